@@ -1,0 +1,141 @@
+import type { Credits } from './context.js'
+import type { CallFacts, Charge, ExpiredHold, SettleRequest } from './ledger.js'
+
+/**
+ * What the router tells its host. Frozen plain data: no token, envelope, header, message or body; strings of a
+ * client's are free of control characters and cut to 256.
+ */
+export type RouterEvent =
+  | RequestStart
+  | RequestEnd
+  | ChargeFailed
+  | HoldExpired
+  | ClaimLost
+  | UsageImplausible
+  | CallAbandoned
+  | StoreFault
+  | BodyConsumed
+  | RouteDisabled
+  | Fault
+
+/** A request came in. */
+export interface RequestStart {
+  readonly type: 'request-start'
+  readonly requestId: string
+  readonly at: number
+}
+
+/** A request was answered, or its client left. Comes once for each `request-start`. */
+export interface RequestEnd {
+  readonly type: 'request-end'
+  readonly requestId: string
+  readonly at: number
+  readonly durationMs: number
+  /** `completed`, `client-left`, or the code of the error that the client was sent. */
+  readonly outcome: string
+  /** 499 where the client left before any status was sent. */
+  readonly status: number
+  readonly facts?: CallFacts
+  readonly charge?: Charge
+  readonly holdId?: string
+  readonly holdAmount?: Credits
+  /** Why this route. */
+  readonly routing?: RoutingExplanation
+  readonly firstTokenMs?: number
+  readonly finishReason?: string
+  readonly nativeFinishReason?: string
+  /** `action` and `connected` as the client sent them, up to 1 KiB as JSON. */
+  readonly action?: unknown
+  readonly connected?: unknown
+  /** The client library repeats a call that it believes lost (`x-stainless-retry-count`). */
+  readonly clientRetry?: number
+  /** The answer came from an earlier call with the same `Idempotency-Key`. */
+  readonly replayed?: boolean
+  /** How far below zero the payer is after this charge. */
+  readonly overdraft?: Credits
+}
+
+export interface RoutingExplanation {
+  /** Routes in the order in which they would be tried. */
+  readonly considered: readonly string[]
+  /** Routes that were left out, and why. */
+  readonly excluded: readonly { readonly routeId: string; readonly why: string }[]
+  readonly chosenBy: 'pin' | 'order' | 'affinity' | 'sort' | 'weight' | 'only-route'
+  readonly attempts: readonly { readonly routeId: string; readonly outcome: string }[]
+}
+
+/** A charge could not be posted in time. Hand `request` to `ledger.settle()` to reconcile: a repeat charges once. */
+export interface ChargeFailed {
+  readonly type: 'charge-failed'
+  readonly requestId: string
+  readonly request: SettleRequest
+  readonly error: EventError
+}
+
+export interface HoldExpired {
+  readonly type: 'hold-expired'
+  readonly hold: ExpiredHold
+}
+
+/** A charge was posted although another hold had taken its claim meanwhile. */
+export interface ClaimLost {
+  readonly type: 'claim-lost'
+  readonly requestId: string
+  readonly holdId: string
+}
+
+/** A provider reported something that is no token count; it was taken as missing. */
+export interface UsageImplausible {
+  readonly type: 'usage-implausible'
+  readonly requestId: string
+  readonly routeId: string
+  readonly field: string
+  /** As JSON, cut to 256 characters. */
+  readonly value: string
+}
+
+/** The client left before the first token, and the provider was hung up on: nothing was charged. */
+export interface CallAbandoned {
+  readonly type: 'call-abandoned'
+  readonly requestId: string
+  readonly facts: CallFacts
+}
+
+/** A store answered something that it may not, or not at all. */
+export interface StoreFault {
+  readonly type: 'store-fault'
+  readonly store: 'credentials' | 'catalogue' | 'ledger' | 'providers' | 'envelopes' | 'idempotency'
+  readonly requestId?: string
+  readonly error: EventError
+}
+
+/** Another middleware has read the request body and left nothing. Mount the router before it. */
+export interface BodyConsumed {
+  readonly type: 'body-consumed'
+  readonly requestId: string
+  readonly hint: string
+}
+
+/** A registry's row cannot be used. */
+export interface RouteDisabled {
+  readonly type: 'route-disabled'
+  readonly routeId: string
+  readonly why: string
+}
+
+/** Something that should not happen. */
+export interface Fault {
+  readonly type: 'fault'
+  readonly where: string
+  readonly requestId?: string
+  readonly error: EventError
+}
+
+/** An error as data: at most three causes deep, secrets scrubbed. */
+export interface EventError {
+  readonly name: string
+  readonly message: string
+  readonly code?: string
+  readonly stack?: string
+  readonly cause?: EventError
+}

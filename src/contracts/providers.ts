@@ -1,0 +1,85 @@
+import type { ChatRequest } from '../protocol/chat-request.js'
+import type { ChatChunk } from '../protocol/chunk.js'
+import type { ChatCompletion } from '../protocol/completion.js'
+import type { UsageReport } from '../protocol/usage.js'
+import type { Model, Prices } from './catalogue.js'
+import type { Awaitable, CallContext, Secret, Watch } from './context.js'
+import type { Limits } from './limits.js'
+
+/** Which providers serve a model. */
+export interface ProviderRegistry {
+  /** All routes of a model, in the host's order of preference. Choosing among them is the router's. A throw means 503. */
+  routes(model: Model, context: CallContext): Awaitable<readonly Route[]>
+  watch?: Watch
+  close?(): Awaitable<void>
+}
+
+export interface Route {
+  /** Unique among all routes. */
+  readonly id: string
+  /** The name that callers use in `provider` and `routing`. */
+  readonly provider: string
+  readonly adapter: ProviderAdapter
+  /** What the provider calls the model. */
+  readonly upstreamModel: string
+  /** `true` by default. */
+  readonly enabled?: boolean
+  /** `no` takes no caller's key, `only` is never used without one, `yes` (the default) takes either. */
+  readonly byok?: 'yes' | 'no' | 'only'
+  /** The host's credential for this route; wins over the adapter's own. */
+  readonly secret?: Secret
+  /** Where this route is priced apart from the model. */
+  readonly prices?: Prices
+  readonly supportedParameters?: readonly string[]
+  /** What happens upstream when the client leaves. `drain` (the default) reads on, since most providers bill on. */
+  readonly onDisconnect?: 'abort' | 'drain'
+  /** The share of calls among routes that are otherwise equal. 1 by default; 0 comes last. */
+  readonly weight?: number
+}
+
+/** Speaks one provider's language. */
+export interface ProviderAdapter {
+  /**
+   * Runs one call. Hands `take` what one network read brought, an empty list where that was nothing but signs of life,
+   * and reads no more until a promise that `take` returns is settled.
+   *
+   * Fulfilled with `terminated` where the provider said that it is done (`[DONE]`, `message_stop`, a whole body); a bare
+   * close is `terminated: false`. Every failure rejects with a `ProviderError`. Ends its I/O when the signal aborts.
+   */
+  chat(
+    call: ProviderCall,
+    take: (events: readonly ProviderEvent[]) => void | Promise<void>,
+  ): Promise<{ terminated: boolean }>
+  close?(): Awaitable<void>
+}
+
+export interface ProviderCall {
+  /** `model` is the upstream's name; the router's own fields are gone. Not to be changed. */
+  readonly request: ChatRequest
+  /** What the client asked for. Ask the provider the same; it may be answered either way. */
+  readonly stream: boolean
+  /** Under `byok` there is no other key. */
+  readonly auth:
+    | { readonly kind: 'host'; readonly secret?: Secret }
+    | { readonly kind: 'byok'; readonly secret: Secret }
+  /** Token, total, idle and stall limits are the router's. */
+  readonly limits: Pick<Limits, 'connectMs' | 'eventBytes' | 'replyBytes'>
+  /** The attempt's, not the client's: a drain outlives the client. */
+  readonly signal: AbortSignal
+  readonly requestId: string
+}
+
+export type ProviderEvent =
+  /**
+   * One OpenAI chunk as JSON text in latin1 (each character a byte of the UTF-8), unparsed. Holds no usage, which an
+   * adapter must have looked for.
+   */
+  | { readonly type: 'data'; readonly bytes: string }
+  | { readonly type: 'chunk'; readonly chunk: ChatChunk }
+  /** A reply in one body. */
+  | { readonly type: 'completion'; readonly completion: ChatCompletion }
+  /** May come more than once; field by field the largest counts. */
+  | { readonly type: 'usage'; readonly usage: UsageReport }
+
+/** Turns settings as they stand in a row or a file into an adapter. What a durable registry is given, by kind. */
+export type AdapterFactory<Settings = never> = (settings: Settings) => ProviderAdapter

@@ -1,0 +1,30 @@
+/**
+ * Where a reply goes: an HTTP response, or the recording of a call under an `Idempotency-Key`.
+ *
+ * Either one `send`, or `openStream`, any number of `write` and one `end`. After `left` turned true all of them do
+ * nothing.
+ */
+export interface ReplyWriter {
+  /** Whether the client went away before the end. */
+  readonly left: boolean
+  /** Calls back once when the client leaves. The last listener counts. */
+  onLeave(listener: () => void): void
+  send(status: number, headers: Readonly<Record<string, string>>, body: string): void
+  openStream(headers: Readonly<Record<string, string>>): void
+  /** `bytes` is latin1: each character a byte. A promise when the client is slow: settled when it can take more, or has left. */
+  write(bytes: string): void | Promise<void>
+  end(): void
+  /** Drops a client that takes nothing more. */
+  drop(): void
+}
+
+/** A request for a chat completion, its body not yet read. */
+export interface IncomingCall {
+  readonly requestId: string
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  /** How many `authorization` lines the request had. */
+  readonly authorizationLines: number
+  /** The body as a value. Rejects with a `CompatError`: not JSON, too large, too slow. */
+  readBody(): Promise<unknown>
+}

@@ -1,0 +1,173 @@
+/** The one place where a code gets its status and type. */
+const ERRORS = {
+  invalid_json: [400, 'invalid_request_error'],
+  invalid_request: [400, 'invalid_request_error'],
+  unsupported_parameter: [400, 'invalid_request_error'],
+  invalid_session_id: [400, 'invalid_request_error'],
+  provider_key_not_encrypted: [400, 'invalid_request_error'],
+  provider_key_invalid: [400, 'invalid_request_error'],
+  provider_key_expired: [400, 'invalid_request_error'],
+  provider_key_mismatch: [400, 'invalid_request_error'],
+  provider_key_rejected: [400, 'invalid_request_error'],
+  provider_not_enabled: [400, 'invalid_request_error'],
+  no_route_matches: [400, 'invalid_request_error'],
+  context_length_exceeded: [400, 'invalid_request_error'],
+  provider_rejected_request: [400, 'invalid_request_error'],
+  missing_credential: [401, 'authentication_error'],
+  invalid_api_key: [401, 'authentication_error'],
+  expired_credential: [401, 'authentication_error'],
+  revoked_credential: [401, 'authentication_error'],
+  insufficient_credits: [402, 'billing_error'],
+  credits_on_hold: [402, 'billing_error'],
+  insufficient_scope: [403, 'permission_error'],
+  model_not_allowed: [403, 'permission_error'],
+  app_mismatch: [403, 'permission_error'],
+  account_suspended: [403, 'permission_error'],
+  model_not_found: [404, 'invalid_request_error'],
+  not_found: [404, 'invalid_request_error'],
+  method_not_allowed: [405, 'invalid_request_error'],
+  request_timeout: [408, 'invalid_request_error'],
+  idempotency_in_flight: [409, 'invalid_request_error'],
+  idempotency_completed: [409, 'invalid_request_error'],
+  request_too_large: [413, 'invalid_request_error'],
+  unsupported_media_type: [415, 'invalid_request_error'],
+  idempotency_mismatch: [422, 'invalid_request_error'],
+  rate_limited: [429, 'rate_limit_error'],
+  internal_error: [500, 'server_error'],
+  price_missing: [500, 'server_error'],
+  provider_error: [502, 'server_error'],
+  provider_invalid_response: [502, 'server_error'],
+  provider_auth_failed: [502, 'server_error'],
+  no_route_available: [503, 'server_error'],
+  provider_overloaded: [503, 'server_error'],
+  overloaded: [503, 'server_error'],
+  ledger_unavailable: [503, 'server_error'],
+  credential_store_unavailable: [503, 'server_error'],
+  catalogue_unavailable: [503, 'server_error'],
+  provider_registry_unavailable: [503, 'server_error'],
+  envelope_opener_unavailable: [503, 'server_error'],
+  idempotency_store_unavailable: [503, 'server_error'],
+  shutting_down: [503, 'server_error'],
+  provider_timeout: [504, 'server_error'],
+} as const satisfies Record<string, readonly [status: number, type: string]>
+
+/** Every code that can stand in `error.code`. */
+export type ErrorCode = keyof typeof ERRORS
+
+/** All codes, for documentation and tests. */
+export const errorCodes: readonly { code: ErrorCode; status: number; type: string }[] = Object.entries(
+  ERRORS,
+).map(([code, [status, type]]) => ({ code: code as ErrorCode, status, type }))
+
+export interface CompatErrorFields {
+  /** The request field at fault, as `messages.2.content`. */
+  param?: string
+  /** `provider` where the text or the cause is the upstream's. */
+  source?: 'gateway' | 'provider'
+  details?: readonly unknown[]
+  metadata?: Readonly<Record<string, unknown>>
+  headers?: Readonly<Record<string, string>>
+  /** The real fault, for events only. It never reaches the wire. */
+  cause?: unknown
+}
+
+const BRAND = Symbol.for('compat-router.error')
+
+/** An answer to the client that is not a success. Its message is sent as it stands, so it holds nothing internal. */
+export class CompatError extends Error {
+  override readonly name = 'CompatError'
+  readonly [BRAND] = true
+  readonly status: number
+  readonly type: string
+  readonly param: string | null
+  readonly source: 'gateway' | 'provider'
+  readonly details: readonly unknown[] | undefined
+  readonly metadata: Readonly<Record<string, unknown>> | undefined
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    fields: CompatErrorFields = {},
+  ) {
+    super(message, fields.cause === undefined ? undefined : { cause: fields.cause })
+    const [status, type] = ERRORS[code]
+    this.status = status
+    this.type = type
+    this.param = fields.param ?? null
+    this.source = fields.source ?? 'gateway'
+    this.details = fields.details
+    this.metadata = fields.metadata
+    this.headers = fields.headers ?? {}
+  }
+}
+
+/** Tells a {@link CompatError} from any other value, also one made by another copy of this module. */
+export function isCompatError(value: unknown): value is CompatError {
+  return typeof value === 'object' && value !== null && BRAND in value
+}
+
+/**
+ * Why a provider did not answer as it should.
+ *
+ * - `unreachable`: no connection could be made
+ * - `timeout`: connecting took too long
+ * - `status`: it answered with an HTTP error status
+ * - `invalid-response`: it answered with something that is not a reply (a redirect, an encoding, bad JSON, more than a limit)
+ * - `error-frame`: its reply said that it failed
+ * - `cut-short`: the connection ended in the middle of a reply
+ * - `unsupported-request`: the request cannot be put in this provider's terms; the message may be shown to the caller
+ */
+export type ProviderErrorReason =
+  | 'unreachable'
+  | 'timeout'
+  | 'status'
+  | 'invalid-response'
+  | 'error-frame'
+  | 'cut-short'
+  | 'unsupported-request'
+
+export interface ProviderErrorFields {
+  /** The upstream's HTTP status, or the status that its error frame names. */
+  status?: number
+  /** `retry-after` of the upstream, in seconds, as it stood. */
+  retryAfterSeconds?: number
+  /** The upstream's own words, uncleaned. */
+  providerMessage?: string
+  /** The request field that the upstream blames. */
+  param?: string
+  /** The upstream's own code, such as `context_length_exceeded`. */
+  providerCode?: string
+  cause?: unknown
+}
+
+const PROVIDER_BRAND = Symbol.for('compat-router.provider-error')
+
+/** The one way for an adapter to fail. The message is for events; only `providerMessage` may reach a client, cleaned. */
+export class ProviderError extends Error {
+  override readonly name = 'ProviderError'
+  readonly [PROVIDER_BRAND] = true
+  readonly status: number | undefined
+  readonly retryAfterSeconds: number | undefined
+  readonly providerMessage: string | undefined
+  readonly param: string | undefined
+  readonly providerCode: string | undefined
+
+  constructor(
+    readonly reason: ProviderErrorReason,
+    message: string,
+    fields: ProviderErrorFields = {},
+  ) {
+    super(message, fields.cause === undefined ? undefined : { cause: fields.cause })
+    this.status = fields.status
+    this.retryAfterSeconds = fields.retryAfterSeconds
+    this.providerMessage = fields.providerMessage
+    this.param = fields.param
+    this.providerCode = fields.providerCode
+  }
+}
+
+/** Tells a {@link ProviderError} from any other value, also one made by another copy of this module. */
+export function isProviderError(value: unknown): value is ProviderError {
+  return typeof value === 'object' && value !== null && PROVIDER_BRAND in value
+}

@@ -1,0 +1,54 @@
+/** An amount of 10^-9 credit. Always an integer; nothing in this package holds money in a `number`. */
+export type Credits = bigint
+
+const DECIMALS = 9
+const NANO = 10n ** BigInt(DECIMALS)
+const DECIMAL_PATTERN = /^(\d{1,30})(?:\.(\d{1,9}))?$/
+
+/**
+ * Reads a decimal string of at most nine places, such as `'0.0375'`, into {@link Credits}.
+ *
+ * Throws a `TypeError` that names `what` for anything else: a number, a sign, an exponent, a tenth place, white space.
+ */
+export function parseCredits(text: string, what = 'amount'): Credits {
+  const match = typeof text === 'string' ? DECIMAL_PATTERN.exec(text) : null
+  if (match === null) {
+    const shown = typeof text === 'string' ? JSON.stringify(text.slice(0, 64)) : typeof text
+    throw new TypeError(
+      `${what} must be a decimal string with at most ${DECIMALS} places, such as '0.15'; got ${shown}`,
+    )
+  }
+  return BigInt(match[1]!) * NANO + BigInt((match[2] ?? '').padEnd(DECIMALS, '0'))
+}
+
+/** The shortest decimal string of an amount: `formatCredits(1_200_000n)` is `'0.0012'`. */
+export function formatCredits(amount: Credits): string {
+  const sign = amount < 0n ? '-' : ''
+  const digits = (amount < 0n ? -amount : amount).toString().padStart(DECIMALS + 1, '0')
+  const whole = digits.slice(0, -DECIMALS)
+  const fraction = digits.slice(-DECIMALS).replace(/0+$/, '')
+  return fraction === '' ? `${sign}${whole}` : `${sign}${whole}.${fraction}`
+}
+
+/** The amount as a JSON number. Exact for every amount that {@link roundUpToWire} returns unchanged. */
+export function creditsToNumber(amount: Credits): number {
+  return Number(formatCredits(amount))
+}
+
+/** From here on (1,000,000 credits) a double no longer carries every multiple of 10^-9. */
+const WIRE_EXACT_BELOW = 10n ** 15n
+const WIRE_DIGITS = 15
+
+/** Rounds up to what a JSON number carries exactly: 15 significant digits from 1,000,000 credits on, unchanged below. */
+export function roundUpToWire(amount: Credits): Credits {
+  if (amount < WIRE_EXACT_BELOW) return amount
+  return (
+    ceilDiv(amount, 10n ** BigInt(amount.toString().length - WIRE_DIGITS)) *
+    10n ** BigInt(amount.toString().length - WIRE_DIGITS)
+  )
+}
+
+/** Division rounded up, for a numerator of zero or more. */
+export function ceilDiv(numerator: bigint, denominator: bigint): bigint {
+  return (numerator + denominator - 1n) / denominator
+}

@@ -1,0 +1,46 @@
+/**
+ * Tokens of one call, in the one meaning that everything here shares.
+ *
+ * `prompt` is all input, cached and cache-written included; `cached <= prompt`; `cacheWrite <= prompt - cached`;
+ * `completion` is all output, reasoning included; `reasoning <= completion`.
+ */
+export interface Usage {
+  readonly prompt: number
+  readonly cached: number
+  readonly cacheWrite: number
+  readonly completion: number
+  readonly reasoning: number
+}
+
+export const NO_USAGE: Usage = Object.freeze({
+  prompt: 0,
+  cached: 0,
+  cacheWrite: 0,
+  completion: 0,
+  reasoning: 0,
+})
+
+/**
+ * What a provider said of its tokens, turned to the meaning of {@link Usage} by its adapter but not yet believed:
+ * a value that is no count (negative, a fraction, a string) stays as it stood, an absent one is `undefined`.
+ */
+export type UsageReport = { readonly [Count in keyof Usage]?: unknown }
+
+const MAX_COUNT = 1_000_000_000
+
+/** Whether a value is a token count: an integer from 0 to 10^9. */
+export function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_COUNT
+}
+
+/** Clamps the parts of a usage to the wholes that they are part of. */
+export function clampUsage(usage: Usage): Usage {
+  const cached = Math.min(usage.cached, usage.prompt)
+  return {
+    prompt: usage.prompt,
+    cached,
+    cacheWrite: Math.min(usage.cacheWrite, usage.prompt - cached),
+    completion: usage.completion,
+    reasoning: Math.min(usage.reasoning, usage.completion),
+  }
+}

@@ -1,0 +1,12 @@
+import { defineConfig } from 'tsup'
+
+export default defineConfig({
+  entry: { index: 'src/index.ts' },
+  format: ['esm', 'cjs'],
+  target: 'node20',
+  dts: true,
+  shims: true,
+  clean: true,
+  splitting: true,
+  treeshake: true,
+})
