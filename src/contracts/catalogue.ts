@@ -1,4 +1,7 @@
+import type { Price, Prices } from '../prices.js'
 import type { Awaitable, CallContext, Watch } from './context.js'
+
+export type { Price, Prices }
 
 /** Which models are offered, and at which prices. */
 export interface CatalogueStore {
@@ -31,23 +34,4 @@ export interface Model {
   readonly prices?: Prices
   /** Recorded with every charge. */
   readonly priceVersion?: string
-}
-
-/** Decimal strings of at most nine places, in credits per million tokens; `request` in credits per call. */
-export interface Price {
-  readonly input: string
-  readonly output: string
-  /** Input read from the provider's cache. `input` by default. */
-  readonly cachedInput?: string
-  /** Input written to the provider's cache. `input` by default. */
-  readonly cacheWrite?: string
-  /** `output` by default. */
-  readonly reasoning?: string
-  /** `'0'` by default. */
-  readonly request?: string
-}
-
-export interface Prices extends Price {
-  /** Where the prompt has more than `above` tokens, the whole call has that tier's prices; the highest such tier counts. */
-  readonly tiers?: readonly (Price & { readonly above: number })[]
 }

@@ -1,0 +1,74 @@
+import { type Credits, parseCredits } from './money.js'
+
+/** Decimal strings of at most nine places, in credits per million tokens; `request` in credits per call. */
+export interface Price {
+  readonly input: string
+  readonly output: string
+  /** Input read from the provider's cache. `input` by default. */
+  readonly cachedInput?: string
+  /** Input written to the provider's cache. `input` by default. */
+  readonly cacheWrite?: string
+  /** `output` by default. */
+  readonly reasoning?: string
+  /** `'0'` by default. */
+  readonly request?: string
+}
+
+export interface Prices extends Price {
+  /** Where the prompt has more than `above` tokens, the whole call has that tier's prices; the highest such tier counts. */
+  readonly tiers?: readonly (Price & { readonly above: number })[]
+}
+
+/** The prices of one tier in {@link Credits} per million tokens, every default filled in. */
+export interface PriceRow {
+  readonly input: Credits
+  readonly cachedInput: Credits
+  readonly cacheWrite: Credits
+  readonly output: Credits
+  readonly reasoning: Credits
+  /** Credits per call. */
+  readonly request: Credits
+}
+
+/** Parsed prices: the row that applies above each number of prompt tokens, lowest first, the first one above -1. */
+export type PriceTable = readonly { readonly above: number; readonly row: PriceRow }[]
+
+/** Reads prices, so that nothing about them can fail later. Throws a `TypeError` that names the price at fault. */
+export function parsePrices(prices: Prices, what = 'prices'): PriceTable {
+  if (typeof prices !== 'object' || prices === null)
+    throw new TypeError(`${what} must be an object with input and output`)
+  const table = [{ above: -1, row: parsePrice(prices, what) }]
+  for (const [position, tier] of (prices.tiers ?? []).entries()) {
+    const where = `${what}.tiers.${position}`
+    if (!Number.isSafeInteger(tier.above) || tier.above < 0) {
+      throw new TypeError(`${where}.above must be a whole number of prompt tokens; got ${String(tier.above)}`)
+    }
+    table.push({ above: tier.above, row: parsePrice(tier, where) })
+  }
+  return table.sort((one, other) => one.above - other.above)
+}
+
+function parsePrice(price: Price, what: string): PriceRow {
+  const read = (name: keyof Price, fallback?: Credits): Credits => {
+    const text = price[name]
+    if (text === undefined && fallback !== undefined) return fallback
+    return parseCredits(text as string, `${what}.${name}`)
+  }
+  const input = read('input')
+  const output = read('output')
+  return {
+    input,
+    cachedInput: read('cachedInput', input),
+    cacheWrite: read('cacheWrite', input),
+    output,
+    reasoning: read('reasoning', output),
+    request: read('request', 0n),
+  }
+}
+
+/** The row for a prompt of this many tokens. */
+export function priceRow(table: PriceTable, promptTokens: number): PriceRow {
+  let row = table[0]!.row
+  for (const tier of table) if (promptTokens > tier.above) row = tier.row
+  return row
+}
