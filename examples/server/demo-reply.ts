@@ -1,0 +1,163 @@
+import { schemaInstance } from './schema-instance.js'
+
+/** One choice of a reply: its text or its tool call, cut into tokens. */
+export interface DemoChoice {
+  readonly index: number
+  /** Joined, they are the message's content, or the arguments of the tool call. */
+  readonly tokens: readonly string[]
+  readonly tool?: { readonly id: string; readonly name: string }
+  readonly finishReason: 'stop' | 'length' | 'tool_calls'
+}
+
+export interface DemoReply {
+  readonly choices: readonly DemoChoice[]
+  readonly promptTokens: number
+  readonly completionTokens: number
+}
+
+/** The parts of a request that the demo model understands. Anything else about it is ignored. */
+export interface DemoRequest {
+  readonly messages: readonly { readonly role?: unknown; readonly content?: unknown }[]
+  readonly n?: unknown
+  readonly stop?: unknown
+  readonly max_tokens?: unknown
+  readonly max_completion_tokens?: unknown
+  readonly response_format?: unknown
+  readonly tools?: unknown
+  readonly tool_choice?: unknown
+}
+
+const TOKENS_PER_MESSAGE = 4
+
+/**
+ * What the demo model says: a call of a tool where there is one to call, JSON where JSON was asked for, else a
+ * few sentences that quote the question.
+ */
+export function demoReply(request: DemoRequest): DemoReply {
+  const count = Number.isInteger(request.n) ? Math.min(Math.max(Number(request.n), 1), 128) : 1
+  const choices = Array.from({ length: count }, (_, index) => choiceOf(request, index, count))
+  return {
+    choices,
+    promptTokens: promptTokens(request),
+    completionTokens: choices.reduce((sum, choice) => sum + choice.tokens.length, 0),
+  }
+}
+
+/** Cuts text the way a tokenizer might: short pieces, each with the white space before it. Joined, they are the text. */
+export function tokensOf(text: string): string[] {
+  return text.match(/\s*[\p{L}\p{N}]{1,6}|\s*[^\s\p{L}\p{N}]|\s+$/gu) ?? []
+}
+
+function choiceOf(request: DemoRequest, index: number, count: number): DemoChoice {
+  const tool = toolToCall(request)
+  const question = lastQuestion(request)
+  if (tool !== undefined) {
+    const text = JSON.stringify(schemaInstance(tool.parameters ?? { type: 'object' }, nameIn(question)))
+    return cut(request, { index, tool: { id: `call_demo_${index}`, name: tool.name } }, text, 'tool_calls')
+  }
+  const json = jsonReply(request, question)
+  if (json !== undefined) return cut(request, { index }, json, 'stop')
+  const prefix = count === 1 ? '' : `Choice ${index + 1} of ${count}. `
+  return cut(request, { index }, upToStop(prefix + sentences(request, question), request.stop), 'stop')
+}
+
+function cut(
+  request: DemoRequest,
+  choice: Pick<DemoChoice, 'index' | 'tool'>,
+  text: string,
+  finishReason: DemoChoice['finishReason'],
+): DemoChoice {
+  const tokens = tokensOf(text)
+  const bound = [request.max_completion_tokens, request.max_tokens].find(
+    (value): value is number => typeof value === 'number' && value > 0,
+  )
+  if (bound === undefined || tokens.length <= bound) return { ...choice, tokens, finishReason }
+  return { ...choice, tokens: tokens.slice(0, bound), finishReason: 'length' }
+}
+
+function sentences(request: DemoRequest, question: string): string {
+  const last = request.messages.at(-1)
+  if (last?.role === 'tool') return `The tool answered: ${textOf(last.content)}`
+  return (
+    `Hello from the demo model. You wrote: "${question}". I am a small stand-in that runs on this machine, ` +
+    'so that a whole call can be seen, from the client to the ledger. Set UPSTREAM_BASE_URL to talk to a real model.'
+  )
+}
+
+function jsonReply(request: DemoRequest, question: string): string | undefined {
+  const format = asRecord(request.response_format)
+  if (format?.type === 'json_schema') {
+    return JSON.stringify(schemaInstance(asRecord(format.json_schema)?.schema, nameIn(question)))
+  }
+  return format?.type === 'json_object' ? JSON.stringify({ reply: 'Hello', question }) : undefined
+}
+
+interface FunctionTool {
+  readonly name: string
+  readonly description?: unknown
+  readonly parameters?: unknown
+}
+
+function toolToCall(request: DemoRequest): FunctionTool | undefined {
+  const tools = (Array.isArray(request.tools) ? request.tools : [])
+    .map((tool) => asRecord(asRecord(tool)?.function))
+    .filter((tool): tool is Record<string, unknown> & FunctionTool => typeof tool?.name === 'string')
+  if (request.tool_choice === 'none') return undefined
+  const wanted = asRecord(asRecord(request.tool_choice)?.function)?.name
+  if (wanted !== undefined) return tools.find((tool) => tool.name === wanted)
+  const answered = request.messages.at(-1)?.role === 'tool'
+  if (answered && request.tool_choice !== 'required') return undefined
+  return closest(tools, lastQuestion(request))
+}
+
+/** The tool whose name and description share most words with the question; the first of equals. */
+function closest(tools: readonly FunctionTool[], question: string): FunctionTool | undefined {
+  const asked = new Set(words(question))
+  const shared = (tool: FunctionTool) =>
+    words(`${tool.name} ${String(tool.description ?? '')}`).filter((word) => asked.has(word)).length
+  return [...tools].sort((one, other) => shared(other) - shared(one))[0]
+}
+
+function words(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+}
+
+/** The last capitalised word but the first of the question: "Is it warm in Paris?" is about Paris. */
+function nameIn(question: string): string {
+  return question.match(/(?<=\S\s+)\p{Lu}\p{L}+/gu)?.at(-1) ?? 'text'
+}
+
+function lastQuestion(request: DemoRequest): string {
+  return textOf(request.messages.findLast((message) => message.role === 'user')?.content)
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content
+    .map((part) => asRecord(part)?.text)
+    .filter((text) => typeof text === 'string')
+    .join(' ')
+}
+
+function promptTokens(request: DemoRequest): number {
+  const tools = request.tools === undefined ? 0 : tokensOf(JSON.stringify(request.tools)).length
+  return request.messages.reduce(
+    (sum, message) => sum + TOKENS_PER_MESSAGE + tokensOf(textOf(message.content)).length,
+    tools,
+  )
+}
+
+function upToStop(text: string, stop: unknown): string {
+  const ends = (Array.isArray(stop) ? stop : [stop])
+    .filter((word): word is string => typeof word === 'string' && word !== '')
+    .map((word) => text.indexOf(word))
+    .filter((at) => at >= 0)
+  return text.slice(0, Math.min(text.length, ...ends))
+}
+
+function asRecord(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined
+}

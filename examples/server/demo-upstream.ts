@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type DemoChoice, type DemoReply, type DemoRequest, demoReply } from './demo-reply.js'
+
+export const demoModels = ['demo-small', 'demo-large'] as const
+
+export interface DemoUpstreamOptions {
+  /** The key that callers must show. */
+  readonly apiKey: string
+  /** Between two tokens of a stream. 40 by default, about the pace of a fast reader. */
+  readonly tokenDelayMs?: number
+}
+
+export interface DemoUpstream {
+  /** Ends in `/v1`. */
+  readonly baseUrl: string
+  close(): Promise<void>
+}
+
+const MAX_BODY_BYTES = 64 * 1024 * 1024
+
+/** Starts a provider of its own on a loopback port: it speaks the OpenAI wire, but no model stands behind it. */
+export async function startDemoUpstream(options: DemoUpstreamOptions): Promise<DemoUpstream> {
+  const server = createServer((req, res) => {
+    answer(req, res, options).catch((error: unknown) => {
+      if (res.headersSent) res.destroy()
+      else fail(res, 500, error instanceof Error ? error.message : 'unknown fault', 'server_error')
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+async function answer(
+  req: IncomingMessage,
+  res: ServerResponse,
+  options: DemoUpstreamOptions,
+): Promise<void> {
+  if (req.headers.authorization !== `Bearer ${options.apiKey}`) {
+    return fail(res, 401, 'Incorrect API key provided.', 'invalid_request_error', 'invalid_api_key')
+  }
+  const path = req.url?.split('?')[0]
+  if (req.method === 'GET' && path === '/v1/models') return send(res, 200, modelList())
+  if (req.method === 'POST' && path === '/v1/chat/completions') return chat(req, res, options)
+  return fail(res, 404, `Unknown request URL: ${req.method} ${path}`)
+}
+
+function modelList() {
+  const data = demoModels.map((id) => ({ id, object: 'model', created: 1_735_689_600, owned_by: 'demo' }))
+  return { object: 'list', data }
+}
+
+async function chat(req: IncomingMessage, res: ServerResponse, options: DemoUpstreamOptions): Promise<void> {
+  const body = await readJson(req)
+  if (body === undefined) return fail(res, 400, 'We could not parse the JSON body of your request.')
+  if (!demoModels.some((model) => model === body.model)) {
+    const message = `The model \`${String(body.model)}\` does not exist.`
+    return fail(res, 404, message, 'invalid_request_error', 'model_not_found')
+  }
+  if (!isMessages(body.messages)) return fail(res, 400, "Missing required parameter: 'messages'.")
+  const reply = demoReply({ ...(body as Partial<DemoRequest>), messages: body.messages })
+  const head = {
+    id: `chatcmpl-${randomUUID()}`,
+    created: Math.floor(Date.now() / 1_000),
+    model: String(body.model),
+  }
+  if (body.stream !== true) return send(res, 200, completion(head, reply))
+  const includeUsage = (body.stream_options as { include_usage?: unknown } | null | undefined)?.include_usage
+  await stream(res, head, reply, includeUsage === true, options.tokenDelayMs ?? 40)
+}
+
+interface Head {
+  readonly id: string
+  readonly created: number
+  readonly model: string
+}
+
+function completion(head: Head, reply: DemoReply) {
+  return {
+    ...head,
+    object: 'chat.completion',
+    choices: reply.choices.map((choice) => ({
+      index: choice.index,
+      message: { role: 'assistant', refusal: null, ...messageOf(choice) },
+      logprobs: null,
+      finish_reason: choice.finishReason,
+    })),
+    usage: usageOf(reply),
+    system_fingerprint: 'fp_demo',
+  }
+}
+
+function messageOf({ tool, tokens }: DemoChoice) {
+  const text = tokens.join('')
+  if (tool === undefined) return { content: text }
+  return {
+    content: null,
+    tool_calls: [{ id: tool.id, type: 'function', function: { name: tool.name, arguments: text } }],
+  }
+}
+
+async function stream(
+  res: ServerResponse,
+  head: Head,
+  reply: DemoReply,
+  includeUsage: boolean,
+  tokenDelayMs: number,
+): Promise<void> {
+  const left = new AbortController()
+  res.once('close', () => left.abort())
+  const write = (choices: readonly object[], usage: object | null = null): void => {
+    const chunk = { ...head, object: 'chat.completion.chunk', system_fingerprint: 'fp_demo', choices }
+    res.write(`data: ${JSON.stringify(includeUsage ? { ...chunk, usage } : chunk)}\n\n`)
+  }
+  res.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
+  for (const choice of reply.choices) write([opening(choice)])
+  const longest = Math.max(...reply.choices.map((choice) => choice.tokens.length))
+  for (let at = 0; at < longest && !left.signal.aborted; at++) {
+    await sleep(tokenDelayMs, undefined, { signal: left.signal }).catch(() => {})
+    for (const choice of reply.choices) if (at < choice.tokens.length) write([tokenDelta(choice, at)])
+    if (res.writableNeedDrain) await once(res, 'drain', { signal: left.signal }).catch(() => {})
+  }
+  for (const choice of reply.choices) write([delta(choice.index, {}, choice.finishReason)])
+  if (includeUsage) write([], usageOf(reply))
+  res.end('data: [DONE]\n\n')
+}
+
+function opening({ index, tool }: DemoChoice) {
+  if (tool === undefined) return delta(index, { role: 'assistant', content: '', refusal: null })
+  const call = { index: 0, id: tool.id, type: 'function', function: { name: tool.name, arguments: '' } }
+  return delta(index, { role: 'assistant', content: null, tool_calls: [call] })
+}
+
+function tokenDelta({ index, tool, tokens }: DemoChoice, at: number) {
+  if (tool === undefined) return delta(index, { content: tokens[at] })
+  return delta(index, { tool_calls: [{ index: 0, function: { arguments: tokens[at] } }] })
+}
+
+function delta(index: number, content: object, finishReason: string | null = null) {
+  return { index, delta: content, logprobs: null, finish_reason: finishReason }
+}
+
+function usageOf({ promptTokens, completionTokens }: DemoReply) {
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0 },
+  }
+}
+
+function isMessages(value: unknown): value is DemoRequest['messages'] {
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every((message) => typeof message === 'object' && message !== null)
+  )
+}
+
+async function readJson(req: IncomingMessage): Promise<Record<string, unknown> | undefined> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const part of req as AsyncIterable<Buffer>) {
+    bytes += part.length
+    if (bytes > MAX_BODY_BYTES) return undefined
+    parts.push(part)
+  }
+  try {
+    const body: unknown = JSON.parse(Buffer.concat(parts).toString())
+    return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function send(res: ServerResponse, status: number, body: object): void {
+  res.writeHead(status, { 'content-type': 'application/json' })
+  res.end(JSON.stringify(body))
+}
+
+function fail(
+  res: ServerResponse,
+  status: number,
+  message: string,
+  type = 'invalid_request_error',
+  code: string | null = null,
+): void {
+  send(res, status, { error: { message, type, param: null, code } })
+}

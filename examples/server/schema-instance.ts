@@ -1,0 +1,172 @@
+type Schema = Readonly<Record<string, unknown>>
+
+const MAX_DEPTH = 24
+
+/** Strings to try, in order, until one fits the schema's `format`, `pattern` and lengths. */
+const STRINGS = ['text', 'a', 'A', '0', '1', '00', '000', 'aaaaa', 'AAA', '2025-01-31', 'ab-12']
+
+const FORMATS: Readonly<Record<string, string>> = {
+  date: '2025-01-31',
+  time: '09:30:00Z',
+  'date-time': '2025-01-31T09:30:00Z',
+  duration: 'P1D',
+  email: 'ada@example.com',
+  hostname: 'example.com',
+  ipv4: '192.0.2.1',
+  ipv6: '2001:db8::1',
+  uri: 'https://example.com/',
+  uuid: '3f1c2a4e-5b6d-4c7e-8f90-a1b2c3d4e5f6',
+}
+
+/**
+ * A small value that a JSON schema accepts: required properties only, the first of an `enum`, bounds kept.
+ *
+ * `hint` is used for strings that may be anything. A `pattern` is met where a short list of candidates has a match.
+ * A schema that asks for endless nesting throws.
+ */
+export function schemaInstance(schema: unknown, hint = 'text'): unknown {
+  return build(schema, { root: schema, hint }, 0)
+}
+
+interface Building {
+  readonly root: unknown
+  readonly hint: string
+}
+
+function build(input: unknown, building: Building, depth: number): unknown {
+  if (depth > MAX_DEPTH) throw new RangeError('The schema nests without end')
+  if (!isSchema(input)) return building.hint
+  const schema = merge(input, building, depth)
+  if ('const' in schema) return schema.const
+  if (Array.isArray(schema.enum) && schema.enum.length > 0) return schema.enum[0]
+  const alternatives = schema.anyOf ?? schema.oneOf
+  if (Array.isArray(alternatives)) return firstThatEnds(schema, alternatives, building, depth)
+  switch (typeOf(schema)) {
+    case 'object':
+      return objectOf(schema, building, depth)
+    case 'array':
+      return arrayOf(schema, building, depth)
+    case 'number':
+      return numberOf(schema, 1e-9)
+    case 'integer':
+      return numberOf(schema, 1)
+    case 'boolean':
+      return true
+    case 'null':
+      return null
+    default:
+      return stringOf(schema, building.hint)
+  }
+}
+
+/** Follows `$ref` and joins `allOf`. */
+function merge(schema: Schema, building: Building, depth: number): Schema {
+  if (depth > MAX_DEPTH) throw new RangeError('The schema nests without end')
+  const { $ref: reference, allOf, ...rest } = schema
+  const parts: Schema[] = []
+  if (typeof reference === 'string') parts.push(resolve(reference, building.root))
+  if (Array.isArray(allOf)) parts.push(...allOf.filter(isSchema))
+  let whole: Schema = rest
+  for (const part of parts) whole = join(merge(part, building, depth + 1), whole)
+  return whole
+}
+
+function join(one: Schema, other: Schema): Schema {
+  const required = [...listOf(one.required), ...listOf(other.required)]
+  return { ...one, ...other, ...joinedProperties(one.properties, other.properties), required }
+}
+
+function joinedProperties(one: unknown, other: unknown): Schema {
+  if (!isSchema(one) || !isSchema(other)) return {}
+  return { properties: { ...one, ...other } }
+}
+
+function resolve(reference: string, root: unknown): Schema {
+  let found: unknown = root
+  for (const step of reference.replace(/^#\/?/, '').split('/').filter(Boolean)) {
+    const name = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')
+    found = isSchema(found) && Object.hasOwn(found, name) ? found[name] : undefined
+  }
+  return isSchema(found) ? found : {}
+}
+
+function firstThatEnds(schema: Schema, alternatives: unknown[], building: Building, depth: number): unknown {
+  const { anyOf: _anyOf, oneOf: _oneOf, ...rest } = schema
+  let failure: unknown
+  for (const alternative of alternatives) {
+    try {
+      return build({ ...rest, allOf: [alternative] }, building, depth + 1)
+    } catch (error) {
+      failure = error
+    }
+  }
+  throw failure
+}
+
+function objectOf(schema: Schema, building: Building, depth: number): unknown {
+  const properties = isSchema(schema.properties) ? schema.properties : {}
+  const names = new Set(listOf(schema.required).filter((name) => typeof name === 'string'))
+  return Object.fromEntries(
+    [...names].map((name) => [
+      name,
+      build(
+        Object.hasOwn(properties, name) ? properties[name] : schema.additionalProperties,
+        building,
+        depth + 1,
+      ),
+    ]),
+  )
+}
+
+function arrayOf(schema: Schema, building: Building, depth: number): unknown {
+  const first = listOf(schema.prefixItems)
+  const length = Math.max(first.length, Math.min(Number(schema.minItems ?? 0) || 0, 100))
+  return Array.from({ length }, (_, index) => build(first[index] ?? schema.items, building, depth + 1))
+}
+
+function numberOf(schema: Schema, step: number): number {
+  const multiple = typeof schema.multipleOf === 'number' && schema.multipleOf > 0 ? schema.multipleOf : step
+  const above = typeof schema.exclusiveMinimum === 'number' ? schema.exclusiveMinimum + multiple : undefined
+  const below = typeof schema.exclusiveMaximum === 'number' ? schema.exclusiveMaximum - multiple : undefined
+  const lowest = Math.max(...[schema.minimum, above].filter((bound) => typeof bound === 'number'))
+  const highest = Math.min(...[schema.maximum, below].filter((bound) => typeof bound === 'number'))
+  const wanted = Math.min(Math.max(1, lowest), highest)
+  if (multiple < 1 && typeof schema.multipleOf !== 'number') return wanted
+  const rounded = Math.ceil(wanted / multiple) * multiple
+  return rounded > highest ? Math.floor(wanted / multiple) * multiple : rounded
+}
+
+function stringOf(schema: Schema, hint: string): string {
+  const least = Number(schema.minLength ?? 0) || 0
+  const most = Number(schema.maxLength ?? Number.POSITIVE_INFINITY)
+  const format = typeof schema.format === 'string' ? FORMATS[schema.format] : undefined
+  const candidates = [...(format === undefined ? [hint] : [format]), ...STRINGS, ...Object.values(FORMATS)]
+  const pattern = typeof schema.pattern === 'string' ? patternOf(schema.pattern) : undefined
+  const fitting = candidates.find(
+    (text) => text.length >= least && text.length <= most && (pattern === undefined || pattern.test(text)),
+  )
+  return fitting ?? candidates[0]!.padEnd(Math.min(least, 10_000), '.').slice(0, most)
+}
+
+function patternOf(source: string): RegExp | undefined {
+  try {
+    return new RegExp(source, 'u')
+  } catch {
+    return undefined
+  }
+}
+
+function typeOf(schema: Schema): unknown {
+  if (Array.isArray(schema.type)) return schema.type[0]
+  if (schema.type !== undefined) return schema.type
+  if ('properties' in schema) return 'object'
+  return 'items' in schema || 'prefixItems' in schema ? 'array' : 'string'
+}
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : []
+}

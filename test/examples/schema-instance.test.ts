@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { schemaInstance } from '../../examples/server/schema-instance.js'
+
+interface Tree {
+  name: string
+  children: Tree[]
+}
+const tree: z.ZodType<Tree> = z.object({
+  name: z.string(),
+  get children() {
+    return z.array(tree)
+  },
+})
+
+const schemas: Record<string, z.ZodType> = {
+  'nested objects': z.object({ a: z.object({ b: z.array(z.object({ c: z.boolean() })).min(2) }) }),
+  'optional properties': z.object({ needed: z.string(), spare: z.number().optional() }),
+  enumerations: z.object({ one: z.enum(['x', 'y']), two: z.literal(7), three: z.null() }),
+  'bounds of numbers': z.object({
+    a: z.number().int().min(5).max(9),
+    b: z.number().lt(-2),
+    c: z.number().gt(0).lt(1),
+    d: z.int().multipleOf(7),
+    e: z.number().positive(),
+    f: z.int().max(-3),
+  }),
+  'lengths of strings': z.object({ a: z.string().min(40), b: z.string().max(2), c: z.string().length(5) }),
+  'formats of strings': z.object({
+    a: z.iso.date(),
+    b: z.iso.datetime(),
+    c: z.email(),
+    d: z.uuid(),
+    e: z.url(),
+    f: z.ipv4(),
+  }),
+  'common patterns': z.object({
+    a: z.string().regex(/^[A-Z]{3}$/),
+    b: z.string().regex(/^\d+$/),
+    c: z.string().regex(/^[a-z-]+\d*$/),
+  }),
+  unions: z.union([z.object({ kind: z.literal('a'), n: z.int() }), z.string()]),
+  'discriminated unions': z.object({
+    shape: z.discriminatedUnion('type', [
+      z.object({ type: z.literal('circle'), radius: z.number() }),
+      z.object({ type: z.literal('dot') }),
+    ]),
+  }),
+  intersections: z.intersection(z.object({ a: z.string() }), z.object({ b: z.int() })),
+  tuples: z.tuple([z.string(), z.int(), z.boolean()]),
+  records: z.record(z.string(), z.int()),
+  'schemas that refer to themselves': tree,
+  anything: z.unknown(),
+}
+
+describe('schemaInstance', () => {
+  it.each(Object.keys(schemas))('makes a value that the schema accepts: %s', (name) => {
+    const schema = schemas[name]!
+    const value = schemaInstance(z.toJSONSchema(schema), 'Paris')
+    expect(schema.safeParse(value)).toMatchObject({ success: true })
+  })
+
+  it('uses the hint for free strings and leaves out what is optional', () => {
+    const schema = z.toJSONSchema(schemas['optional properties']!)
+    expect(schemaInstance(schema, 'Paris')).toEqual({ needed: 'Paris' })
+  })
+
+  it('looks no schema up on prototypes', () => {
+    expect(schemaInstance({ $ref: '#/constructor' })).toBe('text')
+    expect(schemaInstance({ type: 'object', properties: {}, required: ['toString'] })).toEqual({
+      toString: 'text',
+    })
+  })
+
+  it('takes the alternative that ends, and throws where none does', () => {
+    const endless = { type: 'object', properties: { next: { $ref: '#' } }, required: ['next'] }
+    expect(() => schemaInstance(endless)).toThrow('nests without end')
+    const ending = {
+      anyOf: [{ type: 'object', properties: { next: { $ref: '#' } }, required: ['next'] }, { type: 'null' }],
+    }
+    expect(() => schemaInstance(ending)).not.toThrow()
+  })
+})

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import { readSettings, SettingsError } from '../../examples/server/settings.js'
+
+describe('readSettings', () => {
+  it('listens on the loopback address and port 3000 where nothing is said', () => {
+    expect(readSettings({})).toEqual({ host: '127.0.0.1', port: 3000 })
+    expect(readSettings({ PORT: '', HOST: '', UPSTREAM_BASE_URL: '' })).toEqual(readSettings({}))
+  })
+
+  it('reads host, port and an upstream with its models', () => {
+    expect(
+      readSettings({
+        HOST: '0.0.0.0',
+        PORT: '8080',
+        UPSTREAM_BASE_URL: 'https://api.example.com/v1/',
+        UPSTREAM_API_KEY: 'sk-real',
+        UPSTREAM_MODELS: 'acme/fast=gpt-4o-mini, acme/smart=ft:gpt-4o=x',
+      }),
+    ).toEqual({
+      host: '0.0.0.0',
+      port: 8080,
+      upstream: {
+        baseUrl: 'https://api.example.com/v1',
+        apiKey: 'sk-real',
+        models: { 'acme/fast': 'gpt-4o-mini', 'acme/smart': 'ft:gpt-4o=x' },
+      },
+    })
+  })
+
+  const base = { UPSTREAM_BASE_URL: 'https://api.example.com/v1' }
+  it.each([
+    [{ PORT: 'http' }, 'PORT must be a number'],
+    [{ PORT: '65536' }, 'PORT must be a number'],
+    [{ PORT: '-1' }, 'PORT must be a number'],
+    [{ UPSTREAM_API_KEY: 'sk-real' }, 'UPSTREAM_API_KEY is set, but UPSTREAM_BASE_URL is not'],
+    [{ UPSTREAM_MODELS: 'a=b' }, 'UPSTREAM_MODELS is set, but UPSTREAM_BASE_URL is not'],
+    [{ UPSTREAM_BASE_URL: 'api.example.com' }, 'must be an http or https address'],
+    [{ UPSTREAM_BASE_URL: 'ftp://api.example.com' }, 'must be an http or https address'],
+    [{ UPSTREAM_BASE_URL: 'https://user:pass@api.example.com/v1' }, 'must hold no credentials'],
+    [{ UPSTREAM_BASE_URL: 'https://api.example.com/v1?key=1' }, 'must hold no credentials'],
+    [{ ...base, UPSTREAM_MODELS: 'acme/fast' }, '"acme/fast" is none'],
+    [{ ...base, UPSTREAM_MODELS: 'a=b,' }, 'must be a list of key=upstream-name pairs'],
+    [{ ...base, UPSTREAM_MODELS: 'a=b,a=c' }, 'names the model "a" twice'],
+  ])('refuses %j and says what to do', (env, message) => {
+    expect(() => readSettings(env)).toThrow(SettingsError)
+    expect(() => readSettings(env)).toThrow(message)
+  })
+
+  it('never repeats a credential in a message', () => {
+    expect(() => readSettings({ UPSTREAM_BASE_URL: 'https://me:hunter2@api.example.com' })).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining('hunter2') }),
+    )
+  })
+})
