@@ -1,0 +1,80 @@
+import { z } from 'zod'
+import type { CatalogueStore, Model, Watch } from '../contracts/index.js'
+import { nameShape, pricesShape, readShape } from './read-shape.js'
+import { createWatchers } from './watchers.js'
+
+/** A {@link Model}; `created` is 0 and `ownedBy` the part of the id before the first slash where they are left out. */
+export type MemoryModel = Omit<Model, 'created' | 'ownedBy'> & Partial<Pick<Model, 'created' | 'ownedBy'>>
+
+export interface MemoryCatalogue extends CatalogueStore {
+  list(): readonly Model[]
+  get(id: string): Model | undefined
+  readonly watch: Watch
+  /** Adds a model at the end of the list, or replaces the one of this id where it stands. */
+  put(model: MemoryModel): void
+  /** Returns whether there was such a model. */
+  remove(id: string): boolean
+}
+
+/**
+ * Models in memory, in the order given. What goes in is copied, checked (a `TypeError` says what is wrong, prices
+ * included) and frozen, and comes out as it is: the same object until it is replaced.
+ */
+export function memoryCatalogue(models: readonly MemoryModel[] = []): MemoryCatalogue {
+  const rows = new Map<string, Model>()
+  const watchers = createWatchers()
+  let listed: readonly Model[] | undefined
+
+  for (const [position, model] of models.entries()) {
+    const row = readModel(model, `models.${position}`)
+    if (rows.has(row.id)) {
+      throw new TypeError(`models.${position}.id: ${JSON.stringify(row.id)} is there already`)
+    }
+    rows.set(row.id, row)
+  }
+
+  return {
+    watch: watchers.watch,
+    list() {
+      listed ??= Object.freeze([...rows.values()])
+      return listed
+    },
+    get: (id) => rows.get(id),
+    put(model) {
+      const row = readModel(model, 'model')
+      rows.set(row.id, row)
+      listed = undefined
+      watchers.notify(row.id)
+    },
+    remove(id) {
+      if (!rows.delete(id)) return false
+      listed = undefined
+      watchers.notify(id)
+      return true
+    },
+  }
+}
+
+const textsShape = z.array(z.string()).readonly()
+const tokensShape = z.int().positive()
+
+const modelShape = z.strictObject({
+  id: nameShape,
+  created: z.int().nonnegative().default(0),
+  ownedBy: z.string().optional(),
+  root: z.string().optional(),
+  parent: z.string().nullable().optional(),
+  name: z.string().optional(),
+  description: z.string().optional(),
+  contextLength: tokensShape.optional(),
+  maxOutputTokens: tokensShape.optional(),
+  supportedParameters: textsShape.optional(),
+  modalities: textsShape.optional(),
+  prices: pricesShape.optional(),
+  priceVersion: z.string().optional(),
+})
+
+function readModel(model: MemoryModel, what: string): Model {
+  const read = readShape(modelShape, model, what)
+  return Object.freeze({ ...read, ownedBy: read.ownedBy ?? read.id.split('/', 1)[0]! })
+}

@@ -1,0 +1,174 @@
+import { hash } from 'node:crypto'
+import { z } from 'zod'
+import { type Clock, systemClock } from '../clock.js'
+import type {
+  AccessToken,
+  Bearer,
+  CredentialRefusal,
+  CredentialResult,
+  CredentialStore,
+  Principal,
+  Watch,
+} from '../contracts/index.js'
+import { parseCredits } from '../money.js'
+import { nameShape, readShape } from './read-shape.js'
+import { createWatchers } from './watchers.js'
+
+/** A {@link Principal} whose `credentialId` may be left out: by default the first 16 hex digits of the token's digest. */
+export type MemoryCredential = Omit<Bearer, 'credentialId'> & { readonly credentialId?: string } & (
+    | { readonly kind: 'api-key' }
+    | AccessToken
+  )
+
+export interface MemoryCredentials extends CredentialStore {
+  readonly watch: Watch
+  /** Adds a token, or gives a known one another holder. Returns its `credentialId`. */
+  put(token: string, credential: MemoryCredential): string
+  /** Refuses every token of this id from now on, as `revoked`. Returns whether there was one. */
+  revoke(credentialId: string): boolean
+  /** Refuses every token of this account from now on, as `suspended`. */
+  suspend(account: string): void
+  /** Undoes {@link suspend}. */
+  resume(account: string): void
+}
+
+export interface MemoryCredentialsOptions {
+  /** Decides when a token has expired. The machine's by default. */
+  readonly clock?: Clock
+}
+
+interface Row {
+  readonly found: CredentialResult
+  readonly principal: Principal
+  revoked: boolean
+}
+
+const ID_DIGITS = 16
+
+/**
+ * Credentials by token, in memory. Only SHA-256 digests of the tokens are kept; what goes in is copied, checked (a
+ * `TypeError` says what is wrong) and frozen, and comes out as it is.
+ */
+export function memoryCredentials(
+  tokens: Readonly<Record<string, MemoryCredential>> = {},
+  { clock = systemClock }: MemoryCredentialsOptions = {},
+): MemoryCredentials {
+  const rows = new Map<string, Row>()
+  const suspended = new Set<string>()
+  const watchers = createWatchers()
+
+  function put(token: string, credential: MemoryCredential): string {
+    const digest = digestOf(token)
+    const row = readRow(credential, digest.slice(0, ID_DIGITS))
+    const before = rows.get(digest)?.principal.credentialId
+    rows.set(digest, row)
+    const { credentialId } = row.principal
+    if (before !== undefined && before !== credentialId) watchers.notify(before)
+    watchers.notify(credentialId)
+    return credentialId
+  }
+
+  function notifyOwners(account: string): void {
+    const ids = new Set<string>()
+    for (const { principal } of rows.values()) {
+      if (principal.account === account) ids.add(principal.credentialId)
+    }
+    for (const id of ids) watchers.notify(id)
+  }
+
+  for (const [token, credential] of Object.entries(tokens)) put(token, credential)
+
+  return {
+    watch: watchers.watch,
+    put,
+    resolve(token) {
+      const row = rows.get(hash('sha256', token))
+      if (row === undefined) return REFUSED.unknown
+      if (row.revoked) return REFUSED.revoked
+      const { expiresAt, account } = row.principal
+      if (expiresAt !== undefined && expiresAt <= clock.now()) return REFUSED.expired
+      return suspended.has(account) ? REFUSED.suspended : row.found
+    },
+    revoke(credentialId) {
+      let known = false
+      for (const row of rows.values()) {
+        if (row.principal.credentialId !== credentialId) continue
+        row.revoked = true
+        known = true
+      }
+      if (known) watchers.notify(credentialId)
+      return known
+    },
+    suspend(account) {
+      suspended.add(account)
+      notifyOwners(account)
+    },
+    resume(account) {
+      suspended.delete(account)
+      notifyOwners(account)
+    },
+  }
+}
+
+const REFUSED: Readonly<Record<CredentialRefusal, CredentialResult>> = Object.freeze({
+  unknown: Object.freeze({ ok: false, reason: 'unknown' }),
+  expired: Object.freeze({ ok: false, reason: 'expired' }),
+  revoked: Object.freeze({ ok: false, reason: 'revoked' }),
+  suspended: Object.freeze({ ok: false, reason: 'suspended' }),
+})
+
+const TOKEN_PATTERN = /^[\x21-\x7e]{1,8192}$/
+
+function digestOf(token: string): string {
+  if (typeof token !== 'string' || !TOKEN_PATTERN.test(token)) {
+    throw new TypeError(
+      'A token must be 1 to 8,192 visible ASCII characters, as a Bearer header carries them',
+    )
+  }
+  return hash('sha256', token)
+}
+
+const MAX_BASIS_POINTS = 1_000_000
+
+const flatShape = z.string().superRefine((flat, context) => {
+  try {
+    parseCredits(flat, 'flat')
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message })
+  }
+})
+
+const bearerFields = {
+  credentialId: nameShape.optional(),
+  account: nameShape,
+  expiresAt: z.number().optional(),
+  metadata: z.record(z.string(), z.string()).readonly().optional(),
+}
+
+const appShape = z
+  .strictObject({
+    id: nameShape,
+    name: z.string().optional(),
+    markup: z
+      .strictObject({ basisPoints: z.int().min(0).max(MAX_BASIS_POINTS), flat: flatShape.optional() })
+      .readonly(),
+    allowedModels: z.array(z.string()).readonly(),
+    account: nameShape.optional(),
+  })
+  .readonly()
+
+const credentialShape = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('api-key'), ...bearerFields }),
+  z.strictObject({
+    kind: z.literal('access-token'),
+    ...bearerFields,
+    app: appShape,
+    scopes: z.array(z.string()).readonly(),
+  }),
+])
+
+function readRow(credential: MemoryCredential, digestId: string): Row {
+  const read = readShape(credentialShape, credential, `credential ${digestId}`)
+  const principal: Principal = Object.freeze({ ...read, credentialId: read.credentialId ?? digestId })
+  return { principal, found: Object.freeze({ ok: true, principal }), revoked: false }
+}

@@ -1,0 +1,62 @@
+import type { CallFacts, Charge, Credits, HoldRequest, Posting, SettleRequest } from '../contracts/index.js'
+import { parseCredits } from '../money.js'
+
+/** Most that an account holds or owes: what a signed 64-bit integer carries, as in the durable ledgers. */
+const MAX_CREDITS = 2n ** 63n - 1n
+
+export function checkHold(request: HoldRequest): void {
+  checkAmount(request.amount, 'amount')
+  if (!Number.isFinite(request.ttlMs)) throw new TypeError('ttlMs must be a number of milliseconds')
+}
+
+/** Returns what each account gets in sum. */
+export function checkSettlement(request: SettleRequest): ReadonlyMap<string, Credits> {
+  const { charge, postings } = request
+  checkAmount(charge.cost, 'charge.cost')
+  checkAmount(charge.base, 'charge.base')
+  checkAmount(charge.markup, 'charge.markup')
+  const sums = new Map<string, Credits>()
+  let total = 0n
+  for (const { account, amount } of postings) {
+    total += amount
+    sums.set(account, (sums.get(account) ?? 0n) + amount)
+  }
+  if (total !== 0n) throw new RangeError(`postings must add up to 0; they add up to ${total}`)
+  return sums
+}
+
+function checkAmount(amount: Credits, what: string): void {
+  if (typeof amount !== 'bigint') throw new TypeError(`${what} must be a bigint; got ${typeof amount}`)
+  if (amount < 0n || amount > MAX_CREDITS) {
+    throw new RangeError(`${what} must be from 0 to ${MAX_CREDITS}; got ${amount}`)
+  }
+}
+
+/** Adds, and throws a `RangeError` where the sum is more than an account can hold or owe. */
+export function addCredits(balance: Credits, amount: Credits, account: string): Credits {
+  const sum = balance + amount
+  if (sum > MAX_CREDITS || sum < -MAX_CREDITS) {
+    throw new RangeError(
+      `The balance of account ${JSON.stringify(account)} would pass ${MAX_CREDITS} nanocredits`,
+    )
+  }
+  return sum
+}
+
+export function readGrant(amount: string, what: string): Credits {
+  const credits = parseCredits(amount, what)
+  if (credits > MAX_CREDITS) throw new RangeError(`${what} must be at most ${MAX_CREDITS} nanocredits`)
+  return credits
+}
+
+export function copyCharge(charge: Charge): Charge {
+  return Object.freeze({ ...charge, usage: Object.freeze({ ...charge.usage }) })
+}
+
+export function copyFacts(facts: CallFacts): CallFacts {
+  return Object.freeze({ ...facts })
+}
+
+export function copyPostings(postings: readonly Posting[]): readonly Posting[] {
+  return Object.freeze(postings.map(({ account, amount }) => Object.freeze({ account, amount })))
+}

@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import type { ProviderAdapter, ProviderRegistry, Route, Secret } from '../contracts/index.js'
+import { nameShape, pricesShape, readShape } from './read-shape.js'
+
+/** One provider and the models that it serves. All but the first three members are as in {@link Route}. */
+export interface MemoryProvider extends Omit<Route, 'id' | 'provider' | 'adapter' | 'upstreamModel'> {
+  /** The name that callers use in `provider` and `routing`. */
+  readonly id: string
+  /** What the provider calls each model, by model id. */
+  readonly models: Readonly<Record<string, string>>
+  readonly adapter: ProviderAdapter
+}
+
+const NO_ROUTES: readonly Route[] = Object.freeze([])
+
+/**
+ * Routes in memory, in the order given. Checked (a `TypeError` says what is wrong), copied and frozen; adapters and
+ * secrets are kept as they are, and closing an adapter is left to who made it.
+ *
+ * A route's id is `<provider>:<model>`; where several are alike, the later ones end in `#2`, `#3` and so on. The list
+ * of a model is the same object at every call.
+ */
+export function memoryProviders(providers: readonly MemoryProvider[]): ProviderRegistry {
+  const routesByModel = new Map<string, Route[]>()
+  const ids = new Set<string>()
+  for (const [position, provider] of providers.entries()) {
+    const { id, models, ...settings } = readShape(providerShape, provider, `providers.${position}`)
+    for (const [model, upstreamModel] of Object.entries(models)) {
+      const route = { ...settings, id: freeId(`${id}:${model}`, ids), provider: id, upstreamModel }
+      const routes = routesByModel.get(model)
+      if (routes === undefined) routesByModel.set(model, [Object.freeze(route)])
+      else routes.push(Object.freeze(route))
+    }
+  }
+  for (const routes of routesByModel.values()) Object.freeze(routes)
+  return { routes: (model) => routesByModel.get(model.id) ?? NO_ROUTES }
+}
+
+function freeId(wanted: string, taken: Set<string>): string {
+  let id = wanted
+  for (let number = 2; taken.has(id); number++) id = `${wanted}#${number}`
+  taken.add(id)
+  return id
+}
+
+const providerShape = z.strictObject({
+  id: nameShape,
+  models: z.record(nameShape, z.string().min(1)),
+  adapter: z.custom<ProviderAdapter>(
+    (value) => hasMethod(value, 'chat'),
+    'must be an adapter with a chat method, such as openaiCompatible({ baseUrl, apiKey })',
+  ),
+  enabled: z.boolean().optional(),
+  byok: z.enum(['yes', 'no', 'only']).optional(),
+  secret: z
+    .custom<Secret>((value) => hasMethod(value, 'reveal'), 'must be a secret with a reveal method')
+    .optional(),
+  prices: pricesShape.optional(),
+  supportedParameters: z.array(z.string()).readonly().optional(),
+  onDisconnect: z.enum(['abort', 'drain']).optional(),
+  weight: z.number().nonnegative().optional(),
+})
+
+function hasMethod(value: unknown, name: string): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as Readonly<Record<string, unknown>>)[name] === 'function'
+  )
+}

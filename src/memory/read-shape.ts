@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { parsePrices } from '../prices.js'
+
+/**
+ * Copies a value in the shape of a schema, frozen where the schema says `readonly`.
+ * Throws a `TypeError` that says where the first fault is; it never shows the value.
+ */
+export function readShape<Output>(schema: z.ZodType<Output>, value: unknown, what: string): Output {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const issue = result.error.issues[0]!
+  throw new TypeError(`${[what, ...issue.path].join('.')}: ${issue.message}`)
+}
+
+const MAX_NAME_BYTES = 256
+const UNPRINTABLE_PATTERN = /[\p{Cc}\p{Surrogate}]/u
+
+/** A string that a store, an event and a header can carry. */
+export const nameShape = z
+  .string()
+  .refine(
+    (text) => text !== '' && Buffer.byteLength(text) <= MAX_NAME_BYTES && !UNPRINTABLE_PATTERN.test(text),
+    `must be 1 to ${MAX_NAME_BYTES} bytes of text without control characters`,
+  )
+
+const priceFields = {
+  input: z.string(),
+  output: z.string(),
+  cachedInput: z.string().optional(),
+  cacheWrite: z.string().optional(),
+  reasoning: z.string().optional(),
+  request: z.string().optional(),
+}
+
+export const pricesShape = z
+  .strictObject({
+    ...priceFields,
+    tiers: z
+      .array(z.strictObject({ ...priceFields, above: z.number() }).readonly())
+      .readonly()
+      .optional(),
+  })
+  .superRefine((prices, context) => {
+    try {
+      parsePrices(prices)
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: (error as Error).message })
+    }
+  })
+  .readonly()
