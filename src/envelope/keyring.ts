@@ -1,0 +1,142 @@
+import {
+  createPrivateKey,
+  createPublicKey,
+  diffieHellman,
+  generateKeyPairSync,
+  type KeyObject,
+} from 'node:crypto'
+import { exportJWK, generateKeyPair } from 'jose'
+import { z } from 'zod'
+import { type Clock, systemClock } from '../clock.js'
+import type { Envelopes } from '../contracts/index.js'
+import { type EnvelopeCurve, type EnvelopePublicKey, KEY_AGREEMENT, KEY_ID_PATTERN } from './format.js'
+import { type OpeningKey, openEnvelope } from './open.js'
+
+/** A private key as a JWK: store it like a password. Its public half is what clients seal with. */
+export interface EnvelopeKey extends EnvelopePublicKey {
+  readonly d: string
+}
+
+/** A key of a keyring. `retired` ones open what was sealed with them, and are no longer published. */
+export interface KeyringKey extends EnvelopeKey {
+  readonly retired?: boolean
+}
+
+/** The `envelopes` option of a router. */
+export interface Keyring extends Envelopes {
+  /** The keys that are not retired, as a JWK set with public members only, in the order given. */
+  publicKeys(): { readonly keys: readonly EnvelopePublicKey[] }
+}
+
+/**
+ * Makes a private key for a {@link keyring}, as plain JSON.
+ *
+ * `kid` names it for good, in 1 to 256 visible ASCII characters: give every key another, such as its date. On P-256
+ * unless `curve` says X25519, which some older browsers do not have.
+ */
+export async function generateEnvelopeKey(
+  kid: string,
+  options: { readonly curve?: EnvelopeCurve } = {},
+): Promise<EnvelopeKey> {
+  const { curve = 'P-256' } = options
+  if (typeof kid !== 'string' || !KEY_ID_PATTERN.test(kid)) {
+    throw new TypeError('kid must be 1 to 256 visible ASCII characters')
+  }
+  if (curve !== 'P-256' && curve !== 'X25519') throw new TypeError("curve must be 'P-256' or 'X25519'")
+  const { privateKey } = await generateKeyPair(KEY_AGREEMENT, { crv: curve, extractable: true })
+  const { x = '', y, d = '' } = await exportJWK(privateKey)
+  return {
+    kty: curve === 'P-256' ? 'EC' : 'OKP',
+    crv: curve,
+    x,
+    ...(y === undefined ? {} : { y }),
+    d,
+    kid,
+    use: 'enc',
+    alg: KEY_AGREEMENT,
+  }
+}
+
+/**
+ * Opens the provider keys that callers seal with `sealProviderKey`: the `envelopes` option of a router.
+ *
+ * To rotate, put the new key in front and mark the old one `retired`; leave that out once no envelope of its time is
+ * in use. The keys are copied. Throws a `TypeError` for a key that cannot be used, naming it by position, never by a
+ * value of it. Opening never rejects; `expired` is by `clock`.
+ */
+export function keyring(
+  keys: readonly KeyringKey[],
+  options: { readonly clock?: Pick<Clock, 'now'> } = {},
+): Keyring {
+  const { clock = systemClock } = options
+  if (!Array.isArray(keys) || keys.length === 0) {
+    throw new TypeError('keyring needs an array of at least one key: see generateEnvelopeKey')
+  }
+  const opening = new Map<string, OpeningKey>()
+  const published: EnvelopePublicKey[] = []
+  for (const [position, candidate] of keys.entries()) {
+    const where = `keys[${position}]`
+    const key = readKey(candidate, where)
+    if (opening.has(key.kid)) throw new TypeError(`${where}.kid is another key's too: each needs its own`)
+    opening.set(key.kid, { curve: key.crv, privateKey: importPrivateKey(key, where) })
+    if (key.retired !== true) published.push(publicHalf(key))
+  }
+  return Object.freeze({
+    open: (envelope, binding) => openEnvelope(envelope, binding, opening, clock.now()),
+    publicKeys: () => ({ keys: published.map((key) => ({ ...key })) }),
+  } satisfies Keyring)
+}
+
+const coordinate = z.string().regex(/^[\w-]{43}$/, 'must be 32 bytes in base64url')
+
+const anyKey = {
+  d: coordinate,
+  x: coordinate,
+  kid: z.string().regex(KEY_ID_PATTERN, 'must be 1 to 256 visible ASCII characters'),
+  use: z.literal('enc').optional(),
+  alg: z.literal(KEY_AGREEMENT).optional(),
+  retired: z.boolean().optional(),
+}
+
+const keySchema = z.discriminatedUnion('crv', [
+  z.object({ kty: z.literal('EC'), crv: z.literal('P-256'), y: coordinate, ...anyKey }),
+  z.object({ kty: z.literal('OKP'), crv: z.literal('X25519'), ...anyKey }),
+])
+
+type ParsedKey = z.infer<typeof keySchema>
+
+function readKey(candidate: unknown, where: string): ParsedKey {
+  const parsed = keySchema.safeParse(candidate)
+  if (parsed.success) return parsed.data
+  const { path, message } = parsed.error.issues[0]!
+  throw new TypeError(
+    `${[where, ...path].join('.')} is not what a private JWK on P-256 or X25519 has there: ${message}`,
+  )
+}
+
+function publicHalf(key: ParsedKey): EnvelopePublicKey {
+  const { kty, crv, x, kid } = key
+  const y = key.crv === 'P-256' ? { y: key.y } : {}
+  return { kty, crv, x, ...y, kid, use: 'enc', alg: KEY_AGREEMENT }
+}
+
+function importPrivateKey(key: ParsedKey, where: string): KeyObject {
+  const { kty, crv, x, d } = key
+  const point = { kty, crv, x, ...(key.crv === 'P-256' ? { y: key.y } : {}) }
+  try {
+    const privateKey = createPrivateKey({ key: { ...point, d }, format: 'jwk' })
+    if (agree(crv, privateKey, createPublicKey({ key: point, format: 'jwk' }))) return privateKey
+  } catch {
+    // Answered below: the reason may quote the key.
+  }
+  throw new TypeError(`${where} is not a valid ${crv} key, or its x is not that of its d`)
+}
+
+/** Whether a public key is the other half of a private one. Node takes a pair on P-256 that does not match. */
+function agree(curve: EnvelopeCurve, privateKey: KeyObject, publicKey: KeyObject): boolean {
+  const probe =
+    curve === 'P-256' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync('x25519')
+  const one = diffieHellman({ privateKey, publicKey: probe.publicKey })
+  const other = diffieHellman({ privateKey: probe.privateKey, publicKey })
+  return one.equals(other)
+}

@@ -1,0 +1,96 @@
+import type { KeyObject } from 'node:crypto'
+import { base64url, compactDecrypt } from 'jose'
+import { z } from 'zod'
+import type { EnvelopeBinding, OpenResult } from '../contracts/index.js'
+import { createSecret } from '../secret.js'
+import {
+  CONTENT_ENCRYPTION,
+  ENVELOPE_PREFIX,
+  type EnvelopeCurve,
+  KEY_AGREEMENT,
+  MAX_ENVELOPE_BYTES,
+  PROVIDER_KEY_PATTERN,
+} from './format.js'
+
+/** A private key that envelopes can be opened with. */
+export interface OpeningKey {
+  readonly curve: EnvelopeCurve
+  readonly privateKey: KeyObject
+}
+
+/**
+ * Opens an envelope of version 1. Never rejects: whatever is wrong with an envelope is an outcome.
+ *
+ * `keys` is by key id. An envelope has exactly one text: one that was rewritten in any way does not open.
+ */
+export async function openEnvelope(
+  envelope: unknown,
+  binding: EnvelopeBinding,
+  keys: ReadonlyMap<string, OpeningKey>,
+  nowMs: number,
+): Promise<OpenResult> {
+  try {
+    const { key, provider, account, exp } = await decrypt(envelope, keys)
+    if (provider !== binding.provider || account !== binding.account) return refuse('mismatch')
+    if (exp !== undefined && nowMs >= exp * 1000) return refuse('expired')
+    return { ok: true, secret: createSecret(key) }
+  } catch {
+    return refuse('invalid')
+  }
+}
+
+function refuse(reason: 'invalid' | 'expired' | 'mismatch'): OpenResult {
+  return { ok: false, reason }
+}
+
+/** Header, no encrypted key (the agreed one is used as it is), 96 bits of IV, ciphertext, 128 bits of tag. */
+const COMPACT_JWE = /^([\w-]+)\.\.([\w-]{16})\.([\w-]+)\.([\w-]{22})$/
+
+/** Rejects with anything where the envelope is not one, or not for these keys. */
+async function decrypt(envelope: unknown, keys: ReadonlyMap<string, OpeningKey>) {
+  if (typeof envelope !== 'string' || envelope.length > MAX_ENVELOPE_BYTES) throw new TypeError('not a text')
+  if (!envelope.startsWith(ENVELOPE_PREFIX)) throw new TypeError('another version')
+  const jwe = envelope.slice(ENVELOPE_PREFIX.length)
+  const [, encodedHeader = '', , ciphertext = '', tag = ''] = COMPACT_JWE.exec(jwe) ?? []
+  const header = protectedHeader.parse(readJson(base64url.decode(encodedHeader)))
+  const key = keys.get(header.kid)
+  if (key === undefined || key.curve !== header.epk.crv) throw new TypeError('no such key')
+  // The header's text is authenticated as it stands, the IV has no spare bits; these two have.
+  if (!isCanonical(ciphertext) || !isCanonical(tag)) throw new TypeError('spare bits set')
+  const { plaintext } = await compactDecrypt(jwe, key.privateKey, {
+    keyManagementAlgorithms: [KEY_AGREEMENT],
+    contentEncryptionAlgorithms: [CONTENT_ENCRYPTION],
+    maxDecompressedLength: 0,
+  })
+  return payload.parse(readJson(plaintext))
+}
+
+function readJson(bytes: Uint8Array): unknown {
+  return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
+}
+
+function isCanonical(text: string): boolean {
+  return base64url.encode(base64url.decode(text)) === text
+}
+
+const coordinate = z.string().regex(/^[\w-]{43}$/)
+
+const protectedHeader = z.strictObject({
+  alg: z.literal(KEY_AGREEMENT),
+  enc: z.literal(CONTENT_ENCRYPTION),
+  kid: z.string(),
+  epk: z.discriminatedUnion('crv', [
+    z.strictObject({ kty: z.literal('EC'), crv: z.literal('P-256'), x: coordinate, y: coordinate }),
+    z.strictObject({ kty: z.literal('OKP'), crv: z.literal('X25519'), x: coordinate }),
+  ]),
+  apu: z.string().optional(),
+  apv: z.string().optional(),
+})
+
+const payload = z.strictObject({
+  key: z.string().regex(PROVIDER_KEY_PATTERN),
+  provider: z.string().min(1),
+  account: z.string().min(1),
+  /** Seconds since the Unix epoch, as in a JWT. */
+  exp: z.int().nonnegative().optional(),
+})

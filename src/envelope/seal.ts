@@ -1,0 +1,95 @@
+import { CompactEncrypt, importJWK, type JWK } from 'jose'
+import {
+  CONTENT_ENCRYPTION,
+  ENVELOPE_PREFIX,
+  type EnvelopePublicKey,
+  KEY_AGREEMENT,
+  KEY_ID_PATTERN,
+  MAX_ENVELOPE_BYTES,
+  PROVIDER_KEY_PATTERN,
+} from './format.js'
+
+export type { EnvelopePublicKey } from './format.js'
+
+/** A provider key, and the only use that may be made of it. */
+export interface ProviderKey {
+  /** 1 to 4,096 visible ASCII characters. */
+  readonly key: string
+  /** The provider that the key is for, by the name that the request's `provider` has. */
+  readonly provider: string
+  /** The account that may use the key: the one that pays for the request. */
+  readonly account: string
+  /** Milliseconds since the Unix epoch, kept to the second below. Without it the envelope does not expire. */
+  readonly expiresAt?: number
+}
+
+/**
+ * Seals a provider key so that only the router can read it: the text for a request's `provider_key`.
+ *
+ * `jwk` is one of the keys that the router publishes at `/envelope-keys`. Two seals of the same key are never alike.
+ * Runs wherever Web Crypto does: in browsers (on `https:` or localhost), workers and Node.
+ *
+ * Rejects with a `TypeError` that says what is wrong with the input; none holds a part of the key.
+ */
+export async function sealProviderKey(providerKey: ProviderKey, jwk: EnvelopePublicKey): Promise<string> {
+  const payload = readPayload(providerKey)
+  const publicKey = await importPublicKey(jwk)
+  const sealed = await new CompactEncrypt(new TextEncoder().encode(JSON.stringify(payload)))
+    .setProtectedHeader({ alg: KEY_AGREEMENT, enc: CONTENT_ENCRYPTION, kid: jwk.kid })
+    .encrypt(publicKey)
+  const envelope = ENVELOPE_PREFIX + sealed
+  if (envelope.length > MAX_ENVELOPE_BYTES) {
+    throw new TypeError(
+      `The envelope would have ${envelope.length} bytes, and ${MAX_ENVELOPE_BYTES} is the most: shorten key, provider or account`,
+    )
+  }
+  return envelope
+}
+
+/** An expiry below this is not in milliseconds, but in seconds: as milliseconds it is in 1973. */
+const SMALLEST_EXPIRY_MS = 100_000_000_000
+
+function readPayload({ key, provider, account, expiresAt }: ProviderKey) {
+  if (typeof key !== 'string' || !PROVIDER_KEY_PATTERN.test(key)) {
+    throw new TypeError(
+      'key must be a string of 1 to 4,096 visible ASCII characters, without spaces or line breaks',
+    )
+  }
+  if (typeof provider !== 'string' || provider === '') {
+    throw new TypeError("provider must be the name of the provider that the key is for, such as 'openai'")
+  }
+  if (typeof account !== 'string' || account === '') {
+    throw new TypeError('account must be the account that may use the key')
+  }
+  if (expiresAt === undefined) return { key, provider, account }
+  if (!Number.isFinite(expiresAt) || expiresAt < SMALLEST_EXPIRY_MS || expiresAt > Number.MAX_SAFE_INTEGER) {
+    throw new TypeError('expiresAt must be a time in milliseconds since the Unix epoch')
+  }
+  return { key, provider, account, exp: Math.floor(expiresAt / 1000) }
+}
+
+async function importPublicKey(jwk: EnvelopePublicKey) {
+  if (typeof jwk !== 'object' || jwk === null) {
+    throw new TypeError('jwk must be one of the keys listed at /envelope-keys')
+  }
+  const { kty, crv, x, y, kid, use, alg } = jwk
+  if ('d' in jwk) {
+    throw new TypeError(
+      'jwk is a private key, which must never leave the router: seal with the key that /envelope-keys lists',
+    )
+  }
+  if (typeof kid !== 'string' || !KEY_ID_PATTERN.test(kid)) {
+    throw new TypeError('jwk.kid must be 1 to 256 visible ASCII characters')
+  }
+  if (use !== undefined && use !== 'enc') throw new TypeError("jwk.use must be 'enc'")
+  if (alg !== undefined && alg !== KEY_AGREEMENT) throw new TypeError(`jwk.alg must be '${KEY_AGREEMENT}'`)
+  let clean: JWK
+  if (kty === 'EC' && crv === 'P-256') clean = { kty, crv, x, y }
+  else if (kty === 'OKP' && crv === 'X25519') clean = { kty, crv, x }
+  else throw new TypeError("jwk must be an EC key on 'P-256' or an OKP key on 'X25519'")
+  try {
+    return await importJWK(clean, KEY_AGREEMENT)
+  } catch {
+    throw new TypeError(`jwk is not a valid ${crv} public key, or Web Crypto cannot be used here`)
+  }
+}
