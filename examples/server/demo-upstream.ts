@@ -10,6 +10,8 @@ export const demoModels = ['demo-small', 'demo-large'] as const
 export interface DemoUpstreamOptions {
   /** The key that callers must show. */
   readonly apiKey: string
+  /** `demo-small` and `demo-large` by default. */
+  readonly models?: readonly string[]
   /** Between two tokens of a stream. 40 by default, about the pace of a fast reader. */
   readonly tokenDelayMs?: number
 }
@@ -53,20 +55,21 @@ async function answer(
     return fail(res, 401, 'Incorrect API key provided.', 'invalid_request_error', 'invalid_api_key')
   }
   const path = req.url?.split('?')[0]
-  if (req.method === 'GET' && path === '/v1/models') return send(res, 200, modelList())
+  if (req.method === 'GET' && path === '/v1/models') return send(res, 200, modelList(options))
   if (req.method === 'POST' && path === '/v1/chat/completions') return chat(req, res, options)
   return fail(res, 404, `Unknown request URL: ${req.method} ${path}`)
 }
 
-function modelList() {
-  const data = demoModels.map((id) => ({ id, object: 'model', created: 1_735_689_600, owned_by: 'demo' }))
+function modelList({ models = demoModels }: DemoUpstreamOptions) {
+  const data = models.map((id) => ({ id, object: 'model', created: 1_735_689_600, owned_by: 'demo' }))
   return { object: 'list', data }
 }
 
 async function chat(req: IncomingMessage, res: ServerResponse, options: DemoUpstreamOptions): Promise<void> {
   const body = await readJson(req)
   if (body === undefined) return fail(res, 400, 'We could not parse the JSON body of your request.')
-  if (!demoModels.some((model) => model === body.model)) {
+  const { models = demoModels, tokenDelayMs = 40 } = options
+  if (!models.some((model) => model === body.model)) {
     const message = `The model \`${String(body.model)}\` does not exist.`
     return fail(res, 404, message, 'invalid_request_error', 'model_not_found')
   }
@@ -79,7 +82,7 @@ async function chat(req: IncomingMessage, res: ServerResponse, options: DemoUpst
   }
   if (body.stream !== true) return send(res, 200, completion(head, reply))
   const includeUsage = (body.stream_options as { include_usage?: unknown } | null | undefined)?.include_usage
-  await stream(res, head, reply, includeUsage === true, options.tokenDelayMs ?? 40)
+  await stream(res, head, reply, includeUsage === true, tokenDelayMs)
 }
 
 interface Head {

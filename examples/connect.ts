@@ -1,0 +1,33 @@
+/** Connect. Run it with `OPENAI_API_KEY=sk-… npx tsx examples/connect.ts`. */
+import {
+  createCompatRouter,
+  memoryCatalogue,
+  memoryCredentials,
+  memoryLedger,
+  memoryProviders,
+  openaiCompatible,
+} from 'compat-router'
+import connect from 'connect'
+
+export function createApp({
+  baseUrl = 'https://api.openai.com/v1',
+  apiKey = process.env.OPENAI_API_KEY ?? '',
+} = {}) {
+  const router = createCompatRouter({
+    credentials: memoryCredentials({ 'sk-demo': { kind: 'api-key', account: 'alice' } }),
+    catalogue: memoryCatalogue([{ id: 'acme/fast', prices: { input: '0.15', output: '0.60' } }]),
+    ledger: memoryLedger({ alice: '5.00' }),
+    providers: memoryProviders([
+      {
+        id: 'openai',
+        models: { 'acme/fast': 'gpt-4o-mini' },
+        adapter: openaiCompatible({ baseUrl, apiKey }),
+      },
+    ]),
+  })
+  const app = connect()
+  app.use('/compat/v1', router)
+  return { app, router }
+}
+
+if (process.argv[1] === import.meta.filename) createApp().app.listen(3000, '127.0.0.1')

@@ -1,0 +1,78 @@
+/**
+ * An application that was there before: its own users, its own routes, its own JSON parser. The router goes in front of
+ * the parser, and looks its callers up among the application's own users.
+ * Run it with `OPENAI_API_KEY=sk-… npx tsx examples/existing-app.ts`.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import {
+  type CredentialStore,
+  createCompatRouter,
+  formatCredits,
+  memoryCatalogue,
+  memoryLedger,
+  memoryProviders,
+  openaiCompatible,
+} from 'compat-router'
+import express from 'express'
+
+interface User {
+  name: string
+  keyDigest: Buffer
+  suspended: boolean
+}
+
+const digest = (text: string) => createHash('sha256').update(text).digest()
+
+export function createApp({
+  baseUrl = 'https://api.openai.com/v1',
+  apiKey = process.env.OPENAI_API_KEY ?? '',
+} = {}) {
+  const users: User[] = [
+    { name: 'alice', keyDigest: digest('sk-alice'), suspended: false },
+    { name: 'mallory', keyDigest: digest('sk-mallory'), suspended: true },
+  ]
+  const userOf = (token: string) => users.find((user) => timingSafeEqual(user.keyDigest, digest(token)))
+
+  const credentials: CredentialStore = {
+    resolve(token) {
+      const user = userOf(token)
+      if (user === undefined) return { ok: false, reason: 'unknown' }
+      if (user.suspended) return { ok: false, reason: 'suspended' }
+      return {
+        ok: true,
+        principal: { kind: 'api-key', credentialId: `key of ${user.name}`, account: user.name },
+      }
+    },
+  }
+  const ledger = memoryLedger({ alice: '5.00', mallory: '5.00' })
+  const router = createCompatRouter({
+    credentials,
+    ledger,
+    catalogue: memoryCatalogue([{ id: 'acme/fast', prices: { input: '0.15', output: '0.60' } }]),
+    providers: memoryProviders([
+      {
+        id: 'openai',
+        models: { 'acme/fast': 'gpt-4o-mini' },
+        adapter: openaiCompatible({ baseUrl, apiKey }),
+      },
+    ]),
+  })
+
+  const app = express()
+  app.use('/compat/v1', router)
+  app.use(express.json())
+  app.post('/echo', (req, res) => {
+    res.json(req.body)
+  })
+  app.get('/users/:name/balance', async (req, res) => {
+    const balance = await ledger.balance(req.params.name, {
+      requestId: 'balance',
+      signal: new AbortController().signal,
+    })
+    if (balance === undefined) res.status(404).json({ error: 'No such user' })
+    else res.json({ available: formatCredits(balance.available) })
+  })
+  return { app, router }
+}
+
+if (process.argv[1] === import.meta.filename) createApp().app.listen(3000, '127.0.0.1')

@@ -1,0 +1,99 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createApp, type ExampleApp, MOUNT } from './app.js'
+import { readSettings, type Settings, SettingsError } from './settings.js'
+
+const say = (text: string) => process.stdout.write(`${text}\n`)
+
+async function main(): Promise<void> {
+  const settings = readSettings(process.env)
+  const example = await createApp({ ...settings, log: say })
+  const server = createServer(example.app)
+  try {
+    await listen(server, settings)
+  } catch (error) {
+    await example.close()
+    throw error
+  }
+  closeOnSignal(server, example)
+  say(await greeting(example, baseUrlOf(server, settings.host), settings.upstream === undefined))
+}
+
+async function listen(server: Server, { port, host }: Settings): Promise<void> {
+  server.listen(port, host)
+  await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
+    const where = `port ${port} of ${host}`
+    const help: Record<string, string> = {
+      EADDRINUSE: `Something else listens on ${where} already. Choose another port: PORT=${port === 65_535 ? 3001 : port + 1} npm start`,
+      EACCES: `This user may not listen on ${where}. Choose a port from 1024 on: PORT=3000 npm start`,
+      EADDRNOTAVAIL: `${host} is no address of this machine. Set HOST to one, or to 0.0.0.0 for all.`,
+      ENOTFOUND: `HOST names no known machine: ${host}. Leave it out for 127.0.0.1.`,
+    }
+    throw new SettingsError(help[error.code ?? ''] ?? `Cannot listen on ${where}: ${error.message}`)
+  })
+}
+
+/** The first signal lets calls end; a second one does not wait. */
+function closeOnSignal(server: Server, example: ExampleApp): void {
+  let closing = false
+  const close = (): void => {
+    if (closing) process.exit(1)
+    closing = true
+    say('Closing: calls in flight may end.')
+    server.close()
+    example
+      .close()
+      .then(() => {
+        server.closeAllConnections()
+        process.exitCode = 0
+      })
+      .catch(exitWith)
+  }
+  process.on('SIGINT', close)
+  process.on('SIGTERM', close)
+}
+
+function baseUrlOf(server: Server, host: string): string {
+  const reachable = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
+  const name = reachable.includes(':') ? `[${reachable}]` : reachable
+  return `http://${name}:${(server.address() as AddressInfo).port}${MOUNT}`
+}
+
+async function greeting(example: ExampleApp, baseUrl: string, isDemo: boolean): Promise<string> {
+  const balances = await example.balances()
+  const model = example.models[0]!.id
+  const curl = (flags: string, body: object) =>
+    [
+      `curl ${flags}${baseUrl}/chat/completions \\`,
+      `  -H 'authorization: Bearer ${example.apiKey}' \\`,
+      "  -H 'content-type: application/json' \\",
+      `  -d '${JSON.stringify(body)}'`,
+    ].join('\n')
+  const messages = [{ role: 'user', content: 'Hello!' }]
+  return `
+${isDemo ? 'A stand-in answers, no real model. Set UPSTREAM_BASE_URL and UPSTREAM_API_KEY for one.' : 'Every model costs the same here: this is an example.'}
+
+Base URL            ${baseUrl}
+Models              ${example.models.map(({ id }) => id).join(', ')}
+Demo API key        ${example.apiKey}  (balance ${balances.apiKey} credits)
+Demo access token   ${example.accessToken}  (balance ${balances.accessToken} credits, the app adds 20 %)
+
+A completion:
+
+${curl('', { model, messages })}
+
+The same as a stream:
+
+${curl('-N ', { model, messages, stream: true })}
+`
+}
+
+function exitWith(error: unknown): void {
+  process.stderr.write(
+    `${error instanceof SettingsError ? error.message : error instanceof Error ? error.stack : error}\n`,
+  )
+  process.exit(1)
+}
+
+main().catch(exitWith)

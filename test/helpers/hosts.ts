@@ -1,0 +1,195 @@
+import { once } from 'node:events'
+import http, { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import http2 from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import compression from 'compression'
+import connect from 'connect'
+import express from 'express'
+import express4 from 'express4'
+
+/** Any middleware; a `CompatRouter` is one. */
+export type Middleware = (
+  req: IncomingMessage & { body?: unknown },
+  res: ServerResponse,
+  next?: (error?: unknown) => void,
+) => void
+
+export interface RequestOptions {
+  method?: string
+  headers?: http.OutgoingHttpHeaders
+  body?: string | Uint8Array
+}
+
+export interface HostResponse {
+  status: number
+  headers: IncomingHttpHeaders
+  /** The body as it comes. */
+  body: Readable
+  text(): Promise<string>
+  json(): Promise<unknown>
+}
+
+export interface MountedHost {
+  /** Up to and with the mount, without a trailing slash. */
+  baseUrl: string
+  port: number
+  /** Sends a request to a path below the mount, in the host's protocol, on a connection that `close` ends. */
+  request(path: string, options?: RequestOptions): Promise<HostResponse>
+  close(): Promise<void>
+}
+
+export interface Host {
+  name: string
+  protocol: 'http1' | 'http2'
+  /** What the middleware must be told, because this host does not strip the mount. */
+  basePath?: string
+  /** Whether another middleware reads the body first. */
+  readsBody?: boolean
+  mount(middleware: Middleware): Promise<MountedHost>
+}
+
+/** Where every host has the middleware. */
+export const MOUNT = '/compat/v1'
+const PARSER_LIMIT = '40mb'
+
+/** Every kind of server that the middleware is made for. A suite that runs against all of them loops over this. */
+export const hosts: readonly Host[] = [
+  overHttp('Express 5', (middleware) => express().use(MOUNT, middleware)),
+  overHttp('Express 4', (middleware) => express4().use(MOUNT, middleware)),
+  overHttp('Connect', (middleware) => connect().use(MOUNT, middleware)),
+  overHttp('bare http with a base path', (middleware) => (req, res) => middleware(req, res), {
+    basePath: MOUNT,
+  }),
+  overHttp('in front of Express', inFrontOfExpress, { basePath: MOUNT }),
+  overHttp('a mount within a mount', (middleware) => {
+    const router = express.Router()
+    router.use('/v1', middleware)
+    return express().use('/compat', router)
+  }),
+  overHttp('an Express app within an Express app', (middleware) =>
+    express().use('/compat', express().use('/v1', middleware)),
+  ),
+  behindParser('behind express.json', express.json({ limit: PARSER_LIMIT })),
+  behindParser('behind express.text', express.text({ limit: PARSER_LIMIT, type: () => true })),
+  behindParser('behind express.raw', express.raw({ limit: PARSER_LIMIT, type: () => true })),
+  overHttp('behind compression', (middleware) =>
+    express()
+      .use(compression({ threshold: 0 }))
+      .use(MOUNT, middleware),
+  ),
+  {
+    name: 'bare http2',
+    protocol: 'http2',
+    basePath: MOUNT,
+    mount: mountHttp2,
+  },
+]
+
+function overHttp(
+  name: string,
+  build: (middleware: Middleware) => http.RequestListener,
+  more: Partial<Host> = {},
+): Host {
+  return {
+    name,
+    protocol: 'http1',
+    ...more,
+    mount: (middleware) => listenHttp(http.createServer(build(middleware))),
+  }
+}
+
+function behindParser(name: string, parser: express.RequestHandler): Host {
+  return overHttp(name, (middleware) => express().use(parser).use(MOUNT, middleware), { readsBody: true })
+}
+
+function inFrontOfExpress(middleware: Middleware): http.RequestListener {
+  const app = express()
+  app.use((_req, res) => {
+    res.status(418).send('the host itself')
+  })
+  return (req, res) => middleware(req, res, () => app(req, res))
+}
+
+/** Starts any HTTP/1 server on a free port of 127.0.0.1. */
+export async function listenHttp(server: http.Server, mount = MOUNT): Promise<MountedHost> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const baseUrl = `http://127.0.0.1:${port}${mount}`
+  return {
+    baseUrl,
+    port,
+    request: (path, options) => requestHttp(baseUrl + path, options),
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+async function requestHttp(url: string, options: RequestOptions = {}): Promise<HostResponse> {
+  const request = http.request(url, {
+    agent: false,
+    method: options.method ?? 'GET',
+    headers: options.headers ?? {},
+  })
+  request.end(options.body)
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  return asResponse(response.statusCode ?? 0, response.headers, response)
+}
+
+async function mountHttp2(middleware: Middleware): Promise<MountedHost> {
+  const sessions = new Set<http2.Http2Session>()
+  const server = http2.createServer((req, res) => {
+    // The compatibility classes have what middleware uses, but Node's types do not say so.
+    middleware(req as unknown as IncomingMessage, res as unknown as ServerResponse)
+  })
+  server.on('session', (session) => {
+    sessions.add(session)
+    session.on('error', () => undefined)
+    session.on('close', () => sessions.delete(session))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const client = http2.connect(`http://127.0.0.1:${port}`)
+  client.on('error', () => undefined)
+  return {
+    baseUrl: `http://127.0.0.1:${port}${MOUNT}`,
+    port,
+    request: (path, options) => requestHttp2(client, MOUNT + path, options),
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      client.destroy()
+      for (const session of sessions) session.destroy()
+      await closed
+    },
+  }
+}
+
+async function requestHttp2(
+  client: http2.ClientHttp2Session,
+  path: string,
+  options: RequestOptions = {},
+): Promise<HostResponse> {
+  const stream = client.request({
+    ...options.headers,
+    ':path': path,
+    ':method': options.method ?? 'GET',
+    ...(options.body === undefined ? {} : { 'content-length': Buffer.byteLength(options.body) }),
+  })
+  stream.end(options.body)
+  const [headers] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
+  return asResponse(Number(headers[':status']), headers, stream)
+}
+
+function asResponse(status: number, headers: IncomingHttpHeaders, body: Readable): HostResponse {
+  // A server that breaks off is a finding of the test that reads on, not an uncaught error.
+  body.on('error', () => undefined)
+  return { status, headers, body, text: () => text(body), json: async () => JSON.parse(await text(body)) }
+}

@@ -1,0 +1,59 @@
+/** A fenced block of a Markdown file. `` ```ts run=mount with=options `` has the directives `run` and `with`. */
+export interface CodeBlock {
+  readonly language: string
+  readonly directives: Readonly<Record<string, string | undefined>>
+  readonly text: string
+  /** Where its fence opens. */
+  readonly line: number
+}
+
+export function codeBlocks(markdown: string): CodeBlock[] {
+  return [...markdown.matchAll(/^```([^\n]*)\n(.*?)^```$/gms)].map((match) => {
+    const [language = '', ...directives] = match[1]!.split(' ')
+    return {
+      language,
+      directives: Object.fromEntries(directives.map((directive) => directive.split('='))),
+      text: match[2]!,
+      line: markdown.slice(0, match.index).split('\n').length,
+    }
+  })
+}
+
+/** The rows of the table under a heading, without its head; each row as its cells, trimmed. */
+export function tableUnder(markdown: string, heading: string): string[][] {
+  const section = markdown.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0]
+  if (section === undefined) throw new Error(`There is no heading ${heading}`)
+  const rows = section.split('\n').filter((line) => line.startsWith('|'))
+  return rows.slice(2).map((row) =>
+    row
+      .split(/(?<!\\)\|/)
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  )
+}
+
+/** What stands between backticks. */
+export function codeSpans(text: string): string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map((match) => match[1]!)
+}
+
+/** The anchors that GitHub gives to the headings of a file. */
+export function anchors(markdown: string): Set<string> {
+  const prose = markdown.replace(/^```.*?^```$/gms, '')
+  return new Set(
+    [...prose.matchAll(/^#+ (.+)$/gm)].map((match) =>
+      match[1]!
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
+}
+
+/** Targets of links that are not addresses on the web. */
+export function relativeLinks(markdown: string): string[] {
+  const prose = markdown.replace(/^```.*?^```$/gms, '')
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map((match) => match[1]!)
+    .filter((link) => !/^https?:/.test(link))
+}
