@@ -1,0 +1,76 @@
+import type { ProviderEvent } from '../contracts/providers.js'
+import { ProviderError } from '../errors.js'
+import { createSseReader } from './sse-reader.js'
+
+/** Turns the body of a successful reply into events. What it throws should be a `ProviderError`. */
+export interface ReplyReader {
+  /** Reads one piece, cut anywhere, and adds what it held to `events`. `true` once the provider has said that it is done. */
+  read(bytes: Buffer, events: ProviderEvent[]): boolean
+  /** The body has ended as its framing said. `true` where the provider had said that it is done. */
+  end(events: ProviderEvent[]): boolean
+}
+
+export interface ReplyReaderOptions {
+  /** The longest event of a stream, in bytes. */
+  readonly eventBytes: number
+  /** One event of a stream, in latin1. `true` where it says that the provider is done: nothing after it is read. */
+  readonly onEvent: (data: string, type: string | undefined, events: ProviderEvent[]) => boolean
+  /** A whole JSON body, as text. */
+  readonly onBody: (text: string, events: ProviderEvent[]) => void
+}
+
+const OPENING_BRACE = 0x7b
+const SSE_FIRST_BYTES = new Set(Buffer.from(':deir'))
+/** Blank lines and spaces that keep a connection alive, and the bytes of a byte order mark. */
+const SKIPPED = new Set([0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf])
+
+/**
+ * Reads a reply either way, whatever was asked for: a body whose first visible character is `{` is one JSON document,
+ * one that begins like a field or a comment is a stream of events. Content types are not asked, since many are wrong.
+ */
+export function createReplyReader({ eventBytes, onEvent, onBody }: ReplyReaderOptions): ReplyReader {
+  let kind: 'unknown' | 'stream' | 'body' = 'unknown'
+  let pieces: Buffer[] = []
+  let done = false
+  let sink: ProviderEvent[] = []
+  const stream = createSseReader({
+    eventBytes,
+    onEvent(data, type) {
+      if (!done) done = onEvent(data, type, sink)
+    },
+  })
+
+  const recognise = (bytes: Buffer): typeof kind => {
+    for (const byte of bytes) {
+      if (SKIPPED.has(byte)) continue
+      if (byte === OPENING_BRACE) return 'body'
+      if (SSE_FIRST_BYTES.has(byte)) return 'stream'
+      throw new ProviderError('invalid-response', 'The reply is neither JSON nor a stream of events.')
+    }
+    return 'unknown'
+  }
+
+  return {
+    read(bytes, events) {
+      if (kind === 'unknown') kind = recognise(bytes)
+      if (kind === 'body') pieces.push(bytes)
+      if (kind === 'stream') {
+        sink = events
+        stream.read(bytes)
+      }
+      return done
+    },
+    end(events) {
+      if (kind === 'unknown') throw new ProviderError('invalid-response', 'The reply is empty.')
+      if (kind === 'stream') {
+        sink = events
+        stream.end()
+        return done
+      }
+      const body = Buffer.concat(pieces)
+      pieces = []
+      onBody(body.toString('utf8', body.indexOf(OPENING_BRACE)), events)
+      return true
+    },
+  }
+}

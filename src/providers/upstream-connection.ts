@@ -1,0 +1,58 @@
+import type { Socket } from 'node:net'
+import { type buildConnector, Client, type Dispatcher } from 'undici'
+
+/** What is dispatched, so that a call learns which connection it runs on. */
+export interface ConnectionDispatch extends Dispatcher.DispatchOptions {
+  onConnection(connection: UpstreamConnection): void
+}
+
+interface SocketHolder {
+  socket?: Socket
+  readable: ((...values: unknown[]) => void)[]
+}
+
+/**
+ * One connection that can be kept from reading.
+ *
+ * undici's own `pause()` stops its parser, and a parser that is stopped when the other side closes a connection without
+ * keep-alive fails an assertion in a socket's listener, which ends the process (undici 7). So the parser is never
+ * stopped: the socket just does not tell it that there is something to read, fills up, and lets TCP hold the sender.
+ */
+export class UpstreamConnection extends Client {
+  readonly #holder: SocketHolder
+
+  constructor(origin: URL, options: Client.Options, connect: buildConnector.connector) {
+    const holder: SocketHolder = { readable: [] }
+    super(origin, {
+      ...options,
+      connect(target, callback) {
+        connect(target, (...result) => {
+          holder.socket = result[1] ?? undefined
+          holder.readable = []
+          callback(...result)
+        })
+      },
+    })
+    this.#holder = holder
+  }
+
+  override dispatch(options: ConnectionDispatch, handler: Dispatcher.DispatchHandler): boolean {
+    options.onConnection(this)
+    return super.dispatch(options, handler)
+  }
+
+  /** Reads nothing more from the socket until {@link release}. */
+  hold(): void {
+    const { socket, readable } = this.#holder
+    if (socket === undefined || readable.length > 0) return
+    this.#holder.readable = socket.listeners('readable') as SocketHolder['readable']
+    socket.removeAllListeners('readable')
+  }
+
+  release(): void {
+    const { socket, readable } = this.#holder
+    this.#holder.readable = []
+    if (socket === undefined || socket.destroyed) return
+    for (const listener of readable) socket.on('readable', listener)
+  }
+}

@@ -1,0 +1,101 @@
+import { ProviderError, type ProviderErrorFields } from '../errors.js'
+import { isObject } from './provider-json.js'
+
+type Complaint = Pick<ProviderErrorFields, 'providerMessage' | 'param' | 'providerCode' | 'status'>
+
+const MAX_NESTING = 4
+const MESSAGE_MEMBERS = ['message', 'msg', 'detail', 'error_description', 'title']
+const WRAPPERS = ['error', 'errors', 'detail', 'message']
+
+/**
+ * Finds message, param and code in what a provider says of a failure, in the many shapes of that:
+ * `{error: {message, param, code}}`, `{error: 'x'}`, `{message}`, `{detail: [{loc, msg}]}`, a list of these, or text.
+ * `status` is the `code` where that is an HTTP error status.
+ */
+export function readComplaint(value: unknown, nesting = 0): Complaint {
+  if (typeof value === 'string') return { providerMessage: value }
+  if (Array.isArray(value)) return nesting < MAX_NESTING ? readComplaint(value[0], nesting + 1) : {}
+  if (!isObject(value)) return {}
+  const own: Complaint = {
+    providerMessage: MESSAGE_MEMBERS.map((name) => value[name]).find(isText),
+    param: isText(value.param) ? value.param : readLocation(value.loc),
+    providerCode: [value.code, value.type].find(isText),
+    status: isErrorStatus(value.code) ? value.code : undefined,
+  }
+  if (nesting >= MAX_NESTING) return own
+  for (const wrapper of WRAPPERS) {
+    const inner = value[wrapper]
+    if (inner === own.providerMessage || (typeof inner !== 'string' && typeof inner !== 'object')) continue
+    const found = readComplaint(inner, nesting + 1)
+    if (found.providerMessage === undefined && wrapper !== 'error') continue
+    return {
+      providerMessage: found.providerMessage ?? own.providerMessage,
+      param: found.param ?? own.param,
+      providerCode: found.providerCode ?? own.providerCode,
+      status: found.status ?? own.status,
+    }
+  }
+  return own
+}
+
+/** The failure that an HTTP error status and its body, as far as it was read, stand for. */
+export function statusError(status: number, body: Buffer, retryAfter: string | undefined): ProviderError {
+  const { providerMessage, param, providerCode } = readErrorBody(body.toString('utf8').trim())
+  return new ProviderError('status', `The provider answered ${status}.`, {
+    status,
+    retryAfterSeconds: parseRetryAfter(retryAfter),
+    providerMessage,
+    param,
+    providerCode,
+  })
+}
+
+/** The failure that a frame inside a reply stands for. */
+export function frameError(frame: unknown): ProviderError {
+  return new ProviderError('error-frame', 'The reply said that it failed.', readComplaint(frame))
+}
+
+/** Seconds from now that a `retry-after` names, as a number or as a date. */
+export function parseRetryAfter(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined
+  if (/^\s*\d{1,9}(\.\d{1,9})?\s*$/.test(value)) return Number(value)
+  const date = /[a-z]/i.test(value) ? Date.parse(value) : Number.NaN
+  return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - Date.now()) / 1000))
+}
+
+const TIMEOUT_CODES = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT'])
+const PROTOCOL_CODES = /^HPE_|^UND_ERR_HEADERS_OVERFLOW$|^UND_ERR_RES_EXCEEDED_MAX_SIZE$/
+
+/** The failure that a fault of the connection stands for. `sent`: the request had begun to go out. */
+export function connectionError(cause: unknown, sent: boolean): ProviderError {
+  const code = isObject(cause) && isText(cause.code) ? cause.code : ''
+  if (PROTOCOL_CODES.test(code)) {
+    return new ProviderError('invalid-response', 'The provider does not speak HTTP as it should.', { cause })
+  }
+  if (sent) return new ProviderError('cut-short', 'The connection ended before the reply did.', { cause })
+  if (TIMEOUT_CODES.has(code)) return new ProviderError('timeout', 'Connecting took too long.', { cause })
+  return new ProviderError('unreachable', 'No connection could be made.', { cause })
+}
+
+function readErrorBody(text: string): Complaint {
+  if (text === '' || text.startsWith('<')) return {}
+  try {
+    return readComplaint(JSON.parse(text))
+  } catch {
+    return { providerMessage: text }
+  }
+}
+
+function readLocation(location: unknown): string | undefined {
+  if (!Array.isArray(location)) return undefined
+  const path = location.filter((step) => step !== 'body' && ['string', 'number'].includes(typeof step))
+  return path.length === 0 ? undefined : path.join('.')
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
+
+function isErrorStatus(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 400 && value <= 599
+}

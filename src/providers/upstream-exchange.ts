@@ -1,0 +1,258 @@
+import type { Dispatcher } from 'undici'
+import type { ProviderEvent } from '../contracts/providers.js'
+import { isProviderError, ProviderError } from '../errors.js'
+import type { UpstreamCall } from './upstream.js'
+import type { ConnectionDispatch, UpstreamConnection } from './upstream-connection.js'
+import { connectionError, statusError } from './upstream-errors.js'
+
+const ERROR_BODY_BYTES = 64 * 1024
+/** What may follow the provider's last word before its connection is given up. */
+const TAIL_BYTES = 64 * 1024
+const TAIL_MS = 1_000
+const NO_EVENTS: readonly ProviderEvent[] = Object.freeze([])
+
+interface ErrorReply {
+  readonly status: number
+  readonly retryAfter: string | undefined
+  readonly pieces: Buffer[]
+}
+
+/**
+ * One request and its reply.
+ *
+ * What one network read brought may come in many pieces (each HTTP chunk is one), all in the same turn of the event
+ * loop: they are gathered, and handed over once in a microtask.
+ */
+export class UpstreamExchange implements Dispatcher.DispatchHandler {
+  #controller: Dispatcher.DispatchController | undefined
+  #connection: UpstreamConnection | undefined
+  #events: ProviderEvent[] = []
+  #bytes = 0
+  #errorReply: ErrorReply | undefined
+  /** `done`: nothing more is read, the last events are still to be handed over. */
+  #state: 'open' | 'done' | 'settled' = 'open'
+  #ended = false
+  #terminated = false
+  #failure: ProviderError | undefined
+  #handOverDue = false
+  #waiting = false
+  #tailTimer: NodeJS.Timeout | undefined
+  readonly #call: UpstreamCall
+  readonly #resolve: (result: { terminated: boolean }) => void
+  readonly #reject: (error: unknown) => void
+
+  constructor(
+    call: UpstreamCall,
+    resolve: (result: { terminated: boolean }) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#call = call
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  start(dispatcher: Dispatcher, path: string, headers: Record<string, string>): void {
+    this.#call.signal.addEventListener('abort', this.#onAbort, { once: true })
+    const options: ConnectionDispatch = {
+      path,
+      method: 'POST',
+      headers,
+      body: this.#call.body,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      onConnection: (connection) => {
+        this.#connection = connection
+      },
+    }
+    dispatcher.dispatch(options, this)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#state === 'settled') controller.abort(new Error('The call was aborted before it was sent.'))
+  }
+
+  onResponseStart(_: unknown, status: number, headers: Dispatcher.ResponseData['headers']): void {
+    if (status < 200 || this.#state !== 'open') return
+    const encoding = headers['content-encoding']
+    const encoded = encoding !== undefined && encoding !== '' && encoding !== 'identity'
+    if (status >= 400) {
+      this.#errorReply = { status, retryAfter: first(headers['retry-after']), pieces: [] }
+      if (encoded) this.#fail(this.#statusError(this.#errorReply))
+      return
+    }
+    if (status >= 300) {
+      this.#fail(new ProviderError('invalid-response', `The provider redirected the call (${status}).`))
+    } else if (encoded) {
+      this.#fail(new ProviderError('invalid-response', 'The provider encoded its reply unasked.'))
+    } else {
+      this.#handOverSoon()
+    }
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    this.#bytes += bytes.length
+    if (this.#state !== 'open') {
+      if (this.#bytes > TAIL_BYTES) controller.abort(new Error('The reply goes on after its end.'))
+      return
+    }
+    if (this.#errorReply !== undefined) {
+      this.#errorReply.pieces.push(bytes)
+      if (this.#bytes >= ERROR_BODY_BYTES) this.#fail(this.#statusError(this.#errorReply))
+      return
+    }
+    const { reader, limits } = this.#call
+    if (this.#bytes > limits.replyBytes) {
+      this.#fail(
+        new ProviderError('invalid-response', `The reply is longer than ${limits.replyBytes} bytes.`),
+      )
+      return
+    }
+    try {
+      if (reader.read(bytes, this.#events)) {
+        this.#terminated = true
+        this.#state = 'done'
+        this.#bytes = 0
+      }
+      this.#handOverSoon()
+    } catch (error) {
+      this.#fail(asProviderError(error))
+    }
+  }
+
+  onResponseEnd(): void {
+    this.#ended = true
+    clearTimeout(this.#tailTimer)
+    if (this.#state !== 'open') return
+    if (this.#errorReply !== undefined) {
+      this.#fail(this.#statusError(this.#errorReply))
+      return
+    }
+    try {
+      this.#terminated = this.#call.reader.end(this.#events)
+      this.#state = 'done'
+      this.#handOverSoon()
+    } catch (error) {
+      this.#fail(asProviderError(error))
+    }
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    this.#ended = true
+    clearTimeout(this.#tailTimer)
+    if (this.#state !== 'open') return
+    this.#fail(
+      this.#errorReply === undefined
+        ? connectionError(error, this.#controller !== undefined)
+        : this.#statusError(this.#errorReply),
+    )
+  }
+
+  /** Nothing is dispatched. */
+  refuse(closed: boolean): void {
+    this.#state = 'settled'
+    this.#reject(
+      closed
+        ? new ProviderError('unreachable', 'The adapter has been closed.')
+        : abortedError(this.#call.signal),
+    )
+  }
+
+  #statusError({ status, retryAfter, pieces }: ErrorReply): ProviderError {
+    return statusError(status, Buffer.concat(pieces).subarray(0, ERROR_BODY_BYTES), retryAfter)
+  }
+
+  /** Ends the reply. What had been read before is still handed over first. */
+  #fail(error: ProviderError): void {
+    this.#failure = error
+    this.#state = 'done'
+    this.#controller?.abort(error)
+    this.#handOverSoon()
+  }
+
+  #handOverSoon(): void {
+    if (this.#handOverDue) return
+    this.#handOverDue = true
+    queueMicrotask(this.#handOver)
+  }
+
+  readonly #handOver = (): void => {
+    this.#handOverDue = false
+    if (this.#state === 'settled' || this.#waiting) return
+    const events = this.#events
+    this.#events = []
+    if (this.#failure !== undefined && events.length === 0) {
+      this.#settle()
+      return
+    }
+    let waiting: void | Promise<void>
+    try {
+      waiting = this.#call.take(events.length === 0 ? NO_EVENTS : events)
+    } catch (error) {
+      this.#giveUp(error)
+      return
+    }
+    if (waiting === undefined) {
+      if (this.#state === 'done') this.#settle()
+      return
+    }
+    this.#waiting = true
+    if (this.#state === 'open') this.#connection?.hold()
+    waiting.then(this.#taken, this.#giveUp)
+  }
+
+  readonly #taken = (): void => {
+    this.#waiting = false
+    // Only while the reply is still being read is the connection surely this call's own.
+    if (this.#state === 'open') this.#connection?.release()
+    if (this.#events.length > 0) this.#handOver()
+    else if (this.#state === 'done') this.#settle()
+  }
+
+  readonly #giveUp = (error: unknown): void => {
+    if (!this.#close()) return
+    this.#controller?.abort(new Error('The reply is no longer wanted.'))
+    this.#reject(error)
+  }
+
+  readonly #onAbort = (): void => {
+    this.#giveUp(abortedError(this.#call.signal))
+  }
+
+  #settle(): void {
+    if (!this.#close()) return
+    if (this.#failure !== undefined) {
+      this.#reject(this.#failure)
+      return
+    }
+    // The caller need not wait for the end of a body that has said all; its connection can then be used again.
+    if (!this.#ended) {
+      this.#tailTimer = setTimeout(
+        () => this.#controller?.abort(new Error('The reply did not end.')),
+        TAIL_MS,
+      )
+      this.#tailTimer.unref()
+    }
+    this.#resolve({ terminated: this.#terminated })
+  }
+
+  #close(): boolean {
+    if (this.#state === 'settled') return false
+    this.#state = 'settled'
+    this.#call.signal.removeEventListener('abort', this.#onAbort)
+    return true
+  }
+}
+
+function first(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value
+}
+
+function abortedError(signal: AbortSignal): ProviderError {
+  return new ProviderError('cut-short', 'The call was aborted.', { cause: signal.reason })
+}
+
+function asProviderError(error: unknown): ProviderError {
+  if (isProviderError(error)) return error
+  return new ProviderError('invalid-response', 'The reply could not be read.', { cause: error })
+}

@@ -1,0 +1,117 @@
+import { buildConnector, Pool } from 'undici'
+import type { ProviderCall, ProviderEvent } from '../contracts/providers.js'
+import type { ReplyReader } from './reply-reader.js'
+import { UpstreamConnection } from './upstream-connection.js'
+import { UpstreamExchange } from './upstream-exchange.js'
+
+/** One provider's HTTP server, and the connections kept open to it. */
+export interface Upstream {
+  /**
+   * Posts a JSON body and reads the reply as `ProviderAdapter.chat` promises to. Rejects with a `ProviderError` for
+   * everything that goes wrong on the way; what `take` throws comes out as it is.
+   */
+  post(call: UpstreamCall): Promise<{ terminated: boolean }>
+  /** Ends idle connections, and the others when their calls end. */
+  close(): Promise<void>
+}
+
+export interface UpstreamCall {
+  /** Appended to the path of the base URL, with a leading slash. */
+  readonly path: string
+  /** The call's own headers, its credential among them. The host's fixed ones and the common ones are added. */
+  readonly headers: Readonly<Record<string, string>>
+  /** JSON text. */
+  readonly body: string
+  /** Whether a stream is asked for. */
+  readonly stream: boolean
+  readonly limits: ProviderCall['limits']
+  readonly signal: AbortSignal
+  /** Fresh for each call. */
+  readonly reader: ReplyReader
+  readonly take: (events: readonly ProviderEvent[]) => void | Promise<void>
+}
+
+export interface UpstreamSettings {
+  /** http or https, without credentials, query or fragment. */
+  readonly baseUrl: string
+  /** Go out with every call, also with one on a caller's own key. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Checks the settings, with a `TypeError` that names the one at fault and never shows a value that may be secret. */
+export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings): Upstream {
+  const base = parseBaseUrl(baseUrl)
+  const basePath = base.pathname.replace(/\/+$/, '')
+  const fixed = checkHeaders(headers)
+  let pool: Pool | undefined
+  let closed = false
+
+  const openPool = (connectMs: number): Pool => {
+    const connect = buildConnector({ timeout: connectMs })
+    return new Pool(base.origin, {
+      factory: (origin, options) => new UpstreamConnection(origin, options, connect),
+    })
+  }
+
+  return {
+    post(call) {
+      return new Promise((resolve, reject) => {
+        const exchange = new UpstreamExchange(call, resolve, reject)
+        if (call.signal.aborted || closed) {
+          exchange.refuse(closed)
+          return
+        }
+        pool ??= openPool(call.limits.connectMs)
+        exchange.start(pool, basePath + call.path, {
+          'user-agent': USER_AGENT,
+          ...fixed,
+          ...call.headers,
+          'content-type': 'application/json',
+          accept: call.stream ? 'text/event-stream' : 'application/json',
+          'accept-encoding': 'identity',
+        })
+      })
+    },
+    async close() {
+      closed = true
+      await pool?.close()
+    },
+  }
+}
+
+const USER_AGENT = 'compat-router'
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
+const HEADER_VALUE = /^[\t\x20-\x7e]*$/
+/** Set by the call itself or by the connection. */
+const RESERVED_HEADERS = new Set(
+  'accept accept-encoding authorization connection content-length content-type expect host keep-alive te trailer transfer-encoding upgrade'.split(
+    ' ',
+  ),
+)
+
+function parseBaseUrl(baseUrl: string): URL {
+  const wrong = (what: string) => new TypeError(`baseUrl ${what}. Give it as 'https://api.example.com/v1'.`)
+  if (typeof baseUrl !== 'string') throw wrong('must be a string')
+  if (!URL.canParse(baseUrl)) throw wrong('is not an absolute URL')
+  const url = new URL(baseUrl)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw wrong('must begin with https: or http:')
+  if (url.username !== '' || url.password !== '') throw wrong('must not hold credentials')
+  if (baseUrl.includes('?')) throw wrong('must not have a query')
+  if (baseUrl.includes('#')) throw wrong('must not have a fragment')
+  return url
+}
+
+function checkHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const checked: Record<string, string> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    const key = name.toLowerCase()
+    if (!HEADER_NAME.test(key)) throw new TypeError(`headers: ${JSON.stringify(name)} is not a header name.`)
+    if (RESERVED_HEADERS.has(key))
+      throw new TypeError(`headers: '${key}' is set by the router; leave it out.`)
+    if (typeof value !== 'string' || !HEADER_VALUE.test(value)) {
+      throw new TypeError(`headers: the value of '${key}' must be a string of visible ASCII and spaces.`)
+    }
+    checked[key] = value
+  }
+  return checked
+}
