@@ -1,9 +1,18 @@
-import type { Entry, EntryPage, EntryQuery } from '../contracts/index.js'
+import type { Entry, EntryPage, EntryQuery, Posting } from '../contracts/index.js'
+import type { HoldRow } from './hold-book.js'
+import { copyCharge, copyFacts, copyPostings } from './ledger-input.js'
 import { createQueue } from './queue.js'
 
-/** What was posted, in order. */
+/** Credits added to an account. */
+export interface Grant {
+  readonly endedAt: number
+  readonly postings: readonly Posting[]
+  readonly memo: string | undefined
+}
+
+/** What was posted, in order. A settled hold is its own entry, so that a charge costs no more memory than it must. */
 export interface EntryLog {
-  add(entry: Omit<Entry, 'id'>): void
+  add(posted: Grant | HoldRow): void
   read(query: EntryQuery): EntryPage
 }
 
@@ -14,13 +23,13 @@ const FORGOTTEN_AT_ONCE = 2
 
 /** `name` starts the id of every entry. */
 export function createEntryLog(name: string): EntryLog {
-  const entries = createQueue<Omit<Entry, 'id'>>()
+  const entries = createQueue<Grant | HoldRow>()
   return {
-    add(entry) {
-      entries.push(entry)
+    add(posted) {
+      entries.push(posted)
       for (let count = 0; count < FORGOTTEN_AT_ONCE; count++) {
         const oldest = entries.at(entries.start)
-        if (oldest === undefined || oldest.at + RETENTION_MS > entry.at) return
+        if (oldest === undefined || oldest.endedAt + RETENTION_MS > posted.endedAt) return
         entries.shift()
       }
     },
@@ -28,14 +37,12 @@ export function createEntryLog(name: string): EntryLog {
       const limit = readLimit(query.limit)
       const found: Entry[] = []
       for (let position = startOf(query.after, entries.end); position >= entries.start; position--) {
-        const entry = entries.at(position)!
-        if (!matches(entry, query)) continue
-        if (found.length === limit) {
-          return Object.freeze({ entries: Object.freeze(found), next: String(position + 1) })
-        }
-        found.push(Object.freeze({ ...entry, id: `${name}-${position}` }))
+        const posted = entries.at(position)!
+        if (!matches(posted, query)) continue
+        if (found.length === limit) return { entries: found, next: String(position + 1) }
+        found.push(toEntry(posted, `${name}-${position}`))
       }
-      return Object.freeze({ entries: Object.freeze(found) })
+      return { entries: found }
     },
   }
 }
@@ -55,13 +62,23 @@ function readLimit(limit = DEFAULT_LIMIT): number {
   throw new RangeError(`limit must be an integer from 1 to ${MAX_LIMIT}; got ${limit}`)
 }
 
-function matches({ at, postings, facts }: Omit<Entry, 'id'>, query: EntryQuery): boolean {
+function toEntry(posted: Grant | HoldRow, id: string): Entry {
+  const shared = { id, at: posted.endedAt, postings: copyPostings(posted.postings!) }
+  if ('memo' in posted) {
+    return { ...shared, kind: 'grant', ...(posted.memo !== undefined && { memo: posted.memo }) }
+  }
+  const { holdId, charge, facts } = posted
+  return { ...shared, kind: 'charge', holdId, charge: copyCharge(charge!), facts: copyFacts(facts!) }
+}
+
+function matches(posted: Grant | HoldRow, query: EntryQuery): boolean {
+  const facts = 'memo' in posted ? undefined : posted.facts
   return (
-    (query.from === undefined || at >= query.from) &&
-    (query.to === undefined || at < query.to) &&
+    (query.from === undefined || posted.endedAt >= query.from) &&
+    (query.to === undefined || posted.endedAt < query.to) &&
     (query.appId === undefined || facts?.appId === query.appId) &&
     (query.model === undefined || facts?.model === query.model) &&
     (query.sessionId === undefined || facts?.sessionId === query.sessionId) &&
-    (query.account === undefined || postings.some(({ account }) => account === query.account))
+    (query.account === undefined || posted.postings!.some(({ account }) => account === query.account))
   )
 }

@@ -1,4 +1,4 @@
-import type { CallFacts, Charge, Credits } from '../contracts/index.js'
+import type { CallFacts, Charge, Credits, Posting } from '../contracts/index.js'
 import { createDeadlineHeap, type Due } from './deadline-heap.js'
 import { createQueue } from './queue.js'
 
@@ -13,7 +13,9 @@ export interface HoldRow extends Due {
   facts: CallFacts | undefined
   state: HoldState
   claim: string | undefined
+  /** What was charged, once it is settled. */
   charge: Charge | undefined
+  postings: readonly Posting[] | undefined
   endedAt: number
   /** How often it has ended: once, or twice where it was settled after it had expired or been released. */
   endings: number
@@ -59,7 +61,6 @@ export function createHoldBook(): HoldBook {
     row.endings++
     if (state !== 'settled') freeClaim(row)
     if (state === 'expired') expired.push(row)
-    else row.facts = undefined
     ended.push(row)
   }
 

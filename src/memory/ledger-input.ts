@@ -9,17 +9,19 @@ export function checkHold(request: HoldRequest): void {
   if (!Number.isFinite(request.ttlMs)) throw new TypeError('ttlMs must be a number of milliseconds')
 }
 
-/** Returns what each account gets in sum. */
-export function checkSettlement(request: SettleRequest): ReadonlyMap<string, Credits> {
+/** Returns what each account gets, once for each account. */
+export function checkSettlement(request: SettleRequest): readonly Posting[] {
   const { charge, postings } = request
   checkAmount(charge.cost, 'charge.cost')
   checkAmount(charge.base, 'charge.base')
   checkAmount(charge.markup, 'charge.markup')
-  const sums = new Map<string, Credits>()
+  const sums: { account: string; amount: Credits }[] = []
   let total = 0n
   for (const { account, amount } of postings) {
     total += amount
-    sums.set(account, (sums.get(account) ?? 0n) + amount)
+    const sum = sums.find((other) => other.account === account)
+    if (sum === undefined) sums.push({ account, amount })
+    else sum.amount += amount
   }
   if (total !== 0n) throw new RangeError(`postings must add up to 0; they add up to ${total}`)
   return sums
@@ -50,13 +52,13 @@ export function readGrant(amount: string, what: string): Credits {
 }
 
 export function copyCharge(charge: Charge): Charge {
-  return Object.freeze({ ...charge, usage: Object.freeze({ ...charge.usage }) })
+  return { ...charge, usage: { ...charge.usage } }
 }
 
 export function copyFacts(facts: CallFacts): CallFacts {
-  return Object.freeze({ ...facts })
+  return { ...facts }
 }
 
 export function copyPostings(postings: readonly Posting[]): readonly Posting[] {
-  return Object.freeze(postings.map(({ account, amount }) => Object.freeze({ account, amount })))
+  return postings.map(({ account, amount }) => ({ account, amount }))
 }

@@ -81,8 +81,7 @@ export function memoryLedger(
     const credits = readGrant(amount, what)
     const account = accountOf(name)
     account.posted = addCredits(account.posted, credits, name)
-    const postings = copyPostings([{ account: name, amount: credits }])
-    log.add({ at: clock.now(), kind: 'grant', postings, ...(memo !== undefined && { memo }) })
+    log.add({ endedAt: clock.now(), postings: [{ account: name, amount: credits }], memo })
   }
 
   function hold(request: HoldRequest): HoldResult {
@@ -125,32 +124,23 @@ export function memoryLedger(
     const payer = request.facts.account
     const known = book.get(request.holdId)
     if (known?.charge !== undefined) {
-      return { repeated: true, charge: known.charge, overdraft: overdraftOf(payer) }
+      return { repeated: true, charge: copyCharge(known.charge), overdraft: overdraftOf(payer) }
     }
 
-    for (const [name, sum] of sums) addCredits(balances.get(name)?.posted ?? 0n, sum, name)
-    for (const [name, sum] of sums) accountOf(name).posted += sum
-    const charge = copyCharge(request.charge)
+    for (const { account, amount } of sums) addCredits(balances.get(account)?.posted ?? 0n, amount, account)
+    for (const { account, amount } of sums) accountOf(account).posted += amount
     const row = known ?? createRow(request.holdId, payer, 0n, 'settled', now)
     if (known === undefined) book.mark(row)
     else {
       if (known.state === 'held') uncount(known)
       book.end(known, 'settled', now)
     }
-    row.charge = charge
-    const claimLost = !takeClaim(row, request.claim)
-    log.add({
-      at: now,
-      kind: 'charge',
-      postings: copyPostings(request.postings),
-      holdId: request.holdId,
-      charge,
-      facts: copyFacts(request.facts),
-    })
-    const overdraft = overdraftOf(payer)
-    return claimLost
-      ? { repeated: false, charge, overdraft, claimLost }
-      : { repeated: false, charge, overdraft }
+    row.charge = copyCharge(request.charge)
+    row.postings = copyPostings(request.postings)
+    row.facts = copyFacts(request.facts)
+    log.add(row)
+    const settled = { repeated: false, charge: request.charge, overdraft: overdraftOf(payer) }
+    return takeClaim(row, request.claim) ? settled : { ...settled, claimLost: true }
   }
 
   /** Returns whether the row has its claim, if any. */
@@ -194,7 +184,12 @@ export function memoryLedger(
     while (taken.length < limit) {
       const row = book.takeExpired()
       if (row === undefined) break
-      taken.push({ holdId: row.holdId, account: row.account, amount: row.amount, facts: row.facts! })
+      taken.push({
+        holdId: row.holdId,
+        account: row.account,
+        amount: row.amount,
+        facts: copyFacts(row.facts!),
+      })
     }
     return taken
   }
@@ -225,6 +220,7 @@ function createRow(holdId: string, account: string, amount: Credits, state: Hold
     claim: undefined,
     replaces: undefined,
     charge: undefined,
+    postings: undefined,
     deadline: now,
     endedAt: now,
     endings: 0,
@@ -246,5 +242,5 @@ function repeatHold(known: HoldRow, request: HoldRequest): HoldResult {
 function claimedBy(claimant: HoldRow): HoldResult {
   return claimant.charge === undefined
     ? { ok: false, reason: 'claimed' }
-    : { ok: false, reason: 'claimed', charge: claimant.charge }
+    : { ok: false, reason: 'claimed', charge: copyCharge(claimant.charge) }
 }
