@@ -137,6 +137,7 @@ async function requestHttp(url: string, options: RequestOptions = {}): Promise<H
     method: options.method ?? 'GET',
     headers: options.headers ?? {},
   })
+  request.on('error', () => undefined)
   request.end(options.body)
   const [response] = (await once(request, 'response')) as [IncomingMessage]
   return asResponse(response.statusCode ?? 0, response.headers, response)

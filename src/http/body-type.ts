@@ -1,0 +1,40 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { CompatError } from '../errors.js'
+
+/** Throws 415 unless the body's headers say JSON in UTF-8, or nothing. `decoded` is a body that the host has inflated. */
+export function checkBodyType(headers: IncomingHttpHeaders, decoded: boolean): void {
+  const type = headers['content-type']
+  if (type !== undefined && type !== 'application/json') checkContentType(type)
+  const encoding = headers['content-encoding']
+  if (!decoded && encoding !== undefined && encoding !== '') {
+    throw new CompatError(
+      'unsupported_media_type',
+      'A request body with a content-encoding is not read; send it uncompressed and without that header.',
+    )
+  }
+}
+
+function checkContentType(header: string): void {
+  const parts = header.split(';')
+  const mediaType = parts[0]!.trim().toLowerCase()
+  if (mediaType !== '' && mediaType !== 'application/json' && !/^[^\s/]+\/[^\s/]+\+json$/.test(mediaType)) {
+    throw new CompatError(
+      'unsupported_media_type',
+      'The content-type of the request body must be application/json.',
+    )
+  }
+  for (const part of parts.slice(1)) {
+    const equals = part.indexOf('=')
+    if (equals === -1 || part.slice(0, equals).trim().toLowerCase() !== 'charset') continue
+    const charset = part
+      .slice(equals + 1)
+      .trim()
+      .toLowerCase()
+    if (!/^("?)utf-?8\1$/.test(charset)) {
+      throw new CompatError(
+        'unsupported_media_type',
+        'The charset of the request body must be utf-8; JSON is sent in no other.',
+      )
+    }
+  }
+}

@@ -1,0 +1,159 @@
+import type { IncomingMessage } from 'node:http'
+import type { Clock } from '../clock.js'
+import type { Limits } from '../contracts/limits.js'
+import type { IncomingCall } from '../contracts/reply.js'
+import { CompatError } from '../errors.js'
+import { checkJsonValue, parseJsonBody } from '../protocol/json-scan.js'
+import { checkBodyType } from './body-type.js'
+import { type BodyBudget, BodyCollector, tooLarge, tooManyBytes } from './collect-body.js'
+
+/** A request as Node, a body parser or a framework hands it over. */
+export type HostRequest = IncomingMessage & {
+  body?: unknown
+  /** Set by body-parser once it has read the body. */
+  _body?: boolean
+}
+
+/** What all calls of one handler share. */
+export interface CallSettings {
+  readonly limits: Limits
+  readonly clock: Clock
+  readonly budget: BodyBudget
+  readonly onBodyConsumed: (requestId: string) => void
+}
+
+/** What is left of a refused body up to this size is read and thrown away, so that the connection lives on. */
+const DRAIN_LIMIT_BYTES = 64 * 1024
+const AUTHORIZATION = 'authorization'
+
+/** A request on its way in. */
+export class HttpCall implements IncomingCall {
+  #collector: BodyCollector | undefined
+  #receivedBytes = 0
+
+  constructor(
+    readonly requestId: string,
+    private readonly req: HostRequest,
+    private readonly settings: CallSettings,
+  ) {}
+
+  get headers(): IncomingMessage['headers'] {
+    return this.req.headers
+  }
+
+  // Counted in the raw headers: Node drops all lines but the first from `headers`.
+  get authorizationLines(): number {
+    const raw = this.req.rawHeaders
+    let count = 0
+    for (let index = 0; index < raw.length; index += 2) {
+      const name = raw[index]!
+      if (name.length === AUTHORIZATION.length && name.toLowerCase() === AUTHORIZATION) count++
+    }
+    return count
+  }
+
+  async readBody(): Promise<unknown> {
+    const req = this.req
+    const isUnread = !req.readableEnded && !req.readableDidRead && req._body !== true
+    checkBodyType(req.headers, !isUnread)
+    if (!isUnread) return this.#takeParsed()
+
+    const { limits, budget } = this.settings
+    const declared = declaredBytes(req)
+    if (declared !== undefined && declared > limits.bodyBytes) throw tooLarge(limits.bodyBytes)
+    let taken = declared ?? 0
+    if (!budget.take(taken)) throw tooManyBytes()
+    try {
+      const arrived = declared === undefined ? undefined : this.#readArrived(declared)
+      if (arrived !== undefined) return parseBytes(arrived)
+      this.#collector = new BodyCollector(req, declared, limits, this.settings.clock, budget)
+      try {
+        return parseBytes(await this.#collector.done)
+      } finally {
+        taken = this.#collector.takenBytes
+      }
+    } finally {
+      budget.give(taken)
+    }
+  }
+
+  /** Ends a reading whose outcome nobody will use. */
+  abandonBody(): void {
+    this.#collector?.stop(new CompatError('invalid_request', 'The request ended before its body was read.'))
+  }
+
+  /** Whether so much of the body may still come that the connection must end with the answer. */
+  get mustClose(): boolean {
+    if (this.#collector?.failed === true) return true
+    const rest = this.#restBytes()
+    return rest === undefined || rest > DRAIN_LIMIT_BYTES
+  }
+
+  /** Throws away what is left of the body, so that the next request on the connection can be read. */
+  discardRest(): void {
+    if (this.#restBytes() !== 0) this.req.resume()
+  }
+
+  /** Whether reading began and the end of the body was not seen. */
+  get isHalfRead(): boolean {
+    const { req } = this
+    return req.readableDidRead && !req.readableEnded && !req.complete && this.#restBytes() !== 0
+  }
+
+  /** Bytes of the body that have not arrived; undefined where nobody knows. */
+  #restBytes(): number | undefined {
+    const req = this.req
+    if (req.complete) return 0
+    const declared = declaredBytes(req)
+    // Over HTTP/1 a body of unknown length says so in its head; over HTTP/2 it need not.
+    if (declared === undefined) return req.httpVersionMajor < 2 && !isChunked(req) ? 0 : undefined
+    const received = this.#collector?.receivedBytes ?? this.#receivedBytes
+    return Math.max(0, declared - received - req.readableLength)
+  }
+
+  /** The whole body where it came with the head, as small ones do: no listener, no timer. */
+  #readArrived(declared: number): Buffer | undefined {
+    if (this.req.readableLength < declared) return undefined
+    const bytes: Buffer | null = this.req.read()
+    this.#receivedBytes = declared
+    return bytes ?? Buffer.alloc(0)
+  }
+
+  #takeParsed(): unknown {
+    const { req, settings } = this
+    const isHalfRead = req._body !== true && !req.readableEnded
+    const body = isHalfRead ? undefined : req.body
+    if (typeof body === 'string' || body instanceof Uint8Array) {
+      const bytes = typeof body === 'string' ? Buffer.from(body) : body
+      if (bytes.length > settings.limits.bodyBytes) throw tooLarge(settings.limits.bodyBytes)
+      return parseBytes(bytes)
+    }
+    if (body === undefined || (body === null && req._body !== true)) {
+      settings.onBodyConsumed(this.requestId)
+      throw new CompatError(
+        'internal_error',
+        'The request could not be read because of a fault of this server.',
+      )
+    }
+    checkJsonValue(body)
+    return body
+  }
+}
+
+function parseBytes(bytes: Uint8Array): unknown {
+  if (bytes.length === 0) {
+    throw new CompatError('invalid_json', 'The request body is empty; send a JSON object.')
+  }
+  return parseJsonBody(bytes)
+}
+
+function declaredBytes(req: IncomingMessage): number | undefined {
+  const header = req.headers['content-length']
+  if (header === undefined || isChunked(req)) return undefined
+  const bytes = Number(header)
+  return Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : undefined
+}
+
+function isChunked(req: IncomingMessage): boolean {
+  return req.headers['transfer-encoding'] !== undefined
+}

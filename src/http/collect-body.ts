@@ -1,0 +1,145 @@
+import type { IncomingMessage } from 'node:http'
+import type { Clock } from '../clock.js'
+import type { Limits } from '../contracts/limits.js'
+import { CompatError } from '../errors.js'
+
+/** The bytes of all request bodies being read at this moment. */
+export class BodyBudget {
+  #bytes = 0
+
+  constructor(readonly limitBytes: number) {}
+
+  /** Counts bytes in. False, and nothing counted, where there is no room for them. */
+  take(bytes: number): boolean {
+    if (this.#bytes + bytes > this.limitBytes) return false
+    this.#bytes += bytes
+    return true
+  }
+
+  give(bytes: number): void {
+    this.#bytes -= bytes
+  }
+}
+
+export function tooLarge(limitBytes: number): CompatError {
+  return new CompatError(
+    'request_too_large',
+    `The request body is larger than ${limitBytes} bytes, which is the limit here.`,
+  )
+}
+
+export function tooManyBytes(): CompatError {
+  return new CompatError('overloaded', 'Too many large requests are being read; try again in a moment.', {
+    headers: { 'retry-after': '1' },
+  })
+}
+
+/** Reads a body to its end, within size and time. What it took of the budget is for its owner to give back. */
+export class BodyCollector {
+  readonly done: Promise<Buffer>
+  /** Whether reading ended before the body did. */
+  failed = false
+  receivedBytes = 0
+  takenBytes = 0
+  readonly #chunks: Buffer[] = []
+  readonly #startedAt: number
+  #lastAt: number
+  #cancelTimer: () => void
+  #resolve!: (bytes: Buffer) => void
+  #reject!: (error: unknown) => void
+
+  /** `declaredBytes` is checked against the limits already, and taken of the budget. */
+  constructor(
+    private readonly req: IncomingMessage,
+    private readonly declaredBytes: number | undefined,
+    private readonly limits: Limits,
+    private readonly clock: Clock,
+    private readonly budget: BodyBudget,
+  ) {
+    this.done = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+    this.takenBytes = declaredBytes ?? 0
+    this.#startedAt = clock.now()
+    this.#lastAt = this.#startedAt
+    this.#cancelTimer = clock.after(Math.min(limits.bodyIdleMs, limits.bodyMs), this.#onTimer)
+    req.on('end', this.#onEnd)
+    req.on('close', this.#onClose)
+    req.on('error', this.#onClose)
+    req.on('data', this.#onData)
+  }
+
+  /** Ends the reading, where it has not ended yet. */
+  stop(error: CompatError): void {
+    if (this.#detach()) {
+      this.failed = true
+      this.req.pause()
+      this.#reject(error)
+    }
+  }
+
+  #detach(): boolean {
+    if (this.#cancelTimer === ended) return false
+    this.#cancelTimer()
+    this.#cancelTimer = ended
+    this.req.off('data', this.#onData)
+    this.req.off('end', this.#onEnd)
+    this.req.off('close', this.#onClose)
+    this.req.off('error', this.#onClose)
+    return true
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.receivedBytes += chunk.length
+    this.#lastAt = this.clock.now()
+    const refusal = this.#refusal()
+    if (refusal === undefined) this.#chunks.push(chunk)
+    else this.stop(refusal)
+  }
+
+  /** Why no more is read, or undefined once the bytes so far are counted in. */
+  #refusal(): CompatError | undefined {
+    if (this.receivedBytes > this.limits.bodyBytes) return tooLarge(this.limits.bodyBytes)
+    const more = this.receivedBytes - this.takenBytes
+    if (more <= 0) return undefined
+    if (!this.budget.take(more)) return tooManyBytes()
+    this.takenBytes = this.receivedBytes
+    return undefined
+  }
+
+  readonly #onEnd = (): void => {
+    if (this.declaredBytes !== undefined && this.receivedBytes < this.declaredBytes) {
+      this.#onClose()
+    } else if (this.#detach()) {
+      const [first] = this.#chunks
+      this.#resolve(
+        first !== undefined && this.#chunks.length === 1
+          ? first
+          : Buffer.concat(this.#chunks, this.receivedBytes),
+      )
+    }
+  }
+
+  readonly #onClose = (): void => {
+    this.stop(new CompatError('invalid_request', 'The request body ended before it was complete.'))
+  }
+
+  // One timer for both limits, set anew only when it fires: chunks come far more often than it does.
+  readonly #onTimer = (): void => {
+    const now = this.clock.now()
+    const idleAt = this.#lastAt + this.limits.bodyIdleMs
+    const endAt = this.#startedAt + this.limits.bodyMs
+    if (now < idleAt && now < endAt) {
+      this.#cancelTimer = this.clock.after(Math.min(idleAt, endAt) - now, this.#onTimer)
+      return
+    }
+    const what =
+      now >= endAt
+        ? `did not arrive within ${this.limits.bodyMs} ms`
+        : `stopped arriving for ${this.limits.bodyIdleMs} ms`
+    this.stop(new CompatError('request_timeout', `The request body ${what}; send it again.`))
+  }
+}
+
+function ended(): void {}

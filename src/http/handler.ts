@@ -1,0 +1,140 @@
+import type { ServerResponse } from 'node:http'
+import type { Clock } from '../clock.js'
+import type { Limits } from '../contracts/limits.js'
+import { CompatError } from '../errors.js'
+import { type CallSettings, type HostRequest, HttpCall } from './call.js'
+import { BodyBudget } from './collect-body.js'
+import type { Endpoints } from './endpoints.js'
+import { matchRoute, normaliseBasePath, pathOf, pathUnder, type RouteMatch, type RouteName } from './match.js'
+import { HttpReply, type ReplyTools } from './reply.js'
+import { requestIdOf } from './request-id.js'
+import { SocketWatch } from './socket-watch.js'
+
+export interface HttpHandlerOptions {
+  readonly limits: Limits
+  readonly clock: Clock
+  readonly newId: () => string
+  /** Where nobody strips the mount from `req.url`. Requests outside of it go to `next`, or are 404. */
+  readonly basePath?: string
+  /** Must not throw; what it throws is swallowed. */
+  readonly onFault: (where: string, error: unknown, requestId?: string) => void
+  readonly onBodyConsumed: (requestId: string) => void
+  /** Whether `/openapi.json` exists. */
+  readonly openapi: boolean
+  /** Whether `/envelope-keys` exists. */
+  readonly envelopeKeys: boolean
+}
+
+/** Middleware for Express, Connect, `node:http` and `node:http2`. */
+export type HttpHandler = (req: HostRequest, res: ServerResponse, next?: (error?: unknown) => void) => void
+
+const ALLOW_POST = 'POST, OPTIONS'
+const ALLOW_GET = 'GET, HEAD, OPTIONS'
+
+/** Joins the endpoints to a host's server. The handler neither throws nor returns anything to wait for. */
+export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOptions): HttpHandler {
+  const basePath = normaliseBasePath(options.basePath ?? '')
+  const onFault: HttpHandlerOptions['onFault'] = (where, error, requestId) => {
+    try {
+      options.onFault(where, error, requestId)
+    } catch {
+      // There is nobody left to tell, and a throw from here would end the host's process.
+    }
+  }
+  const tools: ReplyTools = { sockets: new SocketWatch(), onFault }
+  const settings: CallSettings = {
+    limits: options.limits,
+    clock: options.clock,
+    budget: new BodyBudget(options.limits.bodyBytesInFlight),
+    onBodyConsumed: options.onBodyConsumed,
+  }
+  const isOn: Readonly<Record<RouteName, boolean>> = {
+    chatCompletions: true,
+    listModels: true,
+    getModel: true,
+    envelopeKeys: options.envelopeKeys,
+    openapi: options.openapi,
+  }
+
+  function answer(req: HostRequest, res: ServerResponse, match: RouteMatch | undefined): void {
+    const requestId = requestIdOf(req, res, options.newId)
+    const call = new HttpCall(requestId.id, req, settings)
+    const isPublic = match !== undefined && (match.route === 'envelopeKeys' || match.route === 'openapi')
+    const reply = new HttpReply(req, res, requestId, call, tools, isPublic)
+    if (match === undefined) reply.sendError(notFound())
+    else if (isAllowed(req.method, match.route)) run(match, call, reply)
+    else refuseMethod(req.method, match.route, reply)
+  }
+
+  function run(match: RouteMatch, call: HttpCall, reply: HttpReply): void {
+    const failed = (error: unknown): void => {
+      onFault('http endpoint', error, call.requestId)
+      reply.fail(new CompatError('internal_error', 'The server failed to answer this request.'))
+    }
+    try {
+      dispatch(endpoints, match, call, reply).catch(failed)
+    } catch (error) {
+      failed(error)
+    }
+  }
+
+  return (req, res, next) => {
+    const path = pathUnder(basePath, pathOf(req.url ?? ''))
+    if (path === undefined && next !== undefined) {
+      next()
+      return
+    }
+    if (hasEnded(req, res)) return
+    try {
+      const match = path === undefined ? undefined : matchRoute(path)
+      answer(req, res, match !== undefined && isOn[match.route] ? match : undefined)
+    } catch (error) {
+      onFault('http handler', error)
+      res.destroy()
+    }
+  }
+}
+
+function dispatch(endpoints: Endpoints, match: RouteMatch, call: HttpCall, reply: HttpReply): Promise<void> {
+  switch (match.route) {
+    case 'chatCompletions':
+      return endpoints.chatCompletions(call, reply)
+    case 'listModels':
+      return endpoints.listModels(call, reply)
+    case 'getModel':
+      return endpoints.getModel(call, match.key, reply)
+    case 'envelopeKeys':
+      return endpoints.envelopeKeys(reply)
+    case 'openapi':
+      return endpoints.openapi(reply)
+  }
+}
+
+function isAllowed(method: string | undefined, route: RouteName): boolean {
+  return route === 'chatCompletions' ? method === 'POST' : method === 'GET' || method === 'HEAD'
+}
+
+/** The host has answered, or the client has gone, before the request came here. */
+function hasEnded(req: HostRequest, res: ServerResponse): boolean {
+  return res.headersSent || res.writableEnded || req.socket.destroyed
+}
+
+function notFound(): CompatError {
+  return new CompatError(
+    'not_found',
+    'There is nothing at this path. Below the mount there are POST /chat/completions, GET /models and GET /models/{model}.',
+  )
+}
+
+function refuseMethod(method: string | undefined, route: RouteName, reply: HttpReply): void {
+  const allow = route === 'chatCompletions' ? ALLOW_POST : ALLOW_GET
+  if (method === 'OPTIONS') {
+    reply.sendNoContent({ allow })
+    return
+  }
+  reply.sendError(
+    new CompatError('method_not_allowed', `This path does not take ${method}; it takes ${allow}.`, {
+      headers: { allow },
+    }),
+  )
+}

@@ -1,0 +1,216 @@
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { Http2ServerResponse } from 'node:http2'
+import type { Socket } from 'node:net'
+import type { ReplyWriter } from '../contracts/reply.js'
+import type { CompatError } from '../errors.js'
+import { errorReply } from '../protocol/error-body.js'
+import type { HostRequest, HttpCall } from './call.js'
+import type { RequestId } from './request-id.js'
+import type { SocketWatch } from './socket-watch.js'
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+const NO_STORE = 'no-store'
+const PUBLIC = 'public, max-age=300'
+// Without `no-transform` a compressing proxy or middleware holds events back, some until the end.
+const STREAM_CACHE_CONTROL = 'no-cache, no-transform'
+const HTTP2_INTERNAL_ERROR = 2
+
+export interface ReplyTools {
+  readonly sockets: SocketWatch
+  readonly onFault: (where: string, error: unknown, requestId?: string) => void
+}
+
+/** The answer to a request. It never throws for a client that has gone, and does nothing once the host has answered. */
+export class HttpReply implements ReplyWriter {
+  #phase: 'waiting' | 'stream' | 'done' = 'waiting'
+  #left = false
+  #listener: (() => void) | undefined
+  #drained: Promise<void> | undefined
+  #resume: (() => void) | undefined
+  #hearsDrain = false
+  #watched: Socket | undefined
+
+  /** `isPublic`: a success may be cached by anybody. */
+  constructor(
+    private readonly req: HostRequest,
+    private readonly res: ServerResponse,
+    private readonly requestId: RequestId,
+    private readonly call: HttpCall,
+    private readonly tools: ReplyTools,
+    private readonly isPublic: boolean,
+  ) {
+    res.on('close', this.#leave)
+    // A write that crosses with a closing socket ends in an `error` event, which without a listener ends the process.
+    res.on('error', ignore)
+    if (res.socket === null) {
+      this.#watched = req.socket
+      tools.sockets.add(req.socket, this.#leave)
+    }
+  }
+
+  get left(): boolean {
+    return this.#left || (this.#phase === 'waiting' && isAnswered(this.res))
+  }
+
+  onLeave(listener: () => void): void {
+    this.#listener = listener
+    if (this.#left) this.#tellLeft()
+  }
+
+  send(status: number, headers: Readonly<Record<string, string>>, body: string): void {
+    if (!this.#mayBegin()) return
+    this.#writeHead(status, {
+      'content-type': JSON_TYPE,
+      'content-length': Buffer.byteLength(body),
+      'cache-control': this.isPublic && status === 200 ? PUBLIC : NO_STORE,
+      'x-content-type-options': 'nosniff',
+      ...headers,
+    })
+    this.#finish(this.req.method === 'HEAD' ? undefined : body)
+  }
+
+  sendError(error: CompatError): void {
+    const { status, headers, body } = errorReply(error)
+    this.send(status, headers, body)
+  }
+
+  /** Answers 204, which has no body and so no content headers. */
+  sendNoContent(headers: Readonly<Record<string, string>>): void {
+    if (!this.#mayBegin()) return
+    this.#writeHead(204, { 'cache-control': NO_STORE, 'x-content-type-options': 'nosniff', ...headers })
+    this.#finish(undefined)
+  }
+
+  openStream(headers: Readonly<Record<string, string>>): void {
+    if (!this.#mayBegin()) return
+    this.#writeHead(200, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': STREAM_CACHE_CONTROL,
+      'x-accel-buffering': 'no',
+      'x-content-type-options': 'nosniff',
+      ...headers,
+    })
+    this.#phase = 'stream'
+    const socket = this.#isHttp2 ? null : this.res.socket
+    if (socket !== null) {
+      // The head goes out with what is written in the same tick, in one system call.
+      socket.cork()
+      process.nextTick(uncork, socket)
+    }
+    this.res.flushHeaders()
+  }
+
+  write(bytes: string): void | Promise<void> {
+    if (this.#left || this.#phase !== 'stream' || bytes === '') return
+    const { res } = this
+    if (res.writableEnded || res.destroyed) return this.#leave()
+    if (!res.write(bytes, 'latin1')) return this.#whenDrained()
+  }
+
+  end(): void {
+    if (this.#left || this.#phase !== 'stream') return
+    if (this.res.writableEnded || this.res.destroyed) this.#leave()
+    else this.#finish(undefined)
+  }
+
+  drop(): void {
+    if (this.#isHttp2) {
+      // Any other code, or destroy(), would look like an ordinary end to the client.
+      ;(this.res as unknown as Http2ServerResponse).stream?.close(HTTP2_INTERNAL_ERROR)
+    } else {
+      // A response whose turn has not come has no socket yet; one that is over has none any more.
+      const socket = this.res.socket ?? (this.#phase === 'done' ? null : this.req.socket)
+      socket?.destroy()
+    }
+    this.#leave()
+  }
+
+  /** Answers a fault of the server: as an error while nothing has been sent, else by breaking off. */
+  fail(error: CompatError): void {
+    if (this.#phase === 'waiting') this.sendError(error)
+    else if (this.#phase === 'stream') this.drop()
+  }
+
+  get #isHttp2(): boolean {
+    return this.req.httpVersionMajor === 2
+  }
+
+  #mayBegin(): boolean {
+    if (this.#left || this.#phase !== 'waiting') return false
+    if (!isAnswered(this.res)) return true
+    this.#leave()
+    return false
+  }
+
+  #writeHead(status: number, headers: OutgoingHttpHeaders): void {
+    if (!this.requestId.isOnResponse) headers['x-request-id'] = this.requestId.id
+    if (!this.#isHttp2 && this.call.mustClose) headers.connection = 'close'
+    this.res.writeHead(status, headers)
+  }
+
+  #finish(body: string | undefined): void {
+    const { call, res } = this
+    this.#phase = 'done'
+    const mustClose = call.mustClose
+    call.abandonBody()
+    if (body === undefined) res.end()
+    else res.end(body)
+    if (this.#isHttp2) {
+      if (call.isHalfRead) (res as unknown as Http2ServerResponse).stream?.close()
+    } else if (!mustClose) call.discardRest()
+    this.#release()
+  }
+
+  #whenDrained(): Promise<void> {
+    if (!this.#hearsDrain) {
+      this.#hearsDrain = true
+      this.res.on('drain', () => this.#goOn())
+    }
+    this.#drained ??= new Promise((resolve) => {
+      this.#resume = resolve
+    })
+    return this.#drained
+  }
+
+  #goOn(): void {
+    this.#resume?.()
+    this.#resume = undefined
+    this.#drained = undefined
+  }
+
+  // Also the `close` of an answer by the host's timeout middleware: whoever closes before our end has left.
+  readonly #leave = (): void => {
+    if (this.#left || this.#phase === 'done') return
+    this.#left = true
+    this.#release()
+    this.#goOn()
+    this.call.abandonBody()
+    this.#tellLeft()
+  }
+
+  #release(): void {
+    if (this.#watched === undefined) return
+    this.tools.sockets.remove(this.#watched, this.#leave)
+    this.#watched = undefined
+  }
+
+  #tellLeft(): void {
+    const listener = this.#listener
+    this.#listener = undefined
+    try {
+      listener?.()
+    } catch (error) {
+      this.tools.onFault('http leave', error, this.requestId.id)
+    }
+  }
+}
+
+function isAnswered(res: ServerResponse): boolean {
+  return res.headersSent || res.writableEnded
+}
+
+function uncork(socket: Socket): void {
+  socket.uncork()
+}
+
+function ignore(): void {}

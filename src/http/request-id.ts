@@ -1,0 +1,24 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+const ACCEPTED = /^[A-Za-z0-9._:/+=@-]{1,128}$/
+const MAX_CHARACTERS = 128
+const NOT_ACCEPTED = /[^A-Za-z0-9._:/+=@-]/g
+
+export interface RequestId {
+  readonly id: string
+  /** Whether the host has put it on the response, where it stays as it is. */
+  readonly isOnResponse: boolean
+}
+
+/** The label of a request: the host's, else an acceptable one of the client's, else a new one. */
+export function requestIdOf(req: IncomingMessage, res: ServerResponse, newId: () => string): RequestId {
+  const set = res.getHeader('x-request-id')
+  if (set !== undefined && set !== '') {
+    // A host may have copied the client's header, so what goes to stores and events is checked all the same.
+    const text = Array.isArray(set) ? set.join(',') : String(set)
+    const id = ACCEPTED.test(text) ? text : text.slice(0, MAX_CHARACTERS).replace(NOT_ACCEPTED, '_')
+    return { id, isOnResponse: true }
+  }
+  const sent = req.headers['x-request-id']
+  return { id: typeof sent === 'string' && ACCEPTED.test(sent) ? sent : newId(), isOnResponse: false }
+}

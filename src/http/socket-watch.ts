@@ -1,0 +1,26 @@
+import type { Socket } from 'node:net'
+
+/**
+ * Tells pipelined requests that their connection closed: Node emits neither `close` nor `drain` on a response that
+ * waits for its turn. One listener a socket, however many requests wait on it.
+ */
+export class SocketWatch {
+  readonly #waiting = new WeakMap<Socket, Set<() => void>>()
+
+  add(socket: Socket, closed: () => void): void {
+    let waiting = this.#waiting.get(socket)
+    if (waiting === undefined) {
+      const all = new Set<() => void>()
+      waiting = all
+      this.#waiting.set(socket, all)
+      socket.once('close', () => {
+        for (const each of all) each()
+      })
+    }
+    waiting.add(closed)
+  }
+
+  remove(socket: Socket, closed: () => void): void {
+    this.#waiting.get(socket)?.delete(closed)
+  }
+}
