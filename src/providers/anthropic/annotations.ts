@@ -1,0 +1,18 @@
+import { textOf } from '../openai-input/text.js'
+import { isObject, type JsonObject } from '../provider-json.js'
+
+/** A citation of the API as an annotation; `undefined` where it has no address. */
+export function toAnnotation(citation: unknown): JsonObject | undefined {
+  const url = isObject(citation) ? textOf(citation.url) : undefined
+  if (!isObject(citation) || url === undefined) return undefined
+  const title = textOf(citation.title)
+  const content = textOf(citation.cited_text)
+  return {
+    type: 'url_citation',
+    url_citation: {
+      url,
+      ...(title === undefined ? {} : { title }),
+      ...(content === undefined ? {} : { content }),
+    },
+  }
+}

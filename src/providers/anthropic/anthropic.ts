@@ -1,0 +1,61 @@
+import type { ProviderAdapter } from '../../contracts/index.js'
+import { createUpstream } from '../upstream.js'
+import { createReader } from './reader.js'
+import { toNativeRequest } from './request.js'
+
+const BASE_URL = 'https://api.anthropic.com/v1'
+const VERSION = '2023-06-01'
+const MAX_TOKENS = 4_096
+const OWN_HEADERS = new Set(['x-api-key', 'anthropic-version'])
+
+export interface AnthropicSettings {
+  /** The host's key. A route's secret wins over it, and a caller's own key stands alone. */
+  readonly apiKey?: string
+  /** `https://api.anthropic.com/v1` by default; requests go to `/messages` under it. */
+  readonly baseUrl?: string
+  /** The `anthropic-version` header, `2023-06-01` by default. */
+  readonly version?: string
+  /** Go out with every call, as `anthropic-beta` may; also with a caller's own key. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Bounds the output of a request that names no bound, which the API insists on. 4,096 by default. */
+  readonly defaultMaxTokens?: number
+}
+
+/**
+ * An adapter to Anthropic's Messages API, or to any server that speaks it.
+ *
+ * Settings that cannot be right throw a `TypeError` at once. What the API cannot express is refused by name before
+ * anything is sent; see `toNativeRequest` for what becomes of each field.
+ */
+export function anthropic(settings: AnthropicSettings = {}): ProviderAdapter {
+  const { apiKey, version = VERSION, headers = {}, defaultMaxTokens = MAX_TOKENS } = settings
+  if (apiKey !== undefined && typeof apiKey !== 'string') throw new TypeError('apiKey must be a string.')
+  if (!Number.isSafeInteger(defaultMaxTokens) || defaultMaxTokens < 1) {
+    throw new TypeError('defaultMaxTokens must be a positive integer.')
+  }
+  for (const name of Object.keys(headers)) {
+    if (OWN_HEADERS.has(name.toLowerCase())) {
+      throw new TypeError(`headers: '${name}' is set by the adapter; use apiKey or version.`)
+    }
+  }
+  const upstream = createUpstream({ baseUrl: settings.baseUrl ?? BASE_URL, headers })
+
+  return {
+    async chat(call, take) {
+      const request = toNativeRequest(call.request, call.stream, defaultMaxTokens)
+      const key =
+        call.auth.kind === 'byok' ? call.auth.secret.reveal() : (call.auth.secret?.reveal() ?? apiKey)
+      return upstream.post({
+        path: '/messages',
+        headers: { 'anthropic-version': version, ...(key === undefined ? {} : { 'x-api-key': key }) },
+        body: JSON.stringify(request),
+        stream: call.stream,
+        limits: call.limits,
+        signal: call.signal,
+        reader: createReader(call.limits.eventBytes),
+        take,
+      })
+    },
+    close: () => upstream.close(),
+  }
+}

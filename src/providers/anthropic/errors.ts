@@ -1,0 +1,25 @@
+import { ProviderError } from '../../errors.js'
+import { readComplaint } from '../upstream-errors.js'
+
+/** The HTTP status that the API answers with for each type of error. */
+const STATUS = new Map([
+  ['invalid_request_error', 400],
+  ['authentication_error', 401],
+  ['billing_error', 402],
+  ['permission_error', 403],
+  ['not_found_error', 404],
+  ['request_too_large', 413],
+  ['rate_limit_error', 429],
+  ['api_error', 500],
+  ['timeout_error', 504],
+  ['overloaded_error', 529],
+])
+
+/** An error inside a reply whose HTTP status was a success: `{ type: 'error', error: { type, message } }`. */
+export function errorFrame(frame: unknown): ProviderError {
+  const complaint = readComplaint(frame)
+  return new ProviderError('error-frame', 'The reply said that it failed.', {
+    ...complaint,
+    status: STATUS.get(complaint.providerCode ?? '') ?? complaint.status,
+  })
+}

@@ -1,0 +1,72 @@
+import type { ProviderEvent } from '../../contracts/index.js'
+import { ProviderError } from '../../errors.js'
+import { textOf } from '../openai-input/text.js'
+import { isObject, type JsonObject } from '../provider-json.js'
+import { toAnnotation } from './annotations.js'
+import { errorFrame } from './errors.js'
+import { encryptedDetail, type ReasoningDetail, reasoningFields, textDetail } from './reasoning.js'
+import { createUsageReader } from './usage.js'
+
+/** A whole message of the API as one completion and its usage. Throws a `ProviderError` where it is none. */
+export function readMessage(body: unknown): ProviderEvent[] {
+  if (isObject(body) && body.type === 'error') throw errorFrame(body)
+  if (!isObject(body) || !Array.isArray(body.content)) {
+    throw new ProviderError('invalid-response', 'The reply is no message of the API.')
+  }
+  const blocks: readonly unknown[] = body.content
+  const usage = createUsageReader().read(body.usage)
+  const choice = {
+    index: 0,
+    message: toMessage(blocks.filter(isObject)),
+    finish_reason: textOf(body.stop_reason) ?? null,
+  }
+  return [
+    {
+      type: 'completion',
+      completion: {
+        ...(textOf(body.id) === undefined ? {} : { id: body.id }),
+        object: 'chat.completion',
+        choices: [choice],
+      },
+    },
+    ...(usage === undefined ? [] : [{ type: 'usage' as const, usage }]),
+  ]
+}
+
+function toMessage(blocks: readonly JsonObject[]): JsonObject {
+  const text = blocks.filter((block) => block.type === 'text')
+  const content = text.map((block) => textOf(block.text) ?? '').join('')
+  const citations = text.flatMap((block): unknown[] =>
+    Array.isArray(block.citations) ? block.citations : [],
+  )
+  const annotations = citations.map(toAnnotation).filter((annotation) => annotation !== undefined)
+  const calls = blocks.filter((block) => block.type === 'tool_use').map(toToolCall)
+  return {
+    role: 'assistant',
+    content: content === '' && calls.length > 0 ? null : content,
+    ...toReasoning(blocks),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...(annotations.length === 0 ? {} : { annotations }),
+  }
+}
+
+function toToolCall(block: JsonObject): JsonObject {
+  return {
+    id: block.id,
+    type: 'function',
+    function: { name: block.name, arguments: JSON.stringify(block.input ?? {}) },
+  }
+}
+
+function toReasoning(blocks: readonly JsonObject[]): JsonObject {
+  const details = blocks.map(toDetail).filter((detail) => detail !== undefined)
+  if (details.length === 0) return {}
+  const thinking = blocks.map((block) => (block.type === 'thinking' ? textOf(block.thinking) : undefined))
+  return reasoningFields(thinking.filter((text) => text !== undefined).join('\n\n'), details)
+}
+
+function toDetail(block: JsonObject, index: number): ReasoningDetail | undefined {
+  if (block.type === 'redacted_thinking') return encryptedDetail(index, textOf(block.data) ?? '')
+  if (block.type !== 'thinking') return undefined
+  return textDetail(index, textOf(block.thinking) ?? '', textOf(block.signature))
+}

@@ -1,0 +1,19 @@
+import { fromLatin1, parseProviderObject } from '../provider-json.js'
+import { createReplyReader, type ReplyReader } from '../reply-reader.js'
+import { readMessage } from './message.js'
+import { createStreamReader } from './stream.js'
+
+/** Reads one reply of the Messages API, streamed or whole. */
+export function createReader(eventBytes: number): ReplyReader {
+  const stream = createStreamReader()
+  return createReplyReader({
+    eventBytes,
+    onEvent(data, _type, events) {
+      events.push(...stream.read(parseProviderObject(fromLatin1(data))))
+      return stream.terminated
+    },
+    onBody(text, events) {
+      events.push(...readMessage(parseProviderObject(text)))
+    },
+  })
+}

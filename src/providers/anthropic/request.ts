@@ -1,0 +1,91 @@
+import type { ChatRequest } from '../../protocol/chat-request.js'
+import { readMessages } from '../openai-input/messages.js'
+import { otherParameters, refuseParameters } from '../openai-input/others.js'
+import { readMaxTokens, readReasoning, readResponseFormat, readStop } from '../openai-input/parameters.js'
+import { unsupported } from '../openai-input/unsupported.js'
+import { isObject, type JsonObject } from '../provider-json.js'
+import { toThinking } from './thinking.js'
+import { toToolParameters } from './tools.js'
+import { toTurns } from './turns.js'
+import type { NativeRequest } from './wire.js'
+
+const READ = new Set([
+  'max_tokens',
+  'max_completion_tokens',
+  'stop',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'response_format',
+  'reasoning',
+  'reasoning_effort',
+  'user',
+])
+
+/** Parameters that the API has under the same name and meaning. */
+const SAME = new Set(['temperature', 'top_p', 'top_k', 'thinking'])
+
+/**
+ * A chat completion request in the terms of the Messages API.
+ *
+ * - The API wants a bound on output tokens: `max_completion_tokens`, else `max_tokens`, else `defaultMaxTokens`.
+ * - `json_schema` is the API's own structured output, the schema as it stands. There is no `json_object` without one.
+ * - `user` is `metadata.user_id`. `top_k` and `thinking` pass as they stand.
+ * - A parameter that the API has no words for throws `unsupported-request` with its name, unless its value asks for
+ *   what happens anyway (`n: 1`, `frequency_penalty: 0`, `temperature: 1`, …).
+ */
+export function toNativeRequest(
+  request: ChatRequest,
+  stream: boolean,
+  defaultMaxTokens: number,
+): NativeRequest {
+  const others = otherParameters(request, READ)
+  const same = takeSame(others)
+  refuseParameters(others)
+  const maxTokens = readMaxTokens(request) ?? defaultMaxTokens
+  const { system, turns } = toTurns(readMessages(request.messages))
+  const stop = readStop(request)
+  const reasoning = readReasoning(request)
+  const { thinking, effort } = reasoning ? toThinking(reasoning, request.model, maxTokens) : {}
+  const outputConfig = { ...(effort ? { effort } : {}), ...toOutputFormat(request) }
+  return {
+    model: request.model,
+    max_tokens: maxTokens,
+    ...(system.length === 0 ? {} : { system }),
+    messages: turns,
+    ...toToolParameters(request),
+    ...(stop.length === 0 ? {} : { stop_sequences: stop }),
+    ...(thinking ? { thinking } : {}),
+    ...(Object.keys(outputConfig).length === 0 ? {} : { output_config: outputConfig }),
+    ...(typeof request.user === 'string' ? { metadata: { user_id: request.user } } : {}),
+    ...same,
+    ...(stream ? { stream } : {}),
+  }
+}
+
+/** Takes out what passes as it stands. A temperature of 1 is the API's own, and some models refuse any. */
+function takeSame(others: Map<string, unknown>): JsonObject {
+  if (others.get('temperature') === 1) others.delete('temperature')
+  if (others.has('thinking') && !isObject(others.get('thinking'))) {
+    throw unsupported('thinking', 'thinking must be an object.')
+  }
+  const same: Record<string, unknown> = {}
+  for (const field of SAME) {
+    if (!others.has(field)) continue
+    same[field] = others.get(field)
+    others.delete(field)
+  }
+  return same
+}
+
+function toOutputFormat(request: ChatRequest): JsonObject {
+  const format = readResponseFormat(request)
+  if (format === undefined) return {}
+  if (format.type === 'json') {
+    throw unsupported(
+      'response_format.type',
+      'response_format.type "json_object" is not supported by this provider; use "json_schema".',
+    )
+  }
+  return { format: { type: 'json_schema', schema: format.schema } }
+}

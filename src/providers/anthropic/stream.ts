@@ -1,0 +1,162 @@
+import type { ProviderEvent } from '../../contracts/index.js'
+import { ProviderError } from '../../errors.js'
+import { textOf } from '../openai-input/text.js'
+import { isObject, type JsonObject } from '../provider-json.js'
+import { toAnnotation } from './annotations.js'
+import { errorFrame } from './errors.js'
+import { encryptedDetail, reasoningFields, textDetail } from './reasoning.js'
+import { createUsageReader } from './usage.js'
+
+/** Turns the events of one streamed message to ours, in order. */
+export interface StreamReader {
+  /** Takes one event of the API. Throws a `ProviderError` for an `error` event or one that makes no sense. */
+  read(event: unknown): ProviderEvent[]
+  /** Whether `message_stop` came. */
+  readonly terminated: boolean
+}
+
+interface OpenBlock {
+  readonly type: unknown
+  /** The tool call's place among tool calls. */
+  readonly call: number
+  readonly input: unknown
+  hasArguments: boolean
+}
+
+/** Unknown events, blocks and deltas are passed over: the API adds new ones without a new version. */
+export function createStreamReader(): StreamReader {
+  const usage = createUsageReader()
+  const blocks = new Map<unknown, OpenBlock>()
+  let id: string | undefined
+  let calls = 0
+  let terminated = false
+
+  const chunk = (delta: JsonObject, finishReason: string | null = null): ProviderEvent => ({
+    type: 'chunk',
+    chunk: {
+      ...(id === undefined ? {} : { id }),
+      object: 'chat.completion.chunk',
+      choices: [{ index: 0, delta, finish_reason: finishReason }],
+    },
+  })
+  const argumentsOf = (index: number, text: string) =>
+    chunk({ tool_calls: [{ index, function: { arguments: text } }] })
+  const usageOf = (value: unknown): ProviderEvent[] => {
+    const report = usage.read(value)
+    return report === undefined ? [] : [{ type: 'usage', usage: report }]
+  }
+
+  const startBlock = (index: unknown, content: JsonObject): ProviderEvent[] => {
+    const block: OpenBlock = { type: content.type, call: calls, input: content.input, hasArguments: false }
+    blocks.set(index, block)
+    switch (content.type) {
+      case 'text':
+        return textDelta(content.text)
+      case 'thinking':
+        return thinkingDelta(content.thinking, index)
+      case 'redacted_thinking':
+        return [chunk(reasoningFields('', [encryptedDetail(indexOf(index), textOf(content.data) ?? '')]))]
+      case 'tool_use': {
+        if (textOf(content.id) === undefined || textOf(content.name) === undefined) throw senseless()
+        calls += 1
+        const call = { name: content.name, arguments: '' }
+        return [
+          chunk({ tool_calls: [{ index: block.call, id: content.id, type: 'function', function: call }] }),
+        ]
+      }
+      default:
+        return []
+    }
+  }
+  const textDelta = (value: unknown) => {
+    const text = stringOf(value)
+    return text === '' ? [] : [chunk({ content: text })]
+  }
+  const thinkingDelta = (value: unknown, index: unknown) => {
+    const thinking = stringOf(value)
+    return thinking === '' ? [] : [chunk(reasoningFields(thinking, [textDetail(indexOf(index), thinking)]))]
+  }
+  const continueBlock = (index: unknown, delta: JsonObject): ProviderEvent[] => {
+    switch (delta.type) {
+      case 'text_delta':
+        return textDelta(delta.text)
+      case 'thinking_delta':
+        return thinkingDelta(delta.thinking, index)
+      case 'signature_delta': {
+        const signature = textOf(delta.signature)
+        if (signature === undefined) return []
+        return [chunk(reasoningFields('', [textDetail(indexOf(index), '', signature)]))]
+      }
+      case 'citations_delta': {
+        const annotation = toAnnotation(delta.citation)
+        return annotation === undefined ? [] : [chunk({ annotations: [annotation] })]
+      }
+      case 'input_json_delta': {
+        const block = blocks.get(index)
+        const json = stringOf(delta.partial_json)
+        if (block?.type !== 'tool_use' || json === '') return []
+        block.hasArguments = true
+        return [argumentsOf(block.call, json)]
+      }
+      default:
+        return []
+    }
+  }
+  const stopBlock = (index: unknown): ProviderEvent[] => {
+    const block = blocks.get(index)
+    blocks.delete(index)
+    if (block?.type !== 'tool_use' || block.hasArguments) return []
+    // A call without arguments has no piece of them, and clients want an object.
+    return [argumentsOf(block.call, JSON.stringify(block.input ?? {}))]
+  }
+
+  return {
+    get terminated() {
+      return terminated
+    },
+    read(event) {
+      if (!isObject(event)) throw senseless()
+      switch (event.type) {
+        case 'message_start': {
+          const message = objectIn(event, 'message')
+          id = textOf(message.id)
+          return [chunk({ role: 'assistant', content: '' }), ...usageOf(message.usage)]
+        }
+        case 'content_block_start':
+          return startBlock(event.index, objectIn(event, 'content_block'))
+        case 'content_block_delta':
+          return continueBlock(event.index, objectIn(event, 'delta'))
+        case 'content_block_stop':
+          return stopBlock(event.index)
+        case 'message_delta': {
+          const reason = textOf(objectIn(event, 'delta').stop_reason)
+          return [...(reason === undefined ? [] : [chunk({}, reason)]), ...usageOf(event.usage)]
+        }
+        case 'message_stop':
+          terminated = true
+          return []
+        case 'error':
+          throw errorFrame(event)
+        default:
+          return []
+      }
+    },
+  }
+}
+
+const indexOf = (index: unknown) => (typeof index === 'number' ? index : 0)
+
+function stringOf(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  if (typeof value !== 'string') throw senseless()
+  return value
+}
+
+function objectIn(event: JsonObject, field: string): JsonObject {
+  const value = event[field]
+  if (!isObject(value)) throw senseless()
+  return value
+}
+
+const senseless = () =>
+  new ProviderError('invalid-response', 'An event of the stream is not what the API describes.')

@@ -1,0 +1,43 @@
+import type { InputReasoning, ReasoningEffort } from '../openai-input/parameters.js'
+import { unsupported } from '../openai-input/unsupported.js'
+
+const MIN_BUDGET_TOKENS = 1_024
+const EFFORT_SHARE = { minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.9, max: 0.95 }
+
+/** Claude models from before adaptive thinking; the list is closed. */
+const BUDGET_ONLY = /claude-(?:instant|v?[123]\b|(?:opus|sonnet|haiku)-4(?![-.][6-9](?!\d)))/
+
+/** What asks the Messages API for reasoning: `thinking`, and `effort` for `output_config`. */
+export interface NativeThinking {
+  readonly thinking: Readonly<Record<string, unknown>>
+  readonly effort?: string
+}
+
+/**
+ * Turns the caller's wish for reasoning to the API's terms.
+ *
+ * `none` disables thinking. A number of tokens is a budget as it stands. An effort is the API's own `effort` with adaptive
+ * thinking on Claude models that have it; on all others a budget, a share of `maxTokens`, of which it is a part.
+ */
+export function toThinking(reasoning: InputReasoning, model: string, maxTokens: unknown): NativeThinking {
+  const { effort } = reasoning
+  if (effort === 'none') return { thinking: { type: 'disabled' } }
+  if (effort === undefined) return { thinking: { type: 'enabled', budget_tokens: reasoning.maxTokens } }
+  if (model.includes('claude') && !BUDGET_ONLY.test(model)) {
+    return {
+      thinking: { type: 'adaptive', display: 'summarized' },
+      effort: effort === 'minimal' ? 'low' : effort,
+    }
+  }
+  return { thinking: { type: 'enabled', budget_tokens: budgetOf(effort, reasoning.param, maxTokens) } }
+}
+
+function budgetOf(effort: Exclude<ReasoningEffort, 'none'>, param: string, maxTokens: unknown): number {
+  if (typeof maxTokens !== 'number' || !(maxTokens > MIN_BUDGET_TOKENS)) {
+    throw unsupported(
+      param,
+      `${param}: this model's reasoning needs a "max_completion_tokens" above ${MIN_BUDGET_TOKENS}.`,
+    )
+  }
+  return Math.max(MIN_BUDGET_TOKENS, Math.floor(maxTokens * EFFORT_SHARE[effort]))
+}

@@ -1,0 +1,79 @@
+import type { InputMessage } from '../openai-input/messages.js'
+import type { JsonObject } from '../provider-json.js'
+import { toBlock } from './blocks.js'
+import type { NativeBlock, NativeTurn } from './wire.js'
+
+/**
+ * Messages as the system prompt and turns of the Messages API.
+ *
+ * - Every system and developer message, wherever it stands, is a block of the one system prompt, in order.
+ * - Neighbours of one role are one turn; results of tools are a user's turn and come before its other content.
+ * - Reasoning goes back only as it came with its signature, in `reasoning_details`; the API takes no other.
+ */
+export function toTurns(messages: readonly InputMessage[]): { system: NativeBlock[]; turns: NativeTurn[] } {
+  const system: NativeBlock[] = []
+  const turns: NativeTurn[] = []
+  for (const message of messages) {
+    if (message.role === 'system') {
+      system.push(...message.content.map(toBlock))
+      continue
+    }
+    const role = message.role === 'assistant' ? 'assistant' : 'user'
+    let turn = turns.at(-1)
+    if (turn?.role !== role) {
+      turn = { role, content: [] }
+      turns.push(turn)
+    }
+    turn.content.push(...toBlocks(message))
+  }
+  for (const turn of turns) turn.content = resultsFirst(turn.content)
+  return { system, turns }
+}
+
+function toBlocks(message: Exclude<InputMessage, { role: 'system' }>): NativeBlock[] {
+  const content = message.content.map(toBlock)
+  switch (message.role) {
+    case 'user':
+      return content
+    case 'tool':
+      return [
+        {
+          type: 'tool_result',
+          tool_use_id: message.toolCallId,
+          ...(content.length === 0 ? {} : { content }),
+        },
+      ]
+    case 'assistant':
+      return [
+        ...toThinkingBlocks(message.reasoningDetails),
+        ...content,
+        ...message.toolCalls.map(({ id, name, input }) => ({ type: 'tool_use', id, name, input })),
+      ]
+  }
+}
+
+/** A client may have kept the pieces of a stream apart: text up to its signature is one block. */
+function toThinkingBlocks(details: readonly JsonObject[]): NativeBlock[] {
+  const blocks: NativeBlock[] = []
+  let thinking = ''
+  let index: unknown
+  for (const detail of details) {
+    if (detail.type === 'reasoning.encrypted' && typeof detail.data === 'string') {
+      blocks.push({ type: 'redacted_thinking', data: detail.data })
+    }
+    if (detail.type !== 'reasoning.text') continue
+    if (detail.index !== index) thinking = ''
+    index = detail.index
+    if (typeof detail.text === 'string') thinking += detail.text
+    if (typeof detail.signature === 'string' && detail.signature !== '') {
+      blocks.push({ type: 'thinking', thinking, signature: detail.signature })
+      thinking = ''
+    }
+  }
+  return blocks
+}
+
+function resultsFirst(content: NativeBlock[]): NativeBlock[] {
+  const isResult = (block: NativeBlock) => block.type === 'tool_result'
+  return [...content.filter(isResult), ...content.filter((block) => !isResult(block))]
+}

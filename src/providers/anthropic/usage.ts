@@ -1,0 +1,38 @@
+import { isCount, type UsageReport } from '../../protocol/usage.js'
+import { isObject } from '../provider-json.js'
+
+/** Reads the usage of one reply, whose snapshots repeat only some of the counts. */
+export interface UsageReader {
+  /** Takes a snapshot in, and gives all that is known so far in the one meaning; `undefined` where it is none. */
+  read(usage: unknown): UsageReport | undefined
+}
+
+/** The API counts input without what was read from or written to the cache; here prompt is all of it. */
+export function createUsageReader(): UsageReader {
+  const known = new Map<string, unknown>()
+  const note = (field: string, value: unknown) => {
+    if (value !== undefined && value !== null) known.set(field, value)
+  }
+  return {
+    read(usage) {
+      if (!isObject(usage)) return undefined
+      for (const field of COUNTS) note(field, usage[field])
+      const details = usage.output_tokens_details
+      if (isObject(details)) note('thinking_tokens', details.thinking_tokens)
+      const input = known.get('input_tokens')
+      const cached = known.get('cache_read_input_tokens')
+      const cacheWrite = known.get('cache_creation_input_tokens')
+      return {
+        prompt: isCount(input) ? input + countOf(cached) + countOf(cacheWrite) : input,
+        cached,
+        cacheWrite,
+        completion: known.get('output_tokens'),
+        reasoning: known.get('thinking_tokens'),
+      }
+    },
+  }
+}
+
+const COUNTS = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens', 'output_tokens']
+
+const countOf = (value: unknown) => (isCount(value) ? value : 0)

@@ -1,0 +1,27 @@
+import type { JsonObject } from '../provider-json.js'
+
+/** The parts of the Messages API that a request of ours is made of. */
+export interface NativeRequest {
+  model: string
+  max_tokens: unknown
+  messages: readonly NativeTurn[]
+  system?: readonly NativeBlock[]
+  tools?: readonly JsonObject[]
+  tool_choice?: JsonObject
+  stop_sequences?: readonly string[]
+  stream?: true
+  thinking?: unknown
+  output_config?: JsonObject
+  metadata?: JsonObject
+  [parameter: string]: unknown
+}
+
+export interface NativeTurn {
+  role: 'user' | 'assistant'
+  content: NativeBlock[]
+}
+
+export interface NativeBlock {
+  type: string
+  [field: string]: unknown
+}

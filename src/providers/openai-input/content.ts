@@ -1,0 +1,95 @@
+import { isObject, type JsonObject } from '../provider-json.js'
+import { type MediaSource, readMedia } from './media.js'
+import { unsupported } from './unsupported.js'
+
+export interface TextPart {
+  readonly type: 'text'
+  readonly text: string
+  readonly cache: boolean
+}
+
+/** A part of a message. `cache` is the caller's `cache_control`: what precedes and includes the part may be cached. */
+export type ContentPart =
+  | TextPart
+  | {
+      readonly type: 'media'
+      /** An `image_url` part, whose media type is not known where its source is a URL. */
+      readonly image: boolean
+      readonly source: MediaSource
+      readonly filename?: string
+      readonly cache: boolean
+      /** The request field that holds the source, for errors. */
+      readonly param: string
+    }
+
+/** Reads `content`: a string, an array of parts, or nothing. Empty text is left out. */
+export function readContent(content: unknown, param: string): ContentPart[] {
+  if (content === null || content === undefined || content === '') return []
+  if (typeof content === 'string') return [{ type: 'text', text: content, cache: false }]
+  if (!Array.isArray(content)) throw unsupported(param, `${param} must be a string or an array of parts.`)
+  return content
+    .map((part: unknown, index) => readPart(part, `${param}.${index}`))
+    .filter((part) => part.type !== 'text' || part.text !== '')
+}
+
+/** Reads `content` where only text may stand. */
+export function readText(content: unknown, param: string): TextPart[] {
+  return readContent(content, param).map((part) => {
+    if (part.type !== 'text') throw unsupported(part.param, `${part.param}: only text may stand here.`)
+    return part
+  })
+}
+
+function readPart(part: unknown, param: string): ContentPart {
+  if (!isObject(part)) throw unsupported(param, `${param} must be an object with a "type".`)
+  const cache = readCacheControl(part, param)
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: stringIn(part, 'text', param), cache }
+    case 'refusal':
+      return { type: 'text', text: stringIn(part, 'refusal', param), cache }
+    case 'image_url':
+      return readImage(part.image_url, `${param}.image_url`, cache)
+    case 'file':
+      return readFile(part.file, `${param}.file`, cache)
+    default:
+      throw unsupported(`${param}.type`, `${param}.type: this provider takes no part of this type.`)
+  }
+}
+
+function stringIn(part: JsonObject, field: string, param: string): string {
+  const value = part[field]
+  if (typeof value !== 'string') throw unsupported(`${param}.${field}`, `${param}.${field} must be a string.`)
+  return value
+}
+
+function readImage(image: unknown, param: string, cache: boolean): ContentPart {
+  const [address, field] = isObject(image) ? [image.url, `${param}.url`] : [image, param]
+  return { type: 'media', image: true, source: readMedia(address, field), cache, param: field }
+}
+
+function readFile(file: unknown, param: string, cache: boolean): ContentPart {
+  if (!isObject(file)) throw unsupported(param, `${param} must be an object.`)
+  if (file.file_id !== undefined && file.file_id !== null) {
+    throw unsupported(`${param}.file_id`, `${param}.file_id: send the file itself, as "file_data".`)
+  }
+  const field = `${param}.file_data`
+  const source = readMedia(file.file_data, field)
+  const filename = typeof file.filename === 'string' ? { filename: file.filename } : {}
+  return { type: 'media', image: false, source, ...filename, cache, param: field }
+}
+
+/**
+ * Whether a part or tool is marked with `cache_control`. Only the five minutes' kind passes: one that lives longer costs
+ * more to write than the one price of a cache write says.
+ */
+export function readCacheControl(part: JsonObject, param: string): boolean {
+  const control = part.cache_control
+  if (control === undefined || control === null) return false
+  const ttl = isObject(control) && control.type === 'ephemeral' ? (control.ttl ?? '5m') : undefined
+  if (ttl === '5m') return true
+  throw unsupported(
+    `${param}.cache_control`,
+    `${param}.cache_control must be {"type":"ephemeral"} with a "ttl" of "5m" or none.`,
+  )
+}

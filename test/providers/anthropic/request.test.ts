@@ -1,0 +1,406 @@
+import { describe, expect, it } from 'vitest'
+import { isProviderError } from '../../../src/errors.js'
+import type { ChatRequest } from '../../../src/protocol/chat-request.js'
+import { toNativeRequest } from '../../../src/providers/anthropic/request.js'
+
+const DEFAULT_MAX_TOKENS = 4_096
+
+const convert = (fields: Partial<ChatRequest>, stream = false) =>
+  toNativeRequest(
+    { model: 'claude-sonnet-4-5', messages: [{ role: 'user', content: 'Hi' }], ...fields },
+    stream,
+    DEFAULT_MAX_TOKENS,
+  )
+
+const convertMessages = (...messages: ChatRequest['messages']) => convert({ messages })
+const convertParts = (...content: unknown[]) =>
+  convertMessages({ role: 'user', content }).messages[0]?.content
+
+function refusal(run: () => unknown): { reason: string; param: string | undefined } {
+  try {
+    run()
+  } catch (error) {
+    if (!isProviderError(error)) throw error
+    return { reason: error.reason, param: error.param }
+  }
+  throw new Error('nothing was refused')
+}
+
+const refused = (param: string) => ({ reason: 'unsupported-request', param })
+
+describe('messages', () => {
+  it('sends a plain request with only what the API needs', () => {
+    expect(convert({})).toEqual({
+      model: 'claude-sonnet-4-5',
+      max_tokens: 4_096,
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
+    })
+  })
+
+  it('gathers system and developer messages, wherever they stand, in the system prompt', () => {
+    const native = convertMessages(
+      { role: 'system', content: 'One' },
+      { role: 'developer', content: [{ type: 'text', text: 'Two' }] },
+      { role: 'user', content: 'Hi' },
+      { role: 'system', content: 'Three' },
+      { role: 'user', content: 'There' },
+    )
+    expect(native.system).toEqual([
+      { type: 'text', text: 'One' },
+      { type: 'text', text: 'Two' },
+      { type: 'text', text: 'Three' },
+    ])
+    expect(native.messages).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Hi' },
+          { type: 'text', text: 'There' },
+        ],
+      },
+    ])
+  })
+
+  it('makes calls of tools blocks and merges their results, before other content, into one turn', () => {
+    const call = (id: string, text: string) => ({
+      id,
+      type: 'function',
+      function: { name: 'look', arguments: text },
+    })
+    const native = convertMessages(
+      { role: 'user', content: 'Look' },
+      { role: 'assistant', content: null, tool_calls: [call('a', '{"x":1}'), call('b', '')] },
+      { role: 'tool', tool_call_id: 'a', content: 'red' },
+      { role: 'user', content: 'Quick' },
+      { role: 'tool', tool_call_id: 'b', content: '', name: 'look' },
+    )
+    expect(native.messages.slice(1)).toEqual([
+      {
+        role: 'assistant',
+        content: [
+          { type: 'tool_use', id: 'a', name: 'look', input: { x: 1 } },
+          { type: 'tool_use', id: 'b', name: 'look', input: {} },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: 'red' }] },
+          { type: 'tool_result', tool_use_id: 'b' },
+          { type: 'text', text: 'Quick' },
+        ],
+      },
+    ])
+  })
+
+  it('gives signed and encrypted reasoning back, and no other', () => {
+    const native = convertMessages(
+      { role: 'user', content: 'Hi' },
+      {
+        role: 'assistant',
+        content: 'Hello',
+        reasoning: 'Let me think',
+        reasoning_details: [
+          { type: 'reasoning.text', text: 'Let me ', index: 0 },
+          { type: 'reasoning.text', text: 'think', index: 0 },
+          { type: 'reasoning.text', text: '', signature: 'sig', index: 0 },
+          { type: 'reasoning.encrypted', data: 'hidden', index: 1 },
+          { type: 'reasoning.text', text: 'unsigned', index: 2 },
+        ],
+      },
+    )
+    expect(native.messages[1]?.content).toEqual([
+      { type: 'thinking', thinking: 'Let me think', signature: 'sig' },
+      { type: 'redacted_thinking', data: 'hidden' },
+      { type: 'text', text: 'Hello' },
+    ])
+  })
+
+  it.each([
+    ['role', { role: 'function', content: 'x' }, 'messages.0.role'],
+    [
+      'tool call that is no JSON',
+      toolCall({ arguments: '{"x"' }),
+      'messages.0.tool_calls.0.function.arguments',
+    ],
+    ['tool call with an array', toolCall({ arguments: '[]' }), 'messages.0.tool_calls.0.function.arguments'],
+    [
+      'custom tool call',
+      { role: 'assistant', tool_calls: [{ id: 'a', type: 'custom' }] },
+      'messages.0.tool_calls.0',
+    ],
+    ['old function call', { role: 'assistant', function_call: { name: 'f' } }, 'messages.0.function_call'],
+    ['recorded audio', { role: 'assistant', audio: { id: 'a' } }, 'messages.0.audio'],
+    ['tool result without an id', { role: 'tool', content: 'x' }, 'messages.0.tool_call_id'],
+    [
+      'image in a system prompt',
+      { role: 'system', content: [image('data:image/png;base64,AA==')] },
+      'messages.0.content.0.image_url.url',
+    ],
+  ])('refuses a %s by its place', (_name, message, param) => {
+    expect(refusal(() => convertMessages(message))).toEqual(refused(param))
+  })
+})
+
+function toolCall(definition: object) {
+  return {
+    role: 'assistant',
+    tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', ...definition } }],
+  }
+}
+
+function image(url: unknown) {
+  return { type: 'image_url', image_url: { url, detail: 'auto' } }
+}
+
+describe('images and files', () => {
+  it('sends inline images as base64 and https images as addresses', () => {
+    expect(convertParts(image('data:image/png;base64,AAEC'), image('HTTPS://example.com/a.png'))).toEqual([
+      { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAEC' } },
+      { type: 'image', source: { type: 'url', url: 'HTTPS://example.com/a.png' } },
+    ])
+  })
+
+  it('sends PDF and text files as documents', () => {
+    const file = (file_data: string) => ({ type: 'file', file: { file_data, filename: 'a' } })
+    expect(
+      convertParts(
+        file('data:application/pdf;base64,AAEC'),
+        file('https://example.com/a.pdf'),
+        file('data:text/plain;charset=utf-8,Gr%C3%BC%C3%9Fe'),
+      ),
+    ).toEqual([
+      {
+        type: 'document',
+        source: { type: 'base64', media_type: 'application/pdf', data: 'AAEC' },
+        title: 'a',
+      },
+      { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' }, title: 'a' },
+      { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'Grüße' }, title: 'a' },
+    ])
+  })
+
+  it.each([
+    'http://127.0.0.1/a.png',
+    'file:///etc/passwd',
+    'ftp://example.com/a.png',
+    'https://',
+    '//example.com/a.png',
+    'data:base64,AA',
+    'data:image/png;base64',
+    'data:image/png,%E0%A4%A',
+    42,
+    null,
+  ])('refuses an image at %s', (url) => {
+    expect(refusal(() => convertParts(image(url)))).toEqual(refused('messages.0.content.0.image_url.url'))
+  })
+
+  it.each([
+    [{ type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } }, 'messages.0.content.0.type'],
+    [{ type: 'file', file: { file_id: 'file-1' } }, 'messages.0.content.0.file.file_id'],
+    [
+      { type: 'file', file: { file_data: 'data:video/mp4;base64,AA' } },
+      'messages.0.content.0.file.file_data',
+    ],
+    [{ type: 'text' }, 'messages.0.content.0.text'],
+    ['text', 'messages.0.content.0'],
+    [
+      { type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '1h' } },
+      'messages.0.content.0.cache_control',
+    ],
+  ])('refuses the part %j', (part, param) => {
+    expect(refusal(() => convertParts(part))).toEqual(refused(param))
+  })
+
+  it('passes marks for the cache', () => {
+    expect(convertParts({ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } })).toEqual([
+      { type: 'text', text: 'x', cache_control: { type: 'ephemeral' } },
+    ])
+  })
+})
+
+describe('tools', () => {
+  const tool = { type: 'function', function: { name: 'look', description: 'Looks', strict: true } }
+
+  it('gives a function its schema, an empty one where it has none', () => {
+    const parameters = { type: 'object', properties: { x: { type: 'number' } } }
+    const native = convert({ tools: [tool, { type: 'function', function: { name: 'see', parameters } }] })
+    expect(native.tools).toEqual([
+      { name: 'look', description: 'Looks', strict: true, input_schema: { type: 'object', properties: {} } },
+      { name: 'see', input_schema: parameters },
+    ])
+    expect(native.tool_choice).toBeUndefined()
+  })
+
+  it.each([
+    ['auto', { type: 'auto' }],
+    ['none', { type: 'none' }],
+    ['required', { type: 'any' }],
+    [
+      { type: 'function', function: { name: 'look' } },
+      { type: 'tool', name: 'look' },
+    ],
+  ])('turns tool_choice %j', (tool_choice, expected) => {
+    expect(convert({ tools: [tool], tool_choice }).tool_choice).toEqual(expected)
+  })
+
+  it('turns parallel_tool_calls to its opposite', () => {
+    expect(convert({ tools: [tool], parallel_tool_calls: false }).tool_choice).toEqual({
+      type: 'auto',
+      disable_parallel_tool_use: true,
+    })
+    expect(convert({ tools: [tool], parallel_tool_calls: true }).tool_choice).toBeUndefined()
+  })
+
+  it('leaves a choice out where there is nothing to choose, and refuses one that needs a tool', () => {
+    expect(convert({ tools: [], tool_choice: 'auto' })).toEqual(convert({}))
+    expect(refusal(() => convert({ tool_choice: 'required' }))).toEqual(refused('tool_choice'))
+  })
+
+  it("passes the provider's own tools as they stand and refuses custom ones", () => {
+    const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 1 }
+    expect(convert({ tools: [search] }).tools).toEqual([search])
+    expect(refusal(() => convert({ tools: [{ type: 'custom', custom: {} }] }))).toEqual(
+      refused('tools.0.type'),
+    )
+    expect(refusal(() => convert({ tool_choice: { type: 'allowed_tools' } }))).toEqual(refused('tool_choice'))
+  })
+})
+
+describe('parameters', () => {
+  it('turns limits, stops and sampling', () => {
+    expect(
+      convert({
+        max_completion_tokens: 9,
+        max_tokens: 8,
+        stop: 'END',
+        temperature: 0.5,
+        top_p: 0.9,
+        top_k: 3,
+        user: 'u',
+      }),
+    ).toMatchObject({
+      max_tokens: 9,
+      stop_sequences: ['END'],
+      temperature: 0.5,
+      top_p: 0.9,
+      top_k: 3,
+      metadata: { user_id: 'u' },
+    })
+    expect(convert({ max_tokens: -1, stop: ['a', 'b'] })).toMatchObject({
+      max_tokens: -1,
+      stop_sequences: ['a', 'b'],
+    })
+  })
+
+  it('asks for a stream only where one is wanted', () => {
+    expect(convert({ stream: true, stream_options: { include_usage: true } }, true).stream).toBe(true)
+    expect(convert({ stream: false })).toEqual(convert({}))
+  })
+
+  it('leaves out values that ask for what happens anyway', () => {
+    const neutral = {
+      n: 1,
+      temperature: 1,
+      top_p: 1,
+      frequency_penalty: 0,
+      presence_penalty: 0,
+      logit_bias: {},
+      logprobs: false,
+      seed: null,
+      store: false,
+      service_tier: 'auto',
+      modalities: ['text'],
+    }
+    expect(convert(neutral)).toEqual(convert({}))
+  })
+
+  it.each([
+    ['n', 2],
+    ['seed', 7],
+    ['logprobs', true],
+    ['frequency_penalty', 0.1],
+    ['logit_bias', { 1: 2 }],
+    ['service_tier', 'priority'],
+    ['modalities', ['text', 'audio']],
+    ['functions', [{}]],
+    ['mcp_servers', [{}]],
+    ['speed', 'fast'],
+    ['anything', 0],
+    ['stop', [1]],
+    ['thinking', true],
+    ['tools', {}],
+  ])('refuses %s: %j by name', (field, value) => {
+    expect(refusal(() => convert({ [field]: value }))).toEqual(refused(field))
+  })
+
+  it("uses the API's own structured output", () => {
+    const schema = { type: 'object', properties: {}, additionalProperties: false }
+    const output_config = { format: { type: 'json_schema', schema } }
+    const json_schema = { name: 'answer', strict: true, schema }
+    expect(convert({ response_format: { type: 'json_schema', json_schema } })).toMatchObject({
+      output_config,
+    })
+    expect(convert({ response_format: { type: 'json_object', schema } })).toMatchObject({ output_config })
+    expect(convert({ response_format: { type: 'text' } })).toEqual(convert({}))
+    for (const type of ['json_object', 'grammar']) {
+      expect(refusal(() => convert({ response_format: { type } }))).toEqual(refused('response_format.type'))
+    }
+    expect(refusal(() => convert({ response_format: { type: 'json_schema' } }))).toEqual(
+      refused('response_format.json_schema'),
+    )
+  })
+})
+
+describe('reasoning', () => {
+  it('makes an effort a share of the output on models that think within a budget', () => {
+    const thinkingOf = (fields: object) => convert(fields).thinking
+    const budget = (budget_tokens: number) => ({ type: 'enabled', budget_tokens })
+    expect(thinkingOf({ reasoning_effort: 'high', max_tokens: 10_000 })).toEqual(budget(8_000))
+    expect(thinkingOf({ reasoning_effort: 'minimal', max_tokens: 2_000 })).toEqual(budget(1_024))
+    expect(thinkingOf({ reasoning: { effort: 'low' }, max_tokens: 10_000 })).toEqual(budget(2_000))
+    expect(thinkingOf({ reasoning: { enabled: true } })).toEqual(budget(2_048))
+    expect(thinkingOf({ reasoning: { max_tokens: 3_000 } })).toEqual(budget(3_000))
+    expect(thinkingOf({ thinking: { type: 'disabled' } })).toEqual({ type: 'disabled' })
+    expect(refusal(() => convert({ reasoning_effort: 'low', max_tokens: 1_024 }))).toEqual(
+      refused('reasoning_effort'),
+    )
+  })
+
+  it.each(['claude-opus-4-6', 'claude-opus-4.7', 'claude-sonnet-5', 'eu.anthropic.claude-fable-5-1-v1:0'])(
+    'leaves the budget to %s',
+    (model) => {
+      expect(convert({ model, reasoning_effort: 'xhigh' })).toMatchObject({
+        thinking: { type: 'adaptive' },
+        output_config: { effort: 'xhigh' },
+      })
+      expect(convert({ model, reasoning_effort: 'minimal' })).toMatchObject({
+        output_config: { effort: 'low' },
+      })
+    },
+  )
+
+  it.each([
+    'claude-3-7-sonnet-20250219',
+    'claude-opus-4-20250514',
+    'claude-sonnet-4@20250514',
+    'claude-opus-4-1',
+    'claude-haiku-4-5-20251001',
+    'some-other-model',
+  ])('gives a budget to %s', (model) => {
+    expect(convert({ model, reasoning_effort: 'medium' })).toMatchObject({
+      thinking: { type: 'enabled', budget_tokens: 2_048 },
+    })
+  })
+
+  it('turns it off, and refuses what it cannot read', () => {
+    expect(convert({ reasoning_effort: 'none' }).thinking).toEqual({ type: 'disabled' })
+    expect(convert({ reasoning: { enabled: false } }).thinking).toEqual({ type: 'disabled' })
+    expect(refusal(() => convert({ reasoning_effort: 'wild' }))).toEqual(refused('reasoning_effort'))
+    expect(refusal(() => convert({ reasoning: { exclude: true } }))).toEqual(refused('reasoning.exclude'))
+    expect(refusal(() => convert({ reasoning: { max_tokens: 1.5 } }))).toEqual(
+      refused('reasoning.max_tokens'),
+    )
+    expect(refusal(() => convert({ reasoning: 'high' }))).toEqual(refused('reasoning'))
+  })
+})

@@ -1,0 +1,204 @@
+import { describe, expect, it } from 'vitest'
+import type { ProviderEvent } from '../../../src/contracts/index.js'
+import { createReader } from '../../../src/providers/anthropic/reader.js'
+import { createStreamReader } from '../../../src/providers/anthropic/stream.js'
+import {
+  blockDelta,
+  blockStart,
+  blockStop,
+  frames,
+  messageDelta,
+  messageStart,
+  messageStop,
+  ping,
+  richStream,
+} from './replies.js'
+
+const EVENT_BYTES = 65_536
+
+function readAll(events: readonly unknown[]): ProviderEvent[] {
+  const reader = createStreamReader()
+  return events.flatMap((event) => reader.read(event))
+}
+
+function choicesOf(events: readonly ProviderEvent[]): unknown[] {
+  return events.flatMap((event) => (event.type === 'chunk' ? (event.chunk.choices ?? []) : []))
+}
+
+const deltasOf = (events: readonly ProviderEvent[]) =>
+  choicesOf(events).map((choice) => (choice as { delta: Record<string, unknown> }).delta)
+
+const joined = (events: readonly ProviderEvent[], field: string) =>
+  deltasOf(events)
+    .map((delta) => delta[field])
+    .filter((text) => typeof text === 'string')
+    .join('')
+
+const usageOf = (events: readonly ProviderEvent[]) =>
+  events.flatMap((event) => (event.type === 'usage' ? [event.usage] : []))
+
+describe('a streamed message', () => {
+  const events = readAll(richStream)
+
+  it('opens with the role and gives text and reasoning piece by piece', () => {
+    expect(choicesOf(events)[0]).toEqual({
+      index: 0,
+      delta: { role: 'assistant', content: '' },
+      finish_reason: null,
+    })
+    expect(joined(events, 'content')).toBe('Grüße 👋')
+    expect(joined(events, 'reasoning')).toBe('Let me see…')
+    expect(joined(events, 'reasoning_content')).toBe('Let me see…')
+  })
+
+  it('gives what a client must send back for its reasoning to stand', () => {
+    const details = deltasOf(events).flatMap(
+      (delta) => (delta.reasoning_details as unknown[] | undefined) ?? [],
+    )
+    expect(details).toMatchObject([
+      { type: 'reasoning.text', text: 'Let me ', index: 0 },
+      { type: 'reasoning.text', text: 'see…', index: 0 },
+      { type: 'reasoning.text', text: '', signature: 'sig', index: 0 },
+      { type: 'reasoning.encrypted', data: 'hidden', index: 1 },
+    ])
+  })
+
+  it('counts only the calls that are the client’s, and gives one without arguments an object', () => {
+    const calls = deltasOf(events).flatMap((delta) => (delta.tool_calls as unknown[] | undefined) ?? [])
+    expect(calls).toEqual([
+      { index: 0, id: 'toolu_1', type: 'function', function: { name: 'look', arguments: '' } },
+      { index: 0, function: { arguments: '{"at":' } },
+      { index: 0, function: { arguments: '"sky"}' } },
+      { index: 1, id: 'toolu_2', type: 'function', function: { name: 'refresh', arguments: '' } },
+      { index: 1, function: { arguments: '{}' } },
+    ])
+  })
+
+  it('gives citations with an address as annotations', () => {
+    expect(deltasOf(events).flatMap((delta) => delta.annotations ?? [])).toEqual([
+      { type: 'url_citation', url_citation: { url: 'https://a.example', title: 'A', content: 'said' } },
+    ])
+  })
+
+  it('finishes with the provider’s own word, once', () => {
+    const reasons = choicesOf(events).map((choice) => (choice as { finish_reason: unknown }).finish_reason)
+    expect(reasons.filter((reason) => reason !== null)).toEqual(['tool_use'])
+  })
+
+  it('counts cached input as input, early and, with what the start said, after the finish', () => {
+    const input = { prompt: 17, cached: 5, cacheWrite: 2 }
+    expect(usageOf(events)).toEqual([
+      { ...input, completion: 1, reasoning: undefined },
+      { ...input, completion: 40, reasoning: 12 },
+    ])
+    expect(events.at(-1)?.type).toBe('usage')
+    expect(events.findIndex((event) => event.type === 'usage')).toBe(1)
+  })
+
+  it('is the same wherever it is cut', () => {
+    const bytes = Buffer.from(frames(richStream))
+    for (let cut = 0; cut <= bytes.length; cut++) {
+      const reader = createReader(EVENT_BYTES)
+      const read: ProviderEvent[] = []
+      reader.read(bytes.subarray(0, cut), read)
+      reader.read(bytes.subarray(cut), read)
+      expect(reader.end(read)).toBe(true)
+      if (JSON.stringify(read) !== JSON.stringify(events)) expect(read, `cut at ${cut}`).toEqual(events)
+    }
+  })
+
+  it('is the same byte by byte', () => {
+    const reader = createReader(EVENT_BYTES)
+    const read: ProviderEvent[] = []
+    for (const byte of Buffer.from(frames(richStream))) reader.read(Buffer.of(byte), read)
+    expect(reader.end(read)).toBe(true)
+    expect(read).toEqual(events)
+  })
+})
+
+describe('the end of a stream', () => {
+  it('is only what message_stop says', () => {
+    const reader = createReader(EVENT_BYTES)
+    const read: ProviderEvent[] = []
+    reader.read(Buffer.from(frames([messageStart(), messageDelta('end_turn')])), read)
+    expect(reader.end(read)).toBe(false)
+  })
+
+  it('reads nothing after message_stop', () => {
+    const reader = createReader(EVENT_BYTES)
+    const read: ProviderEvent[] = []
+    expect(reader.read(Buffer.from(frames([messageStop, messageStart()])), read)).toBe(true)
+    expect(read).toEqual([])
+  })
+
+  it.each([
+    'end_turn',
+    'max_tokens',
+    'stop_sequence',
+    'refusal',
+    'pause_turn',
+    'model_context_window_exceeded',
+  ])('hands over %s as it is', (reason) => {
+    expect(choicesOf(readAll([messageDelta(reason)]))).toEqual([
+      { index: 0, delta: {}, finish_reason: reason },
+    ])
+  })
+
+  it('takes the larger input that the last word may have', () => {
+    const events = readAll([messageStart(), messageDelta('end_turn', { input_tokens: 61, output_tokens: 2 })])
+    expect(usageOf(events).at(-1)).toMatchObject({ prompt: 61, completion: 2 })
+  })
+
+  it('takes counts that are none as they stand', () => {
+    const events = readAll([
+      messageStart({ input_tokens: -1, cache_read_input_tokens: 5 }),
+      messageDelta('end_turn'),
+    ])
+    expect(usageOf(events)).toEqual([
+      { prompt: -1, cached: 5, cacheWrite: undefined, completion: undefined, reasoning: undefined },
+    ])
+  })
+})
+
+describe('a failure inside a stream', () => {
+  it.each([
+    ['overloaded_error', 529],
+    ['rate_limit_error', 429],
+    ['api_error', 500],
+    ['invalid_request_error', 400],
+    ['authentication_error', 401],
+    ['never_heard_of', undefined],
+  ])('is an error frame: %s has status %s', (type, status) => {
+    const failing = () => readAll([messageStart(), { type: 'error', error: { type, message: 'Sorry' } }])
+    expect(failing).toThrow(
+      expect.objectContaining({
+        reason: 'error-frame',
+        status,
+        providerMessage: 'Sorry',
+        providerCode: type,
+      }),
+    )
+  })
+
+  it.each([
+    ['no object', 5],
+    ['a start without a message', { type: 'message_start' }],
+    ['a block without content', { type: 'content_block_start', index: 0 }],
+    ['text that is a number', blockDelta(0, { type: 'text_delta', text: 5 })],
+    ['a call without a name', blockStart(0, { type: 'tool_use', id: 'a' })],
+    ['a finish without a delta', { type: 'message_delta' }],
+  ])('is an invalid response: %s', (_name, event) => {
+    expect(() => readAll([event])).toThrow(expect.objectContaining({ reason: 'invalid-response' }))
+  })
+
+  it('is not an event that is only unknown or empty', () => {
+    const harmless = [
+      ping,
+      { type: 'new' },
+      blockDelta(9, { type: 'new_delta' }),
+      blockStop(9),
+      messageDelta(null),
+    ]
+    expect(readAll(harmless)).toEqual([])
+  })
+})
