@@ -1,0 +1,59 @@
+import type { ProviderAdapter, ProviderCall } from '../../contracts/providers.js'
+import { createSecret } from '../../secret.js'
+import { createReplyReader } from '../reply-reader.js'
+import { createUpstream, type UpstreamSettings } from '../upstream.js'
+import { readBody, readEvent } from './reply.js'
+import { buildRequestBody } from './request.js'
+
+export interface OpenAiCompatibleSettings extends UpstreamSettings {
+  /** The host's own key, sent as a bearer token. A route's `secret` wins over it; a caller's own key replaces it. */
+  readonly apiKey?: string
+  /** `output` for a provider whose total counts output that it lists nowhere else (Gemini's thoughts). */
+  readonly unlistedTokens?: 'output'
+}
+
+/**
+ * Speaks to any provider with OpenAI's `POST {baseUrl}/chat/completions`.
+ *
+ * Throws a `TypeError` where a setting is wrong; no error ever shows the key. `headers` go out with every call, also
+ * with one on a caller's own key, so a credential belongs in `apiKey`. Connections are kept and used again; the time
+ * that connecting may take is that of the first call's limits.
+ */
+export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAdapter {
+  const { apiKey, unlistedTokens } = settings
+  if (apiKey !== undefined && (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey))) {
+    throw new TypeError(
+      'apiKey must be a string of visible ASCII characters. Leave it out for a provider that asks for none.',
+    )
+  }
+  if (unlistedTokens !== undefined && unlistedTokens !== 'output') {
+    throw new TypeError("unlistedTokens must be 'output' or left out.")
+  }
+  const upstream = createUpstream(settings)
+  const ownKey = apiKey === undefined ? undefined : createSecret(apiKey)
+
+  const credentialOf = ({ auth }: ProviderCall): Record<string, string> => {
+    const secret = auth.kind === 'byok' ? auth.secret : (auth.secret ?? ownKey)
+    return secret === undefined ? {} : { authorization: `Bearer ${secret.reveal()}` }
+  }
+
+  return {
+    async chat(call, take) {
+      return upstream.post({
+        path: '/chat/completions',
+        headers: credentialOf(call),
+        body: buildRequestBody(call.request, call.stream),
+        stream: call.stream,
+        limits: call.limits,
+        signal: call.signal,
+        reader: createReplyReader({
+          eventBytes: call.limits.eventBytes,
+          onEvent: (data, type, events) => readEvent(data, type, events, unlistedTokens),
+          onBody: (text, events) => readBody(text, events, unlistedTokens),
+        }),
+        take,
+      })
+    },
+    close: () => upstream.close(),
+  }
+}

@@ -1,0 +1,287 @@
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+
+/** A provider that does what a test tells it to, byte by byte, on a real socket of 127.0.0.1. It has no timers. */
+export interface ScriptedUpstream {
+  /** `http://127.0.0.1:<port>/v1`, as an adapter's base URL. */
+  readonly baseUrl: string
+  /** Every request whose body has come in whole, oldest first. */
+  readonly requests: readonly ScriptedRequest[]
+  /** How many connections have been opened so far. */
+  readonly connections: number
+  /** How many of them are open now. */
+  readonly openConnections: number
+  /** The next request that comes in after this call (also one that is already being read). */
+  nextRequest(): Promise<ScriptedRequest>
+  /** Answers every request from now on with this script. Without one a request is taken and never answered. */
+  script(script: Script): void
+  /** Answers one request each with these, in order, before the standing script has its turn. */
+  scriptOnce(...scripts: readonly Script[]): void
+  /** Drops all connections and stops listening. */
+  close(): Promise<void>
+}
+
+export interface ScriptedRequest {
+  readonly method: string
+  readonly path: string
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The parsed JSON body, or the text where it is none. */
+  readonly body: unknown
+  readonly text: string
+  /** Fulfilled when the client has closed the connection that this request came on, or it broke. */
+  readonly closed: Promise<void>
+}
+
+/** Either steps, done in order, or a function that acts on the connection. After it the connection takes the next request. */
+export type Script =
+  | readonly Step[]
+  | ((reply: ScriptedReply, request: ScriptedRequest) => void | Promise<void>)
+
+export type Step =
+  /** Sends the status line and the headers. */
+  | { readonly head: number; readonly headers?: Readonly<Record<string, string>> }
+  /** Sends bytes of the body. A string is UTF-8. */
+  | { readonly write: string | Uint8Array }
+  /** Sends bytes as they are, outside any framing. */
+  | { readonly raw: string | Uint8Array }
+  /** Waits for a promise of the test's. */
+  | { readonly wait: Promise<unknown> }
+  /** Ends the body as it should be. */
+  | 'end'
+  /** Closes the connection in the middle of whatever it is (FIN). */
+  | 'hang-up'
+  /** Breaks the connection (RST). */
+  | 'reset'
+  /** Does nothing more until the client has closed the connection. */
+  | 'stall'
+
+/** One reply being written. */
+export interface ScriptedReply {
+  /**
+   * Sends the head. The body is chunked, unless the headers name a `content-length`, or `connection: close`, which makes
+   * a body that ends with the connection.
+   */
+  head(status?: number, headers?: Readonly<Record<string, string>>): void
+  /** Sends bytes of the body; fulfilled when the system has taken them, which a client that does not read holds up. */
+  write(bytes: string | Uint8Array): Promise<void>
+  raw(bytes: string | Uint8Array): Promise<void>
+  end(): void
+  hangUp(): void
+  reset(): void
+  readonly closed: Promise<void>
+}
+
+/** Starts one. Close it at the end of the test. */
+export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
+  const requests: ScriptedRequest[] = []
+  const sockets = new Set<Socket>()
+  const waiting: ((request: ScriptedRequest) => void)[] = []
+  const queue: Script[] = []
+  let standing: Script = ['stall']
+  let connections = 0
+
+  const server = createServer((socket) => {
+    connections++
+    sockets.add(socket)
+    socket.on('error', () => {})
+    const closed = new Promise<void>((resolve) => {
+      socket.on('close', () => {
+        sockets.delete(socket)
+        resolve()
+      })
+    })
+    serve(socket, closed, async (request) => {
+      requests.push(request)
+      for (const resolve of waiting.splice(0)) resolve(request)
+      await perform(queue.shift() ?? standing, createReply(socket, closed), request)
+    }).catch((error) => socket.destroy(error))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('The server has no port.')
+
+  return {
+    baseUrl: `http://127.0.0.1:${address.port}/v1`,
+    requests,
+    get connections() {
+      return connections
+    },
+    get openConnections() {
+      return sockets.size
+    },
+    nextRequest: () => new Promise((resolve) => waiting.push(resolve)),
+    script(script) {
+      standing = script
+    },
+    scriptOnce(...scripts) {
+      queue.push(...scripts)
+    },
+    async close() {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+      if (server.listening) await once(server, 'close')
+    },
+  }
+}
+
+/** A script that answers with JSON. */
+export function answerJson(
+  body: unknown,
+  status = 200,
+  headers: Readonly<Record<string, string>> = {},
+): Script {
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+  return [
+    {
+      head: status,
+      headers: { 'content-type': 'application/json', 'content-length': String(bytes.length), ...headers },
+    },
+    { write: bytes },
+    'end',
+  ]
+}
+
+/** A script that answers with a whole stream: each event as JSON after `data: `, then `[DONE]`. */
+export function answerEvents(events: readonly unknown[], { done = true } = {}): Script {
+  return [
+    { head: 200, headers: { 'content-type': 'text/event-stream' } },
+    { write: sse(events) + (done ? 'data: [DONE]\n\n' : '') },
+    'end',
+  ]
+}
+
+/** Events as they stand in a stream. A string stands for itself. */
+export function sse(events: readonly unknown[]): string {
+  return events
+    .map((event) => `data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`)
+    .join('')
+}
+
+/** A chunk of a streamed reply with some text. */
+export function textChunk(content: string, more: Readonly<Record<string, unknown>> = {}): object {
+  return chunk({ content }, null, more)
+}
+
+/** The chunk that ends a choice. */
+export function finishChunk(reason = 'stop', more: Readonly<Record<string, unknown>> = {}): object {
+  return chunk({}, reason, more)
+}
+
+function chunk(delta: object, finishReason: string | null, more: Readonly<Record<string, unknown>>): object {
+  return {
+    id: 'chatcmpl-upstream',
+    object: 'chat.completion.chunk',
+    created: 1_700_000_000,
+    model: 'upstream-model',
+    choices: [{ index: 0, delta, logprobs: null, finish_reason: finishReason }],
+    ...more,
+  }
+}
+
+async function perform(script: Script, reply: ScriptedReply, request: ScriptedRequest): Promise<void> {
+  if (typeof script === 'function') {
+    await script(reply, request)
+    return
+  }
+  for (const step of script) {
+    if (step === 'end') reply.end()
+    else if (step === 'hang-up') reply.hangUp()
+    else if (step === 'reset') reply.reset()
+    else if (step === 'stall') await reply.closed
+    else if ('head' in step) reply.head(step.head, step.headers)
+    else if ('write' in step) await reply.write(step.write)
+    else if ('raw' in step) await reply.raw(step.raw)
+    else await step.wait
+  }
+}
+
+function createReply(socket: Socket, closed: Promise<void>): ScriptedReply {
+  let framing: 'chunked' | 'length' | 'close' = 'close'
+  const send = (bytes: string | Uint8Array) =>
+    new Promise<void>((resolve) => {
+      if (socket.destroyed) resolve()
+      else socket.write(bytes, () => resolve())
+    })
+  return {
+    closed,
+    head(status = 200, headers = {}) {
+      const names = Object.keys(headers).map((name) => name.toLowerCase())
+      const closes = Object.entries(headers).some(
+        ([name, value]) => name.toLowerCase() === 'connection' && value.toLowerCase() === 'close',
+      )
+      framing = names.includes('content-length') ? 'length' : closes ? 'close' : 'chunked'
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+      if (framing === 'chunked') lines.push('transfer-encoding: chunked\r\n')
+      void send(`HTTP/1.1 ${status} Scripted\r\n${lines.join('')}\r\n`)
+    },
+    write(bytes) {
+      if (framing !== 'chunked') return send(bytes)
+      const piece = Buffer.from(bytes)
+      if (piece.length === 0) return Promise.resolve()
+      return send(
+        Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]),
+      )
+    },
+    raw: send,
+    end() {
+      if (framing === 'chunked') void send('0\r\n\r\n')
+      if (framing === 'close') socket.end()
+    },
+    hangUp: () => socket.end(),
+    reset: () => socket.resetAndDestroy(),
+  }
+}
+
+/** Reads requests with a `content-length` off a connection, one at a time. */
+async function serve(
+  socket: Socket,
+  closed: Promise<void>,
+  answer: (request: ScriptedRequest) => Promise<void>,
+): Promise<void> {
+  let buffered = Buffer.alloc(0)
+  let wake = () => {}
+  socket.on('data', (bytes: Buffer) => {
+    buffered = Buffer.concat([buffered, bytes])
+    wake()
+  })
+  socket.on('close', () => wake())
+  const more = () =>
+    new Promise<void>((resolve) => {
+      wake = resolve
+      if (socket.destroyed) resolve()
+    })
+  while (!socket.destroyed) {
+    const headEnd = buffered.indexOf('\r\n\r\n')
+    if (headEnd < 0) {
+      await more()
+      continue
+    }
+    const [requestLine = '', ...headerLines] = buffered.toString('latin1', 0, headEnd).split('\r\n')
+    const headers = Object.fromEntries(
+      headerLines.map((line) => {
+        const colon = line.indexOf(':')
+        return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
+      }),
+    )
+    const bodyStart = headEnd + 4
+    const bodyEnd = bodyStart + Number(headers['content-length'] ?? 0)
+    if (buffered.length < bodyEnd) {
+      await more()
+      continue
+    }
+    const text = buffered.toString('utf8', bodyStart, bodyEnd)
+    buffered = buffered.subarray(bodyEnd)
+    const [method = '', path = ''] = requestLine.split(' ')
+    await answer({ method, path, headers, text, body: parse(text), closed })
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
