@@ -1,3 +1,15 @@
+import { CompatError, type ErrorCode } from '../errors.js'
+import {
+  isSessionId,
+  MAX_MESSAGES,
+  messageSchema,
+  outlineSchema,
+  priceLimit,
+  type RequestOutline,
+} from './chat-request-schema.js'
+import { isModelKey, modelNotFound } from './model-key.js'
+import { RequestFaults } from './validation.js'
+
 /** A message as a client sent it. Unknown fields pass through. */
 export interface ChatMessage {
   role: string
@@ -43,4 +55,151 @@ export interface ParsedChatRequest {
   /** What goes upstream, `model` still being the model key. */
   readonly forward: ChatRequest
   readonly own: OwnFields
+}
+
+/** The router's own fields; `stream_options` is made anew by each adapter. */
+const NOT_FORWARDED = new Set([
+  'session_id',
+  'provider',
+  'provider_key',
+  'routing',
+  'app_id',
+  'action',
+  'connected',
+  'stream_options',
+  '__proto__',
+])
+
+const ONE_MODEL = 'A request names one model in `model`; `routing` steers which provider serves it'
+const OWN_ENDPOINT = 'Where a request goes, and with which credential, is not for the request to say'
+
+/** Fields that would have another model served than was authorised and priced, or another bill made. */
+const REFUSED: readonly (readonly [field: string, why: string])[] = [
+  ['models', ONE_MODEL],
+  ['route', ONE_MODEL],
+  ['fallbacks', ONE_MODEL],
+  ['preset', ONE_MODEL],
+  ['api_key', `${OWN_ENDPOINT}; use \`provider\` and \`provider_key\` to call with a key of your own`],
+  ['api_base', OWN_ENDPOINT],
+  ['base_url', OWN_ENDPOINT],
+  ['extra_body', 'Put its fields into the request itself'],
+  ['extra_headers', OWN_ENDPOINT],
+  ['mock_response', 'There are no mock answers'],
+]
+
+const CODES = [
+  ['provider_key', 'provider_key_not_encrypted'],
+  ['session_id', 'invalid_session_id'],
+] as const satisfies readonly (readonly [string, ErrorCode])[]
+
+const VISIBLE_ASCII = /^[\x21-\x7e]+$/
+
+/**
+ * Checks a request body and splits it into what goes upstream and what is the router's own.
+ *
+ * Throws a `CompatError` of status 400 (404 for a `model` that can be none). Its message names the first fault, its
+ * `details` at most 20; neither ever holds a value of the client's. Messages are taken as they are, not copied; own
+ * `__proto__` is dropped.
+ */
+export function parseChatRequest(body: unknown): ParsedChatRequest {
+  if (!isRecord(body)) throw new CompatError('invalid_request', 'The request body must be a JSON object.')
+  for (const [field, why] of REFUSED) {
+    if (!Object.hasOwn(body, field)) continue
+    throw new CompatError('unsupported_parameter', `${field} is not accepted. ${why}.`, { param: field })
+  }
+  const outline = checkedOutline(body)
+  if (!isModelKey(outline.model)) throw modelNotFound(outline.model)
+  const { provider, provider_key: providerKey } = outline
+  if (provider !== undefined && providerKey === undefined) {
+    throw new CompatError(
+      'invalid_request',
+      'provider needs provider_key beside it. To choose among providers without a key of your own, use routing.only.',
+      { param: 'provider_key' },
+    )
+  }
+  if (providerKey !== undefined && provider === undefined) {
+    throw new CompatError(
+      'invalid_request',
+      'provider_key needs provider beside it: the name of its provider.',
+      {
+        param: 'provider',
+      },
+    )
+  }
+  return {
+    stream: outline.stream === true,
+    n: outline.n ?? 1,
+    forward: forwarded(body),
+    own: {
+      sessionId: outline.session_id,
+      provider,
+      providerKey,
+      routing: outline.routing == null ? undefined : routingPreferences(outline.routing),
+      appId: outline.app_id ?? undefined,
+      action: outline.action,
+      connected: outline.connected,
+    },
+  }
+}
+
+/** The session id in an `x-session-id` header, for clients that cannot set the field: 1 to 1,024 visible ASCII characters. */
+export function parseSessionIdHeader(value: string): string {
+  if (isSessionId(value) && VISIBLE_ASCII.test(value)) return value
+  throw new CompatError(
+    'invalid_session_id',
+    'The header x-session-id must be 1 to 1,024 visible ASCII characters. For others use the field session_id.',
+    { param: 'session_id' },
+  )
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function checkedOutline(body: Readonly<Record<string, unknown>>): RequestOutline {
+  const outline = outlineSchema.safeParse(body)
+  const faults = new RequestFaults()
+  if (!outline.success) faults.addIssues(outline.error.issues)
+  checkMessages(body.messages, faults)
+  if (!outline.success || faults.list.length > 0) throw faults.error(CODES)
+  return outline.data
+}
+
+/** One by one, so that a body of nothing but bad messages ends with the twentieth fault. */
+function checkMessages(messages: unknown, faults: RequestFaults): void {
+  if (!Array.isArray(messages)) {
+    faults.add('messages', messages === undefined ? 'is required' : 'must be an array of messages')
+    return
+  }
+  if (messages.length === 0) faults.add('messages', 'must hold at least one message')
+  if (messages.length > MAX_MESSAGES) {
+    faults.add('messages', 'must hold at most 10,000 messages')
+    return
+  }
+  for (let index = 0; index < messages.length && !faults.full; index += 1) {
+    const checked = messageSchema.safeParse(messages[index])
+    if (!checked.success) faults.addIssues(checked.error.issues, ['messages', index])
+  }
+}
+
+function forwarded(body: Readonly<Record<string, unknown>>): ChatRequest {
+  const request: Record<string, unknown> = {}
+  for (const key of Object.keys(body)) {
+    if (!NOT_FORWARDED.has(key)) request[key] = body[key]
+  }
+  return request as ChatRequest
+}
+
+function routingPreferences(routing: NonNullable<RequestOutline['routing']>): RoutingPreferences {
+  const { max_price: most } = routing
+  const limit = (value: number | string | undefined) => (value === undefined ? undefined : priceLimit(value))
+  return {
+    order: routing.order,
+    only: routing.only,
+    ignore: routing.ignore,
+    allowFallbacks: routing.allow_fallbacks ?? true,
+    sort: routing.sort,
+    maxPrice: most && { input: limit(most.input), output: limit(most.output), request: limit(most.request) },
+    requireParameters: routing.require_parameters ?? false,
+  }
 }

@@ -1,0 +1,219 @@
+import * as z from 'zod'
+import { parseCredits } from '../money.js'
+import { isPlainText, isWellFormed } from './text.js'
+
+export const MAX_MESSAGES = 10_000
+const MAX_PARTS = 1_000
+const MAX_ROUTING_NAMES = 32
+const LABEL_BYTES = 256
+const SESSION_ID_BYTES = 1_024
+const ENVELOPE_BYTES = 8_192
+
+/** `v1.` and a compact JWE, whose second part is empty under direct key agreement. */
+const ENVELOPE = /^v1\.[\w-]+\.[\w-]*\.[\w-]+\.[\w-]+\.[\w-]+$/
+
+const ENVELOPE_RULE =
+  'must be an encrypted envelope (v1.…, at most 8 KiB) sealed with a key from GET /envelope-keys, never a plaintext key'
+
+/** What a schema says of a value that is not as it must be; the field's name goes before it. Never the value. */
+function mustBe(what: string) {
+  return {
+    error: (issue: { readonly input?: unknown }) =>
+      issue.input === undefined ? 'is required' : `must be ${what}`,
+  }
+}
+
+/** Whether a string can be a session id: 1 to 1,024 bytes of UTF-8 without a lone surrogate. */
+export function isSessionId(text: string): boolean {
+  return (
+    text !== '' &&
+    text.length <= SESSION_ID_BYTES &&
+    Buffer.byteLength(text) <= SESSION_ID_BYTES &&
+    isWellFormed(text)
+  )
+}
+
+export const SESSION_ID_RULE = 'must be a string of 1 to 1,024 bytes of well-formed UTF-8'
+
+function isLabel(text: string): boolean {
+  return (
+    text !== '' && text.length <= LABEL_BYTES && Buffer.byteLength(text) <= LABEL_BYTES && isPlainText(text)
+  )
+}
+
+function label(what: string) {
+  return z
+    .string(mustBe(what))
+    .refine(isLabel, `must be ${what} of 1 to 256 bytes without control characters`)
+    .meta({ minLength: 1, maxLength: LABEL_BYTES })
+}
+
+/**
+ * The decimal string of a price limit, or undefined where it is none. A number is taken at its shortest spelling, so
+ * that 0.15 is `'0.15'`; one that needs more than nine places is none.
+ */
+export function priceLimit(value: number | string): string | undefined {
+  let text = String(value)
+  // Numbers below 10^-6 are spelt with an exponent.
+  if (typeof value === 'number' && text.includes('e')) {
+    text = value.toFixed(9)
+    if (Number(text) !== value) return undefined
+    text = text.replace(/0{1,9}$/, '')
+  }
+  try {
+    parseCredits(text)
+    return text
+  } catch {
+    return undefined
+  }
+}
+
+const price = z
+  .union([z.number(), z.string()], 'must be a number or a decimal string')
+  .refine(
+    (value) => priceLimit(value) !== undefined,
+    "must be zero or more with at most nine places, such as 0.15 or '0.15'",
+  )
+  .optional()
+  .describe('Credits per million tokens (`request`: per call), before markup.')
+
+const providerNames = z
+  .array(label('a provider name'), mustBe('an array of provider names'))
+  .max(MAX_ROUTING_NAMES, 'must name at most 32 providers')
+  .optional()
+
+const routing = z
+  .strictObject(
+    {
+      order: providerNames.describe('Providers to try first, in this order.'),
+      only: providerNames.describe('The only providers that may serve the request.'),
+      ignore: providerNames.describe('Providers that may not serve the request.'),
+      allow_fallbacks: z
+        .boolean(mustBe('a boolean'))
+        .optional()
+        .describe('Whether another route may be tried when the first fails. True by default.'),
+      sort: z
+        .enum(['price', 'latency', 'throughput'], mustBe("'price', 'latency' or 'throughput'"))
+        .optional(),
+      max_price: z
+        .strictObject({ input: price, output: price, request: price }, mustBe('an object'))
+        .optional()
+        .describe('A route dearer in any one of these is not used.'),
+      require_parameters: z
+        .boolean(mustBe('a boolean'))
+        .optional()
+        .describe('Use only routes that support every parameter of the request.'),
+    },
+    mustBe('an object'),
+  )
+  .nullish()
+
+const contentPart = z.looseObject({ type: z.string(mustBe('a string')) }, mustBe('an object with a type'))
+
+/** What may stand in the place of an assistant message's content. */
+function standsWithoutContent(message: Readonly<Record<string, unknown>>): boolean {
+  const { role, tool_calls: toolCalls, function_call: functionCall, refusal, audio } = message
+  if (role !== 'assistant') return false
+  if (Array.isArray(toolCalls) && toolCalls.length > 0) return true
+  if (typeof refusal === 'string') return true
+  return [functionCall, audio].some((value) => typeof value === 'object' && value !== null)
+}
+
+const CONTENT_RULE = 'a string or an array of typed parts'
+
+export const messageSchema = z
+  .looseObject(
+    {
+      role: z.string(mustBe('a string')),
+      content: z
+        .union(
+          [z.string(), z.array(contentPart).max(MAX_PARTS, 'must have at most 1,000 parts'), z.null()],
+          mustBe(CONTENT_RULE),
+        )
+        .optional()
+        .describe('Null or absent only on an assistant message that has `tool_calls`.'),
+    },
+    mustBe('an object with a role and content'),
+  )
+  .superRefine((message, context) => {
+    if ((message.content ?? null) !== null || standsWithoutContent(message)) return
+    const rule = message.content === null ? `must be ${CONTENT_RULE}` : 'is required'
+    context.addIssue({ code: 'custom', path: ['content'], message: rule })
+  })
+
+const fields = {
+  model: z
+    .string(mustBe('a string, the id of a model from GET /models'))
+    .min(1, 'must not be empty')
+    .describe('The id of a model from GET /models.'),
+  stream: z.boolean(mustBe('a boolean')).nullish().describe('Answer with server-sent events.'),
+  stream_options: z
+    .looseObject({}, mustBe('an object'))
+    .nullish()
+    .describe('Accepted, and changes nothing: the usage chunk always comes.'),
+  n: z
+    .int(mustBe('an integer from 1 to 128'))
+    .min(1, 'must be an integer from 1 to 128')
+    .max(128, 'must be an integer from 1 to 128')
+    .nullish(),
+  response_format: z
+    .looseObject({ type: z.string(mustBe('a string')) }, mustBe('an object with a type'))
+    .nullish(),
+  user: z
+    .string(mustBe('a string'))
+    .nullish()
+    .describe('Your end user. Recorded, and passed to the provider.'),
+  session_id: z.string(SESSION_ID_RULE).refine(isSessionId, SESSION_ID_RULE).optional().meta({
+    minLength: 1,
+    maxLength: SESSION_ID_BYTES,
+    description: 'Groups the requests of one session. 1 to 1,024 bytes of UTF-8.',
+  }),
+  provider: z
+    .string({
+      error: (issue) =>
+        typeof issue.input === 'object' && issue.input !== null
+          ? 'must be a string that names the provider of provider_key; to steer the choice of provider, use routing'
+          : 'must be a string',
+    })
+    .refine(isLabel, 'must be a provider name of 1 to 256 bytes without control characters')
+    .optional()
+    .meta({
+      minLength: 1,
+      maxLength: LABEL_BYTES,
+      description: 'With `provider_key`, the one provider that serves the request.',
+    }),
+  provider_key: z
+    .string(ENVELOPE_RULE)
+    .max(ENVELOPE_BYTES, { error: ENVELOPE_RULE, abort: true })
+    .regex(ENVELOPE, ENVELOPE_RULE)
+    .optional()
+    .describe(
+      'Your own key for `provider`, sealed with a key from GET /envelope-keys. Never a plaintext key.',
+    ),
+  routing: routing.describe('How to choose among the routes of the model.'),
+  app_id: label('a string').nullish(),
+  action: z.unknown().optional().describe('Recorded, and not passed to the provider.'),
+  connected: z.unknown().optional().describe('Recorded, and not passed to the provider.'),
+}
+
+/** Everything of a request but its messages, which are checked one by one. */
+export const outlineSchema = z.object(fields)
+
+export type RequestOutline = z.infer<typeof outlineSchema>
+
+const passedThrough = z.unknown().optional().describe('Passed to the provider as it is.')
+
+/** A whole request, as the API document shows it. */
+export const chatRequestSchema = z.looseObject({
+  ...fields,
+  messages: z.array(messageSchema).min(1).max(MAX_MESSAGES),
+  temperature: passedThrough,
+  top_p: passedThrough,
+  max_tokens: passedThrough,
+  max_completion_tokens: passedThrough,
+  stop: passedThrough,
+  tools: passedThrough,
+  tool_choice: passedThrough,
+  reasoning: passedThrough,
+  reasoning_effort: passedThrough,
+})

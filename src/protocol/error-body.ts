@@ -1,0 +1,100 @@
+import { CompatError, type ErrorCode, isCompatError } from '../errors.js'
+
+/** A whole HTTP answer: what `ReplyWriter.send` takes. */
+export interface ErrorReply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+const INTERNAL_MESSAGE =
+  'An internal error occurred. The x-request-id of this answer tells the operator which one.'
+const JSON_TYPE = 'application/json; charset=utf-8'
+const REALM = 'Bearer realm="compat"'
+
+const CHALLENGES: Partial<Record<ErrorCode, string>> = {
+  missing_credential: REALM,
+  invalid_api_key: `${REALM}, error="invalid_token"`,
+  expired_credential: `${REALM}, error="invalid_token", error_description="expired"`,
+  revoked_credential: `${REALM}, error="invalid_token", error_description="revoked"`,
+  insufficient_scope: `${REALM}, error="insufficient_scope", scope="models.run"`,
+}
+
+/** Whether a client library should repeat the call. Where nothing stands here, the status says enough. */
+const SHOULD_RETRY: Partial<Record<ErrorCode, 'true' | 'false'>> = {
+  credits_on_hold: 'true',
+  insufficient_credits: 'false',
+  request_timeout: 'false',
+  idempotency_completed: 'false',
+  // The provider may have billed these already.
+  provider_invalid_response: 'false',
+  provider_timeout: 'false',
+}
+
+const MIN_RETRY_AFTER_SECONDS = 1
+/** Several clients wait as long as they are told, or give up, from 60 on. */
+const MAX_RETRY_AFTER_SECONDS = 59
+const DEFAULT_RETRY_AFTER_SECONDS: Partial<Record<ErrorCode, number>> = {
+  credits_on_hold: 5,
+  rate_limited: 1,
+  idempotency_in_flight: 1,
+}
+const UNAVAILABLE_RETRY_AFTER_SECONDS = 5
+
+/** The error for whatever was caught: a `CompatError` as it is, anything else `internal_error` with constant text. */
+export function asCompatError(caught: unknown): CompatError {
+  return isCompatError(caught)
+    ? caught
+    : new CompatError('internal_error', INTERNAL_MESSAGE, { cause: caught })
+}
+
+/**
+ * The HTTP answer for an error. `retry-after` stands on every 429 and 503, in whole seconds from 1 to 59, whatever the
+ * error's own header says; the error's other headers (`allow`, `x-should-retry`) are taken as they are.
+ */
+export function errorReply(error: CompatError): ErrorReply {
+  const headers: Record<string, string> = { 'content-type': JSON_TYPE }
+  const challenge = CHALLENGES[error.code]
+  if (challenge !== undefined) headers['www-authenticate'] = challenge
+  const shouldRetry = SHOULD_RETRY[error.code]
+  if (shouldRetry !== undefined) headers['x-should-retry'] = shouldRetry
+  Object.assign(headers, error.headers)
+  const retryAfter = retryAfterSeconds(error)
+  if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter)
+  return { status: error.status, headers, body: JSON.stringify({ error: errorObject(error) }) }
+}
+
+/**
+ * The frame that ends a stream which failed after its headers were sent. `usage` is what was charged, in the full shape
+ * of a reply's `usage`. ASCII only, so that it is the same bytes in latin1 and in UTF-8.
+ */
+export function errorFrame(error: CompatError, usage: object): string {
+  const { metadata, ...rest } = errorObject(error)
+  const json = JSON.stringify({ error: { ...rest, metadata: { ...metadata, usage } } })
+  return `data: ${json.replace(/[\u007f-\uffff]/g, escapeCodeUnit)}\n\n`
+}
+
+function errorObject(error: CompatError) {
+  return {
+    message: error.message,
+    type: error.type,
+    param: error.param,
+    code: error.code,
+    source: error.source,
+    details: error.details,
+    metadata: error.metadata,
+  }
+}
+
+function retryAfterSeconds(error: CompatError): number | undefined {
+  const given = Number(error.headers['retry-after'] ?? Number.NaN)
+  const required = error.status === 429 || error.status === 503
+  const fallback =
+    DEFAULT_RETRY_AFTER_SECONDS[error.code] ?? (required ? UNAVAILABLE_RETRY_AFTER_SECONDS : undefined)
+  if (Number.isNaN(given)) return fallback
+  return Math.min(Math.max(Math.ceil(given), MIN_RETRY_AFTER_SECONDS), MAX_RETRY_AFTER_SECONDS)
+}
+
+function escapeCodeUnit(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}

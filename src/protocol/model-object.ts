@@ -1,0 +1,63 @@
+/** What of a catalogue's model stands on the wire. The catalogue's own type fits it. */
+export interface ListedModel {
+  readonly id: string
+  readonly created: number
+  readonly ownedBy: string
+  readonly root?: string
+  readonly parent?: string | null
+  readonly name?: string
+  readonly description?: string
+  readonly contextLength?: number
+  readonly maxOutputTokens?: number
+  readonly supportedParameters?: readonly string[]
+  readonly modalities?: readonly string[]
+  readonly prices?: ListedPrice & { readonly tiers?: readonly (ListedPrice & { readonly above: number })[] }
+}
+
+interface ListedPrice {
+  readonly input: string
+  readonly output: string
+  readonly cachedInput?: string
+  readonly cacheWrite?: string
+  readonly reasoning?: string
+  readonly request?: string
+}
+
+/** A model as `GET /models/{model_key}` shows it. Members that the catalogue does not have are left out. */
+export function modelObject(model: ListedModel) {
+  return {
+    id: model.id,
+    object: 'model' as const,
+    created: model.created,
+    owned_by: model.ownedBy,
+    root: model.root ?? model.id,
+    parent: model.parent ?? null,
+    name: model.name,
+    description: model.description,
+    context_length: model.contextLength,
+    max_output_tokens: model.maxOutputTokens,
+    supported_parameters: model.supportedParameters,
+    modalities: model.modalities,
+    pricing: model.prices && {
+      ...priceObject(model.prices),
+      tiers: model.prices.tiers?.map((tier) => ({ above: tier.above, ...priceObject(tier) })),
+    },
+  }
+}
+
+/** The answer of `GET /models`. */
+export function modelList(models: readonly ListedModel[]) {
+  return { object: 'list' as const, data: models.map(modelObject) }
+}
+
+/** Member by member, since a host's rows may hold more than is the client's to see. */
+function priceObject(price: ListedPrice) {
+  return {
+    input: price.input,
+    output: price.output,
+    cachedInput: price.cachedInput,
+    cacheWrite: price.cacheWrite,
+    reasoning: price.reasoning,
+    request: price.request,
+  }
+}
