@@ -3,6 +3,7 @@ import type { Clock } from '../clock.js'
 import type { Limits } from '../contracts/limits.js'
 import type { IncomingCall } from '../contracts/reply.js'
 import { CompatError } from '../errors.js'
+import { asCompatError } from '../protocol/error-body.js'
 import { checkJsonValue, parseJsonBody } from '../protocol/json-scan.js'
 import { checkBodyType } from './body-type.js'
 import { type BodyBudget, BodyCollector, tooLarge, tooManyBytes } from './collect-body.js'
@@ -130,10 +131,7 @@ export class HttpCall implements IncomingCall {
     }
     if (body === undefined || (body === null && req._body !== true)) {
       settings.onBodyConsumed(this.requestId)
-      throw new CompatError(
-        'internal_error',
-        'The request could not be read because of a fault of this server.',
-      )
+      throw asCompatError(new Error('Another middleware has consumed the request body.'))
     }
     checkJsonValue(body)
     return body

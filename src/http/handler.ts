@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Clock } from '../clock.js'
 import type { Limits } from '../contracts/limits.js'
 import { CompatError } from '../errors.js'
+import { asCompatError } from '../protocol/error-body.js'
 import { type CallSettings, type HostRequest, HttpCall } from './call.js'
 import { BodyBudget } from './collect-body.js'
 import type { Endpoints } from './endpoints.js'
@@ -69,7 +70,7 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
   function run(match: RouteMatch, call: HttpCall, reply: HttpReply): void {
     const failed = (error: unknown): void => {
       onFault('http endpoint', error, call.requestId)
-      reply.fail(new CompatError('internal_error', 'The server failed to answer this request.'))
+      reply.fail(asCompatError(error))
     }
     try {
       dispatch(endpoints, match, call, reply).catch(failed)

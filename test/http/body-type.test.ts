@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest'
+import { checkBodyType } from '../../src/http/body-type.js'
+
+describe('a content type', () => {
+  test.each([
+    undefined,
+    '',
+    'application/json',
+    'Application/JSON',
+    'application/json; charset=utf-8',
+    'application/json;charset="UTF-8"',
+    'application/json ; Charset = utf8 ; x=y',
+    'application/json;',
+    'application/vnd.api+json',
+    'application/problem+json; charset=utf-8',
+  ])('%j is read', (type) => {
+    expect(() => checkBodyType(type === undefined ? {} : { 'content-type': type }, false)).not.toThrow()
+  })
+
+  test.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=application/json',
+    'application/jsonp',
+    'application/json-seq',
+    'application/+json',
+    'json',
+    '+json',
+    'application/json, text/plain',
+    'application/json; charset=latin1',
+    'application/json; charset=utf-16',
+    'application/json; charset="utf-8',
+    'application/json; charset=utf-8; charset=utf-16',
+    'application/json; charset=',
+    `${'+json/'.repeat(2_000)}x`,
+  ])('%j is 415', (type) => {
+    expect(() => checkBodyType({ 'content-type': type }, false)).toThrow(
+      expect.objectContaining({ code: 'unsupported_media_type', status: 415 }),
+    )
+  })
+})
+
+describe('a content encoding', () => {
+  test.each(['gzip', 'br', 'identity', 'zstd, gzip'])('%j is 415', (encoding) => {
+    expect(() => checkBodyType({ 'content-encoding': encoding }, false)).toThrow(
+      expect.objectContaining({ code: 'unsupported_media_type' }),
+    )
+  })
+
+  test('is ignored where the host has inflated the body', () => {
+    expect(() => checkBodyType({ 'content-encoding': 'gzip' }, true)).not.toThrow()
+  })
+
+  test('does not excuse the content type where the host has inflated the body', () => {
+    expect(() => checkBodyType({ 'content-type': 'text/plain' }, true)).toThrow(
+      expect.objectContaining({ code: 'unsupported_media_type' }),
+    )
+  })
+})

@@ -1,0 +1,191 @@
+import { once } from 'node:events'
+import net from 'node:net'
+import type { Clock } from '../../src/clock.js'
+import type { Limits } from '../../src/contracts/limits.js'
+import type { IncomingCall, ReplyWriter } from '../../src/contracts/reply.js'
+import { CompatError, isCompatError } from '../../src/errors.js'
+import { createHttpHandler, type Endpoints, type HttpHandlerOptions } from '../../src/http/index.js'
+import { errorReply } from '../../src/protocol/error-body.js'
+
+export const LIMITS: Limits = {
+  bodyBytes: 32 * 1024 * 1024,
+  bodyBytesInFlight: 512 * 1024 * 1024,
+  bodyIdleMs: 15_000,
+  bodyMs: 120_000,
+  storeMs: 5_000,
+  connectMs: 5_000,
+  idleMs: 120_000,
+  tokenMs: 300_000,
+  totalMs: 900_000,
+  clientStallMs: 60_000,
+  eventBytes: 16 * 1024 * 1024,
+  replyBytes: 64 * 1024 * 1024,
+  drainMs: 60_000,
+  drainBytes: 16 * 1024 * 1024,
+  drains: 100,
+  settleWaitMs: 2_000,
+  settleMs: 60_000,
+  openStreamAfterMs: 15_000,
+  holdOutputTokens: 4_096,
+  attempts: 3,
+}
+
+/** Time that stands still until it is told to pass. */
+export class ManualClock implements Clock {
+  readonly #timers = new Set<{ at: number; run: () => void }>()
+  #now = 0
+
+  now(): number {
+    return this.#now
+  }
+
+  after(ms: number, run: () => void): () => void {
+    const timer = { at: this.#now + ms, run }
+    this.#timers.add(timer)
+    return () => this.#timers.delete(timer)
+  }
+
+  get pending(): number {
+    return this.#timers.size
+  }
+
+  advance(ms: number): void {
+    const end = this.#now + ms
+    for (;;) {
+      const due = [...this.#timers].filter((timer) => timer.at <= end).sort((a, b) => a.at - b.at)[0]
+      if (due === undefined) break
+      this.#timers.delete(due)
+      this.#now = due.at
+      due.run()
+    }
+    this.#now = end
+  }
+}
+
+/** Answers what it was asked, as JSON. */
+export async function echo(call: IncomingCall, writer: ReplyWriter): Promise<void> {
+  try {
+    const body = await call.readBody()
+    writer.send(200, {}, JSON.stringify({ body, requestId: call.requestId }))
+  } catch (error) {
+    refuse(writer, error)
+  }
+}
+
+export function refuse(writer: ReplyWriter, error: unknown): void {
+  const known = isCompatError(error) ? error : new CompatError('internal_error', `not expected: ${error}`)
+  const { status, headers, body } = errorReply(known)
+  writer.send(status, headers, body)
+}
+
+export interface TestHandler {
+  handler: ReturnType<typeof createHttpHandler>
+  clock: ManualClock
+  faults: { where: string; error: unknown; requestId?: string }[]
+  consumed: string[]
+}
+
+export function testHandler(
+  endpoints: Partial<Endpoints> = {},
+  options: Partial<Omit<HttpHandlerOptions, 'limits'>> & { limits?: Partial<Limits> } = {},
+): TestHandler {
+  const clock = new ManualClock()
+  const faults: TestHandler['faults'] = []
+  const consumed: string[] = []
+  let ids = 0
+  const handler = createHttpHandler(
+    {
+      chatCompletions: echo,
+      listModels: async (call, writer) => writer.send(200, {}, JSON.stringify({ list: call.requestId })),
+      getModel: async (_call, key, writer) => writer.send(200, {}, JSON.stringify({ key })),
+      envelopeKeys: async (writer) => writer.send(200, {}, '{"keys":[]}'),
+      openapi: async (writer) => writer.send(200, {}, '{"openapi":"3.1.0"}'),
+      ...endpoints,
+    },
+    {
+      clock,
+      newId: () => `made-${++ids}`,
+      onFault: (where, error, requestId) => {
+        faults.push(requestId === undefined ? { where, error } : { where, error, requestId })
+      },
+      onBodyConsumed: (requestId) => {
+        consumed.push(requestId)
+      },
+      openapi: true,
+      envelopeKeys: true,
+      ...options,
+      limits: { ...LIMITS, ...options.limits },
+    },
+  )
+  return { handler, clock, faults, consumed }
+}
+
+/** A bare connection, for what no well-behaved client sends. */
+export class RawClient {
+  received = ''
+  closed = false
+  readonly #waiting = new Set<() => void>()
+
+  private constructor(readonly socket: net.Socket) {
+    socket.setEncoding('latin1')
+    socket.on('data', (text: string) => {
+      this.received += text
+      this.#look()
+    })
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      this.closed = true
+      this.#look()
+    })
+  }
+
+  static async connect(port: number): Promise<RawClient> {
+    const socket = net.connect(port, '127.0.0.1')
+    await once(socket, 'connect')
+    return new RawClient(socket)
+  }
+
+  #look(): void {
+    for (const look of this.#waiting) look()
+  }
+
+  /** Waits until the condition holds; fails when the connection closes before. */
+  until(condition: () => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        if (condition()) resolve()
+        else if (this.closed)
+          reject(new Error(`closed after ${JSON.stringify(this.received.slice(0, 2_000))}`))
+        else return
+        this.#waiting.delete(look)
+      }
+      this.#waiting.add(look)
+      look()
+    })
+  }
+
+  untilReceived(text: string): Promise<void> {
+    return this.until(() => this.received.includes(text))
+  }
+
+  untilClosed(): Promise<void> {
+    return this.until(() => this.closed)
+  }
+
+  write(text: string | Uint8Array): void {
+    this.socket.write(text)
+  }
+}
+
+export interface Deferred<T> {
+  promise: Promise<T>
+  resolve(value: T): void
+}
+
+export function deferred<T = void>(): Deferred<T> {
+  let resolve!: (value: T) => void
+  const promise = new Promise<T>((settle) => {
+    resolve = settle
+  })
+  return { promise, resolve }
+}
