@@ -33,3 +33,6 @@ export interface EnvelopePublicKey {
   /** `ECDH-ES`. */
   readonly alg?: string
 }
+
+/** 32 bytes as base64url writes them: a coordinate of a point on either curve, or a private key. */
+export const COORDINATE_PATTERN = /^[\w-]{42}[AEIMQUYcgkosw048]$/

@@ -9,7 +9,13 @@ import { exportJWK, generateKeyPair } from 'jose'
 import { z } from 'zod'
 import { type Clock, systemClock } from '../clock.js'
 import type { Envelopes } from '../contracts/index.js'
-import { type EnvelopeCurve, type EnvelopePublicKey, KEY_AGREEMENT, KEY_ID_PATTERN } from './format.js'
+import {
+  COORDINATE_PATTERN,
+  type EnvelopeCurve,
+  type EnvelopePublicKey,
+  KEY_AGREEMENT,
+  KEY_ID_PATTERN,
+} from './format.js'
 import { type OpeningKey, openEnvelope } from './open.js'
 
 /** A private key as a JWK: store it like a password. Its public half is what clients seal with. */
@@ -87,7 +93,7 @@ export function keyring(
   } satisfies Keyring)
 }
 
-const coordinate = z.string().regex(/^[\w-]{43}$/, 'must be 32 bytes in base64url')
+const coordinate = z.string().regex(COORDINATE_PATTERN, 'must be 32 bytes in base64url')
 
 const anyKey = {
   d: coordinate,

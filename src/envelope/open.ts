@@ -5,6 +5,7 @@ import type { EnvelopeBinding, OpenResult } from '../contracts/index.js'
 import { createSecret } from '../secret.js'
 import {
   CONTENT_ENCRYPTION,
+  COORDINATE_PATTERN,
   ENVELOPE_PREFIX,
   type EnvelopeCurve,
   KEY_AGREEMENT,
@@ -73,7 +74,7 @@ function isCanonical(text: string): boolean {
   return base64url.encode(base64url.decode(text)) === text
 }
 
-const coordinate = z.string().regex(/^[\w-]{43}$/)
+const coordinate = z.string().regex(COORDINATE_PATTERN)
 
 const protectedHeader = z.strictObject({
   alg: z.literal(KEY_AGREEMENT),

@@ -1,0 +1,88 @@
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { build } from 'tsup'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { CURVES, outcome, PROVIDER_KEY, published, RIGHT } from './fixtures.js'
+
+const PAGE = `<!doctype html>
+<script type="module">
+  import { sealProviderKey } from '/seal.js'
+  globalThis.sealProviderKey = sealProviderKey
+</script>`
+
+type SealingPage = typeof import('../../src/envelope/seal.js')
+
+/** Where the browser is unpacked to, with the libraries it needs, so that none has to be installed. */
+let workspace: string
+let browser: Browser
+let server: Server
+let page: Page
+
+beforeAll(async () => {
+  workspace = await mkdtemp(join(tmpdir(), 'compat-router-browser-'))
+  const [executablePath, module] = [await unpackBrowser(), await bundle()]
+  server = createServer((request, response) => {
+    const isModule = request.url === '/seal.js'
+    response.setHeader('content-type', isModule ? 'text/javascript' : 'text/html')
+    response.end(isModule ? module : PAGE)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { default: packaged } = await import('@sparticuz/chromium')
+  browser = await chromium.launch({ executablePath, args: packaged.args })
+  page = await browser.newPage()
+  await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+}, 180_000)
+
+afterAll(async () => {
+  await browser?.close()
+  server?.closeAllConnections()
+  server?.close()
+  vi.unstubAllEnvs()
+  await rm(workspace, { recursive: true, force: true })
+})
+
+async function unpackBrowser(): Promise<string> {
+  vi.stubEnv('TMPDIR', workspace)
+  // Makes the package unpack its own copies of the system libraries and put them in the loader's path.
+  vi.stubEnv('LD_LIBRARY_PATH', process.env.LD_LIBRARY_PATH)
+  vi.stubEnv('AWS_LAMBDA_JS_RUNTIME', 'nodejs20.x')
+  const { default: packaged } = await import('@sparticuz/chromium')
+  return packaged.executablePath()
+}
+
+/** Everything in one file for a browser. Fails where anything that it imports is of Node. */
+async function bundle(): Promise<Buffer> {
+  await build({
+    config: false,
+    silent: true,
+    entry: { seal: 'src/envelope/seal.ts' },
+    outDir: workspace,
+    clean: false,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    noExternal: [/./],
+  })
+  return readFile(join(workspace, 'seal.js'))
+}
+
+describe('sealProviderKey in a browser', () => {
+  it.each(CURVES)('seals on %s what Node opens', async (curve) => {
+    const jwk = published.find(({ crv }) => crv === curve)!
+    const { envelope, globals } = await page.evaluate(
+      async ([providerKey, publicKey]) => ({
+        envelope: await (globalThis as unknown as SealingPage).sealProviderKey(providerKey, publicKey),
+        globals: ['window', 'process', 'Buffer'].filter((name) => name in globalThis),
+      }),
+      [RIGHT, jwk] as const,
+    )
+    expect(globals).toEqual(['window'])
+    expect(await outcome(envelope)).toBe(PROVIDER_KEY)
+  })
+})
