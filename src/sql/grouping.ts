@@ -1,0 +1,154 @@
+/** What a fault of a whole batch means for the commands in it. */
+export type FaultKind =
+  /** The connection or the moment is to blame: the same batch again may well do. */
+  | 'passing'
+  /** One command is to blame: the others must not suffer. */
+  | 'of-one'
+  | 'lasting'
+
+export interface GroupingOptions<Command, Outcome> {
+  /** Runs a batch as one transaction and gives each command's outcome in order; a rejection means that none took effect, or that nobody knows. */
+  readonly apply: (batch: readonly Command[]) => Promise<readonly Outcome[]>
+  readonly faultOf: (error: unknown) => FaultKind
+  /** Where given, commands that name the same key do not share a batch, unless all of them are `alike`. */
+  readonly keysOf?: (command: Command) => readonly string[]
+  readonly alike?: (first: Command, second: Command) => boolean
+  readonly maxCommands: number
+  /** How long a command is tried again through passing faults. */
+  readonly patienceMs: number
+}
+
+export interface Grouping<Command, Outcome> {
+  /** Waits for the next commit. Rejected without being run where `signal` aborts before its turn. */
+  add(command: Command, signal?: AbortSignal): Promise<Outcome>
+  /** Runs what waits; after that every call rejects. */
+  close(): Promise<void>
+}
+
+interface Waiting<Command, Outcome> {
+  readonly command: Command
+  readonly signal: AbortSignal | undefined
+  readonly since: number
+  readonly resolve: (outcome: Outcome) => void
+  readonly reject: (error: unknown) => void
+}
+
+const FIRST_PAUSE_MS = 20
+const LONGEST_PAUSE_MS = 1_000
+
+/**
+ * Commits calls that wait at the same moment together. While one batch is under way the next one gathers, so that the
+ * batches grow with the load and a call alone waits for nobody. Commands must bear repeating: after a passing fault the
+ * same batch is run again, and a batch that fails for one command's sake is halved until that one fails alone.
+ */
+export function createGrouping<Command, Outcome>(
+  options: GroupingOptions<Command, Outcome>,
+): Grouping<Command, Outcome> {
+  type Item = Waiting<Command, Outcome>
+  let queue: Item[] = []
+  let running: Promise<void> | undefined
+  let closed = false
+
+  function takeBatch(): Item[] {
+    const { keysOf, alike, maxCommands } = options
+    if (keysOf === undefined) return queue.splice(0, maxCommands)
+    const batch: Item[] = []
+    const later: Item[] = []
+    const taken = new Map<string, Command>()
+    const waiting = new Set<string>()
+    for (const item of queue) {
+      const keys = keysOf(item.command)
+      const mustWait =
+        batch.length >= maxCommands ||
+        keys.some((key) => {
+          if (waiting.has(key)) return true
+          const first = taken.get(key)
+          return first !== undefined && !(alike?.(first, item.command) ?? false)
+        })
+      if (mustWait) {
+        later.push(item)
+        for (const key of keys) waiting.add(key)
+      } else {
+        batch.push(item)
+        for (const key of keys) taken.set(key, item.command)
+      }
+    }
+    queue = later
+    return batch
+  }
+
+  async function run(): Promise<void> {
+    for (;;) {
+      // A turn of the event loop lets every call of this moment join the batch.
+      await new Promise<void>((resolve) => setImmediate(resolve))
+      if (queue.length === 0) {
+        running = undefined
+        return
+      }
+      await runBatch(takeBatch())
+    }
+  }
+
+  async function runBatch(batch: readonly Item[]): Promise<void> {
+    let pauseMs = FIRST_PAUSE_MS
+    let items = dropAborted(batch)
+    while (items.length > 0) {
+      try {
+        const outcomes = await options.apply(items.map((item) => item.command))
+        for (const [index, item] of items.entries()) item.resolve(outcomes[index]!)
+        return
+      } catch (error) {
+        const kind = options.faultOf(error)
+        if (kind === 'of-one' && items.length > 1) {
+          const middle = items.length >> 1
+          await runBatch(items.slice(0, middle))
+          await runBatch(items.slice(middle))
+          return
+        }
+        if (kind !== 'passing' || closed) {
+          for (const item of items) item.reject(error)
+          return
+        }
+        items = dropImpatient(items, error)
+        if (items.length === 0) return
+        await new Promise<void>((resolve) => setTimeout(resolve, pauseMs))
+        pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)
+        items = dropAborted(items)
+      }
+    }
+  }
+
+  function dropImpatient(items: readonly Item[], error: unknown): readonly Item[] {
+    const oldest = performance.now() - options.patienceMs
+    return items.filter((item) => {
+      if (item.since > oldest) return true
+      item.reject(error)
+      return false
+    })
+  }
+
+  return {
+    add(command, signal) {
+      if (closed) return Promise.reject(new Error('The store is closed'))
+      return new Promise<Outcome>((resolve, reject) => {
+        queue.push({ command, signal, since: performance.now(), resolve, reject })
+        running ??= run()
+      })
+    },
+    async close() {
+      closed = true
+      await running
+    },
+  }
+}
+
+function dropAborted<Command, Outcome>(
+  items: readonly Waiting<Command, Outcome>[],
+): readonly Waiting<Command, Outcome>[] {
+  if (!items.some((item) => item.signal?.aborted)) return items
+  return items.filter((item) => {
+    if (!item.signal?.aborted) return true
+    item.reject(item.signal.reason)
+    return false
+  })
+}

@@ -1,0 +1,135 @@
+import type {
+
+  Charge,
+  HoldRequest,
+  HoldResult,
+  Posting,
+  ReleaseRequest,
+  SettleRequest,
+} from '../contracts/index.js'
+import { checkAmount, checkNotNegative } from './bounds.js'
+import { type EntryCells, toEntryCells } from './entry-rows.js'
+import { checkOptionalText, checkText } from './text.js'
+
+/** A request as flat cells: what crosses to a worker thread or into arrays of one statement. */
+export type LedgerCommand = HoldCommand | SettleCommand | ReleaseCommand
+
+export interface HoldCommand {
+  readonly kind: 'hold'
+  readonly holdId: string
+  readonly account: string
+  readonly amount: bigint
+  readonly ttlMs: number
+  readonly claim: string | null
+  readonly replaces: string | null
+  readonly facts: string
+}
+
+export interface SettleCommand {
+  readonly kind: 'settle'
+  readonly holdId: string
+  readonly account: string
+  readonly claim: string | null
+  /** One for each account. */
+  readonly postings: readonly Posting[]
+  readonly entry: EntryCells
+}
+
+export interface ReleaseCommand {
+  readonly kind: 'release'
+  readonly holdId: string
+  readonly account: string
+}
+
+/** What became of a command. A charge that was posted earlier is named by its entry; who wants it reads it. */
+export type LedgerOutcome =
+  | { readonly kind: 'granted' }
+  | { readonly kind: 'insufficient'; readonly posted: bigint; readonly available: bigint }
+  | { readonly kind: 'conflict' | 'closed' }
+  | { readonly kind: 'claimed'; readonly entryId: bigint | null }
+  | { readonly kind: 'posted'; readonly balance: bigint; readonly claimLost: boolean }
+  | { readonly kind: 'repeated'; readonly entryId: bigint }
+  | { readonly kind: 'released' | 'settled' }
+
+const MAX_TTL_MS = 1_000_000_000_000
+
+/** Throws a `TypeError` or `RangeError` for what no ledger may take: an amount below zero or beyond 64 bits. */
+export function toHoldCommand(request: HoldRequest): HoldCommand {
+  checkNotNegative(request.amount, 'amount')
+  if (!(request.ttlMs >= 0 && request.ttlMs <= MAX_TTL_MS)) {
+    throw new RangeError(`ttlMs must be from 0 to ${MAX_TTL_MS}; got ${String(request.ttlMs)}`)
+  }
+  return {
+    kind: 'hold',
+    holdId: checkText(request.holdId, 'holdId'),
+    account: checkText(request.account, 'account'),
+    amount: request.amount,
+    ttlMs: Math.ceil(request.ttlMs),
+    claim: checkOptionalText(request.claim, 'claim'),
+    replaces: checkOptionalText(request.replaces, 'replaces'),
+    facts: JSON.stringify(request.facts),
+  }
+}
+
+export function toSettleCommand(request: SettleRequest): SettleCommand {
+  const { charge, facts } = request
+  checkCharge(charge)
+  const postings = sumByAccount(request.postings)
+  return {
+    kind: 'settle',
+    holdId: checkText(request.holdId, 'holdId'),
+    account: checkText(facts.account, 'account'),
+    claim: checkOptionalText(request.claim, 'claim'),
+    postings,
+    entry: toEntryCells(request.holdId, charge, facts, postings),
+  }
+}
+
+export function toReleaseCommand(request: ReleaseRequest): ReleaseCommand {
+  return {
+    kind: 'release',
+    holdId: checkText(request.holdId, 'holdId'),
+    account: checkText(request.account, 'account'),
+  }
+}
+
+/** A hold's answer in the words of the contract, its earlier charge apart. */
+export function toHoldResult(
+  outcome: LedgerOutcome,
+  chargeOf: (entryId: bigint) => Charge,
+): HoldResult | undefined {
+  switch (outcome.kind) {
+    case 'granted':
+      return { ok: true }
+    case 'insufficient':
+      return { ok: false, reason: 'insufficient', posted: outcome.posted, available: outcome.available }
+    case 'conflict':
+    case 'closed':
+      return { ok: false, reason: outcome.kind }
+    case 'claimed':
+      return outcome.entryId === null
+        ? { ok: false, reason: 'claimed' }
+        : { ok: false, reason: 'claimed', charge: chargeOf(outcome.entryId) }
+    default:
+      return undefined
+  }
+}
+
+function checkCharge(charge: Charge): void {
+  checkNotNegative(charge.cost, 'charge.cost')
+  checkNotNegative(charge.base, 'charge.base')
+  checkNotNegative(charge.markup, 'charge.markup')
+}
+
+/** Payer, platform and app may be one account. Throws where the postings do not add up to zero. */
+function sumByAccount(postings: readonly Posting[]): readonly Posting[] {
+  const sums = new Map<string, bigint>()
+  let total = 0n
+  for (const { account, amount } of postings) {
+    sums.set(checkText(account, 'account'), (sums.get(account) ?? 0n) + amount)
+    total += amount
+  }
+  if (total !== 0n) throw new RangeError(`The postings of a settlement must add up to 0; got ${total}`)
+  return [...sums].map(([account, amount]) => ({ account, amount: checkAmount(amount, 'posting') }))
+}
+

@@ -1,0 +1,187 @@
+import { nameTables } from './database.js'
+
+/** One step of the schema. Its number and its statements never change once released; a later step mends an earlier one. */
+export interface Migration {
+  readonly version: number
+  readonly name: string
+  readonly statements: readonly string[]
+}
+
+/** The few words in which the engines' table definitions differ. */
+export interface SchemaWords {
+  /** The type of names that are looked up: compared byte by byte. */
+  readonly name: string
+  readonly integer: string
+  /** A key that the database counts up. */
+  readonly serial: string
+  /** Ends the definition of a table whose key is a name. */
+  readonly keyed: string
+  /** Ends the definition of a table whose rows change in place many times a second. */
+  readonly busy: string
+  /** Ends the definition of every other table. */
+  readonly plain: string
+}
+
+/** States of a hold as they stand in `holds.state`. An open one whose time is over counts as expired. */
+export const HOLD_STATE = { open: 0, released: 1, settled: 2, expired: 3 } as const
+
+/**
+ * The tables of the first version.
+ *
+ * - `accounts` caches what `postings` and the open `holds` add up to; all three change in one transaction.
+ * - `entries` and `postings` are only ever added to. An entry carries its postings as JSON for its reader; the table is
+ *   what an account's history is found and summed by.
+ * - `claims` names the hold that last took a claim. The claim is taken while that hold is open or settled.
+ * - `entries.details` and `holds.facts` hold, as JSON, what nobody filters or sums by.
+ */
+export function firstTables(words: SchemaWords): readonly string[] {
+  const { name, integer, serial, keyed, busy, plain } = words
+  return [
+    `create table {accounts} (
+      id ${name} primary key,
+      posted ${integer} not null default 0,
+      held ${integer} not null default 0,
+      suspended_at ${integer},
+      created_at ${integer} not null
+    ) ${busy}`,
+    `create table {holds} (
+      id ${name} primary key,
+      account ${name} not null,
+      amount ${integer} not null check (amount >= 0),
+      state ${integer} not null,
+      expires_at ${integer} not null,
+      ended_at ${integer},
+      claim ${name},
+      replaces ${name},
+      entry_id ${integer},
+      facts text
+    ) ${busy}`,
+    'create index {holds_due} on {holds} (expires_at) where state = 0',
+    `create table {claims} (
+      claim ${name} primary key,
+      hold_id ${name} not null
+    ) ${keyed}`,
+    `create table {entries} (
+      id ${serial},
+      at ${integer} not null,
+      kind text not null,
+      hold_id ${name},
+      reference ${name},
+      account ${name} not null,
+      credential_id ${name},
+      model ${name},
+      app_id ${name},
+      session_id ${name},
+      provider ${name},
+      cost ${integer},
+      base ${integer},
+      markup ${integer},
+      prompt ${integer},
+      cached ${integer},
+      cache_write ${integer},
+      completion ${integer},
+      reasoning ${integer},
+      postings text not null,
+      details text
+    ) ${plain}`,
+    'create index {entries_at} on {entries} (at, id)',
+    'create index {entries_model} on {entries} (model, at, id) where model is not null',
+    'create index {entries_app} on {entries} (app_id, at, id) where app_id is not null',
+    'create index {entries_session} on {entries} (session_id, at, id) where session_id is not null',
+    'create unique index {entries_reference} on {entries} (reference) where reference is not null',
+    `create table {postings} (
+      account ${name} not null,
+      at ${integer} not null,
+      entry_id ${integer} not null,
+      amount ${integer} not null,
+      primary key (account, at, entry_id)
+    ) ${keyed}`,
+    `create table {apps} (
+      id ${name} primary key,
+      definition text not null,
+      suspended_at ${integer},
+      created_at ${integer} not null
+    ) ${keyed}`,
+    `create table {credentials} (
+      id ${name} primary key,
+      kind text not null,
+      account ${name} not null,
+      app_id ${name},
+      label text,
+      scopes text,
+      metadata text,
+      expires_at ${integer},
+      revoked_at ${integer},
+      created_at ${integer} not null
+    ) ${keyed}`,
+    'create index {credentials_account} on {credentials} (account)',
+    `create table {tokens} (
+      digest ${name} primary key,
+      credential_id ${name} not null,
+      prefix text not null,
+      last_four text not null,
+      expires_at ${integer},
+      revoked_at ${integer},
+      created_at ${integer} not null
+    ) ${keyed}`,
+    'create index {tokens_credential} on {tokens} (credential_id)',
+    `create table {models} (
+      id ${name} primary key,
+      position ${integer} not null,
+      definition text not null
+    ) ${keyed}`,
+    `create table {routes} (
+      id ${name} primary key,
+      model_id ${name} not null,
+      position ${integer} not null,
+      definition text not null,
+      secret_key_id text,
+      secret text
+    ) ${keyed}`,
+    'create index {routes_model} on {routes} (model_id, position)',
+    `create table {replies} (
+      claim ${name} primary key,
+      account ${name} not null,
+      digest text not null,
+      done ${integer} not null,
+      expires_at ${integer} not null,
+      size_bytes ${integer} not null,
+      reply text
+    ) ${keyed}`,
+    'create index {replies_account} on {replies} (account)',
+    'create index {replies_expiry} on {replies} (expires_at)',
+  ]
+}
+
+/** The table that says which steps have been taken. */
+export function migrationsTable(words: SchemaWords): string {
+  return `create table if not exists {migrations} (
+    version ${words.integer} primary key,
+    name text not null,
+    applied_at ${words.integer} not null
+  ) ${words.plain}`
+}
+
+/** Throws where the database was made by a later release than this: its rows may mean something else. */
+export function checkVersion(found: number, migrations: readonly Migration[], where: string): void {
+  const known = migrations.at(-1)?.version ?? 0
+  if (found > known) {
+    throw new Error(
+      `${where} has schema version ${found}, and this release of compat-router knows up to ${known}: upgrade compat-router`,
+    )
+  }
+}
+
+/** The steps that a database at a version still needs, in the engine's names. */
+export function pendingMigrations(
+  found: number,
+  migrations: readonly Migration[],
+  name: (table: string) => string,
+): readonly Migration[] {
+  return migrations
+    .filter((migration) => migration.version > found)
+    .map((migration) => ({
+      ...migration,
+      statements: migration.statements.map((text) => nameTables(text, name)),
+    }))
+}

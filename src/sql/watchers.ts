@@ -1,0 +1,49 @@
+import type { SqlDatabase } from './database.js'
+
+interface Watcher {
+  readonly topic: string
+  readonly changed: (id?: string) => void
+  readonly connection: ((connected: boolean) => void) | undefined
+}
+
+/** Those who want to hear of changes, by topic. */
+export interface Watchers {
+  readonly watch: SqlDatabase['watch']
+  changed(topic: string, id: string): void
+  /** Something was missed. */
+  changedAll(): void
+  /** Tells the watchers when it is not what it was. */
+  connected(connected: boolean): void
+}
+
+/** `first` runs when somebody starts to watch and nobody did, `last` when nobody does any more. */
+export function createWatchers(hooks: { readonly first: () => void; readonly last: () => void }): Watchers {
+  const watchers = new Set<Watcher>()
+  let isConnected = false
+
+  return {
+    watch(topic, changed, connection) {
+      const watcher: Watcher = { topic, changed, connection }
+      watchers.add(watcher)
+      connection?.(watchers.size > 1 && isConnected)
+      if (watchers.size === 1) {
+        isConnected = false
+        hooks.first()
+      }
+      return () => {
+        if (watchers.delete(watcher) && watchers.size === 0) hooks.last()
+      }
+    },
+    changed(topic, id) {
+      for (const watcher of [...watchers]) if (watcher.topic === topic) watcher.changed(id)
+    },
+    changedAll() {
+      for (const watcher of [...watchers]) watcher.changed()
+    },
+    connected(connected) {
+      if (connected === isConnected) return
+      isConnected = connected
+      for (const watcher of [...watchers]) watcher.connection?.(connected)
+    },
+  }
+}

@@ -1,0 +1,74 @@
+import { readNumber, readText } from '../sql/cells.js'
+import type { Row, SqlDatabase, Statement } from '../sql/database.js'
+import { createWatchers } from '../sql/watchers.js'
+
+export interface ChangePoll {
+  readonly watch: SqlDatabase['watch']
+  /** Looks at once: this process has just changed something. */
+  soon(): void
+  close(): void
+}
+
+const POLL_MS = 250
+const KEEP_MS = 3_600_000
+
+/**
+ * Hears what other processes on the file change, by asking the table of changes while somebody watches. What was missed
+ * while the file could not be read is heard afterwards.
+ */
+export function createChangePoll(
+  batch: (statements: readonly Statement[]) => Promise<readonly (readonly Row[])[]>,
+): ChangePoll {
+  const watchers = createWatchers({ first: start, last: stop })
+  let timer: NodeJS.Timeout | undefined
+  let lastSeq: number | undefined
+  let asking: Promise<void> | undefined
+
+  function start(): void {
+    lastSeq = undefined
+    look()
+    timer = setInterval(look, POLL_MS)
+    timer.unref()
+  }
+
+  function stop(): void {
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  function look(): void {
+    if (timer === undefined && lastSeq !== undefined) return
+    asking ??= ask()
+      .then(
+        () => watchers.connected(true),
+        () => watchers.connected(false),
+      )
+      .finally(() => {
+        asking = undefined
+      })
+  }
+
+  async function ask(): Promise<void> {
+    if (lastSeq === undefined) {
+      const [rows = []] = await batch([
+        { text: 'select coalesce(max(seq), 0) as seq from {changes}' },
+        { text: `delete from {changes} where at < ?1`, parameters: [BigInt(Date.now() - KEEP_MS)] },
+      ])
+      lastSeq = readNumber(rows[0]!, 'seq')
+      watchers.changedAll()
+      return
+    }
+    const [rows = []] = await batch([
+      { text: 'select seq, topic, id from {changes} where seq > ?1 order by seq', parameters: [lastSeq] },
+    ])
+    for (const row of rows) {
+      const seq = readNumber(row, 'seq')
+      // A gap: what stood there was heard by nobody here before it was deleted.
+      if (seq > lastSeq + 1) watchers.changedAll()
+      lastSeq = seq
+      watchers.changed(readText(row, 'topic'), readText(row, 'id'))
+    }
+  }
+
+  return { watch: watchers.watch, soon: () => void (timer === undefined || look()), close: stop }
+}

@@ -1,0 +1,131 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import Database from 'libsql'
+import type { Cell, Row, Statement } from '../sql/database.js'
+import { nameTables } from '../sql/database.js'
+import { isBusy } from './faults.js'
+
+/** A prepared statement. Integers come as bigint. */
+export interface Prepared {
+  /** The first row's cells in order, or undefined. */
+  first(parameters: readonly unknown[]): readonly Cell[] | undefined
+  /** How many rows it changed. */
+  run(parameters: readonly unknown[]): number
+  rows(parameters: readonly unknown[]): readonly Row[]
+}
+
+/** One connection to the file, used by one thread. Everything is synchronous. */
+export interface Connection {
+  prepare(text: string): Prepared
+  exec(text: string): void
+  /** Runs the body between `begin immediate` and `commit`; what it throws undoes all of it. */
+  transaction<Result>(body: () => Result): Result
+  batch(statements: readonly Statement[]): readonly (readonly Row[])[]
+  close(): void
+}
+
+const BUSY_TIMEOUT_MS = 5_000
+const OPEN_PATIENCE_MS = 15_000
+const KEPT_STATEMENTS = 200
+const TABLE_PREFIX = 'compat_'
+
+export function tableName(table: string): string {
+  return `${TABLE_PREFIX}${table}`
+}
+
+/** Opens or makes the file. What is made is readable by its owner only. */
+export function openConnection(file: string): Connection {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  closeSync(openSync(file, 'a', 0o600))
+  const database = new Database(file)
+  database.defaultSafeIntegers(true)
+  database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  // Turning a new file to WAL takes a lock that the busy timeout does not wait for.
+  retryWhileBusy(() => database.exec('pragma journal_mode = wal'))
+  database.exec('pragma synchronous = full')
+  database.exec('pragma journal_size_limit = 67108864')
+  return toConnection(database)
+}
+
+function toConnection(database: Database.Database): Connection {
+  const kept = new Map<string, Prepared>()
+
+  function prepare(text: string): Prepared {
+    const known = kept.get(text)
+    if (known !== undefined) return known
+    if (kept.size >= KEPT_STATEMENTS) kept.clear()
+    const prepared = toPrepared(database.prepare(nameTables(text, tableName)))
+    kept.set(text, prepared)
+    return prepared
+  }
+
+  const begin = prepare('begin immediate')
+  const commit = prepare('commit')
+
+  function transaction<Result>(body: () => Result): Result {
+    begin.run([])
+    try {
+      const result = body()
+      commit.run([])
+      return result
+    } catch (error) {
+      // A full disk ends some transactions by itself.
+      if (database.inTransaction) database.exec('rollback')
+      throw error
+    }
+  }
+
+  return {
+    prepare,
+    exec: (text) => {
+      database.exec(nameTables(text, tableName))
+    },
+    transaction,
+    batch(statements) {
+      const run = () => statements.map(({ text, parameters = [] }) => prepare(text).rows(parameters))
+      return statements.length === 1 ? run() : transaction(run)
+    },
+    close: () => {
+      database.close()
+    },
+  }
+}
+
+function toPrepared(statement: Database.Statement): Prepared {
+  const isReader = statement.reader
+  const columns = isReader ? statement.columns().map((column) => column.name) : []
+  if (isReader) statement.raw(true)
+  return {
+    first: (parameters) => statement.get(parameters) as readonly Cell[] | undefined,
+    run: (parameters) => statement.run(parameters).changes,
+    rows(parameters) {
+      if (!isReader) {
+        statement.run(parameters)
+        return []
+      }
+      return (statement.all(parameters) as readonly (readonly Cell[])[]).map((cells) =>
+        toRow(columns, cells),
+      )
+    },
+  }
+}
+
+function toRow(columns: readonly string[], cells: readonly Cell[]): Row {
+  const row: Record<string, Cell> = {}
+  for (const [index, column] of columns.entries()) row[column] = cells[index] ?? null
+  return row
+}
+
+/** Repeats what another process's lock turned away, in a thread that may sleep. */
+export function retryWhileBusy<Result>(body: () => Result): Result {
+  const until = performance.now() + OPEN_PATIENCE_MS
+  const cell = new Int32Array(new SharedArrayBuffer(4))
+  for (;;) {
+    try {
+      return body()
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > until) throw error
+      Atomics.wait(cell, 0, 0, 20)
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import type { SqlDatabase, Statement, Topic } from '../sql/database.js'
+import { checkText } from '../sql/text.js'
+import { createChangePoll } from './change-poll.js'
+import type { WorkerClient } from './worker-client.js'
+
+/** The time on the machine's clock. */
+const NOW = "cast(round(unixepoch('subsec') * 1000) as integer)"
+
+/** The engine's way of running statements, over a thread of its own. */
+export function createSqliteDatabase(worker: WorkerClient): SqlDatabase & { close(): void } {
+  const poll = createChangePoll(batch)
+
+  function batch(statements: readonly Statement[]) {
+    for (const { parameters = [] } of statements) {
+      for (const parameter of parameters) {
+        if (typeof parameter === 'string') checkText(parameter, 'A parameter')
+      }
+    }
+    return worker.ask({ kind: 'batch', statements })
+  }
+
+  return {
+    engine: 'sqlite',
+    now: NOW,
+    async all(statement) {
+      const [rows = []] = await batch([statement])
+      return rows
+    },
+    async batch(statements) {
+      const rows = await batch(statements)
+      poll.soon()
+      return rows
+    },
+    change: (topic: Topic, id: string) => ({
+      text: `insert into {changes} (topic, id, at) values (?1, ?2, ${NOW})`,
+      parameters: [topic, id],
+    }),
+    watch: poll.watch,
+    close: poll.close,
+  }
+}

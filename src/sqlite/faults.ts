@@ -1,0 +1,21 @@
+import type { FaultKind } from '../sql/grouping.js'
+
+const OF_ONE_PATTERN = /^(SQLITE_(CONSTRAINT|TOOBIG|MISMATCH|RANGE)|UNKNOWN_SQLITE_ERROR_3091)/
+
+/** Whether a batch should wait, be split, or fail as a whole. */
+export function sqliteFault(error: unknown): FaultKind {
+  if (isBusy(error)) return 'passing'
+  const { name } = error as { name?: unknown }
+  const isOfOne = OF_ONE_PATTERN.test(codeOf(error)) || name === 'RangeError' || name === 'TypeError'
+  return isOfOne ? 'of-one' : 'lasting'
+}
+
+/** Whether another connection holds the lock. */
+export function isBusy(error: unknown): boolean {
+  return /^SQLITE_(BUSY|LOCKED)/.test(codeOf(error))
+}
+
+function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' ? code : ''
+}

@@ -1,0 +1,249 @@
+import { ENTRY_COLUMNS } from '../sql/entry-rows.js'
+import type { HoldCommand, LedgerCommand, LedgerOutcome, SettleCommand } from '../sql/ledger-commands.js'
+import { HOLD_STATE } from '../sql/schema.js'
+import { type Accounts, createAccounts } from './accounts.js'
+import type { Connection, Prepared } from './connection.js'
+
+interface HoldRow {
+  readonly account: string
+  readonly amount: bigint
+  readonly state: number
+  readonly isOver: boolean
+  readonly claim: string | null
+  readonly replaces: string | null
+  readonly entryId: bigint | null
+}
+
+/** Runs commands one after the other, in their order. */
+export interface LedgerTransaction {
+  apply(commands: readonly LedgerCommand[]): readonly LedgerOutcome[]
+}
+
+const CLOSED: LedgerOutcome = { kind: 'closed' }
+const CONFLICT: LedgerOutcome = { kind: 'conflict' }
+const GRANTED: LedgerOutcome = { kind: 'granted' }
+const RELEASED: LedgerOutcome = { kind: 'released' }
+const SETTLED: LedgerOutcome = { kind: 'settled' }
+
+/**
+ * The ledger's commands over one connection, many in one transaction. Balances are read once, changed in memory and
+ * written back before the commit, so that a hot account costs one update a batch.
+ */
+export function createLedgerTransaction(connection: Connection): LedgerTransaction {
+  const sql = prepareStatements(connection)
+
+  function apply(commands: readonly LedgerCommand[]): readonly LedgerOutcome[] {
+    return connection.transaction(() => {
+      const now = BigInt(Date.now())
+      const accounts = createAccounts(connection, now)
+      let lastEntryId = (sql.lastEntry.first([])?.[0] ?? 0n) as bigint
+      const outcomes = commands.map((command): LedgerOutcome => {
+        switch (command.kind) {
+          case 'hold':
+            return hold(command, accounts, now)
+          case 'release': {
+            const freed = sql.release.first([now, command.holdId, now])
+            if (freed !== undefined) {
+              accounts.change(freed[0] as string, 0n, -(freed[1] as bigint))
+              return RELEASED
+            }
+            if (sql.bury.run([command.holdId, command.account, now, now]) === 1) return RELEASED
+            return readHold(command.holdId, now)?.state === HOLD_STATE.settled ? SETTLED : RELEASED
+          }
+          case 'settle': {
+            const outcome = settle(command, accounts, now, lastEntryId + 1n)
+            if (outcome.kind === 'posted') lastEntryId++
+            return outcome
+          }
+        }
+      })
+      accounts.write()
+      return outcomes
+    })
+  }
+
+  function readHold(id: string, now: bigint): HoldRow | undefined {
+    const cells = sql.hold.first([id])
+    if (cells === undefined) return undefined
+    const state = Number(cells[2])
+    return {
+      account: cells[0] as string,
+      amount: cells[1] as bigint,
+      state,
+      isOver: state !== HOLD_STATE.open || (cells[3] as bigint) <= now,
+      claim: cells[4] as string | null,
+      replaces: cells[5] as string | null,
+      entryId: cells[6] as bigint | null,
+    }
+  }
+
+  function hold(command: HoldCommand, accounts: Accounts, now: bigint): LedgerOutcome {
+    const { amount } = command
+    const account = accounts.read(command.account)
+    const expiresAt = now + BigInt(command.ttlMs)
+    if (command.claim === null && command.replaces === null) {
+      const covered = amount === 0n || account.posted - account.held >= amount
+      // The common case: covered, and never seen before.
+      if (covered && insertHold(command, null, expiresAt)) {
+        if (amount > 0n) accounts.change(command.account, 0n, amount)
+        return GRANTED
+      }
+    }
+    return holdWithCare(command, accounts, now, expiresAt)
+  }
+
+  function holdWithCare(
+    command: HoldCommand,
+    accounts: Accounts,
+    now: bigint,
+    expiresAt: bigint,
+  ): LedgerOutcome {
+    const known = readHold(command.holdId, now)
+    if (known !== undefined) {
+      if (known.isOver) return CLOSED
+      return isSameHold(known, command) ? GRANTED : CONFLICT
+    }
+    const replaced = command.replaces === null ? undefined : readHold(command.replaces, now)
+    if (replaced?.state === HOLD_STATE.settled) return CLOSED
+    const swapped = replaced === undefined || replaced.isOver ? undefined : replaced
+    if (swapped !== undefined && swapped.account !== command.account) return CONFLICT
+
+    const claim = command.claim ?? swapped?.claim ?? null
+    const holder = claim === null ? undefined : readClaimHolder(claim, command.replaces, now)
+    if (holder !== undefined) return { kind: 'claimed', entryId: holder.entryId }
+
+    const account = accounts.read(command.account)
+    const freed = swapped?.amount ?? 0n
+    let available = account.posted - account.held + freed
+    if (command.amount > 0n && available < command.amount) {
+      available += sql.overdue.first([command.account, now])![0] as bigint
+      if (available < command.amount) {
+        return { kind: 'insufficient', posted: account.posted, available: available - freed }
+      }
+    }
+    if (swapped !== undefined) sql.free.run([now, command.replaces])
+    if (command.amount !== freed) accounts.change(command.account, 0n, command.amount - freed)
+    if (claim !== null) sql.claim.run([claim, command.holdId])
+    insertHold(command, claim, expiresAt)
+    return GRANTED
+  }
+
+  function insertHold(command: HoldCommand, claim: string | null, expiresAt: bigint): boolean {
+    const { holdId, account, amount, replaces, facts } = command
+    return sql.insertHold.run([holdId, account, amount, expiresAt, claim, replaces, facts]) === 1
+  }
+
+  /** The hold, other than the one being replaced, that has the claim now. */
+  function readClaimHolder(claim: string, except: string | null, now: bigint): HoldRow | undefined {
+    const id = sql.claimHolder.first([claim])?.[0] as string | undefined
+    if (id === undefined || id === except) return undefined
+    const holder = readHold(id, now)
+    return holder !== undefined && (holder.state === HOLD_STATE.settled || !holder.isOver)
+      ? holder
+      : undefined
+  }
+
+  function settle(command: SettleCommand, accounts: Accounts, now: bigint, entryId: bigint): LedgerOutcome {
+    // An overdue hold that no sweeper has ended yet is still part of what its account holds.
+    const open = sql.settle.first([now, entryId, command.holdId])
+    if (open === undefined && sql.settleUnknown.run([command.holdId, command.account, now, now, entryId]) === 0) {
+      const known = readHold(command.holdId, now)!
+      if (known.state === HOLD_STATE.settled) return { kind: 'repeated', entryId: known.entryId! }
+      sql.settleEnded.run([now, entryId, command.holdId])
+    }
+    if (open !== undefined) accounts.change(open[0] as string, 0n, -(open[1] as bigint))
+    for (const { account, amount } of command.postings) accounts.change(account, amount, 0n)
+    sql.insertEntry.run([entryId, now, ...command.entry])
+    insertPostings(command, now, entryId)
+    return {
+      kind: 'posted',
+      balance: accounts.read(command.account).posted,
+      claimLost: command.claim !== null && !takeClaim(command.claim, command.holdId, now),
+    }
+  }
+
+  function insertPostings({ postings }: SettleCommand, now: bigint, entryId: bigint): void {
+    const insert = sql.insertPostings(postings.length)
+    insert?.run(postings.flatMap(({ account, amount }) => [account, now, entryId, amount]))
+  }
+
+  function takeClaim(claim: string, holdId: string, now: bigint): boolean {
+    if (readClaimHolder(claim, holdId, now) !== undefined) return false
+    sql.claim.run([claim, holdId])
+    return true
+  }
+
+  return { apply }
+}
+
+function isSameHold(known: HoldRow, command: HoldCommand): boolean {
+  const sameClaim =
+    known.claim === command.claim || (command.claim === null && command.replaces !== null)
+  return (
+    known.account === command.account &&
+    known.amount === command.amount &&
+    known.replaces === command.replaces &&
+    sameClaim
+  )
+}
+
+function prepareStatements(connection: Connection) {
+  const byCount = new Map<number, Prepared>()
+  const entryColumns = ['id', 'at', 'kind', ...ENTRY_COLUMNS].join(', ')
+  return {
+    lastEntry: connection.prepare('select max(id) from {entries}'),
+    hold: connection.prepare(
+      'select account, amount, state, expires_at, claim, replaces, entry_id from {holds} where id = ?1',
+    ),
+    insertHold: connection.prepare(
+      `insert into {holds} (id, account, amount, state, expires_at, claim, replaces, facts)
+       values (?1, ?2, ?3, 0, ?4, ?5, ?6, ?7) on conflict do nothing`,
+    ),
+    overdue: connection.prepare(
+      `select coalesce(sum(amount), 0) from {holds} indexed by {holds_due}
+       where state = 0 and account = ?1 and expires_at <= ?2`,
+    ),
+    free: connection.prepare('update {holds} set state = 1, ended_at = ?1 where id = ?2'),
+    release: connection.prepare(
+      `update {holds} set state = 1, ended_at = ?1 where id = ?2 and state = 0 and expires_at > ?3
+       returning account, amount`,
+    ),
+    bury: connection.prepare(
+      `insert into {holds} (id, account, amount, state, expires_at, ended_at)
+       values (?1, ?2, 0, 1, ?3, ?4) on conflict do nothing`,
+    ),
+    settle: connection.prepare(
+      `update {holds} set state = 2, ended_at = ?1, entry_id = ?2 where id = ?3 and state = 0
+       returning account, amount`,
+    ),
+    settleUnknown: connection.prepare(
+      `insert into {holds} (id, account, amount, state, expires_at, ended_at, entry_id)
+       values (?1, ?2, 0, 2, ?3, ?4, ?5) on conflict do nothing`,
+    ),
+    settleEnded: connection.prepare(
+      'update {holds} set state = 2, ended_at = ?1, entry_id = ?2 where id = ?3',
+    ),
+    insertEntry: connection.prepare(
+      `insert into {entries} (${entryColumns})
+       values (?, ?, 'charge'${', ?'.repeat(ENTRY_COLUMNS.length)})`,
+    ),
+    claimHolder: connection.prepare('select hold_id from {claims} where claim = ?1'),
+    claim: connection.prepare(
+      `insert into {claims} (claim, hold_id) values (?1, ?2)
+       on conflict (claim) do update set hold_id = excluded.hold_id`,
+    ),
+    /** One statement for all postings of an entry; none where a charge of 0 has none. */
+    insertPostings(count: number): Prepared | undefined {
+      if (count === 0) return undefined
+      const known = byCount.get(count)
+      if (known !== undefined) return known
+      const values = new Array(count).fill('(?, ?, ?, ?)').join(', ')
+      const made = connection.prepare(
+        `insert into {postings} (account, at, entry_id, amount) values ${values}`,
+      )
+      byCount.set(count, made)
+      return made
+    },
+  }
+}
+

@@ -1,0 +1,70 @@
+import {
+  checkVersion,
+  firstTables,
+  type Migration,
+  migrationsTable,
+  pendingMigrations,
+  type SchemaWords,
+} from '../sql/schema.js'
+import { type Connection, retryWhileBusy, tableName } from './connection.js'
+
+/** Strict tables: an integer that outgrows 64 bits is an error there, and not a double. */
+const WORDS: SchemaWords = {
+  name: 'text',
+  integer: 'integer',
+  serial: 'integer primary key',
+  keyed: 'strict, without rowid',
+  busy: 'strict, without rowid',
+  plain: 'strict',
+}
+
+export const sqliteMigrations: readonly Migration[] = [
+  {
+    version: 1,
+    name: 'first',
+    statements: [
+      ...firstTables(WORDS),
+      `create table {changes} (
+        seq integer primary key autoincrement,
+        topic text not null,
+        id text not null,
+        at integer not null
+      ) strict`,
+    ],
+  },
+]
+
+/** Brings the file up to date. Several processes may do so at once: the first one does it, the others find it done. */
+export function migrate(
+  connection: Connection,
+  file: string,
+  migrations: readonly Migration[] = sqliteMigrations,
+): void {
+  if (hasMigrations(connection)) {
+    const found = readVersion(connection)
+    checkVersion(found, migrations, file)
+    if (pendingMigrations(found, migrations, tableName).length === 0) return
+  }
+  retryWhileBusy(() =>
+    connection.transaction(() => {
+      connection.exec(migrationsTable(WORDS))
+      const found = readVersion(connection)
+      checkVersion(found, migrations, file)
+      for (const { version, name, statements } of pendingMigrations(found, migrations, tableName)) {
+        for (const text of statements) connection.exec(text)
+        connection
+          .prepare('insert into {migrations} (version, name, applied_at) values (?1, ?2, ?3)')
+          .run([BigInt(version), name, BigInt(Date.now())])
+      }
+    }),
+  )
+}
+
+function hasMigrations(connection: Connection): boolean {
+  const found = connection.prepare("select 1 from sqlite_master where type = 'table' and name = ?1")
+  return found.first([tableName('migrations')]) !== undefined
+}
+
+function readVersion(connection: Connection): number {
+  return Number(connection.prepare('select coalesce(max(version), 0) from {migrations}').first([])![0])
+}

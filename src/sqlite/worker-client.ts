@@ -1,0 +1,94 @@
+import { createRequire } from 'node:module'
+import { Worker } from 'node:worker_threads'
+import type { AnswerMessage, Answers, Question, WorkerStart } from './messages.js'
+
+/** A thread that owns one connection. It is started by the first question, and again by the next one after it died. */
+export interface WorkerClient {
+  ask<Kind extends Question['kind']>(question: Extract<Question, { kind: Kind }>): Promise<Answers[Kind]>
+  /** Closes the connection once everything asked before has been answered. */
+  close(): Promise<void>
+}
+
+/** What happened to the database. `code` is SQLite's, such as `SQLITE_FULL`. */
+export class SqliteFault extends Error {
+  override readonly name: string
+  readonly code: string | undefined
+
+  constructor(name: string, message: string, code?: string) {
+    super(message)
+    this.name = name
+    this.code = code
+  }
+}
+
+interface Pending {
+  readonly resolve: (answer: Answers[keyof Answers]) => void
+  readonly reject: (error: unknown) => void
+}
+
+export function createWorkerClient(file: string): WorkerClient {
+  const pending = new Map<number, Pending>()
+  let worker: Worker | undefined
+  let lastNumber = 0
+  let closing: Promise<void> | undefined
+
+  function start(): Worker {
+    const path = createRequire(import.meta.url).resolve('compat-router/sqlite-worker')
+    const start: WorkerStart = { file }
+    const started = new Worker(path, { workerData: start, execArgv: [] })
+    started.on('message', (message: AnswerMessage) => {
+      const asked = pending.get(message.number)
+      if (asked === undefined) return
+      pending.delete(message.number)
+      if (pending.size === 0) started.unref()
+      if ('answer' in message) asked.resolve(message.answer)
+      else asked.reject(new SqliteFault(message.fault.name, message.fault.message, message.fault.code))
+    })
+    let cause: unknown
+    started.on('error', (error) => {
+      cause = error
+    })
+    started.on('exit', (exitCode) => {
+      if (worker === started) worker = undefined
+      const error = toExitError(exitCode, cause)
+      for (const { reject } of pending.values()) reject(error)
+      pending.clear()
+    })
+    return started
+  }
+
+  function ask(question: Question): Promise<Answers[keyof Answers]> {
+    return new Promise((resolve, reject) => {
+      worker ??= start()
+      const number = ++lastNumber
+      pending.set(number, { resolve, reject })
+      // Only a question under way keeps the process alive.
+      worker.ref()
+      worker.postMessage({ number, question })
+    })
+  }
+
+  return {
+    async ask<Kind extends Question['kind']>(question: Extract<Question, { kind: Kind }>) {
+      if (closing !== undefined) throw new Error('The store is closed')
+      return (await ask(question)) as Answers[Kind]
+    },
+    close() {
+      closing ??= (async () => {
+        if (worker === undefined) return
+        const ended = new Promise<void>((resolve) => worker?.once('exit', () => resolve()))
+        await ask({ kind: 'close' })
+        await ended
+      })()
+      return closing
+    },
+  }
+}
+
+function toExitError(exitCode: number, cause: unknown): Error {
+  const isDriverMissing = cause instanceof Error && /Cannot find (module|package) '@?libsql/.test(cause.message)
+  const message = isDriverMissing
+    ? 'compat-router/sqlite needs the package libsql beside it: npm install libsql'
+    : `The SQLite thread ended with exit code ${exitCode}`
+  return new Error(message, { cause })
+}

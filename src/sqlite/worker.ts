@@ -1,0 +1,59 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { type Connection, openConnection } from './connection.js'
+import { expireHolds } from './expire-holds.js'
+import { createLedgerTransaction } from './ledger-transaction.js'
+import type { AnswerMessage, Answers, FaultCells, Question, QuestionMessage, WorkerStart } from './messages.js'
+import { migrate } from './migrations.js'
+
+// The entry of a worker thread that owns one connection to the file. It answers one question after the other.
+const port = parentPort
+if (port === null) throw new Error('compat-router/sqlite-worker is started by compat-router/sqlite, not imported')
+
+const { file } = workerData as WorkerStart
+let answer: ((question: Question) => Answers[keyof Answers]) | undefined
+
+port.on('message', ({ number, question }: QuestionMessage) => {
+  let message: AnswerMessage
+  try {
+    answer ??= createAnswers()
+    message = { number, answer: answer(question) }
+  } catch (error) {
+    message = { number, fault: toFaultCells(error) }
+  }
+  port.postMessage(message)
+  if (question.kind === 'close') port.close()
+})
+
+function createAnswers(): (question: Question) => Answers[keyof Answers] {
+  const connection: Connection = openConnection(file)
+  try {
+    migrate(connection, file)
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+  const ledger = createLedgerTransaction(connection)
+  return (question) => {
+    switch (question.kind) {
+      case 'ledger':
+        return ledger.apply(question.commands)
+      case 'expire':
+        return expireHolds(connection, question.limit)
+      case 'batch':
+        return connection.batch(question.statements)
+      case 'close':
+        connection.close()
+        return null
+    }
+  }
+}
+
+function toFaultCells(error: unknown): FaultCells {
+  if (!(error instanceof Error)) return { name: 'Error', message: String(error) }
+  const code = (error as { code?: unknown }).code
+  return {
+    name: error.name,
+    message: error.message,
+    ...(typeof code === 'string' ? { code } : {}),
+  }
+}
