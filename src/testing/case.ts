@@ -1,0 +1,57 @@
+import { hash } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Awaitable, CallContext } from '../contracts/index.js'
+
+/**
+ * One thing that a store must do. `run` rejects with an `AssertionError` where it does not; any test runner will do.
+ *
+ * `needs` names what a store may lack; leave those cases out for a store that lacks it.
+ */
+export interface ConformanceCase<Harness> {
+  /** Stays the same from version to version. */
+  readonly id: string
+  /** A sentence that says what the store does. */
+  readonly name: string
+  readonly needs: readonly CaseNeed[]
+  run(harness: Harness): Promise<void>
+}
+
+/**
+ * - `entries`: the ledger is a `LedgerReader` too
+ * - `revoke`: what `open` gave has `revoke`
+ * - `change`: what `open` gave has `put` and `remove`
+ * - `watch`: the store has `watch`, and its own `revoke`, `put` and `remove` report through it
+ */
+export type CaseNeed = 'entries' | 'revoke' | 'change' | 'watch'
+
+/** A fresh store, alone or with what belongs to it. */
+export interface Opened<Store> {
+  readonly store: Store
+  /** Called after each case, whether or not it passed. */
+  close?(): Awaitable<void>
+  /** Moves the store's clock on, where it is the test's; else the cases wait in real time, some hundredths of a second. */
+  advance?(ms: number): Awaitable<void>
+}
+
+/** Puts the shorter way, a bare store, into the longer form. */
+export function asOpened<Store extends object, Extra extends Opened<Store>>(given: Store | Extra): Extra {
+  return 'store' in given ? given : ({ store: given } as Extra)
+}
+
+/** A context whose signal never aborts. */
+export function createContext(requestId = 'conformance'): CallContext {
+  return { requestId, signal: new AbortController().signal }
+}
+
+/** Ids as the router makes them: 32 hex digits, the same in every run. */
+export function createIds(seed: string): (name: string) => string {
+  return (name) => hash('sha256', `${seed}:${name}`).slice(0, 32)
+}
+
+const PATIENCE_MS = 10_000
+const PAUSE_MS = 10
+
+/** Waits until `isDone`; gives up after ten seconds and leaves it to the caller's assertion to say so. */
+export async function until(isDone: () => Promise<boolean>): Promise<void> {
+  for (let waited = 0; waited < PATIENCE_MS && !(await isDone()); waited += PAUSE_MS) await wait(PAUSE_MS)
+}

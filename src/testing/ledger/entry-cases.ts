@@ -1,0 +1,130 @@
+import { strict as assert } from 'node:assert'
+import type { Entry, EntryQuery } from '../../contracts/index.js'
+import {
+  assertCharge,
+  assertGranted,
+  chargeOf,
+  type LedgerBench,
+  type LedgerCase,
+  ledgerCase,
+} from './bench.js'
+
+/** Reading what was posted. Grants may stand among the entries or not; only charges are looked at. */
+export const entryCases: readonly LedgerCase[] = [
+  entryCase('entries-charge', 'a charge is an entry with all that belongs to it', async (bench) => {
+    await bench.settle('h', 12n, { base: 10n, facts: { appId: 'app-1', sessionId: 's', user: 'u' } })
+    const [entry] = await charges(bench, { account: 'alice' })
+    assert.equal(entry?.holdId, bench.holdId('h'))
+    assertCharge(entry?.charge, chargeOf(12n, 10n))
+    const { account, model, requestId, appId, sessionId, user } = entry!.facts!
+    assert.deepEqual(
+      [account, model, requestId, appId, sessionId, user],
+      ['alice', 'acme/fast', 'request-1', 'app-1', 's', 'u'],
+    )
+    assert.deepEqual(sumsOf(entry!), { alice: -12n, platform: 10n, app: 2n })
+    assert.ok(Number.isFinite(entry!.at), 'at is a number of milliseconds')
+  }),
+  entryCase('entries-once', 'a repeat, a hold and a release are no entries', async (bench) => {
+    assertGranted(await bench.hold('h', 30n))
+    assertGranted(await bench.hold('other', 30n))
+    await bench.release('other')
+    await bench.settle('h', 12n)
+    await bench.settle('h', 12n)
+    assert.equal((await charges(bench, { account: 'alice' })).length, 1)
+  }),
+  entryCase('entries-zero', 'a charge of 0 is an entry too', async (bench) => {
+    await bench.settle('h', 0n)
+    assert.equal((await charges(bench, {})).length, 1)
+  }),
+  entryCase('entries-account', 'entries are found by every account that they post to', async (bench) => {
+    await bench.settle('a', 12n, { base: 10n })
+    await bench.settle('b', 7n, { account: 'bob' })
+    assert.deepEqual(await namesOf(bench, { account: 'alice' }), ['a'])
+    assert.deepEqual(await namesOf(bench, { account: 'bob' }), ['b'])
+    assert.deepEqual(await namesOf(bench, { account: 'platform' }), ['b', 'a'])
+    assert.deepEqual(await namesOf(bench, { account: 'nobody' }), [])
+  }),
+  entryCase(
+    'entries-facts',
+    'entries are found by app, model and session, each as a whole string',
+    async (bench) => {
+      await bench.settle('a', 1n, { facts: { appId: 'app-1', model: 'acme/fast', sessionId: 's1' } })
+      await bench.settle('b', 1n, { facts: { appId: 'app-2', model: 'acme/fast', sessionId: 's2' } })
+      await bench.settle('c', 1n, { facts: { claimedAppId: 'app-1', model: 'acme/slow' } })
+      assert.deepEqual(await namesOf(bench, { appId: 'app-1' }), ['a'])
+      assert.deepEqual(await namesOf(bench, { model: 'acme/fast' }), ['b', 'a'])
+      assert.deepEqual(await namesOf(bench, { model: 'acme' }), [])
+      assert.deepEqual(await namesOf(bench, { sessionId: 's2' }), ['b'])
+      assert.deepEqual(await namesOf(bench, { appId: 'app-1', sessionId: 's2' }), [])
+      assert.deepEqual(await namesOf(bench, {}), ['c', 'b', 'a'])
+    },
+  ),
+  entryCase('entries-time', '`from` is inclusive and `to` exclusive', async (bench) => {
+    await bench.settle('a', 1n)
+    const { at } = (await charges(bench, {}))[0]!
+    assert.deepEqual(await namesOf(bench, { from: at }), ['a'])
+    assert.deepEqual(await namesOf(bench, { from: at + 1 }), [])
+    assert.deepEqual(await namesOf(bench, { to: at }), [])
+    assert.deepEqual(await namesOf(bench, { to: at + 1 }), ['a'])
+  }),
+  entryCase(
+    'entries-pages',
+    'pages go from the newest to the oldest, each entry once, also while more are posted',
+    async (bench) => {
+      for (let number = 0; number < 7; number++) await bench.settle(`h${number}`, 1n)
+      const seen: string[] = []
+      let after: string | undefined
+      do {
+        const page = await read(bench, { account: 'app', limit: 3, ...(after !== undefined && { after }) })
+        assert.ok(page.entries.length <= 3)
+        seen.push(...page.entries.map(({ holdId }) => holdId!))
+        after = page.next
+        await bench.settle(`later${seen.length}`, 1n)
+      } while (after !== undefined)
+      assert.deepEqual(
+        seen,
+        [6, 5, 4, 3, 2, 1, 0].map((number) => bench.holdId(`h${number}`)),
+      )
+    },
+  ),
+  entryCase('entries-ids', 'every entry has an id of its own', async (bench) => {
+    for (let number = 0; number < 5; number++) await bench.settle(`h${number}`, 1n)
+    const ids = (await charges(bench, {})).map(({ id }) => id)
+    assert.equal(new Set(ids).size, 5)
+  }),
+  entryCase('entries-lost-claim', 'a settlement that lost its claim is an entry', async (bench) => {
+    assertGranted(await bench.hold('first', 30n, { claim: 'c' }))
+    await bench.release('first')
+    assertGranted(await bench.hold('second', 20n, { claim: 'c' }))
+    await bench.settle('first', 12n, { claim: 'c' })
+    assert.deepEqual(await namesOf(bench, { account: 'alice' }), ['first'])
+  }),
+]
+
+function entryCase(id: string, name: string, check: (bench: LedgerBench) => Promise<void>): LedgerCase {
+  return ledgerCase(id, name, check, { needs: ['entries'] })
+}
+
+async function read(
+  bench: LedgerBench,
+  query: EntryQuery,
+): Promise<{ entries: readonly Entry[]; next?: string }> {
+  assert.ok(bench.store.entries, 'this case needs a ledger with `entries`; leave it out for one without')
+  return bench.store.entries(query, bench.context)
+}
+
+async function charges(bench: LedgerBench, query: EntryQuery): Promise<readonly Entry[]> {
+  return (await read(bench, query)).entries.filter(({ kind }) => kind === 'charge')
+}
+
+/** The short names of the holds. */
+async function namesOf(bench: LedgerBench, query: EntryQuery): Promise<readonly string[]> {
+  const names = new Map(['a', 'b', 'c', 'first', 'second'].map((name) => [bench.holdId(name), name]))
+  return (await charges(bench, query)).map(({ holdId }) => names.get(holdId!) ?? 'another')
+}
+
+function sumsOf({ postings }: Entry): Readonly<Record<string, bigint>> {
+  const sums = new Map<string, bigint>()
+  for (const { account, amount } of postings) sums.set(account, (sums.get(account) ?? 0n) + amount)
+  return Object.fromEntries(sums)
+}

@@ -1,0 +1,23 @@
+import type { LedgerCase } from './bench.js'
+import { claimCases } from './claim-cases.js'
+import { concurrencyCases } from './concurrency-cases.js'
+import { creditCases } from './credit-cases.js'
+import { entryCases } from './entry-cases.js'
+import { expiryCases } from './expiry-cases.js'
+import { postingCases } from './posting-cases.js'
+import { replaceCases } from './replace-cases.js'
+import { tableCases } from './table-cases.js'
+
+export type { LedgerCase, LedgerHarness, LedgerUnderTest } from './bench.js'
+
+/** What every ledger must do, one case a sentence. */
+export const ledgerCases: readonly LedgerCase[] = Object.freeze([
+  ...tableCases,
+  ...creditCases,
+  ...postingCases,
+  ...claimCases,
+  ...replaceCases,
+  ...expiryCases,
+  ...concurrencyCases,
+  ...entryCases,
+])

@@ -1,0 +1,164 @@
+import { strict as assert } from 'node:assert'
+import type { HoldRequest, SettleRequest } from '../../contracts/index.js'
+import {
+  assertGranted,
+  assertPosted,
+  assertRepeated,
+  chargeOf,
+  factsOf,
+  type LedgerBench,
+  type LedgerCase,
+  ledgerCase,
+} from './bench.js'
+
+const payAllToSelf = [
+  { account: 'alice', amount: -12n },
+  { account: 'alice', amount: 10n },
+  { account: 'alice', amount: 2n },
+]
+
+/** What a settlement moves, and which requests are refused. */
+export const postingCases: readonly LedgerCase[] = [
+  ledgerCase('posting-accounts-made', 'a settlement makes every account that it names', async (bench) => {
+    await bench.settle('h', 12n, { base: 10n, account: 'newcomer' })
+    assert.notEqual(await bench.store.balance('newcomer', bench.context), undefined)
+    assert.deepEqual(await bench.balance('newcomer'), [-12n, 0n, -12n])
+    assert.notEqual(await bench.store.balance('platform', bench.context), undefined)
+    assert.deepEqual(await bench.balance('platform'), [10n, 0n, 10n])
+    assert.notEqual(await bench.store.balance('app', bench.context), undefined)
+    assert.deepEqual(await bench.balance('app'), [2n, 0n, 2n])
+  }),
+  ledgerCase('posting-one-account', 'payer, app and platform may be one account', async (bench) => {
+    assertGranted(await bench.hold('h', 12n))
+    assertPosted(await bench.settle('h', 12n, { base: 10n, postings: payAllToSelf }), chargeOf(12n, 10n))
+    assert.deepEqual(await bench.balance(), [100n, 0n, 100n])
+  }),
+  ledgerCase('posting-summed', 'postings to one account are summed', async (bench) => {
+    await bench.settle('h', 12n, {
+      base: 10n,
+      postings: [
+        { account: 'alice', amount: -12n },
+        { account: 'platform', amount: 10n },
+        { account: 'platform', amount: 2n },
+      ],
+    })
+    assert.deepEqual(await bench.balance(), [88n, 0n, 88n])
+    assert.deepEqual(await bench.balance('platform'), [12n, 0n, 12n])
+  }),
+  ledgerCase('posting-app-pays', 'an app that pays for its own call gets its markup back', async (bench) => {
+    assertGranted(await bench.hold('h', 12n))
+    await bench.settle('h', 12n, {
+      base: 10n,
+      postings: [
+        { account: 'alice', amount: -12n },
+        { account: 'platform', amount: 10n },
+        { account: 'alice', amount: 2n },
+      ],
+    })
+    assert.deepEqual(await bench.balance(), [90n, 0n, 90n])
+  }),
+  ledgerCase('posting-adds-up', 'over many settlements nothing is made or lost', async (bench) => {
+    for (let number = 0; number < 40; number++) {
+      const cost = BigInt((number * 7) % 13)
+      await bench.hold(`h${number}`, BigInt(number % 3))
+      await bench.settle(`h${number}`, cost, { base: cost / 2n })
+    }
+    const posted = await Promise.all(['alice', 'platform', 'app'].map((account) => bench.balance(account)))
+    assert.equal(
+      posted.reduce((sum, [amount]) => sum + amount, 0n),
+      100n,
+    )
+    assert.equal(posted[0]![1], 0n)
+  }),
+  ledgerCase('posting-negative-hold', 'a hold below zero is rejected', async (bench) => {
+    const request: HoldRequest = {
+      holdId: bench.holdId('h'),
+      account: 'alice',
+      amount: -1n,
+      ttlMs: 60_000,
+      facts: factsOf('alice'),
+    }
+    await assert.rejects(async () => bench.store.hold(request, bench.context))
+    assert.deepEqual(await bench.balance(), [100n, 0n, 100n])
+  }),
+  ledgerCase('posting-negative-charge', 'a cost, base or markup below zero is rejected', async (bench) => {
+    assertGranted(await bench.hold('h', 30n))
+    await assertSettleRejected(bench, { charge: chargeOf(-1n, -1n), postings: pay(-1n, -1n) })
+    await assertSettleRejected(bench, { charge: chargeOf(10n, -2n), postings: pay(10n, -2n) })
+    await assertSettleRejected(bench, { charge: chargeOf(10n, 12n), postings: pay(10n, 12n) })
+    assert.equal((await bench.settle('h', 12n)).repeated, false)
+    assert.deepEqual(await bench.balance(), [88n, 0n, 88n])
+  }),
+  ledgerCase(
+    'posting-unbalanced',
+    'postings that do not add up to zero are rejected and change nothing',
+    async (bench) => {
+      assertGranted(await bench.hold('h', 30n))
+      await assertSettleRejected(bench, {
+        charge: chargeOf(12n),
+        postings: [{ account: 'alice', amount: -12n }],
+      })
+      await assertSettleRejected(bench, {
+        charge: chargeOf(12n),
+        postings: [
+          { account: 'alice', amount: -12n },
+          { account: 'platform', amount: 13n },
+        ],
+      })
+      assert.equal((await bench.settle('h', 12n)).repeated, false)
+      assert.deepEqual(await bench.balance('platform'), [12n, 0n, 12n])
+    },
+  ),
+  ledgerCase(
+    'posting-overflow',
+    'a balance beyond 64 bits is rejected, and nothing of its settlement stays',
+    async (bench) => {
+      assertGranted(await bench.hold('h', 30n))
+      await assertSettleRejected(bench, { charge: chargeOf(12n), postings: pay(12n, 12n) })
+      assert.deepEqual(await bench.balance('platform'), [MAX_CREDITS - 5n, 0n, MAX_CREDITS - 5n])
+      assert.equal((await bench.settle('h', 5n)).repeated, false)
+      assert.deepEqual(await bench.balance(), [95n, 0n, 95n])
+      assert.deepEqual(await bench.balance('platform'), [MAX_CREDITS, 0n, MAX_CREDITS])
+    },
+    { accounts: { alice: '0.0000001', platform: '9223372036.854775802' } },
+  ),
+  ledgerCase(
+    'posting-input-copied',
+    'what a caller changes afterwards does not change the ledger',
+    async (bench) => {
+      const usage = { prompt: 11, cached: 3, cacheWrite: 2, completion: 7, reasoning: 5 }
+      const charge = { ...chargeOf(12n), usage }
+      await bench.settle('h', 12n, { charge })
+      usage.completion = 1_000
+      const first = await bench.settle('h', 12n)
+      assert.equal(first.charge.usage.completion, 7)
+      Reflect.set(first.charge.usage, 'completion', 2_000)
+      assert.equal((await bench.settle('h', 12n)).charge.usage.completion, 7)
+    },
+  ),
+  ledgerCase('posting-charge-whole', 'the first charge comes back with all that it was', async (bench) => {
+    const charge = { byok: true, basis: 'estimated', shortfall: 9n, priceVersion: '2026-11' } as const
+    await bench.settle('h', 12n, { base: 10n, charge })
+    assertRepeated(await bench.settle('h', 1n), chargeOf(12n, 10n, charge))
+  }),
+]
+
+const MAX_CREDITS = 2n ** 63n - 1n
+
+function pay(cost: bigint, base: bigint): SettleRequest['postings'] {
+  return [
+    { account: 'alice', amount: -cost },
+    { account: 'platform', amount: base },
+    { account: 'app', amount: cost - base },
+  ]
+}
+
+/** Rejected, and the hold of 30 still stands. */
+async function assertSettleRejected(
+  bench: LedgerBench,
+  { charge, postings }: Pick<SettleRequest, 'charge' | 'postings'>,
+): Promise<void> {
+  const request = { holdId: bench.holdId('h'), charge, postings, facts: factsOf('alice') }
+  await assert.rejects(async () => bench.store.settle(request, bench.context))
+  assert.deepEqual(await bench.balance(), [100n, 30n, 70n])
+}
