@@ -119,9 +119,9 @@ export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
       queue.push(...scripts)
     },
     async close() {
-      server.close()
+      const stopped = new Promise<void>((resolve) => server.close(() => resolve()))
       for (const socket of sockets) socket.destroy()
-      if (server.listening) await once(server, 'close')
+      await stopped
     },
   }
 }

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest'
+import { readUsage } from '../../../src/providers/openai-compatible/usage.js'
+
+describe('readUsage', () => {
+  it('reads what OpenAI reports', () => {
+    const usage = {
+      prompt_tokens: 16,
+      completion_tokens: 300,
+      total_tokens: 316,
+      prompt_tokens_details: { cached_tokens: 4, audio_tokens: 0 },
+      completion_tokens_details: { reasoning_tokens: 20, audio_tokens: 0 },
+    }
+    expect(readUsage(usage, undefined)).toEqual({
+      prompt: 16,
+      cached: 4,
+      cacheWrite: undefined,
+      completion: 300,
+      reasoning: 20,
+    })
+  })
+
+  it('adds reasoning that the completion leaves out, where the total says so', () => {
+    const usage = {
+      prompt_tokens: 12,
+      completion_tokens: 400,
+      total_tokens: 429,
+      completion_tokens_details: { reasoning_tokens: 17 },
+    }
+    expect(readUsage(usage, undefined)).toMatchObject({ completion: 417, reasoning: 17 })
+  })
+
+  it('adds reasoning that is more than the completion', () => {
+    const usage = {
+      prompt_tokens: 12,
+      completion_tokens: 2,
+      total_tokens: 331,
+      completion_tokens_details: { reasoning_tokens: 317 },
+    }
+    expect(readUsage(usage, undefined)).toMatchObject({ completion: 319, reasoning: 317 })
+  })
+
+  it('leaves reasoning alone that the completion includes', () => {
+    const usage = { prompt_tokens: 10, completion_tokens: 50, total_tokens: 60, reasoning_tokens: 40 }
+    expect(readUsage(usage, undefined)).toMatchObject({ completion: 50, reasoning: 40 })
+  })
+
+  it('counts tokens that only the total has as output, when told to', () => {
+    const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 100 }
+    expect(readUsage(usage, 'output')).toMatchObject({ completion: 90 })
+    expect(readUsage(usage, undefined)).toMatchObject({ completion: 5 })
+    expect(readUsage({ ...usage, total_tokens: 3 }, 'output')).toMatchObject({ completion: 5 })
+    expect(readUsage({ ...usage, total_tokens: 'many' }, 'output')).toMatchObject({ completion: 5 })
+  })
+
+  it('finds cached and cache-written tokens where other providers put them', () => {
+    const counts = { prompt_tokens: 10, completion_tokens: 1 }
+    expect(readUsage({ ...counts, prompt_cache_hit_tokens: 6 }, undefined)?.cached).toBe(6)
+    expect(readUsage({ ...counts, cached_tokens: 7 }, undefined)?.cached).toBe(7)
+    const written = { ...counts, prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: 8 } }
+    expect(readUsage(written, undefined)).toMatchObject({ cached: 0, cacheWrite: 8 })
+  })
+
+  it('keeps a zero as a zero', () => {
+    expect(readUsage({ prompt_tokens: 0, completion_tokens: 0 }, undefined)).toMatchObject({
+      prompt: 0,
+      completion: 0,
+    })
+  })
+
+  it('hands over what is no count as it stood', () => {
+    for (const nonsense of [-1, 1.5, '12', 1e30, true, [], {}]) {
+      const usage = {
+        prompt_tokens: nonsense,
+        completion_tokens: nonsense,
+        total_tokens: 5,
+        reasoning_tokens: nonsense,
+      }
+      expect(readUsage(usage, 'output')).toMatchObject({
+        prompt: nonsense,
+        completion: nonsense,
+        reasoning: nonsense,
+      })
+    }
+  })
+
+  it('takes null for absent', () => {
+    const usage = { prompt_tokens: 3, completion_tokens: null, prompt_tokens_details: null }
+    expect(readUsage(usage, undefined)).toEqual({ prompt: 3 })
+  })
+
+  it('reads nothing where there are no counts', () => {
+    for (const usage of [undefined, null, 'x', 7, [], {}, { total_tokens: 4 }, { cost: 1 }]) {
+      expect(readUsage(usage, undefined), JSON.stringify(usage)).toBeUndefined()
+    }
+  })
+})

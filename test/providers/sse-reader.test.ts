@@ -1,0 +1,136 @@
+import { createParser } from 'eventsource-parser'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isProviderError } from '../../src/errors.js'
+import { createSseReader } from '../../src/providers/sse-reader.js'
+
+type Event = [data: string, type: string | undefined]
+
+function read(pieces: readonly Buffer[], eventBytes = 1_000_000): Event[] {
+  const events: Event[] = []
+  const reader = createSseReader({ eventBytes, onEvent: (data, type) => events.push([data, type]) })
+  for (const piece of pieces) reader.read(piece)
+  reader.end()
+  return events
+}
+
+/** What eventsource-parser alone makes of a stream that comes in one piece. */
+function reference(stream: Buffer): Event[] {
+  const events: Event[] = []
+  const parser = createParser({ onEvent: (event) => events.push([event.data, event.event]) })
+  const text = stream.toString('latin1')
+  parser.feed(text)
+  if (text.endsWith('\r')) parser.feed('\n')
+  return events
+}
+
+function reasonOf(run: () => unknown): string | undefined {
+  try {
+    run()
+    return undefined
+  } catch (error) {
+    return isProviderError(error) ? error.reason : String(error)
+  }
+}
+
+const everyCut = (stream: Buffer) =>
+  Array.from({ length: stream.length + 1 }, (_, cut) => [stream.subarray(0, cut), stream.subarray(cut)])
+
+const streams: Record<string, string> = {
+  'plain blocks': 'data: {"a":1}\n\ndata: {"b":"ü€😀"}\n\ndata: [DONE]\n\n',
+  'no space after the colon': 'data:{"a":1}\n\ndata:x\n\n',
+  'comments and other fields':
+    ': hello\n\ndata: a\n\nid: 7\nretry: 10\ndata: b\n\n:\n\nfoo: bar\ndata: c\n\n',
+  'several data lines': 'data: a\ndata: b\n\ndata: c\ndata\n\ndata: d\n\n',
+  'event types':
+    'event: ping\ndata: {}\n\ndata: after\n\nevent: error\ndata: x\n\nevent: lost\n\ndata: y\n\n',
+  'extra blank lines': '\n\n\ndata: a\n\n\n\n\ndata: b\n\n\n',
+  'carriage returns and line feeds': 'data: a\r\n\r\nevent: t\r\ndata: b\r\ndata: c\r\n\r\n',
+  'bare carriage returns': 'data: a\r\rdata: b\rdata: c\r\revent: t\rdata: d\r\r',
+  'mixed line ends': 'data: a\n\r\ndata: b\r\n\ndata: c\n\ndata: d\r\r\n',
+  'a byte order mark': '\ufeffdata: a\n\ndata: \ufeffb\n\n',
+  'an unfinished event': 'data: a\n\ndata: lost\n',
+  'empty data': 'data:\n\ndata: \n\ndata: x\n\n',
+}
+
+describe('createSseReader', () => {
+  for (const [name, stream] of Object.entries(streams)) {
+    it(`reads ${name} alike wherever the bytes are cut`, () => {
+      const bytes = Buffer.from(stream)
+      const expected = reference(bytes)
+      expect(expected.length).toBeGreaterThan(0)
+      for (const pieces of everyCut(bytes)) expect(read(pieces)).toEqual(expected)
+      expect(read([...bytes].map((byte) => Buffer.from([byte])))).toEqual(expected)
+    })
+  }
+
+  it('agrees with the parser on any mix of lines, cut anywhere', () => {
+    const line = fc.constantFrom(
+      'data: {"x":1}',
+      'data: ',
+      'data:y',
+      'data',
+      'event: t',
+      ': c',
+      'id: 1',
+      'datax: 1',
+      'data: data: z',
+      '',
+      '',
+    )
+    const lineEnd = fc.constantFrom('\n', '\n', '\n', '\n\n', '\r\n', '\r')
+    const stream = fc.array(fc.tuple(line, lineEnd), { maxLength: 12 }).map((lines) => lines.flat().join(''))
+    fc.assert(
+      fc.property(stream, fc.array(fc.nat(80), { maxLength: 4 }), (text, cuts) => {
+        const bytes = Buffer.from(text)
+        const places = [
+          0,
+          ...cuts.map((cut) => Math.min(cut, bytes.length)).sort((a, b) => a - b),
+          bytes.length,
+        ]
+        const pieces = places.slice(1).map((place, index) => bytes.subarray(places[index], place))
+        expect(read(pieces)).toEqual(reference(bytes))
+      }),
+      { seed: 20_260_101, numRuns: 5_000 },
+    )
+  })
+
+  it('keeps each byte of a character as a character of its own', () => {
+    expect(read([Buffer.from('data: é\n\n')])).toEqual([['Ã©', undefined]])
+  })
+
+  it('refuses an event that is longer than the limit, in one piece or in many', () => {
+    const event = Buffer.from(`data: ${'x'.repeat(101)}\n\n`)
+    expect(read([Buffer.from(`data: ${'x'.repeat(100)}\n\n`)], 100)).toHaveLength(1)
+    expect(reasonOf(() => read([event], 100))).toBe('invalid-response')
+    for (const pieces of everyCut(event)) expect(reasonOf(() => read(pieces, 100))).toBe('invalid-response')
+  })
+
+  it('refuses an event whose lines add up to more than the limit', () => {
+    const stream = Buffer.from(`${'data: 0123456789\n'.repeat(20)}\n`)
+    expect(reasonOf(() => read([stream], 100))).toBe('invalid-response')
+    expect(
+      reasonOf(() =>
+        read(
+          [...stream].map((byte) => Buffer.from([byte])),
+          100,
+        ),
+      ),
+    ).toBe('invalid-response')
+  })
+
+  it('refuses a line that does not end within the limit', () => {
+    const pieces = Array.from({ length: 100 }, () => Buffer.from(': comment '))
+    expect(reasonOf(() => read(pieces, 200))).toBe('invalid-response')
+  })
+
+  it('lets what the listener throws out of read', () => {
+    const reader = createSseReader({
+      eventBytes: 100,
+      onEvent() {
+        throw new Error('stop here')
+      },
+    })
+    expect(() => reader.read(Buffer.from('data: a\n\n'))).toThrow('stop here')
+  })
+})

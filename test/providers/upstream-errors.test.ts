@@ -1,0 +1,116 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import {
+  connectionError,
+  parseRetryAfter,
+  readComplaint,
+  statusError,
+} from '../../src/providers/upstream-errors.js'
+
+describe('readComplaint', () => {
+  const shapes: [name: string, body: unknown, expected: object][] = [
+    [
+      "OpenAI's own",
+      { error: { message: 'Too long', type: 't', param: 'messages', code: 'context_length_exceeded' } },
+      { providerMessage: 'Too long', param: 'messages', providerCode: 'context_length_exceeded' },
+    ],
+    ['an error that is text', { error: 'Broken' }, { providerMessage: 'Broken' }],
+    [
+      'a bare message',
+      { message: 'Broken', code: 'bad' },
+      { providerMessage: 'Broken', providerCode: 'bad' },
+    ],
+    [
+      'an object that is an error',
+      { object: 'error', message: 'Broken', type: 'BadRequestError', param: 'n', code: 400 },
+      { providerMessage: 'Broken', param: 'n', providerCode: 'BadRequestError', status: 400 },
+    ],
+    ['a detail', { detail: 'Not so' }, { providerMessage: 'Not so' }],
+    [
+      'a list of details',
+      { detail: [{ loc: ['body', 'messages', 0, 'role'], msg: 'field required', type: 'missing' }] },
+      { providerMessage: 'field required', param: 'messages.0.role', providerCode: 'missing' },
+    ],
+    [
+      'details inside a message',
+      { object: 'error', message: { detail: [{ loc: ['body', 'n'], msg: 'too large' }] } },
+      { providerMessage: 'too large', param: 'n' },
+    ],
+    [
+      'a list of errors',
+      [{ error: { code: 429, message: 'Slow down', status: 'RESOURCE_EXHAUSTED' } }],
+      { providerMessage: 'Slow down', status: 429 },
+    ],
+    ['errors in a list', { errors: [{ message: 'No', code: 10_000 }] }, { providerMessage: 'No' }],
+    ['text', 'Broken', { providerMessage: 'Broken' }],
+    ['a code alone', { error: { code: 'rate_limited' } }, { providerCode: 'rate_limited' }],
+    ['nothing', {}, {}],
+    ['null', null, {}],
+    ['an empty list', [], {}],
+    ['members of other types', { error: { message: 7, param: {}, code: true } }, {}],
+  ]
+  for (const [name, body, expected] of shapes) {
+    it(`reads ${name}`, () => {
+      expect(JSON.parse(JSON.stringify(readComplaint(body)))).toEqual(expected)
+    })
+  }
+
+  it('does not follow an error that is nested without end', () => {
+    let body: unknown = { message: 'deep' }
+    for (let level = 0; level < 50; level++) body = { error: body }
+    expect(readComplaint(body).providerMessage).toBeUndefined()
+  })
+})
+
+describe('statusError', () => {
+  it('keeps status, text and the time to wait', () => {
+    const error = statusError(429, Buffer.from(' slow down '), '7')
+    expect(error).toMatchObject({
+      reason: 'status',
+      status: 429,
+      providerMessage: 'slow down',
+      retryAfterSeconds: 7,
+    })
+  })
+
+  it('takes no page of HTML for a message', () => {
+    expect(
+      statusError(502, Buffer.from('<html>Bad gateway</html>'), undefined).providerMessage,
+    ).toBeUndefined()
+  })
+})
+
+describe('parseRetryAfter', () => {
+  afterEach(() => vi.useRealTimers())
+
+  it('reads seconds', () => {
+    expect(parseRetryAfter('30')).toBe(30)
+    expect(parseRetryAfter(' 1.5 ')).toBe(1.5)
+    expect(parseRetryAfter('0')).toBe(0)
+  })
+
+  it('reads a date as the seconds until it, never below zero', () => {
+    vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) })
+    expect(parseRetryAfter('Thu, 01 Jan 2026 00:00:20 GMT')).toBe(20)
+    expect(parseRetryAfter('Wed, 31 Dec 2025 00:00:00 GMT')).toBe(0)
+  })
+
+  it('ignores anything else', () => {
+    for (const value of [undefined, '', 'soon', '-5', '1e9', '99999999999', '5s']) {
+      expect(parseRetryAfter(value), String(value)).toBeUndefined()
+    }
+  })
+})
+
+describe('connectionError', () => {
+  const withCode = (code: string) => Object.assign(new Error(code), { code })
+
+  it('tells a call that was never sent from one that was', () => {
+    expect(connectionError(withCode('ECONNREFUSED'), false).reason).toBe('unreachable')
+    expect(connectionError(withCode('ENOTFOUND'), false).reason).toBe('unreachable')
+    expect(connectionError(withCode('DEPTH_ZERO_SELF_SIGNED_CERT'), false).reason).toBe('unreachable')
+    expect(connectionError(withCode('UND_ERR_CONNECT_TIMEOUT'), false).reason).toBe('timeout')
+    expect(connectionError(withCode('ETIMEDOUT'), false).reason).toBe('timeout')
+    expect(connectionError(withCode('ECONNRESET'), true).reason).toBe('cut-short')
+    expect(connectionError(withCode('HPE_INVALID_CONSTANT'), true).reason).toBe('invalid-response')
+  })
+})
