@@ -4,6 +4,7 @@ export default defineConfig({
   entry: {
     index: 'src/index.ts',
     envelope: 'src/envelope/seal.ts',
+    'ai-sdk': 'src/providers/ai-sdk/index.ts',
     'price-lists': 'src/price-lists/index.ts',
     sqlite: 'src/sqlite/index.ts',
     'sqlite-worker': 'src/sqlite/worker.ts',

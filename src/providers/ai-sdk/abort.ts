@@ -1,0 +1,37 @@
+import { ProviderError } from '../../errors.js'
+import { toProviderError } from './errors.js'
+
+/** How a call ends whose signal aborted. */
+export function abortedError(signal: AbortSignal): ProviderError {
+  return new ProviderError('cut-short', 'The call was aborted.', { cause: signal.reason })
+}
+
+/**
+ * Waits for what a model does, but no longer than until the signal aborts, also where the model pays no heed to it. Its
+ * failures become a `ProviderError`; `onLate` is handed what comes after all.
+ */
+export function whileWanted<Result>(
+  work: () => PromiseLike<Result> | Result,
+  signal: AbortSignal,
+  onLate: (result: Result) => void = () => {},
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(abortedError(signal))
+      return
+    }
+    const onAbort = () => reject(abortedError(signal))
+    signal.addEventListener('abort', onAbort, { once: true })
+    const run = async () => work()
+    run()
+      .then(
+        (result) => {
+          if (signal.aborted) onLate(result)
+          resolve(result)
+        },
+        (error: unknown) => reject(toProviderError(error)),
+      )
+      .catch(reject)
+      .finally(() => signal.removeEventListener('abort', onAbort))
+  })
+}

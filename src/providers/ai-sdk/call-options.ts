@@ -1,0 +1,158 @@
+import type { ChatRequest } from '../../protocol/chat-request.js'
+import { readMessages } from '../openai-input/messages.js'
+import { otherParameters, refuseParameters } from '../openai-input/others.js'
+import { readMaxTokens, readReasoning, readResponseFormat, readStop } from '../openai-input/parameters.js'
+import { type InputToolChoice, readToolChoice, readTools } from '../openai-input/tools.js'
+import { unsupported } from '../openai-input/unsupported.js'
+import type { JsonObject } from '../provider-json.js'
+import { toPrompt } from './prompt.js'
+import type { CallOptions, ProviderOptions, SpecificationVersion, SupportedUrls } from './specification.js'
+
+const READ = new Set([
+  'max_tokens',
+  'max_completion_tokens',
+  'stop',
+  'tools',
+  'tool_choice',
+  'response_format',
+  'reasoning',
+  'reasoning_effort',
+  'user',
+])
+
+const NUMBERS = new Map([
+  ['temperature', 'temperature'],
+  ['top_p', 'topP'],
+  ['top_k', 'topK'],
+  ['presence_penalty', 'presencePenalty'],
+  ['frequency_penalty', 'frequencyPenalty'],
+  ['seed', 'seed'],
+] as const)
+
+/** Turns one field of a request, never null, to options of the provider. */
+export type ParameterTranslation = (value: unknown, request: ChatRequest) => ProviderOptions
+
+export interface Translation {
+  readonly version: SpecificationVersion
+  readonly urls: SupportedUrls
+  readonly parameters: ReadonlyMap<string, ParameterTranslation>
+}
+
+/**
+ * A chat completion request as the options of a call of an AI SDK model, but for its signal.
+ *
+ * A field that the specification has no place for goes to its translation in `parameters`, or else throws
+ * `unsupported-request` with its name, unless its value asks for what happens anyway. `user` is for the record only,
+ * as are `strict` of a schema and, in version 2, of a tool.
+ */
+export function toCallOptions(
+  request: ChatRequest,
+  { version, urls, parameters }: Translation,
+): Omit<CallOptions, 'abortSignal'> {
+  const translated = [...parameters].filter(
+    ([field]) => request[field] !== undefined && request[field] !== null,
+  )
+  const taken = new Set(translated.map(([field]) => field))
+  const rest = Object.fromEntries(Object.entries(request).filter(([field]) => !taken.has(field)))
+  const own: ChatRequest = { ...rest, model: request.model, messages: request.messages }
+  const others = otherParameters(own, READ)
+  if (others.get('parallel_tool_calls') === true) others.delete('parallel_tool_calls')
+  const numbers = takeNumbers(others)
+  refuseParameters(others)
+  const stopSequences = readStop(own)
+  return {
+    prompt: toPrompt(readMessages(request.messages), version, urls),
+    ...toMaxOutputTokens(own),
+    ...numbers,
+    ...(stopSequences.length === 0 ? {} : { stopSequences }),
+    ...toResponseFormat(own),
+    ...toToolOptions(own, version),
+    ...toReasoning(own, version),
+    ...(translated.length === 0
+      ? {}
+      : { providerOptions: merge(translated.map(([field, turn]) => turn(request[field], request))) }),
+  }
+}
+
+function takeNumbers(others: Map<string, unknown>): Record<string, number> {
+  const numbers: Record<string, number> = {}
+  for (const [field, name] of NUMBERS) {
+    const value = others.get(field)
+    if (value === undefined) continue
+    if (typeof value !== 'number') throw unsupported(field, `${field} must be a number.`)
+    others.delete(field)
+    numbers[name] = value
+  }
+  return numbers
+}
+
+function toMaxOutputTokens(request: ChatRequest): { maxOutputTokens?: number } {
+  const value = readMaxTokens(request)
+  if (value === undefined) return {}
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1) {
+    const field = request.max_completion_tokens === undefined ? 'max_tokens' : 'max_completion_tokens'
+    throw unsupported(field, `${field} must be a positive integer.`)
+  }
+  return { maxOutputTokens: value }
+}
+
+function toResponseFormat(request: ChatRequest): { responseFormat?: JsonObject } {
+  const format = readResponseFormat(request)
+  if (format === undefined) return {}
+  if (format.type === 'json') return { responseFormat: { type: 'json' } }
+  const { schema, name, description } = format
+  return {
+    responseFormat: {
+      type: 'json',
+      schema,
+      ...(name === undefined ? {} : { name }),
+      ...(description === undefined ? {} : { description }),
+    },
+  }
+}
+
+function toToolOptions(request: ChatRequest, version: SpecificationVersion): Partial<CallOptions> {
+  const tools = readTools(request).map((input) => {
+    if (input.kind === 'other') {
+      throw unsupported(input.param, `${input.param}: only functions are supported by this provider.`)
+    }
+    const { name, description, parameters, strict, cache } = input.tool
+    return {
+      type: 'function',
+      name,
+      ...(description === undefined ? {} : { description }),
+      inputSchema: parameters,
+      ...(strict && version !== 'v2' ? { strict } : {}),
+      ...(cache ? { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } } : {}),
+    }
+  })
+  const choice = readToolChoice(request)
+  if (tools.length > 0)
+    return { tools, ...(choice === undefined ? {} : { toolChoice: toToolChoice(choice) }) }
+  if (choice !== undefined && choice !== 'auto' && choice !== 'none') {
+    throw unsupported('tool_choice', 'tool_choice asks for a tool, but there are no tools.')
+  }
+  return {}
+}
+
+const toToolChoice = (choice: InputToolChoice): JsonObject =>
+  typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.name }
+
+/** Versions 2 and 3 have no setting for it, only options of each provider. */
+function toReasoning(request: ChatRequest, version: SpecificationVersion): { reasoning?: string } {
+  const reasoning = readReasoning(request)
+  if (reasoning === undefined) return {}
+  const { effort, param } = reasoning
+  if (version === 'v4' && effort !== undefined) return { reasoning: effort }
+  throw unsupported(param, `${param} is not supported by this provider.`)
+}
+
+function merge(all: readonly ProviderOptions[]): ProviderOptions {
+  const merged: Record<string, JsonObject> = {}
+  for (const options of all) {
+    for (const [provider, fields] of Object.entries(options)) {
+      merged[provider] = { ...merged[provider], ...fields }
+    }
+  }
+  return merged
+}

@@ -1,0 +1,60 @@
+import type { ProviderEvent } from '../../contracts/index.js'
+import { ProviderError } from '../../errors.js'
+import { textOf } from '../openai-input/text.js'
+import { isObject, type JsonObject } from '../provider-json.js'
+import { toAnnotation, toArguments, toImage } from './content.js'
+import { toFinish } from './finish.js'
+import { lengthOf } from './length.js'
+import { toUsage, type UsageSource } from './usage.js'
+
+/** What `doGenerate` gave as one completion and its usage. Throws a `ProviderError` where it is nothing of the kind. */
+export function readResult(result: unknown, source: UsageSource, replyBytes: number): ProviderEvent[] {
+  if (!isObject(result) || !Array.isArray(result.content)) {
+    throw new ProviderError('invalid-response', 'The result of the model has no content.')
+  }
+  const parts: readonly unknown[] = result.content
+  if (parts.reduce((total: number, part) => total + lengthOf(part), 0) > replyBytes) {
+    throw new ProviderError('invalid-response', `The reply is longer than ${replyBytes} bytes.`)
+  }
+  const id = isObject(result.response) ? textOf(result.response.id) : undefined
+  const usage = toUsage(result.usage, result.providerMetadata, source)
+  const choice = { index: 0, message: toMessage(parts.filter(isObject)), ...toFinish(result.finishReason) }
+  return [
+    {
+      type: 'completion',
+      completion: { ...(id === undefined ? {} : { id }), object: 'chat.completion', choices: [choice] },
+    },
+    ...(usage === undefined ? [] : [{ type: 'usage' as const, usage }]),
+  ]
+}
+
+function toMessage(parts: readonly JsonObject[]): JsonObject {
+  const ofType = (type: string) => parts.filter((part) => part.type === type)
+  const textIn = (type: string) => ofType(type).map((part) => textOf(part.text) ?? '')
+  const content = textIn('text').join('')
+  const reasoning = textIn('reasoning').join('\n\n')
+  const calls = ofType('tool-call').filter((part) => part.providerExecuted !== true)
+  const annotations = ofType('source')
+    .map(toAnnotation)
+    .filter((annotation) => annotation !== undefined)
+  const images = ofType('file')
+    .map(toImage)
+    .filter((image) => image !== undefined)
+  return {
+    role: 'assistant',
+    content: content === '' && calls.length > 0 ? null : content,
+    ...(reasoning === '' ? {} : { reasoning, reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls.map(toToolCall) }),
+    ...(annotations.length === 0 ? {} : { annotations }),
+    ...(images.length === 0 ? {} : { images }),
+  }
+}
+
+function toToolCall(part: JsonObject): JsonObject {
+  const id = textOf(part.toolCallId)
+  const name = textOf(part.toolName)
+  if (id === undefined || name === undefined) {
+    throw new ProviderError('invalid-response', 'A tool call of the model has no id or name.')
+  }
+  return { id, type: 'function', function: { name, arguments: toArguments(part.input) } }
+}

@@ -1,0 +1,30 @@
+import { textOf } from '../openai-input/text.js'
+import { isObject, type JsonObject } from '../provider-json.js'
+
+/** A generated image as clients read it; `undefined` for other files, which have no place in a reply. */
+export function toImage(file: JsonObject): JsonObject | undefined {
+  const mediaType = textOf(file.mediaType)
+  if (mediaType === undefined || !mediaType.startsWith('image/')) return undefined
+  const data = isObject(file.data) && !(file.data instanceof Uint8Array) ? file.data : { data: file.data }
+  if (data.url instanceof URL) return imageAt(data.url.href)
+  if (data.data instanceof Uint8Array)
+    return imageAt(inline(mediaType, Buffer.from(data.data).toString('base64')))
+  return typeof data.data === 'string' ? imageAt(inline(mediaType, data.data)) : undefined
+}
+
+const imageAt = (url: string): JsonObject => ({ type: 'image_url', image_url: { url } })
+const inline = (mediaType: string, base64: string) => `data:${mediaType};base64,${base64}`
+
+/** A source with an address as an annotation. */
+export function toAnnotation(source: JsonObject): JsonObject | undefined {
+  const url = textOf(source.url)
+  if (url === undefined) return undefined
+  const title = textOf(source.title)
+  return { type: 'url_citation', url_citation: { url, ...(title === undefined ? {} : { title }) } }
+}
+
+/** The arguments of a call as JSON text; never empty, since clients want an object. */
+export function toArguments(input: unknown): string {
+  if (typeof input === 'string') return input.trim() === '' ? '{}' : input
+  return input === undefined || input === null ? '{}' : JSON.stringify(input)
+}

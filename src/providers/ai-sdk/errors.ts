@@ -1,0 +1,110 @@
+import { isProviderError, ProviderError } from '../../errors.js'
+import { textOf } from '../openai-input/text.js'
+import { isObject, type JsonObject } from '../provider-json.js'
+import { parseRetryAfter, readComplaint } from '../upstream-errors.js'
+
+const MAX_CAUSES = 3
+const MESSAGE_CHARACTERS = 65_536
+
+/** Names of errors of the AI SDK that mean that the request cannot be put in the provider's terms. */
+const UNSUPPORTED = new Set([
+  'AI_UnsupportedFunctionalityError',
+  'AI_InvalidPromptError',
+  'AI_InvalidArgumentError',
+])
+const STATUS_BY_TYPE = new Map([
+  ['overloaded_error', 529],
+  ['rate_limit_error', 429],
+  ['authentication_error', 401],
+])
+
+/**
+ * What a model of the AI SDK threw, as a `ProviderError`. Known by its fields and name, since each package may bring its
+ * own copy of the classes. The error itself is not kept: it holds the request, and with it the caller's words.
+ */
+export function toProviderError(error: unknown): ProviderError {
+  if (isProviderError(error)) return error
+  if (!isObject(error)) return new ProviderError('invalid-response', 'The model failed without an error.')
+  const name = textOf(error.name) ?? 'Error'
+  if (typeof error.statusCode === 'number') return toStatusError(error, error.statusCode, name)
+  if (UNSUPPORTED.has(name)) return toUnsupported(error)
+  if (name === 'AI_LoadAPIKeyError') {
+    return new ProviderError('status', 'The model has no key.', { status: 401 })
+  }
+  if (name === 'AI_NoSuchModelError') {
+    return new ProviderError('status', 'The model is not known to its package.', { status: 404 })
+  }
+  return toConnectionError(error) ?? new ProviderError('invalid-response', `The model failed with ${name}.`)
+}
+
+/** An `error` part inside a stream. */
+export function toFrameError(error: unknown): ProviderError {
+  if (isObject(error) && typeof error.statusCode === 'number' && error.statusCode >= 400) {
+    const status = toStatusError(error, error.statusCode, 'Error')
+    return new ProviderError('error-frame', 'The reply said that it failed.', fieldsOf(status))
+  }
+  const connection = isObject(error) ? toConnectionError(error) : undefined
+  if (connection !== undefined) return connection
+  const complaint = readComplaint(isObject(error) && error instanceof Error ? error.message : error)
+  const status = complaint.status ?? STATUS_BY_TYPE.get(complaint.providerCode ?? '')
+  return new ProviderError('error-frame', 'The reply said that it failed.', { ...complaint, status })
+}
+
+function fieldsOf({ status, retryAfterSeconds, providerMessage, param, providerCode }: ProviderError) {
+  return { status, retryAfterSeconds, providerMessage, param, providerCode }
+}
+
+/** A success whose body the model could not read also comes with a status. */
+function toStatusError(error: JsonObject, status: number, name: string): ProviderError {
+  if (status < 400 || status > 599) {
+    return new ProviderError('invalid-response', `The model could not read the reply (${name}).`)
+  }
+  return new ProviderError('status', `The provider answered ${status}.`, {
+    ...readComplaint(error.data ?? parse(error.responseBody) ?? error.message),
+    status,
+    retryAfterSeconds: parseRetryAfter(readHeader(error.responseHeaders, 'retry-after')),
+  })
+}
+
+function toUnsupported(error: JsonObject): ProviderError {
+  const functionality = textOf(error.functionality)
+  const what = functionality === undefined ? '' : `: ${functionality}`
+  return new ProviderError(
+    'unsupported-request',
+    `The request cannot be put in this provider's terms${what}.`,
+  )
+}
+
+/** Codes that Node and undici give to a connection that failed; anything else may have reached the provider. */
+function toConnectionError(error: JsonObject): ProviderError | undefined {
+  let at: unknown = error
+  for (let depth = 0; depth <= MAX_CAUSES && isObject(at); depth++) {
+    const code = textOf(at.code) ?? ''
+    if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT') {
+      return new ProviderError('timeout', 'Connecting took too long.')
+    }
+    if (/^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ERR_TLS_.*|CERT_.*)$/.test(code)) {
+      return new ProviderError('unreachable', `No connection could be made (${code}).`)
+    }
+    if (/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/.test(code)) {
+      return new ProviderError('cut-short', `The connection ended before the reply did (${code}).`)
+    }
+    at = at.cause
+  }
+  return undefined
+}
+
+function parse(body: unknown): unknown {
+  if (typeof body !== 'string' || body.length > MESSAGE_CHARACTERS) return undefined
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
+function readHeader(headers: unknown, name: string): string | undefined {
+  if (!isObject(headers)) return undefined
+  const found = Object.entries(headers).find(([key]) => key.toLowerCase() === name)
+  return textOf(found?.[1])
+}

@@ -1,0 +1,15 @@
+import { isObject } from '../provider-json.js'
+
+const FIELDS = ['delta', 'text', 'input', 'data']
+
+/** About how many bytes the content of a part takes: its text and data, nothing else being long. */
+export function lengthOf(part: unknown): number {
+  if (!isObject(part)) return 0
+  let length = 0
+  for (const field of FIELDS) {
+    const value = part[field]
+    if (typeof value === 'string' || value instanceof Uint8Array) length += value.length
+    else if (field === 'data') length += lengthOf(value)
+  }
+  return length
+}

@@ -1,0 +1,71 @@
+import type { ContentPart } from '../openai-input/content.js'
+import { unsupported } from '../openai-input/unsupported.js'
+import type { JsonObject } from '../provider-json.js'
+import type { SpecificationVersion, SupportedUrls } from './specification.js'
+
+type MediaPart = ContentPart & { type: 'media' }
+
+/** A media part as the specification has it, for a user's message. */
+export function toFilePart(part: MediaPart, version: SpecificationVersion, urls: SupportedUrls): JsonObject {
+  const mediaType = mediaTypeOf(part)
+  const filename = part.filename === undefined ? {} : { filename: part.filename }
+  return { type: 'file', mediaType, data: dataOf(part, version, urls), ...filename }
+}
+
+/** A media part inside the result of a tool, where each version has another form. */
+export function toResultPart(
+  part: MediaPart,
+  version: SpecificationVersion,
+  urls: SupportedUrls,
+): JsonObject {
+  const mediaType = mediaTypeOf(part)
+  const filename = part.filename === undefined ? {} : { filename: part.filename }
+  if (version === 'v4') return { type: 'file', mediaType, data: dataOf(part, version, urls), ...filename }
+  const { source } = part
+  const isImage = mediaType.startsWith('image/')
+  if (source.kind === 'inline') {
+    if (version === 'v2') return { type: 'media', data: source.base64, mediaType }
+    return { type: isImage ? 'image-data' : 'file-data', data: source.base64, mediaType, ...filename }
+  }
+  checkUrl(part, source.url, mediaType, urls)
+  if (version === 'v2') throw needsInline(part)
+  return { type: isImage ? 'image-url' : 'file-url', url: source.url }
+}
+
+function dataOf(part: MediaPart, version: SpecificationVersion, urls: SupportedUrls): unknown {
+  const { source } = part
+  if (source.kind === 'inline') {
+    return version === 'v4' ? { type: 'data', data: source.base64 } : source.base64
+  }
+  checkUrl(part, source.url, mediaTypeOf(part), urls)
+  const url = new URL(source.url)
+  return version === 'v4' ? { type: 'url', url } : url
+}
+
+/** The media type of an address is a guess from its ending, since nothing is opened. */
+function mediaTypeOf({ source, image }: MediaPart): string {
+  if (source.kind === 'inline') return source.mediaType
+  if (image) return 'image/*'
+  return new URL(source.url).pathname.toLowerCase().endsWith('.pdf')
+    ? 'application/pdf'
+    : 'application/octet-stream'
+}
+
+/** A model is handed only addresses that it says its provider opens: for any other it, or the AI SDK, would download. */
+function checkUrl(part: MediaPart, url: string, mediaType: string, urls: SupportedUrls): void {
+  const [family] = mediaType.split('/')
+  const isTaken = Object.entries(urls).some(([pattern, expressions]) => {
+    const matchesType =
+      pattern === '*' ||
+      pattern === '*/*' ||
+      pattern === mediaType ||
+      pattern === `${family}/*` ||
+      (mediaType === `${family}/*` && pattern.startsWith(`${family}/`))
+    // `search`, since `test` of an expression with the flag g remembers where it was.
+    return matchesType && expressions.some((expression) => url.search(expression) >= 0)
+  })
+  if (!isTaken) throw needsInline(part)
+}
+
+const needsInline = ({ param }: MediaPart) =>
+  unsupported(param, `${param}: this provider opens no such address; send the data inline, as a "data:" URL.`)

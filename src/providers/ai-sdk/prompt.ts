@@ -1,0 +1,87 @@
+import type { ContentPart } from '../openai-input/content.js'
+import type { InputMessage } from '../openai-input/messages.js'
+import type { JsonObject } from '../provider-json.js'
+import { toFilePart, toResultPart } from './media.js'
+import type { PromptMessage, PromptPart, SpecificationVersion, SupportedUrls } from './specification.js'
+
+/** The one provider of the AI SDK that has to be told where its cache ends. Others pass over options not theirs. */
+const CACHE = { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } }
+
+/**
+ * Messages as a prompt of the specification. Results of tools that follow one another are one message, and carry the
+ * name of the call that they answer, as the specification wants it.
+ */
+export function toPrompt(
+  messages: readonly InputMessage[],
+  version: SpecificationVersion,
+  urls: SupportedUrls,
+): PromptMessage[] {
+  const prompt: PromptMessage[] = []
+  const names = new Map<string, string>()
+  let results: PromptPart[] | undefined
+  for (const message of messages) {
+    if (message.role !== 'tool') results = undefined
+    switch (message.role) {
+      case 'system':
+        prompt.push({
+          role: 'system',
+          content: message.content.map(({ text }) => text).join('\n'),
+          ...(message.content.some(({ cache }) => cache) ? CACHE : {}),
+        })
+        break
+      case 'user':
+        prompt.push({ role: 'user', content: message.content.map((part) => toPart(part, version, urls)) })
+        break
+      case 'assistant':
+        for (const call of message.toolCalls) names.set(call.id, call.name)
+        prompt.push({ role: 'assistant', content: toAssistantParts(message) })
+        break
+      case 'tool': {
+        if (results === undefined) {
+          results = []
+          prompt.push({ role: 'tool', content: results })
+        }
+        const { toolCallId } = message
+        results.push({
+          type: 'tool-result',
+          toolCallId,
+          toolName: names.get(toolCallId) ?? toolCallId,
+          output: toOutput(message.content, version, urls),
+        })
+      }
+    }
+  }
+  return prompt
+}
+
+function toPart(part: ContentPart, version: SpecificationVersion, urls: SupportedUrls): PromptPart {
+  const cache = part.cache ? CACHE : {}
+  if (part.type === 'text') return { type: 'text', text: part.text, ...cache }
+  return { type: 'file', ...toFilePart(part, version, urls), ...cache }
+}
+
+function toAssistantParts(message: InputMessage & { role: 'assistant' }): PromptPart[] {
+  return [
+    ...(message.reasoning === undefined ? [] : [{ type: 'reasoning', text: message.reasoning }]),
+    ...message.content.map((part) => ({ type: 'text', text: part.text, ...(part.cache ? CACHE : {}) })),
+    ...message.toolCalls.map(({ id, name, input }) => ({
+      type: 'tool-call',
+      toolCallId: id,
+      toolName: name,
+      input,
+    })),
+  ]
+}
+
+function toOutput(
+  content: readonly ContentPart[],
+  version: SpecificationVersion,
+  urls: SupportedUrls,
+): JsonObject {
+  const texts = content.filter((part) => part.type === 'text').map(({ text }) => text)
+  if (texts.length === content.length) return { type: 'text', value: texts.join('\n') }
+  const value = content.map((part) =>
+    part.type === 'text' ? { type: 'text', text: part.text } : toResultPart(part, version, urls),
+  )
+  return { type: 'content', value }
+}

@@ -1,0 +1,62 @@
+import type { ProviderCall, ProviderEvent } from '../../contracts/index.js'
+import { ProviderError } from '../../errors.js'
+import { abortedError } from './abort.js'
+import { toProviderError } from './errors.js'
+import { lengthOf } from './length.js'
+import type { ReadableStreamOf } from './specification.js'
+import { createPartReader } from './stream.js'
+import type { UsageSource } from './usage.js'
+
+export interface Reading {
+  readonly source: UsageSource
+  readonly call: Pick<ProviderCall, 'limits' | 'signal'>
+  readonly take: (events: readonly ProviderEvent[]) => void | Promise<void>
+}
+
+/** Reads a stream of parts to its end, as `ProviderAdapter.chat` promises to. What `take` throws comes out as it is. */
+export function readParts(
+  stream: ReadableStreamOf<unknown>,
+  { source, call, take }: Reading,
+): Promise<{ terminated: boolean }> {
+  const { signal, limits } = call
+  const parts = createPartReader(source)
+  const reader = stream.getReader()
+  let length = 0
+
+  const check = (part: unknown) => {
+    const partLength = lengthOf(part)
+    length += partLength
+    if (partLength > limits.eventBytes) throw tooLong('An event of the stream', limits.eventBytes)
+    if (length > limits.replyBytes) throw tooLong('The reply', limits.replyBytes)
+  }
+  const readAll = async (): Promise<{ terminated: boolean }> => {
+    while (!parts.terminated) {
+      const { done, value } = await reader.read().catch((error: unknown) => {
+        throw toProviderError(error)
+      })
+      if (done || signal.aborted) break
+      check(value)
+      const taken = take(parts.read(value))
+      if (taken !== undefined) await taken
+    }
+    return { terminated: parts.terminated }
+  }
+
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      signal.removeEventListener('abort', onAbort)
+      // Nothing more is wanted, and a model whose stream cannot be ended has nothing left to tell.
+      reader.cancel().catch(() => {})
+    }
+    const onAbort = () => {
+      end()
+      reject(abortedError(signal))
+    }
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) onAbort()
+    readAll().then(resolve, reject).finally(end)
+  })
+}
+
+const tooLong = (what: string, bytes: number) =>
+  new ProviderError('invalid-response', `${what} is longer than ${bytes} bytes.`)

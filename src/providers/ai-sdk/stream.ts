@@ -1,0 +1,132 @@
+import type { ProviderEvent } from '../../contracts/index.js'
+import { ProviderError } from '../../errors.js'
+import { textOf } from '../openai-input/text.js'
+import { isObject, type JsonObject } from '../provider-json.js'
+import { toAnnotation, toArguments, toImage } from './content.js'
+import { toFrameError } from './errors.js'
+import { toFinish } from './finish.js'
+import { toUsage, type UsageSource } from './usage.js'
+
+/** Turns the parts of one streamed reply to our events, in order. */
+export interface PartReader {
+  /** Takes one part. Throws a `ProviderError` for an `error` part or one that makes no sense. */
+  read(part: unknown): ProviderEvent[]
+  /** Whether a `finish` part came that says how the provider ended. */
+  readonly terminated: boolean
+}
+
+interface OpenCall {
+  readonly index: number
+  hasArguments: boolean
+}
+
+/** Parts of unknown types are passed over. Calls that the provider made itself are no calls of the client's. */
+export function createPartReader(source: UsageSource): PartReader {
+  const calls = new Map<string, OpenCall>()
+  const passedOver = new Set<unknown>()
+  let started = false
+  let id: string | undefined
+  let terminated = false
+
+  const chunk = (delta: JsonObject, finish: JsonObject = { finish_reason: null }): ProviderEvent => {
+    const role = started ? {} : { role: 'assistant' }
+    started = true
+    return {
+      type: 'chunk',
+      chunk: {
+        ...(id === undefined ? {} : { id }),
+        object: 'chat.completion.chunk',
+        choices: [{ index: 0, delta: { ...role, ...delta }, ...finish }],
+      },
+    }
+  }
+  const textChunk = (value: unknown, toDelta: (text: string) => JsonObject): ProviderEvent[] => {
+    const text = stringOf(value)
+    return text === '' ? [] : [chunk(toDelta(text))]
+  }
+  const startCall = (callId: string, name: unknown, text: string): ProviderEvent[] => {
+    const index = calls.size
+    calls.set(callId, { index, hasArguments: text !== '' })
+    const definition = { name: requiredString(name), arguments: text }
+    return [chunk({ tool_calls: [{ index, id: callId, type: 'function', function: definition }] })]
+  }
+  const continueCall = (call: OpenCall | undefined, text: string): ProviderEvent[] => {
+    if (call === undefined || text === '') return []
+    call.hasArguments = true
+    return [chunk({ tool_calls: [{ index: call.index, function: { arguments: text } }] })]
+  }
+  const finishCall = (part: JsonObject): ProviderEvent[] => {
+    const callId = requiredString(part.toolCallId)
+    if (part.providerExecuted === true || passedOver.has(callId)) return []
+    const call = calls.get(callId)
+    if (call === undefined) return startCall(callId, part.toolName, toArguments(part.input))
+    return call.hasArguments ? [] : continueCall(call, toArguments(part.input))
+  }
+  const finish = (part: JsonObject): ProviderEvent[] => {
+    const usage = toUsage(part.usage, part.providerMetadata, source)
+    const end = toFinish(part.finishReason)
+    // The stream ended without the provider's saying so: a truncated reply gets no made-up finish.
+    const interrupted = end.finish_reason === 'interrupted'
+    const open = [...calls.values()].filter((call) => !call.hasArguments)
+    const events = interrupted ? [] : [...open.flatMap((call) => continueCall(call, '{}')), chunk({}, end)]
+    terminated = !interrupted
+    return [...events, ...(usage === undefined ? [] : [{ type: 'usage' as const, usage }])]
+  }
+
+  return {
+    get terminated() {
+      return terminated
+    },
+    read(part) {
+      if (!isObject(part)) throw senseless()
+      switch (part.type) {
+        case 'response-metadata':
+          id ??= textOf(part.id)
+          return []
+        case 'text-delta':
+          return textChunk(part.delta, (content) => ({ content }))
+        case 'reasoning-delta':
+          return textChunk(part.delta, (text) => ({ reasoning: text, reasoning_content: text }))
+        case 'tool-input-start':
+          if (part.providerExecuted === true) {
+            passedOver.add(part.id)
+            return []
+          }
+          return startCall(requiredString(part.id), part.toolName, '')
+        case 'tool-input-delta':
+          return continueCall(calls.get(requiredString(part.id)), stringOf(part.delta))
+        case 'tool-call':
+          return finishCall(part)
+        case 'source': {
+          const annotation = toAnnotation(part)
+          return annotation === undefined ? [] : [chunk({ annotations: [annotation] })]
+        }
+        case 'file': {
+          const image = toImage(part)
+          return image === undefined ? [] : [chunk({ images: [image] })]
+        }
+        case 'finish':
+          return finish(part)
+        case 'error':
+          throw toFrameError(part.error)
+        default:
+          return []
+      }
+    },
+  }
+}
+
+function stringOf(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  if (typeof value !== 'string') throw senseless()
+  return value
+}
+
+function requiredString(value: unknown): string {
+  const text = textOf(value)
+  if (text === undefined) throw senseless()
+  return text
+}
+
+const senseless = () =>
+  new ProviderError('invalid-response', 'A part of the stream is not what the specification describes.')

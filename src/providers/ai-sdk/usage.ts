@@ -1,0 +1,67 @@
+import { isCount, type UsageReport } from '../../protocol/usage.js'
+import { isObject, type JsonObject } from '../provider-json.js'
+import type { SpecificationVersion } from './specification.js'
+
+export interface UsageSource {
+  readonly version: SpecificationVersion
+  /** The model's provider, as it calls itself. */
+  readonly provider: string
+}
+
+/**
+ * Usage as a model of the AI SDK reports it, in the one meaning.
+ *
+ * From version 3 on the specification tells input and output apart in full. In version 2 each provider handed over the
+ * counts of its API: Anthropic's and Bedrock's input excludes what the cache gave and took, and where reasoning is more
+ * than output, or completes the total, it is not part of it.
+ */
+export function toUsage(usage: unknown, metadata: unknown, source: UsageSource): UsageReport | undefined {
+  if (!isObject(usage)) return undefined
+  return source.version === 'v2' ? readFlat(usage, metadata, source.provider) : readNested(usage)
+}
+
+function readNested(usage: JsonObject): UsageReport {
+  const input = isObject(usage.inputTokens) ? usage.inputTokens : {}
+  const output = isObject(usage.outputTokens) ? usage.outputTokens : {}
+  const { cacheRead, cacheWrite } = input
+  return {
+    prompt: input.total ?? sum(input.noCache, cacheRead, cacheWrite),
+    cached: cacheRead,
+    cacheWrite,
+    completion: output.total ?? sum(output.text, output.reasoning),
+    reasoning: output.reasoning,
+  }
+}
+
+function readFlat(usage: JsonObject, metadata: unknown, provider: string): UsageReport {
+  const cached = usage.cachedInputTokens
+  const cacheWrite = readCacheWrite(metadata)
+  const { inputTokens: input, outputTokens: output, reasoningTokens: reasoning, totalTokens: total } = usage
+  const excludesCached =
+    /anthropic|bedrock/.test(provider) || (isCount(cached) && isCount(input) && cached > input)
+  const reasoningIsApart =
+    isCount(reasoning) &&
+    isCount(output) &&
+    (reasoning > output || (reasoning > 0 && isCount(input) && total === input + output + reasoning))
+  return {
+    prompt: excludesCached && isCount(input) ? sum(input, cached, cacheWrite) : input,
+    cached,
+    cacheWrite,
+    completion: reasoningIsApart ? sum(output, reasoning) : output,
+    reasoning,
+  }
+}
+
+/** Version 2 has no place for it but what two providers put beside. */
+function readCacheWrite(metadata: unknown): unknown {
+  if (!isObject(metadata)) return undefined
+  const { anthropic, bedrock } = metadata
+  if (isObject(anthropic)) return anthropic.cacheCreationInputTokens ?? undefined
+  return isObject(bedrock) && isObject(bedrock.usage) ? bedrock.usage.cacheWriteInputTokens : undefined
+}
+
+/** The sum of the counts among the values; `undefined` where the first is none. */
+function sum(first: unknown, ...more: readonly unknown[]): number | undefined {
+  if (!isCount(first)) return undefined
+  return more.filter(isCount).reduce((total, count) => total + count, first)
+}
