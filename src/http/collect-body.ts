@@ -66,7 +66,8 @@ export class BodyCollector {
     this.#cancelTimer = clock.after(Math.min(limits.bodyIdleMs, limits.bodyMs), this.#onTimer)
     req.on('end', this.#onEnd)
     req.on('close', this.#onClose)
-    req.on('error', this.#onClose)
+    // Stays: Node looks for a listener one tick before it emits, and `close` follows in any case.
+    req.on('error', ignore)
     req.on('data', this.#onData)
   }
 
@@ -86,7 +87,6 @@ export class BodyCollector {
     this.req.off('data', this.#onData)
     this.req.off('end', this.#onEnd)
     this.req.off('close', this.#onClose)
-    this.req.off('error', this.#onClose)
     return true
   }
 
@@ -143,3 +143,5 @@ export class BodyCollector {
 }
 
 function ended(): void {}
+
+function ignore(): void {}

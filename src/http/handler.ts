@@ -85,8 +85,8 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
       next()
       return
     }
-    if (hasEnded(req, res)) return
     try {
+      if (hasEnded(req, res)) return
       const match = path === undefined ? undefined : matchRoute(path)
       answer(req, res, match !== undefined && isOn[match.route] ? match : undefined)
     } catch (error) {

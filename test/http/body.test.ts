@@ -1,0 +1,520 @@
+import http from 'node:http'
+import { text as readText } from 'node:stream/consumers'
+import { setImmediate as turn } from 'node:timers/promises'
+import express from 'express'
+import express4 from 'express4'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { IncomingCall, ReplyWriter } from '../../src/contracts/reply.js'
+import { CompatError } from '../../src/errors.js'
+import { listenHttp, type MountedHost } from '../helpers/hosts.js'
+import { deferred, echo, RawClient, refuse, type TestHandler, testHandler } from './fixture.js'
+
+const MIB = 1024 * 1024
+const JSON_HEADERS = { 'content-type': 'application/json' }
+const open: MountedHost[] = []
+const clients: RawClient[] = []
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.socket.destroy()
+  for (const host of open.splice(0)) await host.close()
+})
+
+async function serve(listener: http.RequestListener): Promise<MountedHost> {
+  const host = await listenHttp(http.createServer(listener), '')
+  open.push(host)
+  return host
+}
+
+async function connectTo(host: MountedHost): Promise<RawClient> {
+  const client = await RawClient.connect(host.port)
+  clients.push(client)
+  return client
+}
+
+function head(headers: string, path = '/chat/completions'): string {
+  return `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n${headers}\r\n\r\n`
+}
+
+/** Resolves as soon as an endpoint has begun to read. */
+function reading(tested: () => TestHandler) {
+  const begun = deferred()
+  return {
+    begun: begun.promise,
+    endpoint: async (call: IncomingCall, writer: ReplyWriter) => {
+      const done = echo(call, writer)
+      expect(tested().clock.pending).toBe(1)
+      begun.resolve()
+      await done
+    },
+  }
+}
+
+describe('a slow body', () => {
+  test('is refused with 408 and a closed connection after bodyIdleMs of silence', async () => {
+    const { begun, endpoint } = reading(() => tested)
+    const tested = testHandler({ chatCompletions: endpoint })
+    const client = await connectTo(await serve(tested.handler))
+    client.write(`${head('content-length: 10')}{"a"`)
+    await begun
+    tested.clock.advance(14_999)
+    await turn()
+    expect(client.received).toBe('')
+    tested.clock.advance(1)
+    await client.untilClosed()
+    expect(client.received).toMatch(/^HTTP\/1\.1 408 /)
+    expect(client.received.toLowerCase()).toContain('connection: close')
+    expect(client.received).toContain('x-should-retry: false')
+    expect(client.received).toContain('"request_timeout"')
+    expect(client.received).toContain('15000 ms')
+    expect(tested.clock.pending).toBe(0)
+  })
+
+  test('that never falls silent is refused after bodyMs', async () => {
+    const arrivals: (() => void)[] = []
+    const { begun, endpoint } = reading(() => tested)
+    const tested = testHandler({ chatCompletions: endpoint })
+    const host = await serve((req, res) => {
+      tested.handler(req, res)
+      req.on('data', () => arrivals.shift()?.())
+    })
+    const client = await connectTo(host)
+    client.write(head('content-length: 1000'))
+    await begun
+    for (let step = 0; step < 11; step++) {
+      const arrived = deferred()
+      arrivals.push(arrived.resolve)
+      client.write(' ')
+      await arrived.promise
+      tested.clock.advance(10_000)
+    }
+    expect(client.received).toBe('')
+    const arrived = deferred()
+    arrivals.push(arrived.resolve)
+    client.write(' ')
+    await arrived.promise
+    tested.clock.advance(9_999)
+    await turn()
+    expect(client.received).toBe('')
+    tested.clock.advance(1)
+    await client.untilClosed()
+    expect(client.received).toMatch(/^HTTP\/1\.1 408 /)
+    expect(client.received).toContain('120000 ms')
+  })
+
+  test('that arrives in time leaves no timer', async () => {
+    const { begun, endpoint } = reading(() => tested)
+    const tested = testHandler({ chatCompletions: endpoint })
+    const client = await connectTo(await serve(tested.handler))
+    client.write(head('content-length: 7'))
+    await begun
+    tested.clock.advance(14_000)
+    client.write('{"a":1}')
+    await client.untilReceived('"body":{"a":1}')
+    expect(tested.clock.pending).toBe(0)
+  })
+
+  test('sent in chunks of unknown length is read to its end', async () => {
+    const tested = testHandler()
+    const client = await connectTo(await serve(tested.handler))
+    client.write(`${head('transfer-encoding: chunked')}3\r\n{"a\r\n`)
+    client.write('4\r\n":1}\r\n0\r\n\r\n')
+    await client.untilReceived('"body":{"a":1}')
+    expect(client.received.toLowerCase()).not.toContain('connection: close')
+  })
+})
+
+describe('a client that leaves while its body is read', () => {
+  test('ends the reading with an error, and is told to the endpoint once', async () => {
+    const outcome = deferred<unknown>()
+    const began = deferred()
+    let told = 0
+    const tested = testHandler({
+      chatCompletions: async (call, writer) => {
+        writer.onLeave(() => told++)
+        const body = call.readBody()
+        began.resolve()
+        await body.catch(outcome.resolve)
+        refuse(writer, new CompatError('invalid_request', 'unheard'))
+      },
+    })
+    const client = await connectTo(await serve(tested.handler))
+    client.write(`${head('content-length: 10')}{`)
+    await began.promise
+    client.socket.destroy()
+    expect(await outcome.promise).toMatchObject({ name: 'CompatError' })
+    await turn()
+    expect(told).toBe(1)
+    expect(tested.clock.pending).toBe(0)
+    expect(tested.faults).toEqual([])
+  })
+})
+
+describe('a body over limits.bodyBytes', () => {
+  const limits = { bodyBytes: 100_000 }
+
+  test('is refused by its declared length before it is read, and the connection closed', async () => {
+    const tested = testHandler({}, { limits })
+    const client = await connectTo(await serve(tested.handler))
+    client.write(head('content-length: 2147483648'))
+    await client.untilClosed()
+    expect(client.received).toMatch(/^HTTP\/1\.1 413 /)
+    expect(client.received.toLowerCase()).toContain('connection: close')
+    expect(client.received).toContain('100000 bytes')
+  })
+
+  test('a client that uploads 2 GB all the same is cut off after little of it', async () => {
+    let received = 0
+    const tested = testHandler({}, { limits })
+    const server = http.createServer(tested.handler)
+    server.on('connection', (socket) => {
+      socket.on('close', () => {
+        received += socket.bytesRead
+      })
+    })
+    const host = await listenHttp(server, '')
+    open.push(host)
+    const client = await connectTo(host)
+    client.write(head('content-length: 2147483648'))
+    const block = Buffer.alloc(256 * 1024, ' ')
+    const pump = () => {
+      while (!client.closed && client.socket.writable && client.socket.write(block));
+    }
+    client.socket.on('drain', pump)
+    pump()
+    await client.untilClosed()
+    await host.close()
+    open.pop()
+    expect(received).toBeGreaterThan(0)
+    expect(received).toBeLessThan(16 * MIB)
+  })
+
+  test('of unknown length is refused as soon as it is over', async () => {
+    const tested = testHandler({}, { limits })
+    const client = await connectTo(await serve(tested.handler))
+    client.write(head('transfer-encoding: chunked'))
+    const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`
+    for (let count = 0; count < 7; count++) client.write(chunk)
+    await client.untilClosed()
+    expect(client.received).toMatch(/^HTTP\/1\.1 413 /)
+    expect(client.received.toLowerCase()).toContain('connection: close')
+    expect(tested.clock.pending).toBe(0)
+  })
+
+  test('of exactly the limit is read', async () => {
+    const tested = testHandler({}, { limits })
+    const host = await serve(tested.handler)
+    const body = `{"a":"${'x'.repeat(100_000 - 8)}"}`
+    expect(Buffer.byteLength(body)).toBe(100_000)
+    const response = await host.request('/chat/completions', { method: 'POST', headers: JSON_HEADERS, body })
+    expect(response.status).toBe(200)
+    await response.text()
+  })
+
+  test('that the host has read as a string or as bytes is refused all the same', async () => {
+    for (const parser of [express.text, express.raw]) {
+      const tested = testHandler({}, { limits })
+      const host = await serve(express().use(parser({ limit: MIB, type: () => true }), tested.handler))
+      const body = `{"a":"${'x'.repeat(100_000)}"}`
+      const response = await host.request('/chat/completions', {
+        method: 'POST',
+        headers: JSON_HEADERS,
+        body,
+      })
+      expect(response.status).toBe(413)
+      await response.text()
+    }
+  })
+})
+
+describe('bodies over limits.bodyBytesInFlight', () => {
+  test('are refused with 503 before they are read, and taken again once there is room', async () => {
+    const { begun, endpoint } = reading(() => tested)
+    let first = true
+    const tested: TestHandler = testHandler(
+      {
+        chatCompletions: (call, writer) => {
+          const now = first ? endpoint : echo
+          first = false
+          return now(call, writer)
+        },
+      },
+      { limits: { bodyBytesInFlight: 1_000 } },
+    )
+    const host = await serve(tested.handler)
+    const slow = await connectTo(host)
+    slow.write(`${head('content-length: 900')}{`)
+    await begun
+    const body = `{"a":"${'x'.repeat(100)}"}`
+    const refused = await host.request('/chat/completions', { method: 'POST', headers: JSON_HEADERS, body })
+    expect(refused.status).toBe(503)
+    expect(refused.headers['retry-after']).toBe('1')
+    expect(await refused.json()).toMatchObject({ error: { code: 'overloaded' } })
+    const chunked = await connectTo(host)
+    chunked.write(`${head('transfer-encoding: chunked')}70\r\n${' '.repeat(0x70)}\r\n`)
+    await chunked.untilClosed()
+    expect(chunked.received).toMatch(/^HTTP\/1\.1 503 /)
+    slow.socket.end(`${' '.repeat(898)}}`)
+    await slow.untilReceived('"body":{}')
+    const taken = await host.request('/chat/completions', { method: 'POST', headers: JSON_HEADERS, body })
+    expect(taken.status).toBe(200)
+    await taken.text()
+  })
+
+  test('count no more after a body failed', async () => {
+    const tested = testHandler({}, { limits: { bodyBytesInFlight: 1_000 } })
+    const host = await serve(tested.handler)
+    const body = `{"a":"${'x'.repeat(600)}`
+    for (let round = 0; round < 3; round++) {
+      const response = await host.request('/chat/completions', {
+        method: 'POST',
+        headers: JSON_HEADERS,
+        body,
+      })
+      expect(response.status).toBe(400)
+      await response.text()
+    }
+  })
+})
+
+describe('an answer before the body was read', () => {
+  const refuseUnread = async (_call: IncomingCall, writer: ReplyWriter) => {
+    await turn()
+    refuse(writer, new CompatError('missing_credential', 'no'))
+  }
+
+  test('keeps the connection where at most 64 KiB are still to come', async () => {
+    const tested = testHandler({ chatCompletions: refuseUnread })
+    const client = await connectTo(await serve(tested.handler))
+    client.write(head('content-length: 65536'))
+    await client.untilReceived('missing_credential')
+    expect(client.received.toLowerCase()).not.toContain('connection: close')
+    client.write(' '.repeat(65_536))
+    client.write('GET /models/next HTTP/1.1\r\nhost: x\r\n\r\n')
+    await client.untilReceived('"key":"next"')
+  })
+
+  test('keeps the connection where what was sent of a larger one leaves less than that', async () => {
+    const arrived = deferred()
+    const tested = testHandler({
+      chatCompletions: async (call, writer) => {
+        await arrived.promise
+        await refuseUnread(call, writer)
+      },
+    })
+    const host = await serve((req, res) => {
+      tested.handler(req, res)
+      const look = () => (req.readableLength >= 10 ? arrived.resolve() : setImmediate(look))
+      look()
+    })
+    const client = await connectTo(host)
+    client.write(`${head('content-length: 65546')}${' '.repeat(10)}`)
+    await client.untilReceived('missing_credential')
+    expect(client.received.toLowerCase()).not.toContain('connection: close')
+    client.write(' '.repeat(65_536))
+    client.write('GET /models/next HTTP/1.1\r\nhost: x\r\n\r\n')
+    await client.untilReceived('"key":"next"')
+  })
+
+  test.each(['content-length: 65537', 'transfer-encoding: chunked'])(
+    'closes the connection with %s',
+    async (header) => {
+      const tested = testHandler({ chatCompletions: refuseUnread })
+      const client = await connectTo(await serve(tested.handler))
+      client.write(head(header))
+      await client.untilClosed()
+      expect(client.received).toContain('missing_credential')
+      expect(client.received.toLowerCase()).toContain('connection: close')
+    },
+  )
+
+  test('closes the connection of a path that does not exist just so', async () => {
+    const tested = testHandler()
+    const client = await connectTo(await serve(tested.handler))
+    client.write(head('content-length: 100000', '/nothing'))
+    await client.untilClosed()
+    expect(client.received).toMatch(/^HTTP\/1\.1 404 /)
+  })
+
+  test('keeps the connection after a whole body that was not asked for', async () => {
+    const tested = testHandler({ chatCompletions: refuseUnread })
+    const client = await connectTo(await serve(tested.handler))
+    client.write(`${head('content-length: 2')}{}GET /models/next HTTP/1.1\r\nhost: x\r\n\r\n`)
+    await client.untilReceived('"key":"next"')
+    expect(client.received.toLowerCase()).not.toContain('connection: close')
+  })
+
+  test('in the middle of reading ends the reading', async () => {
+    const outcome = deferred<unknown>()
+    const tested = testHandler({
+      chatCompletions: async (call, writer) => {
+        call.readBody().catch(outcome.resolve)
+        await turn()
+        refuse(writer, new CompatError('shutting_down', 'no'))
+      },
+    })
+    const client = await connectTo(await serve(tested.handler))
+    client.write(`${head('content-length: 1000')}{`)
+    await client.untilReceived('shutting_down')
+    expect(await outcome.promise).toMatchObject({ name: 'CompatError' })
+    expect(tested.clock.pending).toBe(0)
+    client.write(' '.repeat(999))
+    client.write('GET /models/next HTTP/1.1\r\nhost: x\r\n\r\n')
+    await client.untilReceived('"key":"next"')
+  })
+})
+
+describe('a body that comes with its head', () => {
+  test('is read without a timer, and the next request on the connection is served', async () => {
+    const tested = testHandler({
+      chatCompletions: async (call, writer) => {
+        await turn()
+        const done = echo(call, writer)
+        expect(tested.clock.pending).toBe(0)
+        await done
+      },
+    })
+    const client = await connectTo(await serve(tested.handler))
+    const body = `{"a":"${'x'.repeat(30_000)}"}`
+    client.write(`${head(`content-length: ${body.length}`)}${body}`)
+    await client.untilReceived('"requestId":"made-1"')
+    client.write(`${head('content-length: 2')}{}`)
+    await client.untilReceived('"requestId":"made-2"')
+    expect(tested.faults).toEqual([])
+  })
+})
+
+describe('a body that another middleware has read', () => {
+  async function post(host: MountedHost, body = '{"a":1}', headers: http.OutgoingHttpHeaders = {}) {
+    const response = await host.request('/chat/completions', {
+      method: 'POST',
+      headers: { ...JSON_HEADERS, ...headers },
+      body,
+    })
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+  }
+
+  test.each([
+    ['with nothing left', async (req: http.IncomingMessage) => void (await readText(req))],
+    [
+      'with null left',
+      async (req: http.IncomingMessage & { body?: unknown }) => {
+        await readText(req)
+        req.body = null
+      },
+    ],
+    [
+      'to the half',
+      async (req: http.IncomingMessage & { body?: unknown }) => {
+        req.body = {}
+        await new Promise((resolve) => req.once('data', resolve))
+        req.pause()
+      },
+    ],
+  ])('%s is 500 and a body-consumed event, at once', async (_name, consume) => {
+    const tested = testHandler()
+    const host = await serve(async (req, res) => {
+      await consume(req)
+      tested.handler(req, res)
+    })
+    const answer = await post(host, `{"a":"${'x'.repeat(200_000)}"}`)
+    expect(answer).toMatchObject({
+      status: 500,
+      body: { error: { code: 'internal_error', message: expect.stringContaining('x-request-id') } },
+    })
+    expect(tested.consumed).toEqual(['made-1'])
+  })
+
+  test('and parsed into an object by hand is taken as it is', async () => {
+    const tested = testHandler()
+    const host = await serve(async (req: http.IncomingMessage & { body?: unknown }, res) => {
+      req.body = { ...JSON.parse(await readText(req)), b: 2 }
+      tested.handler(req, res)
+    })
+    expect(await post(host)).toMatchObject({ status: 200, body: { body: { a: 1, b: 2 } } })
+  })
+
+  test('and parsed in its own end event is taken', async () => {
+    const tested = testHandler()
+    const host = await serve((req: http.IncomingMessage & { body?: unknown }, res) => {
+      let text = ''
+      req.on('data', (chunk) => {
+        text += chunk
+      })
+      req.on('end', () => {
+        req.body = JSON.parse(text)
+        tested.handler(req, res)
+      })
+    })
+    expect(await post(host)).toMatchObject({ status: 200, body: { body: { a: 1 } } })
+  })
+
+  test('and inflated is taken whatever its content-encoding', async () => {
+    const { gzipSync } = await import('node:zlib')
+    for (const parser of [
+      express.json(),
+      express.text({ type: () => true }),
+      express.raw({ type: () => true }),
+    ]) {
+      const tested = testHandler()
+      const host = await serve(express().use(parser, tested.handler))
+      const response = await host.request('/chat/completions', {
+        method: 'POST',
+        headers: { ...JSON_HEADERS, 'content-encoding': 'gzip' },
+        body: gzipSync('{"a":1}'),
+      })
+      expect(await response.json()).toMatchObject({ body: { a: 1 } })
+    }
+  })
+
+  test('and parsed into an object that is nested too deep is 400', async () => {
+    const tested = testHandler()
+    const host = await serve(express().use(express.json(), tested.handler))
+    expect(await post(host, `{"a":${'['.repeat(200)}${']'.repeat(200)}}`)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_request' } },
+    })
+  })
+
+  test('and found to be null, a number or an array is 400', async () => {
+    const tested = testHandler()
+    const host = await serve(express4().use(express4.json({ strict: false }), tested.handler))
+    for (const body of ['null', '5', '[1]', 'true']) {
+      expect(await post(host, body)).toMatchObject({ status: 400 })
+    }
+    expect(tested.consumed).toEqual([])
+  })
+
+  test('is read by us where the parser passed it by, whatever it left in req.body', async () => {
+    for (const create of [express, express4]) {
+      const tested = testHandler()
+      const host = await serve(
+        create().use(
+          create.json({ type: 'application/other' }),
+          create.urlencoded({ extended: false }),
+          tested.handler,
+        ),
+      )
+      expect(await post(host)).toMatchObject({ status: 200, body: { body: { a: 1 } } })
+    }
+  })
+})
+
+test('two authorization lines are counted where Node keeps only the first', async () => {
+  const seen: unknown[] = []
+  const tested = testHandler({
+    listModels: async (call, writer) => {
+      seen.push([call.authorizationLines, call.headers.authorization])
+      writer.send(200, {}, '{}')
+    },
+  })
+  const client = await connectTo(await serve(tested.handler))
+  const get = 'GET /models HTTP/1.1\r\nhost: x\r\n'
+  client.write(`${get}\r\n${get}Authorization: Bearer a\r\n\r\n`)
+  client.write(`${get}AUTHORIZATION: Bearer a\r\nauthorization: Bearer b\r\nx-authorizatio: c\r\n\r\n`)
+  await client.until(() => seen.length === 3)
+  expect(seen).toEqual([
+    [0, undefined],
+    [1, 'Bearer a'],
+    [2, 'Bearer a'],
+  ])
+})

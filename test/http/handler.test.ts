@@ -1,0 +1,335 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import http2 from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
+import connect from 'connect'
+import express from 'express'
+import express4 from 'express4'
+import { afterEach, describe, expect, test } from 'vitest'
+import { CompatError } from '../../src/errors.js'
+import { listenHttp, type MountedHost } from '../helpers/hosts.js'
+import { deferred, RawClient, refuse, testHandler } from './fixture.js'
+
+const open: MountedHost[] = []
+const clients: RawClient[] = []
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.socket.destroy()
+  for (const host of open.splice(0)) await host.close()
+})
+
+async function serve(listener: http.RequestListener, mount = ''): Promise<MountedHost> {
+  const host = await listenHttp(http.createServer(listener), mount)
+  open.push(host)
+  return host
+}
+
+async function connectTo(host: MountedHost): Promise<RawClient> {
+  const client = await RawClient.connect(host.port)
+  clients.push(client)
+  return client
+}
+
+describe('an absolute-form target', () => {
+  test.each([
+    ['Express 5', () => express().use('/compat/v1', testHandler().handler)],
+    ['Express 4', () => express4().use('/compat/v1', testHandler().handler)],
+    ['Connect', () => connect().use('/compat/v1', testHandler().handler)],
+    ['bare http', () => testHandler({}, { basePath: '/compat/v1' }).handler],
+  ])('on %s loses scheme and host first', async (_name, build) => {
+    const client = await connectTo(await serve(build()))
+    client.write('GET http://evil/compat/v1/models/acme%2Fa/b?x HTTP/1.1\r\nhost: x\r\n\r\n')
+    await client.untilReceived('"key":"acme%2Fa/b"')
+    client.write('GET http://evil/compat/v1/models/ HTTP/1.1\r\nhost: x\r\n\r\n')
+    await client.untilReceived('"list":')
+  })
+})
+
+describe('a base path', () => {
+  test.each(['/', '/compat/v10/models', '/compat/v1x', '/compat', '/COMPAT/v1/models', '*'])(
+    'leaves %s to the host',
+    async (target) => {
+      const { handler } = testHandler({}, { basePath: '/compat/v1/' })
+      const client = await connectTo(await serve((req, res) => handler(req, res, () => res.end('the host'))))
+      client.write(`OPTIONS ${target} HTTP/1.1\r\nhost: x\r\n\r\n`)
+      await client.untilReceived('the host')
+    },
+  )
+
+  test('answers 404 outside of it where there is no next', async () => {
+    const { handler } = testHandler({}, { basePath: '/compat/v1' })
+    const host = await serve((req, res) => handler(req, res))
+    const response = await host.request('/models')
+    expect(response.status).toBe(404)
+    expect(response.headers['x-request-id']).toBe('made-1')
+    expect(await response.json()).toMatchObject({ error: { code: 'not_found' } })
+  })
+
+  test('takes all that is under it, whatever next there is', async () => {
+    const { handler } = testHandler({}, { basePath: '/compat/v1' })
+    const host = await serve((req, res) => handler(req, res, () => res.end('the host')), '/compat/v1')
+    for (const path of ['', '/', '?x', '/nothing']) {
+      const response = await host.request(path)
+      expect(response.status).toBe(404)
+      await response.text()
+    }
+    expect(await (await host.request('/models/a?b')).json()).toEqual({ key: 'a' })
+  })
+
+  test('that cannot match is refused when the handler is made', () => {
+    expect(() => testHandler({}, { basePath: 'compat' })).toThrow(TypeError)
+  })
+
+  test('lets what next throws through to the host', () => {
+    const { handler, faults } = testHandler({}, { basePath: '/compat/v1' })
+    const req = new http.IncomingMessage(undefined as never)
+    req.url = '/other'
+    const next = () => {
+      throw new Error('of the host')
+    }
+    expect(() => handler(req, new http.ServerResponse(req), next)).toThrow('of the host')
+    expect(faults).toEqual([])
+  })
+})
+
+describe('routes that are turned off', () => {
+  test('are 404, whatever the method', async () => {
+    const { handler } = testHandler({}, { openapi: false, envelopeKeys: false })
+    const host = await serve(handler)
+    for (const path of ['/openapi.json', '/envelope-keys']) {
+      for (const method of ['GET', 'OPTIONS', 'POST']) {
+        const response = await host.request(path, { method })
+        expect(response.status).toBe(404)
+        await response.text()
+      }
+    }
+  })
+
+  test('an error on an open route is not cached', async () => {
+    const { handler } = testHandler({
+      openapi: async (writer) => refuse(writer, new CompatError('internal_error', 'no')),
+    })
+    const response = await (await serve(handler)).request('/openapi.json')
+    expect(response.headers['cache-control']).toBe('no-store')
+    await response.text()
+  })
+})
+
+describe('x-request-id', () => {
+  async function idsOf(sent: string | string[] | undefined, prepare?: (res: http.ServerResponse) => void) {
+    const { handler } = testHandler()
+    const host = await serve((req, res) => {
+      prepare?.(res)
+      handler(req, res)
+    })
+    const response = await host.request('/models', {
+      headers: sent === undefined ? {} : { 'x-request-id': sent },
+    })
+    const { list } = (await response.json()) as { list: string }
+    return { header: response.headers['x-request-id'], inside: list }
+  }
+
+  test.each(['a', 'A.b_c:d/e+f=g@h-9', 'x'.repeat(128)])('%s of the client is kept', async (id) => {
+    expect(await idsOf(id)).toEqual({ header: id, inside: id })
+  })
+
+  test.each(['', 'a b', 'x'.repeat(129), 'a;b', '<script>', 'caf\u00e9', 'a,b'])(
+    '%j of the client is replaced',
+    async (id) => {
+      expect(await idsOf(id)).toEqual({ header: 'made-1', inside: 'made-1' })
+    },
+  )
+
+  test('sent twice is replaced', async () => {
+    expect(await idsOf(['a', 'b'])).toEqual({ header: 'made-1', inside: 'made-1' })
+  })
+
+  test('that the host has set wins', async () => {
+    const ids = await idsOf('client', (res) => res.setHeader('X-Request-Id', 'host-1'))
+    expect(ids).toEqual({ header: 'host-1', inside: 'host-1' })
+  })
+
+  test('that the host has set as a number wins', async () => {
+    const ids = await idsOf('client', (res) => res.setHeader('x-request-id', 17))
+    expect(ids).toEqual({ header: '17', inside: '17' })
+  })
+
+  test('that the host has copied unchecked stays on the answer and is cleaned for everything else', async () => {
+    const ids = await idsOf(undefined, (res) => res.setHeader('x-request-id', `a b\t<${'x'.repeat(300)}`))
+    expect(ids.header).toBe(`a b\t<${'x'.repeat(300)}`)
+    expect(ids.inside).toBe(`a_b__${'x'.repeat(123)}`)
+  })
+
+  test('that the host has set stays on errors', async () => {
+    const { handler } = testHandler()
+    const host = await serve((req, res) => {
+      res.setHeader('x-request-id', 'host-1')
+      handler(req, res)
+    })
+    const response = await host.request('/nothing')
+    expect(response.headers['x-request-id']).toBe('host-1')
+    await response.text()
+  })
+})
+
+describe('headers of the host', () => {
+  test('stay, and those of an answer win', async () => {
+    const { handler } = testHandler()
+    const host = await serve((req, res) => {
+      res.setHeader('access-control-allow-origin', '*')
+      res.setHeader('cache-control', 'public')
+      handler(req, res)
+    })
+    const response = await host.request('/models')
+    expect(response.headers).toMatchObject({
+      'access-control-allow-origin': '*',
+      'cache-control': 'no-store',
+    })
+    await response.text()
+  })
+})
+
+describe('a fault', () => {
+  test.each([
+    ['rejects', async () => Promise.reject(new Error('secret'))],
+    [
+      'throws',
+      () => {
+        throw new Error('secret')
+      },
+    ],
+  ])('of an endpoint that %s is 500 with constant text', async (_name, listModels) => {
+    const { handler, faults } = testHandler({ listModels })
+    const response = await (await serve(handler)).request('/models')
+    expect(response.status).toBe(500)
+    const text = await response.text()
+    expect(text).toContain('"internal_error"')
+    expect(text).not.toContain('secret')
+    expect(faults).toMatchObject([
+      { where: 'http endpoint', error: { message: 'secret' }, requestId: 'made-1' },
+    ])
+  })
+
+  test('of an endpoint in the middle of a stream breaks the connection off', async () => {
+    const { handler, faults } = testHandler({
+      chatCompletions: async (_call, writer) => {
+        writer.openStream({})
+        writer.write('data: 1\n\n')
+        await turn()
+        throw new Error('late')
+      },
+    })
+    const client = await connectTo(await serve(handler))
+    client.write('POST /chat/completions HTTP/1.1\r\nhost: x\r\n\r\n')
+    await client.untilClosed()
+    expect(client.received).toContain('data: 1')
+    expect(client.received.endsWith('0\r\n\r\n')).toBe(false)
+    expect(faults).toHaveLength(1)
+  })
+
+  test('of an endpoint after its answer changes nothing for the client', async () => {
+    const { handler, faults } = testHandler({
+      listModels: async (_call, writer) => {
+        writer.send(200, {}, '{"ok":true}')
+        throw new Error('late')
+      },
+    })
+    const response = await (await serve(handler)).request('/models')
+    expect(await response.json()).toEqual({ ok: true })
+    expect(faults).toHaveLength(1)
+  })
+
+  test('of a header that cannot be sent is 500, not a crash', async () => {
+    const { handler, faults } = testHandler({
+      listModels: async (_call, writer) => writer.send(200, { 'x-bad': 'a\nb' }, '{}'),
+    })
+    const response = await (await serve(handler)).request('/models')
+    expect(response.status).toBe(500)
+    expect(response.headers).not.toHaveProperty('x-bad')
+    await response.text()
+    expect(faults).toMatchObject([{ error: { code: 'ERR_INVALID_CHAR' } }])
+  })
+
+  test('in making an id ends the connection and is reported', async () => {
+    const { handler, faults } = testHandler(
+      {},
+      {
+        newId: () => {
+          throw new Error('no entropy')
+        },
+      },
+    )
+    const client = await connectTo(await serve(handler))
+    client.write('GET /models HTTP/1.1\r\nhost: x\r\n\r\n')
+    await client.untilClosed()
+    expect(client.received).toBe('')
+    expect(faults).toMatchObject([{ where: 'http handler', error: { message: 'no entropy' } }])
+  })
+
+  test('of the report itself goes nowhere', async () => {
+    const { handler } = testHandler(
+      { listModels: async () => Promise.reject(new Error('first')) },
+      {
+        onFault: () => {
+          throw new Error('second')
+        },
+      },
+    )
+    const response = await (await serve(handler)).request('/models')
+    expect(response.status).toBe(500)
+    await response.text()
+  })
+})
+
+test('the handler returns nothing to wait for', async () => {
+  const { handler } = testHandler()
+  let returned: unknown = 'not called'
+  const host = await serve((req, res) => {
+    returned = handler(req, res)
+  })
+  await (await host.request('/models')).text()
+  expect(returned).toBeUndefined()
+})
+
+test('an early answer on http2 stops an upload without ending the session', async () => {
+  const { handler, faults } = testHandler({}, { limits: { bodyBytes: 100_000 } })
+  const server = http2.createServer((req, res) =>
+    handler(req as unknown as http.IncomingMessage, res as unknown as http.ServerResponse),
+  )
+  const ended = [deferred(), deferred()]
+  const streams = [...ended]
+  server.on('stream', (stream) => stream.on('close', () => streams.shift()?.resolve()))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = http2.connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  for (const declared of [{ 'content-length': 2 ** 31 }, {}]) {
+    const upload = client.request({ ...declared, ':method': 'POST', ':path': '/chat/completions' })
+    upload.on('error', () => undefined)
+    let sent = 0
+    const pump = () => {
+      while (!upload.destroyed && upload.writable) {
+        sent += 64 * 1024
+        if (!upload.write(Buffer.alloc(64 * 1024, ' '))) break
+      }
+    }
+    upload.on('drain', pump)
+    pump()
+    const [headers] = await once(upload, 'response')
+    expect(headers[':status']).toBe(413)
+    expect(headers).not.toHaveProperty('connection')
+    upload.resume()
+    await ended.shift()!.promise
+    upload.destroy()
+    expect(sent).toBeLessThan(16 * 1024 * 1024)
+  }
+  const after = client.request({ ':path': '/models/next' })
+  const [headers] = await once(after, 'response')
+  expect(headers[':status']).toBe(200)
+  after.resume()
+  await once(after, 'close')
+  client.close()
+  server.close()
+  await once(server, 'close')
+  expect(faults).toEqual([])
+})

@@ -1,0 +1,486 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import http2 from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
+import compression from 'compression'
+import express from 'express'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { ReplyWriter } from '../../src/contracts/reply.js'
+import { hosts, listenHttp, type MountedHost } from '../helpers/hosts.js'
+import { type Deferred, deferred, RawClient, testHandler } from './fixture.js'
+
+const MIB = 1024 * 1024
+const POST = 'POST /chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}'
+const open: MountedHost[] = []
+const clients: RawClient[] = []
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.socket.destroy()
+  for (const host of open.splice(0)) await host.close()
+})
+
+async function serve(listener: http.RequestListener): Promise<MountedHost> {
+  const host = await listenHttp(http.createServer(listener), '')
+  open.push(host)
+  return host
+}
+
+async function connectTo(host: MountedHost): Promise<RawClient> {
+  const client = await RawClient.connect(host.port)
+  clients.push(client)
+  return client
+}
+
+interface Leaver {
+  writer: ReplyWriter
+  left: Promise<void>
+  told: () => number
+}
+
+/** An endpoint that hands its writers to the test, which answers in its stead. */
+function handedOver() {
+  const waiting: Deferred<Leaver>[] = []
+  const ready: Leaver[] = []
+  const tested = testHandler({
+    chatCompletions: async (call, writer) => {
+      const gone = deferred()
+      let told = 0
+      writer.onLeave(() => {
+        told++
+        gone.resolve()
+      })
+      await call.readBody()
+      const leaver = { writer, left: gone.promise, told: () => told }
+      const first = waiting.shift()
+      if (first === undefined) ready.push(leaver)
+      else first.resolve(leaver)
+    },
+  })
+  const next = (): Promise<Leaver> => {
+    const first = ready.shift()
+    if (first !== undefined) return Promise.resolve(first)
+    const one = deferred<Leaver>()
+    waiting.push(one)
+    return one.promise
+  }
+  return { ...tested, next }
+}
+
+describe('a client that leaves', () => {
+  test('before the head is noticed at once, and what is written afterwards does nothing', async () => {
+    const { handler, next, faults } = handedOver()
+    const client = await connectTo(await serve(handler))
+    client.write(POST)
+    const { writer, left, told } = await next()
+    expect(writer.left).toBe(false)
+    client.socket.destroy()
+    await left
+    expect(writer.left).toBe(true)
+    writer.send(200, {}, '{}')
+    writer.openStream({})
+    expect(writer.write('x')).toBeUndefined()
+    writer.end()
+    writer.drop()
+    expect(told()).toBe(1)
+    expect(faults).toEqual([])
+  })
+
+  test('in the middle of a stream is noticed without a write', async () => {
+    const { handler, next } = handedOver()
+    const client = await connectTo(await serve(handler))
+    client.write(POST)
+    const { writer, left } = await next()
+    writer.openStream({})
+    writer.write('data: 1\n\n')
+    await client.untilReceived('data: 1')
+    client.socket.destroy()
+    await left
+    expect(writer.left).toBe(true)
+  })
+
+  test('is told to the last listener only, and to one that comes too late at once', async () => {
+    const { handler, next } = handedOver()
+    const client = await connectTo(await serve(handler))
+    client.write(POST)
+    const { writer, told } = await next()
+    const second = deferred()
+    writer.onLeave(second.resolve)
+    client.socket.destroy()
+    await second.promise
+    expect(told()).toBe(0)
+    let late = 0
+    writer.onLeave(() => late++)
+    expect(late).toBe(1)
+  })
+
+  test('after the end has not left', async () => {
+    const { handler, next } = handedOver()
+    const client = await connectTo(await serve(handler))
+    client.write(POST)
+    const { writer, told } = await next()
+    writer.send(200, {}, '{"done":true}')
+    await client.untilReceived('"done":true')
+    const closed = once(client.socket, 'close')
+    client.socket.destroy()
+    await closed
+    await turn()
+    expect(writer.left).toBe(false)
+    expect(told()).toBe(0)
+  })
+
+  test('while it waits for its turn on a pipelined connection is noticed too', async () => {
+    const { handler, next } = handedOver()
+    const client = await connectTo(await serve(handler))
+    client.write(POST.repeat(20))
+    const leavers: Leaver[] = []
+    for (let count = 0; count < 20; count++) leavers.push(await next())
+    const warnings: Error[] = []
+    const warned = (warning: Error) => warnings.push(warning)
+    process.on('warning', warned)
+    for (const { writer } of leavers) writer.openStream({})
+    const waiting = leavers.map(({ writer }) => writer.write('x'.repeat(4 * MIB)))
+    expect(waiting.every((promise) => promise !== undefined)).toBe(true)
+    client.socket.destroy()
+    await Promise.all(leavers.map(({ left }) => left))
+    await Promise.all(waiting)
+    await turn()
+    expect(leavers.map(({ told }) => told())).toEqual(Array(20).fill(1))
+    process.off('warning', warned)
+    expect(warnings).toEqual([])
+  })
+
+  test('a listener that throws is a fault and no more', async () => {
+    const { handler, next, faults } = handedOver()
+    const client = await connectTo(await serve(handler))
+    client.write(POST)
+    const { writer } = await next()
+    const told = deferred()
+    writer.onLeave(() => {
+      told.resolve()
+      throw new Error('listener')
+    })
+    client.socket.destroy()
+    await told.promise
+    expect(faults).toMatchObject([{ where: 'http leave', error: { message: 'listener' } }])
+  })
+
+  test('before the handler is reached is not answered at all', async () => {
+    let calls = 0
+    const { handler } = testHandler({
+      chatCompletions: async () => {
+        calls++
+      },
+    })
+    const handled = deferred()
+    const arrived = deferred()
+    const client = await connectTo(
+      await serve((req, res) => {
+        res.on('close', () => {
+          handler(req, res)
+          handled.resolve()
+        })
+        arrived.resolve()
+      }),
+    )
+    client.write(POST)
+    await arrived.promise
+    client.socket.destroy()
+    await handled.promise
+    expect(calls).toBe(0)
+  })
+})
+
+describe('pipelined requests', () => {
+  test('are answered in their order, streams among them', async () => {
+    const { handler, next } = handedOver()
+    const client = await connectTo(await serve(handler))
+    client.write(POST + POST)
+    const first = await next()
+    const second = await next()
+    second.writer.openStream({})
+    const waiting = second.writer.write(`data: ${'2'.repeat(MIB)}\n\n`)
+    expect(waiting).toBeInstanceOf(Promise)
+    first.writer.openStream({})
+    first.writer.write('data: 1\n\n')
+    first.writer.end()
+    await waiting
+    second.writer.write('data: last\n\n')
+    second.writer.end()
+    await client.untilReceived('data: last')
+    expect(client.received.indexOf('data: 1')).toBeLessThan(client.received.indexOf('data: 22'))
+    expect(first.told() + second.told()).toBe(0)
+  })
+
+  test('drop of one that waits for its turn ends the connection', async () => {
+    const { handler, next } = handedOver()
+    const client = await connectTo(await serve(handler))
+    client.write(POST + POST)
+    const first = await next()
+    const second = await next()
+    second.writer.openStream({})
+    second.writer.drop()
+    expect(second.writer.left).toBe(true)
+    await client.untilClosed()
+    await first.left
+  })
+})
+
+describe('a slow reader', () => {
+  test.each(['bare http with a base path', 'behind compression', 'bare http2'])(
+    'on %s makes write wait, so that little is kept for it',
+    async (name) => {
+      const host = hosts.find((each) => each.name === name)!
+      let written = 0
+      const stalled = deferred()
+      const finished = deferred()
+      const { handler, faults } = testHandler(
+        {
+          chatCompletions: async (call, writer) => {
+            await call.readBody()
+            writer.openStream({})
+            const block = 'x'.repeat(64 * 1024)
+            while (written < 64 * MIB) {
+              const wait = writer.write(block)
+              written += block.length
+              if (wait === undefined) continue
+              const outcome = await Promise.race([wait, afterTurns(200)])
+              if (outcome === 'still waiting') stalled.resolve()
+              await wait
+            }
+            writer.end()
+            finished.resolve()
+          },
+        },
+        host.basePath === undefined ? {} : { basePath: host.basePath },
+      )
+      const mounted = await host.mount(handler)
+      open.push(mounted)
+      const response = await mounted.request('/chat/completions', { method: 'POST', body: '{}' })
+      await stalled.promise
+      expect(written).toBeLessThan(16 * MIB)
+      let received = 0
+      for await (const chunk of response.body) received += (chunk as Buffer).length
+      await finished.promise
+      expect(received).toBe(64 * MIB)
+      expect(faults).toEqual([])
+    },
+  )
+
+  test('that leaves ends the wait', async () => {
+    const { handler, next } = handedOver()
+    const client = await connectTo(await serve(handler))
+    client.socket.pause()
+    client.write(POST)
+    const { writer, left } = await next()
+    writer.openStream({})
+    const waits = [writer.write('x'.repeat(16 * MIB)), writer.write('y')]
+    expect(waits.every((wait) => wait instanceof Promise)).toBe(true)
+    client.socket.destroy()
+    await Promise.all(waits)
+    await left
+  })
+
+  test('that is dropped is gone at once', async () => {
+    const { handler, next } = handedOver()
+    const client = await connectTo(await serve(handler))
+    client.socket.pause()
+    client.write(POST)
+    const { writer, told } = await next()
+    writer.openStream({})
+    const wait = writer.write('x'.repeat(16 * MIB))
+    writer.drop()
+    expect(writer.left).toBe(true)
+    expect(told()).toBe(1)
+    await wait
+    client.socket.resume()
+    await client.untilClosed()
+    expect(client.received.endsWith('0\r\n\r\n')).toBe(false)
+  })
+})
+
+async function afterTurns(count: number): Promise<'still waiting'> {
+  for (let left = count; left > 0; left--) await turn()
+  return 'still waiting'
+}
+
+describe('drop', () => {
+  test('after the end leaves the connection to the next request', async () => {
+    const { handler, next } = handedOver()
+    const client = await connectTo(await serve(handler))
+    client.write(POST)
+    const { writer } = await next()
+    writer.send(200, {}, '{"done":true}')
+    await client.untilReceived('"done":true')
+    await turn()
+    writer.drop()
+    client.write('GET /models/next HTTP/1.1\r\nhost: x\r\n\r\n')
+    await client.untilReceived('"key":"next"')
+  })
+
+  test('on http2 ends the stream as an error and leaves the session', async () => {
+    const { handler, next } = handedOver()
+    const server = http2.createServer((req, res) =>
+      handler(req as unknown as http.IncomingMessage, res as unknown as http.ServerResponse),
+    )
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const client = http2.connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const stream = client.request({ ':method': 'POST', ':path': '/chat/completions' })
+    stream.end('{}')
+    const { writer, told } = await next()
+    writer.openStream({})
+    writer.write('data: 1\n\n')
+    await once(stream, 'data')
+    const failed = once(stream, 'error')
+    writer.drop()
+    expect(told()).toBe(1)
+    expect(await failed).toMatchObject([{ code: 'ERR_HTTP2_STREAM_ERROR' }])
+    const after = client.request({ ':path': '/models/next' })
+    const [headers] = await once(after, 'response')
+    expect(headers[':status']).toBe(200)
+    after.resume()
+    await once(after, 'close')
+    client.close()
+    server.close()
+    await once(server, 'close')
+  })
+})
+
+describe('a host that answers by itself', () => {
+  test('before the router does, as a timeout does, counts as a client that left', async () => {
+    const { handler, next, faults } = handedOver()
+    const kept = deferred<http.ServerResponse>()
+    const client = await connectTo(
+      await serve((req, res) => {
+        kept.resolve(res)
+        handler(req, res)
+      }),
+    )
+    client.write(POST)
+    const { writer, left } = await next()
+    const res = await kept.promise
+    res.writeHead(503)
+    expect(writer.left).toBe(true)
+    writer.send(200, {}, '{"late":true}')
+    res.end('timeout')
+    await left
+    await client.untilReceived('timeout')
+    expect(client.received).not.toContain('late')
+    writer.openStream({})
+    writer.write('late')
+    writer.end()
+    client.write('GET /models/next HTTP/1.1\r\nhost: x\r\n\r\n')
+    await client.untilReceived('"key":"next"')
+    expect(faults).toEqual([])
+  })
+
+  test('in the middle of a stream counts as a client that left', async () => {
+    const { handler, next, faults } = handedOver()
+    const kept = deferred<http.ServerResponse>()
+    const client = await connectTo(
+      await serve((req, res) => {
+        kept.resolve(res)
+        handler(req, res)
+      }),
+    )
+    client.write(POST)
+    const { writer, told } = await next()
+    writer.openStream({})
+    writer.write('data: 1\n\n')
+    const res = await kept.promise
+    res.end()
+    expect(writer.write('data: 2\n\n')).toBeUndefined()
+    expect(writer.left).toBe(true)
+    writer.end()
+    expect(told()).toBe(1)
+    await client.untilReceived('0\r\n\r\n')
+    expect(client.received).not.toContain('data: 2')
+    expect(faults).toEqual([])
+  })
+
+  test('before the router is reached is left alone', async () => {
+    let calls = 0
+    const { handler, faults } = testHandler({
+      chatCompletions: async () => {
+        calls++
+      },
+    })
+    const host = await serve((req, res) => {
+      res.end('mine')
+      handler(req, res)
+    })
+    const response = await host.request('/chat/completions', { method: 'POST', body: '{}' })
+    expect(await response.text()).toBe('mine')
+    expect(calls).toBe(0)
+    expect(faults).toEqual([])
+  })
+})
+
+describe('a socket that fails under a write', () => {
+  test('does not end the process where compression writes on after it', async () => {
+    const { handler, next } = handedOver()
+    const client = await connectTo(await serve(express().use(compression({ threshold: 0 }), handler)))
+    client.write(POST.replace('host: x', 'host: x\r\naccept-encoding: gzip'))
+    const { writer } = await next()
+    const closed = once(client.socket, 'close')
+    writer.send(200, {}, JSON.stringify({ a: 'x'.repeat(MIB) }))
+    client.socket.destroy()
+    await closed
+    await afterTurns(50)
+    expect(writer.left).toBe(false)
+  })
+})
+
+describe('the bytes of an answer', () => {
+  test('head and body of a JSON answer leave in one write', async () => {
+    const { handler, next } = handedOver()
+    const writes: unknown[] = []
+    const server = http.createServer(handler)
+    server.on('connection', (socket) => {
+      const write = socket.write.bind(socket)
+      socket.write = ((...args: Parameters<typeof write>) => {
+        // Node asks for an empty write at the end, which sends nothing.
+        if (args[0] !== '') writes.push(args[0])
+        return write(...args)
+      }) as typeof socket.write
+    })
+    const host = await listenHttp(server, '')
+    open.push(host)
+    const client = await connectTo(host)
+    client.write(POST)
+    const { writer } = await next()
+    writer.send(200, {}, '{"a":"b"}')
+    await client.untilReceived('{"a":"b"}')
+    expect(client.received).toContain('content-length: 9\r\n')
+    expect(writes).toHaveLength(1)
+  })
+
+  test('the head of a stream leaves without anything being written', async () => {
+    const { handler, next } = handedOver()
+    const client = await connectTo(await serve(handler))
+    client.write(POST)
+    const { writer } = await next()
+    writer.openStream({})
+    await client.untilReceived('\r\n\r\n')
+    expect(client.received).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+    expect(client.received.toLowerCase()).toContain('transfer-encoding: chunked')
+    writer.write('')
+    writer.write('data: \u00c3\u00bc\n\n')
+    writer.end()
+    await client.untilReceived('0\r\n\r\n')
+    expect(client.received).toContain('data: \u00c3\u00bc\n\n')
+  })
+
+  test('an HTTP/1.0 client gets a stream that ends with its connection', async () => {
+    const { handler, next } = handedOver()
+    const client = await connectTo(await serve(handler))
+    client.write(POST.replace('HTTP/1.1', 'HTTP/1.0'))
+    const { writer } = await next()
+    writer.openStream({})
+    writer.write('data: 1\n\n')
+    writer.end()
+    await client.untilClosed()
+    expect(client.received.endsWith('\r\n\r\ndata: 1\n\n')).toBe(true)
+  })
+})
