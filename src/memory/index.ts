@@ -5,5 +5,6 @@ export {
   type MemoryCredentialsOptions,
   memoryCredentials,
 } from './credentials.js'
+export { type MemoryIdempotencyOptions, memoryIdempotency } from './idempotency.js'
 export { type MemoryLedger, type MemoryLedgerOptions, memoryLedger } from './ledger.js'
 export { type MemoryProvider, memoryProviders } from './providers.js'

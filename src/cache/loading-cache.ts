@@ -1,0 +1,102 @@
+import { LRUCache } from 'lru-cache'
+import type { Awaitable, CallContext } from '../contracts/index.js'
+import type { CacheOptions } from './options.js'
+import { type Load, startLoad, waitFor } from './shared-load.js'
+
+/** What a cache makes of an answer. */
+export type Kept =
+  /** Kept for the full time, or up to `expiresAt`; dropped when `id` changes. */
+  | { readonly as: 'positive'; readonly id: string; readonly expiresAt?: number | undefined }
+  /** Kept shortly, apart from the others, and dropped when anything changes. */
+  | { readonly as: 'negative' }
+  | { readonly as: 'nothing' }
+
+export interface LoadingCache<Value> {
+  /** The answer kept under this key, else what `load` brings; callers that come meanwhile share that load. */
+  get(key: string, context: CallContext, load: Load<Value>): Awaitable<Value>
+  /** Drops what has this id, or everything. What is being loaded now is not kept, nor given to later callers. */
+  drop(id?: string): void
+}
+
+interface Entry<Value> {
+  readonly value: Value
+  readonly id: string
+  readonly expiresAt: number
+}
+
+const NEGATIVE_TTL_MS = 1_000
+const NEGATIVE_ENTRIES = 1_000
+
+/** Throws and late answers are never kept, and nothing is served beyond its time. */
+export function createLoadingCache<Value>(
+  keep: (value: Value) => Kept,
+  { ttlMs, maxEntries, loadMs, clock }: Required<CacheOptions>,
+): LoadingCache<Value> {
+  const keysById = new Map<string, Set<string>>()
+  // One is added because lru-cache takes a time of 0 for no time.
+  const timed = { perf: { now: () => clock.now() + 1 }, ttlResolution: 0 }
+  const positives = new LRUCache<string, Entry<Value>>({
+    ...timed,
+    ttl: ttlMs,
+    max: maxEntries,
+    dispose: ({ id }, key) => forgetKey(id, key),
+  })
+  const negatives = new LRUCache<string, { readonly value: Value }>({
+    ...timed,
+    ttl: NEGATIVE_TTL_MS,
+    max: NEGATIVE_ENTRIES,
+  })
+  const loads = new Map<string, Promise<Value>>()
+
+  function forgetKey(id: string, key: string): void {
+    const keys = keysById.get(id)
+    keys?.delete(key)
+    if (keys?.size === 0) keysById.delete(id)
+  }
+
+  function store(key: string, value: Value): void {
+    const kept = keep(value)
+    if (kept.as === 'negative') negatives.set(key, { value })
+    if (kept.as !== 'positive') return
+    const { id, expiresAt = Number.POSITIVE_INFINITY } = kept
+    const ttl = Math.min(ttlMs, expiresAt - clock.now())
+    if (ttl <= 0) return
+    positives.set(key, { value, id, expiresAt }, { ttl })
+    const keys = keysById.get(id)
+    if (keys === undefined) keysById.set(id, new Set([key]))
+    else keys.add(key)
+  }
+
+  function start(key: string, requestId: string, load: Load<Value>): Promise<Value> {
+    const loading = startLoad(load, { requestId, loadMs, clock })
+    loads.set(key, loading)
+    const takeOff = (): boolean => loads.get(key) === loading && loads.delete(key)
+    loading
+      .then(
+        (value) => {
+          if (takeOff()) store(key, value)
+        },
+        // A failure is told to those who wait; with nobody left there is nobody to tell.
+        () => takeOff(),
+      )
+      // An answer that `keep` cannot read is not kept; whoever asked for it has it all the same.
+      .catch(() => {})
+    return loading
+  }
+
+  return {
+    get(key, context, load) {
+      const hit = positives.get(key)
+      if (hit !== undefined && hit.expiresAt > clock.now()) return hit.value
+      const miss = negatives.get(key)
+      if (miss !== undefined) return miss.value
+      return waitFor(loads.get(key) ?? start(key, context.requestId, load), context.signal)
+    },
+    drop(id) {
+      loads.clear()
+      negatives.clear()
+      if (id === undefined) positives.clear()
+      else for (const key of [...(keysById.get(id) ?? [])]) positives.delete(key)
+    },
+  }
+}

@@ -1,0 +1,132 @@
+import { LRUCache } from 'lru-cache'
+import { type Clock, systemClock } from '../clock.js'
+import type { IdempotencyState, IdempotencyStore, StoredReply } from '../contracts/index.js'
+
+export interface MemoryIdempotencyOptions {
+  /** What the store holds at most, 64 MiB by default; the least recently used goes first. */
+  readonly maxBytes?: number
+  /** The machine's by default. */
+  readonly clock?: Clock
+}
+
+interface Row {
+  readonly account: string
+  readonly digest: string
+  readonly bytes: number
+  readonly reply: StoredReply | undefined
+}
+
+const DEFAULT_MAX_BYTES = 64 * 1_024 * 1_024
+const ENTRY_MAX_BYTES = 4 * 1_024 * 1_024
+/** What a row takes without its reply's body, roughly. */
+const ROW_BYTES = 1_024
+const ACCOUNT_SHARE = 10
+
+/**
+ * Replies of calls with an `Idempotency-Key`, in memory.
+ *
+ * A body over 4 MiB, or one with which its account would have more than a tenth of the store, is not kept, only its
+ * charge; where not even that fits the account's share, the account's own oldest makes room. What is gone from here is
+ * still not paid twice: the ledger knows the claim.
+ */
+export function memoryIdempotency({
+  maxBytes = DEFAULT_MAX_BYTES,
+  clock = systemClock,
+}: MemoryIdempotencyOptions = {}): IdempotencyStore {
+  if (!Number.isSafeInteger(maxBytes) || maxBytes < ROW_BYTES * ACCOUNT_SHARE) {
+    throw new TypeError(
+      `maxBytes must be an integer of at least ${ROW_BYTES * ACCOUNT_SHARE}; got ${maxBytes}`,
+    )
+  }
+  const accountMaxBytes = Math.floor(maxBytes / ACCOUNT_SHARE)
+  const shares = new Map<string, Share>()
+  const rows = new LRUCache<string, Row>({
+    maxSize: maxBytes,
+    sizeCalculation: ({ bytes }) => bytes,
+    // One is added because lru-cache takes a time of 0 for no time.
+    perf: { now: () => clock.now() + 1 },
+    ttlResolution: 0,
+    dispose: (row, claim) => leave(claim, row),
+  })
+
+  function leave(claim: string, { account, bytes }: Row): void {
+    const share = shares.get(account)
+    if (share === undefined) return
+    share.claims.delete(claim)
+    share.bytes -= bytes
+    if (share.claims.size === 0) shares.delete(account)
+  }
+
+  function put(claim: string, row: Row, ttlMs: number): void {
+    rows.delete(claim)
+    for (const oldest of shares.get(row.account)?.claims ?? []) {
+      if (shareBytes(row.account) + row.bytes <= accountMaxBytes) break
+      rows.delete(oldest)
+    }
+    rows.set(claim, row, { ttl: Math.max(1, ttlMs) })
+    const share = shares.get(row.account) ?? { bytes: 0, claims: new Set() }
+    share.bytes += row.bytes
+    share.claims.add(claim)
+    shares.set(row.account, share)
+  }
+
+  function shareBytes(account: string): number {
+    return shares.get(account)?.bytes ?? 0
+  }
+
+  function fits({ account, bytes }: Row, bodyBytes: number): boolean {
+    return (
+      bodyBytes <= ENTRY_MAX_BYTES && shareBytes(account) - bytes + ROW_BYTES + bodyBytes <= accountMaxBytes
+    )
+  }
+
+  return {
+    async claim({ claim, account, digest, leaseMs }): Promise<IdempotencyState> {
+      const row = rows.get(claim)
+      if (row === undefined) {
+        put(claim, { account, digest, bytes: ROW_BYTES, reply: undefined }, leaseMs)
+        return { state: 'mine' }
+      }
+      if (row.digest !== digest) return { state: 'mismatch' }
+      return row.reply === undefined ? { state: 'in-flight' } : { state: 'done', reply: copyReply(row.reply) }
+    },
+    async complete(claim, reply, ttlMs) {
+      const row = rows.get(claim)
+      if (row === undefined) return
+      const bodyBytes = bodyBytesOf(reply)
+      const isKept = fits(row, bodyBytes)
+      put(
+        claim,
+        {
+          ...row,
+          bytes: isKept ? ROW_BYTES + bodyBytes : ROW_BYTES,
+          reply: isKept ? copyReply(reply) : withoutBody(reply),
+        },
+        ttlMs,
+      )
+    },
+    async abandon(claim) {
+      if (rows.peek(claim)?.reply === undefined) rows.delete(claim)
+    },
+  }
+}
+
+interface Share {
+  bytes: number
+  /** Oldest first. */
+  readonly claims: Set<string>
+}
+
+/** A stream's bytes are latin1; a JSON body is text. */
+function bodyBytesOf({ mode, bytes = '' }: StoredReply): number {
+  return mode === 'stream' ? bytes.length : Buffer.byteLength(bytes)
+}
+
+function copyReply(reply: StoredReply): StoredReply {
+  return { ...reply, charge: { ...reply.charge, usage: { ...reply.charge.usage } } }
+}
+
+function withoutBody(reply: StoredReply): StoredReply {
+  const { bytes: _, ...rest } = copyReply(reply)
+  return rest
+}
