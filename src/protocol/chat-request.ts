@@ -113,14 +113,14 @@ export function parseChatRequest(body: unknown): ParsedChatRequest {
   if (provider !== undefined && providerKey === undefined) {
     throw new CompatError(
       'invalid_request',
-      'provider needs provider_key beside it. To choose among providers without a key of your own, use routing.only.',
+      'provider_key is required beside provider. To choose a provider without a key of your own, use routing.only.',
       { param: 'provider_key' },
     )
   }
   if (providerKey !== undefined && provider === undefined) {
     throw new CompatError(
       'invalid_request',
-      'provider_key needs provider beside it: the name of its provider.',
+      'provider is required beside provider_key: the name of the provider that the key is for.',
       {
         param: 'provider',
       },

@@ -3,7 +3,8 @@ import { CompatError } from '../errors.js'
 
 const MAX_DEPTH = 128
 const MAX_VALUES = 200_000
-const SCAN_ABOVE_BYTES = 64 * 1_024
+/** JSON has at most one value in two bytes, so a smaller body cannot hold too many. */
+const COUNT_ABOVE_BYTES = 2 * MAX_VALUES
 
 const OPEN = 1
 const CLOSE = 2
@@ -27,10 +28,6 @@ function byteKinds(): Uint8Array {
   return kinds
 }
 
-/** An own `__proto__` key, however its letters are escaped. */
-const PROTO_KEY =
-  /"(?:_|\\u005f){2}(?:p|\\u0070)(?:r|\\u0072)(?:o|\\u006f)(?:t|\\u0074)(?:o|\\u006f)(?:_|\\u005f){2}"/i
-
 /**
  * Reads a request body. Throws a `CompatError`: `invalid_json` for what is not JSON or not UTF-8, `invalid_request` for
  * another value than an object, for one nested deeper than 128 or of more than 200,000 values.
@@ -42,12 +39,11 @@ export function parseJsonBody(bytes: Uint8Array): Record<string, unknown> {
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (!isUtf8(body)) throw new CompatError('invalid_json', 'The request body is not valid UTF-8.')
   const start = BYTE_ORDER_MARK.every((byte, index) => body[index] === byte) ? BYTE_ORDER_MARK.length : 0
-  if (body.length > SCAN_ABOVE_BYTES) countBytes(body, start)
+  if (body.length > COUNT_ABOVE_BYTES) countBytes(body, start)
   const text = body.toString('utf8', start)
-  // Too small a body for too many values, and nearly always for too much depth.
-  if (body.length <= SCAN_ABOVE_BYTES && hasManyBrackets(text)) countBytes(body, start)
+  if (body.length <= COUNT_ABOVE_BYTES && hasManyBrackets(text)) countBytes(body, start)
   const value = parse(text)
-  return PROTO_KEY.test(text) ? checkJsonValue(value) : requireObject(value)
+  return hasProtoKey(text) ? checkJsonValue(value) : requireObject(value)
 }
 
 /**
@@ -98,6 +94,15 @@ function requireObject(value: unknown): Record<string, unknown> {
   return value as Record<string, unknown>
 }
 
+const PROTO_KEY =
+  /"(?:_|\\u005f){2}(?:p|\\u0070)(?:r|\\u0072)(?:o|\\u006f)(?:t|\\u0074)(?:o|\\u006f)(?:_|\\u005f){2}"/i
+
+/** Whether `__proto__` stands in the text as a whole string, however its letters are escaped. */
+function hasProtoKey(text: string): boolean {
+  return (text.includes('__proto__') || text.includes('\\u00')) && PROTO_KEY.test(text)
+}
+
+/** Whether the text could be nested too deep at all. */
 function hasManyBrackets(text: string): boolean {
   return countUpTo(text, '[', MAX_DEPTH) + countUpTo(text, '{', MAX_DEPTH) > MAX_DEPTH
 }
@@ -143,25 +148,27 @@ function countBytes(body: Buffer, start: number): void {
   }
 }
 
-const INLINE_BYTES = 32
+const INLINE_BYTES = 64
 
-/** The index of the quote that ends the string beginning at `open`; the length of the body where none does. */
+/**
+ * The index of the quote that ends the string beginning at `open`; the length of the body where none does. Short
+ * strings and those full of escapes are read byte by byte, long ones by native search and a look back for what escapes.
+ */
 function endOfString(body: Buffer, open: number): number {
-  const inlineEnd = Math.min(open + INLINE_BYTES, body.length)
   let at = open + 1
-  for (; at < inlineEnd; at += 1) {
-    const byte = body[at]!
-    if (byte === QUOTE_BYTE) return at
-    if (byte === BACKSLASH_BYTE) at += 1
-  }
-  // A long string: native search for the next quote, then look back for what escapes it.
-  for (let from = at; ; ) {
-    const quote = body.indexOf(QUOTE_BYTE, from)
+  for (;;) {
+    const inlineEnd = Math.min(at + INLINE_BYTES, body.length)
+    for (; at < inlineEnd; at += 1) {
+      const byte = body[at]!
+      if (byte === QUOTE_BYTE) return at
+      if (byte === BACKSLASH_BYTE) at += 1
+    }
+    const quote = body.indexOf(QUOTE_BYTE, at)
     if (quote === -1) return body.length
     let backslashes = 0
     while (quote - 1 - backslashes >= at && body[quote - 1 - backslashes] === BACKSLASH_BYTE) backslashes += 1
     if (backslashes % 2 === 0) return quote
-    from = quote + 1
+    at = quote + 1
   }
 }
 

@@ -85,10 +85,7 @@ const FIELD_NAMES = new Set(
  * Only the first 4 KiB are looked at. What looks like a host or key but is none is removed too: it errs that way.
  */
 export function cleanProviderMessage(text: string, context: ProviderMessageContext): string {
-  let message = head(text)
-    .replace(CONTROL, ' ')
-    .replace(BIDI_OR_INVISIBLE, '')
-    .replace(LONE_SURROGATE, '\ufffd')
+  let message = head(text).replace(CONTROL, ' ').replace(BIDI_OR_INVISIBLE, '')
   for (const secret of context.secrets) {
     if (secret === '') continue
     for (const spelling of spellings(secret)) message = message.replaceAll(spelling, REMOVED)
@@ -96,9 +93,11 @@ export function cleanProviderMessage(text: string, context: ProviderMessageConte
   message = message.replace(URL_LIKE, REMOVED).replace(EMAIL_LIKE, REMOVED)
   // The model's name would itself look like a key or a host, so it is set aside while those are removed.
   const pieces = splitAtName(message, context.upstreamModel).map(removeKeysAndHosts)
+  const joined = pieces.join(context.modelKey)
+  // Surrogates last, since a pattern may have ended inside a pair.
   return cut(
-    pieces
-      .join(context.modelKey)
+    joined
+      .replace(LONE_SURROGATE, '\ufffd')
       .replace(/\s{2,}/g, ' ')
       .trim(),
     MESSAGE_CHARS,

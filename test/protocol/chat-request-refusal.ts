@@ -1,0 +1,21 @@
+import { type CompatError, isCompatError } from '../../src/errors.js'
+import { parseChatRequest } from '../../src/protocol/chat-request.js'
+
+/** Shaped like one; nothing can open it. */
+export const ENVELOPE = 'v1.eyJhbGciOiJFQ0RILUVTIn0..aXY.Y2lwaGVy.dGFn'
+export const MESSAGES = [{ role: 'user', content: 'Hello' }]
+
+export function body(fields: Record<string, unknown> = {}): Record<string, unknown> {
+  return { model: 'acme/fast', messages: MESSAGES, ...fields }
+}
+
+/** The error that a request is refused with. Throws where it is taken. */
+export function refusal(value: unknown): CompatError {
+  try {
+    parseChatRequest(value)
+  } catch (error) {
+    if (isCompatError(error)) return error
+    throw error
+  }
+  throw new Error('The request was accepted.')
+}

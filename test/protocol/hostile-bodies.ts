@@ -1,0 +1,60 @@
+/**
+ * Run as a process of its own: parses bodies of 32 MiB that are made to be dear, and prints for each what it was
+ * refused with, how long that took and by how much the peak of memory grew.
+ */
+import { isCompatError } from '../../src/errors.js'
+import { parseChatRequest } from '../../src/protocol/chat-request.js'
+import { parseJsonBody } from '../../src/protocol/json-scan.js'
+
+const BODY_BYTES = 32 * 1_024 * 1_024
+
+function filled(start: string, repeated: string, end = ''): Buffer {
+  const times = Math.floor((BODY_BYTES - start.length - end.length) / repeated.length)
+  const body = Buffer.alloc(start.length + times * repeated.length + end.length)
+  body.write(start, 0, 'latin1')
+  body.fill(repeated, start.length, start.length + times * repeated.length, 'latin1')
+  body.write(end, body.length - end.length, 'latin1')
+  return body
+}
+
+const CHAT = '{"model":"m","messages":['
+
+const BODIES: Readonly<Record<string, () => Buffer>> = {
+  objects: () => filled('', '{},'),
+  'objects in an array': () => filled('[', '{},', '{}]'),
+  brackets: () => filled('', '['),
+  'nested objects': () => filled('', '{"a":'),
+  'bad messages': () => filled(CHAT, '{},', '{}]}'),
+  'bad parts': () => filled(`${CHAT}{"role":"user","content":[`, '{},', '{}]}]}'),
+  'messages of bad parts': () => filled(CHAT, `{"role":"user","content":[${'{},'.repeat(999)}{}]},`, '{}]}'),
+  numbers: () => filled(`${CHAT}{"role":"user","content":[`, '1,', '1]}]}'),
+  keys: () => filled('{', '"a":1,', '"a":1}'),
+  'escaped quotes': () => filled('{"a":"', '\\"', '"'),
+  'short strings': () => filled('{"a":[', '"",', '""'),
+  backslashes: () => filled('{"a":"', '\\\\', ''),
+  'few values and bad parts': () =>
+    filled(
+      `{"model":"m","pad":"${'x'.repeat(BODY_BYTES - 700_000)}","messages":[`,
+      `{"role":"user","content":[${'{},'.repeat(999)}{}]},`,
+      '{}]}',
+    ),
+  'one long string': () => filled(`${CHAT}{"role":"user","content":5}],"pad":"`, 'x', '"}'),
+  'two-byte letters': () => Buffer.from(`${CHAT}5],"pad":"${'é'.repeat(BODY_BYTES / 2 - 64)}"}`),
+}
+
+for (const [name, make] of Object.entries(BODIES)) {
+  const body = make()
+  const peakBefore = process.resourceUsage().maxRSS
+  const start = process.cpuUsage()
+  let code = 'accepted'
+  try {
+    parseChatRequest(parseJsonBody(body))
+  } catch (error) {
+    code = isCompatError(error) && error.status === 400 ? error.code : String(error)
+  }
+  // Of the processor, not of the clock: other processes do not count.
+  const { user, system } = process.cpuUsage(start)
+  const ms = Math.round((user + system) / 1_000)
+  const grownMiB = Math.round((process.resourceUsage().maxRSS - peakBefore) / 1_024)
+  console.log(JSON.stringify({ name, code, ms, grownMiB, bytes: body.length }))
+}

@@ -1,0 +1,152 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { describe, expect, it } from 'vitest'
+import type { Model } from '../../src/contracts/index.js'
+import { CompatError, errorCodes } from '../../src/errors.js'
+import { errorFrame, errorReply } from '../../src/protocol/error-body.js'
+import { modelList, modelObject } from '../../src/protocol/model-object.js'
+import { createOpenApiDocument } from '../../src/protocol/openapi.js'
+import {
+  completionSchema,
+  errorFrameSchema,
+  errorSchema,
+  modelListSchema,
+  modelSchema,
+  usageSchema,
+} from '../../src/protocol/response-schemas.js'
+import { wireUsage } from '../../src/protocol/wire-usage.js'
+
+const MODEL: Model = {
+  id: 'acme/fast',
+  created: 1_700_000_000,
+  ownedBy: 'acme',
+  name: 'Fast',
+  description: 'A fast model.',
+  contextLength: 128_000,
+  maxOutputTokens: 16_384,
+  supportedParameters: ['temperature'],
+  modalities: ['text'],
+  prices: {
+    input: '0.15',
+    output: '0.60',
+    cachedInput: '0.075',
+    tiers: [{ above: 100_000, input: '0.30', output: '1.20' }],
+  },
+  priceVersion: '7',
+}
+
+const USAGE = wireUsage({
+  cost: 1_200_000n,
+  base: 1_000_000n,
+  markup: 200_000n,
+  basis: 'reported',
+  byok: false,
+  usage: { prompt: 11, cached: 0, cacheWrite: 0, completion: 7, reasoning: 0 },
+})
+
+describe('the OpenAPI document', () => {
+  const document = createOpenApiDocument({ version: '1.2.3' })
+
+  it('is valid OpenAPI 3.1', async () => {
+    const validator = new Validator()
+    expect(await validator.validate(structuredClone(document))).toEqual({ valid: true })
+    expect(validator.version).toBe('3.1')
+    expect(document.info.version).toBe('1.2.3')
+  })
+
+  it('has a validator that would say so if it were not', async () => {
+    const { paths: _, ...broken } = { ...document, info: {} }
+    expect((await new Validator().validate(structuredClone(broken))).valid).toBe(false)
+  })
+
+  it('names every route, relative to where it is mounted', () => {
+    expect(document.servers).toEqual([{ url: '.' }])
+    expect(Object.keys(document.paths)).toEqual([
+      '/chat/completions',
+      '/models',
+      '/models/{model_key}',
+      '/envelope-keys',
+      '/openapi.json',
+    ])
+  })
+
+  it('holds every error code and resolves every reference', () => {
+    const text = JSON.stringify(document)
+    for (const { code } of errorCodes) expect(text).toContain(`"${code}"`)
+    const references = [...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name!)
+    expect(references).toContain('Usage')
+    for (const name of references) expect(document.components.schemas).toHaveProperty(name)
+  })
+
+  it('says of a request what the check of requests says', () => {
+    expect(document.components.schemas.ChatCompletionRequest).toMatchObject({
+      required: ['model', 'messages'],
+      properties: {
+        messages: { minItems: 1, maxItems: 10_000 },
+        session_id: { type: 'string', minLength: 1, maxLength: 1_024 },
+        routing: { anyOf: [{ additionalProperties: false }, { type: 'null' }] },
+      },
+    })
+  })
+
+  it('is a fresh object at every call', () => {
+    expect(createOpenApiDocument({ version: '1.2.3' })).toEqual(document)
+    expect(createOpenApiDocument({ version: '1.2.3' })).not.toBe(document)
+  })
+})
+
+describe('what is sent', () => {
+  it('is a model as the document describes it', () => {
+    expect(modelSchema.parse(modelObject(MODEL))).toEqual(modelObject(MODEL))
+    expect(JSON.parse(JSON.stringify(modelObject(MODEL)))).toStrictEqual({
+      id: 'acme/fast',
+      object: 'model',
+      created: 1_700_000_000,
+      owned_by: 'acme',
+      root: 'acme/fast',
+      parent: null,
+      name: 'Fast',
+      description: 'A fast model.',
+      context_length: 128_000,
+      max_output_tokens: 16_384,
+      supported_parameters: ['temperature'],
+      modalities: ['text'],
+      pricing: {
+        input: '0.15',
+        output: '0.60',
+        cachedInput: '0.075',
+        tiers: [{ above: 100_000, input: '0.30', output: '1.20' }],
+      },
+    })
+  })
+
+  it('is the least of a model where the catalogue has no more, and nothing that is not the client’s to see', () => {
+    const row = { id: 'm', created: 0, ownedBy: 'acme', root: 'acme/m', parent: 'p', costPrice: '0.01' }
+    expect(JSON.stringify(modelObject(row))).toBe(
+      '{"id":"m","object":"model","created":0,"owned_by":"acme","root":"acme/m","parent":"p"}',
+    )
+    const priced = { ...row, prices: { input: '1', output: '2', margin: '0.5' } }
+    expect(JSON.parse(JSON.stringify(modelObject(priced))).pricing).toStrictEqual({ input: '1', output: '2' })
+  })
+
+  it('is a list as the document describes it', () => {
+    expect(modelListSchema.parse(modelList([MODEL])).data).toHaveLength(1)
+    expect(JSON.stringify(modelList([]))).toBe('{"object":"list","data":[]}')
+  })
+
+  it('is a usage as the document describes it', () => {
+    expect(usageSchema.parse(USAGE)).toEqual(USAGE)
+    expect(usageSchema.safeParse({ ...USAGE, cost: '0.0012' }).success).toBe(false)
+    const choice = { index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }
+    const envelope = { id: 'c', object: 'chat.completion', created: 1, model: 'm', usage: USAGE }
+    const completion = { ...envelope, choices: [choice], system_fingerprint: null }
+    expect(completionSchema.parse(completion)).toEqual(completion)
+  })
+
+  it('is an error as the document describes it', () => {
+    for (const { code } of errorCodes) {
+      const error = new CompatError(code, 'No.')
+      expect(errorSchema.safeParse(JSON.parse(errorReply(error).body)).success).toBe(true)
+      expect(errorFrameSchema.safeParse(JSON.parse(errorFrame(error, USAGE).slice(6))).success).toBe(true)
+    }
+  })
+})

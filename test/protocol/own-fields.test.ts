@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest'
+import { parseChatRequest, parseSessionIdHeader } from '../../src/protocol/chat-request.js'
+import { body, ENVELOPE, refusal } from './chat-request-refusal.js'
+
+describe('provider_key', () => {
+  it.each([
+    'sk-proj-plaintext-key-0123456789',
+    '',
+    'v1.',
+    'v1.a.b.c.d',
+    'v1.a.b.c.d.e.f',
+    'v2.a.b.c.d.e',
+    'v1..b.c.d.e',
+    'v1.a.b.c.d.',
+    'v1.a.b.c.d.e\n',
+    'v1.a.b.c.d+.e',
+    ' v1.a.b.c.d.e',
+    `v1.${'a'.repeat(8_192)}..c.d.e`,
+    5,
+    null,
+    {},
+    [ENVELOPE],
+  ])('that is no envelope is refused without being shown (%#)', (key) => {
+    for (const fields of [{ provider: 'openai' }, {}, { messages: 7, session_id: '' }]) {
+      const error = refusal(body({ provider_key: key, ...fields }))
+      expect(error).toMatchObject({ code: 'provider_key_not_encrypted', status: 400, param: 'provider_key' })
+      const shown = JSON.stringify([error.message, error.details, error.stack])
+      if (typeof key === 'string' && key.length > 5) expect(shown).not.toContain(key)
+    }
+  })
+
+  it('may have an encrypted key of its own, and up to 8 KiB', () => {
+    const rest = '.b.c.d.e'
+    for (const key of ['v1.a.b.c.d.e', `v1.${'a'.repeat(8_192 - 3 - rest.length)}${rest}`]) {
+      expect(parseChatRequest(body({ provider: 'p', provider_key: key })).own.providerKey).toBe(key)
+    }
+  })
+})
+
+describe('routing', () => {
+  it('is read whole, its prices as decimal strings', () => {
+    const routing = {
+      order: ['a'],
+      only: ['a', 'b'],
+      ignore: ['c'],
+      allow_fallbacks: false,
+      sort: 'latency',
+      max_price: { input: 0.15, output: '10.000000001', request: 1e-7 },
+      require_parameters: true,
+    }
+    expect(parseChatRequest(body({ routing })).own.routing).toStrictEqual({
+      order: ['a'],
+      only: ['a', 'b'],
+      ignore: ['c'],
+      allowFallbacks: false,
+      sort: 'latency',
+      maxPrice: { input: '0.15', output: '10.000000001', request: '0.0000001' },
+      requireParameters: true,
+    })
+  })
+
+  it.each([
+    ['openai', 'routing'],
+    [[], 'routing'],
+    [{ prefer: 'a' }, 'routing.prefer'],
+    [{ order: 'a' }, 'routing.order'],
+    [{ only: [5] }, 'routing.only.0'],
+    [{ only: [''] }, 'routing.only.0'],
+    [{ ignore: ['a\u0000'] }, 'routing.ignore.0'],
+    [{ ignore: Array.from({ length: 33 }, () => 'a') }, 'routing.ignore'],
+    [{ sort: 'cheapest' }, 'routing.sort'],
+    [{ allow_fallbacks: 'no' }, 'routing.allow_fallbacks'],
+    [{ require_parameters: 1 }, 'routing.require_parameters'],
+    [{ max_price: 5 }, 'routing.max_price'],
+    [{ max_price: { completion: 1 } }, 'routing.max_price.completion'],
+    [{ max_price: { input: -1 } }, 'routing.max_price.input'],
+    [{ max_price: { input: '1e3' } }, 'routing.max_price.input'],
+    [{ max_price: { input: '0.0000000001' } }, 'routing.max_price.input'],
+    [{ max_price: { input: 1e-10 } }, 'routing.max_price.input'],
+    [{ max_price: { input: 1e30 } }, 'routing.max_price.input'],
+    [{ max_price: { input: Number.POSITIVE_INFINITY } }, 'routing.max_price.input'],
+    [{ max_price: { input: null } }, 'routing.max_price.input'],
+  ])('of %j is refused, and %s named', (routing, param) => {
+    expect(refusal(body({ routing }))).toMatchObject({ code: 'invalid_request', param })
+  })
+
+  it('of a million names is refused at once', () => {
+    const start = performance.now()
+    const error = refusal(body({ routing: { order: Array.from({ length: 1_000_000 }, () => 5) } }))
+    expect(error).toMatchObject({ param: 'routing.order', message: expect.stringContaining('32') })
+    expect(performance.now() - start).toBeLessThan(500)
+  })
+
+  it('has an unknown member named without control characters, and cut', () => {
+    const error = refusal(body({ routing: { [`\u0000${'x'.repeat(5_000)}`]: 1 } }))
+    expect(error.param).toBe(`routing.${'x'.repeat(64)}`)
+  })
+})
+
+describe('the header x-session-id', () => {
+  it('is 1 to 1,024 visible ASCII characters', () => {
+    expect(parseSessionIdHeader('a'.repeat(1_024))).toHaveLength(1_024)
+    for (const value of ['', 'a b', 'é', 'a\t', 'a'.repeat(1_025)]) {
+      expect(() => parseSessionIdHeader(value)).toThrow(
+        expect.objectContaining({ code: 'invalid_session_id' }),
+      )
+    }
+  })
+})

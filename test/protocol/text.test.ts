@@ -1,0 +1,183 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  cleanLabel,
+  cleanProviderMessage,
+  escapeControl,
+  isPlainText,
+  isWellFormed,
+} from '../../src/protocol/text.js'
+
+const KEY = 'sk-proj-Ab3dEf6hIj9kLm2nOp5qRs8tUv'
+
+function clean(text: string, fields: Partial<Parameters<typeof cleanProviderMessage>[1]> = {}): string {
+  return cleanProviderMessage(text, {
+    secrets: [],
+    upstreamModel: 'gpt-4o-mini-2024-07-18',
+    modelKey: 'acme/fast',
+    ...fields,
+  })
+}
+
+describe('strings for stores and events', () => {
+  it('are told apart from those that a store refuses', () => {
+    expect(['a', 'é', '😀', ''].every(isPlainText)).toBe(true)
+    expect(['\u0000', 'a\u001f', '\u007f', '\ud800', '\udc00a', 'a\ud800b'].some(isPlainText)).toBe(false)
+    expect(isWellFormed('\u0000😀')).toBe(true)
+    expect(isWellFormed('\ude00\ud83d')).toBe(false)
+  })
+
+  it('have control characters written out', () => {
+    expect(escapeControl('a\u0000b\n\u007f\ud800é😀')).toBe('a\\u0000b\\u000a\\u007f\ufffdé😀')
+  })
+
+  it('as labels lose control, bidi and invisible characters, and are cut between characters', () => {
+    expect(cleanLabel('a\u0000\u202eb\u2066\u200b\u061c\ufeffc\ud800')).toBe('abc\ufffd')
+    expect(cleanLabel('x'.repeat(300))).toHaveLength(256)
+    expect(cleanLabel('abc😀', 4)).toBe('abc')
+    expect(cleanLabel('ab😀', 4)).toBe('ab😀')
+  })
+
+  it('are plain whatever they were before', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 600 }), fc.nat(300), (text, most) => {
+        expect(isPlainText(escapeControl(text))).toBe(true)
+        const label = cleanLabel(text, most)
+        expect(isPlainText(label)).toBe(true)
+        expect(label.length).toBeLessThanOrEqual(most)
+        expect(cleanLabel(label, most)).toBe(label)
+      }),
+      { seed: 3, numRuns: 1_000 },
+    )
+  })
+})
+
+describe('a provider’s message', () => {
+  it.each([
+    'Invalid value for max_completion_tokens: expected at most 16384, got 99999.',
+    "Invalid type for 'messages.2.content.0.image_url': expected an object.",
+    'response_format.json_schema.name must match ^[a-zA-Z0-9_-]+$',
+    'tools.0.function.parameters is not a valid JSON Schema (line 3, column 10; 12:30:45).',
+    'This model does not support the parameter `reasoning_effort`, e.g. with tools.',
+  ])('that gives nothing away stays as it is: %s', (text) => {
+    expect(clean(text)).toBe(text)
+  })
+
+  it.each([
+    [`Incorrect API key: ${KEY}`, KEY],
+    ['Incorrect API key provided: short1', 'short1'],
+    ['x-api-key=hunter2', 'hunter2'],
+    ['{"api_key": "hunter2"}', 'hunter2'],
+    ['Authorization: Bearer abcdefgh', 'abcdefgh'],
+    ['authorization: Basic dXNlcg', 'dXNlcg'],
+    ['the token was eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc', 'eyJhbGciOiJIUzI1NiJ9'],
+    ['key sk-***abcd is not valid', 'abcd'],
+    ['AKIAIOSFODNN7EXAMPLE', 'AKIA'],
+    ['organization org-aBcDeF0123456789abcdef', 'aBcDeF'],
+    ['see https://internal.example.com/v1?key=abc for more', 'internal'],
+    ['could not fetch file:///etc/passwd', 'passwd'],
+    ['connect to vllm-7.prod.svc.cluster.local:8000 failed', 'prod'],
+    ['connect to api.openai.com failed', 'openai'],
+    ['connect to localhost:8080 failed', 'localhost'],
+    ['upstream worker-3:50051 refused', 'worker'],
+    ['connect ECONNREFUSED 10.0.0.12:8443', '10.0.0'],
+    ['no route to fe80::1ff:fe23:4567:890a.', 'fe80'],
+    ['listen on [::1]:80', '::1'],
+    ['write to ops@example.com', 'ops'],
+  ])('loses what it gives away: %s', (text, gone) => {
+    const message = clean(text)
+    expect(message).not.toContain(gone)
+    expect(message).toContain('[redacted]')
+  })
+
+  it('loses the secrets in use in every spelling', () => {
+    const secret = 'plain "words" +/='
+    const encoded = Buffer.from(secret).toString('base64')
+    const text = `got ${secret}, ${encodeURIComponent(secret)}, ${JSON.stringify(secret)} and ${encoded}`
+    const message = clean(text, { secrets: ['', secret] })
+    for (const shown of ['plain', 'words', encoded]) expect(message).not.toContain(shown)
+  })
+
+  it('names the model by its key', () => {
+    expect(
+      clean(
+        'The model gpt-4o-mini-2024-07-18 (gpt-4o-mini-2024-07-18) is old; gpt-4o-mini-2024-07-189 is not.',
+      ),
+    ).toBe('The model acme/fast (acme/fast) is old; [redacted] is not.')
+    const arn = 'arn:aws:bedrock:us-east-1:123456789012:model/meta.llama'
+    expect(clean(`No access to '${arn}'.`, { upstreamModel: arn })).toBe("No access to 'acme/fast'.")
+    expect(clean('x', { upstreamModel: '' })).toBe('x')
+  })
+
+  it('loses control and bidi characters, and all beyond 500', () => {
+    expect(clean('a\u0000b\r\n\nc\u202ed')).toBe('a b cd')
+    expect(clean('word '.repeat(300)).length).toBeLessThanOrEqual(500)
+    expect(clean(`${'w'.repeat(499)}😀`)).toBe('w'.repeat(499))
+  })
+
+  it('never shows the half of a secret that lies across the cut at 4 KiB', () => {
+    const url = `https://a.b/${'x'.repeat(3_900)} `
+    for (let pad = 4_096 - KEY.length; pad <= 4_096; pad += 1) {
+      const text = url + '-'.repeat(pad - url.length - 1)
+      const message = clean(`${text} ${KEY} and more`, { secrets: [KEY] })
+      for (let length = 4; length <= KEY.length; length += 1)
+        expect(message).not.toContain(KEY.slice(0, length))
+    }
+  })
+
+  it('never shows a secret, a control character or the name of the model, whatever surrounds them', () => {
+    const piece = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 30 }),
+      fc.constantFrom(
+        KEY,
+        'gpt-4o-mini-2024-07-18',
+        'https://',
+        '.',
+        '10.0.0.1',
+        ' ',
+        '@',
+        ':',
+        '\\',
+        '"',
+        '=',
+      ),
+    )
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
+        const message = clean(pieces.join(''), { secrets: [KEY] })
+        expect(message).not.toContain(KEY)
+        expect(isPlainText(message)).toBe(true)
+        expect(message.length).toBeLessThanOrEqual(500)
+        expect(message).not.toMatch(/(?<![A-Za-z0-9])gpt-4o-mini-2024-07-18(?![A-Za-z0-9])/)
+      }),
+      { seed: 4, numRuns: 2_000 },
+    )
+  })
+
+  it('costs little, however it is made', () => {
+    const start = process.cpuUsage()
+    for (const unit of [
+      'a',
+      '1',
+      '.',
+      ':',
+      'a.',
+      'a:',
+      '@',
+      'a@',
+      '-',
+      'sk-',
+      'api key',
+      'https://',
+      ' ',
+      '1.',
+      '0:',
+      '\\',
+      '*',
+    ]) {
+      clean(unit.repeat(8_000_000 / unit.length))
+    }
+    const { user, system } = process.cpuUsage(start)
+    expect((user + system) / 1_000).toBeLessThan(3_000)
+  })
+})
