@@ -1,1 +1,47 @@
-export {}
+export {
+  type CachedCatalogue,
+  type CachedCredentials,
+  type CacheOptions,
+  cachedCatalogue,
+  cachedCredentials,
+} from './cache/index.js'
+export type * from './contracts/index.js'
+export type { Admit } from './engine/options.js'
+export type { RouteHealth } from './engine/route-health.js'
+export type { TokenCounter, TokenTally } from './engine/token-counter.js'
+export {
+  type EnvelopeCurve,
+  type EnvelopeKey,
+  type EnvelopePublicKey,
+  generateEnvelopeKey,
+  type Keyring,
+  type KeyringKey,
+  keyring,
+} from './envelope/index.js'
+export {
+  CompatError,
+  type ErrorCode,
+  errorCodes,
+  isCompatError,
+  isProviderError,
+  ProviderError,
+  type ProviderErrorFields,
+  type ProviderErrorReason,
+} from './errors.js'
+export * from './memory/index.js'
+export { formatCredits, parseCredits } from './money.js'
+export {
+  type ByokFeeOptions,
+  DEFAULT_LIMITS,
+  type IdempotencyOptions,
+  type RouterOptions,
+} from './options.js'
+export type { ChatMessage, ChatRequest } from './protocol/chat-request.js'
+export type { ChatChunk } from './protocol/chunk.js'
+export type { ChatCompletion } from './protocol/completion.js'
+export type { Usage, UsageReport } from './protocol/usage.js'
+export { type AnthropicSettings, anthropic } from './providers/anthropic/index.js'
+export { type OpenAiCompatibleSettings, openaiCompatible } from './providers/openai-compatible/index.js'
+export { type CompatRouter, createCompatRouter } from './router.js'
+export { createSecret } from './secret.js'
+export { version } from './version.js'

@@ -1,0 +1,145 @@
+import type { Secret } from '../contracts/context.js'
+import type { IncomingCall, ReplyWriter } from '../contracts/reply.js'
+import { CompatError } from '../errors.js'
+import { type ParsedChatRequest, parseChatRequest } from '../protocol/chat-request.js'
+import { authenticate, type Caller } from './authenticate.js'
+import { authoriseModel, authoriseScope } from './authorise.js'
+import type { CallLog } from './call-log.js'
+import { type AdmittedCall, CompletionCall } from './completion-call.js'
+import { callFacts } from './facts.js'
+import { findModel } from './find-model.js'
+import type { Idempotency } from './idempotency.js'
+import { checkParameters } from './parameters.js'
+import type { EngineParts } from './parts.js'
+import { chooseRoutes } from './route-choice.js'
+import { sessionFromHeader } from './session-header.js'
+import { askStore, faultyStore } from './stores.js'
+import type { LazyContext } from './within.js'
+
+/**
+ * One chat completion, from its credential to its reply. The steps stand in the order in which they are taken; each
+ * throws what the client is to be told.
+ */
+export async function chat(
+  parts: EngineParts,
+  idempotency: Idempotency,
+  call: IncomingCall,
+  writer: ReplyWriter,
+  context: LazyContext,
+  log: CallLog,
+): Promise<void> {
+  const { options } = parts
+  const caller = await authenticate(call, context, options)
+  const leave = parts.inFlight.enter(caller.principal)
+  try {
+    await admit(caller, context, parts)
+    authoriseScope(caller.principal)
+    const request = sessionFromHeader(parseChatRequest(await call.readBody()), call.headers)
+    const model = await findModel(request.forward.model, context, options)
+    authoriseModel(caller.principal, model.id, request.own)
+    checkParameters(model, request)
+    log.begin(callFacts({ requestId: call.requestId, caller, model, request }), request.own, call.headers)
+
+    await idempotency.once(call, caller, request, writer, log, async (claim, reply) => {
+      const { routes, explanation } = await choose(parts, call.requestId, caller, model, request, context)
+      log.routing = explanation
+      const route = routes[0]!
+      const providerKey =
+        request.own.providerKey === undefined
+          ? undefined
+          : await openEnvelope(parts, request.own.providerKey, route.provider, caller, context)
+      const admitted: AdmittedCall = {
+        requestId: call.requestId,
+        caller,
+        model,
+        request,
+        routes,
+        providerKey,
+        log,
+        claim,
+      }
+      return new CompletionCall(parts, admitted, reply).run()
+    })
+  } finally {
+    leave()
+  }
+}
+
+async function admit(caller: Caller, context: LazyContext, { options }: EngineParts): Promise<void> {
+  if (options.admit === undefined) return
+  let answer: Awaited<ReturnType<typeof options.admit>>
+  try {
+    answer = await options.admit(caller.principal, context)
+  } catch (cause) {
+    throw new CompatError('overloaded', 'This service cannot take the request just now. Try again shortly.', {
+      cause,
+    })
+  }
+  if (answer.ok) return
+  throw new CompatError('rate_limited', 'Too many requests. Try again when retry-after is over.', {
+    headers: { 'retry-after': String(answer.retryAfterSeconds) },
+  })
+}
+
+async function choose(
+  parts: EngineParts,
+  requestId: string,
+  caller: Caller,
+  model: AdmittedCall['model'],
+  request: ParsedChatRequest,
+  context: LazyContext,
+) {
+  const { options } = parts
+  const routes = await askStore('providers', options, requestId, () =>
+    options.providers.routes(model, context),
+  )
+  if (!Array.isArray(routes))
+    throw faultyStore('providers', options, requestId, 'routes() did not return a list')
+  return chooseRoutes(
+    { routes, model, request, account: caller.principal.account, requestId },
+    parts.health,
+    parts.readPrices,
+  )
+}
+
+async function openEnvelope(
+  { options }: EngineParts,
+  envelope: string,
+  provider: string,
+  caller: Caller,
+  context: LazyContext,
+): Promise<Secret> {
+  const { envelopes } = options
+  if (envelopes === undefined) {
+    throw new CompatError('provider_not_enabled', "This service takes no provider keys of a caller's.", {
+      param: 'provider_key',
+    })
+  }
+  const binding = { provider, account: caller.principal.account }
+  const opened = await askStore('envelopes', options, context.requestId, () =>
+    envelopes.open(envelope, binding, context),
+  )
+  if (opened.ok) return opened.secret
+  switch (opened.reason) {
+    case 'expired':
+      throw new CompatError(
+        'provider_key_expired',
+        'The provider key in provider_key has expired. Seal it again.',
+        {
+          param: 'provider_key',
+        },
+      )
+    case 'mismatch':
+      throw new CompatError(
+        'provider_key_mismatch',
+        'provider_key was sealed for another provider or another account.',
+        { param: 'provider_key' },
+      )
+    default:
+      throw new CompatError(
+        'provider_key_invalid',
+        'provider_key cannot be opened. Seal the key with a current public key from GET /envelope-keys.',
+        { param: 'provider_key' },
+      )
+  }
+}

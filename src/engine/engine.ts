@@ -1,0 +1,150 @@
+import type { IncomingCall, ReplyWriter } from '../contracts/reply.js'
+import { CompatError, isCompatError } from '../errors.js'
+import { asCompatError, errorReply } from '../protocol/error-body.js'
+import { modelNotFound } from '../protocol/model-key.js'
+import { modelList, modelObject } from '../protocol/model-object.js'
+import { authenticate } from './authenticate.js'
+import { CallLog } from './call-log.js'
+import { chat } from './chat.js'
+import { DrainSlots } from './drain-slots.js'
+import { eventError } from './event-error.js'
+import { lookUpModel } from './find-model.js'
+import { Idempotency } from './idempotency.js'
+import { InFlight } from './in-flight.js'
+import type { EngineOptions } from './options.js'
+import type { EngineParts } from './parts.js'
+import { createPriceReader } from './quote.js'
+import { type RouteHealth, RouteHealthBook } from './route-health.js'
+import { Settlements } from './settlements.js'
+import { askStore, faultyStore } from './stores.js'
+import { startSweeper } from './sweeper.js'
+import { LazyContext } from './within.js'
+
+/** Everything that a request can ask for. None of its answers rejects. */
+export interface Engine {
+  chatCompletions(call: IncomingCall, writer: ReplyWriter): Promise<void>
+  listModels(call: IncomingCall, writer: ReplyWriter): Promise<void>
+  /** `key` is looked up as it stands, then decoded once. */
+  getModel(call: IncomingCall, key: string, writer: ReplyWriter): Promise<void>
+  envelopeKeys(writer: ReplyWriter): Promise<void>
+  readonly inFlight: number
+  routes(): readonly RouteHealth[]
+  close(options?: { graceMs?: number }): Promise<{ drained: number; aborted: number }>
+}
+
+const DEFAULT_GRACE_MS = 10_000
+const JSON_HEADERS = Object.freeze({ 'content-type': 'application/json; charset=utf-8' })
+
+export function createEngine(options: EngineOptions): Engine {
+  const parts: EngineParts = {
+    options,
+    settlements: new Settlements(options),
+    inFlight: new InFlight(options.limits),
+    drains: new DrainSlots(options.limits.drains),
+    health: new RouteHealthBook(options.clock),
+    readPrices: createPriceReader(),
+  }
+  const idempotency = new Idempotency(options)
+  const endSweeper = startSweeper(options)
+  let closing: Promise<{ drained: number; aborted: number }> | undefined
+
+  /** Runs one request between its two events, and answers with what it throws. */
+  async function answer(
+    requestId: string,
+    writer: ReplyWriter,
+    run: (context: LazyContext, log: CallLog) => Promise<void>,
+  ): Promise<void> {
+    const log = new CallLog(requestId, options.clock, options.emit)
+    const context = new LazyContext(requestId)
+    writer.onLeave(() => context.end())
+    try {
+      if (closing !== undefined)
+        throw new CompatError('shutting_down', 'This service is shutting down. Try again shortly.')
+      await run(context, log)
+    } catch (caught) {
+      if (!isCompatError(caught)) {
+        options.emit({ type: 'fault', where: 'engine', requestId, error: eventError(caught) })
+      }
+      const error = asCompatError(caught)
+      log.failed(error.code, error.status)
+      const { status, headers, body } = errorReply(error)
+      writer.send(status, headers, body)
+    }
+    if (writer.left) log.left()
+    log.end()
+  }
+
+  async function shutDown(graceMs: number): Promise<{ drained: number; aborted: number }> {
+    endSweeper()
+    const before = parts.inFlight.count
+    const cancel = options.clock.after(graceMs, () => {
+      aborted = parts.inFlight.count
+      parts.inFlight.shutDownAll()
+    })
+    let aborted = 0
+    await parts.inFlight.empty()
+    cancel()
+    await parts.settlements.idle()
+    return { drained: before - aborted, aborted }
+  }
+
+  return {
+    chatCompletions: (call, writer) =>
+      answer(call.requestId, writer, (context, log) => chat(parts, idempotency, call, writer, context, log)),
+
+    listModels: (call, writer) =>
+      answer(call.requestId, writer, async (context) => {
+        await authenticate(call, context, options)
+        const models = await askStore('catalogue', options, call.requestId, () =>
+          options.catalogue.list(context),
+        )
+        if (!Array.isArray(models))
+          throw faultyStore('catalogue', options, call.requestId, 'list() did not return a list')
+        writer.send(200, JSON_HEADERS, JSON.stringify(modelList(models)))
+      }),
+
+    getModel: (call, key, writer) =>
+      answer(call.requestId, writer, async (context) => {
+        await authenticate(call, context, options)
+        const decoded = decodeOnce(key)
+        const model =
+          (await lookUpModel(key, context, options)) ??
+          (decoded === undefined ? undefined : await lookUpModel(decoded, context, options))
+        if (model === undefined) throw modelNotFound(decoded ?? key)
+        writer.send(200, JSON_HEADERS, JSON.stringify(modelObject(model)))
+      }),
+
+    envelopeKeys: async (writer) => {
+      try {
+        const keys = await options.envelopes?.publicKeys?.()
+        if (keys === undefined)
+          throw new CompatError('not_found', 'This service takes no sealed provider keys.')
+        writer.send(200, JSON_HEADERS, JSON.stringify(keys))
+      } catch (caught) {
+        const { status, headers, body } = errorReply(asCompatError(caught))
+        writer.send(status, headers, body)
+      }
+    },
+
+    get inFlight() {
+      return parts.inFlight.count
+    },
+
+    routes: () => parts.health.snapshot(),
+
+    close: ({ graceMs = DEFAULT_GRACE_MS } = {}) => {
+      closing ??= shutDown(graceMs)
+      return closing
+    },
+  }
+}
+
+/** A key as clients encode it, or undefined where there is nothing to decode, or nothing that can be. */
+function decodeOnce(key: string): string | undefined {
+  if (!key.includes('%')) return undefined
+  try {
+    return decodeURIComponent(key)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,77 @@
+import type { Principal } from '../contracts/credentials.js'
+import type { Limits } from '../contracts/limits.js'
+import { CompatError } from '../errors.js'
+
+/** A call that can be told to stop. */
+export interface LiveCall {
+  shutDown(): void
+}
+
+/** The calls under way: how many of each account and credential, and all of them for a shutdown. */
+export class InFlight {
+  private readonly calls = new Set<LiveCall>()
+  private readonly perAccount = new Map<string, number>()
+  private readonly perCredential = new Map<string, number>()
+  private readonly waiting: (() => void)[] = []
+  private entered = 0
+
+  constructor(private readonly limits: Limits) {}
+
+  get count(): number {
+    return this.entered
+  }
+
+  /** Counts a call in. Returns what counts it out, or refuses it with `rate_limited`. */
+  enter(principal: Principal): () => void {
+    const { inFlightPerAccount, inFlightPerCredential } = this.limits
+    const { account, credentialId } = principal
+    if ((this.perAccount.get(account) ?? 0) >= (inFlightPerAccount ?? Infinity)) {
+      throw tooMany('account', inFlightPerAccount)
+    }
+    if ((this.perCredential.get(credentialId) ?? 0) >= (inFlightPerCredential ?? Infinity)) {
+      throw tooMany('credential', inFlightPerCredential)
+    }
+    this.entered++
+    add(this.perAccount, account, 1)
+    add(this.perCredential, credentialId, 1)
+    return () => {
+      add(this.perAccount, account, -1)
+      add(this.perCredential, credentialId, -1)
+      this.entered--
+      if (this.entered === 0) for (const resume of this.waiting.splice(0)) resume()
+    }
+  }
+
+  add(call: LiveCall): void {
+    this.calls.add(call)
+  }
+
+  remove(call: LiveCall): void {
+    this.calls.delete(call)
+  }
+
+  shutDownAll(): void {
+    for (const call of [...this.calls]) call.shutDown()
+  }
+
+  /** Settled when no call is under way. */
+  empty(): Promise<void> {
+    return this.entered === 0 ? Promise.resolve() : new Promise((resolve) => this.waiting.push(resolve))
+  }
+}
+
+function add(counts: Map<string, number>, key: string, change: 1 | -1): void {
+  const count = (counts.get(key) ?? 0) + change
+  if (count === 0) counts.delete(key)
+  else counts.set(key, count)
+}
+
+function tooMany(what: string, limit: number | undefined): CompatError {
+  return new CompatError(
+    'rate_limited',
+    `This ${what} has ${limit} calls under way, which is as many as it may have at once.`,
+    {
+      headers: { 'retry-after': '1' },
+    },
+  )
+}

@@ -1,0 +1,43 @@
+import type { Clock } from '../clock.js'
+import type { CatalogueStore } from '../contracts/catalogue.js'
+import type { Awaitable, CallContext } from '../contracts/context.js'
+import type { CredentialStore, Principal } from '../contracts/credentials.js'
+import type { Envelopes } from '../contracts/envelope.js'
+import type { RouterEvent } from '../contracts/events.js'
+import type { IdempotencyStore } from '../contracts/idempotency.js'
+import type { LedgerStore } from '../contracts/ledger.js'
+import type { Limits } from '../contracts/limits.js'
+import type { ProviderRegistry } from '../contracts/providers.js'
+import type { ByokFee } from './price.js'
+import type { TokenCounter } from './token-counter.js'
+
+/** A host's own limiter, asked after the credential is known and before the body is read. */
+export type Admit = (
+  principal: Principal,
+  context: CallContext,
+) => Awaitable<{ readonly ok: true } | { readonly ok: false; readonly retryAfterSeconds: number }>
+
+/** All that the engine is made of, every default filled in. */
+export interface EngineOptions {
+  readonly credentials: CredentialStore
+  readonly catalogue: CatalogueStore
+  readonly ledger: LedgerStore
+  readonly providers: ProviderRegistry
+  readonly envelopes: Envelopes | undefined
+  readonly idempotency: {
+    readonly store: IdempotencyStore
+    readonly ttlMs: number
+    readonly keepBodies: boolean
+  }
+  readonly platformAccount: string
+  readonly neverOverdraw: boolean
+  readonly byokFee: ByokFee
+  readonly limits: Limits
+  readonly admit: Admit | undefined
+  /** Never throws. */
+  readonly emit: (event: RouterEvent) => void
+  readonly clock: Clock
+  readonly newId: () => string
+  readonly counter: TokenCounter
+  readonly splice: boolean
+}

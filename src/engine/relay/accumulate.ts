@@ -1,0 +1,62 @@
+import { type Fields, isObject } from './delta.js'
+
+/** Adds up the choices of a stream to the choices of a reply in one body. */
+export class ChoiceAccumulator {
+  private readonly choices = new Map<
+    number,
+    { message: Fields; rest: Fields; toolCalls: Map<number, Fields> }
+  >()
+
+  add(choice: Fields): void {
+    const { index, delta, logprobs, ...rest } = choice as { index: number; delta: Fields; logprobs?: unknown }
+    let whole = this.choices.get(index)
+    if (whole === undefined) {
+      whole = {
+        message: { role: 'assistant', content: null },
+        rest: { finish_reason: null },
+        toolCalls: new Map(),
+      }
+      this.choices.set(index, whole)
+    }
+    for (const [field, value] of Object.entries(delta)) {
+      if (field === 'tool_calls') addToolCalls(whole.toolCalls, value as Fields[])
+      else if (value !== null && field !== 'role' && field !== '__proto__')
+        whole.message[field] = join(whole.message[field], value)
+    }
+    if (isObject(logprobs)) whole.rest.logprobs = join(whole.rest.logprobs, logprobs)
+    for (const [field, value] of Object.entries(rest)) if (value !== null) whole.rest[field] = value
+  }
+
+  finished(): Fields[] {
+    return [...this.choices]
+      .sort(([one], [other]) => one - other)
+      .map(([index, { message, rest, toolCalls }]) => {
+        const calls = [...toolCalls].sort(([one], [other]) => one - other).map(([, call]) => call)
+        return { index, message: { ...message, ...(calls.length > 0 && { tool_calls: calls }) }, ...rest }
+      })
+  }
+}
+
+function addToolCalls(calls: Map<number, Fields>, deltas: readonly Fields[]): void {
+  for (const { index, ...delta } of deltas) {
+    calls.set(index as number, join(calls.get(index as number), delta) as Fields)
+  }
+}
+
+/** Text and lists grow, objects field by field; of anything else the last counts. Grows `known` in place. */
+function join(known: unknown, more: unknown): unknown {
+  if (typeof known === 'string' && typeof more === 'string') return known + more
+  if (Array.isArray(more)) {
+    const list = Array.isArray(known) ? known : []
+    for (const item of more) list.push(item)
+    return list
+  }
+  if (isObject(more)) {
+    const fields = isObject(known) ? known : {}
+    for (const [field, value] of Object.entries(more)) {
+      if (field !== '__proto__') fields[field] = join(fields[field], value)
+    }
+    return fields
+  }
+  return more
+}

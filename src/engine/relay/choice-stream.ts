@@ -1,0 +1,80 @@
+import { ProviderError } from '../../errors.js'
+import { type FinishReason, mapFinishReason } from '../../protocol/finish-reason.js'
+import { cleanLabel } from '../../protocol/text.js'
+import type { TokenTally } from '../token-counter.js'
+import { eachText, type Fields, hasToken, invalidReply, isObject, mendText } from './delta.js'
+import { ToolCallStream } from './tool-calls.js'
+
+/** One choice of a streamed reply, brought to the shape that every client reads. */
+export class ChoiceStream {
+  finishReason: FinishReason | undefined
+  nativeFinishReason: string | undefined
+  private started = false
+  private readonly toolCalls: ToolCallStream
+
+  constructor(
+    readonly index: number,
+    readonly tally: TokenTally,
+    newToolCallId: () => string,
+  ) {
+    this.toolCalls = new ToolCallStream(newToolCallId)
+  }
+
+  /** @returns the choices to send, in order, and whether they carry a token */
+  take(choice: Fields): { sent: Fields[]; token: boolean } {
+    const { delta: rawDelta, message, index: _index, finish_reason: native, ...rest } = choice
+    delete rest.native_finish_reason
+    const given = rawDelta ?? message ?? {}
+    if (!isObject(given)) throw invalidReply('delta is not an object')
+    const { role: _role, ...delta } = given
+    mendText(delta)
+    if (delta.tool_calls !== undefined) {
+      const calls = delta.tool_calls === null ? [] : this.toolCalls.take(delta.tool_calls)
+      if (calls.length > 0) delta.tool_calls = calls
+      else delete delta.tool_calls
+    }
+    const token = hasToken(delta)
+    if (token) eachText(delta, (text) => this.tally.add(text))
+
+    const sent: Fields[] = []
+    const finishes = typeof native === 'string' && native !== '' && this.finishReason === undefined
+    if (!finishes) {
+      if (!this.started || Object.keys(delta).length > 0) sent.push(this.choice(delta, rest, null))
+      return { sent, token }
+    }
+    sent.push(...this.finish(native, delta, rest))
+    return { sent, token }
+  }
+
+  /** Ends a choice to which the provider gave no reason. Does nothing where it has one. */
+  end(reason: 'stop' | 'length'): Fields[] {
+    return this.finishReason === undefined ? this.finish(reason, {}, {}, false) : []
+  }
+
+  private finish(reason: string, delta: Fields, rest: Fields, native = true): Fields[] {
+    if (reason === 'error')
+      throw new ProviderError('error-frame', 'The provider ended its reply with an error.')
+    if (native) this.nativeFinishReason = cleanLabel(reason)
+    const mapped = mapFinishReason(reason)
+    this.finishReason = mapped === 'stop' && this.toolCalls.any ? 'tool_calls' : mapped
+    const missing = mapped === 'length' ? [] : this.toolCalls.missingArguments()
+    const nativeField = native ? { native_finish_reason: this.nativeFinishReason } : {}
+    if (missing.length === 0) return [this.choice(delta, { ...rest, ...nativeField }, this.finishReason)]
+    return [
+      this.choice(delta, rest, null),
+      this.choice({ tool_calls: missing }, {}, null),
+      this.choice({}, nativeField, this.finishReason),
+    ]
+  }
+
+  private choice(delta: Fields, rest: Fields, finishReason: FinishReason | null): Fields {
+    const first = !this.started
+    this.started = true
+    return {
+      index: this.index,
+      delta: first ? { role: 'assistant', ...delta } : delta,
+      ...rest,
+      finish_reason: finishReason,
+    }
+  }
+}

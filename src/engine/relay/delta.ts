@@ -1,0 +1,84 @@
+import { ProviderError } from '../../errors.js'
+
+export type Fields = Record<string, unknown>
+
+export function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function invalidReply(what: string): ProviderError {
+  return new ProviderError('invalid-response', `The provider's reply cannot be read: ${what}.`)
+}
+
+/**
+ * Mends the text of a delta or message in place: content is a string or null, reasoning stands under both names that
+ * clients read. Parts, as some providers send them, become text and reasoning.
+ */
+export function mendText(fields: Fields): void {
+  const { content } = fields
+  if (Array.isArray(content)) {
+    const parts = joinParts(content)
+    fields.content = parts.text
+    if (parts.reasoning !== '') fields.reasoning = parts.reasoning
+  } else if (content !== undefined && content !== null && typeof content !== 'string') {
+    throw invalidReply('content is neither text nor parts')
+  }
+  const reasoning = firstText(fields.reasoning, fields.reasoning_content)
+  if (reasoning === undefined) {
+    delete fields.reasoning
+    delete fields.reasoning_content
+  } else {
+    fields.reasoning = reasoning
+    fields.reasoning_content = reasoning
+  }
+}
+
+/** Whether a delta or message holds more than a role and empty strings. */
+export function hasToken(fields: Fields): boolean {
+  return (
+    isText(fields.content) ||
+    isText(fields.reasoning) ||
+    isText(fields.refusal) ||
+    isFilled(fields.tool_calls) ||
+    isFilled(fields.images) ||
+    isFilled(fields.reasoning_details) ||
+    isObject(fields.audio) ||
+    isObject(fields.function_call)
+  )
+}
+
+/** Hands each piece of text that counts as output to `add`, reasoning once. */
+export function eachText(fields: Fields, add: (text: string) => void): void {
+  for (const value of [fields.content, fields.reasoning, fields.refusal]) if (isText(value)) add(value)
+  const calls = Array.isArray(fields.tool_calls) ? [...fields.tool_calls] : []
+  if (isObject(fields.function_call)) calls.push({ function: fields.function_call })
+  for (const call of calls as Fields[]) {
+    const details = call.function ?? call.custom
+    if (!isObject(details)) continue
+    for (const value of [details.name, details.arguments, details.input]) if (isText(value)) add(value)
+  }
+}
+
+function joinParts(parts: readonly unknown[]): { text: string; reasoning: string } {
+  let text = ''
+  let reasoning = ''
+  for (const part of parts) {
+    if (!isObject(part)) throw invalidReply('a part of the content is not an object')
+    if (typeof part.text === 'string') text += part.text
+    else if (typeof part.thinking === 'string') reasoning += part.thinking
+    else if (Array.isArray(part.thinking)) reasoning += joinParts(part.thinking).text
+  }
+  return { text, reasoning }
+}
+
+function firstText(...values: readonly unknown[]): string | undefined {
+  return values.find(isText)
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
+
+function isFilled(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0
+}

@@ -1,0 +1,275 @@
+import type { ProviderEvent } from '../../contracts/providers.js'
+import { isProviderError, ProviderError } from '../../errors.js'
+import type { FinishReason } from '../../protocol/finish-reason.js'
+import { type WireCharge, wireUsage } from '../../protocol/wire-usage.js'
+import type { TokenCounter } from '../token-counter.js'
+import type { UsageMeter } from '../usage-meter.js'
+import { ChoiceAccumulator } from './accumulate.js'
+import { ChoiceStream } from './choice-stream.js'
+import { eachText, type Fields, hasToken, invalidReply, isObject } from './delta.js'
+import { Splicer } from './splice.js'
+import { fromLatin1, toLatin1 } from './text-encoding.js'
+import { asChunkChoices, choiceIndex, mendChoices } from './whole-reply.js'
+
+export interface RelayOptions {
+  /** What the client asked for. */
+  readonly stream: boolean
+  /** The reply's `id`, `created` and `model`. */
+  readonly id: string
+  readonly created: number
+  readonly model: string
+  /** How many choices were asked for. */
+  readonly n: number
+  readonly counter: TokenCounter
+  readonly meter: UsageMeter
+  readonly newId: () => string
+  /** Whether events that differ in nothing but their text may be spliced without parsing. */
+  readonly splice: boolean
+}
+
+/** No event and no reply may be nested deeper. */
+const MAX_DEPTH = 128
+
+/**
+ * Turns the events of one provider into the bytes of one client, and into the facts that a charge depends on.
+ *
+ * It shapes the reply of any provider alike, whether it came in one body or as a stream and whichever of the two the
+ * client asked for. It decides nothing about money.
+ */
+export class Relay {
+  /** How many events brought a token. */
+  tokenEvents = 0
+  /** A token or a finish came: a stream can be opened. */
+  begun = false
+  /** The reply cannot be mended, or says itself that it failed. Nothing more of it is taken. */
+  failure: ProviderError | undefined
+  private pending = ''
+  private readonly head: string
+  private readonly choices = new Map<number, ChoiceStream>()
+  private readonly splicer = new Splicer()
+  private readonly accumulator = new ChoiceAccumulator()
+  private whole: Fields[] | undefined
+  private templateChoice: ChoiceStream | undefined
+  private systemFingerprint: string | undefined
+  private serviceTier: string | undefined
+
+  constructor(private readonly options: RelayOptions) {
+    const { id, created, model } = options
+    this.head = toLatin1(
+      `data: ${JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1)},"choices":`,
+    )
+  }
+
+  /** Whether every choice begun has its finish reason. */
+  get finished(): boolean {
+    if (this.whole !== undefined) return true
+    for (const choice of this.choices.values()) if (choice.finishReason === undefined) return false
+    return this.choices.size > 0
+  }
+
+  get finishReason(): FinishReason | undefined {
+    const whole = this.whole?.[0]
+    if (whole !== undefined)
+      return whole.native_finish_reason === undefined ? undefined : (whole.finish_reason as FinishReason)
+    return this.first?.finishReason
+  }
+
+  get nativeFinishReason(): string | undefined {
+    return (this.whole?.[0]?.native_finish_reason as string | undefined) ?? this.first?.nativeFinishReason
+  }
+
+  private get first(): ChoiceStream | undefined {
+    for (const choice of this.choices.values()) return choice
+    return undefined
+  }
+
+  /**
+   * Takes what one read brought.
+   *
+   * @returns the bytes to send now as latin1: nothing before the first token or finish, and nothing at all for a client
+   * that asked for one body. After a `failure` the events before it are still in what is returned.
+   */
+  take(events: readonly ProviderEvent[]): string {
+    let sent = this.pending
+    for (const event of events) {
+      if (this.failure !== undefined) break
+      try {
+        sent += this.takeEvent(event)
+      } catch (error) {
+        this.failure = isProviderError(error)
+          ? error
+          : new ProviderError('invalid-response', 'The provider sent an event that cannot be read.', {
+              cause: error,
+            })
+      }
+    }
+    if (this.begun) {
+      this.pending = ''
+      return sent
+    }
+    this.pending = sent
+    return ''
+  }
+
+  /** Output tokens of what came, each choice at most the model's maximum. */
+  completionAtLeast(maxTokensPerChoice: number): number {
+    let tokens = 0
+    for (const { tally } of this.choices.values()) tokens += Math.min(tally.atLeast(), maxTokensPerChoice)
+    return tokens
+  }
+
+  /** Ends every choice to which the provider gave no reason. Throws a `ProviderError` where one is left unusable. */
+  endChoices(reason: 'stop' | 'length'): void {
+    if (this.whole !== undefined) return
+    if (this.choices.size === 0) this.choice(0)
+    for (const choice of this.choices.values()) this.pending += this.lines(choice.end(reason))
+  }
+
+  /** The end of a stream whose choices have ended: the usage with the charge, `[DONE]`. */
+  closing(charge: WireCharge): string {
+    const usage = `[],"usage":${JSON.stringify(wireUsage(charge))}}\n\n`
+    return `${this.pending}${this.head}${usage}data: [DONE]\n\n`
+  }
+
+  /** The reply in one body, its choices having ended. */
+  body(charge: WireCharge): string {
+    const { id, created, model } = this.options
+    return JSON.stringify({
+      id,
+      object: 'chat.completion',
+      created,
+      model,
+      choices: this.whole ?? this.accumulator.finished(),
+      usage: wireUsage(charge),
+      system_fingerprint: this.systemFingerprint ?? null,
+      ...(this.serviceTier !== undefined && { service_tier: this.serviceTier }),
+    })
+  }
+
+  private takeEvent(event: ProviderEvent): string {
+    switch (event.type) {
+      case 'data':
+        return this.takeData(event.bytes)
+      case 'chunk':
+        return this.takeChunk(event.chunk)
+      case 'completion':
+        return this.takeCompletion(event.completion)
+      case 'usage':
+        this.options.meter.snapshot(event.usage, this.finished)
+        return ''
+    }
+  }
+
+  private takeData(bytes: string): string {
+    if (this.options.splice) {
+      const spliced = this.splicer.splice(bytes)
+      if (spliced !== undefined) {
+        this.templateChoice!.tally.add(this.splicer.text)
+        this.tokenEvents++
+        this.options.meter.token()
+        return spliced
+      }
+    }
+    const chunk = parseEvent(bytes)
+    const sent = this.takeChunk(chunk)
+    if (this.options.splice && sent !== '' && this.splicer.learn(bytes, chunk, sent)) {
+      const [choice] = chunk.choices as { index?: number }[]
+      this.templateChoice = this.choices.get(choice?.index ?? 0)
+    }
+    return sent
+  }
+
+  private takeChunk(chunk: Fields): string {
+    if (depthOver(chunk, MAX_DEPTH)) throw invalidReply(`an event is nested deeper than ${MAX_DEPTH}`)
+    if (chunk.error !== undefined && chunk.error !== null) {
+      throw new ProviderError('error-frame', 'The provider sent an error in its stream.')
+    }
+    const choices = chunk.choices ?? []
+    if (!Array.isArray(choices)) throw invalidReply('choices is not a list')
+    const labels = this.takeLabels(chunk)
+    let sent = ''
+    for (const [position, raw] of choices.entries()) {
+      if (!isObject(raw)) throw invalidReply('a choice is not an object')
+      const choice = this.choice(choiceIndex(raw.index, position, this.options.n))
+      const { sent: shaped, token } = choice.take(raw)
+      if (token) this.sawToken()
+      if (choice.finishReason !== undefined) this.begun = true
+      sent += this.lines(shaped, labels)
+    }
+    return sent
+  }
+
+  private takeCompletion(completion: Fields): string {
+    if (depthOver(completion, MAX_DEPTH)) throw invalidReply(`the reply is nested deeper than ${MAX_DEPTH}`)
+    this.takeLabels(completion)
+    const choices = mendChoices(completion.choices, this.options.n, () => this.toolCallId())
+    if (this.options.stream) return this.takeChunk({ choices: asChunkChoices(choices) })
+    this.whole = choices
+    this.begun = true
+    for (const { index, message } of choices as { index: number; message: Fields }[]) {
+      const { tally } = this.choice(index)
+      if (hasToken(message)) this.sawToken()
+      eachText(message, (text) => tally.add(text))
+    }
+    return ''
+  }
+
+  private sawToken(): void {
+    this.tokenEvents++
+    this.begun = true
+    this.options.meter.token()
+  }
+
+  /** @returns what of the provider's top level stands in a chunk */
+  private takeLabels({ system_fingerprint: fingerprint, service_tier: tier }: Fields): string {
+    const labels: Fields = {}
+    if (typeof fingerprint === 'string') labels.system_fingerprint = this.systemFingerprint = fingerprint
+    if (typeof tier === 'string') labels.service_tier = this.serviceTier = tier
+    const text = JSON.stringify(labels)
+    return text === '{}' ? '' : toLatin1(`,${text.slice(1, -1)}`)
+  }
+
+  private choice(index: number): ChoiceStream {
+    let choice = this.choices.get(index)
+    if (choice === undefined) {
+      choice = new ChoiceStream(index, this.options.counter.tally(), () => this.toolCallId())
+      this.choices.set(index, choice)
+    }
+    return choice
+  }
+
+  private toolCallId(): string {
+    return `call_${this.options.newId()}`
+  }
+
+  /** A chunk for each choice, or nothing where the client gets one body. */
+  private lines(choices: readonly Fields[], labels = ''): string {
+    if (!this.options.stream) {
+      for (const choice of choices) this.accumulator.add(choice)
+      return ''
+    }
+    let lines = ''
+    for (const choice of choices) {
+      lines += `${this.head}[${toLatin1(JSON.stringify(choice))}]${labels}}\n\n`
+    }
+    return lines
+  }
+}
+
+function parseEvent(bytes: string): Fields {
+  let event: unknown
+  try {
+    event = JSON.parse(fromLatin1(bytes))
+  } catch (cause) {
+    throw new ProviderError('invalid-response', 'The provider sent an event that is not JSON.', { cause })
+  }
+  if (!isObject(event)) throw invalidReply('an event is not an object')
+  return event
+}
+
+function depthOver(value: unknown, limit: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (limit === 0) return true
+  for (const field of Object.values(value)) if (depthOver(field, limit - 1)) return true
+  return false
+}

@@ -1,0 +1,62 @@
+import type { Awaitable } from '../contracts/context.js'
+import type { StoreFault } from '../contracts/events.js'
+import { CompatError, type ErrorCode, isCompatError } from '../errors.js'
+import { asCompatError } from '../protocol/error-body.js'
+import { eventError } from './event-error.js'
+import type { EngineOptions } from './options.js'
+import { within } from './within.js'
+
+type Store = StoreFault['store']
+
+const UNAVAILABLE: Record<Store, ErrorCode> = {
+  credentials: 'credential_store_unavailable',
+  catalogue: 'catalogue_unavailable',
+  ledger: 'ledger_unavailable',
+  providers: 'provider_registry_unavailable',
+  envelopes: 'envelope_opener_unavailable',
+  idempotency: 'idempotency_store_unavailable',
+}
+
+/** Asks a store within its deadline. A throw, or no answer, becomes a `store-fault` event and the store's 503. */
+export async function askStore<T>(
+  store: Store,
+  options: EngineOptions,
+  requestId: string,
+  ask: () => Awaitable<T>,
+): Promise<T> {
+  try {
+    return await within(options.clock, options.limits.storeMs, ask())
+  } catch (error) {
+    if (isCompatError(error)) throw error
+    throw unavailable(store, options, requestId, error)
+  }
+}
+
+/** Tells the host of a store that cannot answer, and makes the client's 503. */
+export function unavailable(
+  store: Store,
+  options: EngineOptions,
+  requestId: string,
+  error: unknown,
+): CompatError {
+  options.emit({ type: 'store-fault', store, requestId, error: eventError(error) })
+  return new CompatError(
+    UNAVAILABLE[store],
+    'A part of this service cannot be reached just now. Try again shortly.',
+    {
+      cause: error,
+    },
+  )
+}
+
+/** Tells the host of a store that answered what it may not, and makes the client's 500. */
+export function faultyStore(
+  store: Store,
+  options: EngineOptions,
+  requestId: string,
+  why: string,
+): CompatError {
+  const error = new TypeError(`The ${store} store broke its contract: ${why}.`)
+  options.emit({ type: 'store-fault', store, requestId, error: eventError(error) })
+  return asCompatError(error)
+}

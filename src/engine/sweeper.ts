@@ -1,0 +1,37 @@
+import { eventError } from './event-error.js'
+import type { EngineOptions } from './options.js'
+import { LazyContext, within } from './within.js'
+
+const SWEEP_EVERY_MS = 30_000
+const HOLDS_A_SWEEP = 500
+
+/** Tells the host of holds whose process died before it could settle or release them. Returns what ends it. */
+export function startSweeper(options: EngineOptions): () => void {
+  const { clock, emit, ledger, limits } = options
+  let ended = false
+  let cancel = (): void => {}
+
+  const sweep = async (): Promise<void> => {
+    const context = new LazyContext('sweeper')
+    try {
+      for (let found = HOLDS_A_SWEEP; found === HOLDS_A_SWEEP && !ended; ) {
+        const expired = await within(clock, limits.storeMs, ledger.expireHolds(HOLDS_A_SWEEP, context))
+        for (const hold of expired) emit({ type: 'hold-expired', hold })
+        found = expired.length
+      }
+    } catch (error) {
+      context.end()
+      emit({ type: 'store-fault', store: 'ledger', error: eventError(error) })
+    }
+    schedule()
+  }
+  const schedule = (): void => {
+    if (!ended) cancel = clock.after(SWEEP_EVERY_MS, () => void sweep(), 'background')
+  }
+
+  schedule()
+  return () => {
+    ended = true
+    cancel()
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * Counts tokens where a provider does not say: how many a hold must cover, and what a call that was cut off is charged.
+ * A tokenizer may stand in for the default.
+ */
+export interface TokenCounter {
+  /** An empty tally. Called once for a prompt and once for each choice of a reply. */
+  tally(): TokenTally
+}
+
+export interface TokenTally {
+  /** Adds text: a whole message, or the next piece of a reply. */
+  add(text: string): void
+  /** No fewer tokens than the text has; sizes a hold. */
+  atMost(): number
+  /** No more tokens than the text has; what is charged. */
+  atLeast(): number
+}
+
+const FEWEST_BYTES_PER_TOKEN = 3
+const MOST_BYTES_PER_TOKEN = 4
+
+/** The default: a token is 3 bytes of UTF-8 where too few would be wrong, 4 where too many would. */
+export const byteRatioCounter: TokenCounter = {
+  tally() {
+    let bytes = 0
+    return {
+      add(text) {
+        bytes += Buffer.byteLength(text)
+      },
+      atMost: () => Math.ceil(bytes / FEWEST_BYTES_PER_TOKEN),
+      atLeast: () => Math.floor(bytes / MOST_BYTES_PER_TOKEN),
+    }
+  },
+}

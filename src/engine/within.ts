@@ -1,0 +1,52 @@
+import type { Clock } from '../clock.js'
+import type { Awaitable, CallContext } from '../contracts/context.js'
+
+/** A deadline of the router's passed before an answer came. */
+export class DeadlinePassed extends Error {
+  override readonly name = 'DeadlinePassed'
+  constructor(ms: number) {
+    super(`No answer within ${ms} ms.`)
+  }
+}
+
+/** Rejects with {@link DeadlinePassed} where the answer takes longer. What the answer brings afterwards is dropped. */
+export function within<T>(clock: Clock, ms: number, answer: Awaitable<T>): Awaitable<T> {
+  if (!isPromise(answer)) return answer
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(ms, () => reject(new DeadlinePassed(ms)))
+    answer.then(
+      (value) => {
+        cancel()
+        resolve(value)
+      },
+      (error) => {
+        cancel()
+        reject(error)
+      },
+    )
+  })
+}
+
+/** A context whose signal is made when it is first asked for, since most stores never do. */
+export class LazyContext implements CallContext {
+  private controller: AbortController | undefined
+  private ended = false
+
+  constructor(readonly requestId: string) {}
+
+  get signal(): AbortSignal {
+    this.controller ??= new AbortController()
+    if (this.ended) this.controller.abort()
+    return this.controller.signal
+  }
+
+  /** The answer is no longer wanted. */
+  end(): void {
+    this.ended = true
+    this.controller?.abort()
+  }
+}
+
+function isPromise<T>(value: Awaitable<T>): value is Promise<T> {
+  return typeof (value as Promise<T> | undefined)?.then === 'function'
+}

@@ -1,0 +1,202 @@
+import { type Clock, systemClock } from './clock.js'
+import type {
+  CatalogueStore,
+  CredentialStore,
+  Envelopes,
+  IdempotencyStore,
+  LedgerStore,
+  Limits,
+  ProviderRegistry,
+  RouterEvent,
+} from './contracts/index.js'
+import { createEmitter } from './engine/emitter.js'
+import type { Admit, EngineOptions } from './engine/options.js'
+import { byteRatioCounter, type TokenCounter } from './engine/token-counter.js'
+import { createIdSource } from './ids.js'
+import { memoryIdempotency } from './memory/index.js'
+import { parseCredits } from './money.js'
+
+/** What a router is made of. The first four are the host's stores; everything else has a default. */
+export interface RouterOptions {
+  readonly credentials: CredentialStore
+  readonly catalogue: CatalogueStore
+  readonly ledger: LedgerStore
+  readonly providers: ProviderRegistry
+  /** Opens provider keys that callers send sealed; `keyring()` makes one. Without it such keys are refused. */
+  readonly envelopes?: Envelopes
+  readonly idempotency?: IdempotencyOptions
+  /** The ledger account that earns the base price. `'platform'` by default. */
+  readonly platformAccount?: string
+  /** Charges at most the hold, clamps the provider's output to it and cuts a stream off there. Off by default. */
+  readonly neverOverdraw?: boolean
+  /** What a call on the caller's own provider key costs. Nothing by default. */
+  readonly byokFee?: ByokFeeOptions
+  /** Where nobody strips the mount from `req.url`, as on a bare `http` server. */
+  readonly basePath?: string
+  /** `false` turns `GET /openapi.json` off. */
+  readonly openapi?: boolean
+  readonly limits?: Partial<Limits>
+  /** The host's own limiter. A throw refuses with 503 `overloaded`. */
+  readonly admit?: Admit
+  /** Told of everything that happens. What it throws is swallowed; the first time a warning is emitted. */
+  readonly onEvent?: (event: RouterEvent) => unknown
+  /** Counts tokens where a provider does not. By default 3 to 4 bytes of UTF-8 are a token. */
+  readonly tokenCounter?: TokenCounter
+  /** For simulations and tests. */
+  readonly clock?: Clock
+  /** Makes ids that are never made twice. 128 random bits by default. */
+  readonly newId?: () => string
+}
+
+export interface IdempotencyOptions {
+  /** In memory by default, 64 MiB. */
+  readonly store?: IdempotencyStore
+  /** How long a reply can be replayed. 24 hours by default. */
+  readonly ttlMs?: number
+  /** `false` keeps no bodies: a repeat is then told what was charged. */
+  readonly keepBodies?: boolean
+}
+
+export interface ByokFeeOptions {
+  /** Credits a call, a decimal string. */
+  readonly flat?: string
+  /** A share of the list price of the same usage: an integer from 0 to 10,000, which is all of it. */
+  readonly basisPoints?: number
+}
+
+const MEBIBYTE = 1_024 * 1_024
+const DAY_MS = 24 * 60 * 60 * 1_000
+const MAX_BYOK_BASIS_POINTS = 10_000
+
+export const DEFAULT_LIMITS: Limits = Object.freeze({
+  bodyBytes: 32 * MEBIBYTE,
+  bodyBytesInFlight: 512 * MEBIBYTE,
+  bodyIdleMs: 15_000,
+  bodyMs: 120_000,
+  storeMs: 5_000,
+  connectMs: 5_000,
+  idleMs: 120_000,
+  tokenMs: 300_000,
+  totalMs: 900_000,
+  clientStallMs: 60_000,
+  eventBytes: 16 * MEBIBYTE,
+  replyBytes: 64 * MEBIBYTE,
+  drainMs: 60_000,
+  drainBytes: 16 * MEBIBYTE,
+  drains: 100,
+  settleWaitMs: 2_000,
+  settleMs: 60_000,
+  openStreamAfterMs: 15_000,
+  holdOutputTokens: 4_096,
+  attempts: 3,
+})
+
+const LIMITS_WITHOUT_DEFAULT = ['inFlightPerAccount', 'inFlightPerCredential']
+
+const STORE_METHODS = {
+  credentials: ['resolve'],
+  catalogue: ['list', 'get'],
+  ledger: ['hold', 'settle', 'release', 'balance', 'expireHolds'],
+  providers: ['routes'],
+} as const
+
+/** Checks what a host passed and fills in the rest. Throws a `TypeError` that names what is wrong and where. */
+export function engineOptions(options: RouterOptions): EngineOptions {
+  if (typeof options !== 'object' || options === null) {
+    throw new TypeError(
+      'createCompatRouter takes an object with credentials, catalogue, ledger and providers.',
+    )
+  }
+  for (const [name, methods] of Object.entries(STORE_METHODS)) {
+    requireMethods(name, options[name as keyof typeof STORE_METHODS], methods)
+  }
+  if (options.envelopes !== undefined) requireMethods('envelopes', options.envelopes, ['open'])
+  const { idempotency = {} } = options
+  if (idempotency.store !== undefined) {
+    requireMethods('idempotency.store', idempotency.store, ['claim', 'complete', 'abandon'])
+  }
+  requireFunction('admit', options.admit)
+  requireFunction('onEvent', options.onEvent)
+  requireFunction('newId', options.newId)
+  const clock = options.clock ?? systemClock
+  const platformAccount = options.platformAccount ?? 'platform'
+  if (typeof platformAccount !== 'string' || platformAccount === '') {
+    throw new TypeError('platformAccount must be the name of a ledger account.')
+  }
+  return Object.freeze({
+    credentials: options.credentials,
+    catalogue: options.catalogue,
+    ledger: options.ledger,
+    providers: options.providers,
+    envelopes: options.envelopes,
+    idempotency: {
+      store: idempotency.store ?? memoryIdempotency({ clock }),
+      ttlMs: idempotency.ttlMs === undefined ? DAY_MS : positive('idempotency.ttlMs', idempotency.ttlMs),
+      keepBodies: idempotency.keepBodies ?? true,
+    },
+    platformAccount,
+    neverOverdraw: options.neverOverdraw ?? false,
+    byokFee: byokFee(options.byokFee ?? {}),
+    limits: limits(options.limits ?? {}),
+    admit: options.admit,
+    emit: createEmitter(options.onEvent, (error) =>
+      process.emitWarning(`onEvent of compat-router failed: ${String(error)}`, {
+        code: 'COMPAT_ROUTER_ON_EVENT',
+      }),
+    ),
+    clock,
+    newId: options.newId ?? createIdSource(),
+    counter: options.tokenCounter ?? byteRatioCounter,
+    splice: process.env.COMPAT_ROUTER_FAST_PATHS !== 'off',
+  })
+}
+
+function requireMethods(name: string, store: unknown, methods: readonly string[]): void {
+  if (typeof store !== 'object' || store === null) {
+    throw new TypeError(
+      `createCompatRouter: ${name} is missing; it must be an object with ${methods.join(', ')}.`,
+    )
+  }
+  for (const method of methods) {
+    if (typeof (store as Record<string, unknown>)[method] !== 'function') {
+      throw new TypeError(`createCompatRouter: ${name} has no method ${method}().`)
+    }
+  }
+}
+
+function requireFunction(name: string, value: unknown): void {
+  if (value !== undefined && typeof value !== 'function') {
+    throw new TypeError(`createCompatRouter: ${name} must be a function.`)
+  }
+}
+
+function limits(given: Partial<Limits>): Limits {
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(DEFAULT_LIMITS, name) && !LIMITS_WITHOUT_DEFAULT.includes(name)) {
+      const known = [...Object.keys(DEFAULT_LIMITS), ...LIMITS_WITHOUT_DEFAULT].join(', ')
+      throw new TypeError(`createCompatRouter: limits.${name} is not a limit. The limits are: ${known}.`)
+    }
+    if (value !== undefined) positive(`limits.${name}`, value)
+  }
+  const set = Object.entries(given).filter(([, value]) => value !== undefined)
+  return Object.freeze({ ...DEFAULT_LIMITS, ...Object.fromEntries(set) })
+}
+
+function positive(name: string, value: unknown): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value
+  throw new TypeError(
+    `createCompatRouter: ${name} must be a whole number of at least 1; got ${String(value)}.`,
+  )
+}
+
+function byokFee({ flat, basisPoints = 0 }: ByokFeeOptions) {
+  if (!Number.isInteger(basisPoints) || basisPoints < 0 || basisPoints > MAX_BYOK_BASIS_POINTS) {
+    throw new TypeError(
+      `createCompatRouter: byokFee.basisPoints must be an integer from 0 to ${MAX_BYOK_BASIS_POINTS}.`,
+    )
+  }
+  return {
+    flat: flat === undefined ? 0n : parseCredits(flat, 'byokFee.flat'),
+    basisPoints: BigInt(basisPoints),
+  }
+}

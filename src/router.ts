@@ -1,0 +1,68 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createEngine } from './engine/engine.js'
+import { eventError } from './engine/event-error.js'
+import type { RouteHealth } from './engine/route-health.js'
+import { createHttpHandler, type Endpoints } from './http/index.js'
+import { engineOptions, type RouterOptions } from './options.js'
+import { createOpenApiDocument } from './protocol/openapi.js'
+import { version } from './version.js'
+
+/** Middleware for Express, Connect and bare `http`, and a handle on what it is doing. */
+export interface CompatRouter {
+  /** Answers a request. Returns nothing and never throws; `next` is called only for paths outside of `basePath`. */
+  (req: IncomingMessage & { body?: unknown }, res: ServerResponse, next?: (error?: unknown) => void): void
+  /** Chat completions under way. */
+  readonly inFlight: number
+  /** How each route that was called has been doing. */
+  routes(): readonly RouteHealth[]
+  /**
+   * Refuses new calls, waits at most `graceMs` (10 s) for those under way, stops and charges the rest, and waits until
+   * every charge is posted or reported as failed. Closes nothing that the router was given. A repeat returns the same.
+   */
+  close(options?: { graceMs?: number }): Promise<{ drained: number; aborted: number }>
+}
+
+/**
+ * Makes an OpenAI-compatible endpoint that charges each reply exactly.
+ *
+ * Mount it with `app.use('/compat/v1', createCompatRouter({ credentials, catalogue, ledger, providers }))`. Throws a
+ * `TypeError` that names the option or the method that is missing.
+ */
+export function createCompatRouter(options: RouterOptions): CompatRouter {
+  const checked = engineOptions(options)
+  const { clock, emit, limits, newId } = checked
+  const engine = createEngine(checked)
+  const openapi = options.openapi !== false
+  const document = openapi ? JSON.stringify(createOpenApiDocument({ version })) : undefined
+  const endpoints: Endpoints = {
+    chatCompletions: engine.chatCompletions,
+    listModels: engine.listModels,
+    getModel: engine.getModel,
+    envelopeKeys: engine.envelopeKeys,
+    async openapi(writer) {
+      if (document !== undefined) writer.send(200, {}, document)
+    },
+  }
+  const handler = createHttpHandler(endpoints, {
+    limits,
+    clock,
+    newId,
+    ...(options.basePath !== undefined && { basePath: options.basePath }),
+    onFault: (where, error, requestId) =>
+      emit({ type: 'fault', where, error: eventError(error), ...(requestId !== undefined && { requestId }) }),
+    onBodyConsumed: (requestId) =>
+      emit({
+        type: 'body-consumed',
+        requestId,
+        hint: 'Another middleware has read the request body and kept nothing of it. Mount compat-router before it.',
+      }),
+    openapi,
+    envelopeKeys: typeof options.envelopes?.publicKeys === 'function',
+  })
+  const router = ((req, res, next) => handler(req, res, next)) as CompatRouter
+  return Object.defineProperties(router, {
+    inFlight: { get: () => engine.inFlight },
+    routes: { value: engine.routes },
+    close: { value: engine.close },
+  })
+}
