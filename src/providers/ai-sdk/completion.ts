@@ -18,7 +18,11 @@ export function readResult(result: unknown, source: UsageSource, replyBytes: num
   }
   const id = isObject(result.response) ? textOf(result.response.id) : undefined
   const usage = toUsage(result.usage, result.providerMetadata, source)
-  const choice = { index: 0, message: toMessage(parts.filter(isObject)), ...toFinish(result.finishReason) }
+  const choice = {
+    index: 0,
+    message: toMessage(parts.filter(isObject)),
+    ...(toFinish(result.finishReason) ?? { finish_reason: null }),
+  }
   return [
     {
       type: 'completion',

@@ -43,11 +43,19 @@ export function toFrameError(error: unknown): ProviderError {
     const status = toStatusError(error, error.statusCode, 'Error')
     return new ProviderError('error-frame', 'The reply said that it failed.', fieldsOf(status))
   }
-  const connection = isObject(error) ? toConnectionError(error) : undefined
-  if (connection !== undefined) return connection
-  const complaint = readComplaint(isObject(error) && error instanceof Error ? error.message : error)
+  const failure = isObject(error) ? (toConnectionError(error) ?? toOwnError(error)) : undefined
+  if (failure !== undefined) return failure
+  const complaint = readComplaint(error instanceof Error ? error.message : error)
   const status = complaint.status ?? STATUS_BY_TYPE.get(complaint.providerCode ?? '')
   return new ProviderError('error-frame', 'The reply said that it failed.', { ...complaint, status })
+}
+
+/** An error that the package itself made of a reply that it could not read. Its message may hold the reply. */
+function toOwnError(error: JsonObject): ProviderError | undefined {
+  const name = textOf(error.name)
+  return name?.startsWith('AI_')
+    ? new ProviderError('invalid-response', `The model could not read the reply (${name}).`)
+    : undefined
 }
 
 function fieldsOf({ status, retryAfterSeconds, providerMessage, param, providerCode }: ProviderError) {

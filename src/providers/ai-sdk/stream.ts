@@ -11,7 +11,7 @@ import { toUsage, type UsageSource } from './usage.js'
 export interface PartReader {
   /** Takes one part. Throws a `ProviderError` for an `error` part or one that makes no sense. */
   read(part: unknown): ProviderEvent[]
-  /** Whether a `finish` part came that says how the provider ended. */
+  /** Whether a `finish` part came that says how the provider ended; nothing comes after it. */
   readonly terminated: boolean
 }
 
@@ -65,11 +65,10 @@ export function createPartReader(source: UsageSource): PartReader {
   const finish = (part: JsonObject): ProviderEvent[] => {
     const usage = toUsage(part.usage, part.providerMetadata, source)
     const end = toFinish(part.finishReason)
-    // The stream ended without the provider's saying so: a truncated reply gets no made-up finish.
-    const interrupted = end.finish_reason === 'interrupted'
     const open = [...calls.values()].filter((call) => !call.hasArguments)
-    const events = interrupted ? [] : [...open.flatMap((call) => continueCall(call, '{}')), chunk({}, end)]
-    terminated = !interrupted
+    const events =
+      end === undefined ? [] : [...open.flatMap((call) => continueCall(call, '{}')), chunk({}, end)]
+    terminated = end !== undefined
     return [...events, ...(usage === undefined ? [] : [{ type: 'usage' as const, usage }])]
   }
 

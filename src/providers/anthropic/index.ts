@@ -1,4 +1,5 @@
-import type { ProviderAdapter } from '../../contracts/index.js'
+import type { ProviderAdapter, ProviderCall } from '../../contracts/index.js'
+import { createSecret } from '../../secret.js'
 import { createUpstream } from '../upstream.js'
 import { createReader } from './reader.js'
 import { toNativeRequest } from './request.js'
@@ -6,6 +7,7 @@ import { toNativeRequest } from './request.js'
 const BASE_URL = 'https://api.anthropic.com/v1'
 const VERSION = '2023-06-01'
 const MAX_TOKENS = 4_096
+const VISIBLE = /^[\x21-\x7e]+$/
 const OWN_HEADERS = new Set(['x-api-key', 'anthropic-version'])
 
 export interface AnthropicSettings {
@@ -29,7 +31,11 @@ export interface AnthropicSettings {
  */
 export function anthropic(settings: AnthropicSettings = {}): ProviderAdapter {
   const { apiKey, version = VERSION, headers = {}, defaultMaxTokens = MAX_TOKENS } = settings
-  if (apiKey !== undefined && typeof apiKey !== 'string') throw new TypeError('apiKey must be a string.')
+  for (const [name, value] of Object.entries({ apiKey, version })) {
+    if (value !== undefined && (typeof value !== 'string' || !VISIBLE.test(value))) {
+      throw new TypeError(`${name} must be a string of visible ASCII characters.`)
+    }
+  }
   if (!Number.isSafeInteger(defaultMaxTokens) || defaultMaxTokens < 1) {
     throw new TypeError('defaultMaxTokens must be a positive integer.')
   }
@@ -39,15 +45,19 @@ export function anthropic(settings: AnthropicSettings = {}): ProviderAdapter {
     }
   }
   const upstream = createUpstream({ baseUrl: settings.baseUrl ?? BASE_URL, headers })
+  const ownKey = apiKey === undefined ? undefined : createSecret(apiKey)
+
+  const credentialOf = ({ auth }: ProviderCall): Record<string, string> => {
+    const secret = auth.kind === 'byok' ? auth.secret : (auth.secret ?? ownKey)
+    return secret === undefined ? {} : { 'x-api-key': secret.reveal() }
+  }
 
   return {
     async chat(call, take) {
       const request = toNativeRequest(call.request, call.stream, defaultMaxTokens)
-      const key =
-        call.auth.kind === 'byok' ? call.auth.secret.reveal() : (call.auth.secret?.reveal() ?? apiKey)
       return upstream.post({
         path: '/messages',
-        headers: { 'anthropic-version': version, ...(key === undefined ? {} : { 'x-api-key': key }) },
+        headers: { 'anthropic-version': version, ...credentialOf(call) },
         body: JSON.stringify(request),
         stream: call.stream,
         limits: call.limits,

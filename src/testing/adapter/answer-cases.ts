@@ -1,0 +1,131 @@
+import { strict as assert } from 'node:assert'
+import { type AdapterCase, adapterCase } from './bench.js'
+import type { ScriptedAnswer } from './scenario.js'
+
+const usage = { prompt: 21, cached: 8, cacheWrite: 0, completion: 13, reasoning: 0 }
+
+const spoken: ScriptedAnswer = {
+  text: ['Grüße', ' an ', 'alle 👋', '\n"quoted"\u2028'],
+  toolCalls: [],
+  finish: 'stop',
+  usage,
+}
+
+const calling: ScriptedAnswer = {
+  text: ['Let me look.'],
+  toolCalls: [
+    { id: 'call_1', name: 'look', arguments: '{"at":"the sky","times":2}' },
+    { id: 'call_2', name: 'look', arguments: '{"at":"the sea"}' },
+  ],
+  finish: 'tool_calls',
+  usage,
+}
+
+const tools = [
+  {
+    type: 'function',
+    function: {
+      name: 'look',
+      description: 'Looks at something.',
+      parameters: {
+        type: 'object',
+        properties: { at: { type: 'string' }, times: { type: 'integer' } },
+        required: ['at'],
+      },
+    },
+  },
+]
+
+/** Both ways to ask must come to the same. */
+const bothWays: readonly (readonly [id: string, words: string, stream: boolean])[] = [
+  ['stream', 'a streamed reply', true],
+  ['json', 'a reply in one body', false],
+]
+
+export const answerCases: readonly AdapterCase[] = [
+  ...bothWays.flatMap(([id, words, stream]) => [
+    adapterCase(
+      `answer-${id}`,
+      `${words} gives its text, one finish reason, and says that it is done`,
+      { kind: 'answer', answer: spoken },
+      async ({ call, run }) => {
+        const { reply, terminated, error } = await run(call({ stream }))
+        assert.equal(error, undefined)
+        assert.equal(reply.text, spoken.text.join(''))
+        assert.deepEqual(reply.finishReasons, ['stop'])
+        assert.deepEqual(reply.toolCalls, [])
+        assert.equal(terminated, true)
+      },
+    ),
+    adapterCase(
+      `answer-${id}-length`,
+      `${words} that met its bound finishes by length`,
+      { kind: 'answer', answer: { ...spoken, finish: 'length' } },
+      async ({ call, run }) => {
+        const { reply } = await run(call({ stream }, { max_tokens: 5 }))
+        assert.deepEqual(reply.finishReasons, ['length'])
+      },
+    ),
+    adapterCase(
+      `usage-${id}`,
+      `${words} reports usage in the one meaning, at or after its finish`,
+      { kind: 'answer', answer: spoken },
+      async ({ call, run }) => {
+        const { reply } = await run(call({ stream }))
+        const { prompt, cached, completion } = reply.usage
+        assert.deepEqual({ prompt, cached, completion }, { prompt: 21, cached: 8, completion: 13 })
+        assert.equal(reply.usageIsFinal, true)
+      },
+    ),
+    adapterCase(
+      `tools-${id}`,
+      `${words} gives calls of tools with their ids, names and arguments`,
+      { kind: 'answer', answer: calling },
+      async ({ call, run }) => {
+        const { reply } = await run(call({ stream }, { tools, tool_choice: 'auto' }))
+        const parsed = reply.toolCalls.map((toolCall) => ({
+          ...toolCall,
+          arguments: JSON.parse(toolCall.arguments),
+        }))
+        assert.deepEqual(parsed, [
+          { id: 'call_1', name: 'look', arguments: { at: 'the sky', times: 2 } },
+          { id: 'call_2', name: 'look', arguments: { at: 'the sea' } },
+        ])
+        assert.deepEqual(reply.finishReasons, ['tool_calls'])
+      },
+    ),
+  ]),
+  adapterCase(
+    'conversation',
+    'a conversation with a system prompt, an image, calls of tools and their results reaches the provider whole',
+    { kind: 'answer', answer: spoken },
+    async ({ call, run, requests }) => {
+      const image = `data:image/png;base64,${Buffer.from('an image').toString('base64')}`
+      const messages = [
+        { role: 'system', content: 'words-of-system' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'words-of-user' },
+            { type: 'image_url', image_url: { url: image } },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [
+            { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{"at":"x"}' } },
+          ],
+        },
+        { role: 'tool', tool_call_id: 'call_1', content: 'words-of-tool' },
+      ]
+      const { error } = await run(call({}, { messages, tools }))
+      assert.equal(error, undefined)
+      const sent = requests[0]?.text ?? ''
+      for (const words of ['words-of-system', 'words-of-user', 'call_1', 'look', 'words-of-tool']) {
+        assert.ok(sent.includes(words), `the request lacks ${words}`)
+      }
+      assert.ok(sent.includes(Buffer.from('an image').toString('base64')), 'the request lacks the image')
+    },
+  ),
+]

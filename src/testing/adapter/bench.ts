@@ -1,0 +1,113 @@
+import { strict as assert } from 'node:assert'
+import type { ProviderCall, ProviderEvent } from '../../contracts/index.js'
+import { isProviderError, type ProviderError } from '../../errors.js'
+import type { ConformanceCase } from '../case.js'
+import { createReply, type Reply } from './reply.js'
+import type { AdapterHarness, AdapterScenario, AdapterUnderTest } from './scenario.js'
+
+export type AdapterCase = Omit<ConformanceCase<AdapterHarness>, 'needs'>
+
+type Take = (events: readonly ProviderEvent[]) => void | Promise<void>
+
+/** An adapter with its upstream, and short ways to call it. */
+export interface AdapterBench extends AdapterUnderTest {
+  /** A call that asks for a short answer; `request` adds to its body. */
+  call(
+    fields?: Partial<Omit<ProviderCall, 'request'>>,
+    request?: Readonly<Record<string, unknown>>,
+  ): ProviderCall
+  /** Runs a call to its end. `onTake` is what else `take` does. */
+  run(call: ProviderCall, onTake?: Take): Promise<Outcome>
+}
+
+export interface Outcome {
+  readonly reply: Reply
+  /** `undefined` where the call rejected. */
+  readonly terminated: boolean | undefined
+  readonly error: ProviderError | undefined
+}
+
+const MEBIBYTE = 1_048_576
+const PATIENCE_MS = 10_000
+
+/** A case over a fresh adapter whose upstream plays `scenario`. */
+export function adapterCase(
+  id: string,
+  name: string,
+  scenario: AdapterScenario,
+  check: (bench: AdapterBench) => Promise<void>,
+): AdapterCase {
+  return {
+    id,
+    name,
+    async run(harness) {
+      const opened = await harness.open(scenario)
+      try {
+        await check(createBench(opened))
+      } finally {
+        await opened.adapter.close?.()
+        await opened.close()
+      }
+    },
+  }
+}
+
+function createBench(opened: AdapterUnderTest): AdapterBench {
+  return {
+    ...opened,
+    call: (fields = {}, request = {}) => ({
+      request: deepFreeze({
+        model: opened.upstreamModel,
+        messages: [{ role: 'user', content: 'Say something.' }],
+        ...request,
+      }),
+      stream: true,
+      auth: { kind: 'host' },
+      limits: { connectMs: PATIENCE_MS, eventBytes: MEBIBYTE, replyBytes: 256 * MEBIBYTE },
+      signal: new AbortController().signal,
+      requestId: 'conformance',
+      ...fields,
+    }),
+    async run(call, onTake = () => {}) {
+      const reply = createReply()
+      let busy = false
+      const take = (events: readonly ProviderEvent[]): void | Promise<void> => {
+        assert.equal(busy, false, 'take was called while a promise that it had returned was not settled')
+        reply.read(events)
+        const taken = onTake(events)
+        if (taken === undefined) return undefined
+        busy = true
+        return taken.finally(() => {
+          busy = false
+        })
+      }
+      try {
+        const { terminated } = await opened.adapter.chat(call, take)
+        return { reply, terminated, error: undefined }
+      } catch (error) {
+        if (!isProviderError(error)) throw error
+        return { reply, terminated: undefined, error }
+      }
+    },
+  }
+}
+
+/** Fulfilled as `work` is, or rejected after ten seconds with what was waited for. */
+export async function promptly<Result>(what: string, work: Promise<Result>): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new assert.AssertionError({ message: `Too late: ${what}` })), PATIENCE_MS)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function deepFreeze<Value extends object>(value: Value): Value {
+  for (const member of Object.values(value)) {
+    if (typeof member === 'object' && member !== null) deepFreeze(member)
+  }
+  return Object.freeze(value)
+}

@@ -1,0 +1,23 @@
+import { answerCases } from './answer-cases.js'
+import type { AdapterCase } from './bench.js'
+import { failureCases } from './failure-cases.js'
+import { readingCases } from './reading-cases.js'
+import { secrecyCases } from './secrecy-cases.js'
+
+export type { AdapterCase } from './bench.js'
+export {
+  type AdapterHarness,
+  type AdapterScenario,
+  type AdapterUnderTest,
+  HOST_KEY,
+  type ReceivedRequest,
+  type ScriptedAnswer,
+} from './scenario.js'
+
+/** What every adapter must do, one case a sentence. */
+export const adapterCases: readonly AdapterCase[] = Object.freeze([
+  ...answerCases,
+  ...failureCases,
+  ...readingCases,
+  ...secrecyCases,
+])

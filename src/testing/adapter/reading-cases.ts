@@ -1,0 +1,102 @@
+import { strict as assert } from 'node:assert'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type AdapterCase, adapterCase, promptly } from './bench.js'
+
+const PIECE_CHARACTERS = 32_768
+const PIECES = 1_024
+const STILL_MS = 250
+
+export const readingCases: readonly AdapterCase[] = [
+  adapterCase(
+    'abort-before',
+    'a call whose signal has aborted rejects and sends nothing',
+    { kind: 'silence', text: [] },
+    async ({ call, run, requests }) => {
+      const { error } = await run(call({ signal: AbortSignal.abort() }))
+      assert.notEqual(error, undefined)
+      assert.equal(requests.length, 0)
+    },
+  ),
+  ...[true, false].map((stream) =>
+    adapterCase(
+      stream ? 'abort-waiting-stream' : 'abort-waiting-json',
+      `an abort while the provider is silent ends the connection (${stream ? 'stream' : 'one body'})`,
+      { kind: 'silence', text: [] },
+      async ({ call, run, firstRequest }) => {
+        const controller = new AbortController()
+        const running = run(call({ stream, signal: controller.signal }))
+        const request = await promptly('the request', firstRequest)
+        controller.abort()
+        const { error } = await promptly('the rejection', running)
+        assert.notEqual(error, undefined)
+        await promptly('the end of the connection', request.closed)
+      },
+    ),
+  ),
+  adapterCase(
+    'abort-reading',
+    'an abort in the middle of a stream ends the connection',
+    { kind: 'silence', text: ['Some text'] },
+    async ({ call, run, firstRequest }) => {
+      const controller = new AbortController()
+      let reply = ''
+      const running = run(call({ signal: controller.signal }), (events) => {
+        reply += JSON.stringify(events)
+        if (reply.includes('Some text')) controller.abort()
+      })
+      const { error } = await promptly('the rejection', running)
+      assert.notEqual(error, undefined)
+      await promptly('the end of the connection', (await firstRequest).closed)
+    },
+  ),
+  adapterCase(
+    'abort-held',
+    'an abort while take holds the reading up rejects at once and ends the connection',
+    { kind: 'silence', text: ['Some text'] },
+    async ({ call, run, firstRequest }) => {
+      const controller = new AbortController()
+      let release = () => {}
+      const held = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      const running = run(call({ signal: controller.signal }), () => {
+        queueMicrotask(() => controller.abort())
+        return held
+      })
+      const { error } = await promptly('the rejection', running)
+      assert.notEqual(error, undefined)
+      await promptly('the end of the connection', (await firstRequest).closed)
+      release()
+    },
+  ),
+  adapterCase(
+    'backpressure',
+    'a promise that take returns keeps the provider from sending on, and nothing is lost by it',
+    { kind: 'flood', piece: 'x'.repeat(PIECE_CHARACTERS), times: PIECES },
+    async ({ call, run, sentBytes }) => {
+      const total = PIECE_CHARACTERS * PIECES
+      let sentWhileHeld: number | undefined
+      const { reply, terminated, error } = await run(call(), (events) => {
+        if (sentWhileHeld !== undefined || events.length === 0) return undefined
+        sentWhileHeld = 0
+        return standStill(sentBytes, total).then((sent) => {
+          sentWhileHeld = sent
+        })
+      })
+      assert.equal(error, undefined)
+      assert.ok(sentWhileHeld !== undefined && sentWhileHeld < total, 'the whole reply was read while held')
+      assert.equal(reply.text.length, total)
+      assert.equal(terminated, true)
+    },
+  ),
+]
+
+/** Waits until the sender has got nothing away for a while, or everything. */
+async function standStill(sentBytes: () => number, total: number): Promise<number> {
+  for (let sent = sentBytes(); ; ) {
+    await wait(STILL_MS)
+    const now = sentBytes()
+    if ((now === sent && now > 0) || now >= total) return now
+    sent = now
+  }
+}

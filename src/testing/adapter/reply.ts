@@ -1,0 +1,120 @@
+import { strict as assert } from 'node:assert'
+import type { ProviderEvent } from '../../contracts/index.js'
+import { mapFinishReason } from '../../protocol/finish-reason.js'
+import { isCount, type UsageReport } from '../../protocol/usage.js'
+
+/** What the events of one call add up to, chunks and completion alike. */
+export interface Reply {
+  read(events: readonly ProviderEvent[]): void
+  readonly text: string
+  readonly toolCalls: readonly { id: string; name: string; arguments: string }[]
+  /** In the words that clients know. */
+  readonly finishReasons: readonly string[]
+  /** Field by field the largest. */
+  readonly usage: UsageReport
+  /** Usage came at or after the finish, so that it is the last word. */
+  readonly usageIsFinal: boolean
+  /** An unparsed chunk was no JSON object: the router finds out, and ends the call as an invalid response. */
+  readonly hasNonsense: boolean
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+export function createReply(): Reply {
+  const pieces: string[] = []
+  const calls = new Map<unknown, { id: string; name: string; arguments: string }>()
+  const finishReasons: string[] = []
+  const usage: Record<string, unknown> = {}
+  let usageIsFinal = false
+  let hasNonsense = false
+
+  const readCall = (entry: unknown, place: number) => {
+    const fields = objectOf(entry, 'a tool call')
+    const definition = objectOf(fields.function, 'the function of a tool call')
+    const index = fields.index ?? place
+    const call = calls.get(index) ?? { id: '', name: '', arguments: '' }
+    calls.set(index, call)
+    if (fields.id !== undefined) call.id = stringOf(fields.id, 'the id of a tool call')
+    if (definition.name !== undefined) call.name = stringOf(definition.name, 'the name of a function')
+    if (definition.arguments !== undefined) {
+      call.arguments += stringOf(definition.arguments, 'the arguments of a function')
+    }
+  }
+  const readChoice = (choice: unknown, body: 'delta' | 'message') => {
+    const fields = objectOf(choice, 'a choice')
+    const message = objectOf(fields[body], `the ${body} of a choice`)
+    if (typeof message.content === 'string') pieces.push(message.content)
+    if (Array.isArray(message.tool_calls)) message.tool_calls.forEach(readCall)
+    if (typeof fields.finish_reason === 'string') finishReasons.push(mapFinishReason(fields.finish_reason))
+  }
+  const readUsage = (report: UsageReport) => {
+    usageIsFinal = finishReasons.length > 0
+    for (const [count, value] of Object.entries(report)) {
+      const known = usage[count]
+      if (value !== undefined && !(isCount(known) && isCount(value) && known > value)) usage[count] = value
+    }
+  }
+  const readEvent = (event: ProviderEvent) => {
+    switch (event.type) {
+      case 'data': {
+        const chunk = parse(Buffer.from(event.bytes, 'latin1').toString('utf8'))
+        if (chunk === undefined) {
+          hasNonsense = true
+          return undefined
+        }
+        assert.equal(chunk.usage ?? null, null, 'an unparsed chunk holds usage')
+        return listOf(chunk.choices).forEach((choice) => {
+          readChoice(choice, 'delta')
+        })
+      }
+      case 'chunk':
+        return listOf(event.chunk.choices).forEach((choice) => {
+          readChoice(choice, 'delta')
+        })
+      case 'completion':
+        return listOf(event.completion.choices).forEach((choice) => {
+          readChoice(choice, 'message')
+        })
+      case 'usage':
+        return readUsage(event.usage)
+    }
+  }
+
+  return {
+    read: (events) => events.forEach(readEvent),
+    get text() {
+      return pieces.join('')
+    },
+    get toolCalls() {
+      return [...calls.values()]
+    },
+    finishReasons,
+    usage,
+    get usageIsFinal() {
+      return usageIsFinal
+    },
+    get hasNonsense() {
+      return hasNonsense
+    },
+  }
+}
+
+function parse(text: string): Fields | undefined {
+  try {
+    return objectOf(JSON.parse(text), 'a chunk')
+  } catch {
+    return undefined
+  }
+}
+
+function objectOf(value: unknown, what: string): Fields {
+  assert.ok(typeof value === 'object' && value !== null && !Array.isArray(value), `${what} is no object`)
+  return value as Fields
+}
+
+function stringOf(value: unknown, what: string): string {
+  assert.ok(typeof value === 'string', `${what} is no string`)
+  return value
+}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])

@@ -1,0 +1,91 @@
+import { strict as assert } from 'node:assert'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { createSecret } from '../../secret.js'
+import { type AdapterCase, adapterCase } from './bench.js'
+import { type AdapterScenario, HOST_KEY } from './scenario.js'
+
+const CALLERS_KEY = 'sk-conformance-caller'
+const ROUTES_KEY = 'sk-conformance-route'
+
+const answer: AdapterScenario = {
+  kind: 'answer',
+  answer: {
+    text: ['Hello'],
+    toolCalls: [],
+    finish: 'stop',
+    usage: { prompt: 1, cached: 0, cacheWrite: 0, completion: 1, reasoning: 0 },
+  },
+}
+
+/** What a message may hold that has an address in it. */
+const partsAt = (url: string): readonly object[] => [
+  { type: 'image_url', image_url: { url } },
+  { type: 'image_url', image_url: url },
+  { type: 'file', file: { file_data: url, filename: 'a.pdf' } },
+  { type: 'input_audio', input_audio: { data: url, format: 'wav' } },
+  { type: 'video_url', video_url: { url } },
+  { type: 'text', text: `Look at ${url}` },
+]
+
+export const secrecyCases: readonly AdapterCase[] = [
+  adapterCase(
+    'byok',
+    "a call on a caller's own key holds that key and never the host's",
+    answer,
+    async ({ call, run, requests }) => {
+      const auth = { kind: 'byok', secret: createSecret(CALLERS_KEY) } as const
+      for (const stream of [true, false]) await run(call({ auth, stream }))
+      assert.equal(requests.length, 2)
+      for (const { text } of requests) {
+        assert.ok(text.includes(CALLERS_KEY))
+        assert.ok(!text.includes(HOST_KEY))
+      }
+    },
+  ),
+  adapterCase(
+    'byok-refused',
+    "a caller's key that the provider refuses is never followed by the host's",
+    { kind: 'status', status: 401, message: 'Bad key' },
+    async ({ call, run, requests }) => {
+      const { error } = await run(call({ auth: { kind: 'byok', secret: createSecret(CALLERS_KEY) } }))
+      assert.equal(error?.status, 401)
+      assert.equal(requests.length, 1)
+      assert.ok(!requests[0]?.text.includes(HOST_KEY))
+    },
+  ),
+  adapterCase(
+    'host-key',
+    "a call on the host's account holds the host's key, or the route's where there is one",
+    answer,
+    async ({ call, run, requests }) => {
+      await run(call())
+      await run(call({ auth: { kind: 'host', secret: createSecret(ROUTES_KEY) } }))
+      const [own, routes] = requests.map(({ text }) => text)
+      assert.ok(own?.includes(HOST_KEY))
+      assert.ok(routes?.includes(ROUTES_KEY) && !routes.includes(HOST_KEY))
+    },
+  ),
+  adapterCase('addresses', 'no address in a message is opened', answer, async ({ call, run }) => {
+    let connections = 0
+    const server = createServer((socket) => {
+      connections++
+      socket.destroy()
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    try {
+      const address = server.address()
+      assert.ok(typeof address === 'object' && address !== null)
+      for (const scheme of ['http', 'https']) {
+        for (const part of partsAt(`${scheme}://127.0.0.1:${address.port}/a.png`)) {
+          const messages = [{ role: 'user', content: [part] }]
+          for (const stream of [true, false]) await run(call({ stream }, { messages }))
+        }
+      }
+      assert.equal(connections, 0)
+    } finally {
+      server.close()
+    }
+  }),
+]

@@ -1,0 +1,125 @@
+import type { Usage } from '../../src/protocol/usage.js'
+import {
+  blockDelta,
+  blockStart,
+  blockStop,
+  frames,
+  messageDelta,
+  messageStart,
+  messageStop,
+} from '../providers/anthropic/replies.js'
+import type { Language } from './adapter-upstream.js'
+
+const ENVELOPE = { id: 'chatcmpl-1', created: 1_700_000_000, model: 'upstream-model' }
+
+const openAiUsage = ({ prompt, cached, completion, reasoning }: Usage) => ({
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+  total_tokens: prompt + completion,
+  prompt_tokens_details: { cached_tokens: cached },
+  completion_tokens_details: { reasoning_tokens: reasoning },
+})
+
+const sseChunk = (delta: object, finish_reason: string | null = null) =>
+  sseData({
+    ...ENVELOPE,
+    object: 'chat.completion.chunk',
+    choices: [{ index: 0, delta, finish_reason }],
+  })
+
+const sseData = (value: object) => `data: ${JSON.stringify(value)}\n\n`
+
+const functionOf = ({ name, arguments: text }: { name: string; arguments: string }) => ({
+  name,
+  arguments: text,
+})
+
+/** The OpenAI wire. */
+export const openAiLanguage: Language = {
+  open: () => sseChunk({ role: 'assistant', content: '' }),
+  text: (content) => sseChunk({ content }),
+  close: ({ toolCalls, finish, usage }) =>
+    [
+      ...toolCalls.map((call, index) =>
+        sseChunk({ tool_calls: [{ index, id: call.id, type: 'function', function: functionOf(call) }] }),
+      ),
+      sseChunk({}, finish),
+      sseData({ ...ENVELOPE, object: 'chat.completion.chunk', choices: [], usage: openAiUsage(usage) }),
+      'data: [DONE]\n\n',
+    ].join(''),
+  body: ({ text, toolCalls, finish, usage }) => ({
+    ...ENVELOPE,
+    object: 'chat.completion',
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: 'assistant',
+          content: text.join(''),
+          ...(toolCalls.length === 0
+            ? {}
+            : {
+                tool_calls: toolCalls.map((call) => ({
+                  id: call.id,
+                  type: 'function',
+                  function: functionOf(call),
+                })),
+              }),
+        },
+        finish_reason: finish,
+      },
+    ],
+    usage: openAiUsage(usage),
+  }),
+  errorBody: (message) => ({ error: { message, type: 'some_error', param: null, code: null } }),
+  errorFrame: (message) => sseData({ error: { message, type: 'server_error', param: null, code: null } }),
+}
+
+const STOP_REASONS = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' }
+
+const anthropicUsage = ({ prompt, cached, completion }: Usage) => ({
+  input_tokens: prompt - cached,
+  cache_read_input_tokens: cached,
+  cache_creation_input_tokens: 0,
+  output_tokens: completion,
+})
+
+/** The Messages API. */
+export const anthropicLanguage: Language = {
+  open: ({ usage }) =>
+    frames([
+      messageStart({ ...anthropicUsage(usage), output_tokens: 1 }),
+      blockStart(0, { type: 'text', text: '' }),
+    ]),
+  text: (text) => frames([blockDelta(0, { type: 'text_delta', text })]),
+  close: ({ toolCalls, finish, usage }) =>
+    frames([
+      blockStop(0),
+      ...toolCalls.flatMap((call, index) => [
+        blockStart(index + 1, { type: 'tool_use', id: call.id, name: call.name, input: {} }),
+        blockDelta(index + 1, { type: 'input_json_delta', partial_json: call.arguments }),
+        blockStop(index + 1),
+      ]),
+      messageDelta(STOP_REASONS[finish], { output_tokens: usage.completion }),
+      messageStop,
+    ]),
+  body: ({ text, toolCalls, finish, usage }) => ({
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    content: [
+      { type: 'text', text: text.join('') },
+      ...toolCalls.map(({ id, name, arguments: json }) => ({
+        type: 'tool_use',
+        id,
+        name,
+        input: JSON.parse(json),
+      })),
+    ],
+    stop_reason: STOP_REASONS[finish],
+    usage: anthropicUsage(usage),
+  }),
+  errorBody: (message) => ({ type: 'error', error: { type: 'some_error', message } }),
+  errorFrame: (message) =>
+    `event: error\n${sseData({ type: 'error', error: { type: 'overloaded_error', message } })}`,
+}

@@ -1,0 +1,41 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { describe, expect, it } from 'vitest'
+import { aiSdk } from '../../src/providers/ai-sdk/index.js'
+import { anthropic } from '../../src/providers/anthropic/index.js'
+import { openaiCompatible } from '../../src/providers/openai-compatible/index.js'
+import { type AdapterHarness, adapterCases, HOST_KEY } from '../../src/testing/adapter/index.js'
+import { anthropicLanguage, openAiLanguage } from './adapter-languages.js'
+import { openAdapter } from './adapter-upstream.js'
+
+const harnesses: Readonly<Record<string, AdapterHarness>> = {
+  openaiCompatible: {
+    open: (scenario) =>
+      openAdapter(scenario, openAiLanguage, (baseUrl) => openaiCompatible({ baseUrl, apiKey: HOST_KEY })),
+  },
+  anthropic: {
+    open: (scenario) =>
+      openAdapter(scenario, anthropicLanguage, (baseUrl) => anthropic({ baseUrl, apiKey: HOST_KEY })),
+  },
+  'aiSdk with @ai-sdk/openai-compatible': {
+    open: (scenario) =>
+      openAdapter(scenario, openAiLanguage, (baseURL) =>
+        aiSdk({
+          model: (upstreamModel, apiKey = HOST_KEY) =>
+            createOpenAICompatible({ name: 'scripted', baseURL, apiKey, includeUsage: true })(upstreamModel),
+        }),
+      ),
+  },
+}
+
+it('has a case of each id once', () => {
+  const ids = adapterCases.map(({ id }) => id)
+  expect(new Set(ids).size).toBe(ids.length)
+})
+
+for (const [name, harness] of Object.entries(harnesses)) {
+  describe(name, () => {
+    for (const adapterCase of adapterCases) {
+      it(`${adapterCase.name} [${adapterCase.id}]`, () => adapterCase.run(harness))
+    }
+  })
+}
