@@ -24,7 +24,7 @@ function mustBe(what: string) {
 }
 
 /** Whether a string can be a session id: 1 to 1,024 bytes of UTF-8 without a lone surrogate. */
-export function isSessionId(text: string): boolean {
+function isSessionId(text: string): boolean {
   return (
     text !== '' &&
     text.length <= SESSION_ID_BYTES &&
@@ -33,7 +33,7 @@ export function isSessionId(text: string): boolean {
   )
 }
 
-export const SESSION_ID_RULE = 'must be a string of 1 to 1,024 bytes of well-formed UTF-8'
+const SESSION_ID_RULE = 'must be a string of 1 to 1,024 bytes of well-formed UTF-8'
 
 function isLabel(text: string): boolean {
   return (

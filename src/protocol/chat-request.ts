@@ -1,6 +1,5 @@
 import { CompatError, type ErrorCode } from '../errors.js'
 import {
-  isSessionId,
   MAX_MESSAGES,
   messageSchema,
   outlineSchema,
@@ -92,8 +91,6 @@ const CODES = [
   ['session_id', 'invalid_session_id'],
 ] as const satisfies readonly (readonly [string, ErrorCode])[]
 
-const VISIBLE_ASCII = /^[\x21-\x7e]+$/
-
 /**
  * Checks a request body and splits it into what goes upstream and what is the router's own.
  *
@@ -140,16 +137,6 @@ export function parseChatRequest(body: unknown): ParsedChatRequest {
       connected: outline.connected,
     },
   }
-}
-
-/** The session id in an `x-session-id` header, for clients that cannot set the field: 1 to 1,024 visible ASCII characters. */
-export function parseSessionIdHeader(value: string): string {
-  if (isSessionId(value) && VISIBLE_ASCII.test(value)) return value
-  throw new CompatError(
-    'invalid_session_id',
-    'The header x-session-id must be 1 to 1,024 visible ASCII characters. For others use the field session_id.',
-    { param: 'session_id' },
-  )
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseChatRequest, parseSessionIdHeader } from '../../src/protocol/chat-request.js'
+import { parseChatRequest } from '../../src/protocol/chat-request.js'
 import { body, ENVELOPE, refusal } from './chat-request-refusal.js'
 
 describe('provider_key', () => {
@@ -94,16 +94,5 @@ describe('routing', () => {
   it('has an unknown member named without control characters, and cut', () => {
     const error = refusal(body({ routing: { [`\u0000${'x'.repeat(5_000)}`]: 1 } }))
     expect(error.param).toBe(`routing.${'x'.repeat(64)}`)
-  })
-})
-
-describe('the header x-session-id', () => {
-  it('is 1 to 1,024 visible ASCII characters', () => {
-    expect(parseSessionIdHeader('a'.repeat(1_024))).toHaveLength(1_024)
-    for (const value of ['', 'a b', 'é', 'a\t', 'a'.repeat(1_025)]) {
-      expect(() => parseSessionIdHeader(value)).toThrow(
-        expect.objectContaining({ code: 'invalid_session_id' }),
-      )
-    }
   })
 })
