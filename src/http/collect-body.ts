@@ -34,7 +34,10 @@ export function tooManyBytes(): CompatError {
   })
 }
 
-/** Reads a body to its end, within size and time. What it took of the budget is for its owner to give back. */
+/**
+ * Reads a body to its end, within size and time. What it took of the budget is for its owner to give back, and whoever
+ * notices that the client left must `stop` it: a request that breaks off may emit nothing at all.
+ */
 export class BodyCollector {
   readonly done: Promise<Buffer>
   /** Whether reading ended before the body did. */
@@ -65,9 +68,6 @@ export class BodyCollector {
     this.#lastAt = this.#startedAt
     this.#cancelTimer = clock.after(Math.min(limits.bodyIdleMs, limits.bodyMs), this.#onTimer)
     req.on('end', this.#onEnd)
-    req.on('close', this.#onClose)
-    // Stays: Node looks for a listener one tick before it emits, and `close` follows in any case.
-    req.on('error', ignore)
     req.on('data', this.#onData)
   }
 
@@ -86,7 +86,6 @@ export class BodyCollector {
     this.#cancelTimer = ended
     this.req.off('data', this.#onData)
     this.req.off('end', this.#onEnd)
-    this.req.off('close', this.#onClose)
     return true
   }
 
@@ -110,7 +109,7 @@ export class BodyCollector {
 
   readonly #onEnd = (): void => {
     if (this.declaredBytes !== undefined && this.receivedBytes < this.declaredBytes) {
-      this.#onClose()
+      this.stop(new CompatError('invalid_request', 'The request body ended before it was complete.'))
     } else if (this.#detach()) {
       const [first] = this.#chunks
       this.#resolve(
@@ -119,10 +118,6 @@ export class BodyCollector {
           : Buffer.concat(this.#chunks, this.receivedBytes),
       )
     }
-  }
-
-  readonly #onClose = (): void => {
-    this.stop(new CompatError('invalid_request', 'The request body ended before it was complete.'))
   }
 
   // One timer for both limits, set anew only when it fires: chunks come far more often than it does.
@@ -143,5 +138,3 @@ export class BodyCollector {
 }
 
 function ended(): void {}
-
-function ignore(): void {}

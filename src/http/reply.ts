@@ -40,8 +40,6 @@ export class HttpReply implements ReplyWriter {
     private readonly isPublic: boolean,
   ) {
     res.on('close', this.#leave)
-    // A write that crosses with a closing socket ends in an `error` event, which without a listener ends the process.
-    res.on('error', ignore)
     if (res.socket === null) {
       this.#watched = req.socket
       tools.sockets.add(req.socket, this.#leave)
@@ -212,5 +210,3 @@ function isAnswered(res: ServerResponse): boolean {
 function uncork(socket: Socket): void {
   socket.uncork()
 }
-
-function ignore(): void {}

@@ -1,4 +1,5 @@
 import http from 'node:http'
+import type { Socket } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import { setImmediate as turn } from 'node:timers/promises'
 import express from 'express'
@@ -260,6 +261,17 @@ describe('bodies over limits.bodyBytesInFlight', () => {
     await taken.text()
   })
 
+  test('count no more after a body of unknown length was read', async () => {
+    const tested = testHandler({}, { limits: { bodyBytesInFlight: 1_000 } })
+    const host = await serve(tested.handler)
+    const body = `{"a":"${'x'.repeat(0x270 - 8)}"}`
+    for (let round = 1; round <= 3; round++) {
+      const client = await connectTo(host)
+      client.write(`${head('transfer-encoding: chunked')}270\r\n${body}\r\n0\r\n\r\n`)
+      await client.untilReceived(`"requestId":"made-${round}"`)
+    }
+  })
+
   test('count no more after a body failed', async () => {
     const tested = testHandler({}, { limits: { bodyBytesInFlight: 1_000 } })
     const host = await serve(tested.handler)
@@ -343,23 +355,96 @@ describe('an answer before the body was read', () => {
     expect(client.received.toLowerCase()).not.toContain('connection: close')
   })
 
-  test('in the middle of reading ends the reading', async () => {
+  test('in the middle of reading ends the reading, and counts what was read as come', async () => {
     const outcome = deferred<unknown>()
+    const arrived = deferred()
     const tested = testHandler({
       chatCompletions: async (call, writer) => {
         call.readBody().catch(outcome.resolve)
-        await turn()
+        await arrived.promise
         refuse(writer, new CompatError('shutting_down', 'no'))
       },
     })
-    const client = await connectTo(await serve(tested.handler))
-    client.write(`${head('content-length: 1000')}{`)
+    const host = await serve((req, res) => {
+      let bytes = 0
+      tested.handler(req, res)
+      req.on('data', (chunk: Buffer) => {
+        bytes += chunk.length
+        if (bytes === 60_000) arrived.resolve()
+      })
+    })
+    const client = await connectTo(host)
+    client.write(`${head('content-length: 120000')}${' '.repeat(60_000)}`)
     await client.untilReceived('shutting_down')
+    expect(client.received.toLowerCase()).not.toContain('connection: close')
     expect(await outcome.promise).toMatchObject({ name: 'CompatError' })
     expect(tested.clock.pending).toBe(0)
-    client.write(' '.repeat(999))
+    client.write(' '.repeat(60_000))
     client.write('GET /models/next HTTP/1.1\r\nhost: x\r\n\r\n')
     await client.untilReceived('"key":"next"')
+  })
+
+  test('by the host itself ends the reading', async () => {
+    const outcome = deferred<unknown>()
+    const tested = testHandler({
+      chatCompletions: async (call) => {
+        call.readBody().catch(outcome.resolve)
+      },
+    })
+    const host = await serve((req, res) => {
+      tested.handler(req, res)
+      res.end('timeout')
+    })
+    const client = await connectTo(host)
+    client.write(`${head('content-length: 120')}{`)
+    await client.untilReceived('timeout')
+    expect(await outcome.promise).toMatchObject({ name: 'CompatError' })
+    expect(tested.clock.pending).toBe(0)
+  })
+
+  test('that must wait for its turn does not let the upload go on meanwhile', async () => {
+    const first = deferred<ReplyWriter>()
+    const refused = deferred()
+    let connection: Socket | undefined
+    const tested = testHandler(
+      {
+        listModels: async (_call, writer) => first.resolve(writer),
+        chatCompletions: async (call, writer) => {
+          await echo(call, writer)
+          refused.resolve()
+        },
+      },
+      { limits: { bodyBytes: 100_000 } },
+    )
+    const server = http.createServer(tested.handler)
+    server.on('connection', (socket) => {
+      connection = socket
+    })
+    const host = await listenHttp(server, '')
+    open.push(host)
+    const client = await connectTo(host)
+    client.write('GET /models HTTP/1.1\r\nhost: x\r\n\r\n')
+    client.write(head('transfer-encoding: chunked'))
+    const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
+    let sent = 0
+    const pump = () => {
+      while (sent < 64 * MIB) {
+        sent += chunk.length
+        if (!client.socket.write(chunk)) break
+      }
+    }
+    client.socket.on('drain', pump)
+    pump()
+    const writer = await first.promise
+    await refused.promise
+    for (let before = -1; before !== connection!.bytesRead; ) {
+      before = connection!.bytesRead
+      for (let count = 0; count < 200; count++) await turn()
+    }
+    expect(connection!.bytesRead).toBeLessThan(16 * MIB)
+    writer.send(200, {}, '{"first":1}')
+    await client.untilClosed()
+    expect(client.received).toContain('"first":1')
   })
 })
 
