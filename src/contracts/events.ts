@@ -44,6 +44,8 @@ export interface RequestEnd {
   readonly firstTokenMs?: number
   readonly finishReason?: string
   readonly nativeFinishReason?: string
+  /** The provider's own id of the reply. */
+  readonly upstreamId?: string
   /** `action` and `connected` as the client sent them, up to 1 KiB as JSON. */
   readonly action?: unknown
   readonly connected?: unknown

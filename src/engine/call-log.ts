@@ -21,6 +21,7 @@ export class CallLog {
   firstTokenMs: number | undefined
   finishReason: string | undefined
   nativeFinishReason: string | undefined
+  upstreamId: string | undefined
   private action: unknown
   private connected: unknown
   private clientRetry = 0
@@ -75,6 +76,7 @@ export class CallLog {
         firstTokenMs: this.firstTokenMs,
         finishReason: this.finishReason,
         nativeFinishReason: this.nativeFinishReason,
+        upstreamId: this.upstreamId,
         action: extra(this.action),
         connected: extra(this.connected),
         clientRetry: this.clientRetry || undefined,

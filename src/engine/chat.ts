@@ -2,10 +2,11 @@ import type { Secret } from '../contracts/context.js'
 import type { IncomingCall, ReplyWriter } from '../contracts/reply.js'
 import { CompatError } from '../errors.js'
 import { type ParsedChatRequest, parseChatRequest } from '../protocol/chat-request.js'
+import type { AdmittedCall } from './admitted-call.js'
 import { authenticate, type Caller } from './authenticate.js'
 import { authoriseModel, authoriseScope } from './authorise.js'
 import type { CallLog } from './call-log.js'
-import { type AdmittedCall, CompletionCall } from './completion-call.js'
+import { CompletionCall } from './completion-call.js'
 import { callFacts } from './facts.js'
 import { findModel } from './find-model.js'
 import type { Idempotency } from './idempotency.js'
@@ -34,7 +35,10 @@ export async function chat(
   try {
     await admit(caller, context, parts)
     authoriseScope(caller.principal)
-    const request = sessionFromHeader(parseChatRequest(await call.readBody()), call.headers)
+    const request = sessionFromHeader(
+      parseChatRequest(await parts.inFlight.interruptible(call.readBody())),
+      call.headers,
+    )
     const model = await findModel(request.forward.model, context, options)
     authoriseModel(caller.principal, model.id, request.own)
     checkParameters(model, request)

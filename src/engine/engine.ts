@@ -10,7 +10,7 @@ import { DrainSlots } from './drain-slots.js'
 import { eventError } from './event-error.js'
 import { lookUpModel } from './find-model.js'
 import { Idempotency } from './idempotency.js'
-import { InFlight } from './in-flight.js'
+import { InFlight, shuttingDown } from './in-flight.js'
 import type { EngineOptions } from './options.js'
 import type { EngineParts } from './parts.js'
 import { createPriceReader } from './quote.js'
@@ -58,8 +58,7 @@ export function createEngine(options: EngineOptions): Engine {
     const context = new LazyContext(requestId)
     writer.onLeave(() => context.end())
     try {
-      if (closing !== undefined)
-        throw new CompatError('shutting_down', 'This service is shutting down. Try again shortly.')
+      if (closing !== undefined) throw shuttingDown()
       await run(context, log)
     } catch (caught) {
       if (!isCompatError(caught)) {

@@ -19,8 +19,9 @@ export class HeldCredit {
     private readonly claim: string | undefined,
   ) {}
 
-  get current(): { readonly holdId: string; readonly amount: Credits } | undefined {
-    return this.held
+  /** What is on hold, 0 where nothing is. */
+  get amount(): Credits {
+    return this.held?.amount ?? 0n
   }
 
   /**

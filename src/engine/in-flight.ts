@@ -42,6 +42,20 @@ export class InFlight {
     }
   }
 
+  /** Waits for something that a shutdown need not wait for. */
+  async interruptible<T>(work: Promise<T>): Promise<T> {
+    let call: LiveCall | undefined
+    const stopped = new Promise<never>((_resolve, reject) => {
+      call = { shutDown: () => reject(shuttingDown()) }
+      this.calls.add(call)
+    })
+    try {
+      return await Promise.race([work, stopped])
+    } finally {
+      if (call !== undefined) this.calls.delete(call)
+    }
+  }
+
   add(call: LiveCall): void {
     this.calls.add(call)
   }
@@ -58,6 +72,10 @@ export class InFlight {
   empty(): Promise<void> {
     return this.entered === 0 ? Promise.resolve() : new Promise((resolve) => this.waiting.push(resolve))
   }
+}
+
+export function shuttingDown(headers: Readonly<Record<string, string>> = {}): CompatError {
+  return new CompatError('shutting_down', 'This service is shutting down. Try again shortly.', { headers })
 }
 
 function add(counts: Map<string, number>, key: string, change: 1 | -1): void {

@@ -38,7 +38,7 @@ export function providerFailure(
 
   switch (failure.reason) {
     case 'unsupported-request':
-      return refused()
+      return { ...inexpressible(failure, context), movesOn: !byok, retryAfterSeconds }
     case 'unreachable':
       return fails('provider_error', 'The provider of this model cannot be reached.', true)
     case 'timeout':
@@ -89,6 +89,18 @@ export function providerFailure(
     status === undefined || status >= 500,
     failure.reason === 'error-frame' ? billed : {},
   )
+}
+
+/** The request cannot be put in this provider's terms; another one's adapter may. */
+function inexpressible(failure: ProviderError, context: ProviderMessageContext) {
+  const { param } = failure
+  const message = cleanProviderMessage(failure.providerMessage ?? failure.message, context)
+  const code =
+    param === undefined || param.startsWith('messages') ? 'invalid_request' : 'unsupported_parameter'
+  return {
+    error: new CompatError(code, message, { cause: failure, ...(param !== undefined && { param }) }),
+    routeAtFault: false,
+  }
 }
 
 function refusedRequest(

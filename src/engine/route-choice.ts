@@ -3,6 +3,7 @@ import type { RoutingExplanation } from '../contracts/events.js'
 import type { Route } from '../contracts/providers.js'
 import { CompatError } from '../errors.js'
 import { type Credits, parseCredits } from '../money.js'
+import type { PriceRow } from '../prices.js'
 import type { OwnFields, ParsedChatRequest, RoutingPreferences } from '../protocol/chat-request.js'
 import { unsupportedBy } from './parameters.js'
 import type { PriceReader } from './quote.js'
@@ -130,7 +131,8 @@ function isWithin(
   model: Model,
   readPrices: PriceReader,
 ): boolean {
-  const row = readPrices(route.prices ?? model.prices!, 'prices')[0]!.row
+  const row = firstRow(route, model, readPrices)
+  if (row === undefined) return false
   return (['input', 'output', 'request'] as const).every((part) => {
     const limit = maxPrice[part]
     return limit === undefined || row[part] <= parseCredits(limit, `routing.max_price.${part}`)
@@ -182,15 +184,23 @@ function sortValue(
   switch (sort) {
     case 'price':
       return (route) => {
-        const prices = route.prices ?? model.prices
-        if (prices === undefined) return Infinity
-        const { input, output } = readPrices(prices, 'prices')[0]!.row
-        return input + output
+        const row = firstRow(route, model, readPrices)
+        return row === undefined ? Infinity : row.input + row.output
       }
     case 'latency':
       return (route) => health?.average(route, 'firstTokenMs') ?? Infinity
     case 'throughput':
       return (route) => -(health?.average(route, 'tokensPerSecond') ?? 0)
+  }
+}
+
+/** The prices of a route below any tier, or undefined where it has none that can be read: its quote tells of that. */
+function firstRow(route: Route, model: Model, readPrices: PriceReader): PriceRow | undefined {
+  const prices = route.prices ?? model.prices
+  try {
+    return prices && readPrices(prices, 'prices')[0]?.row
+  } catch {
+    return undefined
   }
 }
 

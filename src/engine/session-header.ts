@@ -2,7 +2,7 @@ import type { IncomingCall } from '../contracts/reply.js'
 import { CompatError } from '../errors.js'
 import type { ParsedChatRequest } from '../protocol/chat-request.js'
 
-const VISIBLE_ASCII = /^[\x20-\x7e]{1,1024}$/
+const VISIBLE_ASCII = /^[\x21-\x7e]{1,1024}$/
 
 /** `x-session-id`, for clients that cannot set the body's field. The body wins. */
 export function sessionFromHeader(

@@ -1,6 +1,7 @@
 import type { ProviderEvent } from '../../contracts/providers.js'
 import { isProviderError, ProviderError } from '../../errors.js'
 import type { FinishReason } from '../../protocol/finish-reason.js'
+import { cleanLabel } from '../../protocol/text.js'
 import { type WireCharge, wireUsage } from '../../protocol/wire-usage.js'
 import type { TokenCounter } from '../token-counter.js'
 import type { UsageMeter } from '../usage-meter.js'
@@ -43,6 +44,8 @@ export class Relay {
   begun = false
   /** The reply cannot be mended, or says itself that it failed. Nothing more of it is taken. */
   failure: ProviderError | undefined
+  /** The provider's own id of the reply. */
+  upstreamId: string | undefined
   private pending = ''
   private readonly head: string
   private readonly choices = new Map<number, ChoiceStream>()
@@ -221,7 +224,8 @@ export class Relay {
   }
 
   /** @returns what of the provider's top level stands in a chunk */
-  private takeLabels({ system_fingerprint: fingerprint, service_tier: tier }: Fields): string {
+  private takeLabels({ id, system_fingerprint: fingerprint, service_tier: tier }: Fields): string {
+    if (typeof id === 'string') this.upstreamId ??= cleanLabel(id)
     const labels: Fields = {}
     if (typeof fingerprint === 'string') labels.system_fingerprint = this.systemFingerprint = fingerprint
     if (typeof tier === 'string') labels.service_tier = this.serviceTier = tier
