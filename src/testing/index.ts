@@ -1,12 +1,31 @@
 export {
+  ADAPTER_HOST_KEY,
   type AdapterCase,
   type AdapterHarness,
   type AdapterScenario,
   type AdapterUnderTest,
   adapterCases,
-  HOST_KEY as ADAPTER_HOST_KEY,
   type ReceivedRequest,
   type ScriptedAnswer,
 } from './adapter/index.js'
 export type { CaseNeed, ConformanceCase, Opened } from './case.js'
+export {
+  type CatalogueCase,
+  type CatalogueHarness,
+  catalogueCases,
+  type OpenedCatalogue,
+} from './catalogue-cases.js'
+export {
+  type CredentialCase,
+  type CredentialHarness,
+  credentialCases,
+  type OpenedCredentials,
+} from './credential-cases.js'
+export { type IdempotencyCase, type IdempotencyHarness, idempotencyCases } from './idempotency-cases.js'
 export { type LedgerCase, type LedgerHarness, type LedgerUnderTest, ledgerCases } from './ledger/index.js'
+export {
+  type RegistryCase,
+  type RegistryHarness,
+  type RegistryProvider,
+  registryCases,
+} from './registry-cases.js'

@@ -3,24 +3,26 @@ import { describe, expect, it } from 'vitest'
 import { aiSdk } from '../../src/providers/ai-sdk/index.js'
 import { anthropic } from '../../src/providers/anthropic/index.js'
 import { openaiCompatible } from '../../src/providers/openai-compatible/index.js'
-import { type AdapterHarness, adapterCases, HOST_KEY } from '../../src/testing/adapter/index.js'
+import { ADAPTER_HOST_KEY, type AdapterHarness, adapterCases } from '../../src/testing/adapter/index.js'
 import { anthropicLanguage, openAiLanguage } from './adapter-languages.js'
 import { openAdapter } from './adapter-upstream.js'
 
 const harnesses: Readonly<Record<string, AdapterHarness>> = {
   openaiCompatible: {
     open: (scenario) =>
-      openAdapter(scenario, openAiLanguage, (baseUrl) => openaiCompatible({ baseUrl, apiKey: HOST_KEY })),
+      openAdapter(scenario, openAiLanguage, (baseUrl) =>
+        openaiCompatible({ baseUrl, apiKey: ADAPTER_HOST_KEY }),
+      ),
   },
   anthropic: {
     open: (scenario) =>
-      openAdapter(scenario, anthropicLanguage, (baseUrl) => anthropic({ baseUrl, apiKey: HOST_KEY })),
+      openAdapter(scenario, anthropicLanguage, (baseUrl) => anthropic({ baseUrl, apiKey: ADAPTER_HOST_KEY })),
   },
   'aiSdk with @ai-sdk/openai-compatible': {
     open: (scenario) =>
       openAdapter(scenario, openAiLanguage, (baseURL) =>
         aiSdk({
-          model: (upstreamModel, apiKey = HOST_KEY) =>
+          model: (upstreamModel, apiKey = ADAPTER_HOST_KEY) =>
             createOpenAICompatible({ name: 'scripted', baseURL, apiKey, includeUsage: true })(upstreamModel),
         }),
       ),

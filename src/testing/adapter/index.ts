@@ -6,10 +6,10 @@ import { secrecyCases } from './secrecy-cases.js'
 
 export type { AdapterCase } from './bench.js'
 export {
+  ADAPTER_HOST_KEY,
   type AdapterHarness,
   type AdapterScenario,
   type AdapterUnderTest,
-  HOST_KEY,
   type ReceivedRequest,
   type ScriptedAnswer,
 } from './scenario.js'

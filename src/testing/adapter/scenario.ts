@@ -8,7 +8,7 @@ export interface AdapterHarness {
 }
 
 export interface AdapterUnderTest {
-  /** Set up with {@link HOST_KEY} as the host's own key. */
+  /** Set up with {@link ADAPTER_HOST_KEY} as the host's own key. */
   readonly adapter: ProviderAdapter
   readonly upstreamModel: string
   /** The requests that the server has got whole, oldest first. */
@@ -28,7 +28,7 @@ export interface ReceivedRequest {
 }
 
 /** The key that the adapter under test is set up with. */
-export const HOST_KEY = 'sk-conformance-host'
+export const ADAPTER_HOST_KEY = 'sk-conformance-host'
 
 /** A reply as every provider could give it; the server streams it, piece by piece, where the request asks for that. */
 export interface ScriptedAnswer {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { createSecret } from '../../secret.js'
 import { type AdapterCase, adapterCase } from './bench.js'
-import { type AdapterScenario, HOST_KEY } from './scenario.js'
+import { ADAPTER_HOST_KEY, type AdapterScenario } from './scenario.js'
 
 const CALLERS_KEY = 'sk-conformance-caller'
 const ROUTES_KEY = 'sk-conformance-route'
@@ -39,7 +39,7 @@ export const secrecyCases: readonly AdapterCase[] = [
       assert.equal(requests.length, 2)
       for (const { text } of requests) {
         assert.ok(text.includes(CALLERS_KEY))
-        assert.ok(!text.includes(HOST_KEY))
+        assert.ok(!text.includes(ADAPTER_HOST_KEY))
       }
     },
   ),
@@ -51,7 +51,7 @@ export const secrecyCases: readonly AdapterCase[] = [
       const { error } = await run(call({ auth: { kind: 'byok', secret: createSecret(CALLERS_KEY) } }))
       assert.equal(error?.status, 401)
       assert.equal(requests.length, 1)
-      assert.ok(!requests[0]?.text.includes(HOST_KEY))
+      assert.ok(!requests[0]?.text.includes(ADAPTER_HOST_KEY))
     },
   ),
   adapterCase(
@@ -62,8 +62,8 @@ export const secrecyCases: readonly AdapterCase[] = [
       await run(call())
       await run(call({ auth: { kind: 'host', secret: createSecret(ROUTES_KEY) } }))
       const [own, routes] = requests.map(({ text }) => text)
-      assert.ok(own?.includes(HOST_KEY))
-      assert.ok(routes?.includes(ROUTES_KEY) && !routes.includes(HOST_KEY))
+      assert.ok(own?.includes(ADAPTER_HOST_KEY))
+      assert.ok(routes?.includes(ROUTES_KEY) && !routes.includes(ADAPTER_HOST_KEY))
     },
   ),
   adapterCase('addresses', 'no address in a message is opened', answer, async ({ call, run }) => {

@@ -1,0 +1,307 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { APICallError, LoadAPIKeyError, UnsupportedFunctionalityError } from '@ai-sdk/provider'
+import { describe, expect, it } from 'vitest'
+import type { ProviderEvent } from '../../../src/contracts/index.js'
+import { ProviderError } from '../../../src/errors.js'
+import { aiSdk } from '../../../src/providers/ai-sdk/index.js'
+import { createSecret } from '../../../src/secret.js'
+import { runCall } from '../openai-compatible/run-call.js'
+import { choicesOf, fakeModel, optionsFor, runModel, streamOf } from './models.js'
+
+const finish = { type: 'finish', usage: {}, finishReason: { unified: 'stop', raw: 'stop' } }
+const text = (delta: string) => ({ type: 'text-delta', id: 't', delta })
+
+describe('the settings', () => {
+  it('are checked at once', () => {
+    expect(() => aiSdk({ model: 'gpt' } as never)).toThrow(TypeError)
+    expect(() => aiSdk({ model: () => fakeModel(), parameters: { seed: 'x' } as never })).toThrow(
+      'parameters.seed',
+    )
+  })
+
+  it('may make the model later', async () => {
+    const adapter = aiSdk({ model: async () => fakeModel({ parts: [finish] }) })
+    expect(await runCall(adapter)).toMatchObject({ terminated: true })
+  })
+})
+
+describe('the model', () => {
+  it('is made for each call from its name and the one key that the call has', async () => {
+    const made: unknown[] = []
+    const adapter = aiSdk({
+      model: (...call) => {
+        made.push(call)
+        return fakeModel({ parts: [finish] })
+      },
+    })
+    await runCall(adapter, { auth: { kind: 'host' } })
+    await runCall(adapter, { auth: { kind: 'host', secret: createSecret('sk-route') } })
+    await runCall(adapter, { auth: { kind: 'byok', secret: createSecret('sk-caller') } })
+    expect(made).toEqual([
+      ['upstream-model', undefined],
+      ['upstream-model', 'sk-route'],
+      ['upstream-model', 'sk-caller'],
+    ])
+  })
+
+  it('is told nothing of the caller’s key', async () => {
+    const { options } = await optionsFor({ user: 'u' })
+    expect(Object.keys(options)).toEqual(['prompt'])
+  })
+
+  it.each(['v1', 'v5', undefined])(
+    'is refused with specification version %s',
+    async (specificationVersion) => {
+      const model = { ...fakeModel(), specificationVersion } as never
+      expect((await runModel(model)).error).toMatchObject({ reason: 'invalid-response' })
+    },
+  )
+
+  it('that cannot be made fails the call', async () => {
+    const adapter = aiSdk({
+      model: () => {
+        throw new Error('no such package')
+      },
+    })
+    const { error } = await runCall(adapter)
+    expect(error).toMatchObject({ reason: 'invalid-response', cause: { message: 'no such package' } })
+  })
+})
+
+describe('an abort', () => {
+  it('ends a call whose model pays no heed to it, and the stream that comes too late', async () => {
+    const controller = new AbortController()
+    let cancelled = () => {}
+    const wasCancelled = new Promise<void>((resolve) => {
+      cancelled = resolve
+    })
+    let answer = (_: { stream: ReadableStream<unknown> }) => {}
+    const model = fakeModel({
+      stream: () =>
+        new Promise((resolve) => {
+          answer = resolve
+          controller.abort()
+        }),
+    })
+    const { error } = await runModel(model, { signal: controller.signal })
+    expect(error).toMatchObject({ reason: 'cut-short' })
+    answer({ stream: new ReadableStream({ cancel: cancelled }) })
+    await wasCancelled
+  })
+
+  it('ends a stream that is being read', async () => {
+    const controller = new AbortController()
+    let cancelled = false
+    const stream = new ReadableStream({
+      start: (source) => source.enqueue(text('Hel')),
+      cancel() {
+        cancelled = true
+        throw new Error('cannot')
+      },
+    })
+    const adapter = aiSdk({ model: () => fakeModel({ stream: async () => ({ stream }) }) })
+    const { error } = await runCall(adapter, { signal: controller.signal }, () => controller.abort())
+    expect(error).toMatchObject({ reason: 'cut-short' })
+    expect(cancelled).toBe(true)
+  })
+})
+
+describe('reading', () => {
+  it('waits for what take returns', async () => {
+    let pulled = 0
+    const stream = new ReadableStream(
+      {
+        pull(source) {
+          pulled += 1
+          source.enqueue(pulled > 9 ? finish : text('x'))
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    const adapter = aiSdk({ model: () => fakeModel({ stream: async () => ({ stream }) }) })
+    const pulledAtTake: number[] = []
+    await runCall(adapter, {}, async () => {
+      const before = pulled
+      await nextTurn()
+      pulledAtTake.push(pulled - before)
+    })
+    expect(pulledAtTake).toEqual(Array(10).fill(0))
+  })
+
+  it('ends where take fails, with what take threw', async () => {
+    let cancelled = false
+    const stream = new ReadableStream({
+      pull: (source) => source.enqueue(text('x')),
+      cancel() {
+        cancelled = true
+      },
+    })
+    const adapter = aiSdk({ model: () => fakeModel({ stream: async () => ({ stream }) }) })
+    const failing = runCall(adapter, {}, () => {
+      throw new RangeError('enough')
+    })
+    await expect(failing).rejects.toThrow(RangeError)
+    expect(cancelled).toBe(true)
+  })
+
+  it.each([
+    [{ eventBytes: 3 }, [text('four')]],
+    [{ replyBytes: 5 }, [text('abc'), text('def')]],
+    [{ eventBytes: 3 }, [{ type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'AAAA' } }]],
+  ])('ends past %j', async (limits, parts) => {
+    const { error } = await runModel(fakeModel({ parts: [...parts, finish] }), { limits })
+    expect(error).toMatchObject({ reason: 'invalid-response' })
+  })
+
+  it('refuses a whole reply that is too long', async () => {
+    const model = fakeModel({ result: { content: [{ type: 'text', text: 'too long' }] } })
+    const { error } = await runModel(model, { stream: false, limits: { replyBytes: 5 } })
+    expect(error).toMatchObject({ reason: 'invalid-response' })
+  })
+})
+
+const apiError = (fields: object) =>
+  new APICallError({
+    message: 'Failed',
+    url: 'https://a.example',
+    requestBodyValues: { prompt: 'secret' },
+    ...fields,
+  })
+
+const withCode = (code: string) => Object.assign(new Error(code), { code })
+
+describe('what a model throws', () => {
+  it.each([
+    [
+      'a status with its words',
+      apiError({
+        statusCode: 429,
+        responseHeaders: { 'Retry-After': '7' },
+        responseBody: '{"error":{"message":"Slow"}}',
+      }),
+      { reason: 'status', status: 429, retryAfterSeconds: 7, providerMessage: 'Slow' },
+    ],
+    [
+      'a status with data',
+      apiError({ statusCode: 400, data: { error: { message: 'Bad', param: 'top_p', code: 'bad' } } }),
+      { reason: 'status', status: 400, providerMessage: 'Bad', param: 'top_p', providerCode: 'bad' },
+    ],
+    [
+      'a status with text',
+      apiError({ statusCode: 500, responseBody: '<html>' }),
+      { reason: 'status', providerMessage: 'Failed' },
+    ],
+    ['a success that it could not read', apiError({ statusCode: 200 }), { reason: 'invalid-response' }],
+    ['a refused connection', apiError({ cause: withCode('ECONNREFUSED') }), { reason: 'unreachable' }],
+    [
+      'a slow connection',
+      new TypeError('failed', { cause: withCode('UND_ERR_CONNECT_TIMEOUT') }),
+      { reason: 'timeout' },
+    ],
+    [
+      'a broken connection',
+      new TypeError('terminated', { cause: withCode('UND_ERR_SOCKET') }),
+      { reason: 'cut-short' },
+    ],
+    [
+      'what it cannot do',
+      new UnsupportedFunctionalityError({ functionality: 'image tool results' }),
+      { reason: 'unsupported-request', message: expect.stringContaining('image tool results') },
+    ],
+    ['a missing key', new LoadAPIKeyError({ message: 'no key' }), { reason: 'status', status: 401 }],
+    [
+      'a missing model',
+      Object.assign(new Error(), { name: 'AI_NoSuchModelError' }),
+      { reason: 'status', status: 404 },
+    ],
+    ['any other error', new RangeError('oops'), { reason: 'invalid-response' }],
+    ['no error at all', 'oops', { reason: 'invalid-response' }],
+    ['our own error', new ProviderError('timeout', 'Late'), { reason: 'timeout' }],
+  ])('is %s', async (_name, thrown, expected) => {
+    const fail = async () => {
+      throw thrown
+    }
+    const whole = await runModel(fakeModel({ generate: fail }), { stream: false })
+    const streamed = await runModel(fakeModel({ stream: fail }))
+    const late = await runModel(fakeModel({ stream: async () => ({ stream: failing(thrown) }) }))
+    for (const { error } of [whole, streamed, late]) {
+      expect(error).toMatchObject(expected)
+      expect(JSON.stringify(error?.cause ?? null)).not.toContain('secret')
+    }
+  })
+
+  it.each([
+    ['words', 'Sorry', { reason: 'error-frame', providerMessage: 'Sorry' }],
+    [
+      'an object',
+      { type: 'overloaded_error', message: 'Busy' },
+      { reason: 'error-frame', status: 529, providerMessage: 'Busy' },
+    ],
+    ['an error', new Error('Sorry'), { reason: 'error-frame', providerMessage: 'Sorry' }],
+    ['a status', apiError({ statusCode: 503 }), { reason: 'error-frame', status: 503 }],
+    ['a connection', withCode('ECONNRESET'), { reason: 'cut-short' }],
+    [
+      'its own error',
+      Object.assign(new Error('{"the":"reply"'), { name: 'AI_JSONParseError' }),
+      { reason: 'invalid-response', providerMessage: undefined },
+    ],
+  ])('may come inside the stream: %s', async (_name, thrown, expected) => {
+    const outcome = await runModel(
+      fakeModel({ parts: [text('Hel'), { type: 'error', error: thrown }, finish] }),
+    )
+    expect(outcome.error).toMatchObject(expected)
+    expect(choicesOf(outcome.events)).toHaveLength(1)
+  })
+})
+
+function failing(error: unknown): ReadableStream<unknown> {
+  return new ReadableStream({ start: (source) => source.error(error) })
+}
+
+describe('a real model', () => {
+  const chunk = (delta: object, finish_reason: string | null = null) =>
+    `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
+  const wire = Buffer.from(
+    [
+      chunk({ role: 'assistant', content: '' }),
+      chunk({ reasoning_content: 'Hm…' }),
+      chunk({ content: 'Grüße 👋' }),
+      chunk({
+        tool_calls: [{ index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '{"x"' } }],
+      }),
+      chunk({ tool_calls: [{ index: 0, function: { arguments: ':1}' } }] }),
+      chunk({}, 'tool_calls'),
+      `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 4, total_tokens: 9 } })}\n\n`,
+      'data: [DONE]\n\n',
+    ].join(''),
+  )
+
+  async function read(pieces: readonly Uint8Array[]): Promise<ProviderEvent[]> {
+    const fetch = async () =>
+      new Response(streamOf(pieces) as ReadableStream<Uint8Array>, {
+        headers: { 'content-type': 'text/event-stream' },
+      })
+    const provider = createOpenAICompatible({
+      name: 'x',
+      baseURL: 'https://a.example',
+      fetch,
+      includeUsage: true,
+    })
+    const { events, terminated, error } = await runModel(provider('m'))
+    expect(error).toBeUndefined()
+    expect(terminated).toBe(true)
+    return events
+  }
+
+  it('gives the same events wherever its stream is cut', async () => {
+    const whole = await read([wire])
+    expect(choicesOf(whole).at(-1)).toMatchObject({ finish_reason: 'tool_calls' })
+    expect(JSON.stringify(whole)).toContain('Grüße 👋')
+    const expected = JSON.stringify(whole)
+    for (let cut = 1; cut < wire.length; cut++) {
+      const events = await read([wire.subarray(0, cut), wire.subarray(cut)])
+      if (JSON.stringify(events) !== expected) expect(events, `cut at ${cut}`).toEqual(whole)
+    }
+  })
+})

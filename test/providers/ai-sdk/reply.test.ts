@@ -1,0 +1,290 @@
+import { describe, expect, it } from 'vitest'
+import { choicesOf, fakeModel, runModel, usageOf, type Version } from './models.js'
+
+const nested = {
+  inputTokens: { total: 21, noCache: 10, cacheRead: 8, cacheWrite: 3 },
+  outputTokens: { total: 13, text: 9, reasoning: 4 },
+}
+const flat = { inputTokens: 21, outputTokens: 13, totalTokens: 34, reasoningTokens: 4, cachedInputTokens: 8 }
+
+const finishOf = (version: Version, unified: string, raw?: string) =>
+  version === 'v2' ? unified : { unified, raw }
+
+const stream = (parts: readonly unknown[], version: Version = 'v3', provider?: string) =>
+  runModel(fakeModel({ version, parts, ...(provider ? { provider } : {}) }))
+
+const deltasOf = async (parts: readonly unknown[]) =>
+  choicesOf((await stream(parts)).events).map((choice) => (choice as { delta: unknown }).delta)
+
+describe('a stream', () => {
+  it.each(['v2', 'v3', 'v4'] as const)('of %s becomes chunks, a finish and usage', async (version) => {
+    const usage = version === 'v2' ? flat : nested
+    const { events, terminated } = await stream(
+      [
+        { type: 'stream-start', warnings: [] },
+        { type: 'response-metadata', id: 'resp_1' },
+        { type: 'reasoning-start', id: 'r' },
+        { type: 'reasoning-delta', id: 'r', delta: 'Hm' },
+        { type: 'text-start', id: 't' },
+        { type: 'text-delta', id: 't', delta: 'Hello' },
+        { type: 'text-delta', id: 't', delta: '' },
+        { type: 'raw', rawValue: {} },
+        { type: 'finish', usage, finishReason: finishOf(version, 'stop', 'end_turn') },
+      ],
+      version,
+    )
+    const chunk = (delta: object, finish: object = { finish_reason: null }) => ({
+      type: 'chunk',
+      chunk: { id: 'resp_1', object: 'chat.completion.chunk', choices: [{ index: 0, delta, ...finish }] },
+    })
+    const native = version === 'v2' ? {} : { native_finish_reason: 'end_turn' }
+    const cacheWrite = version === 'v2' ? undefined : 3
+    expect(events).toEqual([
+      chunk({ role: 'assistant', reasoning: 'Hm', reasoning_content: 'Hm' }),
+      chunk({ content: 'Hello' }),
+      chunk({}, { finish_reason: 'stop', ...native }),
+      { type: 'usage', usage: { prompt: 21, cached: 8, cacheWrite, completion: 13, reasoning: 4 } },
+    ])
+    expect(terminated).toBe(true)
+  })
+
+  it('gives calls that come in pieces, whole, or without arguments', async () => {
+    const deltas = await deltasOf([
+      { type: 'tool-input-start', id: 'a', toolName: 'look' },
+      { type: 'tool-input-delta', id: 'a', delta: '{"x":' },
+      { type: 'tool-input-delta', id: 'a', delta: '1}' },
+      { type: 'tool-input-end', id: 'a' },
+      { type: 'tool-call', toolCallId: 'a', toolName: 'look', input: '{"x":1}' },
+      { type: 'tool-call', toolCallId: 'b', toolName: 'see', input: '{"y":2}' },
+      { type: 'tool-input-start', id: 'c', toolName: 'wait' },
+      { type: 'tool-call', toolCallId: 'c', toolName: 'wait', input: '' },
+      { type: 'tool-input-start', id: 'd', toolName: 'stop' },
+      { type: 'finish', usage: nested, finishReason: { unified: 'tool-calls', raw: 'tool_use' } },
+    ])
+    const start = (index: number, id: string, name: string, text: string) => ({
+      tool_calls: [{ index, id, type: 'function', function: { name, arguments: text } }],
+    })
+    const more = (index: number, text: string) => ({ tool_calls: [{ index, function: { arguments: text } }] })
+    expect(deltas).toEqual([
+      { role: 'assistant', ...start(0, 'a', 'look', '') },
+      more(0, '{"x":'),
+      more(0, '1}'),
+      start(1, 'b', 'see', '{"y":2}'),
+      start(2, 'c', 'wait', ''),
+      more(2, '{}'),
+      start(3, 'd', 'stop', ''),
+      more(3, '{}'),
+      {},
+    ])
+  })
+
+  it('passes over what the provider called itself, and unknown parts', async () => {
+    expect(
+      await deltasOf([
+        { type: 'tool-input-start', id: 'a', toolName: 'web_search', providerExecuted: true },
+        { type: 'tool-input-delta', id: 'a', delta: '{}' },
+        { type: 'tool-call', toolCallId: 'a', toolName: 'web_search', input: '{}', providerExecuted: true },
+        { type: 'tool-call', toolCallId: 'b', toolName: 'web_search', input: '{}', providerExecuted: true },
+        { type: 'tool-result', toolCallId: 'a', toolName: 'web_search', result: {} },
+        { type: 'never-heard-of' },
+      ]),
+    ).toEqual([])
+  })
+
+  it('gives sources as annotations and images as images', async () => {
+    const image = (data: unknown, mediaType = 'image/png') => ({ type: 'file', mediaType, data })
+    const deltas = await deltasOf([
+      { type: 'source', sourceType: 'url', id: 's', url: 'https://a.example', title: 'A' },
+      { type: 'source', sourceType: 'document', id: 's', title: 'B' },
+      image('AAEC'),
+      image(new Uint8Array([0, 1, 2])),
+      image({ type: 'data', data: new Uint8Array([0, 1, 2]) }),
+      image({ type: 'url', url: new URL('https://a.example/a.png') }),
+      image('AAEC', 'application/pdf'),
+    ])
+    const inline = { images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAEC' } }] }
+    expect(deltas).toEqual([
+      {
+        role: 'assistant',
+        annotations: [{ type: 'url_citation', url_citation: { url: 'https://a.example', title: 'A' } }],
+      },
+      inline,
+      inline,
+      inline,
+      { images: [{ type: 'image_url', image_url: { url: 'https://a.example/a.png' } }] },
+    ])
+  })
+
+  it.each([
+    ['v2', 'tool-calls', undefined, 'tool_calls'],
+    ['v2', 'content-filter', undefined, 'content_filter'],
+    ['v2', 'other', undefined, 'other'],
+    ['v3', 'length', 'MAX', 'length'],
+    ['v3', 'other', 'strange', 'other'],
+    ['v4', 'error', undefined, 'error'],
+  ] as const)('of %s that finishes by %s (%s) says %s', async (version, unified, raw, expected) => {
+    const outcome = await stream(
+      [{ type: 'finish', usage: {}, finishReason: finishOf(version, unified, raw) }],
+      version,
+    )
+    expect(choicesOf(outcome.events)).toMatchObject([{ finish_reason: expected }])
+    expect(outcome.terminated).toBe(true)
+  })
+
+  it.each([
+    ['v2', 'unknown'],
+    ['v3', { unified: 'other', raw: undefined }],
+    ['v4', { unified: 'interrupted', raw: undefined }],
+  ] as const)('of %s whose package made the finish up was cut short', async (version, finishReason) => {
+    const text = { type: 'text-delta', id: 't', delta: 'Hel' }
+    const { events, terminated } = await stream(
+      [text, { type: 'finish', usage: nested, finishReason }],
+      version,
+    )
+    expect(terminated).toBe(false)
+    expect(choicesOf(events)).toEqual([
+      { index: 0, delta: { role: 'assistant', content: 'Hel' }, finish_reason: null },
+    ])
+  })
+
+  it('without a finish was cut short', async () => {
+    expect((await stream([{ type: 'text-delta', id: 't', delta: 'x' }])).terminated).toBe(false)
+  })
+
+  it.each([
+    ['no object', 5],
+    ['text that is none', { type: 'text-delta', id: 't', delta: 5 }],
+    ['a call without an id', { type: 'tool-call', toolName: 'look', input: '' }],
+    ['a call without a name', { type: 'tool-call', toolCallId: 'a', input: '' }],
+  ])('with %s is an invalid response', async (_name, part) => {
+    expect((await stream([part])).error).toMatchObject({ reason: 'invalid-response' })
+  })
+})
+
+describe('usage', () => {
+  const finish = (usage: unknown, providerMetadata?: object) => ({
+    type: 'finish',
+    usage,
+    finishReason: 'stop',
+    providerMetadata,
+  })
+  const v2 = async (usage: unknown, provider = 'openai.chat', metadata?: object) =>
+    usageOf((await stream([finish(usage, metadata)], 'v2', provider)).events)[0]
+
+  it('of version 2 has cached input added where the provider leaves it out', async () => {
+    const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15, cachedInputTokens: 8 }
+    const written = { anthropic: { cacheCreationInputTokens: 3 } }
+    expect(await v2(usage, 'anthropic.messages', written)).toMatchObject({
+      prompt: 21,
+      cached: 8,
+      cacheWrite: 3,
+    })
+    expect(
+      await v2(usage, 'amazon-bedrock', { bedrock: { usage: { cacheWriteInputTokens: 2 } } }),
+    ).toMatchObject({
+      prompt: 20,
+      cacheWrite: 2,
+    })
+    expect(await v2(usage)).toMatchObject({ prompt: 10, cached: 8 })
+    expect(await v2({ ...usage, cachedInputTokens: 11 })).toMatchObject({ prompt: 21, cached: 11 })
+  })
+
+  it('of version 2 has reasoning added where the provider leaves it out', async () => {
+    expect(await v2({ inputTokens: 10, outputTokens: 5, totalTokens: 22, reasoningTokens: 7 })).toMatchObject(
+      {
+        completion: 12,
+        reasoning: 7,
+      },
+    )
+    expect(await v2({ inputTokens: 10, outputTokens: 9, totalTokens: 23, reasoningTokens: 4 })).toMatchObject(
+      {
+        completion: 13,
+      },
+    )
+    expect(await v2({ inputTokens: 10, outputTokens: 9, totalTokens: 19, reasoningTokens: 4 })).toMatchObject(
+      {
+        completion: 9,
+      },
+    )
+  })
+
+  it('of later versions is added up where the totals are missing, and counts that are none stand', async () => {
+    const later = async (usage: unknown) => usageOf((await stream([finish(usage)])).events)[0]
+    expect(
+      await later({
+        inputTokens: { noCache: 10, cacheRead: 8, cacheWrite: 3 },
+        outputTokens: { text: 5, reasoning: 2 },
+      }),
+    ).toMatchObject({ prompt: 21, completion: 7 })
+    expect(await later({ inputTokens: { total: -1 }, outputTokens: { total: Number.NaN } })).toMatchObject({
+      prompt: -1,
+      completion: Number.NaN,
+    })
+    expect(await later({})).toMatchObject({ prompt: undefined, completion: undefined })
+    expect(await later(undefined)).toBeUndefined()
+  })
+})
+
+describe('a result', () => {
+  it('is one completion and its usage', async () => {
+    const result = {
+      content: [
+        { type: 'reasoning', text: 'Hm' },
+        { type: 'text', text: 'Hel' },
+        { type: 'text', text: 'lo' },
+        { type: 'tool-call', toolCallId: 'a', toolName: 'look', input: '' },
+        { type: 'tool-call', toolCallId: 'b', toolName: 'search', input: '{}', providerExecuted: true },
+        { type: 'source', sourceType: 'url', id: 's', url: 'https://a.example' },
+        { type: 'file', mediaType: 'image/png', data: 'AAEC' },
+      ],
+      finishReason: { unified: 'tool-calls', raw: 'tool_use' },
+      usage: nested,
+      response: { id: 'resp_1' },
+    }
+    const { events, terminated } = await runModel(fakeModel({ result }), { stream: false })
+    expect(events).toEqual([
+      {
+        type: 'completion',
+        completion: {
+          id: 'resp_1',
+          object: 'chat.completion',
+          choices: [
+            {
+              index: 0,
+              finish_reason: 'tool_calls',
+              native_finish_reason: 'tool_use',
+              message: {
+                role: 'assistant',
+                content: 'Hello',
+                reasoning: 'Hm',
+                reasoning_content: 'Hm',
+                tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }],
+                annotations: [{ type: 'url_citation', url_citation: { url: 'https://a.example' } }],
+                images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAEC' } }],
+              },
+            },
+          ],
+        },
+      },
+      { type: 'usage', usage: { prompt: 21, cached: 8, cacheWrite: 3, completion: 13, reasoning: 4 } },
+    ])
+    expect(terminated).toBe(true)
+  })
+
+  it('has no content where it is only calls', async () => {
+    const result = {
+      content: [{ type: 'tool-call', toolCallId: 'a', toolName: 'f', input: '{}' }],
+      finishReason: 'stop',
+    }
+    const { events } = await runModel(fakeModel({ version: 'v2', result }), { stream: false })
+    expect(choicesOf(events)).toMatchObject([{ message: { content: null } }])
+  })
+
+  it.each([[{}], [{ content: 'text' }], [{ content: [{ type: 'tool-call' }] }]])(
+    'is invalid where it is %j',
+    async (result) => {
+      const { error } = await runModel(fakeModel({ result }), { stream: false })
+      expect(error).toMatchObject({ reason: 'invalid-response' })
+    },
+  )
+})

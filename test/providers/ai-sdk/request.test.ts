@@ -1,0 +1,266 @@
+import { describe, expect, it } from 'vitest'
+import { optionsFor, type Version } from './models.js'
+
+const VERSIONS: readonly Version[] = ['v2', 'v3', 'v4']
+const PNG = 'data:image/png;base64,AAEC'
+
+const promptOf = async (messages: readonly object[], version: Version = 'v3', supportedUrls = {}) => {
+  const { options, error } = await optionsFor({ messages }, { version, supportedUrls })
+  return error ?? options.prompt
+}
+
+describe('the prompt', () => {
+  it('has each role in its form', async () => {
+    const call = (id: string, name: string) => ({
+      id,
+      type: 'function',
+      function: { name, arguments: '{"x":1}' },
+    })
+    const prompt = await promptOf([
+      { role: 'developer', content: [{ type: 'text', text: 'One' }] },
+      { role: 'user', content: 'Hi' },
+      {
+        role: 'assistant',
+        content: 'Hm',
+        reasoning_content: 'Well',
+        tool_calls: [call('a', 'look'), call('b', 'see')],
+      },
+      { role: 'tool', tool_call_id: 'b', content: 'blue' },
+      { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: 'red' }] },
+      { role: 'user', content: 'And?' },
+      { role: 'tool', tool_call_id: 'z', content: '' },
+    ])
+    const result = (toolCallId: string, toolName: string, value: string) => ({
+      type: 'tool-result',
+      toolCallId,
+      toolName,
+      output: { type: 'text', value },
+    })
+    const text = (words: string) => ({ type: 'text', text: words })
+    expect(prompt).toEqual([
+      { role: 'system', content: 'One' },
+      { role: 'user', content: [text('Hi')] },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'reasoning', text: 'Well' },
+          text('Hm'),
+          { type: 'tool-call', toolCallId: 'a', toolName: 'look', input: { x: 1 } },
+          { type: 'tool-call', toolCallId: 'b', toolName: 'see', input: { x: 1 } },
+        ],
+      },
+      { role: 'tool', content: [result('b', 'see', 'blue'), result('a', 'look', 'red')] },
+      { role: 'user', content: [text('And?')] },
+      { role: 'tool', content: [result('z', 'z', '')] },
+    ])
+  })
+
+  it.each(VERSIONS)('holds inline data as %s wants it', async (version) => {
+    const content = [
+      { type: 'image_url', image_url: { url: PNG } },
+      { type: 'file', file: { file_data: 'data:application/pdf;base64,AAEC', filename: 'a.pdf' } },
+    ]
+    const data = version === 'v4' ? { type: 'data', data: 'AAEC' } : 'AAEC'
+    expect(await promptOf([{ role: 'user', content }], version)).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'file', mediaType: 'image/png', data },
+          { type: 'file', mediaType: 'application/pdf', data, filename: 'a.pdf' },
+        ],
+      },
+    ])
+  })
+
+  it.each(VERSIONS)('holds an address that the model takes as %s wants it', async (version) => {
+    const url = 'https://files.example/a.png'
+    const prompt = await promptOf(
+      [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
+      version,
+      {
+        'image/*': [/^https:\/\/files\.example\//g],
+      },
+    )
+    const data = version === 'v4' ? { type: 'url', url: new URL(url) } : new URL(url)
+    expect(prompt).toEqual([{ role: 'user', content: [{ type: 'file', mediaType: 'image/*', data }] }])
+  })
+
+  it.each([
+    ['no addresses at all', {}],
+    ['addresses of another type', { 'application/pdf': [/^https:/] }],
+    ['other addresses', { 'image/*': [/^https:\/\/elsewhere\.example\//] }],
+    ['plain http', { '*': [/^http:/] }],
+  ])('refuses an address where the model takes %s', async (_name, supportedUrls) => {
+    const url = _name === 'plain http' ? 'http://files.example/a.png' : 'https://files.example/a.png'
+    const messages = [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }]
+    expect(await promptOf(messages, 'v3', supportedUrls)).toMatchObject({
+      reason: 'unsupported-request',
+      param: 'messages.0.content.0.image_url.url',
+    })
+  })
+
+  it.each([
+    ['*', 'https://a.example/a.png', true],
+    ['*/*', 'https://a.example/a.png', true],
+    ['image/png', 'https://a.example/a.png', true],
+    ['audio/*', 'https://a.example/a.png', false],
+  ])('matches the media type %s', async (pattern, url, isTaken) => {
+    const messages = [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }]
+    const prompt = await promptOf(messages, 'v3', { [pattern]: [/^https:/] })
+    expect(Array.isArray(prompt)).toBe(isTaken)
+  })
+
+  it.each([
+    ['v2', { type: 'media', data: 'AAEC', mediaType: 'image/png' }],
+    ['v3', { type: 'image-data', data: 'AAEC', mediaType: 'image/png' }],
+    ['v4', { type: 'file', data: { type: 'data', data: 'AAEC' }, mediaType: 'image/png' }],
+  ] as const)('holds an image in the result of a tool as %s wants it', async (version, part) => {
+    const content = [
+      { type: 'text', text: 'Here' },
+      { type: 'image_url', image_url: { url: PNG } },
+    ]
+    expect(await promptOf([{ role: 'tool', tool_call_id: 'a', content }], version)).toMatchObject([
+      {
+        role: 'tool',
+        content: [{ output: { type: 'content', value: [{ type: 'text', text: 'Here' }, part] } }],
+      },
+    ])
+  })
+
+  it('holds an address in the result of a tool where there is a form for it', async () => {
+    const messages = [
+      {
+        role: 'tool',
+        tool_call_id: 'a',
+        content: [{ type: 'image_url', image_url: { url: 'https://a.example/a.png' } }],
+      },
+    ]
+    const urls = { '*': [/^https:/] }
+    expect(await promptOf(messages, 'v2', urls)).toMatchObject({ reason: 'unsupported-request' })
+    expect(await promptOf(messages, 'v3', urls)).toMatchObject([
+      { content: [{ output: { value: [{ type: 'image-url', url: 'https://a.example/a.png' }] } }] },
+    ])
+    expect(await promptOf(messages, 'v4', urls)).toMatchObject([
+      { content: [{ output: { value: [{ type: 'file', data: { type: 'url' } }] } }] },
+    ])
+  })
+
+  it('marks where a cache ends', async () => {
+    const content = [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }]
+    const providerOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } }
+    expect(
+      await promptOf([
+        { role: 'system', content },
+        { role: 'user', content },
+      ]),
+    ).toEqual([
+      { role: 'system', content: 'x', providerOptions },
+      { role: 'user', content: [{ type: 'text', text: 'x', providerOptions }] },
+    ])
+  })
+})
+
+describe('the settings', () => {
+  it('have the specification’s names', async () => {
+    const { options } = await optionsFor({
+      max_completion_tokens: 9,
+      temperature: 0.5,
+      top_p: 0.9,
+      top_k: 3,
+      presence_penalty: 0.1,
+      frequency_penalty: 0.2,
+      seed: 7,
+      stop: 'END',
+      response_format: { type: 'json_object' },
+      user: 'u',
+      parallel_tool_calls: true,
+      stream_options: {},
+    })
+    const { prompt, ...settings } = options
+    expect(settings).toEqual({
+      maxOutputTokens: 9,
+      temperature: 0.5,
+      topP: 0.9,
+      topK: 3,
+      presencePenalty: 0.1,
+      frequencyPenalty: 0.2,
+      seed: 7,
+      stopSequences: ['END'],
+      responseFormat: { type: 'json' },
+    })
+  })
+
+  it('hold a schema', async () => {
+    const json_schema = { name: 'answer', description: 'An answer', strict: true, schema: { type: 'object' } }
+    const { options } = await optionsFor({ response_format: { type: 'json_schema', json_schema } })
+    expect(options.responseFormat).toEqual({
+      type: 'json',
+      name: 'answer',
+      description: 'An answer',
+      schema: { type: 'object' },
+    })
+  })
+
+  it.each(VERSIONS)('hold tools as %s has them', async (version) => {
+    const tool = { type: 'function', function: { name: 'look', description: 'Looks', strict: true } }
+    const { options } = await optionsFor({ tools: [tool], tool_choice: 'required' }, { version })
+    expect(options.tools).toEqual([
+      {
+        type: 'function',
+        name: 'look',
+        description: 'Looks',
+        inputSchema: { type: 'object', properties: {} },
+        ...(version === 'v2' ? {} : { strict: true }),
+      },
+    ])
+    expect(options.toolChoice).toEqual({ type: 'required' })
+    const named = { type: 'function', function: { name: 'look' } }
+    const choosing = await optionsFor({ tools: [tool], tool_choice: named }, { version })
+    expect(choosing.options.toolChoice).toEqual({ type: 'tool', toolName: 'look' })
+  })
+
+  it.each([
+    ['n', 2],
+    ['logprobs', true],
+    ['parallel_tool_calls', false],
+    ['temperature', 'hot'],
+    ['max_tokens', -1],
+    ['max_completion_tokens', 'many'],
+    ['anything', 0],
+    ['tool_choice', 'required'],
+  ])('refuse %s: %j by name, before the model is called', async (field, value) => {
+    const { error, called } = await optionsFor({ [field]: value })
+    expect(error).toMatchObject({ reason: 'unsupported-request', param: field })
+    expect(called).toBe(false)
+  })
+
+  it('refuse tools that are no functions', async () => {
+    const { error } = await optionsFor({ tools: [{ type: 'web_search' }] })
+    expect(error).toMatchObject({ reason: 'unsupported-request', param: 'tools.0.type' })
+  })
+
+  it('hold an effort from version 4 on', async () => {
+    const { options } = await optionsFor({ reasoning_effort: 'high' }, { version: 'v4' })
+    expect(options.reasoning).toBe('high')
+    for (const version of ['v2', 'v3'] as const) {
+      const { error } = await optionsFor({ reasoning_effort: 'high' }, { version })
+      expect(error).toMatchObject({ reason: 'unsupported-request', param: 'reasoning_effort' })
+    }
+    const { error } = await optionsFor({ reasoning: { max_tokens: 5 } }, { version: 'v4' })
+    expect(error).toMatchObject({ param: 'reasoning.max_tokens' })
+  })
+
+  it('hold what the host translates', async () => {
+    const parameters = {
+      reasoning_effort: (value: unknown) => ({ fake: { effort: value } }),
+      verbosity: (value: unknown) => ({ fake: { verbosity: value }, other: { a: 1 } }),
+      absent: () => ({ fake: { absent: true } }),
+    }
+    const request = { reasoning_effort: 'high', verbosity: 'low', absent: null }
+    const { options } = await optionsFor(request, { version: 'v2' }, { parameters })
+    expect(options.providerOptions).toEqual({
+      fake: { effort: 'high', verbosity: 'low' },
+      other: { a: 1 },
+    })
+  })
+})
