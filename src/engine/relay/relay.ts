@@ -63,6 +63,9 @@ export class Relay {
     )
   }
 
+  /** How many events went through the fast path. */
+  spliced = 0
+
   /** Whether every choice begun has its finish reason. */
   get finished(): boolean {
     if (this.whole !== undefined) return true
@@ -168,6 +171,7 @@ export class Relay {
       const spliced = this.splicer.splice(bytes)
       if (spliced !== undefined) {
         this.templateChoice!.tally.add(this.splicer.text)
+        this.spliced++
         this.tokenEvents++
         this.options.meter.token()
         return spliced

@@ -1,0 +1,402 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { ProviderEvent } from '../../src/contracts/providers.js'
+import { Relay } from '../../src/engine/relay/relay.js'
+import { fromLatin1, toLatin1 } from '../../src/engine/relay/text-encoding.js'
+import { byteRatioCounter } from '../../src/engine/token-counter.js'
+import { UsageMeter } from '../../src/engine/usage-meter.js'
+import { NO_USAGE } from '../../src/protocol/usage.js'
+
+const CHARGE = { cost: 12n, base: 10n, markup: 2n, basis: 'reported', byok: false, usage: NO_USAGE } as const
+
+function relay({ stream = true, n = 1, splice = true } = {}) {
+  let ids = 0
+  const meter = new UsageMeter({ prompt: 1_000, completion: 1_000 }, () => {})
+  const made = new Relay({
+    stream,
+    id: 'chatcmpl-1',
+    created: 7,
+    model: 'acme/fast',
+    n,
+    counter: byteRatioCounter,
+    meter,
+    newId: () => String(++ids),
+    splice,
+  })
+  return { meter, relay: made }
+}
+
+const data = (value: unknown): ProviderEvent => ({ type: 'data', bytes: toLatin1(JSON.stringify(value)) })
+const chunk = (delta: unknown, finish: string | null = null, rest: object = {}): ProviderEvent =>
+  data({ id: 'up', choices: [{ index: 0, delta, finish_reason: finish, ...rest }] })
+
+/** Plays events into a relay and returns what a client reads. */
+function play(events: readonly ProviderEvent[], options: Parameters<typeof relay>[0] = {}) {
+  const { relay: played } = relay(options)
+  let bytes = played.take(events)
+  if (played.failure === undefined) {
+    played.endChoices('stop')
+    bytes += played.closing(CHARGE)
+  }
+  return { bytes, chunks: chunksOf(bytes), relay: played }
+}
+
+interface Chunk {
+  id: string
+  choices: { index: number; delta: Record<string, unknown>; finish_reason: string | null }[]
+  usage?: object
+}
+
+function chunksOf(bytes: string): Chunk[] {
+  return fromLatin1(bytes)
+    .split('\n\n')
+    .filter((frame) => frame.startsWith('data: {'))
+    .map((frame) => JSON.parse(frame.slice('data: '.length)))
+}
+
+describe('a stream, whatever the provider sends', () => {
+  it('begins each choice with its role, ends it with one finish reason, and ends with usage and [DONE]', () => {
+    const { bytes, chunks } = play([chunk({ content: 'Hi' }), chunk({}, 'stop'), chunk({}, 'stop')])
+    expect(chunks.map(({ choices }) => choices[0])).toEqual([
+      { index: 0, delta: { role: 'assistant', content: 'Hi' }, finish_reason: null },
+      { index: 0, delta: {}, finish_reason: 'stop', native_finish_reason: 'stop' },
+      undefined,
+    ])
+    expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { cost: 1.2e-8, prompt_tokens: 0 } })
+    expect(bytes.endsWith('data: [DONE]\n\n')).toBe(true)
+    expect(new Set(chunks.map(({ id }) => id))).toEqual(new Set(['chatcmpl-1']))
+  })
+
+  it('sends nothing before the first token or finish', () => {
+    const { relay: silent } = relay()
+    expect(silent.take([chunk({ role: 'assistant', content: '' })])).toBe('')
+    expect(silent.begun).toBe(false)
+    expect(silent.take([chunk({ content: 'a' })])).toContain('"role":"assistant"')
+  })
+
+  it('gives a missing finish reason where the provider said that it is done', () => {
+    expect(play([chunk({ content: 'Hi' })]).chunks.at(-2)?.choices[0]?.finish_reason).toBe('stop')
+  })
+
+  it.each([
+    ['weird', 'stop'],
+    ['max_tokens', 'length'],
+    ['safety', 'content_filter'],
+    ['function_call', 'tool_calls'],
+  ])('maps the finish reason %s to %s and keeps it as the native one', (native, mapped) => {
+    const choice = play([chunk({ content: 'x' }, native)]).chunks[0]!.choices[0]!
+    expect(choice).toMatchObject({ finish_reason: mapped, native_finish_reason: native })
+  })
+
+  it('takes a finish reason of error for a failure', () => {
+    expect(play([chunk({ content: 'x' }), chunk({}, 'error')]).relay.failure?.reason).toBe('error-frame')
+  })
+
+  it('sends reasoning under both names, whichever the provider uses', () => {
+    for (const name of ['reasoning', 'reasoning_content']) {
+      const { delta } = play([chunk({ [name]: 'hm', content: null })]).chunks[0]!.choices[0]!
+      expect(delta).toMatchObject({ reasoning: 'hm', reasoning_content: 'hm' })
+    }
+  })
+
+  it('makes text and reasoning of content that comes in parts', () => {
+    const parts = [
+      { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] },
+      { type: 'text', text: 'yes' },
+    ]
+    expect(play([chunk({ content: parts })]).chunks[0]!.choices[0]!.delta).toMatchObject({
+      content: 'yes',
+      reasoning: 'hm',
+    })
+  })
+
+  it('numbers tool calls, names them once, and gives one without arguments an empty object', () => {
+    const { chunks } = play([
+      chunk({ tool_calls: [{ id: 'a', function: { name: 'f', arguments: '' } }] }),
+      chunk({ tool_calls: [{ id: 'b', type: 'function', function: { name: 'g', arguments: '{"x"' } }] }),
+      chunk({ tool_calls: [{ id: '', type: null, function: { name: null, arguments: ':1}' } }] }),
+      chunk({}, 'stop'),
+    ])
+    expect(chunks.flatMap(({ choices }) => choices).flatMap(({ delta }) => delta.tool_calls ?? [])).toEqual([
+      { index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '' } },
+      { index: 1, id: 'b', type: 'function', function: { name: 'g', arguments: '{"x"' } },
+      { index: 1, function: { arguments: ':1}' } },
+      { index: 0, function: { arguments: '{}' } },
+    ])
+    expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe('tool_calls')
+  })
+
+  it('waits with a tool call until its name is known', () => {
+    const { chunks } = play([
+      chunk({ tool_calls: [{ index: 0, id: 'a', function: { arguments: '{"x"' } }] }),
+      chunk({ tool_calls: [{ index: 0, function: { name: 'f', arguments: ':1}' } }] }),
+      chunk({}, 'tool_calls'),
+    ])
+    expect(chunks.flatMap(({ choices }) => choices).flatMap(({ delta }) => delta.tool_calls ?? [])).toEqual([
+      { index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } },
+    ])
+  })
+
+  it('sends a whole reply as a stream to a client that asked for one', () => {
+    const completion = {
+      choices: [
+        {
+          index: 0,
+          message: {
+            role: 'assistant',
+            content: 'Hi',
+            tool_calls: [{ function: { name: 'f', arguments: { a: 1 } } }],
+          },
+          finish_reason: 'stop',
+        },
+      ],
+    }
+    const { chunks } = play([{ type: 'completion', completion }])
+    expect(chunks[0]!.choices[0]).toMatchObject({
+      delta: {
+        role: 'assistant',
+        content: 'Hi',
+        tool_calls: [
+          { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } },
+        ],
+      },
+      finish_reason: 'tool_calls',
+    })
+  })
+
+  it.each([
+    ['choices of another type', { choices: {} }],
+    ['a choice that is no object', { choices: [7] }],
+    ['an index that is out of range', { choices: [{ index: 1, delta: { content: 'x' } }] }],
+    ['a negative index', { choices: [{ index: -1, delta: { content: 'x' } }] }],
+    ['a delta of another type', { choices: [{ index: 0, delta: 'x' }] }],
+    ['content that is a number', { choices: [{ index: 0, delta: { content: 5 } }] }],
+    [
+      'arguments that are a number',
+      { choices: [{ index: 0, delta: { tool_calls: [{ function: { name: 'f', arguments: 5 } }] } }] },
+    ],
+    [
+      'a tool call beyond the limit',
+      { choices: [{ index: 0, delta: { tool_calls: [{ index: 1_024, function: { name: 'f' } }] } }] },
+    ],
+    ['deep nesting', { choices: [], deep: nested(140) }],
+  ])('refuses %s as a reply that cannot be read', (_what, event) => {
+    const { relay: refused } = relay()
+    refused.take([chunk({ content: 'before' }), data(event)])
+    expect(refused.failure?.reason).toBe('invalid-response')
+  })
+
+  it('still sends what came before an event that cannot be read', () => {
+    const { relay: refused } = relay()
+    expect(refused.take([chunk({ content: 'before' }), { type: 'data', bytes: '{"choices":' }])).toContain(
+      'before',
+    )
+  })
+})
+
+describe('a reply in one body', () => {
+  function body(events: readonly ProviderEvent[], n = 1) {
+    const { relay: played } = relay({ stream: false, n })
+    expect(played.take(events)).toBe('')
+    expect(played.failure).toBeUndefined()
+    played.endChoices('stop')
+    return JSON.parse(played.body(CHARGE))
+  }
+
+  it('is mended: role, finish reason, tool call ids, arguments as text', () => {
+    const reply = body([
+      {
+        type: 'completion',
+        completion: {
+          object: 'text_completion',
+          choices: [{ message: { content: [{ type: 'text', text: 'Hi' }], tool_calls: null } }],
+          service_tier: 'default',
+          provider: { name: 'x' },
+        },
+      },
+    ])
+    expect(reply).toMatchObject({
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      model: 'acme/fast',
+      choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+      system_fingerprint: null,
+      service_tier: 'default',
+    })
+    expect(reply).not.toHaveProperty('provider')
+    expect(reply.choices[0].message).not.toHaveProperty('tool_calls')
+  })
+
+  it('is put together from a stream where the provider sent one', () => {
+    const reply = body([
+      chunk({ role: 'assistant', content: 'He', reasoning: 'a' }, null, {
+        logprobs: { content: [{ token: 'He' }] },
+      }),
+      chunk({ role: 'assistant', content: 'llo', reasoning: 'b' }, null, {
+        logprobs: { content: [{ token: 'llo' }] },
+      }),
+      chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{"x"' } }] }),
+      chunk({ tool_calls: [{ index: 0, function: { arguments: ':1}' } }] }),
+      chunk({}, 'tool_calls'),
+    ])
+    expect(reply.choices).toEqual([
+      {
+        index: 0,
+        message: {
+          role: 'assistant',
+          content: 'Hello',
+          reasoning: 'ab',
+          reasoning_content: 'ab',
+          tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } }],
+        },
+        finish_reason: 'tool_calls',
+        native_finish_reason: 'tool_calls',
+        logprobs: { content: [{ token: 'He' }, { token: 'llo' }] },
+      },
+    ])
+  })
+
+  it('keeps several choices apart and in order', () => {
+    const reply = body(
+      [
+        data({
+          choices: [
+            { index: 1, delta: { content: 'b' } },
+            { index: 0, delta: { content: 'a' } },
+          ],
+        }),
+        data({
+          choices: [
+            { index: 1, delta: {}, finish_reason: 'stop' },
+            { index: 0, delta: {}, finish_reason: 'length' },
+          ],
+        }),
+      ],
+      2,
+    )
+    expect(reply.choices.map((choice: { message: { content: string } }) => choice.message.content)).toEqual([
+      'a',
+      'b',
+    ])
+  })
+})
+
+describe('splicing', () => {
+  const text = fc.oneof(
+    fc.string({ maxLength: 12 }),
+    fc.string({ unit: 'grapheme', maxLength: 8 }),
+    fc.constantFrom(
+      '',
+      '"',
+      '\\',
+      'a"b',
+      '\n',
+      '\u2028',
+      'é',
+      '日本',
+      '😀',
+      '"content":"x"',
+      '\ud83d',
+      '{"usage":{}}',
+      '"delta":{"content":"',
+    ),
+  )
+  /** The same event as different serialisers write it. */
+  const serialise = fc.constantFrom(
+    (value: unknown) => JSON.stringify(value),
+    (value: unknown) =>
+      JSON.stringify(value).replace(
+        /[\u0080-\uffff]/g,
+        (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+      ),
+    (value: unknown) => JSON.stringify(value).replaceAll('/', '\\/'),
+    (value: unknown) => JSON.stringify(value, null, 1).replaceAll('\n', ''),
+  )
+  const event = fc
+    .record({
+      content: text,
+      shape: fc.integer({ min: 0, max: 9 }),
+      index: fc.constantFrom(0, 0, 0, 1),
+      padding: fc.constantFrom(undefined, undefined, 'aB3', ''),
+      fingerprint: fc.constantFrom(undefined, undefined, undefined, 'fp'),
+    })
+    .map(({ content, fingerprint, index, padding, shape }) => {
+      const delta =
+        shape === 0
+          ? { reasoning: content }
+          : shape === 1
+            ? { content, refusal: null }
+            : shape === 2
+              ? { content, tool_calls: null }
+              : shape === 3
+                ? { role: 'assistant', content }
+                : { content }
+      return {
+        id: 'up',
+        object: 'chat.completion.chunk',
+        model: 'm',
+        ...(fingerprint !== undefined && { system_fingerprint: fingerprint }),
+        choices: [{ index, delta, logprobs: null, finish_reason: shape === 9 ? 'stop' : null }],
+        usage: null,
+        ...(padding !== undefined && { obfuscation: padding }),
+      }
+    })
+
+  it('gives the same bytes and the same facts as parsing, whatever comes and however it is cut into reads', () => {
+    let spliced = 0
+    fc.assert(
+      fc.property(
+        fc.array(event, { maxLength: 25 }),
+        serialise,
+        fc.array(fc.nat(4), { maxLength: 10 }),
+        (values, write, cuts) => {
+          const events = values.map(
+            (value): ProviderEvent => ({ type: 'data', bytes: toLatin1(write(value)) }),
+          )
+          const fast = relay({ n: 2 })
+          const plain = relay({ n: 2, splice: false })
+          const whole = plain.relay.take(events)
+          let pieces = ''
+          const rest = [...events]
+          for (const cut of cuts) pieces += fast.relay.take(rest.splice(0, cut))
+          pieces += fast.relay.take(rest)
+          expect(pieces).toBe(whole)
+          expect(fast.relay.tokenEvents).toBe(plain.relay.tokenEvents)
+          expect(fast.relay.completionAtLeast(Infinity)).toBe(plain.relay.completionAtLeast(Infinity))
+          expect(fast.relay.finished).toBe(plain.relay.finished)
+          if (fast.relay.spliced > 0) spliced++
+        },
+      ),
+      { numRuns: 3_000 },
+    )
+    expect(spliced).toBeGreaterThan(300)
+  })
+
+  it('does not trust a line whose text could be something else', () => {
+    const head = '{"choices":[{"index":0,"delta":{"content":"'
+    const tail = '"},"finish_reason":null}]}'
+    const hostile = [
+      'a","role":"user',
+      'a\\',
+      'a"},"finish_reason":"stop"}],"x":[{"y":{"z":"',
+      '\u0001',
+      '\u00ff',
+    ]
+    for (const literal of hostile) {
+      const events = ['ok', 'ok', literal, 'ok'].map(
+        (inner): ProviderEvent => ({ type: 'data', bytes: head + inner + tail }),
+      )
+      const fast = relay()
+      const plain = relay({ splice: false })
+      expect(fast.relay.take(events)).toBe(plain.relay.take(events))
+      expect(fast.relay.failure?.message).toBe(plain.relay.failure?.message)
+      expect(fast.relay.finished).toBe(plain.relay.finished)
+    }
+  })
+})
+
+function nested(depth: number): unknown {
+  let value: unknown = 1
+  for (let level = 0; level < depth; level++) value = [value]
+  return value
+}
