@@ -1,1 +1,5 @@
-export {}
+export type { AdapterFactories } from '../sql/registry.js'
+export type { SecretKey } from '../sql/secret-box.js'
+export type { DurableStores } from '../sql/stores.js'
+export type { PostgresClient, PostgresPool, PostgresQuery } from './pool.js'
+export { type PostgresStoresOptions, postgresStores } from './stores.js'

@@ -38,9 +38,7 @@ export async function readEntries(database: SqlDatabase, query: EntryQuery): Pro
   })
   const entries = rows.slice(0, limit).map(readEntry)
   const last = entries.at(-1)
-  return rows.length > limit && last !== undefined
-    ? { entries, next: `${last.at}.${last.id}` }
-    : { entries }
+  return rows.length > limit && last !== undefined ? { entries, next: `${last.at}.${last.id}` } : { entries }
 }
 
 /** Conditions joined by `and`, each with its own numbered parameter. */

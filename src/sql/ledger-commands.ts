@@ -1,5 +1,4 @@
 import type {
-
   Charge,
   HoldRequest,
   HoldResult,
@@ -132,4 +131,3 @@ function sumByAccount(postings: readonly Posting[]): readonly Posting[] {
   if (total !== 0n) throw new RangeError(`The postings of a settlement must add up to 0; got ${total}`)
   return [...sums].map(([account, amount]) => ({ account, amount: checkAmount(amount, 'posting') }))
 }
-

@@ -29,11 +29,7 @@ export interface SqlLedgerParts {
 }
 
 /** The ledger over an engine's way of running commands together. */
-export function createSqlLedger({
-  database,
-  grouping,
-  expire,
-}: SqlLedgerParts): LedgerStore & LedgerReader {
+export function createSqlLedger({ database, grouping, expire }: SqlLedgerParts): LedgerStore & LedgerReader {
   async function readCharges(ids: readonly bigint[]): Promise<(entryId: bigint) => Charge> {
     const found = new Map<bigint, Charge>()
     for (const id of ids) {

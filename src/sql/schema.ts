@@ -56,7 +56,7 @@ export function firstTables(words: SchemaWords): readonly string[] {
       entry_id ${integer},
       facts text
     ) ${busy}`,
-    'create index {holds_due} on {holds} (expires_at) where state = 0',
+    'create index compat_holds_due on {holds} (expires_at) where state = 0',
     `create table {claims} (
       claim ${name} primary key,
       hold_id ${name} not null
@@ -84,11 +84,11 @@ export function firstTables(words: SchemaWords): readonly string[] {
       postings text not null,
       details text
     ) ${plain}`,
-    'create index {entries_at} on {entries} (at, id)',
-    'create index {entries_model} on {entries} (model, at, id) where model is not null',
-    'create index {entries_app} on {entries} (app_id, at, id) where app_id is not null',
-    'create index {entries_session} on {entries} (session_id, at, id) where session_id is not null',
-    'create unique index {entries_reference} on {entries} (reference) where reference is not null',
+    'create index compat_entries_at on {entries} (at, id)',
+    'create index compat_entries_model on {entries} (model, at, id) where model is not null',
+    'create index compat_entries_app on {entries} (app_id, at, id) where app_id is not null',
+    'create index compat_entries_session on {entries} (session_id, at, id) where session_id is not null',
+    'create unique index compat_entries_reference on {entries} (reference) where reference is not null',
     `create table {postings} (
       account ${name} not null,
       at ${integer} not null,
@@ -114,7 +114,7 @@ export function firstTables(words: SchemaWords): readonly string[] {
       revoked_at ${integer},
       created_at ${integer} not null
     ) ${keyed}`,
-    'create index {credentials_account} on {credentials} (account)',
+    'create index compat_credentials_account on {credentials} (account)',
     `create table {tokens} (
       digest ${name} primary key,
       credential_id ${name} not null,
@@ -124,7 +124,7 @@ export function firstTables(words: SchemaWords): readonly string[] {
       revoked_at ${integer},
       created_at ${integer} not null
     ) ${keyed}`,
-    'create index {tokens_credential} on {tokens} (credential_id)',
+    'create index compat_tokens_credential on {tokens} (credential_id)',
     `create table {models} (
       id ${name} primary key,
       position ${integer} not null,
@@ -138,7 +138,7 @@ export function firstTables(words: SchemaWords): readonly string[] {
       secret_key_id text,
       secret text
     ) ${keyed}`,
-    'create index {routes_model} on {routes} (model_id, position)',
+    'create index compat_routes_model on {routes} (model_id, position)',
     `create table {replies} (
       claim ${name} primary key,
       account ${name} not null,
@@ -148,8 +148,8 @@ export function firstTables(words: SchemaWords): readonly string[] {
       size_bytes ${integer} not null,
       reply text
     ) ${keyed}`,
-    'create index {replies_account} on {replies} (account)',
-    'create index {replies_expiry} on {replies} (expires_at)',
+    'create index compat_replies_account on {replies} (account)',
+    'create index compat_replies_expiry on {replies} (expires_at)',
   ]
 }
 

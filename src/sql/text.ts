@@ -1,4 +1,5 @@
-const UNSTORABLE_PATTERN = /[\0\p{Surrogate}]/u
+/** What a database would not give back as it is. */
+export const UNSTORABLE_PATTERN = /[\0\p{Surrogate}]/u
 
 /**
  * The text, or a `TypeError` where a database would not give it back as it is. PostgreSQL refuses U+0000 and turns a

@@ -22,7 +22,7 @@ export function createChangePoll(
   const watchers = createWatchers({ first: start, last: stop })
   let timer: NodeJS.Timeout | undefined
   let lastSeq: number | undefined
-  let asking: Promise<void> | undefined
+  let isAsking = false
 
   function start(): void {
     lastSeq = undefined
@@ -38,13 +38,15 @@ export function createChangePoll(
 
   function look(): void {
     if (timer === undefined && lastSeq !== undefined) return
-    asking ??= ask()
+    if (isAsking) return
+    isAsking = true
+    ask()
       .then(
         () => watchers.connected(true),
         () => watchers.connected(false),
       )
       .finally(() => {
-        asking = undefined
+        isAsking = false
       })
   }
 

@@ -103,9 +103,7 @@ function toPrepared(statement: Database.Statement): Prepared {
         statement.run(parameters)
         return []
       }
-      return (statement.all(parameters) as readonly (readonly Cell[])[]).map((cells) =>
-        toRow(columns, cells),
-      )
+      return (statement.all(parameters) as readonly (readonly Cell[])[]).map((cells) => toRow(columns, cells))
     },
   }
 }

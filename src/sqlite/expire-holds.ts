@@ -9,7 +9,7 @@ export function expireHolds(connection: Connection, limit: number): readonly Row
     const accounts = createAccounts(connection, now)
     const due = connection
       .prepare(
-        `select id, account, amount, facts from {holds} indexed by {holds_due}
+        `select id, account, amount, facts from {holds} indexed by compat_holds_due
          where state = 0 and expires_at <= ?1 order by expires_at limit ?2`,
       )
       .rows([now, BigInt(limit)])

@@ -1,5 +1,11 @@
 import { ENTRY_COLUMNS } from '../sql/entry-rows.js'
-import type { HoldCommand, LedgerCommand, LedgerOutcome, SettleCommand } from '../sql/ledger-commands.js'
+import type {
+  HoldCommand,
+  LedgerCommand,
+  LedgerOutcome,
+  ReleaseCommand,
+  SettleCommand,
+} from '../sql/ledger-commands.js'
 import { HOLD_STATE } from '../sql/schema.js'
 import { type Accounts, createAccounts } from './accounts.js'
 import type { Connection, Prepared } from './connection.js'
@@ -37,29 +43,29 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
       const now = BigInt(Date.now())
       const accounts = createAccounts(connection, now)
       let lastEntryId = (sql.lastEntry.first([])?.[0] ?? 0n) as bigint
-      const outcomes = commands.map((command): LedgerOutcome => {
-        switch (command.kind) {
-          case 'hold':
-            return hold(command, accounts, now)
-          case 'release': {
-            const freed = sql.release.first([now, command.holdId, now])
-            if (freed !== undefined) {
-              accounts.change(freed[0] as string, 0n, -(freed[1] as bigint))
-              return RELEASED
-            }
-            if (sql.bury.run([command.holdId, command.account, now, now]) === 1) return RELEASED
-            return readHold(command.holdId, now)?.state === HOLD_STATE.settled ? SETTLED : RELEASED
-          }
-          case 'settle': {
-            const outcome = settle(command, accounts, now, lastEntryId + 1n)
-            if (outcome.kind === 'posted') lastEntryId++
-            return outcome
-          }
+      const outcomes: LedgerOutcome[] = []
+      for (const command of commands) {
+        if (command.kind === 'hold') outcomes.push(hold(command, accounts, now))
+        else if (command.kind === 'release') outcomes.push(release(command, accounts, now))
+        else {
+          const outcome = settle(command, accounts, now, lastEntryId + 1n)
+          if (outcome.kind === 'posted') lastEntryId++
+          outcomes.push(outcome)
         }
-      })
+      }
       accounts.write()
       return outcomes
     })
+  }
+
+  function release({ holdId, account }: ReleaseCommand, accounts: Accounts, now: bigint): LedgerOutcome {
+    const freed = sql.release.first([now, holdId, now])
+    if (freed !== undefined) {
+      accounts.change(freed[0] as string, 0n, -(freed[1] as bigint))
+      return RELEASED
+    }
+    if (sql.bury.run([holdId, account, now, now]) === 1) return RELEASED
+    return readHold(holdId, now)?.state === HOLD_STATE.settled ? SETTLED : RELEASED
   }
 
   function readHold(id: string, now: bigint): HoldRow | undefined {
@@ -106,23 +112,24 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
     const replaced = command.replaces === null ? undefined : readHold(command.replaces, now)
     if (replaced?.state === HOLD_STATE.settled) return CLOSED
     const swapped = replaced === undefined || replaced.isOver ? undefined : replaced
-    if (swapped !== undefined && swapped.account !== command.account) return CONFLICT
-
     const claim = command.claim ?? swapped?.claim ?? null
     const holder = claim === null ? undefined : readClaimHolder(claim, command.replaces, now)
     if (holder !== undefined) return { kind: 'claimed', entryId: holder.entryId }
 
     const account = accounts.read(command.account)
-    const freed = swapped?.amount ?? 0n
+    const freed = swapped?.account === command.account ? swapped.amount : 0n
     let available = account.posted - account.held + freed
     if (command.amount > 0n && available < command.amount) {
       available += sql.overdue.first([command.account, now])![0] as bigint
       if (available < command.amount) {
-        return { kind: 'insufficient', posted: account.posted, available: available - freed }
+        return { kind: 'insufficient', posted: account.posted, available }
       }
     }
-    if (swapped !== undefined) sql.free.run([now, command.replaces])
-    if (command.amount !== freed) accounts.change(command.account, 0n, command.amount - freed)
+    if (swapped !== undefined) {
+      sql.free.run([now, command.replaces])
+      accounts.change(swapped.account, 0n, -swapped.amount)
+    }
+    if (command.amount > 0n) accounts.change(command.account, 0n, command.amount)
     if (claim !== null) sql.claim.run([claim, command.holdId])
     insertHold(command, claim, expiresAt)
     return GRANTED
@@ -144,21 +151,26 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
   }
 
   function settle(command: SettleCommand, accounts: Accounts, now: bigint, entryId: bigint): LedgerOutcome {
+    const { holdId, account } = command
+    let claim = command.claim
     // An overdue hold that no sweeper has ended yet is still part of what its account holds.
-    const open = sql.settle.first([now, entryId, command.holdId])
-    if (open === undefined && sql.settleUnknown.run([command.holdId, command.account, now, now, entryId]) === 0) {
-      const known = readHold(command.holdId, now)!
+    const open = sql.settle.first([now, entryId, holdId])
+    if (open !== undefined) {
+      accounts.change(open[0] as string, 0n, -(open[1] as bigint))
+      claim ??= open[2] as string | null
+    } else if (sql.settleUnknown.run([holdId, account, now, now, entryId]) === 0) {
+      const known = readHold(holdId, now)!
       if (known.state === HOLD_STATE.settled) return { kind: 'repeated', entryId: known.entryId! }
-      sql.settleEnded.run([now, entryId, command.holdId])
+      sql.settleEnded.run([now, entryId, holdId])
+      claim ??= known.claim
     }
-    if (open !== undefined) accounts.change(open[0] as string, 0n, -(open[1] as bigint))
-    for (const { account, amount } of command.postings) accounts.change(account, amount, 0n)
+    for (const posting of command.postings) accounts.change(posting.account, posting.amount, 0n)
     sql.insertEntry.run([entryId, now, ...command.entry])
     insertPostings(command, now, entryId)
     return {
       kind: 'posted',
-      balance: accounts.read(command.account).posted,
-      claimLost: command.claim !== null && !takeClaim(command.claim, command.holdId, now),
+      balance: accounts.read(account).posted,
+      claimLost: claim !== null && !takeClaim(claim, holdId, now),
     }
   }
 
@@ -177,8 +189,7 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
 }
 
 function isSameHold(known: HoldRow, command: HoldCommand): boolean {
-  const sameClaim =
-    known.claim === command.claim || (command.claim === null && command.replaces !== null)
+  const sameClaim = known.claim === command.claim || (command.claim === null && command.replaces !== null)
   return (
     known.account === command.account &&
     known.amount === command.amount &&
@@ -200,7 +211,7 @@ function prepareStatements(connection: Connection) {
        values (?1, ?2, ?3, 0, ?4, ?5, ?6, ?7) on conflict do nothing`,
     ),
     overdue: connection.prepare(
-      `select coalesce(sum(amount), 0) from {holds} indexed by {holds_due}
+      `select coalesce(sum(amount), 0) from {holds} indexed by compat_holds_due
        where state = 0 and account = ?1 and expires_at <= ?2`,
     ),
     free: connection.prepare('update {holds} set state = 1, ended_at = ?1 where id = ?2'),
@@ -214,7 +225,7 @@ function prepareStatements(connection: Connection) {
     ),
     settle: connection.prepare(
       `update {holds} set state = 2, ended_at = ?1, entry_id = ?2 where id = ?3 and state = 0
-       returning account, amount`,
+       returning account, amount, claim`,
     ),
     settleUnknown: connection.prepare(
       `insert into {holds} (id, account, amount, state, expires_at, ended_at, entry_id)
@@ -246,4 +257,3 @@ function prepareStatements(connection: Connection) {
     },
   }
 }
-

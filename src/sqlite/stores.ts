@@ -1,14 +1,30 @@
 import { createGrouping } from '../sql/grouping.js'
 import { createSqlLedger } from '../sql/ledger.js'
 import type { LedgerCommand, LedgerOutcome } from '../sql/ledger-commands.js'
+import { createDurableStores, type DurableStores, type DurableStoresOptions } from '../sql/stores.js'
 import { createSqliteDatabase } from './database.js'
 import { sqliteFault } from './faults.js'
 import { createWorkerClient } from './worker-client.js'
 
+export interface SqliteStoresOptions extends DurableStoresOptions {
+  /** On a local disk. Made where it does not exist, with its folder, readable by its owner only. */
+  readonly file: string
+}
+
 const MAX_COMMANDS = 1_000
 const PATIENCE_MS = 10_000
 
-export function sqliteStores({ file }: { file: string }) {
+/**
+ * All stores in one SQLite file, with no server to install; several processes of one machine may share it. Needs the
+ * package `libsql` beside this one.
+ *
+ * Two threads own a connection each: one for the ledger, so that nothing else makes its commits wait, one for all other
+ * rows. Every commit is on the disk (`synchronous=FULL`) before its promise is fulfilled.
+ */
+export function sqliteStores({ file, ...options }: SqliteStoresOptions): DurableStores {
+  if (typeof file !== 'string' || file === '' || file === ':memory:') {
+    throw new TypeError('sqliteStores needs the path of a file, such as { file: ".data/credits.db" }')
+  }
   const ledgerWorker = createWorkerClient(file)
   const rowsWorker = createWorkerClient(file)
   const database = createSqliteDatabase(rowsWorker)
@@ -23,5 +39,17 @@ export function sqliteStores({ file }: { file: string }) {
     grouping,
     expire: (limit) => ledgerWorker.ask({ kind: 'expire', limit }),
   })
-  return { database, ledger, async close() { await grouping.close(); database.close(); await Promise.all([ledgerWorker.close(), rowsWorker.close()]) } }
+  return createDurableStores({
+    options,
+    database,
+    ledger,
+    async ready() {
+      await database.all({ text: 'select 1' })
+    },
+    async close() {
+      await grouping.close()
+      database.close()
+      await Promise.all([ledgerWorker.close(), rowsWorker.close()])
+    },
+  })
 }

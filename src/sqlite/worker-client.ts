@@ -86,7 +86,8 @@ export function createWorkerClient(file: string): WorkerClient {
 }
 
 function toExitError(exitCode: number, cause: unknown): Error {
-  const isDriverMissing = cause instanceof Error && /Cannot find (module|package) '@?libsql/.test(cause.message)
+  const isDriverMissing =
+    cause instanceof Error && /Cannot find (module|package) '@?libsql/.test(cause.message)
   const message = isDriverMissing
     ? 'compat-router/sqlite needs the package libsql beside it: npm install libsql'
     : `The SQLite thread ended with exit code ${exitCode}`

@@ -2,12 +2,20 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { type Connection, openConnection } from './connection.js'
 import { expireHolds } from './expire-holds.js'
 import { createLedgerTransaction } from './ledger-transaction.js'
-import type { AnswerMessage, Answers, FaultCells, Question, QuestionMessage, WorkerStart } from './messages.js'
+import type {
+  AnswerMessage,
+  Answers,
+  FaultCells,
+  Question,
+  QuestionMessage,
+  WorkerStart,
+} from './messages.js'
 import { migrate } from './migrations.js'
 
 // The entry of a worker thread that owns one connection to the file. It answers one question after the other.
 const port = parentPort
-if (port === null) throw new Error('compat-router/sqlite-worker is started by compat-router/sqlite, not imported')
+if (port === null)
+  throw new Error('compat-router/sqlite-worker is started by compat-router/sqlite, not imported')
 
 const { file } = workerData as WorkerStart
 let answer: ((question: Question) => Answers[keyof Answers]) | undefined

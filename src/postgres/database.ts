@@ -1,0 +1,47 @@
+import type { Row, SqlDatabase, Statement, Topic } from '../sql/database.js'
+import { checkText } from '../sql/text.js'
+import type { Listener } from './listener.js'
+import type { Queries } from './query.js'
+
+/** The time on the server's clock. */
+const NOW = 'floor(extract(epoch from clock_timestamp()) * 1000)::bigint'
+
+/** The engine's way of running statements, over a host's pool. `ready` is awaited before each. */
+export function createPostgresDatabase(
+  queries: Queries,
+  listener: Listener,
+  ready: () => Promise<void>,
+): SqlDatabase {
+  return {
+    engine: 'postgres',
+    now: NOW,
+    async all(statement) {
+      checkParameters([statement])
+      await ready()
+      return queries.run(statement)
+    },
+    async batch(statements) {
+      checkParameters(statements)
+      await ready()
+      return queries.transaction(async (run) => {
+        const results: (readonly Row[])[] = []
+        for (const statement of statements) results.push(await run(statement))
+        return results
+      })
+    },
+    // The payload holds ids and never what changed.
+    change: (topic: Topic, id: string) => ({
+      text: 'select pg_notify(?1, ?2)',
+      parameters: [queries.schema, `${topic}:${id}`],
+    }),
+    watch: listener.watch,
+  }
+}
+
+function checkParameters(statements: readonly Statement[]): void {
+  for (const { parameters = [] } of statements) {
+    for (const parameter of parameters) {
+      if (typeof parameter === 'string') checkText(parameter, 'A parameter')
+    }
+  }
+}

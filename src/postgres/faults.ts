@@ -1,0 +1,25 @@
+import type { FaultKind } from '../sql/grouping.js'
+
+/** Network codes of Node, and what pg says of a connection that ended under a query. */
+const CONNECTION_PATTERN = /^(ECONN|EPIPE|ETIMEDOUT|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ENOTFOUND)/
+const LOST_PATTERN =
+  /connection (terminated|ended|error)|terminated unexpectedly|not queryable|timeout exceeded/i
+
+/**
+ * Connections lost (08), refused or shut down (57P0x, 53300), a server that has become a standby (25006), deadlocks and
+ * serialization failures (40), locks not had in time (55P03).
+ */
+const PASSING_PATTERN = /^(08...|40...|57P0.|53300|25006|55P03)$/
+
+/** Text, numbers and keys that do not fit (22, 23; 22021 is text that the server's encoding lacks). */
+const OF_ONE_PATTERN = /^2[23]...$/
+
+/** Whether a batch should be tried again, be split, or fail as a whole. */
+export function postgresFault(error: unknown): FaultKind {
+  const { code, message } = error as { code?: unknown; message?: unknown }
+  if (typeof code === 'string') {
+    if (PASSING_PATTERN.test(code) || CONNECTION_PATTERN.test(code)) return 'passing'
+    if (OF_ONE_PATTERN.test(code)) return 'of-one'
+  }
+  return typeof message === 'string' && LOST_PATTERN.test(message) ? 'passing' : 'lasting'
+}

@@ -1,0 +1,166 @@
+import { readBigint, readNumber, readOptionalText, readText } from '../sql/cells.js'
+import type { Row, Statement } from '../sql/database.js'
+import { ENTRY_COLUMNS } from '../sql/entry-rows.js'
+import type {
+  HoldCommand,
+  LedgerCommand,
+  LedgerOutcome,
+  ReleaseCommand,
+  SettleCommand,
+} from '../sql/ledger-commands.js'
+import { toArray } from './arrays.js'
+
+/** A batch in the three parts of its statement. */
+interface Parts {
+  readonly releases: readonly ReleaseCommand[]
+  readonly settlements: readonly SettleCommand[]
+  readonly holds: readonly HoldCommand[]
+}
+
+const ARRAYS = 17 + ENTRY_COLUMNS.length
+
+/** One statement for a batch, and its rows as outcomes in the order of the commands. */
+export function toLedgerBatch(commands: readonly LedgerCommand[]): {
+  readonly statement: Statement
+  readonly read: (rows: readonly Row[]) => readonly LedgerOutcome[]
+} {
+  const parts: Parts = {
+    releases: commands.filter((command) => command.kind === 'release'),
+    settlements: commands.filter((command) => command.kind === 'settle'),
+    holds: commands.filter((command) => command.kind === 'hold'),
+  }
+  return { statement: toStatement(parts), read: (rows) => readOutcomes(commands, parts, rows) }
+}
+
+const placeholders = Array.from({ length: ARRAYS }, (_, index) => `?${index + 1}`).join(', ')
+const TEXT = `select * from {apply_ledger_1}(${placeholders})`
+
+function toStatement({ releases, settlements, holds }: Parts): Statement {
+  const postings = settlements.flatMap((settlement, index) =>
+    settlement.postings.map(({ account, amount }) => ({ settlement: index + 1, account, amount })),
+  )
+  const groups = groupHolds(holds)
+  const accounts = new Set<string>()
+  for (const { account } of [...releases, ...settlements, ...postings, ...holds]) accounts.add(account)
+  return {
+    text: TEXT,
+    parameters: [
+      toArray([...accounts]),
+      toArray(releases.map((release) => release.holdId)),
+      toArray(releases.map((release) => release.account)),
+      toArray(settlements.map((settlement) => settlement.claim)),
+      ...ENTRY_COLUMNS.map((_, column) => toArray(settlements.map(({ entry }) => entry[column]!))),
+      toArray(postings.map((posting) => posting.settlement)),
+      toArray(postings.map((posting) => posting.account)),
+      toArray(postings.map((posting) => posting.amount)),
+      toArray(groups.accounts),
+      toArray(groups.totals),
+      toArray(holds.map((hold) => hold.holdId)),
+      toArray(groups.places),
+      toArray(holds.map((hold) => hold.account)),
+      toArray(holds.map((hold) => hold.amount)),
+      toArray(holds.map((hold) => hold.ttlMs)),
+      toArray(holds.map((hold) => hold.claim)),
+      toArray(holds.map((hold) => hold.replaces)),
+      toArray(holds.map((hold) => hold.facts)),
+    ],
+  }
+}
+
+/**
+ * The accounts all of whose holds in the batch are plain, with what they ask for together. A hold that must be looked at
+ * by itself takes its account's others with it, so that their order stays; its place is 0.
+ */
+function groupHolds(holds: readonly HoldCommand[]): {
+  readonly accounts: readonly string[]
+  readonly totals: readonly bigint[]
+  readonly places: readonly number[]
+} {
+  const single = new Set<string>()
+  for (const hold of holds) {
+    if (hold.claim !== null || hold.replaces !== null) single.add(hold.account)
+  }
+  const accounts: string[] = []
+  const totals: bigint[] = []
+  const placeOf = new Map<string, number>()
+  const places = holds.map(({ account, amount }) => {
+    if (single.has(account)) return 0
+    let place = placeOf.get(account)
+    if (place === undefined) {
+      place = accounts.push(account)
+      totals.push(0n)
+      placeOf.set(account, place)
+    }
+    totals[place - 1]! += amount
+    return place
+  })
+  return { accounts, totals, places }
+}
+
+function readOutcomes(
+  commands: readonly LedgerCommand[],
+  parts: Parts,
+  rows: readonly Row[],
+): readonly LedgerOutcome[] {
+  const special = new Map<LedgerCommand, LedgerOutcome>()
+  const lost = new Set<LedgerCommand>()
+  const balances = new Map<string, bigint>()
+  let plain = -1
+  for (const row of rows) {
+    const kind = readText(row, 'kind')
+    const place = readNumber(row, 'place')
+    switch (kind) {
+      case 'done':
+        plain = place
+        break
+      case 'settled':
+        special.set(parts.releases[place - 1]!, { kind })
+        break
+      case 'repeated':
+        special.set(parts.settlements[place - 1]!, { kind, entryId: readBigint(row, 'entry_id') })
+        break
+      case 'claim-lost':
+        lost.add(parts.settlements[place - 1]!)
+        break
+      case 'balance':
+        balances.set(parts.settlements[place - 1]!.account, readBigint(row, 'posted'))
+        break
+      case 'insufficient':
+        special.set(parts.holds[place - 1]!, {
+          kind,
+          posted: readBigint(row, 'posted'),
+          available: readBigint(row, 'available'),
+        })
+        break
+      case 'claimed': {
+        const entryId = readOptionalText(row, 'entry_id')
+        special.set(parts.holds[place - 1]!, {
+          kind,
+          entryId: entryId === undefined ? null : BigInt(entryId),
+        })
+        break
+      }
+      case 'closed':
+      case 'conflict':
+        special.set(parts.holds[place - 1]!, { kind })
+        break
+      default:
+        throw new Error(`The database's ledger function answered ${JSON.stringify(kind)}`)
+    }
+  }
+  // Silence means that all went well, so it is taken for an answer only where the count agrees.
+  if (plain + special.size !== commands.length) {
+    throw new Error(`The database answered ${plain + special.size} of ${commands.length} commands`)
+  }
+  return commands.map((command): LedgerOutcome => {
+    const outcome = special.get(command)
+    if (outcome !== undefined) return outcome
+    if (command.kind === 'hold') return { kind: 'granted' }
+    if (command.kind === 'release') return { kind: 'released' }
+    return {
+      kind: 'posted',
+      balance: balances.get(command.account) ?? 0n,
+      claimLost: lost.has(command),
+    }
+  })
+}

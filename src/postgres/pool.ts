@@ -1,0 +1,24 @@
+/** What is asked of a pool. A `Pool` of `pg` fits as it is. */
+export interface PostgresPool {
+  connect(): Promise<PostgresClient>
+}
+
+export interface PostgresClient {
+  query(query: PostgresQuery): Promise<{ readonly rows: unknown[] }>
+  /** Back to the pool; with an error or `true`, the connection is thrown away instead. */
+  release(broken?: Error | boolean): void
+  on(
+    event: 'notification',
+    listener: (message: { channel: string; payload?: string | undefined }) => void,
+  ): unknown
+  on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'end', listener: () => void): unknown
+  removeListener(event: 'notification' | 'error' | 'end', listener: (...values: never[]) => void): unknown
+}
+
+export interface PostgresQuery {
+  readonly text: string
+  readonly values?: unknown[]
+  /** Cells come as the text that the server sent, whatever parsers the host has set for its own queries. */
+  readonly types?: { getTypeParser(): (text: string) => unknown }
+}

@@ -1,0 +1,117 @@
+import { type Cell, nameTables, type Parameter, type Row, type Statement } from '../sql/database.js'
+import type { PostgresClient, PostgresPool } from './pool.js'
+
+/** Runs statements, each on a connection of the pool, and never waits for the server without end. */
+export interface Queries {
+  readonly schema: string
+  run(statement: Statement): Promise<readonly Row[]>
+  transaction<Result>(body: (run: Queries['run']) => Promise<Result>): Promise<Result>
+}
+
+const ANSWER_MS = 15_000
+const MAX_TURNS = 5
+const PARAMETER_PATTERN = /\?(\d+)/g
+const RAW_TYPES = { getTypeParser: () => (text: string) => text }
+
+export function createQueries(pool: PostgresPool, schema: string): Queries {
+  const texts = new Map<string, string>()
+
+  function toText(text: string): string {
+    let known = texts.get(text)
+    if (known === undefined) {
+      known = nameTables(text, (name) => `${schema}.${name}`).replace(PARAMETER_PATTERN, '$$$1')
+      texts.set(text, known)
+    }
+    return known
+  }
+
+  async function query(
+    client: PostgresClient,
+    { text, parameters = [] }: Statement,
+  ): Promise<readonly Row[]> {
+    const { rows } = await client.query({
+      text: toText(text),
+      values: parameters.map(toValue),
+      types: RAW_TYPES,
+    })
+    return rows as Readonly<Record<string, Cell>>[]
+  }
+
+  /** A connection that failed, or on which nobody knows what happens, is not used again. */
+  async function withClient<Result>(body: (client: PostgresClient) => Promise<Result>): Promise<Result> {
+    const client = await within(ANSWER_MS, pool.connect(), (late) => late.release())
+    const ignore = () => undefined
+    client.on('error', ignore)
+    try {
+      const result = await within(ANSWER_MS, body(client))
+      client.removeListener('error', ignore)
+      client.release()
+      return result
+    } catch (error) {
+      const isSound = keepsConnection(error)
+      // A connection thrown away may still fail while it goes, and nobody else listens then.
+      if (isSound) client.removeListener('error', ignore)
+      client.release(!isSound)
+      throw error
+    }
+  }
+
+  return {
+    schema,
+    run: (statement) => withClient((client) => query(client, statement)),
+    transaction: (body) =>
+      withTurns(() =>
+        withClient(async (client) => {
+          await query(client, { text: 'begin' })
+          try {
+            const result = await body((statement) => query(client, statement))
+            await query(client, { text: 'commit' })
+            return result
+          } catch (error) {
+            if (keepsConnection(error)) await query(client, { text: 'rollback' })
+            throw error
+          }
+        }),
+      ),
+  }
+}
+
+/** A transaction that lost a deadlock has done nothing and may go again. */
+async function withTurns<Result>(body: () => Promise<Result>): Promise<Result> {
+  for (let turn = 1; ; turn++) {
+    try {
+      return await body()
+    } catch (error) {
+      if (turn === MAX_TURNS || !/^40/.test(String((error as { code?: unknown }).code))) throw error
+    }
+  }
+}
+
+function toValue(parameter: Parameter): string | null {
+  return parameter === null ? null : String(parameter)
+}
+
+/** Errors of the statement, after which the connection is as good as before. */
+function keepsConnection(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' && /^(2[2-3]|42|40|P0|55|0A)/.test(code) && code.length === 5
+}
+
+async function within<Result>(
+  ms: number,
+  promise: Promise<Result>,
+  onLate?: (result: Result) => void,
+): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      promise.then(onLate, () => undefined)
+      reject(Object.assign(new Error(`PostgreSQL did not answer within ${ms} ms`), { code: 'ETIMEDOUT' }))
+    }, ms)
+  })
+  try {
+    return await Promise.race([promise, timeout])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,87 @@
+import { createGrouping } from '../sql/grouping.js'
+import { createSqlLedger } from '../sql/ledger.js'
+import type { LedgerCommand, LedgerOutcome } from '../sql/ledger-commands.js'
+import { createDurableStores, type DurableStores, type DurableStoresOptions } from '../sql/stores.js'
+import { createPostgresDatabase } from './database.js'
+import { postgresFault } from './faults.js'
+import { toLedgerBatch } from './ledger-batch.js'
+import { createListener } from './listener.js'
+import { migrate } from './migrations.js'
+import type { PostgresPool } from './pool.js'
+import { createQueries } from './query.js'
+
+export interface PostgresStoresOptions extends DurableStoresOptions {
+  /** Where all tables and functions are, `compat_router` by default. Made where it does not exist. */
+  readonly schema?: string
+}
+
+const MAX_COMMANDS = 1_000
+const PATIENCE_MS = 10_000
+const SCHEMA_PATTERN = /^[a-z_][a-z0-9_]{0,39}$/
+
+/**
+ * All stores in one PostgreSQL schema, for any number of processes and machines. `pool` is a `Pool` of `pg`, or anything
+ * with its `connect`; it stays the host's to close. One of its connections carries the ledger while there is load, and
+ * one listens for changes while somebody watches.
+ */
+export function postgresStores(
+  pool: PostgresPool,
+  { schema = 'compat_router', ...options }: PostgresStoresOptions = {},
+): DurableStores {
+  if (typeof (pool as Partial<PostgresPool> | undefined)?.connect !== 'function') {
+    throw new TypeError('postgresStores needs a pool with a connect method, such as new Pool() of pg')
+  }
+  if (!SCHEMA_PATTERN.test(schema)) {
+    throw new TypeError(
+      `schema must be 1 to 40 of a-z, 0-9 and _, not a digit first; got ${JSON.stringify(schema)}`,
+    )
+  }
+  const queries = createQueries(pool, schema)
+  const listener = createListener(pool, schema)
+  let migrated: Promise<void> | undefined
+
+  function ready(): Promise<void> {
+    if (migrated === undefined) {
+      const attempt = migrate(queries)
+      migrated = attempt
+      attempt.catch(() => {
+        migrated = undefined
+      })
+    }
+    return migrated
+  }
+
+  const database = createPostgresDatabase(queries, listener, ready)
+  const grouping = createGrouping<LedgerCommand, LedgerOutcome>({
+    async apply(commands) {
+      await ready()
+      const batch = toLedgerBatch(commands)
+      return batch.read(await queries.run(batch.statement))
+    },
+    faultOf: postgresFault,
+    keysOf: (command) =>
+      command.kind === 'hold' && command.replaces !== null
+        ? [command.holdId, command.replaces]
+        : [command.holdId],
+    // Holds are taken in their order within a batch; every other pair on one hold needs a batch each.
+    alike: (first, second) => first.kind === 'hold' && second.kind === 'hold',
+    maxCommands: MAX_COMMANDS,
+    patienceMs: PATIENCE_MS,
+  })
+  const ledger = createSqlLedger({
+    database,
+    grouping,
+    expire: (limit) =>
+      database.all({ text: 'select * from {expire_holds_1}(?1)', parameters: [BigInt(limit)] }),
+  })
+  return createDurableStores({
+    options,
+    database,
+    ledger,
+    ready,
+    async close() {
+      await grouping.close()
+      await listener.close()
+    },
+  })
+}

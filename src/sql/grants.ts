@@ -1,0 +1,61 @@
+import type { Entry } from '../contracts/index.js'
+import { checkAmount } from './bounds.js'
+import type { SqlDatabase } from './database.js'
+import { readEntry, toPostingsCell } from './entry-rows.js'
+import { checkOptionalText, checkText } from './text.js'
+
+export interface PostRequest {
+  readonly kind: 'grant' | 'correction'
+  readonly account: string
+  /** Negative takes credits away. */
+  readonly amount: bigint
+  /** Names this posting, so that a repeat posts nothing. */
+  readonly reference: string
+  readonly memo?: string
+}
+
+/**
+ * Adds to an account, or takes from it, in one transaction; the account is made if there is none. The same reference
+ * again posts nothing and gives the first entry; with another account or amount it throws.
+ */
+export async function post(database: SqlDatabase, request: PostRequest): Promise<Entry> {
+  const account = checkText(request.account, 'account')
+  const amount = checkAmount(request.amount, 'amount')
+  const reference = checkText(request.reference, 'reference')
+  const memo = checkOptionalText(request.memo, 'memo')
+  const isFirst = `not exists (
+    select 1 from {postings} p where p.account = e.account and p.at = e.at and p.entry_id = e.id
+  )`
+  const rows = await database.batch([
+    {
+      text: `insert into {entries} (at, kind, account, reference, postings, details)
+        values (${database.now}, ?1, ?2, ?3, ?4, ?5)
+        on conflict (reference) where reference is not null do nothing`,
+      parameters: [
+        request.kind,
+        account,
+        reference,
+        toPostingsCell([{ account, amount }]),
+        memo === null ? null : JSON.stringify({ memo }),
+      ],
+    },
+    {
+      text: `insert into {accounts} as a (id, posted, created_at)
+        select e.account, cast(?1 as bigint), e.at from {entries} e where e.reference = ?2 and ${isFirst}
+        on conflict (id) do update set posted = a.posted + excluded.posted`,
+      parameters: [amount, reference],
+    },
+    {
+      text: `insert into {postings} (account, at, entry_id, amount)
+        select e.account, e.at, e.id, cast(?1 as bigint) from {entries} e where e.reference = ?2 and ${isFirst}`,
+      parameters: [amount, reference],
+    },
+    { text: 'select * from {entries} where reference = ?1', parameters: [reference] },
+  ])
+  const entry = readEntry(rows[3]![0]!)
+  const [posting] = entry.postings
+  if (posting?.account !== account || posting.amount !== amount) {
+    throw new Error(`The reference ${JSON.stringify(reference)} names another posting: ${entry.id}`)
+  }
+  return entry
+}

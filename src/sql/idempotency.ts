@@ -1,0 +1,101 @@
+import type { Charge, IdempotencyState, IdempotencyStore, StoredReply } from '../contracts/index.js'
+import { readNumber, readOptionalText, readText } from './cells.js'
+import type { SqlDatabase } from './database.js'
+import { checkText } from './text.js'
+
+/** A body above this is not kept, only its charge. */
+const REPLY_MAX_BYTES = 4 * 1_024 * 1_024
+/** What the bodies of one account may take together. */
+const ACCOUNT_MAX_BYTES = 256 * 1_024 * 1_024
+/** How many replies past their time go with each new one. */
+const TIDIED_ROWS = 4
+
+/**
+ * Replies of calls with an `Idempotency-Key`, for every process on the database. Time runs on its clock. What is gone
+ * from here is still not paid twice: the ledger knows the claim.
+ */
+export function createSqlIdempotency(database: SqlDatabase): IdempotencyStore {
+  const { now } = database
+  return {
+    async claim({ claim, account, digest, leaseMs }): Promise<IdempotencyState> {
+      checkText(claim, 'claim')
+      const [taken = [], found = []] = await database.batch([
+        {
+          text: `insert into {replies} as r (claim, account, digest, done, expires_at, size_bytes)
+            values (?1, ?2, ?3, 0, ${now} + cast(?4 as bigint), 0)
+            on conflict (claim) do update set account = excluded.account, digest = excluded.digest, done = 0,
+              expires_at = excluded.expires_at, size_bytes = 0, reply = null
+            where r.expires_at <= ${now}
+            returning claim`,
+          parameters: [claim, account, digest, BigInt(Math.ceil(leaseMs))],
+        },
+        { text: 'select digest, done, reply from {replies} where claim = ?1', parameters: [claim] },
+      ])
+      if (taken.length > 0) return { state: 'mine' }
+      const row = found[0]!
+      if (readText(row, 'digest') !== digest) return { state: 'mismatch' }
+      const reply = readOptionalText(row, 'reply')
+      return readNumber(row, 'done') === 0 || reply === undefined
+        ? { state: 'in-flight' }
+        : { state: 'done', reply: parseReply(reply) }
+    },
+
+    async complete(claim, reply, ttlMs) {
+      const bodyBytes = reply.bytes === undefined ? 0 : bodyBytesOf(reply)
+      const { bytes: _, ...withoutBody } = reply
+      const whole = bodyBytes <= REPLY_MAX_BYTES ? reply : withoutBody
+      const room = `(
+        select coalesce(sum(o.size_bytes), 0) from {replies} o
+        where o.account = (select m.account from {replies} m where m.claim = ?1) and o.claim <> ?1
+      ) + cast(?2 as bigint) <= ${ACCOUNT_MAX_BYTES}`
+      const size = whole === reply ? bodyBytes : 0
+      await database.batch([
+        {
+          text: `update {replies} set done = 1, expires_at = ${now} + cast(?3 as bigint),
+              size_bytes = case when ${room} then cast(?2 as bigint) else 0 end,
+              reply = case when ${room} then cast(?4 as text) else cast(?5 as text) end
+            where claim = ?1`,
+          parameters: [
+            checkText(claim, 'claim'),
+            BigInt(size),
+            BigInt(Math.ceil(ttlMs)),
+            formatReply(whole),
+            formatReply(withoutBody),
+          ],
+        },
+      ])
+      await database.all({
+        text: `delete from {replies} where claim in (
+          select claim from {replies} where expires_at <= ${now} order by expires_at limit ${TIDIED_ROWS}
+        )`,
+      })
+    },
+
+    async abandon(claim) {
+      await database.all({
+        text: 'delete from {replies} where claim = ?1 and done = 0',
+        parameters: [checkText(claim, 'claim')],
+      })
+    },
+  }
+}
+
+/** A stream's bytes are latin1; a JSON body is text. */
+function bodyBytesOf({ mode, bytes = '' }: StoredReply): number {
+  return mode === 'stream' ? bytes.length : Buffer.byteLength(bytes)
+}
+
+const AMOUNTS: readonly string[] = ['cost', 'base', 'markup', 'shortfall'] satisfies (keyof Charge)[]
+
+/** JSON escapes what no database takes as text. Amounts become strings. */
+function formatReply(reply: StoredReply): string {
+  return JSON.stringify(reply, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
+}
+
+function parseReply(text: string): StoredReply {
+  const reply = JSON.parse(text) as StoredReply
+  const charge: Record<string, unknown> = { ...reply.charge }
+  for (const name of AMOUNTS)
+    if (typeof charge[name] === 'string') charge[name] = BigInt(charge[name] as string)
+  return { ...reply, charge: charge as unknown as Charge }
+}

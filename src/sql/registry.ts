@@ -1,0 +1,111 @@
+import type {
+  AdapterFactory,
+  ProviderAdapter,
+  ProviderRegistry,
+  Route,
+  RouteDisabled,
+} from '../contracts/index.js'
+import type { SqlDatabase } from './database.js'
+import { bindingOf, ROUTE_COLUMNS, type RouteRow, readRouteRow } from './route-rows.js'
+import type { SecretBox } from './secret-box.js'
+
+/** How to build an adapter from a row, by the kind that the row names: `{ openai: openaiCompatible }`. */
+export type AdapterFactories = Readonly<Record<string, AdapterFactory>>
+
+export interface RegistryParts {
+  readonly database: SqlDatabase
+  readonly adapters: AdapterFactories
+  readonly secrets: SecretBox
+  readonly onEvent: (event: RouteDisabled) => void
+}
+
+interface Kept {
+  readonly settings: string
+  readonly adapter: ProviderAdapter
+}
+
+/**
+ * Routes from rows. While changes are heard, a model's routes are read once and kept until a row changes; an adapter is
+ * kept as long as its kind and settings stay, so that its connections do. A row that cannot be used, for its kind, its
+ * settings or its secret, is left out, and `route-disabled` says why.
+ */
+export function createSqlRegistry({ database, adapters, secrets, onEvent }: RegistryParts): ProviderRegistry {
+  const factories = new Map(Object.entries(adapters))
+  const built = new Map<string, Kept>()
+  const retired = new Set<ProviderAdapter>()
+  let kept = new Map<string, Promise<readonly Route[]>>()
+  let isConnected = false
+  let endWatch: (() => void) | undefined
+
+  function forget(): void {
+    kept = new Map()
+  }
+
+  async function load(modelId: string): Promise<readonly Route[]> {
+    const rows = await database.all({
+      text: `select ${ROUTE_COLUMNS} from {routes} where model_id = ?1 order by position, id`,
+      parameters: [modelId],
+    })
+    return rows.map(readRouteRow).flatMap((row) => {
+      try {
+        return [toRoute(row)]
+      } catch (error) {
+        onEvent({ type: 'route-disabled', routeId: row.id, why: (error as Error).message })
+        return []
+      }
+    })
+  }
+
+  function toRoute({ id, definition, secret }: RouteRow): Route {
+    const { adapter, settings, ...rest } = definition
+    const route = { ...rest, id, adapter: adapterOf(id, adapter, settings) }
+    return secret === undefined
+      ? route
+      : { ...route, secret: secrets.open(secret, bindingOf(id, definition)) }
+  }
+
+  function adapterOf(routeId: string, kind: string, settings: object): ProviderAdapter {
+    const factory = factories.get(kind)
+    if (factory === undefined) {
+      throw new Error(
+        `There is no adapter ${JSON.stringify(kind)}: the stores were given ${[...factories.keys()].join(', ') || 'none'}`,
+      )
+    }
+    const text = JSON.stringify([kind, settings])
+    const known = built.get(routeId)
+    if (known?.settings === text) return known.adapter
+    // Calls may still run on the adapter that is replaced, so it is closed with the registry.
+    if (known !== undefined) retired.add(known.adapter)
+    const adapter = factory(settings as never)
+    built.set(routeId, { settings: text, adapter })
+    return adapter
+  }
+
+  return {
+    async routes(model) {
+      endWatch ??= database.watch('routes', forget, (connected) => {
+        isConnected = connected
+        forget()
+      })
+      if (!isConnected) return load(model.id)
+      const known = kept.get(model.id)
+      if (known !== undefined) return known
+      const loading = load(model.id)
+      const holder = kept
+      holder.set(model.id, loading)
+      loading.catch(() => holder.delete(model.id))
+      return loading
+    },
+    watch: (changed, connection) => database.watch('routes', changed, connection),
+    async close() {
+      endWatch?.()
+      endWatch = undefined
+      isConnected = false
+      forget()
+      const open = [...retired, ...[...built.values()].map(({ adapter }) => adapter)]
+      retired.clear()
+      built.clear()
+      await Promise.all(open.map((adapter) => adapter.close?.()))
+    },
+  }
+}

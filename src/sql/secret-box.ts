@@ -1,0 +1,121 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createSecret, type Secret } from '../secret.js'
+
+/** A key that the host brings: 32 bytes, and a name to find it again by. */
+export interface SecretKey {
+  readonly id: string
+  /** 32 bytes, or the same as base64 or 64 hex digits. */
+  readonly key: Uint8Array | string
+}
+
+/** What a sealed secret is tied to: moved to another row, or to another address, it does not open. */
+export interface SecretBinding {
+  readonly routeId: string
+  readonly provider: string
+  /** Of `baseUrl`, or empty where the settings have none. */
+  readonly origin: string
+}
+
+export interface SealedSecret {
+  readonly keyId: string
+  /** Nonce, ciphertext and tag as base64. */
+  readonly sealed: string
+}
+
+/** Keeps secrets at rest under AES-256-GCM. */
+export interface SecretBox {
+  /** Under the first key. Throws where the host has given none. */
+  seal(secret: string, binding: SecretBinding): SealedSecret
+  /** Throws where the key is not here or the secret is tied to something else. Neither shows the secret. */
+  open(sealed: SealedSecret, binding: SecretBinding): Secret
+  /** Whether {@link seal} would choose this key. */
+  isCurrent(keyId: string): boolean
+}
+
+const ALGORITHM = 'aes-256-gcm'
+const KEY_BYTES = 32
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+const HEX_PATTERN = /^[0-9a-f]{64}$/i
+const BASE64_PATTERN = /^[A-Za-z0-9+/_-]{43}=?$/
+
+/** New secrets are sealed under the first key; the others still open what was sealed under them. */
+export function createSecretBox(keys: readonly SecretKey[] = []): SecretBox {
+  const byId = new Map<string, Uint8Array>()
+  for (const { id, key } of keys) {
+    if (typeof id !== 'string' || id === '') throw new TypeError('secretKeys: each key needs an id')
+    if (byId.has(id)) throw new TypeError(`secretKeys: the id ${JSON.stringify(id)} is there twice`)
+    byId.set(id, readKey(id, key))
+  }
+  const current = keys[0]
+
+  function keyOf(id: string): Uint8Array {
+    const key = byId.get(id)
+    if (key === undefined) throw new Error(`No secret key ${JSON.stringify(id)} was given in secretKeys`)
+    return key
+  }
+
+  return {
+    isCurrent: (keyId) => keyId === current?.id,
+    seal(secret, binding) {
+      if (current === undefined) {
+        throw new TypeError('To keep a provider secret, give the stores secretKeys: [{ id, key }]')
+      }
+      const nonce = randomBytes(NONCE_BYTES)
+      const cipher = createCipheriv(ALGORITHM, keyOf(current.id), nonce)
+      cipher.setAAD(associatedData(current.id, binding))
+      const sealed = Buffer.concat([
+        nonce,
+        cipher.update(secret, 'utf8'),
+        cipher.final(),
+        cipher.getAuthTag(),
+      ])
+      return { keyId: current.id, sealed: sealed.toString('base64') }
+    },
+    open({ keyId, sealed }, binding) {
+      const key = keyOf(keyId)
+      const bytes = Buffer.from(sealed, 'base64')
+      if (bytes.length < NONCE_BYTES + TAG_BYTES) throw unopened(binding)
+      try {
+        const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), {
+          authTagLength: TAG_BYTES,
+        })
+        decipher.setAAD(associatedData(keyId, binding))
+        decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
+        const text = Buffer.concat([
+          decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)),
+          decipher.final(),
+        ])
+        return createSecret(text.toString('utf8'))
+      } catch {
+        throw unopened(binding)
+      }
+    },
+  }
+}
+
+/** JSON keeps the parts apart: no choice of names makes two bindings one. */
+function associatedData(keyId: string, { routeId, provider, origin }: SecretBinding): Buffer {
+  return Buffer.from(JSON.stringify(['compat-router.secret.1', keyId, routeId, provider, origin]))
+}
+
+function unopened({ routeId }: SecretBinding): Error {
+  return new Error(
+    `The secret of route ${JSON.stringify(routeId)} does not open: it was sealed for another row, provider or address, or under another key`,
+  )
+}
+
+function readKey(id: string, key: Uint8Array | string): Uint8Array {
+  const bytes = typeof key === 'string' ? decodeKey(key) : key
+  if (!(bytes instanceof Uint8Array) || bytes.length !== KEY_BYTES) {
+    throw new TypeError(
+      `secretKeys: the key ${JSON.stringify(id)} must be ${KEY_BYTES} bytes, as bytes, hex or base64`,
+    )
+  }
+  return Uint8Array.from(bytes)
+}
+
+function decodeKey(text: string): Uint8Array {
+  if (HEX_PATTERN.test(text)) return Buffer.from(text, 'hex')
+  return BASE64_PATTERN.test(text) ? Buffer.from(text, 'base64url') : new Uint8Array()
+}

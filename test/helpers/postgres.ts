@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { inject } from 'vitest'
+import { askDatabases } from './ask-databases.js'
+
+/** A database of its own on the server that all tests share. */
+export interface TestDatabase {
+  readonly url: string
+  readonly pool: pg.Pool
+  /** Closes the pool and drops the database. */
+  drop(): Promise<void>
+}
+
+export async function createTestDatabase(options = ''): Promise<TestDatabase> {
+  const server = await askDatabases(inject('databases'), '/postgres')
+  const name = `compat_test_${randomBytes(6).toString('hex')}`
+  await runOnce(server, `create database ${name} ${options}`)
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  const pool = createPool(url.href)
+  return {
+    url: url.href,
+    pool,
+    async drop() {
+      if (!pool.ended) await pool.end()
+      await runOnce(server, `drop database if exists ${name} with (force)`)
+    },
+  }
+}
+
+/** A pool that outlives the loss of its idle connections. */
+export function createPool(url: string, max = 10): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max })
+  pool.on('error', () => undefined)
+  return pool
+}
+
+async function runOnce(url: string, text: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(text)
+  } finally {
+    await client.end()
+  }
+}
