@@ -41,6 +41,14 @@ export class UpstreamConnection extends Client {
     return super.dispatch(options, handler)
   }
 
+  /**
+   * Ends the connection under the call that runs on it. An abort of undici's own would connect again at once, for a
+   * request that it then does not send.
+   */
+  drop(reason: Error): void {
+    this.#holder.socket?.destroy(reason)
+  }
+
   /** Reads nothing more from the socket until {@link release}. */
   hold(): void {
     const { socket, readable } = this.#holder

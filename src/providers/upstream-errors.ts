@@ -64,17 +64,21 @@ export function parseRetryAfter(value: string | undefined): number | undefined {
 }
 
 const TIMEOUT_CODES = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT'])
-const PROTOCOL_CODES = /^HPE_|^UND_ERR_HEADERS_OVERFLOW$|^UND_ERR_RES_EXCEEDED_MAX_SIZE$/
 
 /** The failure that a fault of the connection stands for. `sent`: the request had begun to go out. */
 export function connectionError(cause: unknown, sent: boolean): ProviderError {
   const code = isObject(cause) && isText(cause.code) ? cause.code : ''
-  if (PROTOCOL_CODES.test(code)) {
+  if (code === 'UND_ERR_HEADERS_OVERFLOW' || isProtocolError(cause)) {
     return new ProviderError('invalid-response', 'The provider does not speak HTTP as it should.', { cause })
   }
   if (sent) return new ProviderError('cut-short', 'The connection ended before the reply did.', { cause })
   if (TIMEOUT_CODES.has(code)) return new ProviderError('timeout', 'Connecting took too long.', { cause })
   return new ProviderError('unreachable', 'No connection could be made.', { cause })
+}
+
+/** undici's parser complains of an end that comes too early as well; its errors have no code. */
+function isProtocolError(cause: unknown): boolean {
+  return cause instanceof Error && cause.name === 'HTTPParserError' && !cause.message.includes('EOF')
 }
 
 function readErrorBody(text: string): Complaint {

@@ -24,8 +24,8 @@ interface ErrorReply {
  * loop: they are gathered, and handed over once in a microtask.
  */
 export class UpstreamExchange implements Dispatcher.DispatchHandler {
-  #controller: Dispatcher.DispatchController | undefined
   #connection: UpstreamConnection | undefined
+  #sent = false
   #events: ProviderEvent[] = []
   #bytes = 0
   #errorReply: ErrorReply | undefined
@@ -68,7 +68,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
+    this.#sent = true
     if (this.#state === 'settled') controller.abort(new Error('The call was aborted before it was sent.'))
   }
 
@@ -90,10 +90,10 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+  onResponseData(_: unknown, bytes: Buffer): void {
     this.#bytes += bytes.length
     if (this.#state !== 'open') {
-      if (this.#bytes > TAIL_BYTES) controller.abort(new Error('The reply goes on after its end.'))
+      if (this.#bytes > TAIL_BYTES) this.#hangUp('The reply goes on after its end.')
       return
     }
     if (this.#errorReply !== undefined) {
@@ -143,7 +143,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     if (this.#state !== 'open') return
     this.#fail(
       this.#errorReply === undefined
-        ? connectionError(error, this.#controller !== undefined)
+        ? connectionError(error, this.#sent)
         : this.#statusError(this.#errorReply),
     )
   }
@@ -166,8 +166,13 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   #fail(error: ProviderError): void {
     this.#failure = error
     this.#state = 'done'
-    this.#controller?.abort(error)
+    this.#hangUp(error.message)
     this.#handOverSoon()
+  }
+
+  /** A connection whose reply has ended may already be another call's, and is left alone. */
+  #hangUp(why: string): void {
+    if (this.#sent && !this.#ended) this.#connection?.drop(new Error(why))
   }
 
   #handOverSoon(): void {
@@ -211,7 +216,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
 
   readonly #giveUp = (error: unknown): void => {
     if (!this.#close()) return
-    this.#controller?.abort(new Error('The reply is no longer wanted.'))
+    this.#hangUp('The reply is no longer wanted.')
     this.#reject(error)
   }
 
@@ -227,10 +232,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     }
     // The caller need not wait for the end of a body that has said all; its connection can then be used again.
     if (!this.#ended) {
-      this.#tailTimer = setTimeout(
-        () => this.#controller?.abort(new Error('The reply did not end.')),
-        TAIL_MS,
-      )
+      this.#tailTimer = setTimeout(() => this.#hangUp('The reply did not end.'), TAIL_MS)
       this.#tailTimer.unref()
     }
     this.#resolve({ terminated: this.#terminated })

@@ -44,7 +44,7 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings): Ups
   const basePath = base.pathname.replace(/\/+$/, '')
   const fixed = checkHeaders(headers)
   let pool: Pool | undefined
-  let closed = false
+  let closing: Promise<void> | undefined
 
   const openPool = (connectMs: number): Pool => {
     const connect = buildConnector({ timeout: connectMs })
@@ -57,8 +57,8 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings): Ups
     post(call) {
       return new Promise((resolve, reject) => {
         const exchange = new UpstreamExchange(call, resolve, reject)
-        if (call.signal.aborted || closed) {
-          exchange.refuse(closed)
+        if (call.signal.aborted || closing !== undefined) {
+          exchange.refuse(closing !== undefined)
           return
         }
         pool ??= openPool(call.limits.connectMs)
@@ -72,9 +72,9 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings): Ups
         })
       })
     },
-    async close() {
-      closed = true
-      await pool?.close()
+    close() {
+      closing ??= pool?.close() ?? Promise.resolve()
+      return closing
     },
   }
 }

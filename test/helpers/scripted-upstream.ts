@@ -63,13 +63,18 @@ export interface ScriptedReply {
    * a body that ends with the connection.
    */
   head(status?: number, headers?: Readonly<Record<string, string>>): void
-  /** Sends bytes of the body; fulfilled when the system has taken them, which a client that does not read holds up. */
+  /**
+   * Sends bytes of the body; fulfilled when the system has taken them, which a client that does not read holds up, or
+   * when the connection is closed.
+   */
   write(bytes: string | Uint8Array): Promise<void>
   raw(bytes: string | Uint8Array): Promise<void>
   end(): void
   hangUp(): void
   reset(): void
   readonly closed: Promise<void>
+  /** Whether the connection is still open. */
+  readonly open: boolean
 }
 
 /** Starts one. Close it at the end of the test. */
@@ -201,11 +206,15 @@ function createReply(socket: Socket, closed: Promise<void>): ScriptedReply {
   let framing: 'chunked' | 'length' | 'close' = 'close'
   const send = (bytes: string | Uint8Array) =>
     new Promise<void>((resolve) => {
-      if (socket.destroyed) resolve()
+      // A loop that writes on would otherwise never let the event loop tell that the connection is closed.
+      if (socket.destroyed) closed.then(resolve)
       else socket.write(bytes, () => resolve())
     })
   return {
     closed,
+    get open() {
+      return !socket.destroyed
+    },
     head(status = 200, headers = {}) {
       const names = Object.keys(headers).map((name) => name.toLowerCase())
       const closes = Object.entries(headers).some(

@@ -111,6 +111,12 @@ describe('connectionError', () => {
     expect(connectionError(withCode('UND_ERR_CONNECT_TIMEOUT'), false).reason).toBe('timeout')
     expect(connectionError(withCode('ETIMEDOUT'), false).reason).toBe('timeout')
     expect(connectionError(withCode('ECONNRESET'), true).reason).toBe('cut-short')
-    expect(connectionError(withCode('HPE_INVALID_CONSTANT'), true).reason).toBe('invalid-response')
+  })
+
+  it('tells what is not HTTP from what ended too early', () => {
+    const parserError = (message: string) => Object.assign(new Error(message), { name: 'HTTPParserError' })
+    expect(connectionError(parserError('Expected HTTP/'), true).reason).toBe('invalid-response')
+    expect(connectionError(parserError('Invalid EOF state'), true).reason).toBe('cut-short')
+    expect(connectionError(withCode('UND_ERR_HEADERS_OVERFLOW'), true).reason).toBe('invalid-response')
   })
 })

@@ -1,0 +1,368 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { ProviderAdapter, ProviderEvent } from '../../../src/contracts/providers.js'
+import {
+  type OpenAiCompatibleSettings,
+  openaiCompatible,
+} from '../../../src/providers/openai-compatible/index.js'
+import { readBody, readEvent } from '../../../src/providers/openai-compatible/reply.js'
+import { createReplyReader } from '../../../src/providers/reply-reader.js'
+import { createSecret } from '../../../src/secret.js'
+import {
+  answerEvents,
+  answerJson,
+  finishChunk,
+  type ScriptedUpstream,
+  sse,
+  startScriptedUpstream,
+  textChunk,
+} from '../../helpers/scripted-upstream.js'
+import { runCall, textOf } from './run-call.js'
+
+let upstream: ScriptedUpstream
+const adapters: ProviderAdapter[] = []
+
+function connect(settings: Partial<OpenAiCompatibleSettings> = {}): ProviderAdapter {
+  const adapter = openaiCompatible({ baseUrl: upstream.baseUrl, ...settings })
+  adapters.push(adapter)
+  return adapter
+}
+
+beforeEach(async () => {
+  upstream = await startScriptedUpstream()
+})
+afterEach(async () => {
+  await Promise.all(adapters.splice(0).map((adapter) => adapter.close?.()))
+  await upstream.close()
+})
+
+const counts = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 }
+const report = { prompt: 11, completion: 7 }
+
+describe('what is sent', () => {
+  it('sends the headers that it should and no others', async () => {
+    upstream.script(answerEvents([finishChunk()]))
+    await runCall(connect({ apiKey: 'sk-host', headers: { 'X-Title': 'Mine' } }))
+    const [request] = upstream.requests
+    expect(request?.method).toBe('POST')
+    expect(request?.path).toBe('/v1/chat/completions')
+    const { host, 'content-length': length, ...headers } = request?.headers ?? {}
+    expect(host).toBe(new URL(upstream.baseUrl).host)
+    expect(Number(length)).toBe(Buffer.byteLength(request?.text ?? ''))
+    expect(headers).toEqual({
+      connection: 'keep-alive',
+      'content-type': 'application/json',
+      accept: 'text/event-stream',
+      'accept-encoding': 'identity',
+      'user-agent': 'compat-router',
+      authorization: 'Bearer sk-host',
+      'x-title': 'Mine',
+    })
+  })
+
+  it('asks for JSON where no stream is wanted', async () => {
+    upstream.script(answerJson({ choices: [] }))
+    await runCall(connect(), { stream: false })
+    expect(upstream.requests[0]?.headers.accept).toBe('application/json')
+    expect(upstream.requests[0]?.headers.authorization).toBeUndefined()
+    expect(upstream.requests[0]?.body).toEqual({
+      model: 'upstream-model',
+      messages: [{ role: 'user', content: 'Hi' }],
+    })
+  })
+
+  it("prefers the route's secret to its own key, and has no other than the caller's under byok", async () => {
+    upstream.script(answerEvents([finishChunk()]))
+    const adapter = connect({ apiKey: 'sk-host' })
+    await runCall(adapter, { auth: { kind: 'host', secret: createSecret('sk-route') } })
+    await runCall(adapter, { auth: { kind: 'byok', secret: createSecret('sk-caller') } })
+    await runCall(adapter, { auth: { kind: 'host' } })
+    expect(upstream.requests.map((request) => request.headers.authorization)).toEqual([
+      'Bearer sk-route',
+      'Bearer sk-caller',
+      'Bearer sk-host',
+    ])
+  })
+
+  it('keeps the path of a base URL that ends with a slash', async () => {
+    upstream.script(answerEvents([finishChunk()]))
+    await runCall(connect({ baseUrl: `${upstream.baseUrl}/deep//` }))
+    expect(upstream.requests[0]?.path).toBe('/v1/deep/chat/completions')
+  })
+
+  it('sends nothing where a message holds an address that may not be opened', async () => {
+    const content = [{ type: 'image_url', image_url: { url: 'http://169.254.169.254/' } }]
+    const { error } = await runCall(connect(), {
+      request: { model: 'm', messages: [{ role: 'user', content }] },
+    })
+    expect(error).toMatchObject({
+      reason: 'unsupported-request',
+      param: 'messages.0.content.0.image_url.url',
+    })
+    expect(upstream.connections).toBe(0)
+  })
+
+  it('uses connections again', async () => {
+    upstream.script(answerEvents([textChunk('x'), finishChunk()]))
+    const adapter = connect()
+    for (let call = 0; call < 10; call++) expect((await runCall(adapter)).terminated).toBe(true)
+    expect(upstream.requests).toHaveLength(10)
+    // A call is over at [DONE], a moment before its connection is free.
+    expect(upstream.connections).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('settings', () => {
+  it('refuses a base URL that it cannot use, and says why', () => {
+    for (const [baseUrl, why] of [
+      ['api.example.com/v1', 'absolute'],
+      ['ftp://example.com', 'http'],
+      ['https://user:hunter2@example.com', 'credentials'],
+      ['https://example.com/v1?x=1', 'query'],
+      ['https://example.com/v1?', 'query'],
+      ['https://example.com/v1#x', 'fragment'],
+    ] as const) {
+      expect(() => openaiCompatible({ baseUrl })).toThrow(TypeError)
+      expect(() => openaiCompatible({ baseUrl })).toThrow(why)
+      expect(() => openaiCompatible({ baseUrl })).not.toThrow('hunter2')
+    }
+  })
+
+  it('refuses headers that it sets itself or that no header may be, without showing a value', () => {
+    const baseUrl = 'https://example.com'
+    for (const headers of [
+      { Authorization: 'sk-secret' },
+      { 'content-type': 'sk-secret' },
+      { 'bad name': 'sk-secret' },
+      { 'x-a': 'sk-secret\r\nx: y' },
+    ] as Record<string, string>[]) {
+      expect(() => openaiCompatible({ baseUrl, headers })).toThrow(TypeError)
+      expect(() => openaiCompatible({ baseUrl, headers })).not.toThrow('sk-secret')
+    }
+  })
+
+  it('refuses a key that no header may hold, without showing it', () => {
+    for (const apiKey of ['', 'sk secret', 'sk-secret\n', 'sk-sécret']) {
+      expect(() => openaiCompatible({ baseUrl: 'https://example.com', apiKey })).toThrow(TypeError)
+      expect(() => openaiCompatible({ baseUrl: 'https://example.com', apiKey })).toThrow(
+        /^apiKey must be[^é]*$/,
+      )
+    }
+  })
+})
+
+describe('what is read', () => {
+  it('hands ordinary lines over unparsed, and usage on its own', async () => {
+    const chunks = [
+      textChunk('', { usage: null }),
+      textChunk('Grüße ', { usage: null, obfuscation: 'x' }),
+      textChunk('😀', { usage: null }),
+      finishChunk('stop', { usage: null }),
+      { ...finishChunk(), choices: [], usage: counts },
+    ]
+    upstream.script(answerEvents(chunks))
+    const { events, terminated } = await runCall(connect())
+    expect(terminated).toBe(true)
+    expect(events.map((event) => event.type)).toEqual(['data', 'data', 'data', 'data', 'chunk', 'usage'])
+    expect(events[1]).toEqual({
+      type: 'data',
+      bytes: Buffer.from(JSON.stringify(chunks[1])).toString('latin1'),
+    })
+    expect(textOf(events)).toBe('Grüße 😀')
+    expect(events[4]).toMatchObject({ chunk: { choices: [] } })
+    expect(events[4]).not.toHaveProperty('chunk.usage')
+    expect(events[5]).toMatchObject({ usage: report })
+  })
+
+  it('reads usage on the finish chunk, once where it stands twice', async () => {
+    upstream.script(
+      answerEvents([
+        textChunk('a'),
+        finishChunk('stop', { x_groq: { id: 'r', usage: { ...counts, prompt_tokens: 1 } }, usage: counts }),
+      ]),
+    )
+    const { events } = await runCall(connect())
+    expect(events.map((event) => event.type)).toEqual(['data', 'chunk', 'usage'])
+    expect(JSON.stringify(events[1])).not.toContain('usage')
+    expect(events[2]).toMatchObject({ usage: report })
+  })
+
+  it('reads usage that stands in x_groq or in the only choice alone', async () => {
+    upstream.scriptOnce(answerEvents([finishChunk('stop', { x_groq: { usage: counts } })]))
+    expect((await runCall(connect())).events.at(-1)).toMatchObject({ type: 'usage', usage: report })
+    upstream.scriptOnce(
+      answerEvents([{ choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage: counts }] }]),
+    )
+    const { events } = await runCall(connect())
+    expect(events[0]).toEqual({
+      type: 'chunk',
+      chunk: { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+    })
+    expect(events[1]).toMatchObject({ usage: report })
+  })
+
+  it('finds usage whose name is written with escapes', async () => {
+    upstream.script(answerEvents([`{"choices":[],"us\\u0061ge":${JSON.stringify(counts)}}`]))
+    expect((await runCall(connect())).events.at(-1)).toMatchObject({ type: 'usage', usage: report })
+  })
+
+  it('hands counts that are none over as they are', async () => {
+    upstream.script(
+      answerEvents([finishChunk('stop', { usage: { prompt_tokens: -5, completion_tokens: 'many' } })]),
+    )
+    expect((await runCall(connect())).events.at(-1)).toMatchObject({
+      usage: { prompt: -5, completion: 'many' },
+    })
+  })
+
+  it('counts unlisted tokens as output where the settings say so', async () => {
+    upstream.script(answerEvents([finishChunk('stop', { usage: { ...counts, total_tokens: 118 } })]))
+    const adapter = connect({ unlistedTokens: 'output' })
+    expect((await runCall(adapter)).events.at(-1)).toMatchObject({ usage: { prompt: 11, completion: 107 } })
+  })
+
+  it('takes a JSON body where a stream was asked for', async () => {
+    const choices = [{ index: 0, message: { role: 'assistant', content: 'é' }, finish_reason: 'stop' }]
+    upstream.script(answerJson({ id: 'x', choices, usage: counts }))
+    const { events, terminated } = await runCall(connect(), { stream: true })
+    expect(terminated).toBe(true)
+    expect(events).toMatchObject([
+      { type: 'completion', completion: { id: 'x', choices } },
+      { type: 'usage', usage: report },
+    ])
+    expect(events[0]).not.toHaveProperty('completion.usage')
+  })
+
+  it('takes a stream where JSON was asked for, whatever its content type says', async () => {
+    upstream.script([
+      { head: 200, headers: { 'content-type': 'application/json' } },
+      { write: sse([textChunk('a'), finishChunk()]) },
+      { write: 'data: [DONE]\n\n' },
+      'end',
+    ])
+    const { events, terminated } = await runCall(connect(), { stream: false })
+    expect(terminated).toBe(true)
+    expect(textOf(events)).toBe('a')
+  })
+
+  it('takes white space before a JSON body for signs of life', async () => {
+    let read = () => {}
+    const alive = new Promise<void>((resolve) => {
+      read = resolve
+    })
+    upstream.script([{ head: 200 }, { write: '\n  \n' }, { wait: alive }, { write: '{"choices":[]}' }, 'end'])
+    const { reads, terminated } = await runCall(connect(), { stream: false }, () => read())
+    expect(terminated).toBe(true)
+    expect(reads[0]).toEqual([])
+    expect(reads.at(-1)).toMatchObject([{ type: 'completion' }])
+  })
+
+  it('takes comments, empty data and half an event for signs of life', async () => {
+    const taken: (() => void)[] = []
+    const turn = () => new Promise<void>((resolve) => taken.push(resolve))
+    const event = sse([textChunk('a')])
+    upstream.script(async (reply) => {
+      reply.head(200)
+      for (const bytes of [': wait\n\n', 'data:\n\n', event.slice(0, 20), event.slice(20)]) {
+        const next = turn()
+        await reply.write(bytes)
+        await next
+      }
+      await reply.write('data: [DONE]\n\n')
+      reply.end()
+    })
+    const { reads, events } = await runCall(connect(), {}, () => {
+      for (const resolve of taken.splice(0)) resolve()
+    })
+    expect(reads.slice(0, 3)).toEqual([[], [], []])
+    expect(events).toHaveLength(1)
+  })
+
+  it('hands over in one piece what one read brought in many chunks', async () => {
+    const pieces = Array.from({ length: 50 }, (_, index) => sse([textChunk(`${index} `)]))
+    const framed = pieces.map((piece) => `${Buffer.byteLength(piece).toString(16)}\r\n${piece}\r\n`).join('')
+    upstream.script([
+      {
+        raw: `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${framed}e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n`,
+      },
+    ])
+    const { reads, events } = await runCall(connect())
+    expect(events).toHaveLength(50)
+    expect(reads.length).toBeLessThan(5)
+  })
+
+  it('says that a stream without [DONE] was not terminated', async () => {
+    upstream.script(answerEvents([textChunk('a'), finishChunk()], { done: false }))
+    const { events, terminated, error } = await runCall(connect())
+    expect(error).toBeUndefined()
+    expect(terminated).toBe(false)
+    expect(events).toHaveLength(2)
+  })
+
+  it('reads a stream that ends with its connection', async () => {
+    upstream.script([
+      { head: 200, headers: { connection: 'close' } },
+      { write: sse([textChunk('a')]) },
+      { write: 'data: [DONE]\n\n' },
+      'end',
+    ])
+    const { events, terminated } = await runCall(connect())
+    expect([textOf(events), terminated]).toEqual(['a', true])
+  })
+
+  it('is done at [DONE], though the body goes on, and reads nothing after it', async () => {
+    upstream.script([
+      { head: 200 },
+      { write: `${sse([textChunk('a')])}data: [DONE]\n\n${sse([textChunk('b')])}` },
+      'stall',
+    ])
+    const { events, terminated } = await runCall(connect())
+    expect([textOf(events), terminated]).toEqual(['a', true])
+    await upstream.requests[0]?.closed
+  })
+
+  it('reads a stream alike wherever it is cut', () => {
+    const stream = Buffer.from(
+      `\ufeff: hi\n\n${sse([textChunk('é😀'), textChunk('b', { usage: null })])}event: x\r\n${sse([
+        finishChunk('stop', { usage: counts }),
+      ])}data: [DONE]\n\n`,
+    )
+    const read = (pieces: Buffer[]) => {
+      const events: ProviderEvent[] = []
+      const reader = createReplyReader({
+        eventBytes: 10_000,
+        onEvent: (data, type, sink) => readEvent(data, type, sink, undefined),
+        onBody: (text, sink) => readBody(text, sink, undefined),
+      })
+      for (const piece of pieces) reader.read(piece, events)
+      return { events, done: reader.end(events) }
+    }
+    const whole = read([stream])
+    expect(whole.done).toBe(true)
+    expect(whole.events.map((event) => event.type)).toEqual(['data', 'data', 'chunk', 'usage'])
+    for (let cut = 0; cut <= stream.length; cut++) {
+      expect(read([stream.subarray(0, cut), stream.subarray(cut)]), `cut at ${cut}`).toEqual(whole)
+    }
+  })
+
+  it('reads a stream that comes over the network a byte at a time', async () => {
+    const stream = Buffer.from(
+      `${sse([textChunk('é😀'), finishChunk('stop', { usage: counts })])}data: [DONE]\n\n`,
+    )
+    let taken = () => {}
+    upstream.script(async (reply) => {
+      reply.head(200)
+      for (const byte of stream) {
+        const next = new Promise<void>((resolve) => {
+          taken = resolve
+        })
+        await reply.write(Buffer.from([byte]))
+        await Promise.race([next, reply.closed])
+      }
+      reply.end()
+    })
+    const { events, terminated, reads } = await runCall(connect(), {}, () => taken())
+    expect(reads.length).toBeGreaterThan(stream.length / 2)
+    expect(terminated).toBe(true)
+    expect(events.map((event) => event.type)).toEqual(['data', 'chunk', 'usage'])
+  })
+})

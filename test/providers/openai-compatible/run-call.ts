@@ -1,0 +1,61 @@
+import type { ProviderAdapter, ProviderCall, ProviderEvent } from '../../../src/contracts/providers.js'
+import { isProviderError, type ProviderError } from '../../../src/errors.js'
+
+export type CallOptions = Partial<Omit<ProviderCall, 'limits'>> & { limits?: Partial<ProviderCall['limits']> }
+
+export function createCall({ limits, ...options }: CallOptions = {}): ProviderCall {
+  return {
+    request: { model: 'upstream-model', messages: [{ role: 'user', content: 'Hi' }] },
+    stream: true,
+    auth: { kind: 'host' },
+    limits: { connectMs: 10_000, eventBytes: 1_000_000, replyBytes: 10_000_000, ...limits },
+    signal: new AbortController().signal,
+    requestId: 'request-1',
+    ...options,
+  }
+}
+
+export interface Outcome {
+  /** What each `take` was given. */
+  reads: ProviderEvent[][]
+  events: ProviderEvent[]
+  terminated?: boolean
+  error?: ProviderError
+}
+
+/** Runs a call to its end, however it ends. A rejection with anything but a `ProviderError` is thrown. */
+export async function runCall(
+  adapter: ProviderAdapter,
+  options: CallOptions = {},
+  onTake: (events: readonly ProviderEvent[]) => void | Promise<void> = () => {},
+): Promise<Outcome> {
+  const reads: ProviderEvent[][] = []
+  const outcome: Outcome = { reads, events: [] }
+  try {
+    const { terminated } = await adapter.chat(createCall(options), (events) => {
+      reads.push([...events])
+      return onTake(events)
+    })
+    outcome.terminated = terminated
+  } catch (error) {
+    if (!isProviderError(error)) throw error
+    outcome.error = error
+  }
+  outcome.events = reads.flat()
+  return outcome
+}
+
+/** The text of all content deltas, whether they came parsed or not. */
+export function textOf(events: readonly ProviderEvent[]): string {
+  return events
+    .map((event) => {
+      const chunk =
+        event.type === 'data'
+          ? JSON.parse(Buffer.from(event.bytes, 'latin1').toString())
+          : event.type === 'chunk'
+            ? event.chunk
+            : undefined
+      return chunk?.choices?.[0]?.delta?.content ?? ''
+    })
+    .join('')
+}
