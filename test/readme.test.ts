@@ -1,0 +1,367 @@
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { type AddressInfo, Server } from 'node:net'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import ts from 'typescript'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { type DemoUpstream, startDemoUpstream } from '../examples/server/demo-upstream.js'
+import packageJson from '../package.json' with { type: 'json' }
+import { createCompatRouter, DEFAULT_LIMITS, errorCodes, memoryLedger } from '../src/index.js'
+import {
+  anchors,
+  type CodeBlock,
+  codeBlocks,
+  codeSpans,
+  relativeLinks,
+  tableUnder,
+} from './helpers/markdown.js'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const readme = readFileSync(join(root, 'README.md'), 'utf8')
+const blocks = codeBlocks(readme)
+/** Blocks that mount a router and listen. */
+const mounts = ['express', 'connect', 'http', 'fast-lane', 'custom-store', 'cache']
+const clients = ['client-openai', 'client-ai-sdk', 'client-openrouter', 'client-langchain']
+/** Blocks with a test of their own. */
+const others = [
+  ...['mount', 'curl', 'stream', 'error', 'events', 'closing'],
+  ...['credentials', 'catalogue', 'providers', 'keyring', 'seal'],
+]
+const upstreamKey = 'sk-upstream-for-the-readme'
+
+/** `options` of the README: those of its first example. */
+const OPTIONS = `
+import { memoryCatalogue, memoryCredentials, memoryLedger, memoryProviders, openaiCompatible } from 'compat-router'
+const openai = openaiCompatible({ baseUrl: 'https://api.openai.com/v1', apiKey: process.env.OPENAI_API_KEY! })
+export const options = {
+  credentials: memoryCredentials({ 'sk-demo': { kind: 'api-key', account: 'alice' } }),
+  catalogue: memoryCatalogue([{ id: 'acme/fast', prices: { input: '0.15', output: '0.60' } }]),
+  ledger: memoryLedger({ alice: '5.00' }),
+  providers: memoryProviders([{ id: 'openai', models: { 'acme/fast': 'gpt-4o-mini' }, adapter: openai }]),
+}
+`
+
+let upstream: DemoUpstream
+let folder: string
+let mounted: string
+let started: Server[] = []
+let imports = 0
+const open: Server[] = []
+const listen = Server.prototype.listen
+
+/** Whatever port a block names, it gets a free one, on the loopback address. */
+function listenAnywhere(this: Server): Server {
+  started.push(this)
+  open.push(this)
+  return listen.call(this, { port: 0, host: '127.0.0.1' })
+}
+
+beforeAll(async () => {
+  upstream = await startDemoUpstream({
+    apiKey: upstreamKey,
+    models: ['gpt-4o-mini', 'gpt-4o'],
+    tokenDelayMs: 0,
+  })
+  vi.stubEnv('OPENAI_API_KEY', upstreamKey)
+  await mkdir(join(root, 'test', '.readme'), { recursive: true })
+  folder = await mkdtemp(join(root, 'test', '.readme', 'blocks-'))
+  await writeFile(join(folder, 'options.ts'), onTheseAddresses(OPTIONS))
+  mounted = await serve('mount')
+})
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+afterAll(async () => {
+  vi.unstubAllEnvs()
+  for (const server of open) {
+    const closed = new Promise((done) => server.close(done))
+    ;(server as Server & { closeAllConnections?(): void }).closeAllConnections?.()
+    await closed
+  }
+  await upstream?.close()
+  if (folder !== undefined) await rm(folder, { recursive: true })
+})
+
+function block(directive: 'run' | 'shows', name: string): CodeBlock {
+  const found = blocks.filter((candidate) => candidate.directives[directive] === name)
+  if (found.length !== 1) throw new Error(`README.md has ${found.length} blocks with ${directive}=${name}`)
+  return found[0]!
+}
+
+function onTheseAddresses(text: string, base = mounted): string {
+  return text
+    .replaceAll('https://api.openai.com/v1', upstream.baseUrl)
+    .replaceAll('http://localhost:3000', base ?? 'http://localhost:3000')
+}
+
+function withPrelude({ directives, text }: CodeBlock): string {
+  const prelude = directives.with === 'options' ? "import { options } from './options.js'\n" : ''
+  return `${prelude}${text}\nexport {}\n`
+}
+
+async function importBlock(name: string, base?: string, suffix = ''): Promise<Record<string, unknown>> {
+  const found = block('run', name)
+  const file = join(folder, `${name}-${imports++}.${found.language}`)
+  await writeFile(file, onTheseAddresses(withPrelude(found) + suffix, base))
+  return (await import(file)) as Record<string, unknown>
+}
+
+/** Runs a block that starts one server, and returns where it listens. */
+async function serve(name: string): Promise<string> {
+  started = []
+  const spy = vi.spyOn(Server.prototype, 'listen').mockImplementation(listenAnywhere)
+  await importBlock(name)
+  spy.mockRestore()
+  expect(started).toHaveLength(1)
+  const server = started[0]!
+  if (!server.listening) await new Promise((done) => server.once('listening', done))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** Runs a block that talks to the first example, and returns what it logged. */
+async function logged(name: string, base = mounted): Promise<unknown[]> {
+  const log = vi.spyOn(console, 'log').mockImplementation(() => {})
+  await importBlock(name, base)
+  return log.mock.calls.map(([value]) => value as unknown)
+}
+
+async function shell(name: string): Promise<string> {
+  const curl = fileURLToPath(new URL('helpers/curl.mjs', import.meta.url))
+  const script = `curl() { "$NODE" "$CURL" "$@"; }\n${onTheseAddresses(block('run', name).text)}`
+  const env = { ...process.env, NODE: process.execPath, CURL: curl }
+  return (await promisify(execFile)('sh', ['-c', script], { env })).stdout
+}
+
+async function complete(base: string, model = 'acme/fast', token = 'sk-demo') {
+  const response = await fetch(`${base}/compat/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }] }),
+  })
+  return { status: response.status, body: (await response.json()) as Reply }
+}
+
+interface Reply {
+  usage?: {
+    cost: number
+    is_byok: boolean
+    prompt_tokens: number
+    completion_tokens: number
+    charge: { base_cost: number; markup_cost: number }
+  }
+}
+
+const TELLING = new Set([
+  'object',
+  'model',
+  'role',
+  'finish_reason',
+  'basis',
+  'is_byok',
+  'type',
+  'code',
+  'param',
+  'source',
+])
+
+/** What an example promises: its keys, the types of their values, and the values that do not change. */
+function shapeOf(value: unknown, key = ''): unknown {
+  if (Array.isArray(value)) return value.map((item) => shapeOf(item))
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(
+      Object.entries(value).map(([name, item]) => [name, shapeOf(item, name)] as const),
+    )
+  }
+  return TELLING.has(key) ? value : value === null ? null : typeof value
+}
+
+/** The shapes of a stream's events, as many alike in a row as one. */
+function streamShape(text: string): string[] {
+  const events = text.split('\n\n').filter((event) => event.trim() !== '')
+  const shapes = events.map((event) => {
+    const data = event.trim().replace(/^data: /, '')
+    return data === '[DONE]' ? data : JSON.stringify(shapeOf(JSON.parse(data)))
+  })
+  return shapes.filter((shape, at) => shape !== shapes[at - 1])
+}
+
+describe('the README', () => {
+  it('has no block that nothing here runs or checks', () => {
+    const idle = blocks.filter(({ directives }) => !directives.run && !directives.shows && !directives.check)
+    expect(idle.map(({ line }) => `line ${line}`)).toEqual([])
+    const run = blocks.flatMap(({ directives }) => directives.run ?? [])
+    expect(run.sort()).toEqual([...mounts, ...clients, ...others].sort())
+  })
+
+  it('shows the reply that its first curl gets', async () => {
+    const reply = await shell('curl')
+    expect(shapeOf(JSON.parse(reply))).toEqual(shapeOf(JSON.parse(block('shows', 'curl').text)))
+  })
+
+  it('shows the stream that its second curl gets', async () => {
+    expect(streamShape(await shell('stream'))).toEqual(streamShape(block('shows', 'stream').text))
+  })
+
+  it('shows the error that a model that does not exist gets, word for word', async () => {
+    expect(JSON.parse(await shell('error'))).toEqual(JSON.parse(block('shows', 'error').text))
+  })
+
+  it.each(mounts)('mounts a router that completes and charges: %s', async (name) => {
+    const base = await serve(name)
+    const { status, body } = await complete(base)
+    expect(status).toBe(200)
+    expect(body.usage!.cost).toBeGreaterThan(0)
+  })
+
+  it('leaves other requests to the application in the fast lane', async () => {
+    const base = await serve('fast-lane')
+    expect(await (await fetch(base)).text()).toBe('The rest of the application')
+  })
+
+  it('refuses a key that its own store does not know', async () => {
+    const { status } = await complete(await serve('custom-store'), 'acme/fast', 'sk-other')
+    expect(status).toBe(401)
+  })
+
+  it('prints what a call cost from its event', async () => {
+    const base = await serve('events')
+    const printed = new Promise((done) => vi.spyOn(console, 'log').mockImplementation(done))
+    await complete(base)
+    expect(await printed).toMatch(/^alice paid 0\.0000\d+ credits for acme\/fast$/)
+  })
+
+  it('closes on the signal that it names', async () => {
+    const before = process.listeners('SIGTERM')
+    expect((await complete(await serve('closing'))).status).toBe(200)
+    const server = started[0]!
+    const [handler] = process.listeners('SIGTERM').filter((listener) => !before.includes(listener))
+    process.removeListener('SIGTERM', handler!)
+    await (handler as () => Promise<void>)()
+    expect(server.listening).toBe(false)
+  })
+
+  it.each(clients)('reads the cost, in one body and in a stream: %s', async (name) => {
+    const costs = await logged(name)
+    expect(costs).toEqual([expect.any(Number), expect.any(Number)])
+    expect(Math.min(...(costs as number[]))).toBeGreaterThan(0)
+  })
+
+  it('has credentials of both kinds that work, the app adding its markup', async () => {
+    const { credentials } = await importBlock('credentials', undefined, 'export { credentials }')
+    const base = await serveWith({ credentials, ledger: memoryLedger({ alice: '5', bob: '5' }) })
+    const key = (await complete(base, 'acme/fast', 'sk-demo')).body.usage!.charge
+    const token = (await complete(base, 'acme/fast', 'at-demo')).body.usage!.charge
+    expect(key.markup_cost).toBe(0)
+    expect(token.markup_cost).toBeGreaterThan(0.001)
+  })
+
+  it('has a catalogue that lists and prices its model', async () => {
+    const { catalogue } = await importBlock('catalogue', undefined, 'export { catalogue }')
+    const { providers } = await importBlock('providers', undefined, 'export { providers }')
+    const { usage } = (await complete(await serveWith({ catalogue, providers }), 'acme/smart')).body
+    const { prompt_tokens, completion_tokens, cost } = usage!
+    expect(cost).toBeCloseTo(0.001 + (prompt_tokens * 2.5 + completion_tokens * 10) / 1e6, 9)
+  })
+
+  it('seals a key of a caller that the router opens, and charges nothing for it', async () => {
+    const base = await serve('keyring')
+    const [usage] = (await logged('seal', base)) as [Reply['usage']]
+    expect(usage).toMatchObject({ is_byok: true, cost: 0 })
+  })
+
+  it('names scripts and a package that exist', () => {
+    const checked = blocks.filter(({ directives }) => directives.check)
+    const words = checked.flatMap(({ text }) => text.trim().split(/\s+/))
+    expect(words.filter((word) => word === 'npm').length).toBeGreaterThan(0)
+    expect(packageJson.scripts).toHaveProperty('start')
+    expect(checked.find(({ directives }) => directives.check === 'install')!.text.trim()).toBe(
+      `npm install ${packageJson.name}`,
+    )
+  })
+
+  async function serveWith(overrides: Record<string, unknown>): Promise<string> {
+    const { options } = (await import(join(folder, 'options.ts'))) as {
+      options: Parameters<typeof createCompatRouter>[0]
+    }
+    const router = createCompatRouter({ ...options, ...overrides, basePath: '/compat/v1' })
+    const server = createServer((req, res) => router(req, res))
+    open.push(server)
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+})
+
+describe('the tables of the README', () => {
+  it('have every limit, with its default', () => {
+    const rows = tableUnder(readme, 'Limits').map(([name, value]) => [
+      codeSpans(name!)[0],
+      value!.split(' ')[0],
+    ])
+    const defaults = Object.entries(DEFAULT_LIMITS).map(([name, value]) => [name, String(value)])
+    const none = ['inFlightPerAccount', 'inFlightPerCredential'].map((name) => [name, 'none'])
+    expect(Object.fromEntries(rows)).toEqual(Object.fromEntries([...defaults, ...none]))
+  })
+
+  it('have every error code, under its status', () => {
+    const rows = tableUnder(readme, 'Errors').flatMap(([status, codes]) =>
+      codeSpans(codes!).map((code) => `${status} ${code}`),
+    )
+    expect(rows.sort()).toEqual(errorCodes.map(({ code, status }) => `${status} ${code}`).sort())
+  })
+})
+
+describe('the TypeScript of the README', () => {
+  it('compiles under strict, and its tables name every option and event', { timeout: 240_000 }, async () => {
+    const names = (heading: string) => tableUnder(readme, heading).flatMap(([name]) => codeSpans(name!))
+    const keys = (list: string[]) => list.map((name) => `'${name}': true`).join(', ')
+    await writeFile(
+      join(folder, 'tables.ts'),
+      `import type { RouterEvent, RouterOptions } from 'compat-router'
+       export const options: Record<keyof RouterOptions, true> = { ${keys(names('Options'))} }
+       export const events: Record<RouterEvent['type'], true> = { ${keys(names('Events'))} }\n`,
+    )
+    const files = [join(folder, 'tables.ts'), join(folder, 'options.ts')]
+    for (const found of blocks.filter(({ language }) => language === 'ts')) {
+      const file = join(folder, `compiled-${found.directives.run}.ts`)
+      await writeFile(file, withPrelude(found))
+      files.push(file)
+    }
+    expect(compileErrors(files)).toEqual([])
+  })
+})
+
+function compileErrors(files: string[]): string[] {
+  const config = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile)
+  const { options } = ts.parseJsonConfigFileContent(config.config, ts.sys, root)
+  const program = ts.createProgram(files, { ...options, noUnusedLocals: false })
+  const inFolder = (diagnostic: ts.Diagnostic) => diagnostic.file?.fileName.startsWith(folder) ?? true
+  return ts
+    .getPreEmitDiagnostics(program)
+    .filter(inFolder)
+    .map((diagnostic) => {
+      const text = ts.flattenDiagnosticMessageText(diagnostic.messageText, ' ')
+      return `${diagnostic.file?.fileName.slice(folder.length + 1)}: ${text}`
+    })
+}
+
+describe.each(['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'docs/charging.md'])(
+  'the links of %s',
+  (name) => {
+    it('lead somewhere', () => {
+      const text = readFileSync(join(root, name), 'utf8')
+      const broken = relativeLinks(text).filter((link) => {
+        const [path, anchor] = link.split('#')
+        const file = path === '' ? join(root, name) : resolve(root, dirname(name), path!)
+        if (!existsSync(file)) return true
+        return anchor !== undefined && !anchors(readFileSync(file, 'utf8')).has(anchor)
+      })
+      expect(broken).toEqual([])
+    })
+  },
+)
