@@ -106,9 +106,7 @@ export class HttpReply implements ReplyWriter {
   }
 
   end(): void {
-    if (this.#left || this.#phase !== 'stream') return
-    if (this.res.writableEnded || this.res.destroyed) this.#leave()
-    else this.#finish(undefined)
+    if (!this.#left && this.#phase === 'stream') this.#finish(undefined)
   }
 
   drop(): void {
