@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest'
+import type { ProviderAdapter } from '../../src/contracts/index.js'
+import { ProviderError } from '../../src/errors.js'
+import { openaiCompatible } from '../../src/providers/openai-compatible/index.js'
+import { createSecret } from '../../src/secret.js'
+import { ADAPTER_HOST_KEY, adapterCases } from '../../src/testing/adapter/index.js'
+import { openAiLanguage } from './adapter-languages.js'
+import { openAdapter } from './adapter-upstream.js'
+
+type Chat = ProviderAdapter['chat']
+
+/** What an adapter may do wrong, and the cases that must find it. */
+const faults: readonly (readonly [what: string, cases: readonly string[], spoil: (chat: Chat) => Chat])[] = [
+  [
+    'reads on whatever take returns',
+    ['backpressure'],
+    (chat) => (call, take) =>
+      chat(call, (events) => {
+        take(events)
+      }),
+  ],
+  [
+    'says that it is done when it is not',
+    ['cut-short-ended', 'cut-short-broken'],
+    (chat) => (call, take) =>
+      chat(call, take).then(
+        () => ({ terminated: true }),
+        () => ({ terminated: true }),
+      ),
+  ],
+  [
+    'falls back to the host’s key',
+    ['byok', 'byok-refused'],
+    (chat) => (call, take) =>
+      chat({ ...call, auth: { kind: 'host', secret: createSecret(ADAPTER_HOST_KEY) } }, take),
+  ],
+  [
+    'tries again by itself',
+    ['status-500', 'byok-refused'],
+    (chat) => (call, take) => chat(call, take).catch(() => chat(call, take)),
+  ],
+  [
+    'pays no heed to the signal',
+    ['abort-before'],
+    (chat) => (call, take) => {
+      const running = chat({ ...call, signal: new AbortController().signal }, take)
+      return new Promise((resolve, reject) => {
+        running.then(resolve, reject)
+        const abort = () => reject(new ProviderError('cut-short', 'aborted'))
+        if (call.signal.aborted) setImmediate(abort)
+        else call.signal.addEventListener('abort', abort)
+      })
+    },
+  ],
+  [
+    'opens addresses',
+    ['addresses'],
+    (chat) => async (call, take) => {
+      const [address] = JSON.stringify(call.request).match(/https?:\/\/127\.0\.0\.1:\d+/) ?? []
+      if (address !== undefined) await fetch(address).catch(() => {})
+      return chat(call, take)
+    },
+  ],
+  [
+    'loses usage',
+    ['usage-stream', 'usage-json'],
+    (chat) => (call, take) => chat(call, (events) => take(events.filter(({ type }) => type !== 'usage'))),
+  ],
+  [
+    'changes the request',
+    ['answer-stream'],
+    (chat) => (call, take) => {
+      call.request.model = 'another'
+      return chat(call, take)
+    },
+  ],
+]
+
+describe.each(faults)('an adapter that %s', (_what, ids, spoil) => {
+  it.each(ids)('does not pass %s', async (id) => {
+    const adapterCase = adapterCases.find((known) => known.id === id)
+    const failing = adapterCase?.run({
+      open: (scenario) =>
+        openAdapter(scenario, openAiLanguage, (baseUrl) => {
+          const adapter = openaiCompatible({ baseUrl, apiKey: ADAPTER_HOST_KEY })
+          return { ...adapter, chat: spoil((call, take) => adapter.chat(call, take)) }
+        }),
+    })
+    await expect(failing).rejects.toThrow()
+  })
+})

@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { ProviderAdapter } from '../../../src/contracts/index.js'
+import { type AnthropicSettings, anthropic } from '../../../src/providers/anthropic/index.js'
+import { createSecret } from '../../../src/secret.js'
+import { answerJson, type ScriptedUpstream, startScriptedUpstream } from '../../helpers/scripted-upstream.js'
+import { runCall } from '../openai-compatible/run-call.js'
+import { frames, messageDelta, messageStart, messageStop } from './replies.js'
+
+let upstream: ScriptedUpstream
+const adapters: ProviderAdapter[] = []
+
+function connect(settings: AnthropicSettings = {}): ProviderAdapter {
+  const adapter = anthropic({ baseUrl: upstream.baseUrl, ...settings })
+  adapters.push(adapter)
+  return adapter
+}
+
+beforeEach(async () => {
+  upstream = await startScriptedUpstream()
+  upstream.script([
+    { head: 200, headers: { 'content-type': 'text/event-stream' } },
+    { write: frames([messageStart(), messageDelta('end_turn', { output_tokens: 2 }), messageStop]) },
+    'end',
+  ])
+})
+afterEach(async () => {
+  await Promise.all(adapters.splice(0).map((adapter) => adapter.close?.()))
+  await upstream.close()
+})
+
+describe('what is sent', () => {
+  it('goes to /messages with the key, the version and the host’s headers', async () => {
+    const adapter = connect({ apiKey: 'sk-host', headers: { 'anthropic-beta': 'some-beta' } })
+    expect(await runCall(adapter)).toMatchObject({ terminated: true })
+    const [request] = upstream.requests
+    expect(request?.path).toBe('/v1/messages')
+    expect(request?.headers).toMatchObject({
+      'x-api-key': 'sk-host',
+      'anthropic-version': '2023-06-01',
+      'anthropic-beta': 'some-beta',
+      accept: 'text/event-stream',
+    })
+    expect(request?.headers.authorization).toBeUndefined()
+    expect(request?.body).toEqual({
+      model: 'upstream-model',
+      max_tokens: 4_096,
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
+      stream: true,
+    })
+  })
+
+  it('asks for JSON, with another version and bound, and no key where there is none', async () => {
+    upstream.script(answerJson({ type: 'message', content: [], stop_reason: 'end_turn' }))
+    const adapter = connect({ version: '2030-01-01', defaultMaxTokens: 99 })
+    expect(await runCall(adapter, { stream: false })).toMatchObject({ terminated: true })
+    const [request] = upstream.requests
+    expect(request?.headers).toMatchObject({ accept: 'application/json', 'anthropic-version': '2030-01-01' })
+    expect(request?.headers['x-api-key']).toBeUndefined()
+    expect(request?.body).toMatchObject({ max_tokens: 99 })
+    expect(request?.body).not.toHaveProperty('stream')
+  })
+
+  it('holds the route’s secret before its own, and under byok the caller’s alone', async () => {
+    const adapter = connect({ apiKey: 'sk-host' })
+    await runCall(adapter, { auth: { kind: 'host', secret: createSecret('sk-route') } })
+    await runCall(adapter, { auth: { kind: 'byok', secret: createSecret('sk-caller') } })
+    expect(upstream.requests.map(({ headers }) => headers['x-api-key'])).toEqual(['sk-route', 'sk-caller'])
+  })
+
+  it('is nothing where the request cannot be put in the API’s terms', async () => {
+    const request = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], n: 2 }
+    const { error } = await runCall(connect(), { request })
+    expect(error).toMatchObject({ reason: 'unsupported-request', param: 'n' })
+    expect(upstream.connections).toBe(0)
+  })
+})
+
+describe('what comes back', () => {
+  it('is read as it came, whatever was asked for', async () => {
+    upstream.script(
+      answerJson({ type: 'message', content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn' }),
+    )
+    const { events, terminated } = await runCall(connect(), { stream: true })
+    expect(events[0]).toMatchObject({ type: 'completion' })
+    expect(terminated).toBe(true)
+  })
+
+  it('may be an error status with the API’s own code', async () => {
+    const error = { type: 'rate_limit_error', message: 'Too many' }
+    upstream.script(answerJson({ type: 'error', error, request_id: 'req_1' }, 429, { 'retry-after': '12' }))
+    expect((await runCall(connect())).error).toMatchObject({
+      reason: 'status',
+      status: 429,
+      retryAfterSeconds: 12,
+      providerMessage: 'Too many',
+      providerCode: 'rate_limit_error',
+    })
+  })
+})
+
+describe('settings', () => {
+  it.each([
+    [{ apiKey: '' }, 'apiKey'],
+    [{ apiKey: 'sk host' }, 'apiKey'],
+    [{ version: 'ü' }, 'version'],
+    [{ defaultMaxTokens: 0 }, 'defaultMaxTokens'],
+    [{ headers: { 'X-Api-Key': 'sk' } }, 'X-Api-Key'],
+    [{ headers: { 'anthropic-version': 'x' } }, 'anthropic-version'],
+    [{ baseUrl: 'ftp://a.example' }, 'baseUrl'],
+  ])('%j are refused at once, by name', (settings, name) => {
+    expect(() => anthropic(settings)).toThrow(TypeError)
+    expect(() => anthropic(settings)).toThrow(name)
+  })
+
+  it('need nothing', async () => {
+    await anthropic().close?.()
+  })
+})
