@@ -1,0 +1,88 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+const SRC = fileURLToPath(new URL('../../src', import.meta.url))
+const MAX_LINES = 310
+
+/** What each room may import besides itself. */
+const BASE = ['errors', 'money', 'prices', 'secret', 'clock', 'ids', 'version']
+const PROTOCOL = [...BASE, 'protocol']
+const CONTRACTS = [...PROTOCOL, 'contracts']
+const ALLOWED: Record<string, readonly string[]> = {
+  ...Object.fromEntries(BASE.map((file) => [file, BASE])),
+  protocol: BASE,
+  contracts: PROTOCOL,
+  engine: CONTRACTS,
+  http: CONTRACTS,
+  providers: CONTRACTS,
+  envelope: CONTRACTS,
+  memory: CONTRACTS,
+  cache: CONTRACTS,
+  sql: CONTRACTS,
+  testing: CONTRACTS,
+  'price-lists': CONTRACTS,
+  sqlite: [...CONTRACTS, 'sql'],
+  postgres: [...CONTRACTS, 'sql'],
+  admin: [...CONTRACTS, 'sql'],
+  cli: [...CONTRACTS, 'admin', 'sql', 'sqlite', 'postgres'],
+  options: [...CONTRACTS, 'engine', 'memory'],
+  router: [...CONTRACTS, 'engine', 'http', 'options'],
+  index: [...CONTRACTS, 'engine', 'options', 'router', 'memory', 'cache', 'providers', 'envelope'],
+}
+
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => ({ name, text: readFileSync(join(SRC, name), 'utf8') }))
+
+const room = (name: string): string => name.split('/')[0]!.replace(/\.ts$/, '')
+
+function importsOf(text: string): string[] {
+  return [
+    ...text.matchAll(/^(?:import|export)[^'"\n]*?(?:\n[^'"]*?)?from '([^']+)'|^import '([^']+)'/gm),
+  ].map((match) => match[1] ?? match[2]!)
+}
+
+describe('the source', () => {
+  it('is found', () => {
+    expect(files.length).toBeGreaterThan(80)
+    expect(files.flatMap(({ text }) => importsOf(text)).length).toBeGreaterThan(200)
+  })
+
+  it.each(files)('$name imports only rooms that it may know', ({ name, text }) => {
+    const from = room(name)
+    const allowed = ALLOWED[from]
+    expect(allowed, `a new room: say in this test what ${from} may import`).toBeDefined()
+    for (const imported of importsOf(text)) {
+      if (!imported.startsWith('.')) continue
+      const target = room(relative(SRC, join(dirname(join(SRC, name)), imported)).replace(/\.js$/, ''))
+      if (target !== from) expect(allowed, `${name} imports ${imported}`).toContain(target)
+    }
+  })
+
+  it.each(files)('$name is about one thing: at most 310 lines', ({ text }) => {
+    expect(text.split('\n').length).toBeLessThanOrEqual(MAX_LINES)
+  })
+
+  it('knows no web framework, and its engine neither HTTP nor a client for it', () => {
+    for (const { name, text } of files) {
+      const imports = importsOf(text)
+      expect(imports, name).not.toContain('express')
+      expect(imports, name).not.toContain('connect')
+      if (room(name) === 'engine') {
+        for (const foreign of ['node:http', 'node:http2', 'node:net', 'undici']) {
+          expect(imports, name).not.toContain(foreign)
+        }
+      }
+    }
+  })
+
+  it('takes time and chance in engine and memory from its options', () => {
+    const forbidden =
+      /\bDate\.now\b|\bnew Date\(\)|\bsetTimeout\b|\bsetInterval\b|AbortSignal\.timeout|\brandomUUID\b|\bMath\.random\b/
+    for (const { name, text } of files) {
+      if (['engine', 'memory'].includes(room(name))) expect(text, name).not.toMatch(forbidden)
+    }
+  })
+})

@@ -1,0 +1,158 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { version } from '../../src/version.js'
+
+const run = promisify(execFile)
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const SLOW_MS = 240_000
+const manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+const subpaths = Object.keys(manifest.exports).filter((path) => path !== './package.json')
+const specifiers = subpaths.map((path) => path.replace(/^\./, 'compat-router'))
+/** Programs, not libraries: importing them starts them. */
+const programs = ['compat-router/sqlite-worker']
+const libraries = specifiers.filter((specifier) => !programs.includes(specifier))
+
+describe('the packed package', () => {
+  let project: string
+  let tarball: string
+
+  beforeAll(async () => {
+    project = await mkdtemp(join(tmpdir(), 'compat-router-consumer-'))
+    const { stdout } = await run(
+      'npm',
+      ['pack', '--json', '--ignore-scripts', '--pack-destination', project],
+      { cwd: ROOT },
+    )
+    tarball = join(project, JSON.parse(stdout)[0].filename)
+    await writeFile(
+      join(project, 'package.json'),
+      JSON.stringify({ name: 'consumer', private: true, type: 'module' }),
+    )
+    await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', tarball], { cwd: project })
+  }, SLOW_MS)
+
+  afterAll(() => rm(project, { recursive: true, force: true }))
+
+  it('says its own version', () => {
+    expect(version).toBe(manifest.version)
+  })
+
+  it('holds what was built, its documents and nothing else', async () => {
+    const names = await readdir(join(project, 'node_modules', 'compat-router'))
+    expect(names.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'docs', 'package.json'])
+  })
+
+  it('is imported and required, every entry', async () => {
+    await writeFile(
+      join(project, 'import.mjs'),
+      `${libraries.map((specifier, n) => `import * as m${n} from '${specifier}'`).join('\n')}
+       console.log(JSON.stringify([${libraries.map((_, n) => `Object.keys(m${n}).length`).join(',')}]))`,
+    )
+    await writeFile(
+      join(project, 'require.cjs'),
+      `console.log(JSON.stringify([${libraries.map((specifier) => `Object.keys(require('${specifier}')).length`).join(',')}]))`,
+    )
+    const imported = JSON.parse((await run(process.execPath, ['import.mjs'], { cwd: project })).stdout)
+    const required = JSON.parse((await run(process.execPath, ['require.cjs'], { cwd: project })).stdout)
+    for (const [n, specifier] of libraries.entries()) {
+      expect(imported[n], specifier).toBeGreaterThan(0)
+      expect(required[n], specifier).toBe(imported[n])
+    }
+  })
+
+  it('mixes entries and formats: an error of one copy is known to the other', async () => {
+    await writeFile(
+      join(project, 'mix.mjs'),
+      `import { createRequire } from 'node:module'
+       import { CompatError, isCompatError, ProviderError, isProviderError, createSecret } from 'compat-router'
+       const other = createRequire(import.meta.url)('compat-router')
+       console.log(JSON.stringify([
+         CompatError === other.CompatError,
+         other.isCompatError(new CompatError('not_found', 'x')) && isCompatError(new other.CompatError('not_found', 'x')),
+         other.isProviderError(new ProviderError('status', 'x')) && isProviderError(new other.ProviderError('status', 'x')),
+         String(other.createSecret('k')), createSecret('k').reveal(),
+       ]))`,
+    )
+    const { stdout } = await run(process.execPath, ['mix.mjs'], { cwd: project })
+    expect(JSON.parse(stdout)).toEqual([false, true, true, '[secret]', 'k'])
+  })
+
+  it('answers a request from an app of ten lines', async () => {
+    await writeFile(
+      join(project, 'app.cjs'),
+      `const http = require('node:http')
+       const { createCompatRouter, memoryCatalogue, memoryCredentials, memoryLedger, memoryProviders } = require('compat-router')
+       const router = createCompatRouter({
+         basePath: '/v1',
+         credentials: memoryCredentials({ 'sk-1': { kind: 'api-key', account: 'a' } }),
+         catalogue: memoryCatalogue([{ id: 'm', prices: { input: '1', output: '1' } }]),
+         ledger: memoryLedger({ a: '1' }),
+         providers: memoryProviders([]),
+       })
+       const server = http.createServer((req, res) => router(req, res)).listen(0, '127.0.0.1', async () => {
+         const answer = await fetch('http://127.0.0.1:' + server.address().port + '/v1/models', { headers: { authorization: 'Bearer sk-1' } })
+         console.log((await answer.json()).data[0].id)
+         await router.close()
+         server.close()
+       })`,
+    )
+    expect((await run(process.execPath, ['app.cjs'], { cwd: project })).stdout.trim()).toBe('m')
+  })
+
+  it(
+    'is typed for strict TypeScript, as ESM and as CJS',
+    async () => {
+      const source = `import { createCompatRouter, memoryLedger, type LedgerStore, type RouterOptions } from 'compat-router'
+${libraries.map((specifier, n) => `import * as m${n} from '${specifier}'`).join('\n')}
+const ledger: LedgerStore = memoryLedger({ a: '1' })
+export const make = (options: Omit<RouterOptions, 'ledger'>) => createCompatRouter({ ...options, ledger })
+// @ts-expect-error the stores are required
+createCompatRouter({})
+export const all = [${libraries.map((_, n) => `m${n}`).join(', ')}]
+`
+      await writeFile(join(project, 'consumer.mts'), source)
+      await writeFile(join(project, 'consumer.cts'), source)
+      await writeFile(
+        join(project, 'tsconfig.json'),
+        JSON.stringify({
+          compilerOptions: {
+            strict: true,
+            module: 'node16',
+            target: 'es2022',
+            noEmit: true,
+            types: ['node'],
+            typeRoots: [join(ROOT, 'node_modules/@types')],
+            skipLibCheck: false,
+          },
+          files: ['consumer.mts', 'consumer.cts'],
+        }),
+      )
+      const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
+      const result = await run(process.execPath, [tsc, '-p', project], { cwd: project }).catch(
+        (error) => error,
+      )
+      expect(result.stdout).toBe('')
+    },
+    SLOW_MS,
+  )
+
+  it(
+    'passes publint and, for node16, attw',
+    async () => {
+      const publint = await run('npx', ['publint', '--strict', tarball], { cwd: ROOT }).catch(
+        (error) => error,
+      )
+      expect(publint.code, publint.stdout).toBeUndefined()
+      const attw = await run('npx', ['attw', '--profile', 'node16', tarball], { cwd: ROOT }).catch(
+        (error) => error,
+      )
+      expect(attw.code, attw.stdout).toBeUndefined()
+    },
+    SLOW_MS,
+  )
+})
