@@ -9,21 +9,36 @@ export interface Changes {
   close(): void
 }
 
+interface Watcher {
+  changed(id?: string): void
+  connection(connected: boolean): void
+}
+
+/** Everybody hears, then the first error that one of them threw goes on. */
+function tellAll(watchers: ReadonlySet<Watcher>, tell: (watcher: Watcher) => void): void {
+  const errors: unknown[] = []
+  for (const watcher of [...watchers]) {
+    try {
+      tell(watcher)
+    } catch (error) {
+      errors.push(error)
+    }
+  }
+  if (errors.length > 0) throw errors[0]
+}
+
 /** `own` is the cache, which always hears first. */
-export function followChanges(
-  watchStore: Watch | undefined,
-  own: { changed(id?: string): void; connection(connected: boolean): void },
-): Changes {
-  const watchers = new Set<{ changed: (id?: string) => void; connection: (connected: boolean) => void }>()
+export function followChanges(watchStore: Watch | undefined, own: Watcher): Changes {
+  const watchers = new Set<Watcher>()
 
   function announce(id?: string): void {
     own.changed(id)
-    for (const watcher of [...watchers]) watcher.changed(id)
+    tellAll(watchers, (watcher) => watcher.changed(id))
   }
 
   function connection(connected: boolean): void {
     own.connection(connected)
-    for (const watcher of [...watchers]) watcher.connection(connected)
+    tellAll(watchers, (watcher) => watcher.connection(connected))
   }
 
   const end = watchStore?.(announce, connection)

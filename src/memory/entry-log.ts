@@ -1,5 +1,5 @@
 import type { Entry, EntryPage, EntryQuery, Posting } from '../contracts/index.js'
-import type { HoldRow } from './hold-book.js'
+import { type HoldRow, RETENTION_MS } from './hold-book.js'
 import { copyCharge, copyFacts, copyPostings } from './ledger-input.js'
 import { createQueue } from './queue.js'
 
@@ -18,7 +18,7 @@ export interface EntryLog {
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1_000
-const RETENTION_MS = 31 * 24 * 60 * 60 * 1_000
+const POSITION_PATTERN = /^\d{1,15}$/
 const FORGOTTEN_AT_ONCE = 2
 
 /** `name` starts the id of every entry. */
@@ -50,11 +50,8 @@ export function createEntryLog(name: string): EntryLog {
 /** Where to read on: below the position that the page before ended at. */
 function startOf(after: string | undefined, end: number): number {
   if (after === undefined) return end - 1
-  const position = Number(after)
-  if (!Number.isSafeInteger(position) || position < 0) {
-    throw new TypeError('after must be the next of an earlier page')
-  }
-  return Math.min(position, end) - 1
+  if (!POSITION_PATTERN.test(after)) throw new TypeError('after must be the next of an earlier page')
+  return Math.min(Number(after), end) - 1
 }
 
 function readLimit(limit = DEFAULT_LIMIT): number {

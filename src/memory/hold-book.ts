@@ -40,7 +40,8 @@ export interface HoldBook {
   takeExpired(): HoldRow | undefined
 }
 
-const RETENTION_MS = 31 * 24 * 60 * 60 * 1_000
+/** How long what has ended is remembered. */
+export const RETENTION_MS = 31 * 24 * 60 * 60 * 1_000
 const FORGOTTEN_AT_ONCE = 4
 
 export function createHoldBook(): HoldBook {

@@ -3,6 +3,7 @@ import type { Watch } from '../contracts/index.js'
 /** Those who want to hear of changes. */
 export interface Watchers {
   readonly watch: Watch
+  /** Tells everybody, then throws the first error that one of them threw. */
   notify(id: string): void
 }
 
@@ -17,7 +18,15 @@ export function createWatchers(): Watchers {
       }
     },
     notify(id) {
-      for (const listener of [...listeners]) listener.changed(id)
+      const errors: unknown[] = []
+      for (const { changed } of [...listeners]) {
+        try {
+          changed(id)
+        } catch (error) {
+          errors.push(error)
+        }
+      }
+      if (errors.length > 0) throw errors[0]
     },
   }
 }

@@ -359,6 +359,17 @@ describe('cachedCredentials', () => {
     expect(heard).toHaveLength(3)
   })
 
+  it('tells every watcher although one of them throws', () => {
+    const { cache } = open()
+    const heard: unknown[] = []
+    cache.watch(() => {
+      throw new Error('mine')
+    })
+    cache.watch((id) => heard.push(id))
+    expect(() => cache.invalidate('a')).toThrow('mine')
+    expect(heard).toEqual(['a'])
+  })
+
   it('ends its watch on close, and caches nothing from then on', async () => {
     const { cache, script, fill } = open()
     await fill('sk-a', good('a'))

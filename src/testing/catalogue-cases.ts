@@ -1,0 +1,231 @@
+import { strict as assert } from 'node:assert'
+import type { Awaitable, CatalogueStore, Model } from '../contracts/index.js'
+import { asOpened, type CaseNeed, type ConformanceCase, createContext, type Opened } from './case.js'
+
+export interface OpenedCatalogue extends Opened<CatalogueStore> {
+  /** Adds a model, or replaces the one of its id. */
+  put?(model: Model): Awaitable<unknown>
+  remove?(id: string): Awaitable<unknown>
+}
+
+/** What an author of a catalogue writes. */
+export interface CatalogueHarness {
+  /** A catalogue with these models and no others. */
+  open(models: readonly Model[]): Awaitable<CatalogueStore | OpenedCatalogue>
+}
+
+export type CatalogueCase = ConformanceCase<CatalogueHarness>
+
+const models: readonly Model[] = [
+  { id: 'acme/fast', created: 0, ownedBy: 'acme', prices: { input: '0.15', output: '0.60' } },
+  {
+    id: 'acme/deep/thought:free',
+    created: 1_700_000_000,
+    ownedBy: 'Acme, Inc.',
+    root: 'acme/deep/thought',
+    parent: 'acme/fast',
+    name: 'Deep “Thought”',
+    description: 'Thinks for a while.\nThen answers.',
+    contextLength: 10_000_000,
+    maxOutputTokens: 4_096,
+    supportedParameters: ['tools', 'temperature'],
+    modalities: ['text', 'image'],
+    prices: {
+      input: '1.000000001',
+      output: '12345678901.10',
+      cachedInput: '0',
+      cacheWrite: '1.25',
+      reasoning: '0.000000001',
+      request: '0.01',
+      tiers: [{ above: 200_000, input: '2', output: '4' }],
+    },
+    priceVersion: '2026-11-21',
+  },
+  { id: 'acme/unpriced', created: 1, ownedBy: 'acme', parent: null, supportedParameters: [] },
+  { id: 'solo', created: 2, ownedBy: 'solo', prices: { input: '0', output: '0' } },
+  { id: '50%off/модель', created: 3, ownedBy: 'x', prices: { input: '1', output: '1' } },
+]
+
+/** What every catalogue must do. */
+export const catalogueCases: readonly CatalogueCase[] = Object.freeze([
+  catalogueCase(
+    'catalogue-get',
+    'a model comes back by its id, with all that was said of it',
+    async (bench) => {
+      for (const model of models) assertModel(await bench.get(model.id), model)
+    },
+  ),
+  catalogueCase(
+    'catalogue-list',
+    'the list has every model once, with all that was said of it',
+    async (bench) => {
+      assertModels(await bench.list(), models)
+    },
+  ),
+  catalogueCase('catalogue-unknown', 'an id that is not exactly a model’s is unknown', async (bench) => {
+    const unknown = [
+      'acme/none',
+      'ACME/fast',
+      'acme/fast ',
+      'acme/fas',
+      'acme/fast/',
+      'acme%2Ffast',
+      'acme/%',
+      'acme/_ast',
+      'acme//fast',
+      './solo',
+      '',
+    ]
+    for (const id of unknown) assert.equal(await bench.get(id), undefined, JSON.stringify(id))
+  }),
+  catalogueCase(
+    'catalogue-prototype-names',
+    'ids named like members of an object are unknown',
+    async (bench) => {
+      for (const id of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf']) {
+        assert.equal(await bench.get(id), undefined, id)
+      }
+    },
+  ),
+  catalogueCase(
+    'catalogue-empty',
+    'an empty catalogue has an empty list',
+    async (bench) => {
+      assertModels(await bench.list(), [])
+      assert.equal(await bench.get('acme/fast'), undefined)
+    },
+    { given: [] },
+  ),
+  catalogueCase(
+    'catalogue-copied',
+    'what a caller does to an answer does not change the next',
+    async (bench) => {
+      const [listed] = await bench.list()
+      if (listed?.prices !== undefined) Reflect.set(listed.prices, 'input', '0')
+      const found = await bench.get('acme/deep/thought:free')
+      Reflect.set(found!, 'id', 'other')
+      Reflect.set(found!.prices!, 'output', '0')
+      Reflect.set(found!.supportedParameters!, '0', 'everything')
+      for (const model of models) assertModel(await bench.get(model.id), model)
+      assertModels(await bench.list(), models)
+    },
+  ),
+  catalogueCase(
+    'catalogue-put',
+    'a model that is put is there at once, and one of the same id is replaced',
+    async (bench) => {
+      const added: Model = {
+        id: 'acme/new',
+        created: 9,
+        ownedBy: 'acme',
+        prices: { input: '3', output: '4' },
+      }
+      await bench.put(added)
+      assertModel(await bench.get('acme/new'), added)
+      assertModels(await bench.list(), [...models, added])
+      const changed: Model = {
+        id: 'acme/new',
+        created: 9,
+        ownedBy: 'acme',
+        prices: { input: '5', output: '6' },
+      }
+      await bench.put(changed)
+      assertModel(await bench.get('acme/new'), changed)
+      assertModels(await bench.list(), [...models, changed])
+    },
+    { needs: ['change'] },
+  ),
+  catalogueCase(
+    'catalogue-remove',
+    'a model that is removed is gone at once',
+    async (bench) => {
+      await bench.remove('acme/fast')
+      assert.equal(await bench.get('acme/fast'), undefined)
+      assertModels(await bench.list(), models.slice(1))
+    },
+    { needs: ['change'] },
+  ),
+  catalogueCase(
+    'catalogue-watch',
+    'a change is reported by model id, until the watch ends',
+    async (bench) => {
+      assert.ok(bench.store.watch, 'this case needs a catalogue with `watch`')
+      const heard: (string | undefined)[] = []
+      let arrived = (): void => {}
+      const arrival = new Promise<void>((resolve) => {
+        arrived = resolve
+      })
+      const end = bench.store.watch((id) => {
+        heard.push(id)
+        arrived()
+      })
+      await bench.remove('solo')
+      await arrival
+      end()
+      assert.ok(
+        heard.every((id) => id === 'solo' || id === undefined),
+        `heard ${heard.join()}`,
+      )
+    },
+    { needs: ['change', 'watch'] },
+  ),
+])
+
+interface CatalogueBench {
+  readonly store: CatalogueStore
+  list(): Promise<readonly Model[]>
+  get(id: string): Promise<Model | undefined>
+  put(model: Model): Promise<void>
+  remove(id: string): Promise<void>
+}
+
+function catalogueCase(
+  id: string,
+  name: string,
+  check: (bench: CatalogueBench) => Promise<void>,
+  { given = models, needs = [] }: { given?: readonly Model[]; needs?: readonly CaseNeed[] } = {},
+): CatalogueCase {
+  return {
+    id,
+    name,
+    needs,
+    async run(harness) {
+      const opened = asOpened<CatalogueStore, OpenedCatalogue>(await harness.open(given))
+      const { store } = opened
+      try {
+        await check({
+          store,
+          list: async () => store.list(createContext()),
+          get: async (modelId) => store.get(modelId, createContext()),
+          async put(model) {
+            assert.ok(opened.put, 'this case needs `put` in what `open` gives')
+            await opened.put(model)
+          },
+          async remove(modelId) {
+            assert.ok(opened.remove, 'this case needs `remove` in what `open` gives')
+            await opened.remove(modelId)
+          },
+        })
+      } finally {
+        await opened.close?.()
+      }
+    },
+  }
+}
+
+/** A catalogue may say `null` for the parent where nothing was said of it; undefined members do not count. */
+function plain(model: Model | undefined): unknown {
+  if (model === undefined) return undefined
+  const { parent = null, ...rest } = model
+  return JSON.parse(JSON.stringify({ ...rest, parent }))
+}
+
+function assertModel(actual: Model | undefined, expected: Model): void {
+  assert.deepEqual(plain(actual), plain(expected))
+}
+
+/** In any order. */
+function assertModels(actual: readonly Model[], expected: readonly Model[]): void {
+  const byId = (one: Model, other: Model): number => (one.id < other.id ? -1 : 1)
+  assert.deepEqual([...actual].sort(byId).map(plain), [...expected].sort(byId).map(plain))
+}

@@ -1,0 +1,208 @@
+import { strict as assert } from 'node:assert'
+import type { App, Awaitable, CredentialResult, CredentialStore, Principal } from '../contracts/index.js'
+import { asOpened, type CaseNeed, type ConformanceCase, createContext, type Opened } from './case.js'
+
+export interface OpenedCredentials extends Opened<CredentialStore> {
+  /** Makes every token of this id a revoked one. */
+  revoke?(credentialId: string): Awaitable<unknown>
+}
+
+/** What an author of a credential store writes. */
+export interface CredentialHarness {
+  /** A store with these tokens and no others. */
+  open(tokens: Readonly<Record<string, Principal>>): Awaitable<CredentialStore | OpenedCredentials>
+}
+
+export type CredentialCase = ConformanceCase<CredentialHarness>
+
+const app: App = {
+  id: 'app-1',
+  name: 'An app',
+  markup: { basisPoints: 2_000, flat: '0.000000001' },
+  allowedModels: ['acme/fast', 'acme/slow:free'],
+  account: 'app-owner',
+}
+
+const FAR_MS = 4_102_444_800_000
+
+const tokens = {
+  'sk-alice-1': { kind: 'api-key', credentialId: 'key-1', account: 'alice', metadata: { plan: 'gold' } },
+  'sk-alice-2': { kind: 'api-key', credentialId: 'key-2', account: 'alice' },
+  'SK-alice-1': { kind: 'api-key', credentialId: 'key-3', account: 'bob' },
+  'at.bob+1/2=': {
+    kind: 'access-token',
+    credentialId: 'grant-1',
+    account: 'bob',
+    expiresAt: FAR_MS,
+    app,
+    scopes: ['models.run', 'profile'],
+  },
+  'at-refreshed': { kind: 'access-token', credentialId: 'grant-1', account: 'bob', app, scopes: [] },
+  'sk-old': { kind: 'api-key', credentialId: 'key-4', account: 'alice', expiresAt: 1_000_000_000_000 },
+} as const satisfies Readonly<Record<string, Principal>>
+
+/** What every credential store must do. */
+export const credentialCases: readonly CredentialCase[] = Object.freeze([
+  credentialCase(
+    'credential-found',
+    'a token resolves to its holder, with all that was said of it',
+    async (bench) => {
+      for (const [token, principal] of Object.entries(tokens)) {
+        if (token !== 'sk-old') assertPrincipal(await bench.resolve(token), principal)
+      }
+    },
+  ),
+  credentialCase(
+    'credential-unknown',
+    'a token that is not known is an outcome and no throw',
+    async (bench) => {
+      const unknown = [
+        'sk-nobody',
+        'sk-alice-',
+        'sk-alice-11',
+        'key-1',
+        'alice',
+        '%',
+        '_',
+        "' OR 1=1 --",
+        '*',
+      ]
+      for (const token of unknown) assertRefused(await bench.resolve(token), 'unknown')
+    },
+  ),
+  credentialCase('credential-case', 'tokens are compared by case', async (bench) => {
+    assertPrincipal(await bench.resolve('SK-alice-1'), tokens['SK-alice-1'])
+    assertRefused(await bench.resolve('SK-ALICE-1'), 'unknown')
+  }),
+  credentialCase(
+    'credential-prototype-names',
+    'tokens named like members of an object are unknown',
+    async (bench) => {
+      for (const token of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf']) {
+        assertRefused(await bench.resolve(token), 'unknown')
+      }
+    },
+  ),
+  credentialCase('credential-long', 'a token of 8,192 characters is looked up as a whole', async (bench) => {
+    assertRefused(await bench.resolve(`sk-alice-1${'x'.repeat(8_182)}`), 'unknown')
+  }),
+  credentialCase(
+    'credential-expired',
+    'an expired token is refused as expired, or says when it expired',
+    async (bench) => {
+      const result = await bench.resolve('sk-old')
+      if (result.ok) assert.equal(result.principal.expiresAt, tokens['sk-old'].expiresAt)
+      else assert.equal(result.reason, 'expired')
+    },
+  ),
+  credentialCase('credential-id-hides-token', 'a credential id does not hold the token', async (bench) => {
+    for (const token of Object.keys(tokens)) {
+      const result = await bench.resolve(token)
+      if (result.ok) assert.ok(!result.principal.credentialId.includes(token))
+    }
+  }),
+  credentialCase(
+    'credential-copied',
+    'what a caller does to an answer does not change the next',
+    async (bench) => {
+      const first = await bench.resolve('at.bob+1/2=')
+      assert.ok(first.ok && first.principal.kind === 'access-token')
+      Reflect.set(first.principal, 'account', 'mallory')
+      Reflect.set(first.principal.scopes, '0', 'everything')
+      Reflect.set(first.principal.app.markup, 'basisPoints', 0)
+      assertPrincipal(await bench.resolve('at.bob+1/2='), tokens['at.bob+1/2='])
+    },
+  ),
+  credentialCase(
+    'credential-parallel',
+    'many look-ups at once do not get in each other’s way',
+    async (bench) => {
+      const names = ['sk-alice-1', 'sk-alice-2', 'at.bob+1/2=', 'SK-alice-1'] as const
+      const asked = Array.from({ length: 100 }, (_, number) => names[number % names.length]!)
+      const results = await Promise.all(asked.map((token) => bench.resolve(token)))
+      for (const [number, result] of results.entries()) assertPrincipal(result, tokens[asked[number]!])
+    },
+  ),
+  credentialCase(
+    'credential-revoked',
+    'a revoked credential is refused at once, with every token of it, and no other is',
+    async (bench) => {
+      await bench.revoke('grant-1')
+      assertRefused(await bench.resolve('at.bob+1/2='), 'revoked')
+      assertRefused(await bench.resolve('at-refreshed'), 'revoked')
+      assertPrincipal(await bench.resolve('SK-alice-1'), tokens['SK-alice-1'])
+    },
+    ['revoke'],
+  ),
+  credentialCase(
+    'credential-watch',
+    'a revocation is reported by credential id, until the watch ends',
+    async (bench) => {
+      const heard = new Set<string | undefined>()
+      assert.ok(bench.store.watch, 'this case needs a store with `watch`')
+      let arrived = (): void => {}
+      const arrival = new Promise<void>((resolve) => {
+        arrived = resolve
+      })
+      const end = bench.store.watch((id) => {
+        heard.add(id)
+        arrived()
+      })
+      await bench.revoke('key-1')
+      await arrival
+      end()
+      assert.ok(heard.has('key-1') || heard.has(undefined), 'the change names key-1, or everything')
+      assertRefused(await bench.resolve('sk-alice-1'), 'revoked')
+    },
+    ['revoke', 'watch'],
+  ),
+])
+
+interface CredentialBench {
+  readonly store: CredentialStore
+  resolve(token: string): Promise<CredentialResult>
+  revoke(credentialId: string): Promise<void>
+}
+
+function credentialCase(
+  id: string,
+  name: string,
+  check: (bench: CredentialBench) => Promise<void>,
+  needs: readonly CaseNeed[] = [],
+): CredentialCase {
+  return {
+    id,
+    name,
+    needs,
+    async run(harness) {
+      const opened = asOpened<CredentialStore, OpenedCredentials>(await harness.open(tokens))
+      const { store } = opened
+      try {
+        await check({
+          store,
+          resolve: async (token) => store.resolve(token, createContext()),
+          async revoke(credentialId) {
+            assert.ok(opened.revoke, 'this case needs `revoke` in what `open` gives')
+            await opened.revoke(credentialId)
+          },
+        })
+      } finally {
+        await opened.close?.()
+      }
+    },
+  }
+}
+
+function assertRefused(result: CredentialResult, reason: string): void {
+  assert.equal(result.ok ? 'granted' : result.reason, reason)
+}
+
+function assertPrincipal(result: CredentialResult, expected: Principal): void {
+  assert.ok(result.ok, 'the token is known')
+  assert.deepEqual(plain(result.principal), plain(expected))
+}
+
+/** Without members that are there but undefined. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value))
+}

@@ -1,0 +1,210 @@
+import { strict as assert } from 'node:assert'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Awaitable, IdempotencyState, IdempotencyStore, StoredReply } from '../contracts/index.js'
+import { asOpened, type ConformanceCase, createContext, createIds, type Opened } from './case.js'
+
+/** What an author of an idempotency store writes. */
+export interface IdempotencyHarness {
+  /** An empty store. */
+  open(): Awaitable<IdempotencyStore | Opened<IdempotencyStore>>
+}
+
+export type IdempotencyCase = ConformanceCase<IdempotencyHarness>
+
+const LONG_MS = 600_000
+const SHORT_MS = 40
+const PATIENCE_MS = 10_000
+const PAUSE_MS = 10
+
+const reply: StoredReply = {
+  mode: 'json',
+  status: 200,
+  bytes: '{"content":"ünï — 日本"}',
+  charge: {
+    cost: 9_007_199_254_740_993n,
+    base: 9_007_199_254_740_991n,
+    markup: 2n,
+    basis: 'estimated',
+    byok: true,
+    usage: { prompt: 11, cached: 3, cacheWrite: 2, completion: 7, reasoning: 5 },
+    priceVersion: 'v1',
+    shortfall: 4n,
+  },
+}
+
+/** Every byte once, as a stream is recorded. */
+const stream: StoredReply = {
+  mode: 'stream',
+  bytes: Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte)).join(''),
+  charge: { ...reply.charge, basis: 'reported' },
+}
+
+/** What every idempotency store must do. */
+export const idempotencyCases: readonly IdempotencyCase[] = Object.freeze([
+  idempotencyCase(
+    'idempotency-first',
+    'the first has the claim, and the next is told that it is in flight',
+    async (bench) => {
+      assert.equal((await bench.claim('c')).state, 'mine')
+      assert.equal((await bench.claim('c')).state, 'in-flight')
+      assert.equal((await bench.claim('d')).state, 'mine')
+    },
+  ),
+  idempotencyCase(
+    'idempotency-mismatch',
+    'another request under a claim is a mismatch, before and after its end',
+    async (bench) => {
+      await bench.claim('c', 'one')
+      assert.equal((await bench.claim('c', 'two')).state, 'mismatch')
+      await bench.complete('c', reply)
+      assert.equal((await bench.claim('c', 'two')).state, 'mismatch')
+      assertDone(await bench.claim('c', 'one'), reply)
+    },
+  ),
+  idempotencyCase('idempotency-done', 'a completed claim gives its reply back as it was', async (bench) => {
+    await bench.claim('c')
+    await bench.complete('c', reply)
+    assertDone(await bench.claim('c'), reply)
+    assertDone(await bench.claim('c'), reply)
+  }),
+  idempotencyCase('idempotency-stream', 'the bytes of a stream come back as they were', async (bench) => {
+    await bench.claim('c')
+    await bench.complete('c', stream)
+    assertDone(await bench.claim('c'), stream)
+  }),
+  idempotencyCase(
+    'idempotency-charge-only',
+    'a reply without its body comes back without one',
+    async (bench) => {
+      const { bytes: _, ...bare } = reply
+      await bench.claim('c')
+      await bench.complete('c', bare)
+      assertDone(await bench.claim('c'), bare)
+    },
+  ),
+  idempotencyCase('idempotency-abandon', 'an abandoned claim is free', async (bench) => {
+    await bench.claim('c', 'one')
+    await bench.abandon('c')
+    assert.equal((await bench.claim('c', 'two')).state, 'mine')
+    await bench.abandon('nothing')
+  }),
+  idempotencyCase('idempotency-abandon-done', 'a completed claim is not abandoned', async (bench) => {
+    await bench.claim('c')
+    await bench.complete('c', reply)
+    await bench.abandon('c')
+    assertDone(await bench.claim('c'), reply)
+  }),
+  idempotencyCase(
+    'idempotency-complete-unknown',
+    'the completion of an unknown claim is no error',
+    async (bench) => {
+      await bench.complete('nothing', reply)
+    },
+  ),
+  idempotencyCase('idempotency-parallel', 'of many who claim at once exactly one has it', async (bench) => {
+    const states = await Promise.all(Array.from({ length: 100 }, () => bench.claim('c')))
+    assert.equal(states.filter(({ state }) => state === 'mine').length, 1)
+    assert.equal(states.filter(({ state }) => state === 'in-flight').length, 99)
+  }),
+  idempotencyCase('idempotency-lease', 'a claim whose lease is over is free', async (bench) => {
+    await bench.claim('c', 'one', SHORT_MS)
+    await bench.lapse(async () => (await bench.claim('c', 'two')).state === 'mine')
+    assert.equal((await bench.claim('c', 'two')).state, 'in-flight')
+  }),
+  idempotencyCase('idempotency-ttl', 'a reply whose time is over is gone', async (bench) => {
+    await bench.claim('c')
+    await bench.complete('c', reply, SHORT_MS)
+    await bench.lapse(async () => (await bench.claim('c')).state === 'mine')
+    assert.equal((await bench.claim('c')).state, 'in-flight')
+  }),
+  idempotencyCase(
+    'idempotency-ttl-outlives-lease',
+    'a reply lives as long as it was given, not as its lease',
+    async (bench) => {
+      await bench.claim('lease', 'one', SHORT_MS)
+      await bench.complete('lease', reply)
+      await bench.claim('other', 'one', SHORT_MS)
+      await bench.lapse(async () => (await bench.claim('other')).state === 'mine')
+      assertDone(await bench.claim('lease', 'one'), reply)
+    },
+  ),
+  idempotencyCase(
+    'idempotency-copied',
+    'what a caller does to an answer does not change the next',
+    async (bench) => {
+      const mine = structuredClone(reply)
+      await bench.claim('c')
+      await bench.complete('c', mine)
+      Reflect.set(mine.charge, 'cost', 0n)
+      const first = await bench.claim('c')
+      assertDone(first, reply)
+      if (first.state === 'done') Reflect.set(first.reply.charge.usage, 'prompt', 0)
+      assertDone(await bench.claim('c'), reply)
+    },
+  ),
+])
+
+interface IdempotencyBench {
+  claim(name: string, digest?: string, leaseMs?: number): Promise<IdempotencyState>
+  complete(name: string, reply: StoredReply, ttlMs?: number): Promise<void>
+  abandon(name: string): Promise<void>
+  /** Lets the short time pass, then asks until it is so. */
+  lapse(isSo: () => Promise<boolean>): Promise<void>
+}
+
+function idempotencyCase(
+  id: string,
+  name: string,
+  check: (bench: IdempotencyBench) => Promise<void>,
+): IdempotencyCase {
+  return {
+    id,
+    name,
+    needs: [],
+    async run(harness) {
+      const opened = asOpened<IdempotencyStore, Opened<IdempotencyStore>>(await harness.open())
+      try {
+        await check(createBench(opened, id))
+      } finally {
+        await opened.close?.()
+      }
+    },
+  }
+}
+
+function createBench({ store, advance }: Opened<IdempotencyStore>, seed: string): IdempotencyBench {
+  const context = createContext()
+  const digestOf = createIds(seed)
+  const idOf = (name: string): string => digestOf(name) + digestOf(`${name}:rest`)
+  return {
+    claim: async (name, digest = 'digest', leaseMs = LONG_MS) =>
+      store.claim(
+        { claim: idOf(name), account: 'alice', digest: idOf(`digest:${digest}`), leaseMs },
+        context,
+      ),
+    complete: async (name, stored, ttlMs = LONG_MS) => store.complete(idOf(name), stored, ttlMs, context),
+    abandon: async (name) => store.abandon(idOf(name), context),
+    async lapse(isSo) {
+      if (advance !== undefined) {
+        await advance(SHORT_MS + 1)
+        assert.ok(await isSo(), 'its time is over')
+        return
+      }
+      for (let waited = 0; waited < PATIENCE_MS; waited += PAUSE_MS) {
+        if (await isSo()) return
+        await wait(PAUSE_MS)
+      }
+      assert.fail('its time should be over')
+    },
+  }
+}
+
+function assertDone(state: IdempotencyState, expected: StoredReply): void {
+  assert.equal(state.state, 'done')
+  if (state.state !== 'done') return
+  const { mode, status, bytes, charge } = state.reply
+  assert.deepEqual(
+    { mode, status, bytes, charge: { ...charge, usage: { ...charge.usage } } },
+    { mode: expected.mode, status: expected.status, bytes: expected.bytes, charge: expected.charge },
+  )
+}

@@ -1,0 +1,136 @@
+import { strict as assert } from 'node:assert'
+import type { Awaitable, Model, ProviderAdapter, ProviderRegistry, Route } from '../contracts/index.js'
+import { createSecret } from '../secret.js'
+import { asOpened, type ConformanceCase, createContext, type Opened } from './case.js'
+
+/** One provider and the models that it serves: what the provider calls each model, by model id. */
+export interface RegistryProvider extends Omit<Route, 'id' | 'provider' | 'adapter' | 'upstreamModel'> {
+  readonly id: string
+  readonly models: Readonly<Record<string, string>>
+  readonly adapter: ProviderAdapter
+}
+
+/** What an author of a registry writes. */
+export interface RegistryHarness {
+  /** A registry with these providers, in this order of preference, and no others. `adapter` is to be given back itself. */
+  open(providers: readonly RegistryProvider[]): Awaitable<ProviderRegistry | Opened<ProviderRegistry>>
+}
+
+export type RegistryCase = ConformanceCase<RegistryHarness>
+
+const adapter: ProviderAdapter = Object.freeze({ chat: async () => ({ terminated: true }) })
+
+const providers: readonly RegistryProvider[] = [
+  {
+    id: 'openai',
+    models: { 'acme/fast': 'gpt-4o-mini', 'acme/deep/thought:free': 'o1' },
+    adapter,
+    byok: 'no',
+    onDisconnect: 'abort',
+    weight: 0,
+    prices: { input: '1', output: '2' },
+    supportedParameters: ['tools'],
+    secret: createSecret('host-key'),
+  },
+  { id: 'other', models: { 'acme/fast': 'acme-fast-1' }, adapter, weight: 3 },
+  { id: 'off', models: { 'acme/fast': 'never', 'acme/off': 'never' }, adapter, enabled: false },
+]
+
+/** What every registry of providers must do. */
+export const registryCases: readonly RegistryCase[] = Object.freeze([
+  registryCase('registry-routes', 'a model has its routes in the host’s order', async (routes) => {
+    const found = enabledOf(await routes('acme/fast'))
+    assert.deepEqual(
+      found.map(({ provider }) => provider),
+      ['openai', 'other'],
+    )
+    assert.deepEqual(
+      found.map(({ upstreamModel }) => upstreamModel),
+      ['gpt-4o-mini', 'acme-fast-1'],
+    )
+    for (const route of found) assert.equal(typeof route.adapter.chat, 'function')
+  }),
+  registryCase('registry-settings', 'a route has all that was said of it', async (routes) => {
+    const [first, second] = enabledOf(await routes('acme/fast'))
+    const { byok, onDisconnect, weight, prices, supportedParameters } = first!
+    assert.deepEqual([byok, onDisconnect, weight], ['no', 'abort', 0])
+    assert.deepEqual({ ...prices }, { input: '1', output: '2' })
+    assert.deepEqual([...(supportedParameters ?? [])], ['tools'])
+    assert.equal(first!.secret?.reveal(), 'host-key')
+    assert.equal(second!.weight, 3)
+    assert.equal(second!.secret, undefined)
+    assert.equal(second!.prices ?? undefined, undefined)
+    assert.ok(second!.byok === undefined || second!.byok === 'yes')
+  }),
+  registryCase(
+    'registry-disabled',
+    'a disabled route is left out, or says that it is disabled',
+    async (routes) => {
+      for (const route of await routes('acme/off')) assert.equal(route.enabled, false)
+    },
+  ),
+  registryCase('registry-unknown', 'a model that nobody serves has no routes', async (routes) => {
+    for (const id of ['acme/none', 'ACME/fast', 'acme/fast ', 'gpt-4o-mini', '', '%']) {
+      assert.equal((await routes(id)).length, 0, JSON.stringify(id))
+    }
+  }),
+  registryCase(
+    'registry-prototype-names',
+    'models named like members of an object have no routes',
+    async (routes) => {
+      for (const id of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
+        assert.equal((await routes(id)).length, 0, id)
+      }
+    },
+  ),
+  registryCase('registry-ids', 'route ids are unique and stay the same', async (routes) => {
+    const idsOf = async (): Promise<string[]> => {
+      const found = [...(await routes('acme/fast')), ...(await routes('acme/deep/thought:free'))]
+      return found.map(({ id }) => id)
+    }
+    const ids = await idsOf()
+    assert.equal(new Set(ids).size, ids.length)
+    assert.deepEqual(await idsOf(), ids)
+  }),
+  registryCase(
+    'registry-copied',
+    'what a caller does to an answer does not change the next',
+    async (routes) => {
+      const first = await routes('acme/fast')
+      Reflect.set(first, 'length', 0)
+      Reflect.set((await routes('acme/fast'))[0] ?? {}, 'upstreamModel', 'other')
+      const found = enabledOf(await routes('acme/fast'))
+      assert.deepEqual(
+        found.map(({ upstreamModel }) => upstreamModel),
+        ['gpt-4o-mini', 'acme-fast-1'],
+      )
+    },
+  ),
+])
+
+function registryCase(
+  id: string,
+  name: string,
+  check: (routes: (modelId: string) => Promise<readonly Route[]>) => Promise<void>,
+): RegistryCase {
+  return {
+    id,
+    name,
+    needs: [],
+    async run(harness) {
+      const opened = asOpened<ProviderRegistry, Opened<ProviderRegistry>>(await harness.open(providers))
+      try {
+        await check(async (modelId) => {
+          const model: Model = { id: modelId, created: 0, ownedBy: 'acme' }
+          return opened.store.routes(model, createContext())
+        })
+      } finally {
+        await opened.close?.()
+      }
+    },
+  }
+}
+
+function enabledOf(routes: readonly Route[]): readonly Route[] {
+  return routes.filter(({ enabled }) => enabled !== false)
+}

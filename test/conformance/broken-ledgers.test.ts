@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest'
+import { memoryLedger } from '../../src/memory/index.js'
+import { type LedgerCase, ledgerCases } from '../../src/testing/index.js'
+import { type BrokenLedger, brokenLedgers } from './broken-ledgers.js'
+import { createManualClock } from './manual-clock.js'
+
+async function failuresOf({ spoil }: BrokenLedger): Promise<readonly string[]> {
+  const failed: string[] = []
+  for (const { id, run } of ledgerCases) {
+    const clock = createManualClock()
+    const open: Parameters<LedgerCase['run']>[0]['open'] = (accounts) => {
+      const good = memoryLedger(accounts, { clock })
+      return { store: { ...good, ...spoil(good) }, advance: clock.advance }
+    }
+    await run({ open }).catch(() => failed.push(id))
+  }
+  return failed
+}
+
+describe('the ledger cases find a ledger that', () => {
+  for (const broken of brokenLedgers) {
+    it(broken.what, async () => {
+      expect(await failuresOf(broken)).toContain(broken.foundBy)
+    })
+  }
+
+  it('is good to be good', async () => {
+    expect(await failuresOf({ what: 'good', foundBy: '', spoil: () => ({}) })).toEqual([])
+  })
+})

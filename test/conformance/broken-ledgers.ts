@@ -1,0 +1,438 @@
+import type { HoldRequest, LedgerReader, LedgerStore, SettleRequest } from '../../src/contracts/index.js'
+
+type Ledger = LedgerStore & LedgerReader
+
+/** A good ledger made wrong in one way, and a case that must find it. */
+export interface BrokenLedger {
+  readonly what: string
+  readonly foundBy: string
+  spoil(good: Ledger): Partial<Ledger>
+}
+
+let fresh = 0
+
+/** An id that nobody else has, so that the good ledger takes a repeat for something new. */
+function another(holdId: string): string {
+  fresh++
+  return `${holdId}-${fresh}`
+}
+
+function withoutClaim<Request extends { readonly claim?: string }>({ claim: _, ...request }: Request) {
+  return request
+}
+
+function withoutReplaces({ replaces: _, ...request }: HoldRequest): HoldRequest {
+  return request
+}
+
+/** A ledger that does not look at what it is given before it acts on it. */
+function balanced(request: SettleRequest): SettleRequest {
+  const total = request.postings.reduce((sum, { amount }) => sum + amount, 0n)
+  return { ...request, postings: [...request.postings, { account: 'rest', amount: -total }] }
+}
+
+export const brokenLedgers: readonly BrokenLedger[] = [
+  {
+    what: 'posts a repeated settlement again',
+    foundBy: 'table-settle-settled',
+    spoil: (good) => ({
+      settle: async (request, context) => {
+        const first = await good.settle(request, context)
+        if (!first.repeated) return first
+        const { claim: _, ...again } = request
+        await good.settle({ ...again, holdId: another(request.holdId) }, context)
+        return first
+      },
+    }),
+  },
+  {
+    what: 'answers a repeated settlement with the new charge',
+    foundBy: 'table-settle-settled',
+    spoil: (good) => ({
+      settle: async (request, context) => ({
+        ...(await good.settle(request, context)),
+        charge: request.charge,
+      }),
+    }),
+  },
+  {
+    what: 'never says that a settlement is a repeat',
+    foundBy: 'table-settle-settled',
+    spoil: (good) => ({
+      settle: async (request, context) => ({ ...(await good.settle(request, context)), repeated: false }),
+    }),
+  },
+  {
+    what: 'does not release',
+    foundBy: 'table-release-held',
+    spoil: () => ({ release: async () => ({ state: 'released' }) }),
+  },
+  {
+    what: 'leaves no mark where it releases an unknown hold',
+    foundBy: 'table-release-unknown',
+    spoil: (good) => {
+      const known = new Set<string>()
+      return {
+        hold: async (request, context) => {
+          known.add(request.holdId)
+          return good.hold(request, context)
+        },
+        release: async (request, context) =>
+          known.has(request.holdId) ? good.release(request, context) : { state: 'released' },
+      }
+    },
+  },
+  {
+    what: 'grants every hold',
+    foundBy: 'parallel-holds',
+    spoil: (good) => ({
+      hold: async (request, context) => {
+        const result = await good.hold(request, context)
+        return !result.ok && result.reason === 'insufficient' ? { ok: true } : result
+      },
+    }),
+  },
+  {
+    what: 'looks at the balance and holds afterwards',
+    foundBy: 'parallel-holds',
+    spoil: (good) => ({
+      hold: async (request, context) => {
+        const balance = await good.balance(request.account, context)
+        await new Promise(setImmediate)
+        if (request.amount > (balance?.available ?? 0n)) {
+          return {
+            ok: false,
+            reason: 'insufficient',
+            posted: balance?.posted ?? 0n,
+            available: balance?.available ?? 0n,
+          }
+        }
+        const result = await good.hold(request, context)
+        return !result.ok && result.reason === 'insufficient' ? { ok: true } : result
+      },
+    }),
+  },
+  {
+    what: 'takes holds of 0 for holds like others',
+    foundBy: 'credit-zero',
+    spoil: (good) => ({
+      hold: async (request, context) => {
+        const balance = await good.balance(request.account, context)
+        if (balance === undefined || balance.available < request.amount) {
+          return {
+            ok: false,
+            reason: 'insufficient',
+            posted: balance?.posted ?? 0n,
+            available: balance?.available ?? 0n,
+          }
+        }
+        return good.hold(request, context)
+      },
+    }),
+  },
+  {
+    what: 'knows no claims',
+    foundBy: 'claim-open',
+    spoil: (good) => ({
+      hold: (request, context) => good.hold(withoutClaim(request), context),
+      settle: (request, context) => good.settle(withoutClaim(request), context),
+    }),
+  },
+  {
+    what: 'takes no claim with a settlement',
+    foundBy: 'claim-without-hold',
+    spoil: (good) => ({ settle: (request, context) => good.settle(withoutClaim(request), context) }),
+  },
+  {
+    what: 'keeps the charge of a settled claim to itself',
+    foundBy: 'claim-settled',
+    spoil: (good) => ({
+      hold: async (request, context) => {
+        const result = await good.hold(request, context)
+        return !result.ok && result.reason === 'claimed' ? { ok: false, reason: 'claimed' } : result
+      },
+    }),
+  },
+  {
+    what: 'says nothing of a lost claim',
+    foundBy: 'claim-lost',
+    spoil: (good) => ({
+      settle: async (request, context) => {
+        const { claimLost: _, ...settled } = await good.settle(request, context)
+        return settled
+      },
+    }),
+  },
+  {
+    what: 'does not post without a claim',
+    foundBy: 'claim-lost',
+    spoil: (good) => {
+      const owners = new Map<string, string>()
+      return {
+        hold: async (request, context) => {
+          const result = await good.hold(request, context)
+          if (result.ok && request.claim !== undefined) owners.set(request.claim, request.holdId)
+          return result
+        },
+        settle: async (request, context) => {
+          const owner = request.claim === undefined ? undefined : owners.get(request.claim)
+          if (owner !== undefined && owner !== request.holdId) {
+            return { repeated: false, charge: request.charge, overdraft: 0n, claimLost: true }
+          }
+          return good.settle(request, context)
+        },
+      }
+    },
+  },
+  {
+    what: 'pays no app',
+    foundBy: 'table-settle-held',
+    spoil: (good) => ({
+      settle: (request, context) => {
+        const postings = request.postings.map((posting) =>
+          posting.account === 'app' ? { ...posting, account: 'platform' } : posting,
+        )
+        return good.settle({ ...request, postings }, context)
+      },
+    }),
+  },
+  {
+    what: 'does not sum postings to one account, but lets the last one count',
+    foundBy: 'posting-one-account',
+    spoil: (good) => ({
+      settle: (request, context) => {
+        const last = new Map(request.postings.map((posting) => [posting.account, posting]))
+        return good.settle(balanced({ ...request, postings: [...last.values()] }), context)
+      },
+    }),
+  },
+  {
+    what: 'takes postings that do not add up',
+    foundBy: 'posting-unbalanced',
+    spoil: (good) => ({ settle: (request, context) => good.settle(balanced(request), context) }),
+  },
+  {
+    what: 'takes amounts below zero',
+    foundBy: 'posting-negative-hold',
+    spoil: (good) => ({
+      hold: (request, context) =>
+        good.hold({ ...request, amount: request.amount < 0n ? 0n : request.amount }, context),
+    }),
+  },
+  {
+    what: 'refuses an overdraft',
+    foundBy: 'credit-overdraft',
+    spoil: (good) => ({
+      settle: async (request, context) => {
+        const balance = await good.balance(request.facts.account, context)
+        if (request.charge.cost > (balance?.posted ?? 0n)) throw new Error('not enough credit')
+        return good.settle(request, context)
+      },
+    }),
+  },
+  {
+    what: 'charges at most the hold',
+    foundBy: 'credit-above-hold',
+    spoil: (good) => {
+      const amounts = new Map<string, bigint>()
+      return {
+        hold: (request, context) => {
+          amounts.set(request.holdId, request.amount)
+          return good.hold(request, context)
+        },
+        settle: (request, context) => {
+          const most = amounts.get(request.holdId) ?? request.charge.cost
+          if (request.charge.cost <= most) return good.settle(request, context)
+          const postings = [
+            { account: request.facts.account, amount: -most },
+            { account: 'platform', amount: most },
+          ]
+          return good.settle({ ...request, postings }, context)
+        },
+      }
+    },
+  },
+  {
+    what: 'refuses a settlement for accounts that it does not know',
+    foundBy: 'posting-accounts-made',
+    spoil: (good) => ({
+      settle: async (request, context) => {
+        for (const { account } of request.postings) {
+          if ((await good.balance(account, context)) === undefined) throw new Error(`no account ${account}`)
+        }
+        return good.settle(request, context)
+      },
+    }),
+  },
+  {
+    what: 'does not free the hold that another replaces',
+    foundBy: 'replace-dearer',
+    spoil: (good) => ({ hold: (request, context) => good.hold(withoutReplaces(request), context) }),
+  },
+  {
+    what: 'frees the replaced hold before it knows that the new one is granted',
+    foundBy: 'replace-refused',
+    spoil: (good) => ({
+      hold: async (request, context) => {
+        if (request.replaces !== undefined) {
+          await good.release({ holdId: request.replaces, account: request.account }, context)
+        }
+        return good.hold(request, context)
+      },
+    }),
+  },
+  {
+    what: 'does not carry the claim over to the hold that replaces',
+    foundBy: 'replace-carries-claim',
+    spoil: (good) => ({
+      hold: async (request, context) => {
+        if (request.replaces === undefined) return good.hold(request, context)
+        const result = await good.hold(request, context)
+        if (!result.ok) return result
+        await good.release(request, context)
+        const again = { ...withoutReplaces(withoutClaim(request)), holdId: another(request.holdId) }
+        return good.hold(again, context)
+      },
+    }),
+  },
+  {
+    what: 'holds in place of a settled hold',
+    foundBy: 'replace-settled',
+    spoil: (good) => {
+      const settled = new Set<string>()
+      return {
+        hold: (request, context) =>
+          good.hold(settled.has(request.replaces ?? '') ? withoutReplaces(request) : request, context),
+        settle: (request, context) => {
+          settled.add(request.holdId)
+          return good.settle(request, context)
+        },
+      }
+    },
+  },
+  {
+    what: 'lets holds live for ever',
+    foundBy: 'expiry-frees',
+    spoil: (good) => ({ hold: (request, context) => good.hold({ ...request, ttlMs: 1e12 }, context) }),
+  },
+  {
+    what: 'counts an overdue hold until it is asked to expire it',
+    foundBy: 'expiry-frees',
+    spoil: (good) => {
+      const open = new Map<string, HoldRequest>()
+      const heldOf = (account: string): bigint =>
+        [...open.values()].reduce((sum, hold) => (hold.account === account ? sum + hold.amount : sum), 0n)
+      return {
+        hold: async (request, context) => {
+          const result = await good.hold(request, context)
+          if (result.ok) open.set(request.holdId, request)
+          return result
+        },
+        release: (request, context) => {
+          open.delete(request.holdId)
+          return good.release(request, context)
+        },
+        settle: (request, context) => {
+          open.delete(request.holdId)
+          return good.settle(request, context)
+        },
+        balance: async (account, context) => {
+          const balance = await good.balance(account, context)
+          return balance && { ...balance, held: heldOf(account), available: balance.posted - heldOf(account) }
+        },
+        expireHolds: async (limit, context) => {
+          const expired = await good.expireHolds(limit, context)
+          for (const { holdId } of expired) open.delete(holdId)
+          return expired
+        },
+      }
+    },
+  },
+  {
+    what: 'reports an expired hold again and again',
+    foundBy: 'expiry-reported',
+    spoil: (good) => {
+      const seen: Awaited<ReturnType<Ledger['expireHolds']>>[number][] = []
+      return {
+        expireHolds: async (limit, context) => {
+          seen.push(...(await good.expireHolds(limit, context)))
+          return seen.slice(0, limit)
+        },
+      }
+    },
+  },
+  {
+    what: 'reports as many expired holds as there are',
+    foundBy: 'expiry-limit',
+    spoil: (good) => ({ expireHolds: (_limit, context) => good.expireHolds(1_000, context) }),
+  },
+  {
+    what: 'does not post a settlement after a release',
+    foundBy: 'table-settle-released',
+    spoil: (good) => {
+      const released = new Set<string>()
+      return {
+        release: (request, context) => {
+          released.add(request.holdId)
+          return good.release(request, context)
+        },
+        settle: async (request, context) =>
+          released.has(request.holdId)
+            ? { repeated: false, charge: request.charge, overdraft: 0n }
+            : good.settle(request, context),
+      }
+    },
+  },
+  {
+    what: 'counts in doubles',
+    foundBy: 'credit-huge',
+    spoil: (good) => ({
+      balance: async (account, context) => {
+        const balance = await good.balance(account, context)
+        if (balance === undefined) return undefined
+        const [posted, held] = [BigInt(Number(balance.posted)), BigInt(Number(balance.held))]
+        return { posted, held, available: posted - held }
+      },
+    }),
+  },
+  {
+    what: 'makes an account for whoever asks for a balance',
+    foundBy: 'credit-unknown-account',
+    spoil: (good) => ({
+      balance: async (account, context) =>
+        (await good.balance(account, context)) ?? { posted: 0n, held: 0n, available: 0n },
+    }),
+  },
+  {
+    what: 'takes the same hold id for another amount',
+    foundBy: 'table-hold-held-other',
+    spoil: (good) => ({
+      hold: async (request, context) => {
+        const result = await good.hold(request, context)
+        return !result.ok && result.reason === 'conflict' ? { ok: true } : result
+      },
+    }),
+  },
+  {
+    what: 'gives every page from the start',
+    foundBy: 'entries-pages',
+    spoil: (good) => ({
+      entries: async ({ after: _, ...query }, context) => {
+        const { next: __, ...page } = await good.entries(query, context)
+        return page
+      },
+    }),
+  },
+  {
+    what: 'finds entries by the payer alone',
+    foundBy: 'entries-account',
+    spoil: (good) => ({
+      entries: async (query, context) => {
+        const page = await good.entries(query, context)
+        const { account } = query
+        if (account === undefined) return page
+        return { ...page, entries: page.entries.filter((entry) => entry.facts?.account === account) }
+      },
+    }),
+  },
+]

@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest'
+import {
+  catalogueCases,
+  credentialCases,
+  idempotencyCases,
+  ledgerCases,
+  registryCases,
+} from '../../src/testing/index.js'
+
+const suites = { catalogueCases, credentialCases, idempotencyCases, ledgerCases, registryCases }
+
+it.each(Object.entries(suites))('%s keep their ids and needs', (_, cases) => {
+  expect(cases.map(({ id, needs }) => [id, ...needs].join(' '))).toMatchSnapshot()
+})
+
+it('gives every case an id of its own, and a name of its own in its suite', () => {
+  const ids = Object.values(suites).flatMap((suite) => suite.map(({ id }) => id))
+  expect(new Set(ids).size).toBe(ids.length)
+  for (const suite of Object.values(suites)) {
+    expect(new Set(suite.map(({ name }) => name)).size).toBe(suite.length)
+  }
+})

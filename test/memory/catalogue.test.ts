@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest'
+import { type MemoryModel, memoryCatalogue } from '../../src/memory/index.js'
+
+const fast: MemoryModel = { id: 'acme/fast', prices: { input: '0.15', output: '0.60' } }
+
+describe('memoryCatalogue', () => {
+  it('fills in when a model was made and by whom', () => {
+    const catalogue = memoryCatalogue([fast, { id: 'solo' }, { id: 'a/b/c', created: 7, ownedBy: 'someone' }])
+    expect(catalogue.list()).toEqual([
+      { ...fast, created: 0, ownedBy: 'acme' },
+      { id: 'solo', created: 0, ownedBy: 'solo' },
+      { id: 'a/b/c', created: 7, ownedBy: 'someone' },
+    ])
+  })
+
+  it('gives the same frozen objects until something changes', () => {
+    const prices = { input: '0.15', output: '0.60', tiers: [{ above: 10, input: '1', output: '2' }] }
+    const catalogue = memoryCatalogue([{ id: 'acme/fast', prices, supportedParameters: ['tools'] }])
+    prices.input = '0'
+    prices.tiers[0]!.above = 0
+    const model = catalogue.get('acme/fast')
+    expect(model?.prices).toEqual({
+      input: '0.15',
+      output: '0.60',
+      tiers: [{ above: 10, input: '1', output: '2' }],
+    })
+    expect(catalogue.get('acme/fast')).toBe(model)
+    expect(catalogue.list()).toBe(catalogue.list())
+    expect(catalogue.list()[0]).toBe(model)
+    const parts = [
+      catalogue.list(),
+      model,
+      model?.prices,
+      model?.prices?.tiers,
+      model?.prices?.tiers?.[0],
+      model?.supportedParameters,
+    ]
+    expect(parts.every(Object.isFrozen)).toBe(true)
+  })
+
+  it('keeps a replaced model in its place, and reports every change by id', () => {
+    const catalogue = memoryCatalogue([fast, { id: 'acme/slow' }])
+    const heard: unknown[] = []
+    const end = catalogue.watch((id) => heard.push(id))
+    catalogue.put({ ...fast, name: 'Fast' })
+    catalogue.put({ id: 'acme/new' })
+    expect(catalogue.remove('acme/slow')).toBe(true)
+    expect(catalogue.remove('acme/slow')).toBe(false)
+    end()
+    catalogue.remove('acme/new')
+    expect(catalogue.list().map(({ id }) => id)).toEqual(['acme/fast'])
+    expect(catalogue.get('acme/fast')?.name).toBe('Fast')
+    expect(heard).toEqual(['acme/fast', 'acme/new', 'acme/slow'])
+  })
+
+  it('changes nothing where a model is refused', () => {
+    const catalogue = memoryCatalogue([fast])
+    expect(() => catalogue.put({ ...fast, prices: { input: 'x', output: '1' } })).toThrow(TypeError)
+    expect(catalogue.get('acme/fast')?.prices).toEqual(fast.prices)
+  })
+
+  it.each<[string, unknown, string]>([
+    ['no id', {}, 'models.1.id'],
+    ['an empty id', { id: '' }, 'models.1.id'],
+    ['an id over 256 bytes', { id: 'ü'.repeat(129) }, 'models.1.id'],
+    ['an id with a control character', { id: 'a\u0000' }, 'models.1.id'],
+    ['an id with a lone surrogate', { id: 'a\ud800' }, 'models.1.id'],
+    ['an id that is there already', { id: 'acme/fast' }, '"acme/fast" is there already'],
+    ['a misspelt member', { id: 'a', price: { input: '1', output: '1' } }, 'price'],
+    ['a price that is a number', { id: 'a', prices: { input: 0.15, output: '1' } }, 'models.1.prices.input'],
+    [
+      'a price below zero',
+      { id: 'a', prices: { input: '-1', output: '1' } },
+      'prices.input must be a decimal string',
+    ],
+    ['a tenth place', { id: 'a', prices: { input: '1', output: '0.0000000001' } }, 'prices.output'],
+    ['a price without output', { id: 'a', prices: { input: '1' } }, 'models.1.prices.output'],
+    [
+      'a tier that is no number of tokens',
+      { id: 'a', prices: { input: '1', output: '1', tiers: [{ above: -5, input: '1', output: '1' }] } },
+      'tiers.0.above',
+    ],
+    ['a context of no tokens', { id: 'a', contextLength: 0 }, 'models.1.contextLength'],
+    ['a fraction of a second', { id: 'a', created: 1.5 }, 'models.1.created'],
+  ])('refuses %s with a TypeError that says where', (_, model, where) => {
+    const make = () => memoryCatalogue([fast, model as MemoryModel])
+    expect(make).toThrow(TypeError)
+    expect(make).toThrow(where)
+  })
+})

@@ -1,0 +1,169 @@
+import { hash } from 'node:crypto'
+import { inspect } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import type { CallContext } from '../../src/contracts/index.js'
+import { type MemoryCredential, memoryCredentials } from '../../src/memory/index.js'
+import { createManualClock } from '../conformance/manual-clock.js'
+
+const context: CallContext = { requestId: 'r', signal: new AbortController().signal }
+const alice: MemoryCredential = { kind: 'api-key', account: 'alice' }
+const markup = { basisPoints: 2_000, flat: '0.01' }
+const app = { id: 'app', markup, allowedModels: ['acme/fast'] }
+const access: MemoryCredential = { kind: 'access-token', account: 'bob', app, scopes: ['models.run'] }
+
+describe('memoryCredentials', () => {
+  it('names a credential by the first 16 hex digits of the digest of its token', () => {
+    const store = memoryCredentials({ 'sk-demo': alice })
+    expect(store.resolve('sk-demo', context)).toEqual({
+      ok: true,
+      principal: { kind: 'api-key', account: 'alice', credentialId: hash('sha256', 'sk-demo').slice(0, 16) },
+    })
+  })
+
+  it('keeps a credential id that it is given', () => {
+    const store = memoryCredentials({ 'sk-demo': { ...alice, credentialId: 'key-1' } })
+    expect(store.resolve('sk-demo', context)).toMatchObject({ principal: { credentialId: 'key-1' } })
+  })
+
+  it('works empty', () => {
+    expect(memoryCredentials().resolve('sk-demo', context)).toEqual({ ok: false, reason: 'unknown' })
+  })
+
+  it('refuses a token from the millisecond in which it expires', async () => {
+    const clock = createManualClock(1_000)
+    const store = memoryCredentials({ 'sk-demo': { ...alice, expiresAt: 1_010 } }, { clock })
+    clock.advance(9)
+    expect(store.resolve('sk-demo', context)).toMatchObject({ ok: true })
+    clock.advance(1)
+    expect(store.resolve('sk-demo', context)).toEqual({ ok: false, reason: 'expired' })
+  })
+
+  it('adds and replaces tokens, and reports each', () => {
+    const store = memoryCredentials()
+    const heard: unknown[] = []
+    store.watch((id) => heard.push(id))
+    expect(store.put('sk-demo', { ...alice, credentialId: 'one' })).toBe('one')
+    expect(store.put('sk-demo', { ...alice, credentialId: 'two' })).toBe('two')
+    expect(store.resolve('sk-demo', context)).toMatchObject({ principal: { credentialId: 'two' } })
+    expect(heard).toEqual(['one', 'one', 'two'])
+  })
+
+  it('revokes every token of an id, and reports it once', () => {
+    const grant = { ...access, credentialId: 'grant' }
+    const store = memoryCredentials({ 'at-1': grant, 'at-2': grant, 'sk-demo': alice })
+    const heard: unknown[] = []
+    store.watch((id) => heard.push(id))
+    expect(store.revoke('grant')).toBe(true)
+    expect(store.revoke('nobody')).toBe(false)
+    expect(store.resolve('at-1', context)).toEqual({ ok: false, reason: 'revoked' })
+    expect(store.resolve('at-2', context)).toEqual({ ok: false, reason: 'revoked' })
+    expect(store.resolve('sk-demo', context)).toMatchObject({ ok: true })
+    expect(heard).toEqual(['grant'])
+  })
+
+  it('suspends an account, tokens added later included, and resumes it', () => {
+    const store = memoryCredentials({ 'sk-1': { ...alice, credentialId: 'one' }, 'at-1': access })
+    const heard: unknown[] = []
+    store.watch((id) => heard.push(id))
+    store.suspend('alice')
+    store.put('sk-2', { ...alice, credentialId: 'two' })
+    expect(store.resolve('sk-1', context)).toEqual({ ok: false, reason: 'suspended' })
+    expect(store.resolve('sk-2', context)).toEqual({ ok: false, reason: 'suspended' })
+    expect(store.resolve('at-1', context)).toMatchObject({ ok: true })
+    store.resume('alice')
+    expect(store.resolve('sk-1', context)).toMatchObject({ ok: true })
+    expect(heard).toEqual(['one', 'two', 'one', 'two'])
+  })
+
+  it('tells nobody who has ended his watch, and everybody else although one of them throws', () => {
+    const store = memoryCredentials({ 'sk-1': { ...alice, credentialId: 'one' } })
+    const heard: string[] = []
+    const end = store.watch(() => heard.push('ended'))
+    store.watch(() => {
+      throw new Error('mine')
+    })
+    store.watch(() => heard.push('last'))
+    end()
+    expect(() => store.revoke('one')).toThrow('mine')
+    expect(heard).toEqual(['last'])
+    expect(store.resolve('sk-1', context)).toEqual({ ok: false, reason: 'revoked' })
+  })
+
+  it('copies what goes in and freezes what comes out', () => {
+    const scopes = ['models.run']
+    const given = { ...access, app: { ...app, markup: { ...markup } }, scopes }
+    const store = memoryCredentials({ 'at-1': given })
+    scopes.push('more')
+    given.app.markup.basisPoints = 0
+    const result = store.resolve('at-1', context)
+    expect(result).toMatchObject({ principal: { scopes: ['models.run'], app: { markup } } })
+    expect(result).toBe(store.resolve('at-1', context))
+    const { principal } = result as {
+      principal: { app: { markup: object; allowedModels: object }; scopes: object }
+    }
+    const parts = [
+      result,
+      principal,
+      principal.app,
+      principal.app.markup,
+      principal.app.allowedModels,
+      principal.scopes,
+    ]
+    expect(parts.every(Object.isFrozen)).toBe(true)
+  })
+
+  it('holds no token, only digests', () => {
+    const store = memoryCredentials({ 'sk-very-secret': alice })
+    expect(inspect(store, { depth: 20, showHidden: true })).not.toContain('sk-very-secret')
+  })
+
+  it.each<[string, unknown, string]>([
+    ['no kind', { account: 'alice' }, 'kind'],
+    ['another kind', { kind: 'cookie', account: 'alice' }, 'kind'],
+    ['no account', { kind: 'api-key' }, 'account'],
+    ['an empty account', { kind: 'api-key', account: '' }, 'account'],
+    ['an account with a line break', { kind: 'api-key', account: 'a\nb' }, 'account'],
+    ['an access token without app', { ...access, app: undefined }, 'app'],
+    ['scopes that are no list', { ...access, scopes: 'models.run' }, 'scopes'],
+    [
+      'allowed models that are no strings',
+      { ...access, app: { ...app, allowedModels: [1] } },
+      'app.allowedModels.0',
+    ],
+    [
+      'a markup out of range',
+      { ...access, app: { ...app, markup: { basisPoints: 1_000_001 } } },
+      'app.markup.basisPoints',
+    ],
+    [
+      'a markup below zero',
+      { ...access, app: { ...app, markup: { basisPoints: -1 } } },
+      'app.markup.basisPoints',
+    ],
+    [
+      'a fractional markup',
+      { ...access, app: { ...app, markup: { basisPoints: 0.5 } } },
+      'app.markup.basisPoints',
+    ],
+    [
+      'a flat markup below zero',
+      { ...access, app: { ...app, markup: { basisPoints: 0, flat: '-1' } } },
+      'app.markup.flat',
+    ],
+    ['a misspelt member', { ...alice, acount: 'x' }, 'acount'],
+    ['an app on an API key', { ...alice, app }, 'app'],
+    ['nothing', null, 'expected object'],
+  ])('refuses %s, says where, and does not show the token', (_, credential, where) => {
+    const add = () => memoryCredentials({ 'sk-very-secret': credential as MemoryCredential })
+    expect(add).toThrow(TypeError)
+    expect(add).toThrow(where)
+    expect(add).not.toThrow('sk-very-secret')
+  })
+
+  it.each(['', 'two words', 'naïve', 'x'.repeat(8_193)])(
+    'refuses a token that no Bearer header carries: %j',
+    (token) => {
+      expect(() => memoryCredentials({ [token]: alice })).toThrow('1 to 8,192 visible ASCII characters')
+    },
+  )
+})

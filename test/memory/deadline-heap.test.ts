@@ -1,0 +1,51 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { createDeadlineHeap } from '../../src/memory/deadline-heap.js'
+import { createQueue } from '../../src/memory/queue.js'
+
+it('has the earliest deadline first through any additions and removals', () => {
+  fc.assert(
+    fc.property(fc.array(fc.record({ deadline: fc.nat(20), removeAt: fc.nat(30) })), (steps) => {
+      const heap = createDeadlineHeap<{ deadline: number; place: number }>()
+      const inside: { deadline: number; place: number }[] = []
+      for (const { deadline, removeAt } of steps) {
+        const item = { deadline, place: -1 }
+        heap.add(item)
+        inside.push(item)
+        const [removed] = inside.splice(removeAt, 1)
+        if (removed !== undefined) {
+          heap.remove(removed)
+          heap.remove(removed)
+        }
+        expect(heap.first?.deadline).toBe(
+          inside.length === 0 ? undefined : Math.min(...inside.map((each) => each.deadline)),
+        )
+      }
+      const drained: number[] = []
+      for (let first = heap.first; first !== undefined; first = heap.first) {
+        drained.push(first.deadline)
+        heap.remove(first)
+      }
+      expect(drained).toEqual(inside.map((each) => each.deadline).sort((one, other) => one - other))
+    }),
+    { seed: 20_261_121 },
+  )
+})
+
+it('queues first in, first out, across its chunks, and forgets what has left', () => {
+  const queue = createQueue<number>()
+  expect(queue.shift()).toBeUndefined()
+  for (let number = 0; number < 40_000; number++) queue.push(number)
+  for (let number = 0; number < 20_000; number++) expect(queue.shift()).toBe(number)
+  expect([queue.start, queue.end]).toEqual([20_000, 40_000])
+  expect([queue.at(19_999), queue.at(20_000), queue.at(39_999), queue.at(40_000)]).toEqual([
+    undefined,
+    20_000,
+    39_999,
+    undefined,
+  ])
+  for (let number = 20_000; number < 40_000; number++) expect(queue.shift()).toBe(number)
+  queue.push(7)
+  expect(queue.shift()).toBe(7)
+  expect(queue.shift()).toBeUndefined()
+})

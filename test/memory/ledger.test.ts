@@ -1,0 +1,244 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { CallContext, CallFacts, Charge, HoldRequest, SettleRequest } from '../../src/contracts/index.js'
+import { memoryLedger } from '../../src/memory/index.js'
+import { createManualClock } from '../conformance/manual-clock.js'
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+const context: CallContext = { requestId: 'r', signal: new AbortController().signal }
+const facts: CallFacts = { requestId: 'r', account: 'alice', credentialId: 'c', model: 'acme/fast' }
+const usage = { prompt: 1, cached: 0, cacheWrite: 0, completion: 1, reasoning: 0 }
+
+function holdOf(holdId: string, amount: bigint, more: Partial<HoldRequest> = {}): HoldRequest {
+  return { holdId, account: 'alice', amount, ttlMs: 60_000, facts, ...more }
+}
+
+function settleOf(holdId: string, cost: bigint, more: Partial<SettleRequest> = {}): SettleRequest {
+  const charge: Charge = { cost, base: cost, markup: 0n, basis: 'reported', byok: false, usage }
+  const postings = [
+    { account: 'alice', amount: -cost },
+    { account: 'platform', amount: cost },
+  ]
+  return { holdId, charge, postings, facts, ...more }
+}
+
+function open(accounts: Readonly<Record<string, string>> = { alice: '0.0000001' }) {
+  const clock = createManualClock()
+  let ids = 0
+  const ledger = memoryLedger(accounts, { clock, newId: () => `id${ids++}` })
+  return { clock, ledger }
+}
+
+describe('memoryLedger', () => {
+  it('opens with the balances that it is given, each an entry', async () => {
+    const { clock, ledger } = open({ alice: '5.00', bob: '0' })
+    expect(await ledger.balance('alice', context)).toEqual({
+      posted: 5_000_000_000n,
+      held: 0n,
+      available: 5_000_000_000n,
+    })
+    expect(await ledger.balance('bob', context)).toEqual({ posted: 0n, held: 0n, available: 0n })
+    const { entries } = await ledger.entries({ account: 'alice' }, context)
+    expect(entries).toEqual([
+      {
+        id: 'id0-0',
+        at: clock.now(),
+        kind: 'grant',
+        postings: [{ account: 'alice', amount: 5_000_000_000n }],
+        memo: 'opening balance',
+      },
+    ])
+  })
+
+  it('grants credits to an account, known or not', async () => {
+    const { ledger } = open()
+    ledger.grant('alice', '0.000000001')
+    ledger.grant('newcomer', '1', 'welcome')
+    expect((await ledger.balance('alice', context))?.posted).toBe(101n)
+    expect((await ledger.balance('newcomer', context))?.posted).toBe(1_000_000_000n)
+    const { entries } = await ledger.entries({ account: 'newcomer' }, context)
+    expect(entries).toMatchObject([{ kind: 'grant', memo: 'welcome' }])
+  })
+
+  it.each(['-1', '1e3', '', '1.0000000001', ' 1', '9223372036.854775808'])(
+    'refuses to grant %j',
+    async (amount) => {
+      const { ledger } = open()
+      expect(() => ledger.grant('alice', amount)).toThrow('amount must be')
+      expect((await ledger.balance('alice', context))?.posted).toBe(100n)
+    },
+  )
+
+  it('says which opening balance it cannot read', () => {
+    expect(() => memoryLedger({ alice: 5 as unknown as string })).toThrow(TypeError)
+    expect(() => memoryLedger({ alice: '5,00' })).toThrow('accounts.alice must be a decimal string')
+  })
+
+  it('grants no more than an account can hold', async () => {
+    const { ledger } = open({ alice: '9223372036.854775807' })
+    expect(() => ledger.grant('alice', '0.000000001')).toThrow(RangeError)
+    expect((await ledger.balance('alice', context))?.posted).toBe(2n ** 63n - 1n)
+    expect((await ledger.entries({}, context)).entries).toHaveLength(1)
+  })
+
+  it('lets nobody owe more than an account can hold', async () => {
+    const { ledger } = open({})
+    await ledger.settle(settleOf('h', 2n ** 63n - 1n), context)
+    const further = settleOf('further', 1n, {
+      postings: [
+        { account: 'alice', amount: -1n },
+        { account: 'other', amount: 1n },
+      ],
+    })
+    await expect(ledger.settle(further, context)).rejects.toThrow(RangeError)
+    expect(await ledger.balance('other', context)).toBeUndefined()
+  })
+
+  it('rejects what is no amount or no time, and never throws', async () => {
+    const { ledger } = open()
+    await expect(ledger.hold(holdOf('h', 5 as unknown as bigint), context)).rejects.toThrow(
+      'amount must be a bigint',
+    )
+    await expect(ledger.hold(holdOf('h', 2n ** 63n), context)).rejects.toThrow(RangeError)
+    await expect(ledger.hold(holdOf('h', 5n, { ttlMs: Number.NaN }), context)).rejects.toThrow('ttlMs')
+    expect(await ledger.hold(holdOf('h', 5n), context)).toEqual({ ok: true })
+  })
+
+  it('ends a hold at the millisecond in which its time is over', async () => {
+    const { clock, ledger } = open()
+    await ledger.hold(holdOf('h', 30n, { ttlMs: 1_000 }), context)
+    clock.advance(999)
+    expect((await ledger.balance('alice', context))?.held).toBe(30n)
+    clock.advance(1)
+    expect((await ledger.balance('alice', context))?.held).toBe(0n)
+  })
+
+  it('keeps ended holds for 30 days and forgets them later', async () => {
+    const { clock, ledger } = open()
+    await ledger.settle(settleOf('old', 10n, { claim: 'c' }), context)
+    await ledger.release({ holdId: 'tombstone', account: 'alice' }, context)
+    clock.advance(30 * DAY_MS)
+    expect((await ledger.settle(settleOf('old', 20n), context)).repeated).toBe(true)
+    expect(await ledger.hold(holdOf('tombstone', 1n), context)).toEqual({ ok: false, reason: 'closed' })
+    expect(await ledger.hold(holdOf('next', 1n, { claim: 'c' }), context)).toMatchObject({
+      reason: 'claimed',
+    })
+    clock.advance(2 * DAY_MS)
+    expect(await ledger.hold(holdOf('tombstone', 1n), context)).toEqual({ ok: true })
+    expect(await ledger.hold(holdOf('next', 1n, { claim: 'c' }), context)).toEqual({ ok: true })
+    expect((await ledger.balance('alice', context))?.posted).toBe(90n)
+  })
+
+  it('keeps a hold that expired and was settled later for 30 days after the settlement', async () => {
+    const { clock, ledger } = open()
+    await ledger.hold(holdOf('h', 10n), context)
+    clock.advance(60_000)
+    await ledger.balance('alice', context)
+    clock.advance(20 * DAY_MS)
+    await ledger.settle(settleOf('h', 10n), context)
+    clock.advance(20 * DAY_MS)
+    for (let number = 0; number < 10; number++) await ledger.balance('alice', context)
+    expect((await ledger.settle(settleOf('h', 10n), context)).repeated).toBe(true)
+    clock.advance(12 * DAY_MS)
+    await ledger.balance('alice', context)
+    expect((await ledger.settle(settleOf('h', 10n), context)).repeated).toBe(false)
+  })
+
+  it('forgets entries after 31 days without confusing pages', async () => {
+    const { clock, ledger } = open({})
+    for (let number = 0; number < 5; number++) {
+      await ledger.settle(settleOf(`h${number}`, 1n), context)
+      clock.advance(10 * DAY_MS)
+    }
+    const first = await ledger.entries({ limit: 1 }, context)
+    await ledger.settle(settleOf('h5', 1n), context)
+    const rest = await ledger.entries({ limit: 10, after: first.next! }, context)
+    expect(first.entries.map(({ holdId }) => holdId)).toEqual(['h4'])
+    expect(rest.entries.map(({ holdId }) => holdId)).toEqual(['h3', 'h2'])
+    expect(rest.next).toBeUndefined()
+  })
+
+  it.each([0, -1, 1.5, 1_001, Number.NaN])('refuses a limit of %s', async (limit) => {
+    await expect(open().ledger.entries({ limit }, context)).rejects.toThrow(
+      'limit must be an integer from 1 to 1000',
+    )
+  })
+
+  it.each(['', '-1', 'x', '1.5'])('refuses to read on after %j', async (after) => {
+    const reading = open().ledger.entries({ after }, context)
+    await expect(reading).rejects.toThrow('after must be the next of an earlier page')
+  })
+
+  it('keeps ledgers apart', async () => {
+    const [one, other] = [memoryLedger({ alice: '1' }), memoryLedger({ alice: '1' })]
+    await one.settle(settleOf('h', 10n), context)
+    expect((await other.balance('alice', context))?.posted).toBe(1_000_000_000n)
+    const [first] = (await one.entries({}, context)).entries
+    const ids = (await other.entries({}, context)).entries.map(({ id }) => id)
+    expect(ids).not.toContain(first?.id)
+  })
+
+  it('agrees with a plain model over any history of holds, settlements, releases and time', async () => {
+    const step = fc.oneof(
+      fc.record({
+        kind: fc.constant('hold' as const),
+        id: fc.nat(9),
+        amount: fc.nat(60),
+        ttl: fc.integer({ min: 1, max: 50 }),
+      }),
+      fc.record({ kind: fc.constant('settle' as const), id: fc.nat(9), amount: fc.nat(60) }),
+      fc.record({ kind: fc.constant('release' as const), id: fc.nat(9) }),
+      fc.record({ kind: fc.constant('wait' as const), ms: fc.nat(40) }),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+        const { clock, ledger } = open()
+        let posted = 100n
+        const holds = new Map<
+          number,
+          { amount: bigint; until: number; state: 'held' | 'released' | 'settled' }
+        >()
+        const held = (): bigint => {
+          let sum = 0n
+          for (const hold of holds.values())
+            if (hold.state === 'held' && hold.until > clock.now()) sum += hold.amount
+          return sum
+        }
+        for (const action of steps) {
+          if (action.kind === 'wait') clock.advance(action.ms)
+          if (action.kind === 'hold') {
+            const amount = BigInt(action.amount)
+            const known = holds.get(action.id)
+            const isGranted =
+              known === undefined
+                ? amount === 0n || posted - held() >= amount
+                : known.state === 'held' && known.until > clock.now() && known.amount === amount
+            const result = await ledger.hold(holdOf(`h${action.id}`, amount, { ttlMs: action.ttl }), context)
+            expect(result.ok).toBe(isGranted)
+            if (isGranted && known === undefined) {
+              holds.set(action.id, { amount, until: clock.now() + action.ttl, state: 'held' })
+            }
+          }
+          if (action.kind === 'release') {
+            await ledger.release({ holdId: `h${action.id}`, account: 'alice' }, context)
+            const known = holds.get(action.id) ?? { amount: 0n, until: 0, state: 'released' as const }
+            holds.set(action.id, known.state === 'held' ? { ...known, state: 'released' } : known)
+          }
+          if (action.kind === 'settle') {
+            const isFirst = holds.get(action.id)?.state !== 'settled'
+            const result = await ledger.settle(settleOf(`h${action.id}`, BigInt(action.amount)), context)
+            expect(result.repeated).toBe(!isFirst)
+            if (isFirst) posted -= BigInt(action.amount)
+            holds.set(action.id, { amount: 0n, until: 0, state: 'settled' })
+          }
+          expect(await ledger.balance('alice', context)).toEqual({
+            posted,
+            held: held(),
+            available: posted - held(),
+          })
+        }
+      }),
+      { numRuns: 150, seed: 20_261_121 },
+    )
+  })
+})
