@@ -15,7 +15,7 @@ import type { EngineParts } from './parts.js'
 import { chooseRoutes } from './route-choice.js'
 import { sessionFromHeader } from './session-header.js'
 import { askStore, faultyStore } from './stores.js'
-import type { LazyContext } from './within.js'
+import { type LazyContext, within } from './within.js'
 
 /**
  * One chat completion, from its credential to its reply. The steps stand in the order in which they are taken; each
@@ -73,7 +73,7 @@ async function admit(caller: Caller, context: LazyContext, { options }: EnginePa
   if (options.admit === undefined) return
   let answer: Awaited<ReturnType<typeof options.admit>>
   try {
-    answer = await options.admit(caller.principal, context)
+    answer = await within(options.clock, options.limits.storeMs, options.admit(caller.principal, context))
   } catch (cause) {
     throw new CompatError('overloaded', 'This service cannot take the request just now. Try again shortly.', {
       cause,
