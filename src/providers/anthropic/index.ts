@@ -19,7 +19,10 @@ export interface AnthropicSettings {
   readonly version?: string
   /** Go out with every call, as `anthropic-beta` may; also with a caller's own key. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Bounds the output of a request that names no bound, which the API insists on. 4,096 by default. */
+  /**
+   * Bounds the output of a request that names no bound, which the API insists on. 4,096 by default, as is what the router
+   * holds for such a request (`limits.holdOutputTokens`): with more here than there a call may overdraw.
+   */
   readonly defaultMaxTokens?: number
 }
 
