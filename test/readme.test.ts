@@ -11,6 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { type DemoUpstream, startDemoUpstream } from '../examples/server/demo-upstream.js'
 import packageJson from '../package.json' with { type: 'json' }
 import { createCompatRouter, DEFAULT_LIMITS, errorCodes, memoryLedger } from '../src/index.js'
+import { ledgerCases } from '../src/testing/index.js'
 import {
   anchors,
   type CodeBlock,
@@ -29,7 +30,7 @@ const clients = ['client-openai', 'client-ai-sdk', 'client-openrouter', 'client-
 /** Blocks with a test of their own. */
 const others = [
   ...['mount', 'curl', 'stream', 'error', 'events', 'closing'],
-  ...['credentials', 'catalogue', 'providers', 'keyring', 'seal'],
+  ...['credentials', 'catalogue', 'providers', 'keyring', 'seal', 'cases'],
 ]
 const upstreamKey = 'sk-upstream-for-the-readme'
 
@@ -273,6 +274,14 @@ describe('the README', () => {
     const base = await serve('keyring')
     const [usage] = (await logged('seal', base)) as [Reply['usage']]
     expect(usage).toMatchObject({ is_byok: true, cost: 0 })
+  })
+
+  it('holds a ledger to the published cases with the test runner of Node', async () => {
+    const file = join(folder, 'cases.ts')
+    await writeFile(file, withPrelude(block('run', 'cases')))
+    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', file], { cwd: root })
+    const passed = Number(/^# pass (\d+)$/m.exec(stdout)?.[1])
+    expect(passed).toBe(ledgerCases.length)
   })
 
   it('names scripts and a package that exist', () => {
