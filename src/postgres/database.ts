@@ -30,7 +30,7 @@ export function createPostgresDatabase(
       })
     },
     // The payload holds ids and never what changed.
-    change: (topic: Topic, id: string) => ({
+    change: (topic: Topic, id = '') => ({
       text: 'select pg_notify(?1, ?2)',
       parameters: [queries.schema, `${topic}:${id}`],
     }),

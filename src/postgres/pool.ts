@@ -13,7 +13,11 @@ export interface PostgresClient {
   ): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'end', listener: () => void): unknown
-  removeListener(event: 'notification' | 'error' | 'end', listener: (...values: never[]) => void): unknown
+  removeListener(
+    event: 'notification',
+    listener: (message: { channel: string; payload?: string | undefined }) => void,
+  ): unknown
+  removeListener(event: 'error' | 'end', listener: () => void): unknown
 }
 
 export interface PostgresQuery {

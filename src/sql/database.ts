@@ -24,8 +24,11 @@ export interface SqlDatabase {
   all(statement: Statement): Promise<readonly Row[]>
   /** Runs several in one transaction and gives the rows of each. */
   batch(statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>
-  /** The statement that tells every watch, in every process, that a row changed; part of the transaction that changed it. */
-  change(topic: Topic, id: string): Statement
+  /**
+   * The statement that tells every watch, in every process, that a row changed, or without an id that any may have; part
+   * of the transaction that changed it.
+   */
+  change(topic: Topic, id?: string): Statement
   /** See `Watch` of the contracts. Heard in every process within a second. */
   watch(topic: Topic, changed: (id?: string) => void, connection?: (connected: boolean) => void): () => void
   /** SQL for the time on the database's clock, in milliseconds since the Unix epoch. */

@@ -9,6 +9,7 @@ interface Watcher {
 /** Those who want to hear of changes, by topic. */
 export interface Watchers {
   readonly watch: SqlDatabase['watch']
+  /** An empty id stands for all of them. */
   changed(topic: string, id: string): void
   /** Something was missed. */
   changedAll(): void
@@ -35,7 +36,8 @@ export function createWatchers(hooks: { readonly first: () => void; readonly las
       }
     },
     changed(topic, id) {
-      for (const watcher of [...watchers]) if (watcher.topic === topic) watcher.changed(id)
+      for (const watcher of [...watchers])
+        if (watcher.topic === topic) watcher.changed(id === '' ? undefined : id)
     },
     changedAll() {
       for (const watcher of [...watchers]) watcher.changed()

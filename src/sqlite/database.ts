@@ -31,7 +31,7 @@ export function createSqliteDatabase(worker: WorkerClient): SqlDatabase & { clos
       poll.soon()
       return rows
     },
-    change: (topic: Topic, id: string) => ({
+    change: (topic: Topic, id = '') => ({
       text: `insert into {changes} (topic, id, at) values (?1, ?2, ${NOW})`,
       parameters: [topic, id],
     }),

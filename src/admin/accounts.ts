@@ -1,0 +1,119 @@
+import { z } from 'zod'
+import type { Balance, Entry } from '../contracts/index.js'
+import { createIdSource } from '../ids.js'
+import { type Credits, parseCredits } from '../money.js'
+import { readBigint, readNumber, readOptionalNumber, readText } from '../sql/cells.js'
+import type { SqlDatabase } from '../sql/database.js'
+import { createConditions } from '../sql/entries.js'
+import { post } from '../sql/grants.js'
+import { labelShape, nameShape, readShape } from './shapes.js'
+
+export interface GrantRequest {
+  readonly account: string
+  /** A decimal string of at most nine places, such as `'5.00'`. */
+  readonly amount: string
+  /** Names this grant, such as an invoice's number: the same one again grants nothing. */
+  readonly reference?: string
+  readonly memo?: string
+}
+
+/** As a grant; the amount may have a minus sign. */
+export type CorrectionRequest = GrantRequest
+
+export interface AccountRow {
+  readonly id: string
+  readonly balance: Balance
+  /** Milliseconds since the Unix epoch. */
+  readonly createdAt: number
+  readonly suspendedAt?: number
+}
+
+export interface AccountsAdmin {
+  /** Makes an account without credits. One that is there stays as it is. */
+  openAccount(account: string): Promise<void>
+  /** Adds credits in one posting. The account is made if there is none. */
+  grant(request: GrantRequest): Promise<Entry>
+  /** Adds or takes credits, to put right what a charge or a grant got wrong. */
+  correct(request: CorrectionRequest): Promise<Entry>
+  /** Refuses every credential of the account, everywhere within a second, until {@link resumeAccount}. */
+  suspendAccount(account: string): Promise<boolean>
+  resumeAccount(account: string): Promise<boolean>
+  /** By id; the last one's id goes into `after` for the next page of `limit` (100). */
+  listAccounts(page?: { readonly after?: string; readonly limit?: number }): Promise<readonly AccountRow[]>
+}
+
+const grantShape = z.strictObject({
+  account: nameShape,
+  amount: z.string(),
+  reference: nameShape.optional(),
+  memo: labelShape.optional(),
+})
+
+export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
+  const newId = createIdSource()
+
+  function add(kind: 'grant' | 'correction', request: GrantRequest): Promise<Entry> {
+    const { account, amount, reference = newId(), memo } = readShape(grantShape, request, kind)
+    return post(database, {
+      kind,
+      account,
+      amount: kind === 'grant' ? parseCredits(amount) : parseSigned(amount),
+      reference,
+      ...(memo === undefined ? {} : { memo }),
+    })
+  }
+
+  async function mark(account: string, isSuspended: boolean): Promise<boolean> {
+    const [rows] = await database.batch([
+      {
+        text: `update {accounts} set suspended_at = ${isSuspended ? `coalesce(suspended_at, ${database.now})` : 'null'}
+          where id = ?1 returning id`,
+        parameters: [account],
+      },
+      database.change('credentials'),
+    ])
+    return rows!.length > 0
+  }
+
+  return {
+    async openAccount(account) {
+      await database.all({
+        text: `insert into {accounts} (id, created_at) values (?1, ${database.now}) on conflict do nothing`,
+        parameters: [readShape(nameShape, account, 'account')],
+      })
+    },
+    grant: (request) => add('grant', request),
+    correct: (request) => add('correction', request),
+    suspendAccount: (account) => mark(account, true),
+    resumeAccount: (account) => mark(account, false),
+    async listAccounts({ after, limit = 100 } = {}) {
+      const { conditions, parameters, add: where } = createConditions()
+      if (after !== undefined) where((value) => `a.id > ${value}`, after)
+      parameters.push(BigInt(limit))
+      const rows = await database.all({
+        text: `select a.id, a.posted, a.held, a.suspended_at, a.created_at, (
+            select coalesce(sum(h.amount), 0) from {holds} h
+            where h.state = 0 and h.expires_at <= ${database.now} and h.account = a.id
+          ) as overdue
+          from {accounts} a ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
+          order by a.id limit ?${parameters.length}`,
+        parameters,
+      })
+      return rows.map((row) => {
+        const posted = readBigint(row, 'posted')
+        const held = readBigint(row, 'held') - readBigint(row, 'overdue')
+        const suspendedAt = readOptionalNumber(row, 'suspended_at')
+        return {
+          id: readText(row, 'id'),
+          balance: { posted, held, available: posted - held },
+          createdAt: readNumber(row, 'created_at'),
+          ...(suspendedAt === undefined ? {} : { suspendedAt }),
+        }
+      })
+    },
+  }
+}
+
+function parseSigned(text: string): Credits {
+  return text.startsWith('-') ? -parseCredits(text.slice(1)) : parseCredits(text)
+}

@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import type { App, Model } from '../contracts/index.js'
+import { readJson, readOptionalNumber } from '../sql/cells.js'
+import type { SqlDatabase, Statement, Topic } from '../sql/database.js'
+import { creditsShape, labelShape, nameShape, pricesShape, readShape, textsShape } from './shapes.js'
+
+/** A {@link Model}; `created` is 0 and `ownedBy` the part of the id before the first slash where they are left out. */
+export type ModelRequest = Omit<Model, 'created' | 'ownedBy'> & Partial<Pick<Model, 'created' | 'ownedBy'>>
+
+export interface AppRow extends App {
+  readonly suspendedAt?: number
+}
+
+export interface CatalogueAdmin {
+  /** Adds a model at the end of the list, or replaces the one of this id where it stands. */
+  putModel(model: ModelRequest): Promise<void>
+  /** Takes a model out of the catalogue; its routes stay. Returns whether there was one. */
+  removeModel(id: string): Promise<boolean>
+  listModels(): Promise<readonly Model[]>
+  /** Registers an app or changes it, for the tokens it has too. */
+  putApp(app: App): Promise<void>
+  /** Refuses every token of the app until {@link resumeApp}. */
+  suspendApp(id: string): Promise<boolean>
+  resumeApp(id: string): Promise<boolean>
+  listApps(): Promise<readonly AppRow[]>
+}
+
+const MAX_BASIS_POINTS = 1_000_000
+const tokensShape = z.int().positive()
+
+const modelShape = z.strictObject({
+  id: nameShape,
+  created: z.int().nonnegative().default(0),
+  ownedBy: z.string().optional(),
+  root: z.string().optional(),
+  parent: z.string().nullable().optional(),
+  name: z.string().optional(),
+  description: z.string().optional(),
+  contextLength: tokensShape.optional(),
+  maxOutputTokens: tokensShape.optional(),
+  supportedParameters: textsShape.optional(),
+  modalities: textsShape.optional(),
+  prices: pricesShape.optional(),
+  priceVersion: z.string().optional(),
+})
+
+const appShape = z.strictObject({
+  id: nameShape,
+  name: labelShape.optional(),
+  markup: z.strictObject({
+    basisPoints: z.int().min(0).max(MAX_BASIS_POINTS),
+    flat: creditsShape.optional(),
+  }),
+  allowedModels: textsShape,
+  account: nameShape.optional(),
+})
+
+export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
+  async function changes(topic: Topic, id: string | undefined, statement: Statement): Promise<boolean> {
+    const [rows] = await database.batch([statement, database.change(topic, id)])
+    return rows!.length > 0
+  }
+
+  return {
+    async putModel(model) {
+      const read = readShape(modelShape, model, 'model')
+      const definition: Model = { ...read, ownedBy: read.ownedBy ?? read.id.split('/', 1)[0]! }
+      await changes('models', read.id, {
+        text: `insert into {models} as m (id, position, definition)
+          select ?1, coalesce(max(position), 0) + 1, ?2 from {models} where true
+          on conflict (id) do update set definition = excluded.definition`,
+        parameters: [read.id, JSON.stringify(definition)],
+      })
+    },
+    removeModel: (id) =>
+      changes('models', id, { text: 'delete from {models} where id = ?1 returning id', parameters: [id] }),
+    async listModels() {
+      const rows = await database.all({ text: 'select definition from {models} order by position, id' })
+      return rows.map((row) => readJson<Model>(row, 'definition'))
+    },
+
+    async putApp(app) {
+      const read = readShape(appShape, app, 'app')
+      await changes('credentials', undefined, {
+        text: `insert into {apps} (id, definition, created_at) values (?1, ?2, ${database.now})
+          on conflict (id) do update set definition = excluded.definition`,
+        parameters: [read.id, JSON.stringify(read)],
+      })
+    },
+    suspendApp: (id) =>
+      changes('credentials', undefined, {
+        text: `update {apps} set suspended_at = coalesce(suspended_at, ${database.now}) where id = ?1 returning id`,
+        parameters: [id],
+      }),
+    resumeApp: (id) =>
+      changes('credentials', undefined, {
+        text: 'update {apps} set suspended_at = null where id = ?1 returning id',
+        parameters: [id],
+      }),
+    async listApps() {
+      const rows = await database.all({ text: 'select definition, suspended_at from {apps} order by id' })
+      return rows.map((row) => {
+        const suspendedAt = readOptionalNumber(row, 'suspended_at')
+        const app = readJson<App>(row, 'definition')
+        return suspendedAt === undefined ? app : { ...app, suspendedAt }
+      })
+    },
+  }
+}

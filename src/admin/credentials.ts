@@ -1,0 +1,220 @@
+import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import { createIdSource } from '../ids.js'
+import {
+  readNumber,
+  readOptionalJson,
+  readOptionalNumber,
+  readOptionalText,
+  readText,
+  toJsonCell,
+} from '../sql/cells.js'
+import { digestToken } from '../sql/credentials.js'
+import type { Row, SqlDatabase, Statement } from '../sql/database.js'
+import { createConditions } from '../sql/entries.js'
+import { labelShape, nameShape, readShape, textsShape, timeShape } from './shapes.js'
+
+export interface KeyRequest {
+  /** Who pays. */
+  readonly account: string
+  /** Tells this key from the others to people. */
+  readonly label?: string
+  /** Milliseconds since the Unix epoch. Never by default. */
+  readonly expiresAt?: number
+  /** For the host's own `admit`. */
+  readonly metadata?: Readonly<Record<string, string>>
+}
+
+export interface AccessTokenRequest extends KeyRequest {
+  /** A registered app. */
+  readonly appId: string
+  /** Whole strings; chat completions need `models.run`. */
+  readonly scopes: readonly string[]
+}
+
+/** A credential just made. `token` is shown here and nowhere again. */
+export interface IssuedCredential {
+  readonly credentialId: string
+  readonly token: string
+}
+
+/** What may be shown of a credential. */
+export interface CredentialRow {
+  readonly credentialId: string
+  readonly kind: 'api-key' | 'access-token'
+  readonly account: string
+  readonly appId?: string
+  readonly label?: string
+  readonly scopes?: readonly string[]
+  /** How the newest token starts and ends. */
+  readonly prefix: string
+  readonly lastFour: string
+  readonly createdAt: number
+  readonly expiresAt?: number
+  readonly revokedAt?: number
+}
+
+export interface CredentialsAdmin {
+  /** Makes an API key. Only its digest is kept. */
+  issueKey(request: KeyRequest): Promise<IssuedCredential>
+  /** Lets an app act for an account. Rejects where the app is not registered. */
+  issueAccessToken(request: AccessTokenRequest): Promise<IssuedCredential>
+  /** A new token for a grant, whose id stays; the ones before are revoked. Also reissues a lost API key. */
+  reissue(credentialId: string, options?: { readonly expiresAt?: number }): Promise<IssuedCredential>
+  /** Ends a key or a grant with all its tokens, everywhere within a second. Returns whether there was one. */
+  revoke(credentialId: string): Promise<boolean>
+  listCredentials(query?: {
+    readonly account?: string
+    readonly appId?: string
+  }): Promise<readonly CredentialRow[]>
+}
+
+const KEY_PREFIX = 'sk-cr-'
+const ACCESS_TOKEN_PREFIX = 'at-cr-'
+const TOKEN_BYTES = 32
+const SHOWN_CHARACTERS = KEY_PREFIX.length + 4
+
+const keyFields = {
+  account: nameShape,
+  label: labelShape.optional(),
+  expiresAt: timeShape.optional(),
+  metadata: z.record(z.string(), z.string()).optional(),
+}
+const keyShape = z.strictObject(keyFields)
+const accessTokenShape = z.strictObject({ ...keyFields, appId: nameShape, scopes: textsShape })
+
+export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin {
+  const newId = createIdSource()
+
+  async function issue(
+    kind: CredentialRow['kind'],
+    request: KeyRequest & Partial<Pick<AccessTokenRequest, 'appId' | 'scopes'>>,
+  ): Promise<IssuedCredential> {
+    const credentialId = newId()
+    const token = createToken(kind)
+    await database.batch([
+      {
+        text: `insert into {credentials}
+            (id, kind, account, app_id, label, scopes, metadata, expires_at, created_at)
+          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ${database.now})`,
+        parameters: [
+          credentialId,
+          kind,
+          request.account,
+          request.appId ?? null,
+          request.label ?? null,
+          toJsonCell(request.scopes),
+          toJsonCell(request.metadata),
+          toTimeCell(request.expiresAt),
+        ],
+      },
+      insertToken(token, credentialId, undefined),
+    ])
+    return { credentialId, token }
+  }
+
+  function insertToken(token: string, credentialId: string, expiresAt: number | undefined): Statement {
+    return {
+      text: `insert into {tokens} (digest, credential_id, prefix, last_four, expires_at, created_at)
+        values (?1, ?2, ?3, ?4, ?5, ${database.now})`,
+      parameters: [
+        digestToken(token),
+        credentialId,
+        token.slice(0, SHOWN_CHARACTERS),
+        token.slice(-4),
+        toTimeCell(expiresAt),
+      ],
+    }
+  }
+
+  return {
+    issueKey: async (request) => issue('api-key', readShape(keyShape, request, 'key')),
+
+    async issueAccessToken(request) {
+      const read = readShape(accessTokenShape, request, 'access token')
+      const apps = await database.all({
+        text: 'select id from {apps} where id = ?1',
+        parameters: [read.appId],
+      })
+      if (apps.length === 0)
+        throw new Error(`There is no app ${JSON.stringify(read.appId)}: register it first`)
+      return issue('access-token', read)
+    },
+
+    async reissue(credentialId, { expiresAt } = {}) {
+      const [row] = await database.all({
+        text: 'select kind, revoked_at from {credentials} where id = ?1',
+        parameters: [credentialId],
+      })
+      if (row === undefined) throw new Error(`There is no credential ${JSON.stringify(credentialId)}`)
+      if (row.revoked_at !== null)
+        throw new Error(`The credential ${JSON.stringify(credentialId)} is revoked`)
+      const token = createToken(readText(row, 'kind') as CredentialRow['kind'])
+      await database.batch([
+        {
+          text: `update {tokens} set revoked_at = ${database.now} where credential_id = ?1 and revoked_at is null`,
+          parameters: [credentialId],
+        },
+        insertToken(token, credentialId, readShape(timeShape.optional(), expiresAt, 'expiresAt')),
+        database.change('credentials', credentialId),
+      ])
+      return { credentialId, token }
+    },
+
+    async revoke(credentialId) {
+      const [rows] = await database.batch([
+        {
+          text: `update {credentials} set revoked_at = coalesce(revoked_at, ${database.now})
+            where id = ?1 returning id`,
+          parameters: [credentialId],
+        },
+        database.change('credentials', credentialId),
+      ])
+      return rows!.length > 0
+    },
+
+    async listCredentials({ account, appId } = {}) {
+      const { conditions, parameters, add } = createConditions()
+      if (account !== undefined) add((value) => `c.account = ${value}`, account)
+      if (appId !== undefined) add((value) => `c.app_id = ${value}`, appId)
+      const rows = await database.all({
+        text: `select c.*, t.prefix, t.last_four from {credentials} c
+          join {tokens} t on t.credential_id = c.id and t.revoked_at is null
+          ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
+          order by c.created_at, c.id`,
+        parameters,
+      })
+      return rows.map(readCredentialRow)
+    },
+  }
+}
+
+function createToken(kind: CredentialRow['kind']): string {
+  const prefix = kind === 'api-key' ? KEY_PREFIX : ACCESS_TOKEN_PREFIX
+  return `${prefix}${randomBytes(TOKEN_BYTES).toString('base64url')}`
+}
+
+function toTimeCell(time: number | undefined): bigint | null {
+  return time === undefined ? null : BigInt(time)
+}
+
+function readCredentialRow(row: Row): CredentialRow {
+  const appId = readOptionalText(row, 'app_id')
+  const label = readOptionalText(row, 'label')
+  const scopes = readOptionalJson<string[]>(row, 'scopes')
+  const expiresAt = readOptionalNumber(row, 'expires_at')
+  const revokedAt = readOptionalNumber(row, 'revoked_at')
+  return {
+    credentialId: readText(row, 'id'),
+    kind: readText(row, 'kind') as CredentialRow['kind'],
+    account: readText(row, 'account'),
+    prefix: readText(row, 'prefix'),
+    lastFour: readText(row, 'last_four'),
+    createdAt: readNumber(row, 'created_at'),
+    ...(appId === undefined ? {} : { appId }),
+    ...(label === undefined ? {} : { label }),
+    ...(scopes === undefined ? {} : { scopes }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(revokedAt === undefined ? {} : { revokedAt }),
+  }
+}

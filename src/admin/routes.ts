@@ -1,0 +1,161 @@
+import { z } from 'zod'
+import type { SqlDatabase } from '../sql/database.js'
+import {
+  bindingOf,
+  ROUTE_COLUMNS,
+  type RouteDefinition,
+  type RouteRow,
+  readRouteRow,
+} from '../sql/route-rows.js'
+import type { SecretBox } from '../sql/secret-box.js'
+import { nameShape, pricesShape, readShape, textsShape } from './shapes.js'
+
+export interface RouteRequest extends Omit<RouteDefinition, 'settings'> {
+  /** Unique among all routes. */
+  readonly id: string
+  /** The id of the model that it serves. */
+  readonly model: string
+  readonly settings?: RouteDefinition['settings']
+  /**
+   * The provider's key. Kept sealed, tied to this route, its provider and its address. Left out, the one that is there
+   * stays; `null` removes it.
+   */
+  readonly secret?: string | null
+}
+
+/** A route as it may be shown. */
+export interface RouteListing extends RouteDefinition {
+  readonly id: string
+  readonly model: string
+  /** The id of the key that its secret is sealed under. */
+  readonly secretKeyId?: string
+}
+
+export interface RoutesAdmin {
+  /**
+   * Adds a route behind the others of its model, or replaces the one of this id. Rejects where a secret that stays was
+   * sealed for another provider or address: it has to be given again.
+   */
+  putRoute(route: RouteRequest): Promise<void>
+  /** Returns whether there was one. */
+  removeRoute(id: string): Promise<boolean>
+  listRoutes(query?: { readonly model?: string }): Promise<readonly RouteListing[]>
+  /** Seals every secret again that is not under the first of `secretKeys`. Returns how many. */
+  rotateSecrets(): Promise<number>
+}
+
+const routeShape = z.strictObject({
+  id: nameShape,
+  model: nameShape,
+  provider: nameShape,
+  adapter: nameShape,
+  upstreamModel: nameShape,
+  settings: z.record(z.string(), z.unknown()).default({}),
+  enabled: z.boolean().optional(),
+  byok: z.enum(['yes', 'no', 'only']).optional(),
+  prices: pricesShape.optional(),
+  supportedParameters: textsShape.optional(),
+  onDisconnect: z.enum(['abort', 'drain']).optional(),
+  weight: z.number().nonnegative().optional(),
+  secret: z.string().min(1).nullable().optional(),
+})
+
+/** Settings are kept as they are, so a key among them would lie open in the database. */
+const SECRET_SETTING_PATTERN = /^(api_?key|secret|token|password|authorization)$/i
+
+export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): RoutesAdmin {
+  async function list(model?: string): Promise<readonly RouteRow[]> {
+    const rows = await database.all({
+      text: `select ${ROUTE_COLUMNS} from {routes} ${model === undefined ? '' : 'where model_id = ?1'}
+        order by model_id, position, id`,
+      parameters: model === undefined ? [] : [model],
+    })
+    return rows.map(readRouteRow)
+  }
+
+  async function find(id: string): Promise<RouteRow | undefined> {
+    const [row] = await database.all({
+      text: `select ${ROUTE_COLUMNS} from {routes} where id = ?1`,
+      parameters: [id],
+    })
+    return row === undefined ? undefined : readRouteRow(row)
+  }
+
+  return {
+    async putRoute(route) {
+      const { id, model, secret, ...definition } = readShape(routeShape, route, 'route')
+      checkSettings(definition.settings)
+      const binding = bindingOf(id, definition)
+      const before = await find(id)
+      if (secret === undefined && before?.secret !== undefined) {
+        const was = bindingOf(id, before.definition)
+        if (was.provider !== binding.provider || was.origin !== binding.origin) {
+          throw new Error(
+            `route.secret: the secret of ${JSON.stringify(id)} was given for ${was.provider} at ${was.origin}; give it again for the new address`,
+          )
+        }
+      }
+      const sealed =
+        secret === undefined ? before?.secret : secret === null ? undefined : secrets.seal(secret, binding)
+      await database.batch([
+        {
+          text: `insert into {routes} (id, model_id, position, definition, secret_key_id, secret)
+            select ?1, ?2, coalesce(max(position), 0) + 1, ?3, ?4, ?5 from {routes} where true
+            on conflict (id) do update set model_id = excluded.model_id, definition = excluded.definition,
+              secret_key_id = excluded.secret_key_id, secret = excluded.secret`,
+          parameters: [id, model, JSON.stringify(definition), sealed?.keyId ?? null, sealed?.sealed ?? null],
+        },
+        database.change('routes', model),
+        ...(before === undefined || before.modelId === model
+          ? []
+          : [database.change('routes', before.modelId)]),
+      ])
+    },
+
+    async removeRoute(id) {
+      const before = await find(id)
+      if (before === undefined) return false
+      await database.batch([
+        { text: 'delete from {routes} where id = ?1', parameters: [id] },
+        database.change('routes', before.modelId),
+      ])
+      return true
+    },
+
+    async listRoutes({ model } = {}) {
+      return (await list(model)).map(({ id, modelId, definition, secret }) => ({
+        ...definition,
+        id,
+        model: modelId,
+        ...(secret === undefined ? {} : { secretKeyId: secret.keyId }),
+      }))
+    },
+
+    async rotateSecrets() {
+      let count = 0
+      for (const { id, modelId, definition, secret } of await list()) {
+        if (secret === undefined || secrets.isCurrent(secret.keyId)) continue
+        const binding = bindingOf(id, definition)
+        const sealed = secrets.seal(secrets.open(secret, binding).reveal(), binding)
+        // A secret that was changed meanwhile is under the current key already.
+        await database.batch([
+          {
+            text: 'update {routes} set secret_key_id = ?1, secret = ?2 where id = ?3 and secret = ?4',
+            parameters: [sealed.keyId, sealed.sealed, id, secret.sealed],
+          },
+          database.change('routes', modelId),
+        ])
+        count++
+      }
+      return count
+    },
+  }
+}
+
+function checkSettings(settings: Readonly<Record<string, unknown>>): void {
+  for (const name of Object.keys(settings)) {
+    if (SECRET_SETTING_PATTERN.test(name)) {
+      throw new TypeError(`route.settings.${name}: a provider's key goes into secret, which is kept sealed`)
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import type { Command } from 'commander'
+import { parseInteger } from '../parse.js'
+import type { Session } from '../session.js'
+
+export function addDatabaseCommands(program: Command, session: Session): void {
+  program
+    .command('migrate')
+    .description('bring the schema up to date; the stores do so by themselves where they may')
+    .action(async () => {
+      const { where } = await session.database()
+      session.say(`${where} is up to date`)
+    })
+  program
+    .command('verify')
+    .description('recompute every balance from its postings; exit code 1 where one differs')
+    .action(async () => {
+      const found = await (await session.admin()).verify()
+      session.show(
+        found,
+        found.map((row) => ({ ...row })),
+      )
+      if (found.length > 0) throw new Error(`${found.length} differences`)
+    })
+  program
+    .command('prune-holds')
+    .description('forget holds that ended long ago; entries stay')
+    .option('--days <days>', '30 at least', parseInteger, 90)
+    .action(async ({ days }: { days: number }) => {
+      const count = await (await session.admin()).pruneHolds(days)
+      session.say(`${count} holds forgotten`)
+    })
+}

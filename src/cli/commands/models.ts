@@ -1,0 +1,43 @@
+import type { Command } from 'commander'
+import type { ModelRequest } from '../../admin/index.js'
+import { readJsonFile } from '../parse.js'
+import type { Session } from '../session.js'
+
+export function addModelCommands(program: Command, session: Session): void {
+  const models = program.command('models').description('what is offered, at which prices')
+  models
+    .command('put <file>')
+    .description('add or replace models: JSON of one or a list, - for standard input')
+    .action(async (path: string) => {
+      const read = await readJsonFile<ModelRequest | ModelRequest[]>(path, session)
+      const admin = await session.admin()
+      for (const model of Array.isArray(read) ? read : [read]) {
+        await admin.putModel(model)
+        session.say(`${model.id} is in the catalogue`)
+      }
+    })
+  models
+    .command('remove <model>')
+    .description('take a model out of the catalogue')
+    .action(async (id: string) => {
+      const known = await (await session.admin()).removeModel(id)
+      if (!known) throw new Error(`There is no model ${id}`)
+      session.say(`${id}: removed`)
+    })
+  models
+    .command('list')
+    .description('all models')
+    .action(async () => {
+      const rows = await (await session.admin()).listModels()
+      session.show(
+        rows,
+        rows.map((model) => ({
+          model: model.id,
+          input: model.prices?.input,
+          output: model.prices?.output,
+          context: model.contextLength,
+          version: model.priceVersion,
+        })),
+      )
+    })
+}

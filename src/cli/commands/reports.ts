@@ -1,0 +1,87 @@
+import { type Command, Option } from 'commander'
+import type { SpendQuery } from '../../admin/index.js'
+import type { EntryQuery } from '../../contracts/index.js'
+import { formatTime } from '../output.js'
+import { parseInteger, parseTime } from '../parse.js'
+import type { Session } from '../session.js'
+
+interface ReportOptions {
+  readonly account?: string
+  readonly app?: string
+  readonly model?: string
+  readonly from?: number
+  readonly to?: number
+}
+
+export function addReportCommands(program: Command, session: Session): void {
+  addFilters(program.command('entries').description('what was posted, newest first'))
+    .option('--session <id>', 'only of this session')
+    .option('--after <cursor>', 'the next page: the cursor that the page before ended with')
+    .option('--limit <rows>', 'how many, up to 1000', parseInteger, 100)
+    .action(async (options: ReportOptions & { session?: string; after?: string; limit: number }) => {
+      const query: EntryQuery = {
+        ...toFilters(options),
+        limit: options.limit,
+        ...(options.session === undefined ? {} : { sessionId: options.session }),
+        ...(options.after === undefined ? {} : { after: options.after }),
+      }
+      const page = await (await session.admin()).entries(query)
+      session.show(
+        page,
+        page.entries.map((entry) => ({
+          at: formatTime(entry.at),
+          entry: entry.id,
+          kind: entry.kind,
+          account: entry.facts?.account ?? entry.postings[0]?.account,
+          amount: entry.charge === undefined ? entry.postings[0]?.amount : -entry.charge.cost,
+          model: entry.facts?.model,
+          app: entry.facts?.appId,
+          provider: entry.facts?.provider,
+          reply: entry.facts?.completionId,
+          memo: entry.memo,
+        })),
+      )
+      if (page.next !== undefined) session.say(`More: --after ${page.next}`)
+    })
+
+  addFilters(program.command('spend').description('what was charged, summed'))
+    .addOption(
+      new Option('--by <what>', 'what to sum by')
+        .choices(['day', 'model', 'app', 'key', 'provider'])
+        .default('day'),
+    )
+    .action(async (options: ReportOptions & { by: SpendQuery['by'] }) => {
+      const rows = await (await session.admin()).spend({ ...toFilters(options), by: options.by })
+      session.show(
+        rows,
+        rows.map((row) => ({
+          [options.by]: row.key,
+          calls: row.calls,
+          cost: row.cost,
+          base: row.base,
+          markup: row.markup,
+          prompt: row.usage.prompt,
+          completion: row.usage.completion,
+        })),
+      )
+    })
+}
+
+function addFilters(command: Command): Command {
+  return command
+    .option('--account <account>', 'only of this account')
+    .option('--app <app>', 'only of this app')
+    .option('--model <model>', 'only of this model')
+    .option('--from <time>', 'from this time on', parseTime)
+    .option('--to <time>', 'before this time', parseTime)
+}
+
+function toFilters({ account, app, model, from, to }: ReportOptions) {
+  return {
+    ...(account === undefined ? {} : { account }),
+    ...(app === undefined ? {} : { appId: app }),
+    ...(model === undefined ? {} : { model }),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  }
+}

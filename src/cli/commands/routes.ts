@@ -1,0 +1,58 @@
+import type { Command } from 'commander'
+import type { RouteRequest } from '../../admin/index.js'
+import { readJsonFile } from '../parse.js'
+import type { Session } from '../session.js'
+
+export function addRouteCommands(program: Command, session: Session): void {
+  const routes = program.command('routes').description('which providers serve a model')
+  routes
+    .command('put <file>')
+    .description(
+      "add or replace a route: JSON, - for standard input. The provider's key comes from PROVIDER_SECRET",
+    )
+    .option('--secret-stdin', "read the provider's key from standard input instead")
+    .action(async (path: string, { secretStdin }: { secretStdin?: boolean }) => {
+      if (secretStdin && path === '-')
+        throw new TypeError('The route and its secret cannot both be standard input')
+      const route = await readJsonFile<RouteRequest>(path, session)
+      const secret = secretStdin ? (await session.readStdin()).trim() : session.env.PROVIDER_SECRET
+      await (await session.admin()).putRoute(
+        secret === undefined || secret === '' ? route : { ...route, secret },
+      )
+      session.say(`${route.id} serves ${route.model}`)
+    })
+  routes
+    .command('remove <route>')
+    .description('end a route')
+    .action(async (id: string) => {
+      const known = await (await session.admin()).removeRoute(id)
+      if (!known) throw new Error(`There is no route ${id}`)
+      session.say(`${id}: removed`)
+    })
+  routes
+    .command('list')
+    .description('all routes, in their order')
+    .option('--model <model>', 'only of this model')
+    .action(async (query: { model?: string }) => {
+      const rows = await (await session.admin()).listRoutes(query)
+      session.show(
+        rows,
+        rows.map((route) => ({
+          route: route.id,
+          model: route.model,
+          provider: route.provider,
+          adapter: route.adapter,
+          upstream: route.upstreamModel,
+          enabled: route.enabled ?? true,
+          'secret under': route.secretKeyId,
+        })),
+      )
+    })
+  routes
+    .command('rotate-secrets')
+    .description('seal all secrets again under the first key of COMPAT_ROUTER_SECRET_KEYS')
+    .action(async () => {
+      const count = await (await session.admin()).rotateSecrets()
+      session.say(`${count} secrets sealed again`)
+    })
+}

@@ -1,0 +1,70 @@
+import { postgresStores } from '../postgres/index.js'
+import type { SecretKey } from '../sql/secret-box.js'
+import type { DurableStores } from '../sql/stores.js'
+import { sqliteStores } from '../sqlite/index.js'
+import type { GlobalOptions, Surroundings } from './session.js'
+
+export interface OpenDatabase {
+  readonly stores: DurableStores
+  /** Which database this is, without its password. */
+  readonly where: string
+  close(): Promise<void>
+}
+
+/** Opens what the environment and the options name, brought up to date. */
+export async function openDatabase(env: Surroundings['env'], options: GlobalOptions): Promise<OpenDatabase> {
+  const secretKeys = readSecretKeys(env.COMPAT_ROUTER_SECRET_KEYS)
+  const url = env.DATABASE_URL
+  const open =
+    url === undefined || url === ''
+      ? openFile(options.file, secretKeys)
+      : await openServer(url, options.schema, secretKeys)
+  try {
+    await open.stores.ready()
+  } catch (error) {
+    await open.close()
+    throw error
+  }
+  return open
+}
+
+function openFile(file: string, secretKeys: readonly SecretKey[]): OpenDatabase {
+  const stores = sqliteStores({ file, secretKeys })
+  return { stores, where: `SQLite file ${file}`, close: () => stores.close() }
+}
+
+async function openServer(
+  url: string,
+  schema: string,
+  secretKeys: readonly SecretKey[],
+): Promise<OpenDatabase> {
+  const { default: pg } = await import('pg').catch((cause: unknown) => {
+    throw new Error('DATABASE_URL needs the package pg: npm install pg', { cause })
+  })
+  const pool = new pg.Pool({ connectionString: url, max: 4 })
+  pool.on('error', () => undefined)
+  const stores = postgresStores(pool, { schema, secretKeys })
+  const { host, pathname } = new URL(url)
+  return {
+    stores,
+    where: `PostgreSQL ${host}${pathname}, schema ${schema}`,
+    async close() {
+      await stores.close()
+      await pool.end()
+    },
+  }
+}
+
+/** `id:key` pairs, the current one first, parted by commas. */
+function readSecretKeys(text = ''): readonly SecretKey[] {
+  return text
+    .split(',')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair !== '')
+    .map((pair) => {
+      const colon = pair.indexOf(':')
+      if (colon < 1)
+        throw new TypeError('COMPAT_ROUTER_SECRET_KEYS must be id:key,id:key with keys of 32 bytes')
+      return { id: pair.slice(0, colon), key: pair.slice(colon + 1) }
+    })
+}

@@ -1,0 +1,46 @@
+import Table from 'cli-table3'
+import { formatCredits } from '../money.js'
+
+/** Column to value. Amounts are `bigint`, times have been formatted. */
+export type TableRow = Readonly<Record<string, string | number | bigint | boolean | undefined>>
+
+/** Columns are those of the first row. */
+export function formatTable(rows: readonly TableRow[]): string {
+  const [first] = rows
+  if (first === undefined) return 'none\n'
+  const columns = Object.keys(first)
+  const table = new Table({
+    head: columns,
+    style: { head: [], border: [], compact: true },
+    colAligns: columns.map((column) => (isNumeric(first[column]) ? 'right' : 'left')),
+  })
+  for (const row of rows) table.push(columns.map((column) => formatCell(row[column])))
+  return `${table.toString()}\n`
+}
+
+/** Amounts as decimal strings of credits. */
+export function toJson(value: unknown): string {
+  return JSON.stringify(
+    value,
+    (_, cell: unknown) => (typeof cell === 'bigint' ? formatCredits(cell) : cell),
+    2,
+  )
+}
+
+export function formatTime(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : new Date(ms).toISOString()
+}
+
+function formatCell(cell: TableRow[string]): string {
+  if (cell === undefined) return ''
+  return typeof cell === 'bigint' ? formatCredits(cell) : printable(String(cell))
+}
+
+/** What a client sent must not steer the operator's terminal. */
+function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}]/gu, '\u{fffd}')
+}
+
+function isNumeric(cell: TableRow[string]): boolean {
+  return typeof cell === 'bigint' || typeof cell === 'number'
+}

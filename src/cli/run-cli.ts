@@ -1,0 +1,53 @@
+import { Command, CommanderError, Option } from 'commander'
+import { addAccountCommands } from './commands/accounts.js'
+import { addAppCommands } from './commands/apps.js'
+import { addCredentialCommands } from './commands/credentials.js'
+import { addDatabaseCommands } from './commands/database.js'
+import { addModelCommands } from './commands/models.js'
+import { addReportCommands } from './commands/reports.js'
+import { addRouteCommands } from './commands/routes.js'
+import { createSession, type Surroundings } from './session.js'
+
+/** The command line over `createAdmin`. Fulfilled with the exit code; what went wrong has been written. */
+export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  const program = new Command('compat-router')
+    .description(
+      'Administers the accounts, keys, apps, models and routes of a compat-router.\n\nThe database is DATABASE_URL (postgres://…) where that is set, else the SQLite file.\nSecrets come from standard input or the environment, never from arguments.',
+    )
+    .addOption(
+      new Option('--file <path>', 'the SQLite file')
+        .env('COMPAT_ROUTER_FILE')
+        .default('.data/compat-router.db'),
+    )
+    .addOption(
+      new Option('--schema <name>', 'the PostgreSQL schema')
+        .env('COMPAT_ROUTER_SCHEMA')
+        .default('compat_router'),
+    )
+    .option('--json', 'write JSON instead of tables', false)
+    .exitOverride()
+    .configureOutput({ writeOut: surroundings.write, writeErr: surroundings.writeError })
+    .showHelpAfterError()
+  const session = createSession(surroundings, () => program.opts())
+  for (const add of [
+    addAccountCommands,
+    addCredentialCommands,
+    addAppCommands,
+    addModelCommands,
+    addRouteCommands,
+    addReportCommands,
+    addDatabaseCommands,
+  ]) {
+    add(program, session)
+  }
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return 0
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode
+    surroundings.writeError(`error: ${error instanceof Error ? error.message : String(error)}\n`)
+    return 1
+  } finally {
+    await session.close()
+  }
+}
