@@ -1,0 +1,144 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import type * as Root from '../../src/index.js'
+import type * as AiSdk from '../../src/providers/ai-sdk/index.js'
+import type { ScriptedAnswer } from '../../src/testing/adapter/index.js'
+import { anthropicLanguage, openAiLanguage } from '../conformance/adapter-languages.js'
+import type { Language } from '../conformance/adapter-upstream.js'
+import { startScriptedUpstream } from '../helpers/scripted-upstream.js'
+
+// What is tested is what is published: the built package.
+const root = (await import('../../dist/index.js' as string)) as typeof Root
+const { aiSdk } = (await import('../../dist/ai-sdk.js' as string)) as typeof AiSdk
+
+export const MODEL = 'vendor/model-x'
+export const KEY = 'sk-client-test'
+export const POOR_KEY = 'sk-poor-test'
+/** A user message that gets an endless reply. */
+export const ENDLESS = 'endless please'
+export const USAGE = { prompt: 11, cached: 4, cacheWrite: 0, completion: 7, reasoning: 0 }
+/** (7 x 2 + 4 x 1 + 7 x 8) / 1,000,000 credits. */
+export const COST = 0.000074
+export const TEXT = 'Hello, wörld!'
+export const TOOL = { name: 'get_weather', arguments: '{"city":"Berlin"}' }
+export const OBJECT = '{"city":"Berlin"}'
+
+type Settings = { baseUrl: string; apiKey: string }
+
+/** Each provider kind: what stands upstream, and the adapter that speaks to it. */
+export const providers: Readonly<
+  Record<string, { language: Language; adapter: (settings: Settings) => Root.ProviderAdapter }>
+> = {
+  'openaiCompatible()': { language: openAiLanguage, adapter: (settings) => root.openaiCompatible(settings) },
+  'anthropic()': { language: anthropicLanguage, adapter: (settings) => root.anthropic(settings) },
+  'the AI SDK bridge': {
+    language: openAiLanguage,
+    adapter: ({ baseUrl, apiKey }) =>
+      aiSdk({
+        model: (upstreamModel) =>
+          createOpenAICompatible({
+            name: 'scripted',
+            baseURL: baseUrl,
+            apiKey,
+            includeUsage: true,
+            supportsStructuredOutputs: true,
+          })(upstreamModel),
+      }),
+  },
+}
+
+export interface Service {
+  /** Up to and with `/v1`. */
+  readonly baseURL: string
+  readonly events: Root.RouterEvent[]
+  /** Settled when a request-end event came that was not asked for before. */
+  nextEnd(): Promise<Extract<Root.RouterEvent, { type: 'request-end' }>>
+  balance(): Promise<string>
+  close(): Promise<void>
+}
+
+/** The router as a host would run it, in front of a provider that speaks its own language on a real socket. */
+export async function startService(provider: string): Promise<Service> {
+  const { adapter: connect, language } = providers[provider]!
+  const upstream = await startScriptedUpstream()
+  upstream.script(async (reply, request) => {
+    const body = request.body as Record<string, unknown>
+    const stream = body.stream === true
+    reply.head(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' })
+    const text = request.text
+    const answer = answerTo(body)
+    if (stream) await reply.write(language.open(answer))
+    if (text.includes(ENDLESS)) {
+      if (stream) await reply.write(language.text('on and on'))
+      await request.closed
+      return
+    }
+    if (stream) for (const piece of answer.text) await reply.write(language.text(piece))
+    await reply.write(stream ? language.close(answer) : JSON.stringify(language.body(answer)))
+    reply.end()
+  })
+  const events: Root.RouterEvent[] = []
+  const waiting: ((event: Extract<Root.RouterEvent, { type: 'request-end' }>) => void)[] = []
+  const ledger = root.memoryLedger({ alice: '5', pauper: '0' })
+  const adapter = connect({ baseUrl: upstream.baseUrl, apiKey: 'sk-upstream' })
+  const router = root.createCompatRouter({
+    basePath: '/v1',
+    credentials: root.memoryCredentials({
+      [KEY]: { kind: 'api-key', account: 'alice' },
+      [POOR_KEY]: { kind: 'api-key', account: 'pauper' },
+    }),
+    catalogue: root.memoryCatalogue([
+      { id: MODEL, name: 'Model X', prices: { input: '2', cachedInput: '1', output: '8' } },
+    ]),
+    ledger,
+    providers: root.memoryProviders([
+      { id: 'scripted', models: { [MODEL]: 'upstream-model' }, adapter, onDisconnect: 'abort' },
+    ]),
+    onEvent(event) {
+      events.push(event)
+      if (event.type === 'request-end') waiting.shift()?.(event)
+    },
+  })
+  const server: Server = createServer((req, res) => router(req, res))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    baseURL: `http://127.0.0.1:${port}/v1`,
+    events,
+    nextEnd: () => new Promise((resolve) => waiting.push(resolve)),
+    async balance() {
+      const balance = await ledger.balance('alice', {
+        requestId: 'test',
+        signal: new AbortController().signal,
+      })
+      return root.formatCredits(balance!.available)
+    },
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+      await router.close()
+      await adapter.close?.()
+      await upstream.close()
+    },
+  }
+}
+
+function answerTo(body: Record<string, unknown>): ScriptedAnswer {
+  const answered = JSON.stringify(body.messages).includes('sunny')
+  const text = JSON.stringify(body)
+  const wantsJson =
+    'response_format' in body ||
+    'output_config' in body ||
+    'output_format' in body ||
+    text.includes('"structured_output"')
+  if (body.tools !== undefined && !answered && !wantsJson) {
+    return { text: [], toolCalls: [{ id: 'call_1', ...TOOL }], finish: 'tool_calls', usage: USAGE }
+  }
+  return {
+    text: wantsJson ? ['{"city":', '"Berlin"}'] : ['Hello', ', wör', 'ld!'],
+    toolCalls: [],
+    finish: 'stop',
+    usage: USAGE,
+  }
+}
