@@ -16,7 +16,7 @@ import {
   KEY_AGREEMENT,
   KEY_ID_PATTERN,
 } from './format.js'
-import { type OpeningKey, openEnvelope } from './open.js'
+import { openEnvelope } from './open.js'
 
 /** A private key as a JWK: store it like a password. Its public half is what clients seal with. */
 export interface EnvelopeKey extends EnvelopePublicKey {
@@ -78,13 +78,13 @@ export function keyring(
   if (!Array.isArray(keys) || keys.length === 0) {
     throw new TypeError('keyring needs an array of at least one key: see generateEnvelopeKey')
   }
-  const opening = new Map<string, OpeningKey>()
+  const opening = new Map<string, KeyObject>()
   const published: EnvelopePublicKey[] = []
   for (const [position, candidate] of keys.entries()) {
     const where = `keys[${position}]`
     const key = readKey(candidate, where)
     if (opening.has(key.kid)) throw new TypeError(`${where}.kid is another key's too: each needs its own`)
-    opening.set(key.kid, { curve: key.crv, privateKey: importPrivateKey(key, where) })
+    opening.set(key.kid, importPrivateKey(key, where))
     if (key.retired !== true) published.push(publicHalf(key))
   }
   return Object.freeze({

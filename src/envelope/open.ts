@@ -7,27 +7,20 @@ import {
   CONTENT_ENCRYPTION,
   COORDINATE_PATTERN,
   ENVELOPE_PREFIX,
-  type EnvelopeCurve,
   KEY_AGREEMENT,
   MAX_ENVELOPE_BYTES,
   PROVIDER_KEY_PATTERN,
 } from './format.js'
 
-/** A private key that envelopes can be opened with. */
-export interface OpeningKey {
-  readonly curve: EnvelopeCurve
-  readonly privateKey: KeyObject
-}
-
 /**
  * Opens an envelope of version 1. Never rejects: whatever is wrong with an envelope is an outcome.
  *
- * `keys` is by key id. An envelope has exactly one text: one that was rewritten in any way does not open.
+ * `keys` are private keys by key id. An envelope has exactly one text: one that was rewritten in any way does not open.
  */
 export async function openEnvelope(
   envelope: unknown,
   binding: EnvelopeBinding,
-  keys: ReadonlyMap<string, OpeningKey>,
+  keys: ReadonlyMap<string, KeyObject>,
   nowMs: number,
 ): Promise<OpenResult> {
   try {
@@ -48,17 +41,17 @@ function refuse(reason: 'invalid' | 'expired' | 'mismatch'): OpenResult {
 const COMPACT_JWE = /^([\w-]+)\.\.([\w-]{16})\.([\w-]+)\.([\w-]{22})$/
 
 /** Rejects with anything where the envelope is not one, or not for these keys. */
-async function decrypt(envelope: unknown, keys: ReadonlyMap<string, OpeningKey>) {
+async function decrypt(envelope: unknown, keys: ReadonlyMap<string, KeyObject>) {
   if (typeof envelope !== 'string' || envelope.length > MAX_ENVELOPE_BYTES) throw new TypeError('not a text')
   if (!envelope.startsWith(ENVELOPE_PREFIX)) throw new TypeError('another version')
   const jwe = envelope.slice(ENVELOPE_PREFIX.length)
   const [, encodedHeader = '', , ciphertext = '', tag = ''] = COMPACT_JWE.exec(jwe) ?? []
   const header = protectedHeader.parse(readJson(base64url.decode(encodedHeader)))
   const key = keys.get(header.kid)
-  if (key === undefined || key.curve !== header.epk.crv) throw new TypeError('no such key')
+  if (key === undefined) throw new TypeError('no such key')
   // The header's text is authenticated as it stands, the IV has no spare bits; these two have.
   if (!isCanonical(ciphertext) || !isCanonical(tag)) throw new TypeError('spare bits set')
-  const { plaintext } = await compactDecrypt(jwe, key.privateKey, {
+  const { plaintext } = await compactDecrypt(jwe, key, {
     keyManagementAlgorithms: [KEY_AGREEMENT],
     contentEncryptionAlgorithms: [CONTENT_ENCRYPTION],
     maxDecompressedLength: 0,

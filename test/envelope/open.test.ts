@@ -12,6 +12,14 @@ function craft(change: Partial<Craft> = {}, to = p256): string {
   return craftEnvelope(to, { payload: RIGHT, ...change })
 }
 
+/** Another text for the same bytes. */
+function withSpareBit(part: string): string {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  const twin = part.slice(0, -1) + alphabet[alphabet.indexOf(part.at(-1)!) + 1]
+  expect(Buffer.from(twin, 'base64url')).toEqual(Buffer.from(part, 'base64url'))
+  return twin
+}
+
 describe('an envelope that is right', () => {
   it.each(CURVES)('opens on %s when it was made without this package', async (curve) => {
     expect(await outcome(craft({}, curve === 'P-256' ? p256 : x25519))).toBe(PROVIDER_KEY)
@@ -123,17 +131,13 @@ describe('a text that is no envelope', () => {
   })
 
   it('has one text only: spare bits of base64url are invalid', async () => {
-    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-    const twin = (part: string) => part.slice(0, -1) + alphabet[alphabet.indexOf(part.at(-1)!) + 1]
-    expect(Buffer.from(twin(parts[4]!), 'base64url')).toEqual(Buffer.from(parts[4]!, 'base64url'))
-    expect(await outcome(withPart(4, twin(parts[4]!)))).toBe('invalid')
+    expect(await outcome(withPart(4, withSpareBit(parts[4]!)))).toBe('invalid')
     const oneOver = craft({
       payload: `${JSON.stringify(RIGHT)}${' '.repeat(3 - (JSON.stringify(RIGHT).length % 3) + 1)}`,
     })
     const ciphertext = oneOver.split('.')[4]!
-    expect(Buffer.from(twin(ciphertext), 'base64url')).toEqual(Buffer.from(ciphertext, 'base64url'))
     expect(await outcome(oneOver)).toBe(PROVIDER_KEY)
-    expect(await outcome(oneOver.replace(`.${ciphertext}.`, `.${twin(ciphertext)}.`))).toBe('invalid')
+    expect(await outcome(oneOver.replace(`.${ciphertext}.`, `.${withSpareBit(ciphertext)}.`))).toBe('invalid')
   })
 })
 
@@ -188,6 +192,14 @@ describe('a header that version 1 does not have', () => {
   ]
   it.each(headers)('is invalid: %s', async (_what, header) => {
     expect(await outcome(craft({ header: header! }))).toBe('invalid')
+  })
+
+  it('is invalid with spare bits in its epk', async () => {
+    const header = (right: Record<string, unknown>) => {
+      const epk = right.epk as { x: string }
+      return { ...right, epk: { ...epk, x: withSpareBit(epk.x) } }
+    }
+    for (const to of [p256, x25519]) expect(await outcome(craft({ header }, to))).toBe('invalid')
   })
 
   it('is invalid with an epk of small order', async () => {
@@ -248,6 +260,14 @@ describe('a payload that version 1 does not have', () => {
   ]
   it.each(payloads)('is invalid: %s', async (_what, payload) => {
     expect(await outcome(craft({ payload }))).toBe('invalid')
+  })
+
+  it('is invalid with bytes that are no UTF-8 where a decoder would put something else', async () => {
+    const [before, after] = JSON.stringify({ ...RIGHT, account: '|' }).split('|') as [string, string]
+    const envelope = craft({
+      payload: Buffer.concat([Buffer.from(before), Buffer.of(0xff), Buffer.from(after)]),
+    })
+    expect(await outcome(envelope, { ...BINDING, account: '\ufffd' })).toBe('invalid')
   })
 
   it('is invalid for any account too, where it names none', async () => {
