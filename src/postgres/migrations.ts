@@ -61,11 +61,13 @@ export async function migrate(
 }
 
 async function readVersion(run: Queries['run'], schema: string): Promise<number> {
+  // Not to_regclass(): it may answer from a cache that has not yet heard of what another process has just made.
   const [table] = await run({
-    text: 'select to_regclass(?1)::text as found',
-    parameters: [`${schema}.migrations`],
+    text: `select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = ?1 and c.relname = 'migrations'`,
+    parameters: [schema],
   })
-  if (table?.found === null || table === undefined) return 0
+  if (table === undefined) return 0
   const [row] = await run({ text: 'select coalesce(max(version), 0) as version from {migrations}' })
   return Number(row?.version ?? 0)
 }

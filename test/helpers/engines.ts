@@ -1,0 +1,43 @@
+import { afterAll, beforeAll } from 'vitest'
+import { postgresStores } from '../../src/postgres/index.js'
+import type { DurableStores, DurableStoresOptions } from '../../src/sql/stores.js'
+import { sqliteStores } from '../../src/sqlite/index.js'
+import { createTestDatabase, type TestDatabase } from './postgres.js'
+import { createTestFile, type TestFile } from './sqlite.js'
+
+/** One of the durable engines, with a place for databases. */
+export interface Engine {
+  readonly name: 'SQLite' | 'PostgreSQL'
+  /** Stores of a database that nobody has used; the same `database` again is another process's view of it. */
+  open(database: string, options?: DurableStoresOptions): DurableStores
+}
+
+export const engineNames = ['SQLite', 'PostgreSQL'] as const
+
+/** Sets an engine up for a test file's `describe`, and takes it down. */
+export function useEngine(name: Engine['name']): Engine {
+  let file: TestFile
+  let server: TestDatabase
+  const opened: DurableStores[] = []
+
+  beforeAll(async () => {
+    if (name === 'SQLite') file = await createTestFile()
+    else server = await createTestDatabase()
+  })
+  afterAll(async () => {
+    await Promise.all(opened.map((stores) => stores.close()))
+    if (name === 'SQLite') file.remove()
+    else await server.drop()
+  })
+  return {
+    name,
+    open(database, options = {}) {
+      const stores =
+        name === 'SQLite'
+          ? sqliteStores({ file: `${file.file}-${database}`, ...options })
+          : postgresStores(server.pool, { schema: database, ...options })
+      opened.push(stores)
+      return stores
+    },
+  }
+}

@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest'
+import { createAdmin } from '../../src/admin/index.js'
+import { engineNames, useEngine } from '../helpers/engines.js'
+import { hear } from '../helpers/hear.js'
+import { context } from '../helpers/ledger-requests.js'
+
+const app = {
+  id: 'writer',
+  name: 'Writer',
+  markup: { basisPoints: 2_000, flat: '0.001' },
+  allowedModels: ['acme/fast'],
+  account: 'writer-inc',
+}
+
+describe.each(engineNames)('credentials in %s', (name) => {
+  const engine = useEngine(name)
+
+  it('resolves a key to its account, and knows no other token', async () => {
+    const stores = engine.open('keys')
+    const admin = createAdmin(stores)
+    const { token, credentialId } = await admin.issueKey({
+      account: 'alice',
+      metadata: { plan: 'pro' },
+    })
+    expect(await stores.credentials.resolve(token, context)).toEqual({
+      ok: true,
+      principal: { kind: 'api-key', credentialId, account: 'alice', metadata: { plan: 'pro' } },
+    })
+    for (const other of [`${token}x`, token.slice(1), 'constructor', '__proto__', '']) {
+      expect(await stores.credentials.resolve(other, context)).toEqual({ ok: false, reason: 'unknown' })
+    }
+  })
+
+  it('keeps a digest, the prefix and the last four, and nowhere the token', async () => {
+    const stores = engine.open('digests')
+    const admin = createAdmin(stores)
+    const { token } = await admin.issueKey({ account: 'alice', label: 'laptop' })
+    for (const table of ['tokens', 'credentials']) {
+      const rows = await stores.database.all({ text: `select * from {${table}}` })
+      expect(rows.length).toBe(1)
+      expect(
+        JSON.stringify(rows, (_, cell) => (typeof cell === 'bigint' ? String(cell) : cell)),
+      ).not.toContain(token.slice(12, -4))
+    }
+    const [listed] = await admin.listCredentials({ account: 'alice' })
+    expect(listed).toMatchObject({ label: 'laptop', prefix: token.slice(0, 10), lastFour: token.slice(-4) })
+  })
+
+  it('gives an access token its app, scopes and grant id', async () => {
+    const stores = engine.open('access')
+    const admin = createAdmin(stores)
+    await admin.putApp(app)
+    const expiresAt = Date.now() + 60_000
+    const issued = await admin.issueAccessToken({
+      account: 'bob',
+      appId: 'writer',
+      scopes: ['models.run', 'profile'],
+      expiresAt,
+    })
+    expect(await stores.credentials.resolve(issued.token, context)).toEqual({
+      ok: true,
+      principal: {
+        kind: 'access-token',
+        credentialId: issued.credentialId,
+        account: 'bob',
+        expiresAt,
+        app,
+        scopes: ['models.run', 'profile'],
+      },
+    })
+    await expect(admin.issueAccessToken({ account: 'bob', appId: 'nobody', scopes: [] })).rejects.toThrow(
+      'There is no app "nobody"',
+    )
+  })
+
+  it('reissues under the same id and ends the token before', async () => {
+    const stores = engine.open('reissue')
+    const admin = createAdmin(stores)
+    const first = await admin.issueKey({ account: 'alice' })
+    const second = await admin.reissue(first.credentialId)
+    expect(second.credentialId).toBe(first.credentialId)
+    expect(await stores.credentials.resolve(first.token, context)).toEqual({ ok: false, reason: 'revoked' })
+    expect(await stores.credentials.resolve(second.token, context)).toMatchObject({
+      principal: { credentialId: first.credentialId },
+    })
+    await admin.revoke(first.credentialId)
+    await expect(admin.reissue(first.credentialId)).rejects.toThrow('is revoked')
+    await expect(admin.reissue('nobody')).rejects.toThrow('There is no credential "nobody"')
+  })
+
+  it('refuses what has expired, was revoked or is suspended', async () => {
+    const stores = engine.open('refusals')
+    const admin = createAdmin(stores)
+    await admin.putApp(app)
+    await admin.openAccount('alice')
+    const reasonOf = async (token: string) => {
+      const result = await stores.credentials.resolve(token, context)
+      return result.ok ? 'ok' : result.reason
+    }
+    const expired = await admin.issueKey({ account: 'alice', expiresAt: Date.now() - 1_000 })
+    expect(await reasonOf(expired.token)).toBe('expired')
+    const key = await admin.issueKey({ account: 'alice' })
+    const access = await admin.issueAccessToken({ account: 'bob', appId: 'writer', scopes: [] })
+    expect(await admin.suspendAccount('alice')).toBe(true)
+    expect(await reasonOf(key.token)).toBe('suspended')
+    expect(await admin.resumeAccount('alice')).toBe(true)
+    expect(await reasonOf(key.token)).toBe('ok')
+    expect(await admin.suspendApp('writer')).toBe(true)
+    expect(await reasonOf(access.token)).toBe('suspended')
+    expect(await admin.resumeApp('writer')).toBe(true)
+    expect(await reasonOf(access.token)).toBe('ok')
+    expect(await admin.revoke(key.credentialId)).toBe(true)
+    expect(await reasonOf(key.token)).toBe('revoked')
+    expect(await admin.revoke('nobody')).toBe(false)
+    expect(await admin.suspendAccount('nobody')).toBe(false)
+  })
+
+  it('tells another process within a second what was revoked', async () => {
+    const here = engine.open('watched')
+    const there = engine.open('watched')
+    const admin = createAdmin(here)
+    const { credentialId } = await admin.issueKey({ account: 'alice' })
+    const heard = await hear(there.credentials.watch!)
+    const revokedAt = performance.now()
+    await admin.revoke(credentialId)
+    expect(await heard.next()).toBe(credentialId)
+    expect(performance.now() - revokedAt).toBeLessThan(1_000)
+    await admin.putApp(app)
+    expect(await heard.next()).toBeUndefined()
+    heard.end()
+  })
+
+  it('says what is wrong with a request, and never shows it', async () => {
+    const admin = createAdmin(engine.open('bad'))
+    await expect(admin.issueKey({ account: '' })).rejects.toThrow('key.account: must be 1 to 256 bytes')
+    await expect(admin.issueKey({ account: 'a\u0000b' })).rejects.toThrow('key.account')
+    await expect(admin.issueKey({ account: 'a', expiresAt: 1.5 })).rejects.toThrow('key.expiresAt')
+    await expect(admin.putApp({ ...app, markup: { basisPoints: 1_000_001 } })).rejects.toThrow(
+      'app.markup.basisPoints',
+    )
+    await expect(admin.putApp({ ...app, markup: { basisPoints: 1, flat: '-1' } })).rejects.toThrow(
+      'app.markup.flat',
+    )
+  })
+})

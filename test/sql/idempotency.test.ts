@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import type { StoredReply } from '../../src/contracts/index.js'
+import { engineNames, useEngine } from '../helpers/engines.js'
+import { context, createCharge } from '../helpers/ledger-requests.js'
+
+const request = { claim: 'c', account: 'alice', digest: 'd', leaseMs: 60_000 }
+const reply: StoredReply = {
+  mode: 'stream',
+  bytes: 'data: {"a":"\u0000\u00ff"}\n\n',
+  charge: createCharge(2n ** 60n, { shortfall: 5n, priceVersion: 'v1' }),
+}
+
+describe.each(engineNames)('idempotent replies in %s', (name) => {
+  const engine = useEngine(name)
+
+  it('gives the claim to one of many callers in two processes', async () => {
+    const stores = [engine.open('claims'), engine.open('claims')]
+    const states = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => stores[index % 2]!.idempotency.claim(request, context)),
+    )
+    expect(states.filter(({ state }) => state === 'mine').length).toBe(1)
+    expect(states.filter(({ state }) => state === 'in-flight').length).toBe(39)
+  })
+
+  it('replays what was stored, byte for byte, and tells another request from it', async () => {
+    const { idempotency } = engine.open('replays')
+    expect(await idempotency.claim(request, context)).toEqual({ state: 'mine' })
+    expect(await idempotency.claim({ ...request, digest: 'e' }, context)).toEqual({ state: 'mismatch' })
+    await idempotency.complete('c', reply, 60_000, context)
+    expect(await idempotency.claim(request, context)).toEqual({ state: 'done', reply })
+    expect(await idempotency.claim({ ...request, digest: 'e' }, context)).toEqual({ state: 'mismatch' })
+    await idempotency.abandon('c', context)
+    expect(await idempotency.claim(request, context)).toEqual({ state: 'done', reply })
+  })
+
+  it('frees a claim that was abandoned, whose lease ran out, or whose reply is past its time', async () => {
+    const { idempotency } = engine.open('freed')
+    await idempotency.claim(request, context)
+    await idempotency.abandon('c', context)
+    expect(await idempotency.claim({ ...request, leaseMs: 0 }, context)).toEqual({ state: 'mine' })
+    expect(await idempotency.claim(request, context)).toEqual({ state: 'mine' })
+    await idempotency.complete('c', reply, 0, context)
+    expect(await idempotency.claim({ ...request, digest: 'e' }, context)).toEqual({ state: 'mine' })
+    await idempotency.complete('nobody', reply, 60_000, context)
+    expect(await idempotency.claim({ ...request, claim: 'nobody' }, context)).toEqual({ state: 'mine' })
+  })
+
+  it('keeps of a body above 4 MiB only the charge', async () => {
+    const { idempotency } = engine.open('large')
+    await idempotency.claim(request, context)
+    const large = { ...reply, mode: 'json' as const, status: 200, bytes: 'ü'.repeat(2 * 1024 * 1024 + 1) }
+    await idempotency.complete('c', large, 60_000, context)
+    const { bytes: _, ...rest } = large
+    expect(await idempotency.claim(request, context)).toEqual({ state: 'done', reply: rest })
+  })
+
+  it('forgets replies that are past their time', async () => {
+    const { idempotency, database } = engine.open('tidied')
+    for (let index = 0; index < 6; index++) {
+      await idempotency.claim({ ...request, claim: `old-${index}`, leaseMs: 0 }, context)
+    }
+    for (let index = 0; index < 2; index++) {
+      await idempotency.claim({ ...request, claim: `new-${index}` }, context)
+      await idempotency.complete(`new-${index}`, reply, 60_000, context)
+    }
+    const rows = await database.all({ text: 'select claim from {replies} order by claim' })
+    expect(rows.map((row) => row.claim)).toEqual(['new-0', 'new-1'])
+  })
+})

@@ -1,0 +1,197 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { createAdmin } from '../../src/admin/index.js'
+import type { ProviderAdapter, RouteDisabled } from '../../src/contracts/index.js'
+import { engineNames, useEngine } from '../helpers/engines.js'
+import { context } from '../helpers/ledger-requests.js'
+
+interface Settings {
+  readonly baseUrl: string
+}
+
+const model = { id: 'acme/fast', created: 0, ownedBy: 'acme' }
+const oldKey = { id: 'k1', key: randomBytes(32) }
+const newKey = { id: 'k2', key: randomBytes(32).toString('base64') }
+
+/** An adapter factory that remembers what it built. */
+function createFactory() {
+  const built: { settings: Settings; closed: boolean }[] = []
+  const openai = (settings: Settings): ProviderAdapter => {
+    if (settings.baseUrl.endsWith('/bad')) throw new TypeError('baseUrl is bad')
+    const record = { settings, closed: false }
+    built.push(record)
+    return {
+      chat: async () => ({ terminated: true }),
+      close: () => {
+        record.closed = true
+      },
+    }
+  }
+  return { built, adapters: { openai } }
+}
+
+const route = {
+  id: 'r1',
+  model: 'acme/fast',
+  provider: 'openai',
+  adapter: 'openai',
+  upstreamModel: 'gpt-4o-mini',
+  settings: { baseUrl: 'https://api.example.com/v1' },
+}
+
+describe.each(engineNames)('the provider registry in %s', (name) => {
+  const engine = useEngine(name)
+
+  it('builds routes from rows, in their order, with their secrets', async () => {
+    const { built, adapters } = createFactory()
+    const stores = engine.open('built', { adapters, secretKeys: [oldKey] })
+    const admin = createAdmin(stores)
+    await admin.putRoute({ ...route, secret: 'sk-upstream', weight: 0.5, onDisconnect: 'abort', byok: 'no' })
+    await admin.putRoute({ ...route, id: 'r0', enabled: false })
+    await admin.putRoute({ ...route, id: 'other', model: 'acme/slow' })
+    const routes = await stores.providers.routes(model, context)
+    expect(routes.map(({ id }) => id)).toEqual(['r1', 'r0'])
+    const [first, second] = routes
+    expect(first).toMatchObject({
+      provider: 'openai',
+      upstreamModel: 'gpt-4o-mini',
+      weight: 0.5,
+      onDisconnect: 'abort',
+      byok: 'no',
+    })
+    expect(first?.secret?.reveal()).toBe('sk-upstream')
+    expect(String(first?.secret)).toBe('[secret]')
+    expect(second).toMatchObject({ enabled: false })
+    expect(second && 'secret' in second).toBe(false)
+    expect(built.map(({ settings }) => settings.baseUrl)).toEqual([
+      route.settings.baseUrl,
+      route.settings.baseUrl,
+    ])
+    const rows = await stores.database.all({ text: 'select definition, secret from {routes}' })
+    expect(JSON.stringify(rows)).not.toContain('sk-upstream')
+    const listed = await admin.listRoutes({ model: 'acme/fast' })
+    expect(listed[0]).toMatchObject({ id: 'r1', secretKeyId: 'k1' })
+    expect(JSON.stringify(listed)).not.toContain('sk-upstream')
+  })
+
+  it('leaves out a route of an unknown kind or with bad settings, and says so', async () => {
+    const events: RouteDisabled[] = []
+    const { adapters } = createFactory()
+    const stores = engine.open('unknown', { adapters, onEvent: (event) => events.push(event) })
+    const admin = createAdmin(stores)
+    await admin.putRoute({ ...route, id: 'strange', adapter: 'constructor' })
+    await admin.putRoute({ ...route, id: 'bad', settings: { baseUrl: 'https://api.example.com/bad' } })
+    await admin.putRoute(route)
+    const routes = await stores.providers.routes(model, context)
+    expect(routes.map(({ id }) => id)).toEqual(['r1'])
+    expect(events).toEqual([
+      {
+        type: 'route-disabled',
+        routeId: 'strange',
+        why: 'There is no adapter "constructor": the stores were given openai',
+      },
+      { type: 'route-disabled', routeId: 'bad', why: 'baseUrl is bad' },
+    ])
+  })
+
+  it('hears of changed rows, keeps the adapter whose settings stay, and closes what it built', async () => {
+    const { built, adapters } = createFactory()
+    const stores = engine.open('kept', { adapters, secretKeys: [oldKey] })
+    const admin = createAdmin(engine.open('kept', { secretKeys: [oldKey] }))
+    await admin.putRoute(route)
+    const adapterOf = async () => (await stores.providers.routes(model, context))[0]?.adapter
+    const first = await adapterOf()
+    await admin.putRoute({ ...route, weight: 3 })
+    const weightOf = async () => (await stores.providers.routes(model, context))[0]?.weight
+    await expect.poll(weightOf, { timeout: 2_000, interval: 20 }).toBe(3)
+    expect(await adapterOf()).toBe(first)
+    await admin.putRoute({ ...route, settings: { baseUrl: 'https://eu.example.com/v1' } })
+    await expect.poll(adapterOf, { timeout: 2_000, interval: 20 }).not.toBe(first)
+    expect(await admin.removeRoute('r1')).toBe(true)
+    expect(await admin.removeRoute('r1')).toBe(false)
+    await expect.poll(adapterOf, { timeout: 2_000, interval: 20 }).toBeUndefined()
+    expect(built.map(({ closed }) => closed)).toEqual([false, false])
+    await stores.providers.close?.()
+    expect(built.map(({ closed }) => closed)).toEqual([true, true])
+  })
+
+  it('opens no secret that was moved to another row, provider or address', async () => {
+    const events: RouteDisabled[] = []
+    const { adapters } = createFactory()
+    const stores = engine.open('moved', {
+      adapters,
+      secretKeys: [oldKey],
+      onEvent: (event) => events.push(event),
+    })
+    const admin = createAdmin(stores)
+    await admin.putRoute({ ...route, secret: 'sk-upstream' })
+    await admin.putRoute({ ...route, id: 'thief' })
+    const definition = async (change: object) => {
+      await stores.database.batch([
+        {
+          text: 'update {routes} set definition = ?1 where id = ?2',
+          parameters: [JSON.stringify({ ...route, id: undefined, model: undefined, ...change }), 'r1'],
+        },
+        stores.database.change('routes', model.id),
+      ])
+    }
+    const disabled = async () => {
+      events.length = 0
+      await stores.providers.close?.()
+      await stores.providers.routes(model, context)
+      return events.map(({ routeId }) => routeId)
+    }
+    expect(await disabled()).toEqual([])
+    await definition({ settings: { baseUrl: 'https://evil.example.com/v1' } })
+    expect(await disabled()).toEqual(['r1'])
+    expect(events[0]?.why).toContain('does not open')
+    await definition({ provider: 'evil' })
+    expect(await disabled()).toEqual(['r1'])
+    await definition({ settings: { baseUrl: 'https://api.example.com/v2' } })
+    expect(await disabled()).toEqual([])
+    await stores.database.all({
+      text: `update {routes} set secret_key_id = 'k1', secret = (select r.secret from {routes} r where r.id = 'r1')
+        where id = 'thief'`,
+    })
+    expect(await disabled()).toEqual(['thief'])
+    await expect(
+      admin.putRoute({ ...route, settings: { baseUrl: 'https://evil.example.com/v1' } }),
+    ).rejects.toThrow('give it again')
+  })
+
+  it('seals secrets again under a new key, after which the old one is not needed', async () => {
+    const { adapters } = createFactory()
+    const before = createAdmin(engine.open('rotated', { secretKeys: [oldKey] }))
+    await before.putRoute({ ...route, secret: 'sk-upstream' })
+    await before.putRoute({ ...route, id: 'without' })
+    const during = engine.open('rotated', { adapters, secretKeys: [newKey, oldKey] })
+    const secretOf = async (stores: typeof during) =>
+      (await stores.providers.routes(model, context)).find(({ id }) => id === 'r1')?.secret?.reveal()
+    expect(await secretOf(during)).toBe('sk-upstream')
+    expect(await createAdmin(during).rotateSecrets()).toBe(1)
+    expect(await createAdmin(during).rotateSecrets()).toBe(0)
+    const after = engine.open('rotated', { adapters, secretKeys: [newKey] })
+    expect(await secretOf(after)).toBe('sk-upstream')
+    const events: RouteDisabled[] = []
+    const late = engine.open('rotated', {
+      adapters,
+      secretKeys: [oldKey],
+      onEvent: (event) => events.push(event),
+    })
+    expect(await secretOf(late)).toBeUndefined()
+    expect(events).toEqual([
+      { type: 'route-disabled', routeId: 'r1', why: 'No secret key "k2" was given in secretKeys' },
+    ])
+  })
+
+  it('takes no key among the settings, and no secret without a key to seal it with', async () => {
+    const admin = createAdmin(engine.open('bad'))
+    await expect(
+      admin.putRoute({ ...route, settings: { baseUrl: 'https://a.example', apiKey: 'sk-oops' } }),
+    ).rejects.toThrow('route.settings.apiKey')
+    await expect(admin.putRoute({ ...route, secret: 'sk-upstream' })).rejects.toThrow('secretKeys')
+    await expect(admin.putRoute({ ...route, settings: { baseUrl: 'nowhere' } })).rejects.toThrow(
+      'settings.baseUrl must be a URL',
+    )
+  })
+})
