@@ -52,7 +52,7 @@ const grantShape = z.strictObject({
 export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
   const newId = createIdSource()
 
-  function add(kind: 'grant' | 'correction', request: GrantRequest): Promise<Entry> {
+  async function add(kind: 'grant' | 'correction', request: GrantRequest): Promise<Entry> {
     const { account, amount, reference = newId(), memo } = readShape(grantShape, request, kind)
     return post(database, {
       kind,

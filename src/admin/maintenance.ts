@@ -47,7 +47,7 @@ export function createMaintenanceAdmin(database: SqlDatabase): MaintenanceAdmin 
           from {entries} e
           join (select entry_id, sum(amount) as sum from {postings} group by entry_id) p on p.entry_id = e.id
           where e.kind = 'charge' and p.sum <> 0
-          limit 1000`,
+          order by 1, 2 limit 1000`,
       })
       return rows.map((row) => ({
         what: readText(row, 'what') as Discrepancy['what'],

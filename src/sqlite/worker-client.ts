@@ -40,7 +40,7 @@ export function createWorkerClient(file: string): WorkerClient {
       const asked = pending.get(message.number)
       if (asked === undefined) return
       pending.delete(message.number)
-      if (pending.size === 0) started.unref()
+      if (pending.size === 0 && closing === undefined) started.unref()
       if ('answer' in message) asked.resolve(message.answer)
       else asked.reject(new SqliteFault(message.fault.name, message.fault.message, message.fault.code))
     })

@@ -23,8 +23,8 @@ let answer: ((question: Question) => Answers[keyof Answers]) | undefined
 port.on('message', ({ number, question }: QuestionMessage) => {
   let message: AnswerMessage
   try {
-    answer ??= createAnswers()
-    message = { number, answer: answer(question) }
+    if (answer === undefined && question.kind !== 'close') answer = createAnswers()
+    message = { number, answer: answer?.(question) ?? null }
   } catch (error) {
     message = { number, fault: toFaultCells(error) }
   }

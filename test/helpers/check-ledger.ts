@@ -1,0 +1,39 @@
+import { expect } from 'vitest'
+import { createAdmin } from '../../src/admin/index.js'
+import type { DurableStores } from '../../src/sql/stores.js'
+import { context } from './ledger-requests.js'
+
+/**
+ * Sees that every acknowledged settlement is there, none is there twice, every balance is the sum of its postings, all
+ * credits are where they were granted or went, and what was on hold comes free when its time is over.
+ */
+export async function checkLedger(
+  stores: DurableStores,
+  acknowledged: Iterable<string>,
+  granted: bigint,
+): Promise<void> {
+  const admin = createAdmin(stores)
+  const settled = new Map<string, number>()
+  let after: string | undefined
+  do {
+    const page = await admin.entries({ limit: 1_000, ...(after === undefined ? {} : { after }) })
+    for (const { holdId } of page.entries) {
+      if (holdId !== undefined) settled.set(holdId, (settled.get(holdId) ?? 0) + 1)
+    }
+    after = page.next
+  } while (after !== undefined)
+  expect([...acknowledged].filter((holdId) => !settled.has(holdId))).toEqual([])
+  expect([...settled].filter(([, count]) => count !== 1)).toEqual([])
+  expect(await admin.verify()).toEqual([])
+
+  const accounts = await admin.listAccounts({ limit: 10_000 })
+  expect(accounts.reduce((sum, { balance }) => sum + balance.posted, 0n)).toBe(granted)
+  const isFree = async () => {
+    await stores.ledger.expireHolds(10_000, context)
+    const rows = await stores.database.all({ text: 'select 1 from {holds} where state = 0 limit 1' })
+    return rows.length === 0
+  }
+  await expect.poll(isFree, { timeout: 15_000, interval: 50 }).toBe(true)
+  for (const { balance } of await admin.listAccounts({ limit: 10_000 })) expect(balance.held).toBe(0n)
+  expect(await admin.verify()).toEqual([])
+}

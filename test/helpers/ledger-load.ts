@@ -1,0 +1,40 @@
+import { postgresStores } from '../../src/postgres/index.js'
+import type { DurableStores } from '../../src/sql/stores.js'
+import { sqliteStores } from '../../src/sqlite/index.js'
+import { context, createHold, createSettle } from './ledger-requests.js'
+import { createPool } from './postgres.js'
+
+// Run as a process of its own, to be killed. Holds and settles without pause and writes the id of each settlement to
+// standard output once the ledger has acknowledged it; ends by itself where every account is out of credit.
+
+interface Load {
+  readonly engine: 'SQLite' | 'PostgreSQL'
+  /** A file, or a database's URL. */
+  readonly place: string
+  readonly accounts: readonly string[]
+  readonly callers: number
+  readonly cost: number
+  readonly ttlMs: number
+}
+
+const load = JSON.parse(process.argv[2]!) as Load
+const stores: DurableStores =
+  load.engine === 'SQLite' ? sqliteStores({ file: load.place }) : postgresStores(createPool(load.place, 4))
+
+async function call(account: string): Promise<void> {
+  for (;;) {
+    const request = createHold(account, BigInt(load.cost), { ttlMs: load.ttlMs })
+    const held = await stores.ledger.hold(request, context)
+    if (!held.ok) return
+    await stores.ledger.settle(createSettle(request.holdId, account, BigInt(load.cost)), context)
+    process.stdout.write(`${request.holdId}\n`)
+  }
+}
+
+await stores.ready()
+process.stdout.write('ready\n')
+await Promise.all(
+  Array.from({ length: load.callers }, (_, index) => call(load.accounts[index % load.accounts.length]!)),
+)
+await stores.close()
+process.exit(0)

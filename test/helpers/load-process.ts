@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+export interface LoadProcess {
+  /** Settlements that it was told are done. */
+  readonly acknowledged: ReadonlySet<string>
+  /** Fulfilled when so many have been acknowledged, or the process has ended. */
+  until(count: number): Promise<void>
+  kill(): Promise<void>
+  /** Fulfilled when it ends by itself; rejected where it fails. */
+  ended: Promise<void>
+}
+
+/** Starts `ledger-load.ts`. */
+export function startLoad(load: object): LoadProcess {
+  const child = spawn(
+    process.execPath,
+    ['--import', 'tsx', fileURLToPath(new URL('./ledger-load.ts', import.meta.url)), JSON.stringify(load)],
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  )
+  const acknowledged = new Set<string>()
+  let said = ''
+  let hasEnded = false
+  let wake: () => void = () => undefined
+  child.stderr.on('data', (text) => {
+    said = (said + text).slice(-4_000)
+  })
+  createInterface(child.stdout).on('line', (line) => {
+    // The last line of a killed process may be cut.
+    if (/^[0-9a-f]{32}$/.test(line)) acknowledged.add(line)
+    wake()
+  })
+  const closed = once(child, 'close').then(() => {
+    hasEnded = true
+    wake()
+  })
+  const ended = closed.then(() => {
+    if (child.exitCode !== 0) throw new Error(`The load ended with ${child.exitCode}: ${said}`)
+  })
+  ended.catch(() => undefined)
+  return {
+    acknowledged,
+    ended,
+    async until(count) {
+      while (acknowledged.size < count && !hasEnded) {
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+      if (hasEnded) await ended
+    },
+    async kill() {
+      child.kill('SIGKILL')
+      await closed
+    },
+  }
+}

@@ -1,0 +1,227 @@
+import { once } from 'node:events'
+import { connect as connectSocket, createServer, type Socket } from 'node:net'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createAdmin } from '../../src/admin/index.js'
+import { type PostgresClient, type PostgresPool, postgresStores } from '../../src/postgres/index.js'
+import { hear } from '../helpers/hear.js'
+import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
+import { openAccounts } from '../helpers/open-accounts.js'
+import { createPool, createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
+
+/** A pool whose queries fail before or after they reach the server, as a test says. */
+function createFaultyPool(pool: pg.Pool) {
+  const faults: { match: string; when: 'before' | 'after'; error: Error }[] = []
+  const faulty: PostgresPool = {
+    async connect() {
+      const client = (await pool.connect()) as pg.PoolClient
+      const wrapped: PostgresClient = {
+        on: client.on.bind(client) as PostgresClient['on'],
+        removeListener: client.removeListener.bind(client) as PostgresClient['removeListener'],
+        release: client.release.bind(client),
+        async query(query) {
+          const index = faults.findIndex(({ match }) => query.text.includes(match))
+          const [fault] = index < 0 ? [] : faults.splice(index, 1)
+          if (fault?.when === 'before') throw fault.error
+          const result = await client.query(query as pg.QueryConfig)
+          if (fault?.when === 'after') throw fault.error
+          return result
+        },
+      }
+      return wrapped
+    },
+  }
+  const fail = (match: string, when: 'before' | 'after', code: string, message = code) =>
+    faults.push({ match, when, error: Object.assign(new Error(message), { code }) })
+  return { faulty, fail, left: () => faults.length }
+}
+
+describe('a PostgreSQL store in trouble', () => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await createTestDatabase()
+  })
+  afterAll(() => database.drop())
+
+  it.each([
+    ['a lost connection', 'ECONNRESET'],
+    ['a server that shuts down', '57P01'],
+    ['a server that starts up', '57P03'],
+    ['a server that has become a standby', '25006'],
+    ['a deadlock', '40P01'],
+    ['too many connections', '53300'],
+  ])('charges once through %s, whether or not the commit had happened', async (_, code) => {
+    const { faulty, fail, left } = createFaultyPool(database.pool)
+    const schema = `faults_${code.toLowerCase()}`
+    const stores = postgresStores(faulty, { schema })
+    await openAccounts(stores.database, { alice: '0.00000001' })
+    for (const when of ['before', 'after'] as const) {
+      const hold = createHold('alice', 5n)
+      fail('apply_ledger', when, code)
+      fail('apply_ledger', when, code)
+      expect(await stores.ledger.hold(hold, context)).toEqual({ ok: true })
+      fail('apply_ledger', when, code)
+      const settled = await stores.ledger.settle(createSettle(hold.holdId, 'alice', 5n), context)
+      expect(settled.charge.cost).toBe(5n)
+    }
+    expect(left()).toBe(0)
+    expect(await stores.ledger.balance('alice', context)).toEqual({ posted: 0n, held: 0n, available: 0n })
+    expect(await createAdmin(stores).verify()).toEqual([])
+    await stores.close()
+  })
+
+  it('fails one call whose text the server cannot encode, and none beside it', async () => {
+    const latin = await createTestDatabase("encoding 'LATIN1' locale 'C' template template0")
+    const stores = postgresStores(latin.pool)
+    await openAccounts(stores.database, { alice: '1' })
+    const results = await Promise.allSettled([
+      stores.ledger.hold(createHold('alice', 1n), context),
+      stores.ledger.hold(createHold('日本', 0n), context),
+      stores.ledger.settle(createSettle('h', 'alice', 1n), context),
+      stores.ledger.settle(createSettle('i', '🎈', 1n), context),
+      stores.ledger.release({ holdId: '日', account: 'alice' }, context),
+      stores.ledger.hold(createHold('ünï', 0n), context),
+    ])
+    expect(results.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'rejected',
+      'rejected',
+      'fulfilled',
+    ])
+    expect(await stores.ledger.balance('alice', context)).toMatchObject({ posted: 10n ** 9n - 1n, held: 1n })
+    await stores.close()
+    await latin.drop()
+  })
+
+  it('outlives the end of all its connections', async () => {
+    const stores = postgresStores(database.pool, { schema: 'terminated' })
+    await openAccounts(stores.database, { alice: '1' })
+    const heard = await hear(stores.catalogue.watch!)
+    const admin = createAdmin(stores)
+    const control = new pg.Client({ connectionString: database.url })
+    await control.connect()
+    const calls = Array.from({ length: 200 }, async (_, index) => {
+      const hold = createHold('alice', 1n)
+      await stores.ledger.hold(hold, context)
+      if (index === 100) {
+        await control.query(
+          'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+        )
+      }
+      await stores.ledger.settle(createSettle(hold.holdId, 'alice', 1n), context)
+    })
+    await Promise.all(calls)
+    await control.end()
+    expect(await stores.ledger.balance('alice', context)).toMatchObject({
+      posted: 10n ** 9n - 200n,
+      held: 0n,
+    })
+    // The watch says that it was deaf, then that everything may have changed, and hears again.
+    expect(await heard.connection()).toBe(false)
+    expect(await heard.connection()).toBe(true)
+    expect(await heard.next()).toBeUndefined()
+    await admin.putModel({ id: 'acme/new' })
+    expect(await heard.next()).toBe('acme/new')
+    heard.end()
+    await stores.close()
+  })
+
+  it('finds out by itself that a silent connection is dead', { timeout: 20_000 }, async () => {
+    const { hostname, port, pathname } = new URL(database.url)
+    let isSilent = false
+    const sockets = new Set<Socket>()
+    const proxy = createServer((client) => {
+      const upstream = connectSocket(Number(port || 5432), hostname)
+      sockets.add(client).add(upstream)
+      client.on('data', (bytes) => isSilent || upstream.write(bytes))
+      upstream.on('data', (bytes) => isSilent || client.write(bytes))
+      for (const socket of [client, upstream]) socket.on('error', () => undefined)
+      client.on('close', () => upstream.destroy())
+    })
+    proxy.listen(0, '127.0.0.1')
+    await once(proxy, 'listening')
+    const proxied = new URL(database.url)
+    proxied.hostname = '127.0.0.1'
+    proxied.port = String((proxy.address() as { port: number }).port)
+    proxied.pathname = pathname
+    const pool = createPool(proxied.href)
+    const stores = postgresStores(pool, { schema: 'silent' })
+    const heard = await hear(stores.credentials.watch!)
+    isSilent = true
+    expect(await heard.connection()).toBe(false)
+    isSilent = false
+    expect(await heard.connection()).toBe(true)
+    heard.end()
+    await stores.close()
+    await pool.end()
+    for (const socket of sockets) socket.destroy()
+    proxy.close()
+  })
+
+  it('is migrated once by several processes that start at the same moment', async () => {
+    const pools = Array.from({ length: 5 }, () => createPool(database.url, 2))
+    const all = pools.map((pool) => postgresStores(pool, { schema: 'race' }))
+    await Promise.all(all.map((stores) => stores.ready()))
+    expect(await all[0]!.database.all({ text: 'select version from {migrations}' })).toEqual([
+      { version: '1' },
+    ])
+    for (const stores of all) await stores.close()
+    for (const pool of pools) await pool.end()
+  })
+
+  it('is refused where a later release has made its schema', async () => {
+    const first = postgresStores(database.pool, { schema: 'newer' })
+    await first.database.all({
+      text: "insert into {migrations} (version, name, applied_at) values (999, 'later', 0)",
+    })
+    const stores = postgresStores(database.pool, { schema: 'newer' })
+    const message =
+      'The schema newer has schema version 999, and this release of compat-router knows up to 1: upgrade compat-router'
+    await expect(stores.ready()).rejects.toThrow(message)
+    await expect(stores.ledger.hold(createHold('alice', 1n), context)).rejects.toThrow(message)
+  })
+
+  it('tries its migration again where the first attempt failed', async () => {
+    const { faulty, fail } = createFaultyPool(database.pool)
+    const stores = postgresStores(faulty, { schema: 'again' })
+    fail('pg_advisory_xact_lock', 'before', 'XX000', 'broken')
+    await expect(stores.ready()).rejects.toThrow('broken')
+    await stores.ready()
+    expect(await stores.ledger.balance('alice', context)).toBeUndefined()
+  })
+
+  it('takes 64-bit amounts as they are, whatever parsers the host has set', async () => {
+    const int8 = 20
+    const parser = pg.types.getTypeParser(int8)
+    pg.types.setTypeParser(int8, Number)
+    try {
+      const stores = postgresStores(database.pool, { schema: 'parsers' })
+      await openAccounts(stores.database, { alice: '9223372036.854775807' })
+      expect(await stores.ledger.balance('alice', context)).toMatchObject({ posted: 2n ** 63n - 1n })
+    } finally {
+      pg.types.setTypeParser(int8, parser)
+    }
+  })
+
+  it('waits for the disk although the host has turned that off for its sessions', async () => {
+    const pool = new pg.Pool({ connectionString: database.url, max: 1, options: '-c synchronous_commit=off' })
+    const stores = postgresStores(pool, { schema: 'durable' })
+    await openAccounts(stores.database, { alice: '1' })
+    const client = await pool.connect()
+    await client.query('begin')
+    await client.query(`select * from durable.apply_ledger_1('{}'${", '{}'".repeat(33)})`)
+    expect((await client.query('show synchronous_commit')).rows).toEqual([{ synchronous_commit: 'on' }])
+    await client.query('commit')
+    expect((await client.query('show synchronous_commit')).rows).toEqual([{ synchronous_commit: 'off' }])
+    client.release()
+    await stores.close()
+    await pool.end()
+  })
+
+  it('says what is wrong with what it was given', () => {
+    expect(() => postgresStores({} as never)).toThrow('postgresStores needs a pool')
+    expect(() => postgresStores(database.pool, { schema: 'a"; drop' })).toThrow('schema must be')
+  })
+})

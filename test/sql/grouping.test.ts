@@ -1,0 +1,158 @@
+import { describe, expect, it } from 'vitest'
+import { createGrouping, type FaultKind } from '../../src/sql/grouping.js'
+
+interface Command {
+  readonly id: string
+  readonly value: number
+}
+
+class Fault extends Error {
+  constructor(readonly kind: FaultKind) {
+    super(kind)
+  }
+}
+
+/** A grouping over a function, with every batch that it was given. */
+function createBench(
+  apply: (batch: readonly Command[]) => Promise<readonly number[]> | readonly number[],
+  options: { maxCommands?: number; patienceMs?: number; byId?: boolean } = {},
+) {
+  const batches: (readonly number[])[] = []
+  const grouping = createGrouping<Command, number>({
+    apply: async (batch) => {
+      batches.push(batch.map(({ value }) => value))
+      return apply(batch)
+    },
+    faultOf: (error) => (error instanceof Fault ? error.kind : 'lasting'),
+    maxCommands: options.maxCommands ?? 100,
+    patienceMs: options.patienceMs ?? 5_000,
+    ...(options.byId
+      ? {
+          keysOf: ({ id }: Command) => [id],
+          alike: (first: Command, second: Command) => first.value < 0 && second.value < 0,
+        }
+      : {}),
+  })
+  const add = (value: number, signal?: AbortSignal, id = `id-${value}`) => grouping.add({ id, value }, signal)
+  return { batches, grouping, add }
+}
+
+const double = (batch: readonly Command[]) => batch.map(({ value }) => value * 2)
+
+describe('grouping', () => {
+  it('puts calls of one moment in one batch and gives each its own outcome', async () => {
+    const { batches, add } = createBench(double)
+    expect(await Promise.all([add(1), add(2), add(3)])).toEqual([2, 4, 6])
+    expect(batches).toEqual([[1, 2, 3]])
+  })
+
+  it('gathers the next batch while one is under way, at most so many', async () => {
+    let open: () => void = () => undefined
+    const gate = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    const { batches, add } = createBench(
+      async (batch) => {
+        await gate
+        return double(batch)
+      },
+      { maxCommands: 3 },
+    )
+    const first = add(1)
+    await new Promise((resolve) => setImmediate(resolve))
+    const rest = [2, 3, 4, 5, 6].map((value) => add(value))
+    open()
+    expect(await Promise.all([first, ...rest])).toEqual([2, 4, 6, 8, 10, 12])
+    expect(batches).toEqual([[1], [2, 3, 4], [5, 6]])
+  })
+
+  it('lets a call that is to blame fail alone, and the others keep their order', async () => {
+    const applied: number[] = []
+    const { add } = createBench((batch) => {
+      if (batch.some(({ value }) => value === 5)) throw new Fault('of-one')
+      applied.push(...batch.map(({ value }) => value))
+      return double(batch)
+    })
+    const results = await Promise.allSettled([1, 2, 3, 4, 5, 6, 7, 8, 9].map((value) => add(value)))
+    expect(results.map(({ status }) => status === 'rejected')).toEqual([
+      false,
+      false,
+      false,
+      false,
+      true,
+      false,
+      false,
+      false,
+      false,
+    ])
+    expect(applied).toEqual([1, 2, 3, 4, 6, 7, 8, 9])
+  })
+
+  it('runs the same batch again after a passing fault', async () => {
+    let faults = 3
+    const { batches, add } = createBench((batch) => {
+      if (faults-- > 0) throw new Fault('passing')
+      return double(batch)
+    })
+    expect(await Promise.all([add(1), add(2)])).toEqual([2, 4])
+    expect(batches).toEqual([
+      [1, 2],
+      [1, 2],
+      [1, 2],
+      [1, 2],
+    ])
+  })
+
+  it('gives up on a call after its patience, with the fault that stood in its way', async () => {
+    const { add } = createBench(
+      () => {
+        throw new Fault('passing')
+      },
+      { patienceMs: 100 },
+    )
+    await expect(add(1)).rejects.toThrow('passing')
+  })
+
+  it('fails a whole batch at a lasting fault, and goes on with the next', async () => {
+    let isBroken = true
+    const { add } = createBench((batch) => {
+      if (isBroken) throw new Error('disk full')
+      return double(batch)
+    })
+    const results = await Promise.allSettled([add(1), add(2)])
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    isBroken = false
+    expect(await add(3)).toBe(6)
+  })
+
+  it('never runs a call that nobody waits for any more', async () => {
+    const { batches, add } = createBench(double)
+    const controller = new AbortController()
+    const left = add(1, controller.signal)
+    const stays = add(2)
+    controller.abort(new Error('gone'))
+    await expect(left).rejects.toThrow('gone')
+    expect(await stays).toBe(4)
+    expect(batches).toEqual([[2]])
+  })
+
+  it('keeps calls on one key in batches of their own, in order, unless they are alike', async () => {
+    const { batches, add } = createBench(double, { byId: true })
+    await Promise.all([
+      add(-1, undefined, 'a'),
+      add(-2, undefined, 'a'),
+      add(3, undefined, 'a'),
+      add(-4, undefined, 'a'),
+      add(5, undefined, 'b'),
+    ])
+    expect(batches).toEqual([[-1, -2, 5], [3], [-4]])
+  })
+
+  it('runs what waits when it is closed, and takes nothing after', async () => {
+    const { grouping, add } = createBench(double)
+    const waiting = add(1)
+    await grouping.close()
+    expect(await waiting).toBe(2)
+    await expect(add(2)).rejects.toThrow('The store is closed')
+  })
+})

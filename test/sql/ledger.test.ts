@@ -1,0 +1,204 @@
+import { describe, expect, it } from 'vitest'
+import { createAdmin } from '../../src/admin/index.js'
+import { engineNames, useEngine } from '../helpers/engines.js'
+import { context, createCharge, createFacts, createHold, createSettle } from '../helpers/ledger-requests.js'
+import { openAccounts } from '../helpers/open-accounts.js'
+
+const LIMIT = 2n ** 63n - 1n
+
+describe.each(engineNames)('the ledger in %s', (name) => {
+  const engine = useEngine(name)
+
+  it('lets a call with text that no database keeps fail alone', async () => {
+    const { ledger, database } = engine.open('text')
+    await openAccounts(database, { alice: '1' })
+    const bad = ['a\u0000b', '\ud800', 'x\udc00y']
+    const results = await Promise.allSettled([
+      ledger.hold(createHold('alice', 1n), context),
+      ...bad.map((account) => ledger.hold(createHold(account, 0n), context)),
+      ...bad.map((text) =>
+        ledger.settle(
+          createSettle('h', 'alice', 1n, { facts: createFacts('alice', { model: text }) }),
+          context,
+        ),
+      ),
+      ...bad.map((holdId) => ledger.release({ holdId, account: 'alice' }, context)),
+      ledger.hold(createHold('alice', 1n), context),
+    ])
+    expect(results.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      ...new Array(9).fill('rejected'),
+      'fulfilled',
+    ])
+    expect(await ledger.balance('alice', context)).toMatchObject({ held: 2n })
+  })
+
+  it('keeps text of every other kind as it is', async () => {
+    const { ledger, database } = engine.open('unicode')
+    const account = `ünï "quoted" \\ {brace},NULL '; drop table -- 日本 🎈`
+    await openAccounts(database, { [account]: '1' })
+    const facts = createFacts(account, { model: '{"a",\\b}', sessionId: '\n\u0001', user: 'NULL', appId: '' })
+    await ledger.settle(createSettle('h"\\', account, 5n, { facts }), context)
+    const { entries } = await ledger.entries({ account, limit: 1 }, context)
+    expect(entries[0]).toMatchObject({ holdId: 'h"\\', facts, kind: 'charge' })
+    expect(entries[0]?.facts).toEqual(facts)
+  })
+
+  it('lets a call that would leave 64 bits fail alone and change nothing', async () => {
+    const { ledger, database } = engine.open('bounds')
+    const admin = createAdmin({ ledger, database, secrets: {} as never })
+    await admin.grant({ account: 'rich', amount: '9223372036.854775806' })
+    await openAccounts(database, { alice: '1' })
+    const toRich = (holdId: string, amount: bigint) =>
+      createSettle(holdId, 'alice', amount, {
+        postings: [
+          { account: 'alice', amount: -amount },
+          { account: 'rich', amount },
+        ],
+      })
+    const results = await Promise.allSettled([
+      ledger.settle(toRich('one', 1n), context),
+      ledger.settle(toRich('two', 1n), context),
+      ledger.settle(createSettle('three', 'alice', 1n), context),
+    ])
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(await ledger.balance('rich', context)).toMatchObject({ posted: LIMIT })
+    await expect(admin.grant({ account: 'rich', amount: '0.000000001' })).rejects.toThrow()
+    await expect(ledger.hold(createHold('alice', LIMIT + 1n), context)).rejects.toThrow('beyond 64 bits')
+    await expect(ledger.hold(createHold('alice', -1n), context)).rejects.toThrow('zero or more')
+    await expect(ledger.hold(createHold('alice', 1n, { ttlMs: Number.NaN }), context)).rejects.toThrow(
+      'ttlMs',
+    )
+    expect(await ledger.hold(createHold('alice', LIMIT), context)).toMatchObject({ reason: 'insufficient' })
+    expect(await admin.verify()).toEqual([])
+  })
+
+  it('takes the holds of a short account in their order', async () => {
+    const { ledger, database } = engine.open('short')
+    await openAccounts(database, { alice: '0.00000001' })
+    const amounts = [4n, 8n, 3n, 3n, 0n, 1n]
+    const results = await Promise.all(
+      amounts.map((amount) => ledger.hold(createHold('alice', amount), context)),
+    )
+    expect(results.map(({ ok }) => ok)).toEqual([true, false, true, true, true, false])
+    expect(results[1]).toEqual({ ok: false, reason: 'insufficient', posted: 10n, available: 6n })
+  })
+
+  it('counts no overdue hold, whether or not anybody has swept', async () => {
+    const { ledger, database } = engine.open('overdue')
+    await openAccounts(database, { alice: '0.00000001' })
+    await ledger.hold(createHold('alice', 10n, { ttlMs: 0 }), context)
+    await ledger.hold(createHold('alice', 0n, { ttlMs: 0, claim: 'c' }), context)
+    expect(await ledger.balance('alice', context)).toEqual({ posted: 10n, held: 0n, available: 10n })
+    expect(await ledger.hold(createHold('alice', 10n, { claim: 'c' }), context)).toEqual({ ok: true })
+    expect(await ledger.hold(createHold('alice', 1n), context)).toMatchObject({ available: 0n })
+    expect((await ledger.expireHolds(10, context)).length).toBe(2)
+    expect(await ledger.balance('alice', context)).toEqual({ posted: 10n, held: 10n, available: 0n })
+  })
+
+  it('never runs a hold whose call has gone', async () => {
+    const { ledger, database } = engine.open('gone')
+    await openAccounts(database, { alice: '1' })
+    const controller = new AbortController()
+    const gone = ledger.hold(createHold('alice', 5n), { requestId: 'r', signal: controller.signal })
+    controller.abort(new Error('deadline'))
+    await expect(gone).rejects.toThrow('deadline')
+    expect(await ledger.balance('alice', context)).toMatchObject({ held: 0n })
+  })
+
+  it('posts a grant once for each reference', async () => {
+    const { ledger, database } = engine.open('grants')
+    const admin = createAdmin({ ledger, database, secrets: {} as never })
+    const grants = await Promise.all(
+      [1, 2, 3].map(() =>
+        admin.grant({ account: 'alice', amount: '5', reference: 'invoice-1', memo: 'paid' }),
+      ),
+    )
+    expect(new Set(grants.map(({ id }) => id)).size).toBe(1)
+    expect(grants[0]).toMatchObject({ kind: 'grant', memo: 'paid' })
+    await expect(admin.grant({ account: 'alice', amount: '6', reference: 'invoice-1' })).rejects.toThrow(
+      'names another posting',
+    )
+    await admin.correct({ account: 'alice', amount: '-1.5' })
+    await expect(admin.grant({ account: 'alice', amount: '-1' })).rejects.toThrow('decimal string')
+    expect(await admin.balance('alice')).toMatchObject({ posted: 3_500_000_000n })
+    expect(await admin.verify()).toEqual([])
+  })
+
+  it('sums what was spent by day, model, app, key and provider', async () => {
+    const { ledger, database } = engine.open('spend')
+    const admin = createAdmin({ ledger, database, secrets: {} as never })
+    const settle = (id: string, account: string, cost: bigint, rest: object) =>
+      ledger.settle(createSettle(id, account, cost, { facts: createFacts(account, rest) }), context)
+    await Promise.all([
+      settle('1', 'alice', 5n, { model: 'a', provider: 'p', appId: 'app' }),
+      settle('2', 'alice', 7n, { model: 'b', credentialId: 'other', claimedAppId: 'app' }),
+      settle('3', 'bob', 11n, { model: 'b', provider: 'q' }),
+    ])
+    await admin.grant({ account: 'alice', amount: '1' })
+    const sums = async (query: Parameters<typeof admin.spend>[0]) =>
+      (await admin.spend(query)).map(({ key, calls, cost }) => [key, calls, cost])
+    const today = new Date().toISOString().slice(0, 10)
+    expect(await sums({ by: 'model' })).toEqual([
+      ['b', 2, 18n],
+      ['a', 1, 5n],
+    ])
+    expect(await sums({ by: 'app' })).toEqual([
+      [undefined, 2, 18n],
+      ['app', 1, 5n],
+    ])
+    expect(await sums({ by: 'key', account: 'alice' })).toEqual([
+      ['other', 1, 7n],
+      ['credential-1', 1, 5n],
+    ])
+    expect(await sums({ by: 'provider', account: 'platform' })).toEqual([])
+    expect(await sums({ by: 'day', model: 'b' })).toEqual([[today, 2, 18n]])
+    expect(await sums({ by: 'day', appId: 'app', from: 0, to: Date.now() + 86_400_000 })).toEqual([
+      [today, 1, 5n],
+    ])
+    expect(await sums({ by: 'day', to: 1 })).toEqual([])
+    const [row] = await admin.spend({ by: 'model', model: 'a' })
+    expect(row?.usage).toEqual(createCharge(5n).usage)
+  })
+
+  it('finds a balance that does not add up', async () => {
+    const { ledger, database } = engine.open('verify')
+    const admin = createAdmin({ ledger, database, secrets: {} as never })
+    await openAccounts(database, { alice: '0.00000001' })
+    await ledger.hold(createHold('alice', 3n), context)
+    await ledger.settle(createSettle('h', 'alice', 2n), context)
+    expect(await admin.verify()).toEqual([])
+    await database.all({ text: "update {accounts} set posted = 9, held = 4 where id = 'alice'" })
+    await database.all({ text: "update {postings} set amount = 1 where account = 'platform'" })
+    expect(await admin.verify()).toEqual([
+      { what: 'balance', id: 'alice', found: 9n, expected: 8n },
+      { what: 'balance', id: 'platform', found: 2n, expected: 1n },
+      { what: 'entry', id: expect.any(String), found: -1n, expected: 0n },
+      { what: 'held', id: 'alice', found: 4n, expected: 3n },
+    ])
+  })
+
+  it('forgets only holds that ended long enough ago', async () => {
+    const { ledger, database } = engine.open('prune')
+    const admin = createAdmin({ ledger, database, secrets: {} as never })
+    await openAccounts(database, { alice: '1' })
+    const old = createHold('alice', 1n, { claim: 'old' })
+    const open = createHold('alice', 1n, { claim: 'open' })
+    const recent = createHold('alice', 1n, { claim: 'recent' })
+    for (const hold of [old, open, recent]) await ledger.hold(hold, context)
+    for (const hold of [old, recent]) {
+      await ledger.settle(createSettle(hold.holdId, 'alice', 1n, { claim: hold.claim! }), context)
+    }
+    await database.all({
+      text: 'update {holds} set ended_at = ended_at - 2678400000 where id = ?1',
+      parameters: [old.holdId],
+    })
+    await expect(admin.pruneHolds(29)).rejects.toThrow('at least 30 days')
+    expect(await admin.pruneHolds(30)).toBe(1)
+    const left = await database.all({ text: 'select id from {holds} order by id' })
+    expect(left.map((row) => row.id)).toEqual([open.holdId, recent.holdId].sort())
+    expect(await ledger.hold(createHold('alice', 1n, { claim: 'old' }), context)).toEqual({ ok: true })
+    expect((await ledger.hold(createHold('alice', 1n, { claim: 'recent' }), context)).ok).toBe(false)
+    expect(await admin.verify()).toEqual([])
+  })
+})

@@ -1,0 +1,110 @@
+import { spawnSync } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import Database from 'libsql'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createAdmin } from '../../src/admin/index.js'
+import { sqliteStores } from '../../src/sqlite/index.js'
+import { checkLedger } from '../helpers/check-ledger.js'
+import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
+import { openAccounts } from '../helpers/open-accounts.js'
+import { createTestFile, type TestFile } from '../helpers/sqlite.js'
+
+describe('a SQLite file', () => {
+  let place: TestFile
+  beforeAll(async () => {
+    place = await createTestFile()
+  })
+  afterAll(() => place.remove())
+
+  it('is made with its folder, for its owner only, in WAL mode', async () => {
+    const file = `${place.file}-folder/deep/credits.db`
+    const stores = sqliteStores({ file })
+    await stores.ready()
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(statSync(`${place.file}-folder`).mode & 0o777).toBe(0o700)
+    const [row] = await stores.database.all({ text: 'pragma journal_mode' })
+    expect(row?.journal_mode).toBe('wal')
+    const [sync] = await stores.database.all({ text: 'pragma synchronous' })
+    expect(sync?.synchronous).toBe(2n)
+    await stores.close()
+    await stores.close()
+    await expect(stores.ledger.balance('alice', context)).rejects.toThrow('The store is closed')
+    await expect(stores.ledger.hold(createHold('alice', 1n), context)).rejects.toThrow('The store is closed')
+  })
+
+  it('is made once by several processes that start at the same moment', async () => {
+    const file = `${place.file}-race`
+    const all = Array.from({ length: 6 }, () => sqliteStores({ file }))
+    await Promise.all(all.map((stores) => stores.ready()))
+    const rows = await all[0]!.database.all({ text: 'select version from {migrations}' })
+    expect(rows).toEqual([{ version: 1n }])
+    await Promise.all(all.map((stores) => stores.close()))
+  })
+
+  it('is refused where a later release has made it', async () => {
+    const file = `${place.file}-newer`
+    const first = sqliteStores({ file })
+    await first.database.all({
+      text: "insert into {migrations} (version, name, applied_at) values (999, 'later', 0)",
+    })
+    await first.close()
+    const stores = sqliteStores({ file })
+    const message = `${file} has schema version 999, and this release of compat-router knows up to 1: upgrade compat-router`
+    await expect(stores.ready()).rejects.toThrow(message)
+    await expect(stores.ledger.hold(createHold('alice', 1n), context)).rejects.toThrow(message)
+    await stores.close()
+  })
+
+  it('that cannot be opened rejects every call and is tried again by the next', async () => {
+    const stores = sqliteStores({ file: '/dev/null/credits.db' })
+    await expect(stores.ready()).rejects.toThrow()
+    await expect(stores.ledger.hold(createHold('alice', 1n), context)).rejects.toThrow()
+    await stores.close()
+    expect(() => sqliteStores({ file: '' })).toThrow('sqliteStores needs the path of a file')
+  })
+
+  it('that another process has locked makes calls wait, and lets them through after', async () => {
+    const file = `${place.file}-locked`
+    const stores = sqliteStores({ file })
+    await openAccounts(stores.database, { alice: '1' })
+    await stores.ledger.hold(createHold('alice', 1n), context)
+    const other = new Database(file)
+    other.exec('begin immediate')
+    let isHeld = false
+    const held = stores.ledger.hold(createHold('alice', 1n), context).then((result) => {
+      isHeld = true
+      return result
+    })
+    // Readers are not held up by a writer.
+    expect(await stores.ledger.balance('alice', context)).toMatchObject({ held: 1n })
+    expect(isHeld).toBe(false)
+    other.exec('commit')
+    other.close()
+    expect(await held).toEqual({ ok: true })
+    await stores.close()
+  })
+
+  it('on a full disk refuses what it cannot keep, and loses nothing that it acknowledged', async () => {
+    const file = `${place.file}-full`
+    const script = fileURLToPath(new URL('../helpers/fill-disk.ts', import.meta.url))
+    const { stdout, stderr } = spawnSync(
+      'bash',
+      // A limit on file size fails a write as a full disk does; its signal must not end the process.
+      ['-c', `trap '' XFSZ; ulimit -f 2000; exec "${process.execPath}" --import tsx "${script}" "${file}"`],
+      { encoding: 'utf8' },
+    )
+    const lines = stdout.split('\n').filter((line) => line !== '')
+    const acknowledged = lines.filter((line) => /^[0-9a-f]{32}$/.test(line))
+    expect(stderr).toBe('')
+    expect(acknowledged.length).toBeGreaterThan(20)
+    expect(lines.at(-1)).toMatch(/^refused SQLITE_/)
+    const stores = sqliteStores({ file })
+    await checkLedger(stores, acknowledged, 10n ** 9n)
+    const hold = createHold('alice', 1n)
+    expect(await stores.ledger.hold(hold, context)).toEqual({ ok: true })
+    await stores.ledger.settle(createSettle(hold.holdId, 'alice', 1n), context)
+    expect(await createAdmin(stores).verify()).toEqual([])
+    await stores.close()
+  })
+})
