@@ -74,6 +74,13 @@ export function memoryIdempotency({
     return shares.get(account)?.bytes ?? 0
   }
 
+  function dropExpired(account: string): void {
+    for (const oldest of shares.get(account)?.claims ?? []) {
+      if (rows.has(oldest)) return
+      rows.delete(oldest)
+    }
+  }
+
   function fits({ account, bytes }: Row, bodyBytes: number): boolean {
     return (
       bodyBytes <= ENTRY_MAX_BYTES && shareBytes(account) - bytes + ROW_BYTES + bodyBytes <= accountMaxBytes
@@ -94,6 +101,7 @@ export function memoryIdempotency({
       const row = rows.get(claim)
       if (row === undefined) return
       const bodyBytes = bodyBytesOf(reply)
+      dropExpired(row.account)
       const isKept = fits(row, bodyBytes)
       put(
         claim,

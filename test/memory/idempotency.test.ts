@@ -77,6 +77,14 @@ describe('memoryIdempotency', () => {
     expect(await keep('two', MIB)).toBe('charge only')
   })
 
+  it('does not count replies whose time is over against their account', async () => {
+    const { clock, keep } = open(20 * MIB)
+    expect(await keep('one', MIB)).toBe(MIB)
+    expect(await keep('two', MIB)).toBe('charge only')
+    clock.advance(60_001)
+    expect(await keep('three', MIB)).toBe(MIB)
+  })
+
   it('drops the least recently used of all accounts when it is full', async () => {
     const { keep, keptOf } = open(10 * MIB)
     for (let number = 0; number < 12; number++) await keep(`c${number}`, MIB - 4_096, `account-${number}`)
