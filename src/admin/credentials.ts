@@ -32,6 +32,13 @@ export interface AccessTokenRequest extends KeyRequest {
   readonly scopes: readonly string[]
 }
 
+export interface ReissueOptions {
+  /** When the new token ends. Never by default, whenever the one before did. */
+  readonly expiresAt?: number
+  /** Some of the grant's scopes; all by default. */
+  readonly scopes?: readonly string[]
+}
+
 /** A credential just made. `token` is shown here and nowhere again. */
 export interface IssuedCredential {
   readonly credentialId: string
@@ -59,8 +66,8 @@ export interface CredentialsAdmin {
   issueKey(request: KeyRequest): Promise<IssuedCredential>
   /** Lets an app act for an account. Rejects where the app is not registered. */
   issueAccessToken(request: AccessTokenRequest): Promise<IssuedCredential>
-  /** A new token for a grant, whose id stays; the ones before are revoked. Also reissues a lost API key. */
-  reissue(credentialId: string, options?: { readonly expiresAt?: number }): Promise<IssuedCredential>
+  /** A new token for a lost key or a grant, whose id stays; the ones before are revoked. */
+  reissue(credentialId: string, options?: ReissueOptions): Promise<IssuedCredential>
   /** Ends a key or a grant with all its tokens, everywhere within a second. Returns whether there was one. */
   revoke(credentialId: string): Promise<boolean>
   listCredentials(query?: {
@@ -81,6 +88,7 @@ const keyFields = {
   metadata: z.record(z.string(), z.string()).optional(),
 }
 const keyShape = z.strictObject(keyFields)
+const reissueShape = z.strictObject({ expiresAt: timeShape.optional(), scopes: textsShape.optional() })
 const accessTokenShape = z.strictObject({ ...keyFields, appId: nameShape, scopes: textsShape })
 
 export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin {
@@ -95,8 +103,8 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
     await database.batch([
       {
         text: `insert into {credentials}
-            (id, kind, account, app_id, label, scopes, metadata, expires_at, created_at)
-          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ${database.now})`,
+            (id, kind, account, app_id, label, scopes, metadata, created_at)
+          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ${database.now})`,
         parameters: [
           credentialId,
           kind,
@@ -105,24 +113,28 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
           request.label ?? null,
           toJsonCell(request.scopes),
           toJsonCell(request.metadata),
-          toTimeCell(request.expiresAt),
         ],
       },
-      insertToken(token, credentialId, undefined),
+      insertToken(token, credentialId, request),
     ])
     return { credentialId, token }
   }
 
-  function insertToken(token: string, credentialId: string, expiresAt: number | undefined): Statement {
+  function insertToken(
+    token: string,
+    credentialId: string,
+    { expiresAt, scopes }: ReissueOptions,
+  ): Statement {
     return {
-      text: `insert into {tokens} (digest, credential_id, prefix, last_four, expires_at, created_at)
-        values (?1, ?2, ?3, ?4, ?5, ${database.now})`,
+      text: `insert into {tokens} (digest, credential_id, prefix, last_four, scopes, expires_at, created_at)
+        values (?1, ?2, ?3, ?4, ?5, ?6, ${database.now})`,
       parameters: [
         digestToken(token),
         credentialId,
         token.slice(0, SHOWN_CHARACTERS),
         token.slice(-4),
-        toTimeCell(expiresAt),
+        toJsonCell(scopes),
+        expiresAt === undefined ? null : BigInt(expiresAt),
       ],
     }
   }
@@ -141,21 +153,27 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
       return issue('access-token', read)
     },
 
-    async reissue(credentialId, { expiresAt } = {}) {
+    async reissue(credentialId, options = {}) {
+      const read = readShape(reissueShape, options, 'reissue')
       const [row] = await database.all({
-        text: 'select kind, revoked_at from {credentials} where id = ?1',
+        text: 'select kind, scopes, revoked_at from {credentials} where id = ?1',
         parameters: [credentialId],
       })
       if (row === undefined) throw new Error(`There is no credential ${JSON.stringify(credentialId)}`)
       if (row.revoked_at !== null)
         throw new Error(`The credential ${JSON.stringify(credentialId)} is revoked`)
+      const granted = readOptionalJson<string[]>(row, 'scopes') ?? []
+      const beyond = read.scopes?.find((scope) => !granted.includes(scope))
+      if (beyond !== undefined) {
+        throw new TypeError(`reissue.scopes: the grant has no scope ${JSON.stringify(beyond)}`)
+      }
       const token = createToken(readText(row, 'kind') as CredentialRow['kind'])
       await database.batch([
         {
           text: `update {tokens} set revoked_at = ${database.now} where credential_id = ?1 and revoked_at is null`,
           parameters: [credentialId],
         },
-        insertToken(token, credentialId, readShape(timeShape.optional(), expiresAt, 'expiresAt')),
+        insertToken(token, credentialId, read),
         database.change('credentials', credentialId),
       ])
       return { credentialId, token }
@@ -178,7 +196,7 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
       if (account !== undefined) add((value) => `c.account = ${value}`, account)
       if (appId !== undefined) add((value) => `c.app_id = ${value}`, appId)
       const rows = await database.all({
-        text: `select c.*, t.prefix, t.last_four from {credentials} c
+        text: `select c.*, t.prefix, t.last_four, t.expires_at from {credentials} c
           join {tokens} t on t.credential_id = c.id and t.revoked_at is null
           ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
           order by c.created_at, c.id`,
@@ -192,10 +210,6 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
 function createToken(kind: CredentialRow['kind']): string {
   const prefix = kind === 'api-key' ? KEY_PREFIX : ACCESS_TOKEN_PREFIX
   return `${prefix}${randomBytes(TOKEN_BYTES).toString('base64url')}`
-}
-
-function toTimeCell(time: number | undefined): bigint | null {
-  return time === undefined ? null : BigInt(time)
 }
 
 function readCredentialRow(row: Row): CredentialRow {

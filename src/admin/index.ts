@@ -15,6 +15,7 @@ export type {
   CredentialsAdmin,
   IssuedCredential,
   KeyRequest,
+  ReissueOptions,
 } from './credentials.js'
 export type { Discrepancy, MaintenanceAdmin } from './maintenance.js'
 export type { RouteListing, RouteRequest, RoutesAdmin } from './routes.js'

@@ -26,8 +26,8 @@ export function createSqlCredentials(database: SqlDatabase): CredentialStore {
   return {
     async resolve(token): Promise<CredentialResult> {
       const [row] = await database.all({
-        text: `select c.id, c.kind, c.account, c.scopes, c.metadata, c.app_id,
-            ${EARLIER_EXPIRY}, c.revoked_at, t.revoked_at as token_revoked_at,
+        text: `select c.id, c.kind, c.account, coalesce(t.scopes, c.scopes) as scopes, c.metadata,
+            t.expires_at, c.revoked_at, t.revoked_at as token_revoked_at,
             a.suspended_at as account_suspended_at, p.suspended_at as app_suspended_at, p.definition as app,
             ${database.now} as now
           from {tokens} t
@@ -44,13 +44,6 @@ export function createSqlCredentials(database: SqlDatabase): CredentialStore {
     watch: (changed, connection) => database.watch('credentials', changed, connection),
   }
 }
-
-/** A token may end before its grant does. */
-const EARLIER_EXPIRY = `case
-    when t.expires_at is null then c.expires_at
-    when c.expires_at is null or t.expires_at < c.expires_at then t.expires_at
-    else c.expires_at
-  end as expires_at`
 
 function findRefusal(row: Row): CredentialRefusal | undefined {
   if (row.revoked_at !== null || row.token_revoked_at !== null) return 'revoked'

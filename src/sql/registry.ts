@@ -46,7 +46,7 @@ export function createSqlRegistry({ database, adapters, secrets, onEvent }: Regi
       text: `select ${ROUTE_COLUMNS} from {routes} where model_id = ?1 order by position, id`,
       parameters: [modelId],
     })
-    return rows.map(readRouteRow).flatMap((row) => {
+    const routes = rows.map(readRouteRow).flatMap((row) => {
       try {
         return [toRoute(row)]
       } catch (error) {
@@ -54,14 +54,15 @@ export function createSqlRegistry({ database, adapters, secrets, onEvent }: Regi
         return []
       }
     })
+    return Object.freeze(routes)
   }
 
   function toRoute({ id, definition, secret }: RouteRow): Route {
-    const { adapter, settings, ...rest } = definition
+    const { adapter, settings, ...rest } = freezeJson(definition)
     const route = { ...rest, id, adapter: adapterOf(id, adapter, settings) }
-    return secret === undefined
-      ? route
-      : { ...route, secret: secrets.open(secret, bindingOf(id, definition)) }
+    return Object.freeze(
+      secret === undefined ? route : { ...route, secret: secrets.open(secret, bindingOf(id, definition)) },
+    )
   }
 
   function adapterOf(routeId: string, kind: string, settings: object): ProviderAdapter {
@@ -108,4 +109,13 @@ export function createSqlRegistry({ database, adapters, secrets, onEvent }: Regi
       await Promise.all(open.map((adapter) => adapter.close?.()))
     },
   }
+}
+
+/** Routes are kept and given to many, who must not change them. */
+function freezeJson<Value>(value: Value): Value {
+  if (typeof value === 'object' && value !== null) {
+    for (const part of Object.values(value)) freezeJson(part)
+    Object.freeze(value)
+  }
+  return value
 }

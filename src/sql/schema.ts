@@ -32,6 +32,7 @@ export const HOLD_STATE = { open: 0, released: 1, settled: 2, expired: 3 } as co
  * - `entries` and `postings` are only ever added to. An entry carries its postings as JSON for its reader; the table is
  *   what an account's history is found and summed by.
  * - `claims` names the hold that last took a claim. The claim is taken while that hold is open or settled.
+ * - `credentials` are keys and grants, `tokens` what is shown of them: a new token of a grant may have fewer scopes.
  * - `entries.details` and `holds.facts` hold, as JSON, what nobody filters or sums by.
  */
 export function firstTables(words: SchemaWords): readonly string[] {
@@ -110,7 +111,6 @@ export function firstTables(words: SchemaWords): readonly string[] {
       label text,
       scopes text,
       metadata text,
-      expires_at ${integer},
       revoked_at ${integer},
       created_at ${integer} not null
     ) ${keyed}`,
@@ -120,6 +120,7 @@ export function firstTables(words: SchemaWords): readonly string[] {
       credential_id ${name} not null,
       prefix text not null,
       last_four text not null,
+      scopes text,
       expires_at ${integer},
       revoked_at ${integer},
       created_at ${integer} not null

@@ -6,7 +6,7 @@ import { openAccounts } from './open-accounts.js'
 const stores = sqliteStores({ file: process.argv[2]! })
 await openAccounts(stores.database, { alice: '1' })
 for (;;) {
-  const hold = createHold('alice', 1n)
+  const hold = createHold('alice', 1n, { ttlMs: 1_000 })
   try {
     await stores.ledger.hold(hold, context)
     await stores.ledger.settle(createSettle(hold.holdId, 'alice', 1n), context)

@@ -88,6 +88,23 @@ describe.each(engineNames)('credentials in %s', (name) => {
     await expect(admin.reissue('nobody')).rejects.toThrow('There is no credential "nobody"')
   })
 
+  it('gives a new token of a grant fewer scopes, never more, and a time of its own', async () => {
+    const stores = engine.open('narrowed')
+    const admin = createAdmin(stores)
+    await admin.putApp(app)
+    const { credentialId } = await admin.issueAccessToken({
+      account: 'bob',
+      appId: 'writer',
+      scopes: ['models.run', 'profile'],
+      expiresAt: Date.now() - 1,
+    })
+    const narrow = await admin.reissue(credentialId, { scopes: ['profile'] })
+    const found = await stores.credentials.resolve(narrow.token, context)
+    expect(found).toMatchObject({ ok: true, principal: { credentialId, scopes: ['profile'] } })
+    expect(found.ok && 'expiresAt' in found.principal).toBe(false)
+    await expect(admin.reissue(credentialId, { scopes: ['models'] })).rejects.toThrow('has no scope "models"')
+  })
+
   it('refuses what has expired, was revoked or is suspended', async () => {
     const stores = engine.open('refusals')
     const admin = createAdmin(stores)
