@@ -96,6 +96,14 @@ export class Attempt {
     this.interrupt({ why: 'shutdown' })
   }
 
+  /** A client under the same `Idempotency-Key` has come: the reply is read for it, not drained. */
+  private stay(): void {
+    this.freeDrain?.()
+    this.freeDrain = undefined
+    this.drainUntil = Infinity
+    this.drainedBytes = 0
+  }
+
   private async chat(route: Route, call: ProviderCall): Promise<{ terminated: boolean }> {
     return route.adapter.chat(call, (events) => this.take(events))
   }
@@ -112,7 +120,10 @@ export class Attempt {
       this.lastTokenAt = now
       this.firstTokenAt ??= now
     }
-    if (this.drainUntil !== Infinity) this.countDrained(events)
+    if (this.drainUntil !== Infinity) {
+      if (client.gone) this.countDrained(events)
+      else this.stay()
+    }
     const waiting = bytes === '' ? undefined : client.write(bytes)
     if (relay.failure !== undefined) this.interrupt({ why: 'broken', error: relay.failure })
     else if (this.options.holdIsSpent?.()) this.interrupt({ why: 'cut' })
@@ -137,6 +148,7 @@ export class Attempt {
       this.interrupt({ why: 'deadline' })
       return Infinity
     }
+    if (this.drainUntil !== Infinity && !client.gone) this.stay()
     if (now >= this.drainUntil) {
       this.interrupt({ why: 'left' })
       return Infinity
@@ -147,7 +159,7 @@ export class Attempt {
       const stalledAt = client.blockedSince + limits.clientStallMs
       if (now >= stalledAt) {
         client.drop()
-        this.leave()
+        if (client.gone) this.leave()
         return now + 1
       }
       return Math.min(...due, stalledAt)

@@ -26,6 +26,8 @@ export class CallLog {
   private connected: unknown
   private clientRetry = 0
   replayed = false
+  /** The charge was posted although another hold had its claim. */
+  claimLost = false
   /** Until something else is known of it. */
   outcome = 'completed'
   status = 200

@@ -35,16 +35,14 @@ export async function chat(
   try {
     await admit(caller, context, parts)
     authoriseScope(caller.principal)
-    const request = sessionFromHeader(
-      parseChatRequest(await parts.inFlight.interruptible(call.readBody())),
-      call.headers,
-    )
+    const body = parseChatRequest(await parts.inFlight.interruptible(call.readBody()))
+    const request = sessionFromHeader(body, call.headers)
     const model = await findModel(request.forward.model, context, options)
     authoriseModel(caller.principal, model.id, request.own)
     checkParameters(model, request)
     log.begin(callFacts({ requestId: call.requestId, caller, model, request }), request.own, call.headers)
 
-    await idempotency.once(call, caller, request, writer, log, async (claim, reply) => {
+    await idempotency.once(call, caller, body, writer, log, async (claim, reply) => {
       const { routes, explanation } = await choose(parts, call.requestId, caller, model, request, context)
       log.routing = explanation
       const route = routes[0]!

@@ -189,7 +189,10 @@ export class CompletionCall implements LiveCall {
       settlement(holdId, charge, caller.principal, options.platformAccount, facts, claim),
       requestId,
     )
-    if (settled?.claimLost === true) options.emit({ type: 'claim-lost', requestId, holdId })
+    if (settled?.claimLost === true) {
+      log.claimLost = true
+      options.emit({ type: 'claim-lost', requestId, holdId })
+    }
     log.charge = settled?.charge ?? charge
     log.overdraft = settled?.overdraft ?? 0n
     return log.charge

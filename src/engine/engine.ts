@@ -44,7 +44,7 @@ export function createEngine(options: EngineOptions): Engine {
     health: new RouteHealthBook(options.clock),
     readPrices: createPriceReader(),
   }
-  const idempotency = new Idempotency(options)
+  const idempotency = new Idempotency(parts)
   const endSweeper = startSweeper(options)
   let closing: Promise<{ drained: number; aborted: number }> | undefined
 

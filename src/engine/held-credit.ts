@@ -1,7 +1,7 @@
 import type { CallFacts, HoldResult } from '../contracts/ledger.js'
 import { CompatError } from '../errors.js'
 import { type Credits, formatCredits } from '../money.js'
-import { wireUsage } from '../protocol/wire-usage.js'
+import { callCompleted, callInFlight } from './idempotency-errors.js'
 import type { EngineParts } from './parts.js'
 import { unavailable } from './stores.js'
 
@@ -76,15 +76,7 @@ export class HeldCredit {
       case 'insufficient':
         return shortOfCredit(amount, result.posted, result.available)
       case 'claimed':
-        throw result.charge === undefined
-          ? new CompatError('idempotency_in_flight', 'A call with this Idempotency-Key is still running.')
-          : new CompatError(
-              'idempotency_completed',
-              'A call with this Idempotency-Key was completed and charged; its reply is not kept.',
-              {
-                metadata: { usage: wireUsage(result.charge) },
-              },
-            )
+        throw result.charge === undefined ? callInFlight() : callCompleted(result.charge)
     }
     const why = new Error(`hold() answered ${JSON.stringify(result?.reason)} to a fresh hold`)
     throw unavailable('ledger', this.parts.options, this.requestId, why)

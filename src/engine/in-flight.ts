@@ -14,6 +14,7 @@ export class InFlight {
   private readonly perCredential = new Map<string, number>()
   private readonly waiting: (() => void)[] = []
   private entered = 0
+  private stopping = false
 
   constructor(private readonly limits: Limits) {}
 
@@ -47,7 +48,7 @@ export class InFlight {
     let call: LiveCall | undefined
     const stopped = new Promise<never>((_resolve, reject) => {
       call = { shutDown: () => reject(shuttingDown()) }
-      this.calls.add(call)
+      this.add(call)
     })
     try {
       return await Promise.race([work, stopped])
@@ -56,8 +57,10 @@ export class InFlight {
     }
   }
 
+  /** Also for a call that comes after {@link shutDownAll}, which is told to stop at once. */
   add(call: LiveCall): void {
     this.calls.add(call)
+    if (this.stopping) call.shutDown()
   }
 
   remove(call: LiveCall): void {
@@ -65,6 +68,7 @@ export class InFlight {
   }
 
   shutDownAll(): void {
+    this.stopping = true
     for (const call of [...this.calls]) call.shutDown()
   }
 

@@ -1,0 +1,292 @@
+import { strict as assert } from 'node:assert'
+import { createServer } from 'node:http'
+import type { IdempotencyStore, RequestEnd } from '../../src/contracts/index.js'
+import {
+  type CompatRouter,
+  createCompatRouter,
+  type IdempotencyOptions,
+  type Limits,
+  type MemoryCredential,
+  type MemoryLedger,
+  memoryCatalogue,
+  memoryCredentials,
+  memoryIdempotency,
+  memoryLedger,
+  memoryProviders,
+  openaiCompatible,
+  type RouterEvent,
+  type RouterOptions,
+} from '../../src/index.js'
+import { auditedLedger, type LedgerAudit } from '../helpers/audited-ledger.js'
+import { ChatClient } from '../helpers/chat-client.js'
+import { FaultPlan, faultyLedger } from '../helpers/faulty-ledger.js'
+import { listenHttp, type MountedHost } from '../helpers/hosts.js'
+import {
+  answerEvents,
+  answerJson,
+  finishChunk,
+  type Script,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+  textChunk,
+} from '../helpers/scripted-upstream.js'
+import { createSteppedClock, type SteppedClock } from '../helpers/stepped-clock.js'
+
+export interface BenchOptions {
+  /** Several stand for several processes on one ledger. */
+  readonly routers?: number
+  /** One for all routers; by default each has one of its own, in memory. */
+  readonly store?: (clock: SteppedClock) => IdempotencyStore
+  readonly idempotency?: Omit<IdempotencyOptions, 'store'>
+  readonly limits?: Partial<Limits>
+  readonly onDisconnect?: 'abort' | 'drain'
+  readonly router?: Partial<RouterOptions>
+}
+
+export interface Ask {
+  readonly key?: string
+  readonly stream?: boolean
+  readonly router?: number
+  readonly token?: string
+  readonly body?: object
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Call {
+  /** The name under which events and ledger know it. */
+  readonly id: string
+  readonly client: ChatClient
+}
+
+export const MODEL = 'acme/fast'
+export const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
+/** What {@link USAGE} costs. */
+export const COST = 0.0012
+const APP = { id: 'app-1', account: 'app', markup: { basisPoints: 0 }, allowedModels: [MODEL] }
+
+const TOKENS: Readonly<Record<string, MemoryCredential>> = {
+  alice: { kind: 'api-key', account: 'alice' },
+  'alice-2': { kind: 'api-key', account: 'alice' },
+  bob: { kind: 'api-key', account: 'bob', credentialId: 'shared' },
+  carol: { kind: 'api-key', account: 'carol', credentialId: 'shared' },
+  'app-token': {
+    kind: 'access-token',
+    account: 'alice',
+    credentialId: 'grant-1',
+    scopes: ['models.run'],
+    app: APP,
+  },
+  'app-token-refreshed': {
+    kind: 'access-token',
+    account: 'alice',
+    credentialId: 'grant-1',
+    scopes: ['models.run'],
+    app: APP,
+  },
+  'other-app-token': {
+    kind: 'access-token',
+    account: 'alice',
+    credentialId: 'grant-1',
+    scopes: ['models.run'],
+    app: { ...APP, id: 'app-2' },
+  },
+}
+
+/** Routers on real sockets, between one scripted provider and clients, over one ledger that is watched. */
+export class Bench {
+  readonly clock = createSteppedClock()
+  readonly events: RouterEvent[] = []
+  readonly plan = new FaultPlan()
+  readonly audit: LedgerAudit
+  readonly ledger: MemoryLedger
+  readonly credentials = memoryCredentials(TOKENS, { clock: this.clock })
+  readonly routers: CompatRouter[] = []
+  private readonly hosts: MountedHost[] = []
+  private readonly adapter: ReturnType<typeof openaiCompatible>
+  private readonly gone = new Map<string, Promise<void>>()
+  private readonly waiting = new Set<() => void>()
+  private readonly rejections: unknown[] = []
+  private readonly onRejection = (reason: unknown): void => {
+    this.rejections.push(reason)
+  }
+  private calls = 0
+
+  private constructor(
+    options: BenchOptions,
+    readonly upstream: ScriptedUpstream,
+  ) {
+    process.on('unhandledRejection', this.onRejection)
+    const accounts = { alice: '10', bob: '10', carol: '10' }
+    this.ledger = memoryLedger(accounts, { clock: this.clock })
+    const { audit, ledger } = auditedLedger(this.ledger, this.clock, accounts)
+    this.audit = audit
+    this.adapter = openaiCompatible({ baseUrl: upstream.baseUrl })
+    const shared = options.store?.(this.clock)
+    for (let index = 0; index < (options.routers ?? 1); index++) {
+      this.routers.push(
+        createCompatRouter({
+          credentials: this.credentials,
+          catalogue: memoryCatalogue([{ id: MODEL, prices: { input: '20', output: '200' } }]),
+          ledger: faultyLedger(ledger, this.clock, this.plan.decide),
+          providers: memoryProviders([
+            {
+              id: 'p0',
+              models: { [MODEL]: 'upstream-model' },
+              adapter: this.adapter,
+              ...(options.onDisconnect && { onDisconnect: options.onDisconnect }),
+            },
+          ]),
+          clock: this.clock,
+          idempotency: {
+            ...options.idempotency,
+            store: shared ?? memoryIdempotency({ clock: this.clock }),
+          },
+          onEvent: (event) => {
+            this.events.push(event)
+            this.wake()
+          },
+          ...(options.limits && { limits: options.limits }),
+          ...options.router,
+        }),
+      )
+    }
+  }
+
+  static async start(options: BenchOptions = {}): Promise<Bench> {
+    const bench = new Bench(options, await startScriptedUpstream())
+    for (const router of bench.routers) {
+      const server = createServer((req, res) => {
+        const id = String(req.headers['x-request-id'])
+        router(req, res)
+        // Added after the router's own listeners, so that the router has noticed by the time this is settled.
+        bench.gone.set(id, new Promise((resolve) => res.once('close', resolve)))
+        bench.wake()
+      })
+      bench.hosts.push(await listenHttp(server, ''))
+    }
+    return bench
+  }
+
+  call({ key, stream = false, router = 0, token = 'alice', body = {}, headers = {} }: Ask = {}): Call {
+    const id = `call-${++this.calls}`
+    const client = new ChatClient({
+      url: `${this.hosts[router]!.baseUrl}/chat/completions`,
+      headers: {
+        authorization: `Bearer ${token}`,
+        'x-request-id': id,
+        ...(key !== undefined && { 'idempotency-key': key }),
+        ...headers,
+      },
+      body: {
+        model: MODEL,
+        messages: [{ role: 'user', content: 'hello' }],
+        max_tokens: 100,
+        ...(stream && { stream }),
+        ...body,
+      },
+    })
+    return { id, client }
+  }
+
+  /** Asks, and waits for the end of the reply and of the call. */
+  async ask(ask: Ask = {}): Promise<ChatClient> {
+    const call = this.call(ask)
+    await call.client.over
+    await this.end(call)
+    return call.client
+  }
+
+  /** Lets the client go away, and waits until the router has noticed. */
+  async leave(call: Call): Promise<void> {
+    await this.arrived(call)
+    call.client.leave()
+    await this.gone.get(call.id)
+  }
+
+  /** Waits until the request has come to the router. */
+  async arrived(call: Call): Promise<void> {
+    await this.until(() => this.gone.has(call.id))
+  }
+
+  /** Waits until so many calls have come as far as a recording: each is counted in by then. */
+  async inFlight(count: number, router = 0): Promise<void> {
+    while (this.routers[router]!.inFlight !== count) await new Promise((resolve) => setImmediate(resolve))
+    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  async end(call: Call): Promise<RequestEnd> {
+    const find = () =>
+      this.events.find(
+        (event): event is RequestEnd => event.type === 'request-end' && event.requestId === call.id,
+      )
+    await this.until(() => find() !== undefined)
+    return find()!
+  }
+
+  of<Type extends RouterEvent['type']>(type: Type): Extract<RouterEvent, { type: Type }>[] {
+    return this.events.filter((event): event is Extract<RouterEvent, { type: Type }> => event.type === type)
+  }
+
+  async until(holds: () => boolean): Promise<void> {
+    while (!holds()) await new Promise<void>((resolve) => this.waiting.add(resolve))
+  }
+
+  get charges(): number {
+    return this.audit.settlements.size
+  }
+
+  get dispatched(): number {
+    return this.upstream.requests.length
+  }
+
+  /** Closes everything, having looked for what may not be. */
+  async finish(): Promise<void> {
+    try {
+      for (const router of this.routers) {
+        assert.equal(router.inFlight, 0, 'calls under way')
+        await router.close({ graceMs: 0 })
+      }
+      assert.equal(this.audit.openHolds.size, 0, 'open holds')
+      assert.deepEqual(this.audit.problems, [])
+      assert.deepEqual(this.of('fault'), [])
+      assert.equal(this.clock.pending, 0, 'timers left')
+      await new Promise((resolve) => setImmediate(resolve))
+      assert.deepEqual(this.rejections, [], 'rejections that nobody handled')
+    } finally {
+      for (const host of this.hosts) await host.close()
+      await this.upstream.close()
+      await this.adapter.close?.()
+      process.off('unhandledRejection', this.onRejection)
+    }
+  }
+
+  private wake(): void {
+    for (const resume of this.waiting) resume()
+    this.waiting.clear()
+  }
+}
+
+export const JSON_REPLY: Script = answerJson({
+  id: 'chatcmpl-upstream',
+  object: 'chat.completion',
+  created: 1_700_000_000,
+  model: 'upstream-model',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'ünï — 日本' }, finish_reason: 'stop' }],
+  usage: USAGE,
+})
+
+export const USAGE_CHUNK = { ...textChunk(''), choices: [], usage: USAGE }
+
+export const STREAM_REPLY: Script = answerEvents([
+  textChunk('ünï '),
+  textChunk('— 日本'),
+  finishChunk(),
+  USAGE_CHUNK,
+])
+
+/** The text of a streamed reply, as a client reads it. */
+export function textOf(stream: string): string {
+  return [...stream.matchAll(/^data: (\{.*\})$/gm)]
+    .map(([, json]) => JSON.parse(json!).choices?.[0]?.delta?.content ?? '')
+    .join('')
+}
