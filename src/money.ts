@@ -3,6 +3,8 @@ export type Credits = bigint
 
 const DECIMALS = 9
 const NANO = 10n ** BigInt(DECIMALS)
+const NANO_NUMBER = Number(NANO)
+const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER)
 const DECIMAL_PATTERN = /^(\d{1,30})(?:\.(\d{1,9}))?$/
 
 /**
@@ -32,7 +34,8 @@ export function formatCredits(amount: Credits): string {
 
 /** The amount as a JSON number. Exact for every amount that {@link roundUpToWire} returns unchanged. */
 export function creditsToNumber(amount: Credits): number {
-  return Number(formatCredits(amount))
+  // Both operands are exact below 2^53, so the quotient is the double nearest to the decimal, as `Number()` would read it.
+  return amount <= MAX_EXACT ? Number(amount) / NANO_NUMBER : Number(formatCredits(amount))
 }
 
 /** From here on (1,000,000 credits) a double no longer carries every multiple of 10^-9. */

@@ -1,5 +1,6 @@
 import type { Model } from '../contracts/catalogue.js'
 import type { Secret } from '../contracts/context.js'
+import type { CallFacts } from '../contracts/ledger.js'
 import type { Route } from '../contracts/providers.js'
 import type { ParsedChatRequest } from '../protocol/chat-request.js'
 import type { Caller } from './authenticate.js'
@@ -11,6 +12,7 @@ export interface AdmittedCall {
   readonly caller: Caller
   readonly model: Model
   readonly request: ParsedChatRequest
+  readonly facts: CallFacts
   /** In the order in which they are to be tried. */
   readonly routes: readonly Route[]
   /** The caller's own provider key. */

@@ -60,18 +60,12 @@ export class Attempt {
 
   async run(call: Omit<ProviderCall, 'signal'>): Promise<AttemptEnd> {
     const { engine, relay, route } = this.options
-    const stopped = new Promise<void>((resolve) => {
-      this.interrupted = resolve
-    })
     if (this.options.client.gone) this.leave()
     const unwatch = watch(engine.clock, (now) => this.check(now))
     let terminated = false
     let failure: ProviderError | undefined
     try {
-      const signal = this.controller.signal
-      const answered = this.chat(route, { ...call, signal })
-      const answer = await Promise.race([answered, stopped])
-      terminated = answer?.terminated === true
+      terminated = await this.chat(route, { ...call, signal: this.controller.signal })
     } catch (error) {
       failure = asProviderError(error)
     } finally {
@@ -104,8 +98,15 @@ export class Attempt {
     this.drainedBytes = 0
   }
 
-  private async chat(route: Route, call: ProviderCall): Promise<{ terminated: boolean }> {
-    return route.adapter.chat(call, (events) => this.take(events))
+  /** Whether the provider said that it is done; `false` at once where the attempt is interrupted. */
+  private chat(route: Route, call: ProviderCall): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.interrupted = () => resolve(false)
+      if (this.interruption !== undefined) this.interrupted()
+      route.adapter
+        .chat(call, (events) => this.take(events))
+        .then((answer) => resolve(answer?.terminated === true), reject)
+    })
   }
 
   private take(events: readonly ProviderEvent[]): void | Promise<void> {

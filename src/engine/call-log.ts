@@ -69,22 +69,20 @@ export class CallLog {
       durationMs: at - this.startedAt,
       outcome: this.outcome,
       status: this.status,
-      ...defined({
-        facts: this.facts,
-        charge: this.charge,
-        holdId: this.holdId,
-        holdAmount: this.holdAmount,
-        routing: this.routing && Object.freeze({ ...this.routing, attempts: Object.freeze(this.attempts) }),
-        firstTokenMs: this.firstTokenMs,
-        finishReason: this.finishReason,
-        nativeFinishReason: this.nativeFinishReason,
-        upstreamId: this.upstreamId,
-        action: extra(this.action),
-        connected: extra(this.connected),
-        clientRetry: this.clientRetry || undefined,
-        replayed: this.replayed || undefined,
-        overdraft: this.overdraft || undefined,
-      }),
+      facts: this.facts,
+      charge: this.charge,
+      holdId: this.holdId,
+      holdAmount: this.holdAmount,
+      routing: this.routing && { ...this.routing, attempts: this.attempts },
+      firstTokenMs: this.firstTokenMs,
+      finishReason: this.finishReason,
+      nativeFinishReason: this.nativeFinishReason,
+      upstreamId: this.upstreamId,
+      action: extra(this.action),
+      connected: extra(this.connected),
+      clientRetry: this.clientRetry || undefined,
+      replayed: this.replayed || undefined,
+      overdraft: this.overdraft || undefined,
     }
     this.emit(event)
   }
@@ -96,12 +94,4 @@ function extra(value: unknown): unknown {
   const json = JSON.stringify(value)
   const bytes = Buffer.byteLength(json)
   return bytes <= MAX_EXTRA_BYTES ? JSON.parse(json) : { omittedBytes: bytes }
-}
-
-function defined<Fields extends object>(
-  fields: Fields,
-): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
-  const kept: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(fields)) if (value !== undefined) kept[name] = value
-  return kept as { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }
 }

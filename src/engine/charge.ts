@@ -26,19 +26,17 @@ export function freeCharge(request: Omit<ChargeTerms, 'holdAmount' | 'neverOverd
 }
 
 function charge(
-  priced: PricedUsage,
+  { cost, base, markup }: PricedUsage,
   { usage, basis, terms, priceVersion }: Pick<ChargeTerms, 'usage' | 'basis' | 'terms' | 'priceVersion'>,
   shortfall: Credits,
 ): Charge {
-  return Object.freeze({
-    ...priced,
-    basis,
-    byok: terms.byokFee !== undefined,
-    usage: Object.freeze(usage),
-    ...(priceVersion !== undefined && { priceVersion }),
-    ...(shortfall > 0n && { shortfall }),
-  })
+  const made: Writable<Charge> = { cost, base, markup, basis, byok: terms.byokFee !== undefined, usage }
+  if (priceVersion !== undefined) made.priceVersion = priceVersion
+  if (shortfall > 0n) made.shortfall = shortfall
+  return made
 }
+
+type Writable<Shape> = { -readonly [Field in keyof Shape]: Shape[Field] }
 
 /** The host's own cost is covered first; the markup gives way. */
 function atMost(full: PricedUsage, limit: Credits): PricedUsage {
@@ -63,5 +61,7 @@ export function settlement(
   if (principal.kind === 'access-token') {
     postings.push({ account: principal.app.account ?? platformAccount, amount: charge.markup })
   }
-  return { holdId, charge, postings, facts, ...(claim !== undefined && { claim }) }
+  return claim === undefined
+    ? { holdId, charge, postings, facts }
+    : { holdId, charge, postings, facts, claim }
 }

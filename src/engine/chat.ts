@@ -12,6 +12,7 @@ import { findModel } from './find-model.js'
 import type { Idempotency } from './idempotency.js'
 import { checkParameters } from './parameters.js'
 import type { EngineParts } from './parts.js'
+import { estimatePrompt } from './prompt-estimate.js'
 import { chooseRoutes } from './route-choice.js'
 import { sessionFromHeader } from './session-header.js'
 import { askStore, faultyStore } from './stores.js'
@@ -40,7 +41,8 @@ export async function chat(
     const model = await findModel(request.forward.model, context, options)
     authoriseModel(caller.principal, model.id, request.own)
     checkParameters(model, request)
-    log.begin(callFacts({ requestId: call.requestId, caller, model, request }), request.own, call.headers)
+    const facts = callFacts(call.requestId, caller.principal, model.id, request)
+    log.begin(facts, request.own, call.headers)
 
     await idempotency.once(call, caller, body, writer, log, async (claim, reply) => {
       const { routes, explanation } = await choose(parts, call.requestId, caller, model, request, context)
@@ -55,6 +57,7 @@ export async function chat(
         caller,
         model,
         request,
+        facts,
         routes,
         providerKey,
         log,
@@ -98,7 +101,14 @@ async function choose(
   if (!Array.isArray(routes))
     throw faultyStore('providers', options, requestId, 'routes() did not return a list')
   return chooseRoutes(
-    { routes, model, request, account: caller.principal.account, requestId },
+    {
+      routes,
+      model,
+      request,
+      account: caller.principal.account,
+      spreadKey: options.newId,
+      promptTokens: () => estimatePrompt(request.forward, options.counter).atMost,
+    },
     parts.health,
     parts.readPrices,
   )
@@ -121,8 +131,12 @@ async function openEnvelope(
   const opened = await askStore('envelopes', options, context.requestId, () =>
     envelopes.open(envelope, binding, context),
   )
-  if (opened.ok) return opened.secret
-  switch (opened.reason) {
+  if (opened?.ok === true) {
+    // Without a key this would be a call on the host's.
+    if (isKey(opened.secret)) return opened.secret
+    throw faultyStore('envelopes', options, context.requestId, 'open() returned no key')
+  }
+  switch (opened?.reason) {
     case 'expired':
       throw new CompatError(
         'provider_key_expired',
@@ -137,11 +151,17 @@ async function openEnvelope(
         'provider_key was sealed for another provider or another account.',
         { param: 'provider_key' },
       )
-    default:
+    case 'invalid':
       throw new CompatError(
         'provider_key_invalid',
         'provider_key cannot be opened. Seal the key with a current public key from GET /envelope-keys.',
         { param: 'provider_key' },
       )
   }
+  throw faultyStore('envelopes', options, context.requestId, 'open() returned neither a key nor a reason')
+}
+
+function isKey(secret: Secret | undefined): boolean {
+  const key: unknown = typeof secret?.reveal === 'function' ? secret.reveal() : undefined
+  return typeof key === 'string' && key !== ''
 }

@@ -9,7 +9,7 @@ import type { AdmittedCall } from './admitted-call.js'
 import { freeCharge, makeCharge, settlement } from './charge.js'
 import { ClientReply } from './client-reply.js'
 import { DialledRoute } from './dialled-route.js'
-import { callFacts } from './facts.js'
+import { routeFacts } from './facts.js'
 import { HeldCredit } from './held-credit.js'
 import { type LiveCall, shuttingDown } from './in-flight.js'
 import { type Outcome, outcome } from './outcome.js'
@@ -88,23 +88,34 @@ export class CompletionCall implements LiveCall {
 
   /** Tries one route after the other until one has said something, or may not be passed over. */
   private async tryRoutes(): Promise<DialledRoute> {
-    const { claim, model, routes } = this.call
-    const { attempts } = this.parts.options.limits
+    const { claim, log, model, routes } = this.call
+    const { clock, limits } = this.parts.options
+    const waiting = [...routes]
+    const overtaken = new Set<Route>()
     let dials = 0
     let last: DialledRoute | undefined
     let refusal: CompatError | undefined
-    for (const route of routes) {
+    for (let route = waiting.shift(); route !== undefined; route = waiting.shift()) {
+      if (dials >= limits.attempts || clock.now() >= this.deadlineAt) break
       const quoted = this.quote(route)
-      const refused = await this.credit.secure(quoted.hold, this.facts(route))
+      const facts = routeFacts(this.call.facts, route, this.completionId)
+      const refused = await this.credit.secure(quoted.hold, facts)
       if (refused !== undefined) {
         refusal = refused
+        log.attempts.push({ routeId: route.id, outcome: refused.code })
         continue
       }
       if (this.shuttingDown) throw shuttingDown()
       const nobodyWaits = this.client.gone && claim === undefined
-      if (nobodyWaits || dials >= attempts) break
+      if (nobodyWaits) break
+      // Nothing may come between this and the call's beginning, or a half-open route would get more than one probe.
+      if (!overtaken.has(route) && this.isOvertaken(route, waiting)) {
+        overtaken.add(route)
+        waiting.push(route)
+        continue
+      }
       dials++
-      last = await this.dial(route, quoted)
+      last = await this.dial(route, quoted, facts)
       if (!last.movesOn || this.shuttingDown) return last
     }
     if (last !== undefined) return last
@@ -113,7 +124,14 @@ export class CompletionCall implements LiveCall {
     )
   }
 
-  private async dial(route: Route, quoted: Quote): Promise<DialledRoute> {
+  /** Whether a route has come into trouble since the routes were chosen, and another that waits has not. */
+  private isOvertaken(route: Route, waiting: readonly Route[]): boolean {
+    const { health } = this.parts
+    if (health.troubleOf(route) === undefined) return false
+    return waiting.some((other) => health.troubleOf(other) === undefined)
+  }
+
+  private async dial(route: Route, quoted: Quote, facts: CallFacts): Promise<DialledRoute> {
     const { clock, limits } = this.parts.options
     if (this.deadlineAt === Infinity) this.deadlineAt = clock.now() + limits.totalMs
     const dialled = new DialledRoute({
@@ -122,6 +140,7 @@ export class CompletionCall implements LiveCall {
       client: this.client,
       route,
       quote: quoted,
+      facts,
       holdAmount: this.credit.amount,
       completionId: this.completionId,
       created: this.created,
@@ -142,7 +161,7 @@ export class CompletionCall implements LiveCall {
         model,
         route,
         markup: caller.markup,
-        ...(providerKey !== undefined && { byokFee: this.parts.options.byokFee }),
+        byokFee: providerKey === undefined ? undefined : this.parts.options.byokFee,
         prompt: this.prompt,
         outputTokens: this.outputBound * request.n,
       },
@@ -160,7 +179,7 @@ export class CompletionCall implements LiveCall {
     log.nativeFinishReason = relay.nativeFinishReason
     log.upstreamId = relay.upstreamId
     if (end.ended === 'left' && due === 'nothing') {
-      this.parts.options.emit({ type: 'call-abandoned', requestId, facts: this.facts(last.route) })
+      this.parts.options.emit({ type: 'call-abandoned', requestId, facts: last.facts })
     }
     const charge = due === 'nothing' ? await this.releaseFree(last) : await this.settle(last, due)
     this.tell(reply, charge, last)
@@ -168,25 +187,24 @@ export class CompletionCall implements LiveCall {
 
   private async releaseFree(last: DialledRoute): Promise<Charge> {
     await this.credit.release()
-    return freeCharge({ ...last.usage('nothing'), ...last.quote })
+    const { usage, basis } = last.usage('nothing')
+    const { priceVersion, terms } = last.quote
+    return freeCharge({ usage, basis, terms, priceVersion })
   }
 
   private async settle(last: DialledRoute, due: Outcome['due']): Promise<Charge> {
     const { options, settlements } = this.parts
     const { caller, claim, log, requestId } = this.call
     const { holdId, amount } = this.credit.handOver()
-    const charge = makeCharge({
-      ...last.usage(due),
-      ...last.quote,
-      holdAmount: amount,
-      neverOverdraw: options.neverOverdraw,
-    })
-    const facts = this.facts(last.route)
-    log.facts = facts
+    const { usage, basis } = last.usage(due)
+    const { priceVersion, terms } = last.quote
+    const { neverOverdraw } = options
+    const charge = makeCharge({ usage, basis, terms, priceVersion, holdAmount: amount, neverOverdraw })
+    log.facts = last.facts
     log.holdId = holdId
     log.holdAmount = amount
     const settled = await settlements.settle(
-      settlement(holdId, charge, caller.principal, options.platformAccount, facts, claim),
+      settlement(holdId, charge, caller.principal, options.platformAccount, last.facts, claim),
       requestId,
     )
     if (settled?.claimLost === true) {
@@ -216,9 +234,5 @@ export class CompletionCall implements LiveCall {
     this.call.log.failed(error.code, 200)
     void this.client.write(errorFrame(error, wireUsage(charge)))
     this.writer.end()
-  }
-
-  private facts(route: Route): CallFacts {
-    return callFacts(this.call, route, this.completionId)
   }
 }

@@ -1,6 +1,7 @@
 import type { Secret } from '../contracts/context.js'
+import type { CallFacts } from '../contracts/ledger.js'
 import type { Route } from '../contracts/providers.js'
-import { CompatError } from '../errors.js'
+import { CompatError, ProviderError } from '../errors.js'
 import type { Credits } from '../money.js'
 import type { AdmittedCall } from './admitted-call.js'
 import { Attempt, type AttemptEnd } from './attempt.js'
@@ -22,6 +23,7 @@ export interface DialOptions {
   readonly client: ClientReply
   readonly route: Route
   readonly quote: Quote
+  readonly facts: CallFacts
   readonly holdAmount: Credits
   /** The reply's `id` and `created`. */
   readonly completionId: string
@@ -43,6 +45,7 @@ const MAY_BE_BILLED = Object.freeze({ 'x-should-retry': 'false' })
 export class DialledRoute {
   readonly route: Route
   readonly quote: Quote
+  readonly facts: CallFacts
   readonly relay: Relay
   private readonly meter: UsageMeter
   private readonly attempt: Attempt
@@ -53,6 +56,7 @@ export class DialledRoute {
     const { neverOverdraw } = parts.options
     this.route = route
     this.quote = quote
+    this.facts = options.facts
     this.meter = this.createMeter()
     this.relay = this.createRelay()
     this.attempt = new Attempt({
@@ -83,22 +87,26 @@ export class DialledRoute {
     const { providerKey, request } = call
     const { limits, neverOverdraw } = parts.options
     const reportHealth = providerKey === undefined ? parts.health.begin(route) : undefined
-    const end = await this.attempt.run({
-      request: upstreamRequest(
-        request.forward,
-        route.upstreamModel,
-        neverOverdraw ? outputTokens : undefined,
-      ),
-      stream: request.stream,
-      auth: providerKey === undefined ? hostAuth(route) : { kind: 'byok', secret: providerKey },
-      limits,
-      requestId: call.requestId,
-    })
-    this.result = { end, failure: this.readFailure(end) }
-    reportHealth?.(this.health())
+    try {
+      const end = await this.attempt.run({
+        request: upstreamRequest(
+          request.forward,
+          route.upstreamModel,
+          neverOverdraw ? outputTokens : undefined,
+        ),
+        stream: request.stream,
+        auth: providerKey === undefined ? hostAuth(route) : { kind: 'byok', secret: providerKey },
+        limits,
+        requestId: call.requestId,
+      })
+      this.result = { end, failure: this.readFailure(end) }
+    } finally {
+      reportHealth?.(this.result && this.health())
+    }
+    const { end, failure } = this.done
     call.log.attempts.push({
       routeId: route.id,
-      outcome: this.result.failure?.error.code ?? end.stoppedBy ?? end.ended,
+      outcome: failure?.error.code ?? end.stoppedBy ?? end.ended,
     })
   }
 
@@ -108,8 +116,7 @@ export class DialledRoute {
 
   /** Whether another route may be tried: nothing of this one has reached the client, and it is not the caller's fault. */
   get movesOn(): boolean {
-    const { end, failure } = this.done
-    return end.ended === 'broken' && !this.relay.begun && failure?.movesOn === true
+    return !this.relay.begun && this.done.failure?.movesOn === true
   }
 
   /** The facts that the truth table asks for. */
@@ -119,7 +126,7 @@ export class DialledRoute {
       ended: end.ended,
       streaming: this.options.client.open,
       token: this.relay.tokenEvents > 0,
-      finishReason: this.relay.finishReason !== undefined,
+      finishReason: this.relay.nativeFinishReason !== undefined,
       reported: this.meter.reported(end.terminated),
     }
   }
@@ -174,11 +181,13 @@ export class DialledRoute {
     }
   }
 
+  /** A cost that is fixed is the hold's from the first token on, and never more. */
   private holdIsSpent(): boolean {
-    return price(this.usage('partial').usage, this.quote.terms).cost >= this.options.holdAmount
+    return price(this.usage('partial').usage, this.quote.terms).cost > this.options.holdAmount
   }
 
-  private readFailure({ failure }: AttemptEnd): ProviderFailure | undefined {
+  private readFailure(end: AttemptEnd): ProviderFailure | undefined {
+    const failure = end.failure ?? this.emptyReply(end)
     if (failure === undefined) return undefined
     const { call, route } = this.options
     const secrets = [route.secret, call.providerKey].flatMap((secret) => secret?.reveal() ?? [])
@@ -189,23 +198,32 @@ export class DialledRoute {
     })
   }
 
+  /** A reply that said it was whole, and held neither a token nor a finish nor a usage. */
+  private emptyReply({ ended, terminated }: AttemptEnd): ProviderError | undefined {
+    if (ended !== 'finished' || this.relay.begun || this.meter.reported(terminated)) return undefined
+    return new ProviderError('invalid-response', 'The reply was empty.')
+  }
+
   /** What the call says of the route; nothing where the caller or the router broke it off. */
   private health(): CallResult | undefined {
     const { end, failure } = this.done
-    if (end.ended === 'finished') {
-      const { durationMs, firstTokenMs } = end
-      if (firstTokenMs === undefined) return { ok: true }
-      const streamedMs = durationMs - firstTokenMs
-      const tokens = this.relay.completionAtLeast(Infinity)
-      return {
-        ok: true,
-        firstTokenMs,
-        ...(streamedMs > 0 && { tokensPerSecond: (tokens * 1_000) / streamedMs }),
-      }
+    const { durationMs, firstTokenMs } = end
+    if (failure !== undefined) {
+      const { retryAfterSeconds, routeAtFault } = failure
+      if (!routeAtFault) return undefined
+      return { ok: false, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }
     }
-    if (failure?.routeAtFault !== true && end.stoppedBy !== 'deadline') return undefined
-    const { retryAfterSeconds } = failure ?? {}
-    return { ok: false, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }
+    // A reply that outlasts the call's time is a long one; one that has not begun by then is none.
+    if (end.stoppedBy === 'deadline' && firstTokenMs === undefined) return { ok: false }
+    if (end.ended !== 'finished') return undefined
+    if (firstTokenMs === undefined) return { ok: true }
+    // Over the whole of the call, since a reply may come in one piece.
+    const tokens = this.relay.completionAtLeast(Infinity)
+    return {
+      ok: true,
+      firstTokenMs,
+      ...(durationMs > 0 && { tokensPerSecond: (tokens * 1_000) / durationMs }),
+    }
   }
 
   private createMeter(): UsageMeter {

@@ -13,10 +13,19 @@ export function createEmitter(
   }
   return (event) => {
     try {
-      const result = onEvent(Object.freeze(event))
+      const result = onEvent(deepFreeze(event))
       if (result instanceof Promise) result.catch(fail)
     } catch (error) {
       fail(error)
     }
   }
+}
+
+/** Events are plain data without cycles. */
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const field of Object.values(value)) deepFreeze(field)
+  }
+  return value
 }

@@ -4,27 +4,25 @@ import type { Route } from '../contracts/providers.js'
 import type { ParsedChatRequest } from '../protocol/chat-request.js'
 import { cleanLabel, escapeControl } from '../protocol/text.js'
 
-interface FactsOf {
-  readonly requestId: string
-  readonly caller: { readonly principal: Principal }
-  readonly model: { readonly id: string }
-  readonly request: ParsedChatRequest
-}
+type Writable<Shape> = { -readonly [Field in keyof Shape]: Shape[Field] }
 
 /** What the ledger and the events record of a call, every string of the client's cleaned. */
-export function callFacts(call: FactsOf, route?: Route, completionId?: string): CallFacts {
-  const { principal } = call.caller
-  const { forward, own } = call.request
-  return Object.freeze({
-    requestId: call.requestId,
-    account: principal.account,
-    credentialId: principal.credentialId,
-    model: call.model.id,
-    ...(principal.kind === 'access-token' && { appId: principal.app.id }),
-    ...(principal.kind === 'api-key' && own.appId !== undefined && { claimedAppId: own.appId }),
-    ...(own.sessionId !== undefined && { sessionId: escapeControl(own.sessionId) }),
-    ...(typeof forward.user === 'string' && { user: cleanLabel(forward.user) }),
-    ...(route !== undefined && { provider: route.provider, routeId: route.id }),
-    ...(completionId !== undefined && { completionId }),
-  })
+export function callFacts(
+  requestId: string,
+  principal: Principal,
+  model: string,
+  { forward, own }: ParsedChatRequest,
+): CallFacts {
+  const { account, credentialId } = principal
+  const facts: Writable<CallFacts> = { requestId, account, credentialId, model }
+  if (principal.kind === 'access-token') facts.appId = principal.app.id
+  else if (own.appId !== undefined) facts.claimedAppId = own.appId
+  if (own.sessionId !== undefined) facts.sessionId = escapeControl(own.sessionId)
+  if (typeof forward.user === 'string') facts.user = cleanLabel(forward.user)
+  return facts
+}
+
+/** The same with the route that serves the call, and the `id` of its reply. */
+export function routeFacts(facts: CallFacts, { id, provider }: Route, completionId: string): CallFacts {
+  return { ...facts, provider, routeId: id, completionId }
 }

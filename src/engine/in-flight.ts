@@ -44,17 +44,21 @@ export class InFlight {
   }
 
   /** Waits for something that a shutdown need not wait for. */
-  async interruptible<T>(work: Promise<T>): Promise<T> {
-    let call: LiveCall | undefined
-    const stopped = new Promise<never>((_resolve, reject) => {
-      call = { shutDown: () => reject(shuttingDown()) }
+  interruptible<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const call: LiveCall = { shutDown: () => reject(shuttingDown()) }
       this.add(call)
+      work.then(
+        (value) => {
+          this.calls.delete(call)
+          resolve(value)
+        },
+        (error) => {
+          this.calls.delete(call)
+          reject(error)
+        },
+      )
     })
-    try {
-      return await Promise.race([work, stopped])
-    } finally {
-      if (call !== undefined) this.calls.delete(call)
-    }
   }
 
   /** Also for a call that comes after {@link shutDownAll}, which is told to stop at once. */

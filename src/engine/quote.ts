@@ -33,8 +33,8 @@ export interface QuoteRequest {
   readonly model: Model
   readonly route: Route
   readonly markup: MarkupTerms
-  /** Present where the call runs on the caller's own key. */
-  readonly byokFee?: ByokFee
+  /** Where the call runs on the caller's own key. */
+  readonly byokFee: ByokFee | undefined
   readonly prompt: PromptEstimate
   /** Output tokens of all choices together. */
   readonly outputTokens: number
@@ -62,7 +62,7 @@ export function quote(request: QuoteRequest, readPrices: PriceReader): Quote {
       },
     )
   }
-  const terms: Terms = { prices: table, markup, ...(byokFee && { byokFee }) }
+  const terms: Terms = byokFee === undefined ? { prices: table, markup } : { prices: table, markup, byokFee }
   return {
     terms,
     priceVersion: model.priceVersion,

@@ -15,7 +15,8 @@ const LONGEST_RETRY_MS = 5_000
 
 /** All that is asked of the ledger for calls: holds once, settlements and releases until they are through. */
 export class Settlements {
-  private readonly pending = new Set<Promise<unknown>>()
+  private underWay = 0
+  private waiting: (() => void)[] = []
 
   constructor(private readonly options: EngineOptions) {}
 
@@ -59,8 +60,8 @@ export class Settlements {
   }
 
   /** Settled when nothing is under way any more. */
-  async idle(): Promise<void> {
-    while (this.pending.size > 0) await Promise.all(this.pending)
+  idle(): Promise<void> {
+    return this.underWay === 0 ? Promise.resolve() : new Promise((resolve) => this.waiting.push(resolve))
   }
 
   /** The answer if it comes while a reply can wait for it. */
@@ -74,35 +75,31 @@ export class Settlements {
     }
   }
 
-  private untilDone<T>(
-    requestId: string,
-    ask: (context: LazyContext) => Promise<T>,
-    gaveUp: (error: unknown) => void,
-  ): Promise<T | undefined> {
-    const done = this.repeat(requestId, ask, gaveUp)
-    this.pending.add(done)
-    return done.finally(() => this.pending.delete(done))
-  }
-
-  private async repeat<T>(
+  private async untilDone<T>(
     requestId: string,
     ask: (context: LazyContext) => Promise<T>,
     gaveUp: (error: unknown) => void,
   ): Promise<T | undefined> {
     const { clock, limits } = this.options
     const deadline = clock.now() + limits.settleMs
-    for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_RETRY_MS)) {
-      const context = new LazyContext(requestId)
-      try {
-        return await within(clock, limits.storeMs, ask(context))
-      } catch (error) {
-        context.end()
-        if (clock.now() + waitMs > deadline) {
-          gaveUp(error)
-          return undefined
+    this.underWay++
+    try {
+      for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_RETRY_MS)) {
+        const context = new LazyContext(requestId)
+        try {
+          return await within(clock, limits.storeMs, ask(context))
+        } catch (error) {
+          context.end()
+          if (clock.now() + waitMs > deadline) {
+            gaveUp(error)
+            return undefined
+          }
+          await new Promise<void>((resolve) => clock.after(waitMs, resolve))
         }
-        await new Promise<void>((resolve) => clock.after(waitMs, resolve))
       }
+    } finally {
+      this.underWay--
+      if (this.underWay === 0) for (const resume of this.waiting.splice(0)) resume()
     }
   }
 }

@@ -23,6 +23,8 @@ export class ChoiceStream {
   /** @returns the choices to send, in order, and whether they carry a token */
   take(choice: Fields): { sent: Fields[]; token: boolean } {
     const { delta: rawDelta, message, index: _index, finish_reason: native, ...rest } = choice
+    if (native === 'error')
+      throw new ProviderError('error-frame', 'The provider ended its reply with an error.')
     delete rest.native_finish_reason
     const given = rawDelta ?? message ?? {}
     if (!isObject(given)) throw invalidReply('delta is not an object')
@@ -52,8 +54,6 @@ export class ChoiceStream {
   }
 
   private finish(reason: string, delta: Fields, rest: Fields, native = true): Fields[] {
-    if (reason === 'error')
-      throw new ProviderError('error-frame', 'The provider ended its reply with an error.')
     if (native) this.nativeFinishReason = cleanLabel(reason)
     const mapped = mapFinishReason(reason)
     this.finishReason = mapped === 'stop' && this.toolCalls.any ? 'tool_calls' : mapped

@@ -49,18 +49,23 @@ export class Relay {
   private pending = ''
   private readonly head: string
   private readonly choices = new Map<number, ChoiceStream>()
-  private readonly splicer = new Splicer()
-  private readonly accumulator = new ChoiceAccumulator()
+  private readonly splicer: Splicer | undefined
+  private readonly accumulator: ChoiceAccumulator | undefined
   private whole: Fields[] | undefined
   private templateChoice: ChoiceStream | undefined
   private systemFingerprint: string | undefined
   private serviceTier: string | undefined
 
   constructor(private readonly options: RelayOptions) {
-    const { id, created, model } = options
-    this.head = toLatin1(
-      `data: ${JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1)},"choices":`,
-    )
+    if (options.stream) {
+      this.head = chunkHead(options)
+      this.splicer = options.splice ? new Splicer() : undefined
+      this.accumulator = undefined
+    } else {
+      this.head = ''
+      this.splicer = undefined
+      this.accumulator = new ChoiceAccumulator()
+    }
   }
 
   /** How many events went through the fast path. */
@@ -145,7 +150,7 @@ export class Relay {
       object: 'chat.completion',
       created,
       model,
-      choices: this.whole ?? this.accumulator.finished(),
+      choices: this.whole ?? this.accumulator?.finished() ?? [],
       usage: wireUsage(charge),
       system_fingerprint: this.systemFingerprint ?? null,
       ...(this.serviceTier !== undefined && { service_tier: this.serviceTier }),
@@ -167,10 +172,11 @@ export class Relay {
   }
 
   private takeData(bytes: string): string {
-    if (this.options.splice) {
-      const spliced = this.splicer.splice(bytes)
+    const { splicer } = this
+    if (splicer !== undefined) {
+      const spliced = splicer.splice(bytes)
       if (spliced !== undefined) {
-        this.templateChoice!.tally.add(this.splicer.text)
+        this.templateChoice!.tally.add(splicer.text)
         this.spliced++
         this.tokenEvents++
         this.options.meter.token()
@@ -179,7 +185,7 @@ export class Relay {
     }
     const chunk = parseEvent(bytes)
     const sent = this.takeChunk(chunk)
-    if (this.options.splice && sent !== '' && this.splicer.learn(bytes, chunk, sent)) {
+    if (sent !== '' && splicer?.learn(bytes, chunk, sent) === true) {
       const [choice] = chunk.choices as { index?: number }[]
       this.templateChoice = this.choices.get(choice?.index ?? 0)
     }
@@ -233,6 +239,7 @@ export class Relay {
     const labels: Fields = {}
     if (typeof fingerprint === 'string') labels.system_fingerprint = this.systemFingerprint = fingerprint
     if (typeof tier === 'string') labels.service_tier = this.serviceTier = tier
+    if (!this.options.stream) return ''
     const text = JSON.stringify(labels)
     return text === '{}' ? '' : toLatin1(`,${text.slice(1, -1)}`)
   }
@@ -253,7 +260,7 @@ export class Relay {
   /** A chunk for each choice, or nothing where the client gets one body. */
   private lines(choices: readonly Fields[], labels = ''): string {
     if (!this.options.stream) {
-      for (const choice of choices) this.accumulator.add(choice)
+      for (const choice of choices) this.accumulator?.add(choice)
       return ''
     }
     let lines = ''
@@ -262,6 +269,12 @@ export class Relay {
     }
     return lines
   }
+}
+
+/** What every chunk begins with. */
+function chunkHead({ id, created, model }: RelayOptions): string {
+  const fields = JSON.stringify({ id, object: 'chat.completion.chunk', created, model })
+  return toLatin1(`data: ${fields.slice(0, -1)},"choices":`)
 }
 
 function parseEvent(bytes: string): Fields {
@@ -278,6 +291,8 @@ function parseEvent(bytes: string): Fields {
 function depthOver(value: unknown, limit: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (limit === 0) return true
-  for (const field of Object.values(value)) if (depthOver(field, limit - 1)) return true
+  for (const field in value) {
+    if (depthOver((value as Fields)[field], limit - 1)) return true
+  }
   return false
 }
