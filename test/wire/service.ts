@@ -1,0 +1,272 @@
+import { strict as assert } from 'node:assert'
+import {
+  createCompatRouter,
+  type Limits,
+  type MemoryCredentials,
+  type MemoryLedger,
+  type MemoryModel,
+  memoryCatalogue,
+  memoryCredentials,
+  memoryLedger,
+  memoryProviders,
+  openaiCompatible,
+  type RouterEvent,
+  type RouterOptions,
+} from '../../src/index.js'
+import { type Host, type HostResponse, hosts, type MountedHost } from '../helpers/hosts.js'
+import { type ScriptedUpstream, startScriptedUpstream } from '../helpers/scripted-upstream.js'
+import { createSteppedClock, type SteppedClock } from '../helpers/stepped-clock.js'
+
+export const MODEL = 'acme/fast'
+export const UPSTREAM_MODEL = 'upstream-fast-0125'
+export const UPSTREAM_KEY = 'sk-upstream-5f1c9d27b4e8'
+/** Credits per million tokens. */
+export const PRICES = { input: '2', cachedInput: '1', output: '8', request: '0.0001' }
+/** What a provider reports, and what it costs: 7 x 2 + 4 x 1 + 7 x 8 millionths and the request itself. */
+export const COUNTS = {
+  prompt_tokens: 11,
+  completion_tokens: 7,
+  total_tokens: 18,
+  prompt_tokens_details: { cached_tokens: 4 },
+}
+export const BASE_COST = '0.000174'
+/** 33.33 % of the base and 0.0005, rounded up at the ninth place. */
+export const MARKUP = { basisPoints: 3_333, flat: '0.0005' }
+export const MARKUP_COST = '0.000557995'
+export const MARKED_UP_COST = '0.000731995'
+
+export const API_KEY = 'sk-wire-alice'
+export const ACCESS_TOKEN = 'at-wire-bob'
+export const tokens = {
+  unscoped: 'at-wire-unscoped',
+  expired: 'sk-wire-expired',
+  revoked: 'sk-wire-revoked',
+  suspended: 'sk-wire-suspended',
+  poor: 'sk-wire-poor',
+} as const
+
+const APP = { id: 'app-1', account: 'app-owner', markup: MARKUP, allowedModels: [MODEL] }
+const OPENING = { alice: '1', bob: '1', pauper: '0.0000001' }
+
+const MODELS: readonly MemoryModel[] = [
+  { id: MODEL, created: 1_700_000_000, name: 'Fast', contextLength: 8_000, prices: PRICES },
+  { id: 'acme/very/slow:free', prices: { input: '0', output: '0' } },
+  { id: 'acme/priceless' },
+  { id: 'acme/nowhere', prices: PRICES },
+]
+
+type EventOf<Type extends RouterEvent['type']> = Extract<RouterEvent, { type: Type }>
+
+export interface ServiceOptions {
+  /** Bare `http` by default. */
+  readonly host?: Host
+  /** How many providers serve the model; one by default. */
+  readonly providers?: number
+  readonly onDisconnect?: 'abort' | 'drain'
+  readonly limits?: Partial<Limits>
+  readonly models?: readonly MemoryModel[]
+  /** Anything else that the router is given, made of what it would be given. */
+  readonly router?: (options: RouterOptions) => Partial<RouterOptions>
+  /** Faults that the test is about. */
+  readonly expectsFaults?: boolean
+}
+
+/** A router mounted in a host, between scripted providers and a client, with every store in memory and a clock that stands. */
+export class WireService {
+  readonly events: RouterEvent[] = []
+  readonly clock: SteppedClock
+  readonly ledger: MemoryLedger
+  readonly credentials: MemoryCredentials
+  readonly router
+  private readonly waiting = new Set<() => void>()
+  private readonly rejections: unknown[] = []
+  private readonly adapters: readonly { close?(): unknown }[]
+  private readonly onRejection = (reason: unknown): void => {
+    this.rejections.push(reason)
+  }
+  private mounted: MountedHost | undefined
+
+  private constructor(
+    readonly upstreams: readonly ScriptedUpstream[],
+    private readonly options: ServiceOptions,
+  ) {
+    process.on('unhandledRejection', this.onRejection)
+    const clock = createSteppedClock()
+    this.clock = clock
+    this.ledger = memoryLedger(OPENING, { clock })
+    this.credentials = memoryCredentials(
+      {
+        [API_KEY]: { kind: 'api-key', account: 'alice' },
+        [ACCESS_TOKEN]: { kind: 'access-token', account: 'bob', scopes: ['models.run'], app: APP },
+        [tokens.unscoped]: {
+          kind: 'access-token',
+          account: 'bob',
+          scopes: ['models.run.extra', 'models'],
+          app: APP,
+        },
+        [tokens.expired]: { kind: 'api-key', account: 'alice', expiresAt: clock.now() - 1 },
+        [tokens.revoked]: { kind: 'api-key', account: 'alice', credentialId: 'revoked-key' },
+        [tokens.suspended]: { kind: 'api-key', account: 'mallory' },
+        [tokens.poor]: { kind: 'api-key', account: 'pauper' },
+      },
+      { clock },
+    )
+    this.credentials.revoke('revoked-key')
+    this.credentials.suspend('mallory')
+    const adapters = upstreams.map(({ baseUrl }) => openaiCompatible({ baseUrl, apiKey: UPSTREAM_KEY }))
+    this.adapters = adapters
+    const { host = bareHttp, limits, models = MODELS, onDisconnect, router } = options
+    const made: RouterOptions = {
+      credentials: this.credentials,
+      catalogue: memoryCatalogue(models),
+      ledger: this.ledger,
+      providers: memoryProviders(
+        adapters.map((adapter, index) => ({
+          id: `p${index}`,
+          models: Object.fromEntries(
+            models.filter(({ id }) => id !== 'acme/nowhere').map(({ id }) => [id, UPSTREAM_MODEL]),
+          ),
+          adapter,
+          ...(onDisconnect && { onDisconnect }),
+        })),
+      ),
+      clock,
+      onEvent: (event) => {
+        this.events.push(event)
+        this.wake()
+      },
+      ...(host.basePath !== undefined && { basePath: host.basePath }),
+      ...(limits && { limits }),
+    }
+    this.router = createCompatRouter({ ...made, ...router?.(made) })
+  }
+
+  static async start(options: ServiceOptions = {}): Promise<WireService> {
+    const upstreams = await Promise.all(
+      Array.from({ length: options.providers ?? 1 }, () => startScriptedUpstream()),
+    )
+    const service = new WireService(upstreams, options)
+    service.mounted = await (options.host ?? bareHttp).mount(service.router)
+    return service
+  }
+
+  get upstream(): ScriptedUpstream {
+    return this.upstreams[0]!
+  }
+
+  get host(): MountedHost {
+    return this.mounted!
+  }
+
+  /** What the providers were asked, all of them. */
+  get asked() {
+    return this.upstreams.flatMap(({ requests }) => requests)
+  }
+
+  /** Asks for a completion, with Alice's key unless the headers say otherwise. */
+  post(body: object | string, headers: Readonly<Record<string, string>> = {}): Promise<HostResponse> {
+    return this.host.request('/chat/completions', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json', ...headers },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    })
+  }
+
+  get(path: string, token = API_KEY): Promise<HostResponse> {
+    return this.host.request(path, { headers: { authorization: `Bearer ${token}` } })
+  }
+
+  /** The first event of this type that there is or will be, of one request if one is given. */
+  async event<Type extends RouterEvent['type']>(type: Type, requestId?: string): Promise<EventOf<Type>> {
+    const find = () =>
+      this.events.find(
+        (event): event is EventOf<Type> =>
+          event.type === type &&
+          (requestId === undefined || ('requestId' in event && event.requestId === requestId)),
+      )
+    for (let found = find(); ; found = find()) {
+      if (found !== undefined) return found
+      await new Promise<void>((resolve) => this.waiting.add(resolve))
+    }
+  }
+
+  /** What an account has, as a decimal with every place. */
+  async posted(account: string): Promise<bigint> {
+    const balance = await this.ledger.balance(account, CONTEXT)
+    return balance?.posted ?? 0n
+  }
+
+  async held(account: string): Promise<bigint> {
+    const balance = await this.ledger.balance(account, CONTEXT)
+    return balance?.held ?? 0n
+  }
+
+  /** Ends everything, having looked for what no request may leave behind. */
+  async close(): Promise<void> {
+    try {
+      await this.router.close({ graceMs: 1 })
+      await this.clock.elapse(0)
+      await new Promise((resolve) => setImmediate(resolve))
+      assert.equal(this.router.inFlight, 0, 'calls in flight')
+      for (const account of Object.keys(OPENING))
+        assert.equal(await this.held(account), 0n, `held: ${account}`)
+      if (this.options.expectsFaults !== true) {
+        assert.deepEqual(
+          this.events.filter(({ type }) => type.endsWith('fault')),
+          [],
+          'faults',
+        )
+      }
+      const count = (type: string) => this.events.filter((event) => event.type === type).length
+      assert.equal(count('request-end'), count('request-start'), 'each request has one end')
+      assert.deepEqual(this.rejections, [], 'rejections that nobody handled')
+    } finally {
+      process.off('unhandledRejection', this.onRejection)
+      await this.mounted?.close()
+      for (const upstream of this.upstreams) await upstream.close()
+      for (const adapter of this.adapters) await adapter.close?.()
+    }
+  }
+
+  private wake(): void {
+    for (const resume of this.waiting) resume()
+    this.waiting.clear()
+  }
+}
+
+const CONTEXT = { requestId: 'assertion', signal: new AbortController().signal }
+
+export const bareHttp: Host = hosts.find(({ name }) => name === 'bare http with a base path')!
+
+/** A request that asks for little. */
+export function ask(more: Readonly<Record<string, unknown>> = {}): object {
+  return { model: MODEL, messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 50, ...more }
+}
+
+/** The whole reply of a provider. */
+export function providerReply(more: Readonly<Record<string, unknown>> = {}): object {
+  return {
+    id: 'chatcmpl-of-the-provider',
+    object: 'chat.completion',
+    created: 1,
+    model: UPSTREAM_MODEL,
+    choices: [
+      { index: 0, message: { role: 'assistant', content: 'Hello, wörld \u{1f600}!' }, finish_reason: 'stop' },
+    ],
+    usage: COUNTS,
+    ...more,
+  }
+}
+
+/** A chunk that has a usage and no choice. */
+export function usageChunk(usage: object = COUNTS): object {
+  return { id: 'chatcmpl-of-the-provider', object: 'chat.completion.chunk', choices: [], usage }
+}
+
+/** The JSON of each `data:` line of a stream, `[DONE]` left out. */
+export function framesOf(stream: string): Record<string, unknown>[] {
+  return stream
+    .split('\n\n')
+    .filter((frame) => frame.startsWith('data: ') && frame !== 'data: [DONE]')
+    .map((frame) => JSON.parse(frame.slice('data: '.length)))
+}
