@@ -1,4 +1,4 @@
-import { Command, CommanderError, Option } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { addAccountCommands } from './commands/accounts.js'
 import { addAppCommands } from './commands/apps.js'
 import { addCredentialCommands } from './commands/credentials.js'
@@ -14,15 +14,15 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     .description(
       'Administers the accounts, keys, apps, models and routes of a compat-router.\n\nThe database is DATABASE_URL (postgres://…) where that is set, else the SQLite file.\nSecrets come from standard input or the environment, never from arguments.',
     )
-    .addOption(
-      new Option('--file <path>', 'the SQLite file')
-        .env('COMPAT_ROUTER_FILE')
-        .default('.data/compat-router.db'),
+    .option(
+      '--file <path>',
+      'the SQLite file, or COMPAT_ROUTER_FILE',
+      surroundings.env.COMPAT_ROUTER_FILE ?? '.data/compat-router.db',
     )
-    .addOption(
-      new Option('--schema <name>', 'the PostgreSQL schema')
-        .env('COMPAT_ROUTER_SCHEMA')
-        .default('compat_router'),
+    .option(
+      '--schema <name>',
+      'the PostgreSQL schema, or COMPAT_ROUTER_SCHEMA',
+      surroundings.env.COMPAT_ROUTER_SCHEMA ?? 'compat_router',
     )
     .option('--json', 'write JSON instead of tables', false)
     .exitOverride()

@@ -14,7 +14,7 @@ export interface SchemaWords {
   readonly integer: string
   /** A key that the database counts up. */
   readonly serial: string
-  /** Ends the definition of a table whose key is a name. */
+  /** Ends the definition of a table whose rows are found by their key alone. */
   readonly keyed: string
   /** Ends the definition of a table whose rows change in place many times a second. */
   readonly busy: string

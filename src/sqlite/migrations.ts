@@ -14,7 +14,7 @@ const WORDS: SchemaWords = {
   integer: 'integer',
   serial: 'integer primary key',
   keyed: 'strict, without rowid',
-  busy: 'strict, without rowid',
+  busy: 'strict',
   plain: 'strict',
 }
 

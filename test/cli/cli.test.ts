@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runCli } from '../../src/cli/run-cli.js'
+import { postgresStores } from '../../src/postgres/index.js'
+import { sqliteStores } from '../../src/sqlite/index.js'
+import { context, createFacts, createSettle } from '../helpers/ledger-requests.js'
+import { createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
+import { createTestFile, type TestFile } from '../helpers/sqlite.js'
+
+describe('the command line', () => {
+  let place: TestFile
+  let server: TestDatabase
+  beforeAll(async () => {
+    ;[place, server] = await Promise.all([createTestFile(), createTestDatabase()])
+  })
+  afterAll(async () => {
+    place.remove()
+    await server.drop()
+  })
+
+  async function run(args: string, { stdin = '', env = {} }: { stdin?: string; env?: object } = {}) {
+    let out = ''
+    let said = ''
+    const exitCode = await runCli(args.split(' '), {
+      env: { COMPAT_ROUTER_FILE: place.file, ...env },
+      stdin: Readable.from([Buffer.from(stdin)]),
+      write: (text) => {
+        out += text
+      },
+      writeError: (text) => {
+        said += text
+      },
+    })
+    return { exitCode, out, said }
+  }
+
+  it('opens accounts, grants once for a reference, corrects and shows the balance', async () => {
+    expect(await run('accounts open alice')).toMatchObject({ exitCode: 0, said: 'alice is open\n' })
+    const grant = 'grant alice 5.25 --reference invoice-1 --memo paid'
+    expect((await run(grant)).out).toContain('5.25')
+    expect((await run(grant)).exitCode).toBe(0)
+    expect((await run('correct alice -- -0.25')).exitCode).toBe(0)
+    const shown = await run('--json balance alice')
+    expect(JSON.parse(shown.out)).toEqual({ posted: '5', held: '0', available: '5' })
+    expect((await run('accounts list')).out).toContain('alice')
+    expect(await run('balance nobody')).toMatchObject({
+      exitCode: 1,
+      said: 'error: There is no account nobody\n',
+    })
+  })
+
+  it('issues a key that works, shows it once, reissues and revokes it', async () => {
+    const issued = JSON.parse((await run('--json keys issue alice --label laptop')).out)
+    const stores = sqliteStores({ file: place.file })
+    expect(await stores.credentials.resolve(issued.token, context)).toMatchObject({ ok: true })
+    const listed = await run('credentials list --account alice')
+    expect(listed.out).toContain('laptop')
+    expect(listed.out).not.toContain(issued.token)
+    const again = JSON.parse((await run(`--json credentials reissue ${issued.credentialId}`)).out)
+    expect(await stores.credentials.resolve(issued.token, context)).toMatchObject({ reason: 'revoked' })
+    expect(await stores.credentials.resolve(again.token, context)).toMatchObject({ ok: true })
+    expect((await run(`credentials revoke ${issued.credentialId}`)).exitCode).toBe(0)
+    expect(await stores.credentials.resolve(again.token, context)).toMatchObject({ reason: 'revoked' })
+    expect((await run('credentials revoke nobody')).exitCode).toBe(1)
+    await stores.close()
+  })
+
+  it('registers apps, issues their tokens, and suspends', async () => {
+    expect((await run('apps put writer --markup 2000 --flat 0.001 --allow a/b --allow c')).exitCode).toBe(0)
+    expect((await run('apps list')).out).toContain('a/b c')
+    const issued = await run('--json tokens issue alice writer --expires 2030-01-01')
+    expect(JSON.parse(issued.out).token).toMatch(/^at-cr-/)
+    expect((await run('tokens issue alice nobody')).said).toContain('There is no app "nobody"')
+    for (const command of [
+      'apps suspend writer',
+      'apps resume writer',
+      'accounts suspend alice',
+      'accounts resume alice',
+    ]) {
+      expect((await run(command)).exitCode).toBe(0)
+    }
+    expect((await run('apps suspend nobody')).exitCode).toBe(1)
+  })
+
+  it('puts models from standard input and routes with a secret that is never an argument', async () => {
+    const models = [{ id: 'a/b', prices: { input: '1', output: '2' } }, { id: 'c' }]
+    expect((await run('models put -', { stdin: JSON.stringify(models) })).exitCode).toBe(0)
+    expect((await run('models list')).out).toContain('a/b')
+    const path = `${place.file}-route.json`
+    const route = { id: 'r1', model: 'a/b', provider: 'openai', adapter: 'openai', upstreamModel: 'm' }
+    writeFileSync(path, JSON.stringify(route))
+    const keys = { COMPAT_ROUTER_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}` }
+    const put = await run(`routes put ${path} --secret-stdin`, { stdin: 'sk-upstream\n', env: keys })
+    expect(put).toMatchObject({ exitCode: 0, said: 'r1 serves a/b\n' })
+    const listed = await run('routes list --model a/b')
+    expect(listed.out).toContain('k1')
+    expect(listed.out).not.toContain('sk-upstream')
+    const both = {
+      COMPAT_ROUTER_SECRET_KEYS: `k2:${randomBytes(32).toString('hex')},${keys.COMPAT_ROUTER_SECRET_KEYS}`,
+    }
+    expect((await run('routes rotate-secrets', { env: both })).said).toBe('1 secrets sealed again\n')
+    expect((await run('routes list')).out).toContain('k2')
+    expect((await run(`routes put ${path}`, { env: { PROVIDER_SECRET: 'sk', ...keys } })).exitCode).toBe(0)
+    expect((await run(`routes put ${path}`, { env: { PROVIDER_SECRET: 'sk' } })).said).toContain('secretKeys')
+    expect((await run('routes put - --secret-stdin')).said).toContain('cannot both be standard input')
+    expect((await run('models put -', { stdin: '{' })).said).toContain('Standard input is not JSON')
+    expect((await run('routes remove r1')).exitCode).toBe(0)
+    expect((await run('models remove c')).exitCode).toBe(0)
+    expect((await run('models remove c')).exitCode).toBe(1)
+  })
+
+  it('reports entries in pages and spend by what is asked, and leaves no control character to the terminal', async () => {
+    const stores = sqliteStores({ file: place.file })
+    for (const holdId of ['1', '2', '3']) {
+      const facts = createFacts('alice', { provider: '\u001b[31mred' })
+      await stores.ledger.settle(createSettle(holdId, 'alice', 500_000_000n, { facts }), context)
+    }
+    await stores.close()
+    const page = await run('entries --account alice --limit 2')
+    expect(page.out).toContain('-0.5')
+    expect(page.out).not.toContain('\u001b')
+    const cursor = /--after (\S+)/.exec(page.said)?.[1]
+    expect((await run(`--json entries --account alice --limit 2 --after ${cursor}`)).out).toContain(
+      '"holdId": "1"',
+    )
+    expect((await run('spend --by model --from 2020-01-01')).out).toContain('1.5')
+    expect((await run('spend --by colour')).exitCode).toBe(1)
+    expect((await run('spend --from yesterday')).said).toContain('Must be a time')
+    expect((await run('verify')).out).toBe('none\n')
+    expect((await run('prune-holds --days 30')).said).toBe('0 holds forgotten\n')
+    expect((await run('prune-holds --days 3')).said).toContain('at least 30 days')
+  })
+
+  it('says in which way a ledger does not add up, by its exit code too', async () => {
+    const file = `${place.file}-broken`
+    const stores = sqliteStores({ file })
+    await stores.database.all({ text: "insert into {accounts} (id, posted, created_at) values ('x', 5, 0)" })
+    await stores.close()
+    const verified = await run('verify', { env: { COMPAT_ROUTER_FILE: file } })
+    expect(verified).toMatchObject({ exitCode: 1, said: 'error: 1 differences\n' })
+    expect(verified.out).toContain('balance')
+  })
+
+  it('works on PostgreSQL where DATABASE_URL is set, and shows no password', async () => {
+    const env = { DATABASE_URL: server.url.replace('postgres@', 'postgres:hidden@') }
+    const migrated = await run('migrate', { env })
+    expect(migrated.exitCode).toBe(0)
+    expect(migrated.said).toMatch(/^PostgreSQL .*compat_router is up to date\n$/)
+    expect(migrated.said).not.toContain('hidden')
+    expect((await run('grant bob 3', { env })).exitCode).toBe(0)
+    expect(await postgresStores(server.pool).ledger.balance('bob', context)).toMatchObject({
+      posted: 3n * 10n ** 9n,
+    })
+  })
+
+  it('explains itself, and what it does not know', async () => {
+    expect(await run('--help')).toMatchObject({ exitCode: 0 })
+    expect((await run('--help')).out).toContain('Secrets come from standard input or the environment')
+    expect(await run('nonsense')).toMatchObject({ exitCode: 1 })
+    expect(await run('grant alice 1.0000000001')).toMatchObject({ exitCode: 1 })
+    expect((await run('migrate', { env: { COMPAT_ROUTER_SECRET_KEYS: 'nonsense' } })).said).toContain(
+      'COMPAT_ROUTER_SECRET_KEYS',
+    )
+  })
+})
