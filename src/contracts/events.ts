@@ -62,7 +62,10 @@ export interface RoutingExplanation {
   readonly considered: readonly string[]
   /** Routes that were left out, and why. */
   readonly excluded: readonly { readonly routeId: string; readonly why: string }[]
-  readonly chosenBy: 'pin' | 'order' | 'affinity' | 'sort' | 'weight' | 'only-route'
+  /** Routes that were moved behind the others because they are in trouble, and in which. */
+  readonly behind?: readonly { readonly routeId: string; readonly why: string }[]
+  readonly chosenBy: 'pin' | 'order' | 'affinity' | 'sort' | 'weight' | 'price' | 'only-route'
+  /** Routes in the order in which they were tried. `outcome` is an error code, or how the call ended. */
   readonly attempts: readonly { readonly routeId: string; readonly outcome: string }[]
 }
 

@@ -116,7 +116,9 @@ export class DialledRoute {
 
   /** Whether another route may be tried: nothing of this one has reached the client, and it is not the caller's fault. */
   get movesOn(): boolean {
-    return !this.relay.begun && this.done.failure?.movesOn === true
+    const { end, failure } = this.done
+    if (failure?.movesOn !== true) return false
+    return !this.relay.begun || (this.isEmpty(end) && !this.options.client.open)
   }
 
   /** The facts that the truth table asks for. */
@@ -187,7 +189,8 @@ export class DialledRoute {
   }
 
   private readFailure(end: AttemptEnd): ProviderFailure | undefined {
-    const failure = end.failure ?? this.emptyReply(end)
+    const empty = () => new ProviderError('invalid-response', 'The reply was empty.')
+    const failure = end.failure ?? (this.isEmpty(end) ? empty() : undefined)
     if (failure === undefined) return undefined
     const { call, route } = this.options
     const secrets = [route.secret, call.providerKey].flatMap((secret) => secret?.reveal() ?? [])
@@ -198,10 +201,11 @@ export class DialledRoute {
     })
   }
 
-  /** A reply that said it was whole, and held neither a token nor a finish nor a usage. */
-  private emptyReply({ ended, terminated }: AttemptEnd): ProviderError | undefined {
-    if (ended !== 'finished' || this.relay.begun || this.meter.reported(terminated)) return undefined
-    return new ProviderError('invalid-response', 'The reply was empty.')
+  /** Whether the provider said that it was done, and had given neither a token nor a finish nor a usage. */
+  private isEmpty({ ended, terminated }: AttemptEnd): boolean {
+    const { nativeFinishReason, tokenEvents } = this.relay
+    if (ended !== 'finished' || tokenEvents > 0 || nativeFinishReason !== undefined) return false
+    return !this.meter.reported(terminated)
   }
 
   /** What the call says of the route; nothing where the caller or the router broke it off. */

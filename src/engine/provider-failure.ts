@@ -59,7 +59,7 @@ export function providerFailure(
       ? fails('provider_key_rejected', 'The provider refused the key in provider_key.', false, {
           param: 'provider_key',
         })
-      : fails('provider_auth_failed', 'The provider of this model refused this service.', true)
+      : fails('provider_auth_failed', 'The provider of this model refused this service.', false)
   }
   if (status === 429) {
     return fails(

@@ -7,7 +7,7 @@ export interface RouteHealth {
   readonly provider: string
   /** `open`: it failed and is tried last; `half-open`: the next call tells. */
   readonly state: 'closed' | 'half-open' | 'open'
-  /** Moving averages; absent before the first call. */
+  /** Moving averages; absent before the first call that told. */
   readonly firstTokenMs?: number
   readonly tokensPerSecond?: number
   /** From 0 to 1. */
@@ -21,14 +21,21 @@ export interface CallResult {
   readonly retryAfterSeconds?: number
 }
 
+/** Why a route stands behind the others. */
+export type Trouble = 'breaker open' | 'probe under way' | 'retry-after'
+
 interface State {
   readonly provider: string
   firstTokenMs: number | undefined
   tokensPerSecond: number | undefined
+  measuredAt: number
   failureRate: number
   calls: number
   consecutiveFailures: number
-  openUntil: number
+  /** How often the breaker has opened. */
+  openings: number
+  /** When a probe may try; undefined while the breaker is closed. */
+  openUntil: number | undefined
   cooldownMs: number
   probing: boolean
   notBefore: number
@@ -40,6 +47,10 @@ const FAILURE_RATE = 0.5
 const FEWEST_CALLS = 10
 const FIRST_COOLDOWN_MS = 5_000
 const LONGEST_COOLDOWN_MS = 60_000
+/** A provider cannot send itself to the back for longer. */
+const LONGEST_RETRY_AFTER_MS = 600_000
+/** What a route was measured at longer ago says nothing about it now. */
+const MEASURED_FOR_MS = 600_000
 
 /** Per route: moving averages of latency, throughput and failure, and a circuit breaker with half-open probes. */
 export class RouteHealthBook {
@@ -47,53 +58,79 @@ export class RouteHealthBook {
 
   constructor(private readonly clock: Clock) {}
 
-  /** Whether a route should be tried before others. An unhealthy one is only moved behind them. */
-  isHealthy(route: Route): boolean {
+  /** Why a route should be tried after others, or undefined where it need not. It is moved behind them, never left out. */
+  troubleOf(route: Route): Trouble | undefined {
     const state = this.states.get(route.id)
-    if (state === undefined) return true
+    if (state === undefined) return undefined
     const now = this.clock.now()
-    if (now < state.notBefore) return false
-    if (state.openUntil === 0) return true
-    return now >= state.openUntil && !state.probing
+    if (state.openUntil !== undefined) {
+      if (now < state.openUntil) return 'breaker open'
+      if (state.probing) return 'probe under way'
+    }
+    return now < state.notBefore ? 'retry-after' : undefined
   }
 
+  /** Undefined where the route has not been measured lately. */
   average(route: Route, what: 'firstTokenMs' | 'tokensPerSecond'): number | undefined {
-    return this.states.get(route.id)?.[what]
+    const state = this.states.get(route.id)
+    return state === undefined || this.clock.now() > state.measuredAt + MEASURED_FOR_MS
+      ? undefined
+      : state[what]
   }
 
-  /** A call to the route begins; on a half-open route it is the probe. Returns what takes its result, undefined for none. */
+  /**
+   * A call to the route begins; on a half-open route the first is the probe. Returns what takes its result, once;
+   * undefined for a call that says nothing of the route.
+   */
   begin(route: Route): (result: CallResult | undefined) => void {
     const state = this.state(route)
-    const probe = state.openUntil !== 0 && this.clock.now() >= state.openUntil && !state.probing
+    const { openings, openUntil, probing } = state
+    const probe = openUntil !== undefined && this.clock.now() >= openUntil && !probing
     if (probe) state.probing = true
     return (result) => {
       if (probe) state.probing = false
-      if (result !== undefined) this.record(state, result, probe)
+      if (result === undefined) return
+      this.measure(state, result)
+      // What began before the breaker opened tells nothing that its opening did not.
+      if (openings === state.openings) this.judge(state, result.ok, probe)
     }
   }
 
+  /** The routes of which a call has told something. */
   snapshot(): readonly RouteHealth[] {
     const now = this.clock.now()
-    return [...this.states].map(([routeId, state]) => ({
+    const told = [...this.states].filter(([, state]) => state.calls > 0)
+    return told.map(([routeId, state]) => ({
       routeId,
       provider: state.provider,
-      state: state.openUntil === 0 ? 'closed' : now >= state.openUntil ? 'half-open' : 'open',
+      state: state.openUntil === undefined ? 'closed' : now >= state.openUntil ? 'half-open' : 'open',
       ...(state.firstTokenMs !== undefined && { firstTokenMs: state.firstTokenMs }),
       ...(state.tokensPerSecond !== undefined && { tokensPerSecond: state.tokensPerSecond }),
       failureRate: state.failureRate,
     }))
   }
 
-  private record(state: State, result: CallResult, probe: boolean): void {
-    state.calls++
-    state.failureRate = moved(state.failureRate, result.ok ? 0 : 1)
-    state.firstTokenMs = moved(state.firstTokenMs, result.firstTokenMs)
-    state.tokensPerSecond = moved(state.tokensPerSecond, result.tokensPerSecond)
+  private measure(state: State, result: CallResult): void {
     const now = this.clock.now()
-    if (result.retryAfterSeconds !== undefined) state.notBefore = now + result.retryAfterSeconds * 1_000
-    if (result.ok) {
+    const { firstTokenMs, ok, retryAfterSeconds = 0, tokensPerSecond } = result
+    state.calls++
+    state.failureRate = moved(state.failureRate, ok ? 0 : 1)
+    if (firstTokenMs !== undefined || tokensPerSecond !== undefined) {
+      const stale = now > state.measuredAt + MEASURED_FOR_MS
+      state.firstTokenMs = moved(stale ? undefined : state.firstTokenMs, firstTokenMs)
+      state.tokensPerSecond = moved(stale ? undefined : state.tokensPerSecond, tokensPerSecond)
+      state.measuredAt = now
+    }
+    if (retryAfterSeconds > 0) {
+      const waitMs = Math.min(retryAfterSeconds * 1_000, LONGEST_RETRY_AFTER_MS)
+      state.notBefore = Math.max(state.notBefore, now + waitMs)
+    }
+  }
+
+  private judge(state: State, ok: boolean, probe: boolean): void {
+    if (ok) {
       state.consecutiveFailures = 0
-      state.openUntil = 0
+      state.openUntil = undefined
       state.cooldownMs = FIRST_COOLDOWN_MS
       return
     }
@@ -101,8 +138,10 @@ export class RouteHealthBook {
     const failing =
       state.consecutiveFailures >= FAILURES_IN_A_ROW ||
       (state.calls >= FEWEST_CALLS && state.failureRate >= FAILURE_RATE)
-    if (!failing && !probe) return
-    state.openUntil = now + state.cooldownMs
+    // An open breaker is kept open by its probe alone, so that a burst of failures opens it once.
+    if (state.openUntil === undefined ? !failing : !probe) return
+    state.openings++
+    state.openUntil = this.clock.now() + state.cooldownMs
     state.cooldownMs = Math.min(state.cooldownMs * 2, LONGEST_COOLDOWN_MS)
   }
 
@@ -113,10 +152,12 @@ export class RouteHealthBook {
         provider: route.provider,
         firstTokenMs: undefined,
         tokensPerSecond: undefined,
+        measuredAt: -Infinity,
         failureRate: 0,
         calls: 0,
         consecutiveFailures: 0,
-        openUntil: 0,
+        openings: 0,
+        openUntil: undefined,
         cooldownMs: FIRST_COOLDOWN_MS,
         probing: false,
         notBefore: 0,
