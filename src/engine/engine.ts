@@ -75,6 +75,7 @@ export function createEngine(options: EngineOptions): Engine {
 
   async function shutDown(graceMs: number): Promise<{ drained: number; aborted: number }> {
     endSweeper()
+    parts.inFlight.close()
     const before = parts.inFlight.count
     const cancel = options.clock.after(graceMs, () => {
       aborted = parts.inFlight.count

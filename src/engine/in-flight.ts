@@ -14,6 +14,7 @@ export class InFlight {
   private readonly perCredential = new Map<string, number>()
   private readonly waiting: (() => void)[] = []
   private entered = 0
+  private closed = false
   private stopping = false
 
   constructor(private readonly limits: Limits) {}
@@ -22,8 +23,9 @@ export class InFlight {
     return this.entered
   }
 
-  /** Counts a call in. Returns what counts it out, or refuses it with `rate_limited`. */
+  /** Counts a call in. Returns what counts it out, or refuses it with `rate_limited` or `shutting_down`. */
   enter(principal: Principal): () => void {
+    if (this.closed) throw shuttingDown()
     const { inFlightPerAccount, inFlightPerCredential } = this.limits
     const { account, credentialId } = principal
     if ((this.perAccount.get(account) ?? 0) >= (inFlightPerAccount ?? Infinity)) {
@@ -69,6 +71,11 @@ export class InFlight {
 
   remove(call: LiveCall): void {
     this.calls.delete(call)
+  }
+
+  /** Lets no further call in, not even one whose credential was being looked up by then. */
+  close(): void {
+    this.closed = true
   }
 
   shutDownAll(): void {
