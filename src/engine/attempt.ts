@@ -127,7 +127,7 @@ export class Attempt {
     }
     const waiting = bytes === '' ? undefined : client.write(bytes)
     if (relay.failure !== undefined) this.interrupt({ why: 'broken', error: relay.failure })
-    else if (this.options.holdIsSpent?.()) this.interrupt({ why: 'cut' })
+    else if (!relay.finished && this.options.holdIsSpent?.()) this.interrupt({ why: 'cut' })
     return waiting?.then(() => {
       this.lastByteAt = engine.clock.now()
       this.lastTokenAt = this.lastByteAt

@@ -72,9 +72,12 @@ export function quote(request: QuoteRequest, readPrices: PriceReader): Quote {
 
 /** The most output tokens of one choice: the larger valid bound of the request, else the default; never over the model's. */
 export function outputBound(request: ChatRequest, model: Model, holdOutputTokens: number): number {
-  const asked = [request.max_completion_tokens, request.max_tokens].filter(
-    (bound): bound is number => Number.isSafeInteger(bound) && (bound as number) >= 1,
-  )
+  const asked = [request.max_completion_tokens, request.max_tokens].filter(isOutputBound)
   const bound = asked.length > 0 ? Math.max(...asked) : holdOutputTokens
   return Math.min(bound, model.maxOutputTokens ?? bound)
+}
+
+/** Whether a request's bound counts as one; to some providers -1 means unlimited. */
+export function isOutputBound(bound: unknown): bound is number {
+  return Number.isSafeInteger(bound) && (bound as number) >= 1
 }
