@@ -195,22 +195,21 @@ export class CompletionCall implements LiveCall {
   private async settle(last: DialledRoute, due: Outcome['due']): Promise<Charge> {
     const { options, settlements } = this.parts
     const { caller, claim, log, requestId } = this.call
-    const { holdId, amount } = this.credit.handOver()
     const { usage, basis } = last.usage(due)
     const { priceVersion, terms } = last.quote
     const { neverOverdraw } = options
-    const charge = makeCharge({ usage, basis, terms, priceVersion, holdAmount: amount, neverOverdraw })
+    const holdAmount = this.credit.amount
+    const charge = makeCharge({ usage, basis, terms, priceVersion, holdAmount, neverOverdraw })
+    // From here on nothing may throw before the settlement: neither would it be settled, nor released.
+    const holdId = this.credit.handOver()
     log.facts = last.facts
     log.holdId = holdId
-    log.holdAmount = amount
+    log.holdAmount = holdAmount
     const settled = await settlements.settle(
       settlement(holdId, charge, caller.principal, options.platformAccount, last.facts, claim),
       requestId,
     )
-    if (settled?.claimLost === true) {
-      log.claimLost = true
-      options.emit({ type: 'claim-lost', requestId, holdId })
-    }
+    if (settled?.claimLost === true) log.claimLost = true
     log.charge = settled?.charge ?? charge
     log.overdraft = settled?.overdraft ?? 0n
     return log.charge

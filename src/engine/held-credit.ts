@@ -54,12 +54,12 @@ export class HeldCredit {
     return this.refusal(result, amount)
   }
 
-  /** The hold is the settlement's from now on. */
-  handOver(): { readonly holdId: string; readonly amount: Credits } {
+  /** The hold is the settlement's from now on. Returns its id. */
+  handOver(): string {
     const held = this.held
     if (held === undefined) throw new Error('There is no hold to settle.')
     this.held = undefined
-    return held
+    return held.holdId
   }
 
   /** Frees what is still on hold. */

@@ -41,10 +41,18 @@ export class Settlements {
   settle(request: SettleRequest, requestId: string): Promise<SettleResult | undefined> {
     const posted = this.untilDone(
       requestId,
-      (context) => this.options.ledger.settle(request, context),
+      (context) => this.post(request, requestId, context),
       (error) => this.options.emit({ type: 'charge-failed', requestId, request, error: eventError(error) }),
     )
     return this.waitFor(posted)
+  }
+
+  /** Asks for a settlement once. That the claim was lost is told even where nobody waits for the answer any more. */
+  private async post(request: SettleRequest, requestId: string, context: LazyContext): Promise<SettleResult> {
+    const { emit, ledger } = this.options
+    const settled = await ledger.settle(request, context)
+    if (settled.claimLost === true) emit({ type: 'claim-lost', requestId, holdId: request.holdId })
+    return settled
   }
 
   /** Frees a hold, again and again until it is through; one that cannot be freed in time ends by its expiry. */
