@@ -1,0 +1,278 @@
+import { strict as assert } from 'node:assert'
+import { createServer } from 'node:http'
+import type {
+  CompatRouter,
+  Limits,
+  MemoryLedger,
+  MemoryModel,
+  Prices,
+  ProviderAdapter,
+  RouterEvent,
+  RouterOptions,
+} from '../../src/index.js'
+import { auditedLedger, type LedgerAudit } from '../helpers/audited-ledger.js'
+import { ChatClient } from '../helpers/chat-client.js'
+import { FaultPlan, faultyLedger } from '../helpers/faulty-ledger.js'
+import { listenHttp, type MountedHost } from '../helpers/hosts.js'
+import { type ScriptedUpstream, startScriptedUpstream } from '../helpers/scripted-upstream.js'
+import { createSteppedClock, type SteppedClock, turns } from '../helpers/stepped-clock.js'
+
+/** The package: its source, or what was built of it. */
+export type Library = typeof import('../../src/index.js')
+
+export interface BenchRoute {
+  readonly onDisconnect?: 'abort' | 'drain'
+  readonly prices?: Prices
+  readonly baseUrl?: (scripted: string) => string
+}
+
+export interface BenchOptions {
+  /** One provider each, `p0` first. */
+  readonly routes?: readonly BenchRoute[]
+  /** Opening balances. */
+  readonly accounts?: Readonly<Record<string, string>>
+  readonly model?: Partial<MemoryModel>
+  readonly limits?: Partial<Limits>
+  /** Anything else that a router takes. */
+  readonly router?: Partial<RouterOptions>
+  /** Decides what of a store is put around the one that the bench has. */
+  readonly wrap?: (options: RouterOptions, clock: SteppedClock) => RouterOptions
+}
+
+export const MODEL = 'acme/fast'
+export const PAYER = 'alice'
+export const APP_TOKEN = 'token-of-an-app'
+export const OWN_KEY = 'key-of-alice'
+/** 40 bytes: 10 tokens for a charge, and with 8 for the message 22 for a hold. */
+export const PROMPT = 'forty bytes of a prompt, counted by hand'
+export const PRICES: Prices = { input: '10', output: '20', request: '0.001' }
+/** 20 % and a flat part. */
+export const MARKUP = { basisPoints: 2_000, flat: '0.0005' }
+const OPENING = { [PAYER]: '1' }
+
+type EventOf<Type extends RouterEvent['type']> = Extract<RouterEvent, { type: Type }>
+
+/** A call and the name under which events and ledger know it. */
+export interface BenchCall {
+  readonly id: string
+  readonly client: ChatClient
+  readonly stream: boolean
+}
+
+/** One router on a real socket, between scripted providers and a client, on a ledger that is watched and can be broken. */
+export class Bench {
+  readonly clock: SteppedClock
+  readonly upstreams: readonly ScriptedUpstream[]
+  readonly plan = new FaultPlan()
+  readonly events: RouterEvent[] = []
+  /** The ledger itself, without faults and unwatched. */
+  readonly ledger: MemoryLedger
+  /** The same, watched. */
+  readonly watched: MemoryLedger
+  /** The same as the router has it. */
+  readonly faulty: MemoryLedger
+  readonly audit: LedgerAudit
+  readonly accounts: Readonly<Record<string, string>>
+  readonly router: CompatRouter
+  /** How many reads of a provider the router has been handed, and how many events were in them. */
+  reads = 0
+  took = 0
+  /** How many of them are waiting for a client that takes nothing. */
+  blocked = 0
+  private readonly waiting = new Set<() => void>()
+  private readonly gone = new Map<string, Promise<void>>()
+  private readonly rejections: unknown[] = []
+  private readonly onRejection = (reason: unknown): void => {
+    this.rejections.push(reason)
+  }
+  private readonly adapters: ProviderAdapter[]
+  private host: MountedHost | undefined
+  private calls = 0
+
+  private constructor(
+    readonly library: Library,
+    options: BenchOptions,
+    upstreams: readonly ScriptedUpstream[],
+  ) {
+    process.on('unhandledRejection', this.onRejection)
+    this.upstreams = upstreams
+    this.clock = createSteppedClock()
+    this.accounts = options.accounts ?? OPENING
+    this.ledger = library.memoryLedger(this.accounts, { clock: this.clock })
+    const { audit, ledger } = auditedLedger(this.ledger, this.clock, this.accounts)
+    this.audit = audit
+    this.watched = ledger
+    this.faulty = faultyLedger(ledger, this.clock, this.plan.decide)
+    const routes = options.routes ?? [{}]
+    this.adapters = []
+    const providers = routes.map(({ baseUrl, ...route }, index) => {
+      const scripted = upstreams[index]!.baseUrl
+      const adapter = this.counted(library.openaiCompatible({ baseUrl: baseUrl?.(scripted) ?? scripted }))
+      this.adapters.push(adapter)
+      return { id: `p${index}`, models: { [MODEL]: 'upstream-model' }, adapter, ...route }
+    })
+    const made: RouterOptions = {
+      credentials: library.memoryCredentials(
+        {
+          [OWN_KEY]: { kind: 'api-key', account: PAYER },
+          [APP_TOKEN]: {
+            kind: 'access-token',
+            account: PAYER,
+            scopes: ['models.run'],
+            app: { id: 'app-1', account: 'app', markup: MARKUP, allowedModels: [MODEL] },
+          },
+        },
+        { clock: this.clock },
+      ),
+      catalogue: library.memoryCatalogue([{ id: MODEL, prices: PRICES, ...options.model }]),
+      ledger: this.faulty,
+      providers: library.memoryProviders(providers),
+      clock: this.clock,
+      onEvent: (event) => {
+        this.events.push(event)
+        this.wake()
+      },
+      ...(options.limits && { limits: options.limits }),
+      ...options.router,
+    }
+    this.router = library.createCompatRouter(options.wrap?.(made, this.clock) ?? made)
+  }
+
+  static async start(library: Library, options: BenchOptions = {}): Promise<Bench> {
+    const upstreams = await Promise.all((options.routes ?? [{}]).map(() => startScriptedUpstream()))
+    const bench = new Bench(library, options, upstreams)
+    const server = createServer((req, res) => {
+      const id = String(req.headers['x-request-id'])
+      bench.router(req, res)
+      // Added after the router's own listeners, so that the router has noticed by the time this is settled.
+      bench.gone.set(id, new Promise((resolve) => res.once('close', resolve)))
+      bench.wake()
+    })
+    bench.host = await listenHttp(server, '')
+    return bench
+  }
+
+  get upstream(): ScriptedUpstream {
+    return this.upstreams[0]!
+  }
+
+  /** Asks for a completion, as the user of an app unless the headers say otherwise. */
+  call(stream: boolean, body: object = {}, headers: Readonly<Record<string, string>> = {}): BenchCall {
+    const id = `call-${++this.calls}`
+    const client = new ChatClient({
+      url: `${this.host!.baseUrl}/chat/completions`,
+      headers: { authorization: `Bearer ${APP_TOKEN}`, 'x-request-id': id, ...headers },
+      body: {
+        model: MODEL,
+        messages: [{ role: 'user', content: PROMPT }],
+        max_tokens: 100,
+        ...(stream && { stream }),
+        ...body,
+      },
+    })
+    return { id, client, stream }
+  }
+
+  get port(): number {
+    return this.host!.port
+  }
+
+  /** Lets the client go away, and waits until the router has noticed. */
+  async leave(call: BenchCall): Promise<void> {
+    await this.until(() => this.gone.has(call.id))
+    call.client.leave()
+    await this.gone.get(call.id)
+  }
+
+  /** Lets time pass whenever a client takes nothing, until the router has dropped it. */
+  async dropsClient(call: BenchCall, stallMs: number): Promise<void> {
+    let dropped = false
+    void this.gone.get(call.id)?.then(() => {
+      dropped = true
+    })
+    while (!dropped) await (this.blocked > 0 ? this.clock.elapse(stallMs) : turns(1))
+  }
+
+  /** Waits for an event of this type, of one call if one is given. */
+  async event<Type extends RouterEvent['type']>(type: Type, call?: BenchCall): Promise<EventOf<Type>> {
+    const find = () =>
+      this.events.find(
+        (event): event is EventOf<Type> =>
+          event.type === type &&
+          (call === undefined || ('requestId' in event && event.requestId === call.id)),
+      )
+    await this.until(() => find() !== undefined)
+    return find()!
+  }
+
+  has(type: RouterEvent['type']): boolean {
+    return this.events.some((event) => event.type === type)
+  }
+
+  /** Waits until the router has been handed so many events. */
+  async takes(events: number): Promise<void> {
+    await this.until(() => this.took >= events)
+  }
+
+  /** Waits until a condition of events or of what the router was handed holds. */
+  async until(holds: () => boolean): Promise<void> {
+    while (!holds()) await new Promise<void>((resolve) => this.waiting.add(resolve))
+  }
+
+  /**
+   * Closes everything, having looked for what may not be: a hold or a call left open, a fault, a timer, a rejection
+   * that nobody handled, a mistake in the ledger's books.
+   */
+  async finish(expected: { readonly problems?: number; readonly openHolds?: number } = {}): Promise<void> {
+    try {
+      const left = { calls: this.router.inFlight, holds: this.audit.openHolds.size }
+      assert.deepEqual(left, { calls: 0, holds: expected.openHolds ?? 0 }, 'open at the end of the test')
+      const starts = this.events.filter(({ type }) => type === 'request-start').length
+      const ends = this.events.filter(({ type }) => type === 'request-end').length
+      assert.equal(ends, starts, 'each request has one end')
+      assert.deepEqual(await this.router.close({ graceMs: 0 }), await this.router.close())
+      assert.deepEqual(
+        this.events.filter(({ type }) => type === 'fault'),
+        [],
+        'faults',
+      )
+      assert.equal(this.audit.problems.length, expected.problems ?? 0, this.audit.problems.join('\n'))
+      assert.equal(this.clock.pending, 0, 'timers left')
+      await new Promise((resolve) => setImmediate(resolve))
+      assert.deepEqual(this.rejections, [], 'rejections that nobody handled')
+    } finally {
+      await this.close()
+    }
+  }
+
+  /** Closes everything, whatever state it is in. */
+  async close(): Promise<void> {
+    await this.host?.close()
+    for (const upstream of this.upstreams) await upstream.close()
+    for (const adapter of this.adapters) await adapter.close?.()
+    process.off('unhandledRejection', this.onRejection)
+  }
+
+  private counted(adapter: ProviderAdapter): ProviderAdapter {
+    return {
+      chat: (call, take) =>
+        adapter.chat(call, (events) => {
+          const waiting = take(events)
+          this.reads++
+          this.took += events.length
+          this.wake()
+          if (waiting === undefined) return
+          this.blocked++
+          return waiting.finally(() => {
+            this.blocked--
+          })
+        }),
+      close: () => adapter.close?.(),
+    }
+  }
+
+  private wake(): void {
+    for (const resume of this.waiting) resume()
+    this.waiting.clear()
+  }
+}

@@ -1,0 +1,119 @@
+import type { Script } from '../../helpers/scripted-upstream.js'
+import { type Fault, NOTHING, REPORTED, scripted, send, takeOver } from '../fault.js'
+import {
+  COMMENT,
+  DONE,
+  ERROR_FINISH,
+  ERROR_FRAME,
+  FINISH,
+  HALF_EVENT,
+  HEAD,
+  ROLE,
+  TOKENS,
+  USAGE,
+} from '../upstream-scripts.js'
+
+const BROKEN = { frame: 'provider_error' }
+
+/** A stream that broke after its first token. Asked for as one body these are HTTP errors, and free like those. */
+export const broken: readonly Fault[] = [
+  ...breaks('the provider dies in the middle of the text', [HEAD, TOKENS, 'reset'], NOTHING),
+  ...breaks('the provider dies in the middle of an event', [HEAD, TOKENS, HALF_EVENT, 'hang-up'], NOTHING),
+  ...breaks('the stream ends without a finish', [HEAD, TOKENS, 'end'], NOTHING),
+  ...breaks('the stream ends without a finish, after a usage', [HEAD, TOKENS, USAGE, 'end'], NOTHING),
+  ...breaks('an error comes in the stream', [HEAD, TOKENS, ERROR_FRAME, DONE, 'end'], NOTHING),
+  ...breaks(
+    'an error comes in the stream, then finish and usage',
+    [HEAD, TOKENS, ERROR_FRAME, FINISH, USAGE, DONE, 'end'],
+    NOTHING,
+  ),
+  ...breaks(
+    'an error comes after the finish, without a usage',
+    [HEAD, TOKENS, FINISH, ERROR_FRAME, DONE, 'end'],
+    NOTHING,
+  ),
+  ...breaks(
+    'an error comes after finish and usage',
+    [HEAD, TOKENS, FINISH, USAGE, ERROR_FRAME, DONE, 'end'],
+    REPORTED,
+  ),
+  ...breaks('the provider finishes with `error`', [HEAD, TOKENS, ERROR_FINISH, USAGE, DONE, 'end'], NOTHING),
+  ...breaks(
+    '`error` comes after the finish, without a usage',
+    [HEAD, TOKENS, FINISH, ERROR_FINISH, DONE, 'end'],
+    NOTHING,
+  ),
+  ...breaks(
+    '`error` comes after finish and usage',
+    [HEAD, TOKENS, FINISH, USAGE, ERROR_FINISH, DONE, 'end'],
+    REPORTED,
+  ),
+  ...scripted({
+    row: 'broken',
+    name: 'an event cannot be read',
+    scripts: { stream: [[HEAD, TOKENS, { write: 'data: what?\n\n' }, FINISH, USAGE, DONE, 'end']] },
+    due: NOTHING,
+    answer: { frame: 'provider_invalid_response' },
+  }),
+  {
+    row: 'broken',
+    name: 'the provider falls silent after the first token',
+    stream: true,
+    options: { limits: { idleMs: 10_000 } },
+    async play(bench) {
+      const taken = takeOver(bench)
+      const call = bench.call(true)
+      const reply = await taken
+      await send(reply, HEAD, ROLE, TOKENS)
+      await bench.takes(2)
+      await bench.clock.elapse(10_000)
+      await reply.closed
+      return call
+    },
+    due: NOTHING,
+    answer: { frame: 'provider_timeout' },
+  },
+  {
+    row: 'broken',
+    name: 'the provider sends comments and no further token',
+    stream: true,
+    options: { limits: { idleMs: 6_000, tokenMs: 10_000 } },
+    async play(bench) {
+      const taken = takeOver(bench)
+      const call = bench.call(true)
+      const reply = await taken
+      await send(reply, HEAD, TOKENS)
+      await bench.takes(1)
+      await bench.clock.elapse(5_000)
+      const { reads } = bench
+      await send(reply, COMMENT)
+      await bench.until(() => bench.reads > reads)
+      await bench.clock.elapse(5_000)
+      await reply.closed
+      return call
+    },
+    due: NOTHING,
+    answer: { frame: 'provider_timeout' },
+  },
+  {
+    row: 'broken',
+    name: 'nothing comes until the stream is opened for keep-alive, then the provider dies',
+    stream: true,
+    options: { limits: { openStreamAfterMs: 1_000 } },
+    async play(bench) {
+      const taken = takeOver(bench)
+      const call = bench.call(true)
+      const reply = await taken
+      await bench.clock.elapse(1_000)
+      await call.client.receives(': keep-alive')
+      reply.reset()
+      return call
+    },
+    due: NOTHING,
+    answer: BROKEN,
+  },
+]
+
+function breaks(name: string, script: Script, due: string): Fault[] {
+  return scripted({ row: 'broken', name, scripts: { stream: [script] }, due, answer: BROKEN })
+}

@@ -1,0 +1,181 @@
+import type { Step } from '../../helpers/scripted-upstream.js'
+import type { Bench, BenchCall, BenchOptions } from '../bench.js'
+import { ESTIMATED, type Fault, inBothModes, NOTHING, promised, REPORTED, send, takeOver } from '../fault.js'
+import { DONE, FINISH, HEAD, ROLE, TOKENS, USAGE, usage } from '../upstream-scripts.js'
+
+const ABORT: BenchOptions = { routes: [{ onDisconnect: 'abort' }] }
+const DRAIN: BenchOptions = { routes: [{ onDisconnect: 'drain' }] }
+const KEYED = { 'idempotency-key': 'key-1' }
+
+interface Leaving {
+  /** What has come when the client leaves. */
+  readonly before: readonly Step[]
+  /** How many events those are. */
+  readonly events: number
+  /** What comes afterwards. Nothing: the provider waits, and is hung up on. */
+  readonly after?: readonly Step[]
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A client that leaves at one moment of a reply, and a provider that goes on, or would. */
+async function leaves(
+  bench: Bench,
+  stream: boolean,
+  { before, events, after, headers }: Leaving,
+): Promise<BenchCall> {
+  const taken = takeOver(bench)
+  const call = bench.call(stream, {}, headers)
+  const reply = await taken
+  await send(reply, ...before)
+  await bench.takes(events)
+  await bench.leave(call)
+  if (after === undefined) await reply.closed
+  else await send(reply, ...after)
+  await bench.event('request-end', call)
+  return call
+}
+
+function left(
+  row: Fault['row'],
+  name: string,
+  options: BenchOptions,
+  due: string,
+  leaving: Leaving,
+): Fault[] {
+  return inBothModes((stream) => ({
+    row,
+    name,
+    options,
+    play: (bench) => leaves(bench, stream, leaving),
+    due,
+    answer: 'left',
+    also: (bench) => abandonedOnlyWhereFree(bench, row),
+  }))
+}
+
+function abandonedOnlyWhereFree(bench: Bench, row: Fault['row']): void {
+  const expected = row === 'left-abort-before'
+  if (bench.has('call-abandoned') !== expected) throw new Error(`call-abandoned: ${!expected}`)
+}
+
+/** The client goes while its charge is being posted. */
+function duringSettlement(options: BenchOptions): Fault[] {
+  return inBothModes((stream) => ({
+    row: 'left-finished',
+    name: `the client leaves during the settlement, on a route that would ${options.routes![0]!.onDisconnect}`,
+    options,
+    async play(bench) {
+      const gate = promised()
+      bench.plan.next('settle', { when: gate.promise })
+      bench.upstream.script([HEAD, TOKENS, FINISH, USAGE, DONE, 'end'])
+      const call = bench.call(stream)
+      await bench.plan.asked('settle')
+      await bench.leave(call)
+      gate.resolve()
+      await bench.event('request-end', call)
+      return call
+    },
+    due: REPORTED,
+    answer: 'left',
+  }))
+}
+
+export const clientLeft: readonly Fault[] = [
+  ...left('left-finished', 'the client leaves after the finish and before the usage', ABORT, REPORTED, {
+    before: [HEAD, TOKENS, FINISH],
+    events: 2,
+    after: [USAGE, DONE, 'end'],
+  }),
+  ...left('left-finished', 'the client leaves after the finish, and no usage comes', ABORT, ESTIMATED, {
+    before: [HEAD, TOKENS, FINISH],
+    events: 2,
+    after: [DONE, 'end'],
+  }),
+  ...duringSettlement(ABORT),
+  ...duringSettlement(DRAIN),
+
+  ...left('left-keyed', 'the client leaves before the first token', ABORT, REPORTED, {
+    headers: KEYED,
+    before: [HEAD, ROLE],
+    events: 1,
+    after: [TOKENS, FINISH, USAGE, DONE, 'end'],
+  }),
+  ...left('left-keyed', 'the client leaves in the middle', ABORT, REPORTED, {
+    headers: KEYED,
+    before: [HEAD, TOKENS],
+    events: 1,
+    after: [TOKENS, FINISH, USAGE, DONE, 'end'],
+  }),
+
+  ...left('left-abort-before', 'the client leaves before the headers', ABORT, NOTHING, {
+    before: [],
+    events: 0,
+  }),
+  ...left('left-abort-before', 'the client leaves before the first token', ABORT, NOTHING, {
+    before: [HEAD, ROLE],
+    events: 1,
+  }),
+  ...left(
+    'left-abort-before',
+    'the client leaves before the first token, a usage having come',
+    ABORT,
+    NOTHING,
+    {
+      before: [HEAD, ROLE, USAGE],
+      events: 2,
+    },
+  ),
+
+  ...left('left-abort-after', 'the client leaves in the middle', ABORT, ESTIMATED, {
+    before: [HEAD, ROLE, TOKENS],
+    events: 2,
+  }),
+  // (0.001 + 11 x 0.00001 + 10 x 0.00002) x 1.2 + 0.0005: prompt as reported, two texts as estimated.
+  ...left(
+    'left-abort-after',
+    'the client leaves in the middle, an interim usage having come first',
+    ABORT,
+    '0.002072',
+    {
+      before: [HEAD, usage({ prompt_tokens: 11, completion_tokens: 1 }), TOKENS, TOKENS],
+      events: 4,
+    },
+  ),
+  // (0.001 + 11 x 0.00001 + 90 x 0.00002) x 1.2 + 0.0005: more was reported than the text shows.
+  ...left(
+    'left-abort-after',
+    'the client leaves in the middle, an interim usage counting more',
+    ABORT,
+    '0.003992',
+    {
+      before: [HEAD, TOKENS, usage({ prompt_tokens: 11, completion_tokens: 90 })],
+      events: 3,
+    },
+  ),
+
+  ...left('left-drain', 'the client leaves before the headers', DRAIN, REPORTED, {
+    before: [],
+    events: 0,
+    after: [HEAD, ROLE, TOKENS, FINISH, USAGE, DONE, 'end'],
+  }),
+  ...left('left-drain', 'the client leaves in the middle', DRAIN, REPORTED, {
+    before: [HEAD, TOKENS],
+    events: 1,
+    after: [TOKENS, FINISH, USAGE, DONE, 'end'],
+  }),
+  ...left('left-drain', 'the client leaves in the middle, and no usage comes', DRAIN, ESTIMATED, {
+    before: [HEAD, TOKENS],
+    events: 1,
+    after: [FINISH, DONE, 'end'],
+  }),
+  ...left('left-drain', 'the client leaves in the middle, and the provider dies', DRAIN, NOTHING, {
+    before: [HEAD, TOKENS],
+    events: 1,
+    after: [TOKENS, 'reset'],
+  }),
+  ...left('left-drain', 'the client leaves before the first token, and the provider dies', DRAIN, NOTHING, {
+    before: [HEAD, ROLE],
+    events: 1,
+    after: ['reset'],
+  }),
+]

@@ -1,0 +1,295 @@
+import type { SettleRequest } from '../../../src/index.js'
+import type { LedgerFault } from '../../helpers/faulty-ledger.js'
+import type { Bench, BenchCall } from '../bench.js'
+import { type Fault, inBothModes, NOTHING, promised, REPORTED } from '../fault.js'
+import { DONE, FINISH, HEAD, TOKENS, USAGE } from '../upstream-scripts.js'
+
+const CONTEXT = { requestId: 'test', signal: new AbortController().signal }
+const UNAVAILABLE = { status: 503, code: 'ledger_unavailable' }
+const WHOLE_REPLY = [HEAD, TOKENS, FINISH, USAGE, DONE, 'end'] as const
+
+/** No hold: nothing is dispatched, and what may have been taken is released. */
+export const holdFaults: readonly Fault[] = [
+  ...atHold('the ledger throws at the hold', 'throws'),
+  ...atHold('the ledger takes the hold, and its answer is lost', 'answer-lost'),
+  ...atHold('the ledger never answers the hold', 'hangs', 5_000),
+  ...atHold('the ledger takes the hold, and never answers', 'hangs-after', 5_000),
+  ...atHold('the ledger takes the hold after its release', { afterMs: 8_000 }, 10_000),
+  ...inBothModes((stream) => ({
+    row: 'reported',
+    name: 'the ledger is slow at the hold',
+    async play(bench) {
+      bench.plan.next('hold', { afterMs: 4_000 })
+      bench.upstream.script(WHOLE_REPLY)
+      const call = bench.call(stream)
+      await bench.plan.asked('hold')
+      await bench.clock.elapse(4_000)
+      await call.client.over
+      return call
+    },
+    due: REPORTED,
+    answer: 'whole',
+  })),
+  ...inBothModes((stream) => ({
+    row: 'ledger-hold',
+    name: 'the ledger throws at the hold and at its release, twice',
+    async play(bench) {
+      bench.plan.next('hold', 'answer-lost').next('release', 'throws', 'throws')
+      const call = bench.call(stream)
+      await call.client.over
+      await bench.clock.elapse(300)
+      return call
+    },
+    due: NOTHING,
+    answer: UNAVAILABLE,
+    also: (bench) => expectCount(bench, 'release', 3),
+  })),
+]
+
+/** Whatever happens at the settlement, the charge is posted once. */
+export const settleFaults: readonly Fault[] = [
+  ...atSettle('the ledger is slow at the settlement', [{ afterMs: 1_000 }], 1_000),
+  ...atSettle('the ledger throws at the settlement, twice', ['throws', 'throws'], 300),
+  ...atSettle('the settlement is posted, and its answer is lost', ['answer-lost'], 100),
+  ...atSettle('the settlement is posted, and never answered', ['hangs-after'], 6_000),
+  ...atSettle('the ledger never answers the settlement, and is asked again', ['hangs'], 6_000),
+  ...atSettle('the settlement is posted once after it has been asked for again', [{ afterMs: 7_000 }], 8_000),
+  ...inBothModes((stream) => ({
+    row: 'ledger-settle',
+    name: 'the reply goes out before the ledger has answered',
+    async play(bench) {
+      bench.plan.next('settle', 'hangs')
+      bench.upstream.script(WHOLE_REPLY)
+      const call = bench.call(stream)
+      await bench.plan.asked('settle')
+      await bench.clock.elapse(2_000)
+      await call.client.over
+      if (bench.audit.settlements.size > 0) throw new Error('settled already')
+      await bench.clock.elapse(4_000)
+      return call
+    },
+    due: REPORTED,
+    answer: 'whole',
+  })),
+  ...inBothModes((stream) => ({
+    row: 'ledger-settle',
+    name: 'the ledger cannot be reached until settling is given up; the event reconciles',
+    async play(bench) {
+      bench.plan.always('settle', 'throws')
+      bench.upstream.script(WHOLE_REPLY)
+      const call = bench.call(stream)
+      await bench.plan.asked('settle')
+      await bench.clock.elapse(60_000)
+      await call.client.over
+      const { request } = await bench.event('charge-failed', call)
+      bench.plan.heal()
+      await reconcileTwice(bench, request)
+      return call
+    },
+    due: REPORTED,
+    answer: 'whole',
+  })),
+  ...inBothModes((stream) => ({
+    row: 'ledger-settle',
+    name: 'the ledger hangs until settling is given up; the event reconciles',
+    async play(bench) {
+      bench.plan.always('settle', 'hangs')
+      bench.upstream.script(WHOLE_REPLY)
+      const call = bench.call(stream)
+      await bench.plan.asked('settle')
+      await bench.clock.elapse(70_000)
+      await call.client.over
+      const { request } = await bench.event('charge-failed', call)
+      bench.plan.heal()
+      await reconcileTwice(bench, request)
+      return call
+    },
+    due: REPORTED,
+    answer: 'whole',
+  })),
+  ...inBothModes((stream) => ({
+    row: 'ledger-settle',
+    name: 'the ledger has another charge for the hold: the client is shown that',
+    async play(bench) {
+      const gate = promised()
+      bench.plan.next('settle', { when: gate.promise })
+      bench.upstream.script(WHOLE_REPLY)
+      const call = bench.call(stream)
+      await bench.plan.asked('settle')
+      await settleElsewhere(bench, call)
+      gate.resolve()
+      await call.client.over
+      return call
+    },
+    due: '0.0009',
+    answer: 'whole',
+    // The auditor was passed by, so it wonders at the repeat.
+    left: { problems: 1 },
+  })),
+  ...inBothModes((stream) => ({
+    row: 'reported',
+    name: 'the claim was lost to another hold while the call ran',
+    async play(bench) {
+      const gate = promised()
+      bench.plan.next('settle', { when: gate.promise })
+      bench.upstream.script(WHOLE_REPLY)
+      const call = bench.call(stream, {}, { 'idempotency-key': 'key-1' })
+      await bench.plan.asked('settle')
+      await expireAndClaim(bench)
+      gate.resolve()
+      await call.client.over
+      return call
+    },
+    due: REPORTED,
+    answer: 'whole',
+    also: async (bench, call) => void (await bench.event('claim-lost', call)),
+  })),
+  ...inBothModes((stream) => ({
+    row: 'reported',
+    name: 'the claim was lost, which the ledger says only when the reply is out',
+    async play(bench) {
+      bench.plan.next('settle', { afterMs: 3_000 })
+      bench.upstream.script(WHOLE_REPLY)
+      const call = bench.call(stream, {}, { 'idempotency-key': 'key-1' })
+      await bench.plan.asked('settle')
+      await expireAndClaim(bench)
+      await bench.clock.elapse(3_000)
+      await call.client.over
+      return call
+    },
+    due: REPORTED,
+    answer: 'whole',
+    also: async (bench, call) => void (await bench.event('claim-lost', call)),
+  })),
+]
+
+/** Nothing is due, and the hold cannot be freed at once. */
+export const releaseFaults: readonly Fault[] = [
+  ...atRelease('the ledger throws at the release, twice', ['throws', 'throws'], 300),
+  ...atRelease('the ledger releases, and its answer is lost', ['answer-lost'], 100),
+  ...atRelease('the ledger never answers the release, and is asked again', ['hangs'], 6_000),
+  ...inBothModes((stream) => ({
+    row: 'http-error',
+    name: 'the hold can never be released, and ends by its expiry',
+    async play(bench) {
+      bench.plan.always('release', 'throws')
+      bench.upstream.script(['reset'])
+      const call = bench.call(stream)
+      await bench.plan.asked('release')
+      await bench.clock.elapse(60_000)
+      await call.client.over
+      await bench.event('store-fault', call)
+      const [held] = [...bench.audit.openHolds.keys()]
+      await bench.clock.elapse(1_100_000)
+      const { hold } = await bench.event('hold-expired')
+      if (hold.holdId !== held) throw new Error('another hold expired')
+      return call
+    },
+    due: NOTHING,
+    answer: { status: 502, code: 'provider_error' },
+  })),
+]
+
+function atHold(name: string, fault: LedgerFault, elapseMs = 0): Fault[] {
+  return inBothModes((stream) => ({
+    row: 'ledger-hold',
+    name,
+    async play(bench) {
+      bench.plan.next('hold', fault)
+      const call = bench.call(stream)
+      await bench.plan.asked('hold')
+      await bench.clock.elapse(elapseMs)
+      await call.client.over
+      return call
+    },
+    due: NOTHING,
+    answer: UNAVAILABLE,
+    also(bench) {
+      if (bench.upstream.requests.length > 0) throw new Error('dispatched without a hold')
+      expectCount(bench, 'release', 1)
+      if (!bench.has('store-fault')) throw new Error('no store-fault')
+    },
+  }))
+}
+
+function atSettle(name: string, faults: readonly LedgerFault[], elapseMs: number): Fault[] {
+  return inBothModes((stream) => ({
+    row: 'ledger-settle',
+    name,
+    async play(bench) {
+      bench.plan.next('settle', ...faults)
+      bench.upstream.script(WHOLE_REPLY)
+      const call = bench.call(stream)
+      await bench.plan.asked('settle')
+      await bench.clock.elapse(elapseMs)
+      await call.client.over
+      return call
+    },
+    due: REPORTED,
+    answer: 'whole',
+    also(bench) {
+      if (bench.has('charge-failed')) throw new Error('charge-failed although it was posted')
+      expectCount(bench, 'release', 0)
+    },
+  }))
+}
+
+function atRelease(name: string, faults: readonly LedgerFault[], elapseMs: number): Fault[] {
+  return inBothModes((stream) => ({
+    row: 'http-error',
+    name,
+    async play(bench) {
+      bench.plan.next('release', ...faults)
+      bench.upstream.script(['reset'])
+      const call = bench.call(stream)
+      await bench.plan.asked('release')
+      await bench.clock.elapse(elapseMs)
+      await call.client.over
+      return call
+    },
+    due: NOTHING,
+    answer: { status: 502, code: 'provider_error' },
+    also: (bench) => expectCount(bench, 'settle', 0),
+  }))
+}
+
+function expectCount(bench: Bench, operation: 'hold' | 'settle' | 'release', times: number): void {
+  const count = bench.plan.count(operation)
+  if (count !== times) throw new Error(`${operation} was asked for ${count} times, not ${times}`)
+}
+
+async function reconcileTwice(bench: Bench, request: SettleRequest): Promise<void> {
+  const first = await bench.faulty.settle(request, CONTEXT)
+  const second = await bench.faulty.settle(request, CONTEXT)
+  if (first.repeated || !second.repeated) throw new Error('reconciling charged twice, or not at all')
+}
+
+/** Somebody reconciles the hold with a charge of their own. */
+async function settleElsewhere(bench: Bench, call: BenchCall): Promise<void> {
+  const { facts, holdId } = bench.audit.holds[0]!.request
+  const usage = { prompt: 1, cached: 0, cacheWrite: 0, completion: 1, reasoning: 0 }
+  const charge = {
+    cost: 900_000n,
+    base: 700_000n,
+    markup: 200_000n,
+    basis: 'estimated',
+    byok: false,
+    usage,
+  } as const
+  const postings = [
+    { account: facts.account, amount: -charge.cost },
+    { account: 'platform', amount: charge.base },
+    { account: 'app', amount: charge.markup },
+  ]
+  await bench.ledger.settle({ holdId, charge, postings, facts: { ...facts, requestId: call.id } }, CONTEXT)
+}
+
+/** The hold's time is over, and another call with the same claim gets it. */
+async function expireAndClaim(bench: Bench): Promise<void> {
+  const { request } = bench.audit.holds[0]!
+  await bench.ledger.release({ holdId: request.holdId, account: request.account }, CONTEXT)
+  const { claim, facts } = request
+  const other = { holdId: 'other', account: 'bob', amount: 0n, ttlMs: 60_000, facts, ...(claim && { claim }) }
+  const taken = await bench.ledger.hold(other, CONTEXT)
+  if (!taken.ok) throw new Error('the claim was not free')
+}

@@ -1,0 +1,200 @@
+import { strict as assert } from 'node:assert'
+import { assertBalance, assertOneCharge, wireCharge } from '../helpers/charge-assertions.js'
+import { decimal, nanos } from '../helpers/decimals.js'
+import type { Script, ScriptedReply, Step } from '../helpers/scripted-upstream.js'
+import { Bench, type BenchCall, type BenchOptions, type Library, PAYER } from './bench.js'
+import type { Row } from './rows.js'
+import { DONE, FINISH, HEAD, TOKENS, USAGE } from './upstream-scripts.js'
+
+type BenchHeaders = Readonly<Record<string, string>>
+
+/** One thing that goes wrong, and what the truth table says of it. */
+export interface Fault {
+  readonly row: Row
+  readonly name: string
+  readonly stream: boolean
+  readonly options?: BenchOptions
+  /** Plays it to where nothing more will happen to the call. */
+  play(bench: Bench): Promise<BenchCall>
+  /** Worked out by hand. */
+  readonly due: string
+  readonly answer: Answer
+  /** What was charged, where the call's own process cannot tell any more. */
+  charged?(bench: Bench): Promise<string>
+  /** What must hold besides. */
+  also?(bench: Bench, call: BenchCall): void | Promise<void>
+  readonly left?: Parameters<Bench['finish']>[0]
+}
+
+/** What the client got in the end. */
+export type Answer =
+  /** 200 and a reply that is complete, with the charge. */
+  | 'whole'
+  /** The same, its end put there by the router. */
+  | 'cut'
+  /** It went away itself. */
+  | 'left'
+  /** An HTTP error. */
+  | { readonly status: number; readonly code: string }
+  /** A stream that ends in an error instead of `[DONE]`, with the charge. */
+  | { readonly frame: string }
+
+/** Charges of a call of {@link Bench.call}, worked out by hand: (request + prompt + completion) x 1.2 + 0.0005. */
+export const NOTHING = '0'
+/** 11 prompt and 7 completion tokens, as the scripted provider reports: (0.001 + 0.00011 + 0.00014) x 1.2 + 0.0005. */
+export const REPORTED = '0.002'
+/** 10 and 5, by the documented ratios, for {@link PROMPT} and one {@link TEXT}: (0.001 + 0.0001 + 0.0001) x 1.2 + 0.0005. */
+export const ESTIMATED = '0.00194'
+/** No token at all, but reported: 0.001 x 1.2 + 0.0005. */
+export const FIXED = '0.0017'
+
+export interface Played {
+  readonly charged: string
+  readonly due: string
+}
+
+/** Plays a fault against the package. Rejects where anything but the amount charged is not as it should be. */
+export async function playFault(library: Library, fault: Fault): Promise<Played> {
+  const bench = await Bench.start(library, fault.options)
+  let finished = false
+  try {
+    const call = await fault.play(bench)
+    await call.client.over
+    const charged = (await fault.charged?.(bench)) ?? (await assertEnd(bench, call, fault.answer))
+    assertAnswer(call, fault.answer)
+    await fault.also?.(bench, call)
+    const opening = bench.accounts[PAYER] ?? '0'
+    await assertBalance(bench.ledger, PAYER, decimal(nanos(opening) - nanos(charged)))
+    finished = true
+    await bench.finish(fault.left)
+    return { charged, due: fault.due }
+  } finally {
+    if (!finished) await bench.close()
+  }
+}
+
+async function assertEnd(bench: Bench, call: BenchCall, answer: Answer): Promise<string> {
+  const end = await bench.event('request-end', call)
+  assert.equal(end.outcome, outcomeOf(answer), 'the outcome in the event')
+  return assertOneCharge({ requestId: call.id, wire: call.client.text, end, ledger: bench.ledger })
+}
+
+function assertAnswer({ client, stream }: BenchCall, answer: Answer): void {
+  const { complete, headers, status, text } = client
+  if (answer === 'left') {
+    assert.equal(complete, false, 'the client left before the end')
+    return
+  }
+  assert.equal(complete, true, `the reply is complete: ${text}`)
+  if (typeof answer === 'object' && 'status' in answer) {
+    assert.equal(status, answer.status, text)
+    assert.equal(JSON.parse(text).error.code, answer.code)
+    return
+  }
+  assert.equal(status, 200, text)
+  assert.ok(wireCharge(text) !== undefined, `the client is told its charge: ${text}`)
+  if (!stream) {
+    const [choice] = JSON.parse(text).choices
+    assert.equal(choice.message.role, 'assistant')
+    assert.equal(choice.finish_reason, answer === 'cut' ? 'length' : 'stop')
+    return
+  }
+  assert.match(String(headers['content-type']), /^text\/event-stream/)
+  const events = text.split('\n\n').filter((event) => event !== '' && !event.startsWith(':'))
+  const last = events.at(-1)!
+  if (typeof answer === 'object') {
+    const frame = JSON.parse(last.slice('data: '.length))
+    assert.deepEqual([frame.error?.code, Object.keys(frame)], [answer.frame, ['error']])
+    assert.ok(!text.includes('[DONE]'), 'a stream that failed is never done')
+    return
+  }
+  assert.equal(last, 'data: [DONE]')
+  const usage = JSON.parse(events.at(-2)!.slice('data: '.length))
+  assert.deepEqual(usage.choices, [], 'the charge comes immediately before [DONE]')
+  const reasons = [...text.matchAll(/"finish_reason":"(\w+)"/g)].map(([, reason]) => reason)
+  assert.deepEqual(reasons, [answer === 'cut' ? 'length' : 'stop'], 'one finish reason')
+}
+
+function outcomeOf(answer: Answer): string {
+  if (answer === 'left') return 'client-left'
+  if (typeof answer === 'string') return 'completed'
+  return 'status' in answer ? answer.code : answer.frame
+}
+
+export interface ScriptedFault extends Omit<Fault, 'stream' | 'play' | 'answer' | 'due'> {
+  /** What the providers send, in the order of the routes; what a client asks for that wants the one, or the other. */
+  readonly scripts: { readonly stream?: readonly Script[]; readonly json?: readonly Script[] }
+  readonly due: string | { readonly stream: string; readonly json: string }
+  readonly answer: Answer | { readonly stream: Answer; readonly json: Answer }
+  readonly body?: object
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Faults that come about by what providers send to a client that reads to the end: one for each kind of reply. */
+export function scripted({ scripts, due, answer, body, headers, ...fault }: ScriptedFault): Fault[] {
+  return (['stream', 'json'] as const).flatMap((kind): Fault[] => {
+    const script = scripts[kind]
+    if (script === undefined) return []
+    return [
+      {
+        ...fault,
+        stream: kind === 'stream',
+        due: typeof due === 'string' ? due : due[kind],
+        answer: typeof answer === 'object' && 'json' in answer ? answer[kind] : answer,
+        async play(bench) {
+          for (const [index, each] of script.entries()) bench.upstreams[index]!.script(each)
+          const call = bench.call(kind === 'stream', body, headers)
+          await call.client.over
+          return call
+        },
+      },
+    ]
+  })
+}
+
+/** A stream that the router is handed event by event, whatever the network makes of it. */
+export async function eventByEvent(bench: Bench, body: object, headers?: BenchHeaders): Promise<BenchCall> {
+  const taken = takeOver(bench)
+  const call = bench.call(true, body, headers)
+  const reply = await taken
+  for (const [sent, step] of [TOKENS, TOKENS, FINISH, USAGE].entries()) {
+    await (sent === 0 ? send(reply, HEAD, step) : send(reply, step))
+    await bench.takes(sent + 1)
+  }
+  await send(reply, DONE, 'end')
+  return call
+}
+
+/** The same fault for a client that wants a stream and for one that wants one body. */
+export function inBothModes(make: (stream: boolean) => Omit<Fault, 'stream'>): Fault[] {
+  return [true, false].map((stream) => ({ ...make(stream), stream }))
+}
+
+/** Leaves it to the test what a provider sends, and when. */
+export function takeOver(bench: Bench, index = 0): Promise<ScriptedReply> {
+  return new Promise((resolve) => {
+    bench.upstreams[index]!.script((reply) => {
+      resolve(reply)
+      return reply.closed
+    })
+  })
+}
+
+export async function send(reply: ScriptedReply, ...steps: readonly Step[]): Promise<void> {
+  for (const step of steps) {
+    if (step === 'end') reply.end()
+    else if (step === 'hang-up') reply.hangUp()
+    else if (step === 'reset') reply.reset()
+    else if (typeof step === 'object' && 'head' in step) reply.head(step.head, step.headers)
+    else if (typeof step === 'object' && 'write' in step) await reply.write(step.write)
+    else throw new Error(`a step that cannot be sent: ${JSON.stringify(step)}`)
+  }
+}
+
+export function promised(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => {}
+  const promise = new Promise<void>((settle) => {
+    resolve = settle
+  })
+  return { promise, resolve }
+}

@@ -1,0 +1,122 @@
+import type { Clock } from '../../src/clock.js'
+import type { CallContext, LedgerStore } from '../../src/contracts/index.js'
+
+export type LedgerOperation = 'hold' | 'settle' | 'release'
+
+/**
+ * What goes wrong with one operation.
+ *
+ * - `throws`: it is not done, and the caller is told so
+ * - `answer-lost`: it is done, and the caller is told that it failed
+ * - `hangs`: it is not done, and nobody answers
+ * - `hangs-after`: it is done, and nobody answers
+ * - `afterMs`: it is done that much later, and answered then
+ * - `when`: it is done when the promise is fulfilled, and answered then
+ * - `answers`: it is done, and answered with something else
+ */
+export type LedgerFault =
+  | 'throws'
+  | 'answer-lost'
+  | 'hangs'
+  | 'hangs-after'
+  | { readonly afterMs: number }
+  | { readonly when: Promise<unknown> }
+  | { readonly answers: (real: never) => unknown }
+
+export interface LedgerCall {
+  readonly operation: LedgerOperation
+  readonly request: { readonly holdId: string }
+}
+
+/** Decides what goes wrong with a call, if anything. */
+export type DecideFault = (call: LedgerCall) => LedgerFault | undefined
+
+const UNREACHABLE = 'The ledger cannot be reached.'
+
+/** A ledger with which things go wrong as `decide` says. Reading it is always possible. */
+export function faultyLedger<Ledger extends LedgerStore>(
+  ledger: Ledger,
+  clock: Clock,
+  decide: DecideFault,
+): Ledger {
+  async function run<Result>(call: LedgerCall, work: () => Promise<Result>): Promise<Result> {
+    const fault = decide(call)
+    if (fault === undefined) return work()
+    switch (fault) {
+      case 'throws':
+        throw new Error(UNREACHABLE)
+      case 'answer-lost':
+        await work()
+        throw new Error(UNREACHABLE)
+      case 'hangs':
+        return new Promise<Result>(() => {})
+      case 'hangs-after':
+        await work()
+        return new Promise<Result>(() => {})
+    }
+    if ('afterMs' in fault) {
+      await new Promise<void>((resolve) => clock.after(fault.afterMs, resolve))
+      return work()
+    }
+    if ('when' in fault) {
+      await fault.when
+      return work()
+    }
+    return fault.answers((await work()) as never) as Result
+  }
+
+  return {
+    ...ledger,
+    hold: (request, context: CallContext) =>
+      run({ operation: 'hold', request }, () => ledger.hold(request, context)),
+    settle: (request, context: CallContext) =>
+      run({ operation: 'settle', request }, () => ledger.settle(request, context)),
+    release: (request, context: CallContext) =>
+      run({ operation: 'release', request }, () => ledger.release(request, context)),
+  }
+}
+
+/** Faults as a test lines them up. Remembers every call, also those with which nothing went wrong. */
+export class FaultPlan {
+  readonly calls: LedgerCall[] = []
+  private readonly queues = new Map<LedgerOperation, (LedgerFault | undefined)[]>()
+  private readonly standing = new Map<LedgerOperation, LedgerFault>()
+  private readonly waiting = new Set<() => void>()
+
+  /** The next calls of an operation meet these faults, one each; `undefined` lets one through. */
+  next(operation: LedgerOperation, ...faults: readonly (LedgerFault | undefined)[]): this {
+    this.queues.set(operation, [...(this.queues.get(operation) ?? []), ...faults])
+    return this
+  }
+
+  /** Every call meets this fault, once those lined up are used up. */
+  always(operation: LedgerOperation, fault: LedgerFault): this {
+    this.standing.set(operation, fault)
+    return this
+  }
+
+  /** Nothing goes wrong from now on. */
+  heal(): void {
+    this.queues.clear()
+    this.standing.clear()
+  }
+
+  count(operation: LedgerOperation): number {
+    return this.calls.filter((call) => call.operation === operation).length
+  }
+
+  /** Waits until an operation has been asked for so often. */
+  async asked(operation: LedgerOperation, times = 1): Promise<void> {
+    while (this.count(operation) < times) {
+      await new Promise<void>((resolve) => this.waiting.add(resolve))
+    }
+  }
+
+  readonly decide: DecideFault = (call) => {
+    this.calls.push(call)
+    for (const resume of this.waiting) resume()
+    this.waiting.clear()
+    const queue = this.queues.get(call.operation)
+    return queue !== undefined && queue.length > 0 ? queue.shift() : this.standing.get(call.operation)
+  }
+}
