@@ -167,9 +167,16 @@ export class Bench {
     return bench
   }
 
-  call({ key, stream = false, router = 0, token = 'alice', body = {}, headers = {} }: Ask = {}): Call {
+  call(ask: Ask = {}): Call {
+    const { id, body, headers, url } = this.request(ask)
+    return { id, client: new ChatClient({ url, headers, body: JSON.parse(body) }) }
+  }
+
+  /** What a client of another kind sends. */
+  request({ key, stream = false, router = 0, token = 'alice', body = {}, headers = {} }: Ask = {}) {
     const id = `call-${++this.calls}`
-    const client = new ChatClient({
+    return {
+      id,
       url: `${this.hosts[router]!.baseUrl}/chat/completions`,
       headers: {
         authorization: `Bearer ${token}`,
@@ -177,15 +184,14 @@ export class Bench {
         ...(key !== undefined && { 'idempotency-key': key }),
         ...headers,
       },
-      body: {
+      body: JSON.stringify({
         model: MODEL,
         messages: [{ role: 'user', content: 'hello' }],
         max_tokens: 100,
         ...(stream && { stream }),
         ...body,
-      },
-    })
-    return { id, client }
+      }),
+    }
   }
 
   /** Asks, and waits for the end of the reply and of the call. */
@@ -289,4 +295,13 @@ export function textOf(stream: string): string {
   return [...stream.matchAll(/^data: (\{.*\})$/gm)]
     .map(([, json]) => JSON.parse(json!).choices?.[0]?.delta?.content ?? '')
     .join('')
+}
+
+/** A promise that a test fulfils. */
+export function deferred(): { promise: Promise<void>; open: () => void } {
+  let open = (): void => undefined
+  const promise = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { promise, open }
 }
