@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readSpend } from '../../src/admin/spend.js'
+import type { Statement } from '../../src/sql/database.js'
+import { readEntries } from '../../src/sql/entries.js'
+import { type Connection, openConnection } from '../../src/sqlite/connection.js'
+import { expireHolds } from '../../src/sqlite/expire-holds.js'
+import { createLedgerTransaction } from '../../src/sqlite/ledger-transaction.js'
+import { migrate } from '../../src/sqlite/migrations.js'
+import { createTestFile, type TestFile } from '../helpers/sqlite.js'
+
+describe('SQLite', () => {
+  let place: TestFile
+  let connection: Connection
+  const texts = new Set<string>()
+  beforeAll(async () => {
+    place = await createTestFile()
+    connection = openConnection(place.file)
+    migrate(connection, place.file)
+  })
+  afterAll(() => {
+    connection.close()
+    place.remove()
+  })
+
+  /** A connection that remembers what is prepared on it. */
+  const recording = (): Connection => ({
+    ...connection,
+    prepare: (text) => {
+      texts.add(text)
+      return connection.prepare(text)
+    },
+  })
+
+  /** How each statement finds its rows. */
+  const scansOf = (statements: readonly string[]) =>
+    statements.flatMap((text) =>
+      connection
+        .prepare(`explain query plan ${text}`)
+        .rows([])
+        .map((row) => String(row.detail))
+        .filter((detail) => /^SCAN /.test(detail) && !/^SCAN \(|CONSTANT ROW/.test(detail))
+        .map((detail) => `${detail} in ${text}`),
+    )
+
+  it('finds every row of the ledger by an index', () => {
+    const own = recording()
+    const ledger = createLedgerTransaction(own)
+    ledger.apply([{ kind: 'release', holdId: 'h', account: 'a' }])
+    expireHolds(own, 10)
+    const scans = scansOf([...texts].filter((text) => !/^(begin|commit)/.test(text)))
+    expect(texts.size).toBeGreaterThan(15)
+    expect(scans).toEqual([])
+  })
+
+  it('finds a page of entries by an index, whatever it is asked by', async () => {
+    const asked: Statement[] = []
+    const database = {
+      all: async (statement: Statement) => {
+        asked.push(statement)
+        return []
+      },
+    } as never
+    const after = '5.5'
+    for (const query of [
+      { account: 'a' },
+      { account: 'a', from: 1, to: 2 },
+      { appId: 'a' },
+      { model: 'a' },
+      { sessionId: 'a' },
+      { from: 1, to: 2 },
+    ]) {
+      await readEntries(database, query)
+      await readEntries(database, { ...query, after })
+    }
+    await readSpend(database, { by: 'day', account: 'a', from: 1, to: 2 })
+    await readSpend(database, { by: 'model', from: 1, to: 2 })
+    expect(asked.length).toBe(14)
+    expect(scansOf(asked.map(({ text }) => text))).toEqual([])
+  })
+})
