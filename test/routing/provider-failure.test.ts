@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest'
+import { providerFailure } from '../../src/engine/provider-failure.js'
+import { ProviderError, type ProviderErrorFields, type ProviderErrorReason } from '../../src/errors.js'
+
+const HOST_KEY = 'the host said: open sesame'
+const context = { secrets: [HOST_KEY], upstreamModel: 'gpt-4o-mini-2024-07-18', modelKey: 'acme/fast' }
+
+function read(reason: ProviderErrorReason, fields: ProviderErrorFields = {}, byok = false) {
+  const { error, movesOn, routeAtFault } = providerFailure(
+    new ProviderError(reason, 'for events only', { providerMessage: `sorry, ${HOST_KEY}`, ...fields }),
+    byok,
+    context,
+  )
+  const { code, headers, message, source, status } = error
+  return { code, headers, message, movesOn, routeAtFault, source, status }
+}
+
+const constant = /^The provider of this model [a-z' ]+\.( Try again shortly\.)?$/
+
+describe('a failure under the key of the host', () => {
+  const rows: [number, string, number, boolean][] = [
+    [401, 'provider_auth_failed', 502, false],
+    [402, 'provider_error', 502, false],
+    [403, 'provider_auth_failed', 502, false],
+    [404, 'provider_error', 502, false],
+    [405, 'provider_error', 502, false],
+    [408, 'provider_timeout', 504, true],
+    [409, 'provider_error', 502, false],
+    [418, 'provider_error', 502, false],
+    [429, 'rate_limited', 429, true],
+    [451, 'provider_error', 502, false],
+    [500, 'provider_error', 502, true],
+    [501, 'provider_error', 502, true],
+    [502, 'provider_error', 502, true],
+    [503, 'provider_overloaded', 503, true],
+    [504, 'provider_error', 502, true],
+    [529, 'provider_overloaded', 503, true],
+    [599, 'provider_error', 502, true],
+  ]
+
+  it.each(rows)(
+    'with status %s moves on, else is %s, in constant text',
+    (upstream, code, status, atFault) => {
+      for (const reason of ['status', 'error-frame'] as const) {
+        const seen = read(reason, { status: upstream })
+        expect(seen).toMatchObject({ code, status, movesOn: true, routeAtFault: atFault, source: 'provider' })
+        expect(seen.message).toMatch(constant)
+      }
+    },
+  )
+
+  it.each([400, 413, 422])(
+    'with status %s is the request: no other route, no blame, the words cleaned',
+    (status) => {
+      for (const reason of ['status', 'error-frame'] as const) {
+        expect(
+          read(reason, { status, providerMessage: `gpt-4o-mini-2024-07-18 knows no ${HOST_KEY}` }),
+        ).toMatchObject({
+          code: 'provider_rejected_request',
+          status: 400,
+          movesOn: false,
+          routeAtFault: false,
+          message: 'acme/fast knows no [redacted]',
+        })
+      }
+    },
+  )
+
+  it.each([
+    ['unreachable', 'provider_error', 502, undefined],
+    ['timeout', 'provider_timeout', 504, 'false'],
+    ['invalid-response', 'provider_invalid_response', 502, 'false'],
+    ['cut-short', 'provider_error', 502, 'false'],
+    ['error-frame', 'provider_error', 502, 'false'],
+  ] as const)('of kind %s moves on, else is %s', (reason, code, status, retry) => {
+    const seen = read(reason)
+    expect(seen).toMatchObject({ code, status, movesOn: true, routeAtFault: true, source: 'provider' })
+    expect(seen.headers['x-should-retry']).toBe(retry)
+    expect(seen.message).toMatch(constant)
+  })
+
+  it.each([429, 503, 529])('with status %s passes its retry-after', (status) => {
+    expect(read('status', { status, retryAfterSeconds: 7 }).headers).toEqual({ 'retry-after': '7' })
+    expect(read('status', { status }).headers).toEqual({})
+  })
+
+  it('tells a prompt that is too long from other refusals, by code or by words', () => {
+    for (const fields of [
+      { status: 400, providerCode: 'context_length_exceeded', providerMessage: 'no' },
+      { status: 413, providerMessage: 'The prompt is too long.' },
+      { status: 400, providerMessage: "This model's maximum context length is 8192 tokens." },
+    ]) {
+      expect(read('status', fields).code).toBe('context_length_exceeded')
+    }
+  })
+
+  it('that says nothing has a text of ours', () => {
+    expect(read('status', { status: 400, providerMessage: '' }).message).toBe(
+      'The provider of this model refused the request.',
+    )
+  })
+
+  it('whose request no adapter of this kind can express may go to another, and is named as the request else', () => {
+    const seen = read('unsupported-request', { param: 'tools', providerMessage: 'tools cannot be sent' })
+    expect(seen).toMatchObject({
+      code: 'unsupported_parameter',
+      status: 400,
+      movesOn: true,
+      routeAtFault: false,
+      source: 'gateway',
+    })
+  })
+})
+
+describe("a failure under a caller's own key", () => {
+  it('never moves on, whatever it is', () => {
+    const reasons = [
+      'unreachable',
+      'timeout',
+      'invalid-response',
+      'cut-short',
+      'unsupported-request',
+    ] as const
+    for (const reason of reasons) expect(read(reason, {}, true).movesOn, reason).toBe(false)
+    for (let status = 400; status < 600; status++) {
+      expect(read('status', { status }, true).movesOn, String(status)).toBe(false)
+      expect(read('error-frame', { status }, true).movesOn, String(status)).toBe(false)
+    }
+  })
+
+  it.each([401, 403])('with status %s is the key: 400, and to be repeated by nobody', (status) => {
+    expect(read('status', { status }, true)).toMatchObject({
+      code: 'provider_key_rejected',
+      status: 400,
+      source: 'provider',
+      message: 'The provider refused the key in provider_key.',
+    })
+  })
+
+  it('with status 429 is the rate of the caller at the provider', () => {
+    expect(read('status', { status: 429, retryAfterSeconds: 3 }, true)).toMatchObject({
+      code: 'rate_limited',
+      status: 429,
+      source: 'provider',
+      headers: { 'retry-after': '3' },
+    })
+  })
+})

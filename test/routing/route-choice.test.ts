@@ -1,0 +1,325 @@
+import { describe, expect, it } from 'vitest'
+import type { Model } from '../../src/contracts/index.js'
+import { choose, ENVELOPE, healthBook, ids, MODEL, route, THREE_FAILURES } from './unit-routes.js'
+
+const a = route('a')
+const b = route('b')
+const c = route('c')
+const all = [a, b, c]
+
+/** What a caller is told where there is no route. */
+function refusal(run: () => unknown): Record<string, unknown> {
+  try {
+    run()
+  } catch (error) {
+    const { code, details, message, param, status } = error as Record<string, unknown>
+    return { code, details, message, param, status }
+  }
+  throw new Error('A route was chosen.')
+}
+
+describe('routes without a wish of the caller', () => {
+  it('come in the order of the host where they cost the same', () => {
+    const choice = choose(all)
+    expect(ids(choice)).toEqual(['a', 'b', 'c'])
+    expect(choice.explanation).toEqual({ considered: ['a', 'b', 'c'], excluded: [], chosenBy: 'price' })
+  })
+
+  it('come cheapest first where their prices differ', () => {
+    const cheap = route('cheap', { prices: { input: '0.5', output: '1' } })
+    const free = route('free', { prices: { input: '0', output: '0' } })
+    expect(ids(choose([a, cheap, free]))).toEqual(['free', 'cheap', 'a'])
+  })
+
+  it('are compared by the tier that the prompt falls into', () => {
+    const tiered = route('tiered', {
+      prices: { input: '0.5', output: '1', tiers: [{ above: 1_000, input: '9', output: '9' }] },
+    })
+    expect(ids(choose([a, tiered], { promptTokens: 1_000 }))).toEqual(['tiered', 'a'])
+    expect(ids(choose([a, tiered], { promptTokens: 1_001 }))).toEqual(['a', 'tiered'])
+  })
+
+  it('leave out what is disabled, and what is only for keys of callers', () => {
+    const choice = choose([route('off', { enabled: false }), route('own', { byok: 'only' }), a])
+    expect(ids(choice)).toEqual(['a'])
+    expect(choice.explanation).toEqual({
+      considered: ['a'],
+      excluded: [
+        { routeId: 'off', why: 'disabled' },
+        { routeId: 'own', why: "only for a caller's own key" },
+      ],
+      chosenBy: 'only-route',
+    })
+  })
+
+  it('are none where nothing is enabled: 503', () => {
+    for (const routes of [[], [route('off', { enabled: false })], [route('own', { byok: 'only' })]]) {
+      expect(refusal(() => choose(routes))).toMatchObject({ code: 'no_route_available', status: 503 })
+    }
+  })
+
+  it('leave out one without a price while another has one', () => {
+    const unpriced: Model = { id: 'acme/fast', created: 0, ownedBy: 'acme' }
+    const priced = route('priced', { prices: { input: '1', output: '1' } })
+    const unreadable = route('unreadable', { prices: { input: 'one', output: '1' } })
+    const choice = choose([a, unreadable, priced], { model: unpriced })
+    expect(ids(choice)).toEqual(['priced'])
+    expect(choice.explanation.excluded).toEqual([
+      { routeId: 'a', why: 'has no price' },
+      { routeId: 'unreadable', why: 'has no price' },
+    ])
+    // Their quote says that a price is missing.
+    expect(ids(choose([a, unreadable], { model: unpriced }))).toEqual(['a', 'unreadable'])
+  })
+
+  it('share calls out by weight where there is one, by a key of this call', () => {
+    const heavy = route('heavy', { weight: 3 })
+    const first = new Map<string, number>()
+    for (let call = 0; call < 4_000; call++) {
+      const choice = choose([a, heavy], { spreadKey: `call-${call}` })
+      expect(choice.explanation.chosenBy).toBe('weight')
+      first.set(ids(choice)[0]!, (first.get(ids(choice)[0]!) ?? 0) + 1)
+    }
+    expect(first.get('heavy')! / first.get('a')!).toBeGreaterThan(2.7)
+    expect(first.get('heavy')! / first.get('a')!).toBeLessThan(3.3)
+  })
+})
+
+describe('routing', () => {
+  const wish = (routing: object, routes = all, more: object = {}) =>
+    choose(routes, { body: { routing, ...more } })
+
+  it('puts the providers of order first, and the others after them', () => {
+    const choice = wish({ order: ['c', 'b'] })
+    expect(ids(choice)).toEqual(['c', 'b', 'a'])
+    expect(choice.explanation.chosenBy).toBe('order')
+  })
+
+  it('takes the providers of only, and leaves those of ignore', () => {
+    expect(ids(wish({ only: ['b', 'c'] }))).toEqual(['b', 'c'])
+    expect(ids(wish({ ignore: ['a'] }))).toEqual(['b', 'c'])
+    const both = wish({ only: ['b', 'c'], ignore: ['b'] })
+    expect(ids(both)).toEqual(['c'])
+    expect(both.explanation).toEqual({
+      considered: ['c'],
+      excluded: [
+        { routeId: 'a', why: 'not in routing.only' },
+        { routeId: 'b', why: 'in routing.ignore' },
+      ],
+      chosenBy: 'only-route',
+    })
+  })
+
+  it('without fallbacks tries one route, or those of order', () => {
+    const one = wish({ allow_fallbacks: false })
+    expect(ids(one)).toEqual(['a'])
+    expect(one.explanation.excluded.map(({ why }) => why)).toEqual([
+      'routing.allow_fallbacks is false',
+      'routing.allow_fallbacks is false',
+    ])
+    expect(ids(wish({ order: ['c', 'a'], allow_fallbacks: false }))).toEqual(['c', 'a'])
+    expect(ids(wish({ order: ['c', 'a'], allow_fallbacks: true }))).toEqual(['c', 'a', 'b'])
+  })
+
+  it('sorts by price, and leaves equals to the host', () => {
+    const cheap = route('cheap', { prices: { input: '0', output: '1' } })
+    const choice = wish({ sort: 'price' }, [...all, cheap])
+    expect(ids(choice)).toEqual(['cheap', 'a', 'b', 'c'])
+    expect(choice.explanation.chosenBy).toBe('sort')
+  })
+
+  it('sorts by measured latency and throughput; what was not measured lately is first', () => {
+    const { book, clock, tell } = healthBook()
+    tell(a, { ok: true, firstTokenMs: 300, tokensPerSecond: 90 })
+    tell(b, { ok: true, firstTokenMs: 200, tokensPerSecond: 50 })
+    tell(c, { ok: true, firstTokenMs: 100, tokensPerSecond: 10 })
+    const by = (sort: string, routes = all) =>
+      ids(choose(routes, { body: { routing: { sort } }, health: book }))
+    expect(by('latency')).toEqual(['c', 'b', 'a'])
+    expect(by('throughput')).toEqual(['a', 'b', 'c'])
+    expect(by('latency', [a, route('new'), c])).toEqual(['new', 'c', 'a'])
+    expect(by('throughput', [c, route('new'), a])).toEqual(['new', 'a', 'c'])
+    clock.advance(600_001)
+    tell(c, { ok: true, firstTokenMs: 1, tokensPerSecond: 1_000 })
+    expect(by('latency')).toEqual(['a', 'b', 'c'])
+  })
+
+  it('combines order with sort: the listed ones first, the others sorted', () => {
+    const cheap = route('cheap', { prices: { input: '0', output: '1' } })
+    expect(ids(wish({ order: ['b'], sort: 'price' }, [...all, cheap]))).toEqual(['b', 'cheap', 'a', 'c'])
+  })
+
+  it.each([
+    ['input', { input: '1.5', output: '2' }],
+    ['output', { input: '1', output: '2.5' }],
+    ['request', { input: '1', output: '2', request: '0.01' }],
+  ])('leaves out a route that is dearer in %s than max_price', (part, prices) => {
+    const dear = route('dear', { prices })
+    const max: Record<string, unknown> = { input: '1', output: 2, request: '0.009' }
+    expect(ids(wish({ max_price: max }, [dear, a]))).toEqual(['a'])
+    delete max[part]
+    expect(ids(wish({ max_price: max }, [dear, a])).sort()).toEqual(['a', 'dear'])
+  })
+
+  it('takes a route at exactly max_price, a number meaning its shortest decimal', () => {
+    const exact = route('exact', { prices: { input: '0.15', output: '0.6' } })
+    expect(ids(wish({ max_price: { input: 0.15, output: 0.6 } }, [exact]))).toEqual(['exact'])
+    expect(refusal(() => wish({ max_price: { input: '0.149999999' } }, [exact])).code).toBe(
+      'no_route_matches',
+    )
+  })
+
+  it('holds max_price against every tier that the prompt may fall into', () => {
+    const tiered = route('tiered', {
+      prices: { input: '0.5', output: '1', tiers: [{ above: 1_000, input: '3', output: '1' }] },
+    })
+    const at = (promptTokens: number) =>
+      choose([tiered], { body: { routing: { max_price: { input: 1 } } }, promptTokens })
+    expect(ids(at(1_000))).toEqual(['tiered'])
+    expect(refusal(() => at(1_001)).code).toBe('no_route_matches')
+  })
+
+  it('with require_parameters takes only routes that know every parameter of the request', () => {
+    const bare = route('bare', { supportedParameters: ['temperature'] })
+    const rich = route('rich', { supportedParameters: ['temperature', 'top_p'] })
+    const more = { temperature: 0, top_p: 1 }
+    expect(ids(wish({ require_parameters: true }, [bare, rich], more))).toEqual(['rich'])
+    expect(ids(wish({ require_parameters: false }, [bare, rich], more))).toEqual(['bare', 'rich'])
+    expect(ids(wish({ require_parameters: true }, [bare, rich], { temperature: 0 }))).toEqual([
+      'bare',
+      'rich',
+    ])
+  })
+
+  it('asks the list of the model where a route has none', () => {
+    const model = { ...MODEL, supportedParameters: ['top_p'] }
+    const bare = route('bare', { supportedParameters: ['temperature'] })
+    const choice = choose([bare, a], { model, body: { top_p: 1, routing: { require_parameters: true } } })
+    expect(ids(choice)).toEqual(['a'])
+  })
+
+  it.each(['order', 'only', 'ignore'])('refuses a name in %s that no provider of the model has', (list) => {
+    const off = route('off', { enabled: false })
+    expect(refusal(() => wish({ [list]: ['a', 'x'] }, [a, off]))).toMatchObject({
+      code: 'invalid_request',
+      status: 400,
+      param: `routing.${list}.1`,
+      message: `routing.${list}.1 names no provider of the model 'acme/fast'. Its providers are: a, off.`,
+    })
+    const pinned = { provider: 'a', provider_key: ENVELOPE }
+    expect(refusal(() => wish({ [list]: ['a', 'x'] }, [a, off], pinned)).code).toBe('invalid_request')
+  })
+
+  it('says of every provider why it does not match where none is left', () => {
+    const off = route('off', { enabled: false })
+    expect(refusal(() => wish({ only: ['b', 'off'], max_price: { output: 1 } }, [a, b, off]))).toEqual({
+      code: 'no_route_matches',
+      status: 400,
+      param: 'routing',
+      message: "No provider of the model 'acme/fast' fits the routing asked for. Ask for less in routing.",
+      details: [
+        { provider: 'a', message: 'not in routing.only' },
+        { provider: 'b', message: 'over routing.max_price' },
+      ],
+    })
+    expect(refusal(() => wish({ only: ['off'] }, [a, off])).code).toBe('no_route_matches')
+    expect(refusal(() => wish({ only: [] })).code).toBe('no_route_matches')
+  })
+})
+
+describe('a pin', () => {
+  const pin = (provider: string, routes = all, more: object = {}) =>
+    choose(routes, { body: { provider, provider_key: ENVELOPE, ...more } })
+
+  it('leaves the one route of that provider, whatever routing says', () => {
+    const choice = pin('b', all, { routing: { only: ['a'], order: ['c'] } })
+    expect(ids(choice)).toEqual(['b'])
+    expect(choice.explanation).toEqual({
+      considered: ['b'],
+      excluded: [
+        { routeId: 'a', why: 'not the pinned provider' },
+        { routeId: 'c', why: 'not the pinned provider' },
+      ],
+      chosenBy: 'pin',
+    })
+  })
+
+  it('takes routes that are only for keys of callers', () => {
+    expect(ids(pin('own', [route('own', { byok: 'only' })]))).toEqual(['own'])
+  })
+
+  it('of a provider with several routes takes one, and the same for a session', () => {
+    const routes = Array.from({ length: 4 }, (_, number) => route(`b:${number}`))
+    const picked = new Set<string>()
+    for (let session = 0; session < 40; session++) {
+      const first = pin('b', routes, { session_id: `session-${session}` })
+      expect(ids(first)).toHaveLength(1)
+      expect(ids(pin('b', [...routes].reverse(), { session_id: `session-${session}` }))).toEqual(ids(first))
+      picked.add(ids(first)[0]!)
+    }
+    expect(picked.size).toBe(4)
+    expect(pin('b', routes).explanation.excluded).toHaveLength(3)
+  })
+
+  it.each([
+    ['not known', 'x', all],
+    ['disabled', 'b', [a, route('b', { enabled: false })]],
+    ['closed to keys of callers', 'b', [a, route('b', { byok: 'no' })]],
+  ])(
+    'is refused where the provider is %s, naming those that could be and not what was sent',
+    (_, name, routes) => {
+      const { code, message, param, status } = refusal(() => pin(name, routes))
+      expect({ code, param, status }).toEqual({
+        code: 'provider_not_enabled',
+        param: 'provider',
+        status: 400,
+      })
+      expect(message).toMatch(/Those that do are: a(, b, c)?\.$/)
+    },
+  )
+
+  it('never looks at another case or spelling', () => {
+    for (const name of ['B', 'b ', ' b', 'b:']) {
+      expect(refusal(() => pin(name)).code, name).toBe('provider_not_enabled')
+    }
+  })
+})
+
+describe('health', () => {
+  it('moves a route behind the others, says why, and never leaves one out', () => {
+    const { book, clock, tell } = healthBook()
+    tell(a, ...THREE_FAILURES)
+    tell(b, { ok: false, retryAfterSeconds: 30 })
+    const choice = choose(all, { health: book })
+    expect(ids(choice)).toEqual(['c', 'a', 'b'])
+    expect(choice.explanation).toEqual({
+      considered: ['c', 'a', 'b'],
+      excluded: [],
+      behind: [
+        { routeId: 'a', why: 'breaker open' },
+        { routeId: 'b', why: 'retry-after' },
+      ],
+      chosenBy: 'price',
+    })
+    expect(ids(choose([a], { health: book }))).toEqual(['a'])
+    expect(ids(choose([a, b], { health: book }))).toEqual(['a', 'b'])
+    clock.advance(5_000)
+    expect(ids(choose(all, { health: book }))).toEqual(['a', 'c', 'b'])
+    clock.advance(25_000)
+    expect(choose(all, { health: book }).explanation).toEqual({
+      considered: ['a', 'b', 'c'],
+      excluded: [],
+      chosenBy: 'price',
+    })
+  })
+
+  it('outranks order and sort, and picks the one route where there are no fallbacks', () => {
+    const { book, tell } = healthBook()
+    tell(a, ...THREE_FAILURES)
+    const wish = (routing: object) => ids(choose(all, { body: { routing }, health: book }))
+    expect(wish({ order: ['a', 'b'] })).toEqual(['b', 'c', 'a'])
+    expect(wish({ sort: 'price' })).toEqual(['b', 'c', 'a'])
+    expect(wish({ allow_fallbacks: false })).toEqual(['b'])
+    expect(wish({ only: ['a'] })).toEqual(['a'])
+  })
+})

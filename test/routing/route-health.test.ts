@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest'
+import { FAILED, FINE, healthBook, route, THREE_FAILURES } from './unit-routes.js'
+
+const a = route('a')
+
+describe('what a route is measured at', () => {
+  it('is not told before a call has told something of it', () => {
+    const { book } = healthBook()
+    expect(book.snapshot()).toEqual([])
+    book.begin(a)(undefined)
+    expect(book.snapshot()).toEqual([])
+    expect(book.average(a, 'firstTokenMs')).toBeUndefined()
+  })
+
+  it('is a moving average that follows the latest call by a fifth', () => {
+    const { book, tell } = healthBook()
+    tell(a, { ok: true, firstTokenMs: 100, tokensPerSecond: 50 })
+    tell(a, { ok: true, firstTokenMs: 200, tokensPerSecond: 100 })
+    expect(book.snapshot()).toEqual([
+      {
+        routeId: 'a',
+        provider: 'a',
+        state: 'closed',
+        firstTokenMs: 120,
+        tokensPerSecond: 60,
+        failureRate: 0,
+      },
+    ])
+    tell(a, FAILED)
+    expect(book.snapshot()[0]).toMatchObject({ firstTokenMs: 120, failureRate: 0.2 })
+    tell(a, FINE)
+    expect(book.snapshot()[0]!.failureRate).toBeCloseTo(0.16)
+  })
+
+  it('says nothing for choosing after ten minutes, and begins anew', () => {
+    const { book, clock, tell } = healthBook()
+    tell(a, { ok: true, firstTokenMs: 100 })
+    clock.advance(600_000)
+    expect(book.average(a, 'firstTokenMs')).toBe(100)
+    clock.advance(1)
+    expect(book.average(a, 'firstTokenMs')).toBeUndefined()
+    tell(a, { ok: true, firstTokenMs: 500 })
+    expect(book.average(a, 'firstTokenMs')).toBe(500)
+  })
+})
+
+describe('the breaker', () => {
+  it('opens after three failures in a row, and not after two', () => {
+    const { book, tell } = healthBook()
+    tell(a, FAILED, FAILED, FINE, FAILED, FAILED)
+    expect(book.troubleOf(a)).toBeUndefined()
+    tell(a, FAILED)
+    expect(book.troubleOf(a)).toBe('breaker open')
+    expect(book.snapshot()[0]!.state).toBe('open')
+  })
+
+  it('opens where half of the calls fail, though never three in a row', () => {
+    const { book, tell } = healthBook()
+    for (let round = 0; round < 3; round++) tell(a, FAILED, FAILED, FINE)
+    expect(book.troubleOf(a)).toBeUndefined()
+    tell(a, FAILED)
+    expect(book.troubleOf(a)).toBe('breaker open')
+  })
+
+  it('is half-open after five seconds, when one call is let through as a probe', () => {
+    const { book, clock, tell } = healthBook()
+    tell(a, ...THREE_FAILURES)
+    clock.advance(4_999)
+    expect(book.troubleOf(a)).toBe('breaker open')
+    clock.advance(1)
+    expect(book.troubleOf(a)).toBeUndefined()
+    expect(book.snapshot()[0]!.state).toBe('half-open')
+    const probed = book.begin(a)
+    expect(book.troubleOf(a)).toBe('probe under way')
+    const another = book.begin(a)
+    another(FAILED)
+    expect(book.troubleOf(a)).toBe('probe under way')
+    probed(FINE)
+    expect(book.troubleOf(a)).toBeUndefined()
+    expect(book.snapshot()[0]!.state).toBe('closed')
+  })
+
+  it('stays half-open after a probe that says nothing, so that the next call is one', () => {
+    const { book, clock, tell } = healthBook()
+    tell(a, ...THREE_FAILURES)
+    clock.advance(5_000)
+    book.begin(a)(undefined)
+    expect(book.troubleOf(a)).toBeUndefined()
+    book.begin(a)
+    expect(book.troubleOf(a)).toBe('probe under way')
+  })
+
+  it('waits twice as long after each probe that fails, up to a minute, and five seconds again once closed', () => {
+    const { book, clock, tell } = healthBook()
+    tell(a, ...THREE_FAILURES)
+    for (const seconds of [5, 10, 20, 40, 60, 60]) {
+      clock.advance(seconds * 1_000 - 1)
+      expect(book.troubleOf(a), `before ${seconds} s`).toBe('breaker open')
+      clock.advance(1)
+      expect(book.troubleOf(a), `after ${seconds} s`).toBeUndefined()
+      tell(a, FAILED)
+    }
+    clock.advance(60_000)
+    tell(a, FINE, ...THREE_FAILURES)
+    clock.advance(5_000)
+    expect(book.troubleOf(a)).toBeUndefined()
+  })
+
+  it('opens once for a burst of calls that fail together', () => {
+    const { book, clock } = healthBook()
+    const burst = Array.from({ length: 50 }, () => book.begin(a))
+    for (const end of burst) end(FAILED)
+    clock.advance(5_000)
+    expect(book.troubleOf(a)).toBeUndefined()
+  })
+
+  it('is not closed by a call that began before it opened', () => {
+    const { book, tell } = healthBook()
+    const long = book.begin(a)
+    tell(a, ...THREE_FAILURES)
+    long(FINE)
+    expect(book.troubleOf(a)).toBe('breaker open')
+  })
+
+  it('is closed by a call that began after it opened, probe or not', () => {
+    const { book, tell } = healthBook()
+    tell(a, ...THREE_FAILURES)
+    tell(a, FINE)
+    expect(book.troubleOf(a)).toBeUndefined()
+  })
+
+  it('is of one route alone', () => {
+    const { book, tell } = healthBook()
+    tell(a, ...THREE_FAILURES)
+    expect(book.troubleOf(route('b'))).toBeUndefined()
+    expect(book.troubleOf(route('a:2'))).toBeUndefined()
+  })
+})
+
+describe('a retry-after', () => {
+  it('is remembered to its end', () => {
+    const { book, clock, tell } = healthBook()
+    tell(a, { ok: false, retryAfterSeconds: 30 })
+    clock.advance(29_999)
+    expect(book.troubleOf(a)).toBe('retry-after')
+    clock.advance(1)
+    expect(book.troubleOf(a)).toBeUndefined()
+  })
+
+  it('is not cut short by a later one that ends earlier', () => {
+    const { book, clock, tell } = healthBook()
+    tell(a, { ok: false, retryAfterSeconds: 30 }, { ok: false, retryAfterSeconds: 1 })
+    clock.advance(29_000)
+    expect(book.troubleOf(a)).toBe('retry-after')
+  })
+
+  it('counts for ten minutes at most', () => {
+    const { book, clock, tell } = healthBook()
+    tell(a, { ok: false, retryAfterSeconds: 999_999_999 })
+    clock.advance(600_000)
+    expect(book.troubleOf(a)).toBeUndefined()
+  })
+
+  it.each([0, -5, Number.NaN])('of %s seconds is none', (retryAfterSeconds) => {
+    const { book, tell } = healthBook()
+    tell(a, { ok: false, retryAfterSeconds })
+    expect(book.troubleOf(a)).toBeUndefined()
+  })
+})

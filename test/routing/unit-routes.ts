@@ -1,0 +1,75 @@
+import type { Model, Route } from '../../src/contracts/index.js'
+import { createPriceReader } from '../../src/engine/quote.js'
+import { chooseRoutes, type RouteChoice } from '../../src/engine/route-choice.js'
+import { type CallResult, RouteHealthBook } from '../../src/engine/route-health.js'
+import { parseChatRequest } from '../../src/protocol/chat-request.js'
+import { createManualClock, type ManualClock } from '../conformance/manual-clock.js'
+
+export const MODEL: Model = {
+  id: 'acme/fast',
+  created: 0,
+  ownedBy: 'acme',
+  prices: { input: '1', output: '2' },
+}
+
+/** A route that nobody calls. Its provider is its id without what follows a colon. */
+export function route(id: string, more: Partial<Route> = {}): Route {
+  const adapter = { chat: () => Promise.reject(new Error('not called')) }
+  return { id, provider: id.split(':')[0]!, adapter, upstreamModel: 'upstream-model', ...more }
+}
+
+export interface Choosing {
+  readonly body?: object
+  readonly account?: string
+  readonly model?: Model
+  readonly promptTokens?: number
+  readonly health?: RouteHealthBook
+  readonly spreadKey?: string
+}
+
+export function choose(routes: readonly Route[], options: Choosing = {}): RouteChoice {
+  const { account = 'alice', model = MODEL, promptTokens = 10, spreadKey = 'call-1' } = options
+  const messages = [{ role: 'user', content: 'Hello' }]
+  return chooseRoutes(
+    {
+      routes,
+      model,
+      request: parseChatRequest({ model: model.id, messages, ...options.body }),
+      account,
+      spreadKey: () => spreadKey,
+      promptTokens: () => promptTokens,
+    },
+    options.health ?? new RouteHealthBook(createManualClock()),
+    createPriceReader(),
+  )
+}
+
+export function ids(choice: RouteChoice): readonly string[] {
+  return choice.routes.map(({ id }) => id)
+}
+
+/** A health book with a clock of its own, and short words for what calls bring. */
+export function healthBook(): {
+  readonly book: RouteHealthBook
+  readonly clock: ManualClock
+  tell(route: Route, ...results: readonly CallResult[]): void
+} {
+  const clock = createManualClock()
+  const book = new RouteHealthBook(clock)
+  return {
+    book,
+    clock,
+    tell(target, ...results) {
+      for (const result of results) book.begin(target)(result)
+    },
+  }
+}
+
+export const FAILED: CallResult = { ok: false }
+export const FINE: CallResult = { ok: true }
+
+/** Opens a route's breaker. */
+export const THREE_FAILURES = [FAILED, FAILED, FAILED]
+
+/** An envelope in form only. */
+export const ENVELOPE = 'v1.eyJ.eyJ.eyJ.eyJ.eyJ'
