@@ -204,8 +204,9 @@ export class WireService {
   /** Ends everything, having looked for what no request may leave behind. */
   async close(): Promise<void> {
     try {
-      await this.router.close({ graceMs: 1 })
-      await this.clock.elapse(0)
+      const closed = this.router.close({ graceMs: 1 })
+      await this.clock.elapse(1)
+      await closed
       await new Promise((resolve) => setImmediate(resolve))
       assert.equal(this.router.inFlight, 0, 'calls in flight')
       for (const account of Object.keys(OPENING))
