@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest'
+import type { Principal } from '../../src/contracts/credentials.js'
+import type { CallFacts } from '../../src/contracts/ledger.js'
+import { freeCharge, makeCharge, settlement } from '../../src/engine/charge.js'
+import { parsePrices } from '../../src/prices.js'
+
+const usage = { prompt: 11, cached: 0, cacheWrite: 0, completion: 7, reasoning: 0 }
+/** base 0.00125, cost 0.002 for {@link usage} */
+const terms = {
+  prices: parsePrices({ input: '10', output: '20', request: '0.001' }, 'prices'),
+  markup: { basisPoints: 2_000n, flat: 500_000n },
+}
+const COST = 2_000_000n
+const BASE = 1_250_000n
+
+function charge(holdAmount: bigint, basis: 'reported' | 'estimated', neverOverdraw: boolean) {
+  return makeCharge({ usage, basis, terms, priceVersion: 'v1', holdAmount, neverOverdraw })
+}
+
+describe('a charge', () => {
+  it('is made of what was used, its fixed parts included', () => {
+    expect(charge(COST, 'reported', false)).toEqual({
+      ...{ cost: COST, base: BASE, markup: COST - BASE },
+      ...{ basis: 'reported', byok: false, usage, priceVersion: 'v1' },
+    })
+  })
+
+  it('is above the hold where more was reported: an overdraft, never lost', () => {
+    expect(charge(1n, 'reported', false)).toMatchObject({ cost: COST, base: BASE })
+    expect(charge(1n, 'reported', false)).not.toHaveProperty('shortfall')
+  })
+
+  it('is never above the hold where it is an estimate', () => {
+    expect(charge(COST - 1n, 'estimated', false)).toMatchObject({ cost: COST - 1n, base: BASE })
+    expect(charge(COST, 'estimated', false)).toMatchObject({ cost: COST, base: BASE })
+  })
+
+  it('is never above the hold under neverOverdraw, and says what is missing', () => {
+    const capped = charge(BASE + 1n, 'reported', true)
+    expect(capped).toMatchObject({ cost: BASE + 1n, base: BASE, markup: 1n, shortfall: COST - BASE - 1n })
+    expect(charge(COST, 'reported', true)).not.toHaveProperty('shortfall')
+  })
+
+  it('covers the base first where the hold is smaller than that', () => {
+    expect(charge(BASE - 1n, 'reported', true)).toMatchObject({
+      cost: BASE - 1n,
+      base: BASE - 1n,
+      markup: 0n,
+    })
+  })
+
+  it('of nothing leaves out request price and flat markup, and keeps the counts', () => {
+    const free = freeCharge({ usage, basis: 'reported', terms, priceVersion: undefined })
+    expect(free).toEqual({ cost: 0n, base: 0n, markup: 0n, basis: 'reported', byok: false, usage })
+  })
+})
+
+describe('a settlement', () => {
+  const facts: CallFacts = { requestId: 'r', account: 'alice', credentialId: 'c', model: 'acme/fast' }
+  const made = charge(COST, 'reported', false)
+  const app = { id: 'app-1', markup: { basisPoints: 2_000 }, allowedModels: [], account: 'app' }
+  const key: Principal = { kind: 'api-key', account: 'alice', credentialId: 'c' }
+  const token: Principal = { ...key, kind: 'access-token', scopes: [], app }
+
+  function postings(principal: Principal, platform = 'platform') {
+    return settlement('h', made, principal, platform, facts, undefined).postings
+  }
+
+  it.each([
+    ['the app', token],
+    ['the platform, for an app without an account', { ...token, app: { ...app, account: undefined } }],
+    ['the payer, who is the app', { ...token, app: { ...app, account: 'alice' } }],
+  ] as [string, Principal][])('adds up to nothing with the markup going to %s', (_who, principal) => {
+    const amounts = postings(principal).map(({ amount }) => amount)
+    expect(amounts).toEqual([-COST, BASE, COST - BASE])
+  })
+
+  it('sends each amount to whom it is due', () => {
+    expect(postings(token).map(({ account }) => account)).toEqual(['alice', 'platform', 'app'])
+    const orphan = { ...token, app: { id: 'a', markup: app.markup, allowedModels: [] } }
+    expect(postings(orphan, 'house').map(({ account }) => account)).toEqual(['alice', 'house', 'house'])
+  })
+
+  it('carries a claim only where there is one', () => {
+    expect(settlement('h', made, key, 'platform', facts, undefined)).not.toHaveProperty('claim')
+    expect(settlement('h', made, key, 'platform', facts, 'claim-1')).toMatchObject({
+      holdId: 'h',
+      claim: 'claim-1',
+    })
+  })
+})

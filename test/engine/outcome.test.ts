@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest'
+import { type CallEnd, type Outcome, outcome } from '../../src/engine/outcome.js'
+
+const ENDINGS: readonly CallEnd['ended'][] = ['finished', 'broken', 'left', 'stopped', 'cut']
+const YES_NO = [false, true] as const
+
+/** Every end that there can be. */
+const everyEnd: readonly CallEnd[] = ENDINGS.flatMap((ended) =>
+  YES_NO.flatMap((streaming) =>
+    YES_NO.flatMap((token) =>
+      YES_NO.flatMap((finishReason) =>
+        YES_NO.map((reported) => ({ ended, streaming, token, finishReason, reported })),
+      ),
+    ),
+  ),
+)
+
+interface Row {
+  readonly row: string
+  fits(end: CallEnd): boolean
+  readonly outcome: Outcome
+}
+
+/** The truth table of docs/charging.md, row by row; the first that fits decides. */
+const TABLE: readonly Row[] = [
+  {
+    row: 'the client is sent an HTTP error status, since the provider failed before the head of the reply was out',
+    fits: ({ ended, streaming }) => ended === 'broken' && !streaming,
+    outcome: { due: 'nothing', reply: 'error' },
+  },
+  {
+    row: 'the client is sent an HTTP error status, since the call was stopped before the head of the reply was out',
+    fits: ({ ended, streaming }) => ended === 'stopped' && !streaming,
+    outcome: { due: 'nothing', reply: 'error' },
+  },
+  {
+    row: 'every route failed before the first token, whatever they reported',
+    fits: ({ ended, token }) => ended === 'broken' && !token,
+    outcome: { due: 'nothing', reply: 'error' },
+  },
+  {
+    row: 'finished, no token, no usage, but a finish reason',
+    fits: ({ ended, token, reported, finishReason }) =>
+      ended === 'finished' && !token && !reported && finishReason,
+    outcome: { due: 'nothing', reply: 'whole' },
+  },
+  {
+    row: 'finished, no token, no usage, no finish reason',
+    fits: ({ ended, token, reported }) => ended === 'finished' && !token && !reported,
+    outcome: { due: 'nothing', reply: 'error' },
+  },
+  {
+    row: 'finished, usage reported; also where the client left after that, or was read on for',
+    fits: ({ ended, reported }) => ended === 'finished' && reported,
+    outcome: { due: 'reported', reply: 'whole' },
+  },
+  {
+    row: 'finished, no usage reported; also where the client left after that, or was read on for',
+    fits: ({ ended }) => ended === 'finished',
+    outcome: { due: 'estimated', reply: 'whole' },
+  },
+  {
+    row: 'the provider broke after the first token, having reported',
+    fits: ({ ended, reported }) => ended === 'broken' && reported,
+    outcome: { due: 'reported', reply: 'error' },
+  },
+  {
+    row: 'the provider broke after the first token, not having reported',
+    fits: ({ ended }) => ended === 'broken',
+    outcome: { due: 'nothing', reply: 'error' },
+  },
+  {
+    row: 'the client left before the first token, and the provider was hung up on',
+    fits: ({ ended, token }) => ended === 'left' && !token,
+    outcome: { due: 'nothing', reply: 'error' },
+  },
+  {
+    row: 'the client left after the first token, and the provider was hung up on',
+    fits: ({ ended }) => ended === 'left',
+    outcome: { due: 'partial', reply: 'error' },
+  },
+  {
+    row: 'the total deadline or a shutdown, the stream open but without a token',
+    fits: ({ ended, token }) => ended === 'stopped' && !token,
+    outcome: { due: 'nothing', reply: 'error' },
+  },
+  {
+    row: 'the total deadline or a shutdown in the middle of a stream',
+    fits: ({ ended }) => ended === 'stopped',
+    outcome: { due: 'partial', reply: 'error' },
+  },
+  {
+    row: 'the cost of a stream has reached the hold, under neverOverdraw',
+    fits: ({ ended }) => ended === 'cut',
+    outcome: { due: 'partial', reply: 'length' },
+  },
+]
+
+describe.each(TABLE)('$row', (row) => {
+  const decided = everyEnd.filter((end) => TABLE.find(({ fits }) => fits(end)) === row)
+
+  it('decides at least one end of a call', () => {
+    expect(decided).not.toEqual([])
+  })
+
+  it.each(decided)(
+    '$ended, streaming $streaming, token $token, finish reason $finishReason, reported $reported',
+    (end) => {
+      expect(outcome(end)).toEqual(row.outcome)
+    },
+  )
+})
+
+describe('the truth table', () => {
+  it('charges an estimate for no fault of the provider’s', () => {
+    const estimates = everyEnd.filter(({ ended }) => ended === 'broken').map((end) => outcome(end).due)
+    expect(new Set(estimates)).toEqual(new Set(['nothing', 'reported']))
+  })
+
+  it('charges nothing where nothing came and nothing was reported, but under a cut', () => {
+    const empty = everyEnd.filter(({ ended, token, reported }) => ended !== 'cut' && !token && !reported)
+    expect(new Set(empty.map((end) => outcome(end).due))).toEqual(new Set(['nothing']))
+  })
+
+  it('never sends a whole reply for a call that did not finish', () => {
+    const unfinished = everyEnd.filter(({ ended }) => ended !== 'finished')
+    expect(unfinished.map((end) => outcome(end).reply)).not.toContain('whole')
+  })
+})
