@@ -44,11 +44,20 @@ const WIRE_DIGITS = 15
 
 /** Rounds up to what a JSON number carries exactly: 15 significant digits from 1,000,000 credits on, unchanged below. */
 export function roundUpToWire(amount: Credits): Credits {
-  if (amount < WIRE_EXACT_BELOW) return amount
-  return (
-    ceilDiv(amount, 10n ** BigInt(amount.toString().length - WIRE_DIGITS)) *
-    10n ** BigInt(amount.toString().length - WIRE_DIGITS)
-  )
+  return roundUpTo(wireStep(amount), amount)
+}
+
+/**
+ * The last place that a JSON number carries of an amount: 1 below 1,000,000 credits, else that of its 15th digit.
+ * What is added up to an amount is exact as well where it stops at the same place.
+ */
+export function wireStep(amount: Credits): Credits {
+  return amount < WIRE_EXACT_BELOW ? 1n : 10n ** BigInt(amount.toString().length - WIRE_DIGITS)
+}
+
+/** The next multiple of `step`, for an amount of zero or more. */
+export function roundUpTo(step: Credits, amount: Credits): Credits {
+  return step === 1n ? amount : ceilDiv(amount, step) * step
 }
 
 /** Division rounded up, for a numerator of zero or more. */

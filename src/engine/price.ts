@@ -1,6 +1,6 @@
 import type { Markup } from '../contracts/credentials.js'
 import type { Credits } from '../money.js'
-import { ceilDiv, parseCredits, roundUpToWire } from '../money.js'
+import { ceilDiv, parseCredits, roundUpTo, roundUpToWire, wireStep } from '../money.js'
 import { type PriceTable, priceRow } from '../prices.js'
 import type { Usage } from '../protocol/usage.js'
 
@@ -80,7 +80,8 @@ function exactBase(usage: Usage, terms: Terms): bigint {
 function fromExactBase(exact: bigint, markup: MarkupTerms): PricedUsage {
   const marked = exact * (BASIS + markup.basisPoints) + markup.flat * UNIT * BASIS
   const cost = roundUpToWire(ceilDiv(marked, UNIT * BASIS))
-  const base = roundUpToWire(ceilDiv(exact, UNIT))
+  // A base of more places than the cost would leave a markup that no JSON number carries.
+  const base = roundUpTo(wireStep(cost), ceilDiv(exact, UNIT))
   return { cost, base, markup: cost - base }
 }
 

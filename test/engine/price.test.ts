@@ -134,6 +134,27 @@ describe('an amount on the wire', () => {
   })
 })
 
+describe('cost, base and markup on the wire', () => {
+  it('are exact and add up, however large the markup makes the cost', () => {
+    const usage = { prompt: 7, cached: 0, cacheWrite: 0, completion: 12, reasoning: 0 }
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: 1n, max: 10n ** 20n }),
+        fc.integer({ min: 0, max: 1_000_000 }),
+        (input, points) => {
+          const prices = parsePrices({ input: formatCredits(input), output: '40000000000' })
+          const charge = price(usage, { prices, markup: parseMarkup({ basisPoints: points }) })
+          expect(charge.base + charge.markup).toBe(charge.cost)
+          for (const amount of [charge.cost, charge.base, charge.markup]) {
+            expect(decimalOf(JSON.stringify(creditsToNumber(amount)))).toBe(formatCredits(amount))
+          }
+        },
+      ),
+      RUNS,
+    )
+  })
+})
+
 describe('a markup', () => {
   it.each([-1, 0.5, 1_000_001, Number.NaN, '5' as unknown as number])(
     'of %s basis points is refused',
