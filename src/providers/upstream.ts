@@ -1,5 +1,6 @@
 import { buildConnector, Pool } from 'undici'
 import type { ProviderCall, ProviderEvent } from '../contracts/providers.js'
+import { credentialsIn, hideCredentials } from './hide-credentials.js'
 import type { ReplyReader } from './reply-reader.js'
 import { UpstreamConnection } from './upstream-connection.js'
 import { UpstreamExchange } from './upstream-exchange.js'
@@ -8,7 +9,8 @@ import { UpstreamExchange } from './upstream-exchange.js'
 export interface Upstream {
   /**
    * Posts a JSON body and reads the reply as `ProviderAdapter.chat` promises to. Rejects with a `ProviderError` for
-   * everything that goes wrong on the way; what `take` throws comes out as it is.
+   * everything that goes wrong on the way, its credentials hidden in what the provider said; what `take` throws comes
+   * out as it is.
    */
   post(call: UpstreamCall): Promise<{ terminated: boolean }>
   /** Ends idle connections, and the others when their calls end. */
@@ -56,7 +58,10 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings): Ups
   return {
     post(call) {
       return new Promise((resolve, reject) => {
-        const exchange = new UpstreamExchange(call, resolve, reject)
+        const own = { ...fixed, ...call.headers }
+        const exchange = new UpstreamExchange(call, resolve, (failure) =>
+          reject(hideCredentials(failure, credentialsIn(own))),
+        )
         if (call.signal.aborted || closing !== undefined) {
           exchange.refuse(closing !== undefined)
           return
@@ -64,8 +69,7 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings): Ups
         pool ??= openPool(call.limits.connectMs)
         exchange.start(pool, basePath + call.path, {
           'user-agent': USER_AGENT,
-          ...fixed,
-          ...call.headers,
+          ...own,
           'content-type': 'application/json',
           accept: call.stream ? 'text/event-stream' : 'application/json',
           'accept-encoding': 'identity',
