@@ -121,13 +121,14 @@ export class Attempt {
       this.lastTokenAt = now
       this.firstTokenAt ??= now
     }
+    const waiting = bytes === '' ? undefined : client.write(bytes)
+    // A provider that broke did so whatever else this read brought: nobody pays an estimate for it.
+    if (relay.failure !== undefined) this.interrupt({ why: 'broken', error: relay.failure })
     if (this.drainUntil !== Infinity) {
       if (client.gone) this.countDrained(events)
       else this.stay()
     }
-    const waiting = bytes === '' ? undefined : client.write(bytes)
-    if (relay.failure !== undefined) this.interrupt({ why: 'broken', error: relay.failure })
-    else if (!relay.finished && this.options.holdIsSpent?.()) this.interrupt({ why: 'cut' })
+    if (!relay.finished && this.options.holdIsSpent?.()) this.interrupt({ why: 'cut' })
     return waiting?.then(() => {
       this.lastByteAt = engine.clock.now()
       this.lastTokenAt = this.lastByteAt
