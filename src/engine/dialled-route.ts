@@ -128,7 +128,7 @@ export class DialledRoute {
       ended: end.ended,
       streaming: this.options.client.open,
       token: this.relay.tokenEvents > 0,
-      finishReason: this.relay.nativeFinishReason !== undefined,
+      finishReason: this.relay.gaveReason,
       reported: this.meter.reported(end.terminated),
     }
   }

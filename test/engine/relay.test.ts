@@ -164,6 +164,29 @@ describe('a stream, whatever the provider sends', () => {
     })
   })
 
+  it('knows of a whole reply without a finish reason that none was given, and that it has finished', () => {
+    for (const stream of [true, false]) {
+      const { relay: silent } = relay({ stream })
+      silent.take([{ type: 'completion', completion: { choices: [{ message: { content: '' } }] } }])
+      expect([silent.finished, silent.gaveReason]).toEqual([true, false])
+    }
+    const choices = [{ index: 0, message: { content: 'Hi' } }]
+    const { chunks } = play([{ type: 'completion', completion: { choices } }])
+    expect(chunks.flatMap((chunk) => chunk.choices).map((choice) => choice.finish_reason)).toEqual([
+      null,
+      'stop',
+    ])
+  })
+
+  it('sees the finish reason of any choice', () => {
+    const { relay: two } = relay({ n: 2 })
+    two.take([
+      chunk({ role: 'assistant' }),
+      data({ choices: [{ index: 1, delta: {}, finish_reason: 'stop' }] }),
+    ])
+    expect([two.finished, two.gaveReason]).toEqual([false, true])
+  })
+
   it.each([
     ['choices of another type', { choices: {} }],
     ['a choice that is no object', { choices: [7] }],

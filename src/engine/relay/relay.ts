@@ -52,6 +52,8 @@ export class Relay {
   private readonly splicer: Splicer | undefined
   private readonly accumulator: ChoiceAccumulator | undefined
   private whole: Fields[] | undefined
+  /** A reply in one body came, for a client that gets a stream. */
+  private cameWhole = false
   private templateChoice: ChoiceStream | undefined
   private systemFingerprint: string | undefined
   private serviceTier: string | undefined
@@ -71,9 +73,9 @@ export class Relay {
   /** How many events went through the fast path. */
   spliced = 0
 
-  /** Whether every choice begun has its finish reason. */
+  /** Whether every choice begun has its finish reason, or all came in one body. */
   get finished(): boolean {
-    if (this.whole !== undefined) return true
+    if (this.whole !== undefined || this.cameWhole) return true
     for (const choice of this.choices.values()) if (choice.finishReason === undefined) return false
     return this.choices.size > 0
   }
@@ -87,6 +89,14 @@ export class Relay {
 
   get nativeFinishReason(): string | undefined {
     return (this.whole?.[0]?.native_finish_reason as string | undefined) ?? this.first?.nativeFinishReason
+  }
+
+  /** Whether the provider gave any choice a finish reason. */
+  get gaveReason(): boolean {
+    if (this.whole?.some((choice) => choice.native_finish_reason !== undefined)) return true
+    for (const { nativeFinishReason } of this.choices.values())
+      if (nativeFinishReason !== undefined) return true
+    return false
   }
 
   private get first(): ChoiceStream | undefined {
@@ -216,7 +226,10 @@ export class Relay {
     if (depthOver(completion, MAX_DEPTH)) throw invalidReply(`the reply is nested deeper than ${MAX_DEPTH}`)
     this.takeLabels(completion)
     const choices = mendChoices(completion.choices, this.options.n, () => this.toolCallId())
-    if (this.options.stream) return this.takeChunk({ choices: asChunkChoices(choices) })
+    if (this.options.stream) {
+      this.cameWhole = true
+      return this.takeChunk({ choices: asChunkChoices(choices) })
+    }
     this.whole = choices
     this.begun = true
     for (const { index, message } of choices as { index: number; message: Fields }[]) {

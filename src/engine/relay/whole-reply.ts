@@ -26,14 +26,17 @@ export function choiceIndex(index: unknown, position: number, n: number): number
   return given
 }
 
-/** The choices of a whole reply as the choices of a single chunk, for a client that asked for a stream. */
+/**
+ * The choices of a whole reply as the choices of a single chunk, for a client that asked for a stream. One to which the
+ * provider gave no finish reason has none here either.
+ */
 export function asChunkChoices(choices: readonly Fields[]): Fields[] {
-  return choices.map(({ message, native_finish_reason: native, finish_reason: mapped, ...choice }) => {
+  return choices.map(({ message, native_finish_reason: native, finish_reason: _mapped, ...choice }) => {
     const { tool_calls: calls, ...delta } = message as Fields
     const indexed = Array.isArray(calls)
       ? { tool_calls: calls.map((call, index) => ({ index, ...call })) }
       : {}
-    return { ...choice, delta: { ...delta, ...indexed }, finish_reason: native ?? mapped }
+    return { ...choice, delta: { ...delta, ...indexed }, finish_reason: native ?? null }
   })
 }
 
