@@ -170,13 +170,20 @@ export function inBothModes(make: (stream: boolean) => Omit<Fault, 'stream'>): F
   return [true, false].map((stream) => ({ ...make(stream), stream }))
 }
 
-/** Leaves it to the test what a provider sends, and when. */
+/** Leaves it to the test what a provider sends, and when. After its end the connection takes the next request. */
 export function takeOver(bench: Bench, index = 0): Promise<ScriptedReply> {
   return new Promise((resolve) => {
-    bench.upstreams[index]!.script((reply) => {
-      resolve(reply)
-      return reply.closed
-    })
+    bench.upstreams[index]!.script(
+      (reply) =>
+        new Promise((over) => {
+          const end = (): void => {
+            reply.end()
+            over()
+          }
+          void reply.closed.then(over)
+          resolve(Object.create(reply, { end: { value: end } }))
+        }),
+    )
   })
 }
 
