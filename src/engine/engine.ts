@@ -68,6 +68,7 @@ export function createEngine(options: EngineOptions): Engine {
       log.failed(error.code, error.status)
       const { status, headers, body } = errorReply(error)
       writer.send(status, headers, body)
+      context.end()
     }
     if (writer.left) log.left()
     log.end()
