@@ -58,6 +58,8 @@ const CONTEXT: CallContext = { requestId: 'proof', signal: new AbortController()
 const MAX_TRIES = 100
 const MAX_PROBLEMS = 20
 const PAGE = 1_000
+/** All calls are of one account, which may have a tenth of it. */
+const STORE_BYTES = 2 * 1_024 ** 3
 
 /**
  * Makes calls with an OpenAI client and an `Idempotency-Key` each, through a proxy that loses replies, trying each again
@@ -232,7 +234,7 @@ async function startServices(
   const services = await Promise.all(
     each.map(() =>
       database === undefined
-        ? startService({ ledger, store: memoryIdempotency(), providerUrl })
+        ? startService({ ledger, store: memoryIdempotency({ maxBytes: STORE_BYTES }), providerUrl })
         : startProcess(database.url, providerUrl),
     ),
   )

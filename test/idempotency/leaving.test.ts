@@ -1,0 +1,284 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { memoryIdempotency } from '../../src/index.js'
+import { finishChunk, type Script, sse, textChunk } from '../helpers/scripted-upstream.js'
+import { Bench, type BenchOptions, COST, deferred, JSON_REPLY, textOf, USAGE_CHUNK } from './bench.js'
+
+let bench: Bench
+
+async function start(options: BenchOptions = {}): Promise<void> {
+  bench = await Bench.start({ onDisconnect: 'abort', ...options })
+}
+afterEach(() => bench.finish())
+
+const HEAD = { head: 200, headers: { 'content-type': 'text/event-stream' } } as const
+const END = [{ write: `${sse([finishChunk(), USAGE_CHUNK])}data: [DONE]\n\n` }, 'end'] as const
+const say = (words: string) => ({ write: sse([textChunk(words)]) })
+const errorOf = (body: string) => JSON.parse(body).error
+
+describe('a client that left and comes back with its key', () => {
+  it.each(['abort', 'drain'] as const)(
+    'gets the whole stream after its end, for one charge, on a route that would %s',
+    async (onDisconnect) => {
+      await start({ onDisconnect })
+      const gate = deferred()
+      bench.upstream.script([HEAD, say('one '), { wait: gate.promise }, say('two'), ...END])
+      const first = bench.call({ key: 'k', stream: true })
+      await first.client.receives('one ')
+      await bench.leave(first)
+      gate.open()
+      const end = await bench.end(first)
+      expect([end.outcome, end.charge?.cost, end.charge?.basis]).toEqual([
+        'client-left',
+        1_200_000n,
+        'reported',
+      ])
+      const back = await bench.ask({ key: 'k', stream: true })
+      expect(textOf(back.text)).toBe('one two')
+      expect(back.text).toMatch(/"cost":0\.0012.*\n\ndata: \[DONE\]\n\n$/s)
+      expect([bench.charges, bench.dispatched]).toEqual([1, 1])
+      expect(bench.of('call-abandoned')).toEqual([])
+    },
+  )
+
+  it('gets the whole JSON, though it left before there was any of it', async () => {
+    await start()
+    const gate = deferred()
+    bench.upstream.script([{ wait: gate.promise }, ...(JSON_REPLY as readonly object[])] as Script)
+    const first = bench.call({ key: 'k' })
+    await bench.upstream.nextRequest()
+    await bench.leave(first)
+    gate.open()
+    await bench.end(first)
+    const back = await bench.ask({ key: 'k' })
+    expect([back.status, back.headers['idempotent-replayed']]).toEqual([200, 'true'])
+    expect(JSON.parse(back.text).usage.cost).toBe(COST)
+    expect([bench.charges, bench.dispatched]).toEqual([1, 1])
+  })
+
+  it('gets the whole answer also where it left before anything was dispatched', async () => {
+    const gate = deferred()
+    await start({
+      store: (clock) => {
+        const store = memoryIdempotency({ clock })
+        return {
+          ...store,
+          claim: async (...request) => {
+            await gate.promise
+            return store.claim(...request)
+          },
+        }
+      },
+    })
+    bench.upstream.script(JSON_REPLY)
+    const first = bench.call({ key: 'k' })
+    await bench.inFlight(1)
+    await bench.leave(first)
+    const back = bench.call({ key: 'k' })
+    await bench.inFlight(2)
+    gate.open()
+    await bench.end(back)
+    await back.client.over
+    expect(back.client.status).toBe(200)
+    await bench.end(first)
+    expect([bench.charges, bench.dispatched]).toEqual([1, 1])
+  })
+
+  it('joins what is still running from its start, and ends the drain', async () => {
+    await start()
+    const gate = deferred()
+    bench.upstream.script([HEAD, say('one '), { wait: gate.promise }, say('two'), ...END])
+    const first = bench.call({ key: 'k', stream: true })
+    await first.client.receives('one ')
+    await bench.leave(first)
+    await bench.clock.elapse(59_000)
+    const back = bench.call({ key: 'k', stream: true })
+    await back.client.receives('one ')
+    // Past what a drain may take, and silent all the time.
+    await bench.clock.elapse(30_000)
+    gate.open()
+    await back.client.over
+    expect(textOf(back.client.text)).toBe('one two')
+    expect(back.client.text).toContain('[DONE]')
+    await bench.end(back)
+    expect([bench.charges, bench.dispatched]).toEqual([1, 1])
+  })
+
+  it('has a drain of its own when it leaves again', async () => {
+    await start()
+    const gate = deferred()
+    bench.upstream.script([HEAD, say('one '), { wait: gate.promise }, say('two '), 'stall'])
+    const first = bench.call({ key: 'k', stream: true })
+    await first.client.receives('one ')
+    await bench.leave(first)
+    await bench.clock.elapse(50_000)
+    const back = bench.call({ key: 'k', stream: true })
+    await back.client.receives('one ')
+    gate.open()
+    await back.client.receives('two ')
+    await bench.leave(back)
+    await bench.clock.elapse(59_000)
+    expect(bench.routers[0]!.inFlight).toBe(1)
+    await bench.clock.elapse(1_001)
+    await bench.end(first)
+    expect(bench.charges).toBe(1)
+  })
+
+  it('is told the same as all others where it left as the last and nothing ever came', async () => {
+    await start()
+    bench.upstream.scriptOnce(['stall'])
+    bench.upstream.script(JSON_REPLY)
+    const request = bench.upstream.nextRequest()
+    const first = bench.call({ key: 'k' })
+    const { closed } = await request
+    await bench.leave(first)
+    await bench.clock.elapse(60_001)
+    await closed
+    await bench.end(first)
+    expect(bench.charges).toBe(0)
+    const back = await bench.ask({ key: 'k' })
+    expect([back.status, back.headers['idempotent-replayed']]).toEqual([200, undefined])
+    expect([bench.charges, bench.dispatched]).toEqual([1, 2])
+  })
+})
+
+describe('the caps of a drain hold for a key too', () => {
+  const script = (gate: Promise<unknown>): Script => [
+    HEAD,
+    say('twenty bytes of text'),
+    { wait: gate },
+    'stall',
+  ]
+
+  it('in time: the provider is hung up on, and what came is charged and kept', async () => {
+    await start()
+    bench.upstream.script(script(Promise.resolve()))
+    const request = bench.upstream.nextRequest()
+    const first = bench.call({ key: 'k', stream: true })
+    await first.client.receives('twenty')
+    await bench.leave(first)
+    await bench.clock.elapse(59_999)
+    expect(bench.routers[0]!.inFlight).toBe(1)
+    await bench.clock.elapse(2)
+    await (await request).closed
+    const end = await bench.end(first)
+    expect(end.charge?.basis).toBe('estimated')
+    const back = await bench.ask({ key: 'k', stream: true })
+    expect(back.status).toBe(200)
+    expect(back.headers['idempotent-replayed']).toBe('true')
+    expect(textOf(back.text)).toBe('twenty bytes of text')
+    expect(back.text).not.toContain('[DONE]')
+    const [, frame] = /data: (\{"error".*\})\n\n$/.exec(back.text) ?? []
+    const told = JSON.parse(frame!).error.metadata.usage
+    expect(told.charge.basis).toBe('estimated')
+    expect(BigInt(Math.round(told.cost * 1e9))).toBe(end.charge?.cost)
+    expect([bench.charges, bench.dispatched]).toEqual([1, 1])
+  })
+
+  it('in bytes', async () => {
+    await start({ limits: { drainBytes: 1_000 } })
+    const gate = deferred()
+    bench.upstream.script([
+      HEAD,
+      say('one '),
+      { wait: gate.promise },
+      say('x'.repeat(600)),
+      say('y'.repeat(600)),
+      'stall',
+    ])
+    const request = bench.upstream.nextRequest()
+    const first = bench.call({ key: 'k', stream: true })
+    await first.client.receives('one ')
+    await bench.leave(first)
+    gate.open()
+    await (await request).closed
+    const end = await bench.end(first)
+    expect(end.charge?.basis).toBe('estimated')
+    expect(bench.charges).toBe(1)
+  })
+
+  it('but not where somebody reads', async () => {
+    await start({ limits: { drainBytes: 1_000 } })
+    const gate = deferred()
+    bench.upstream.script([HEAD, say('one '), { wait: gate.promise }, say('x'.repeat(5_000)), ...END])
+    const first = bench.call({ key: 'k', stream: true })
+    await first.client.receives('one ')
+    await bench.leave(first)
+    const back = bench.call({ key: 'k', stream: true })
+    await back.client.receives('one ')
+    gate.open()
+    await back.client.over
+    expect(back.client.text).toContain('[DONE]')
+    await bench.end(first)
+  })
+
+  it('in number, and one who comes back gives its place to another', async () => {
+    await start({ limits: { drains: 1 } })
+    const gates = [deferred(), deferred(), deferred()]
+    for (const gate of gates) {
+      bench.upstream.scriptOnce([HEAD, say('one '), { wait: gate.promise }, say('two'), ...END])
+    }
+    const calls = []
+    for (const key of ['a', 'b', 'c']) {
+      const call = bench.call({ key, stream: true })
+      await call.client.receives('one ')
+      calls.push(call)
+    }
+    const [a, b, c] = calls as [(typeof calls)[0], (typeof calls)[0], (typeof calls)[0]]
+    await bench.leave(a)
+    await bench.leave(b)
+    expect((await bench.end(b)).charge?.basis).toBe('estimated')
+    const back = bench.call({ key: 'a', stream: true })
+    await back.client.receives('one ')
+    gates[0]!.open()
+    await back.client.over
+    await bench.end(a)
+    await bench.leave(c)
+    gates[2]!.open()
+    expect((await bench.end(c)).charge?.basis).toBe('reported')
+    expect(bench.charges).toBe(3)
+  })
+
+  it('and without a key an abort route hangs up at once', async () => {
+    await start()
+    bench.upstream.script(script(Promise.resolve()))
+    const request = bench.upstream.nextRequest()
+    const first = bench.call({ stream: true })
+    await first.client.receives('twenty')
+    await bench.leave(first)
+    await (await request).closed
+    expect((await bench.end(first)).charge?.basis).toBe('estimated')
+  })
+})
+
+describe('a call that was charged while nobody was there, and has no answer', () => {
+  it('tells its charge to who comes back, not an error for which nothing would be due', async () => {
+    await start({ limits: { drainBytes: 10 } })
+    const gate = deferred()
+    // A provider that streams although it was asked for one body.
+    bench.upstream.script([
+      HEAD,
+      say('twenty bytes of text'),
+      { wait: gate.promise },
+      say('and more than may be read on'),
+      'stall',
+    ])
+    const settled = deferred()
+    bench.plan.next('settle', { when: settled.promise })
+    const first = bench.call({ key: 'k' })
+    await bench.upstream.nextRequest()
+    await bench.inFlight(1)
+    await bench.leave(first)
+    gate.open()
+    await bench.plan.asked('settle')
+    const during = bench.call({ key: 'k' })
+    await bench.inFlight(2)
+    settled.open()
+    await during.client.over
+    for (const { status, text } of [during.client, await bench.ask({ key: 'k' })]) {
+      expect([status, errorOf(text).code]).toEqual([409, 'idempotency_completed'])
+      expect(errorOf(text).metadata.usage.cost).toBeGreaterThan(0)
+    }
+    await bench.end(first)
+    expect([bench.charges, bench.dispatched]).toEqual([1, 1])
+  })
+})
