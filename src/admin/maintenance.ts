@@ -32,6 +32,7 @@ export function createMaintenanceAdmin(database: SqlDatabase): MaintenanceAdmin 
   return {
     async verify() {
       const rows = await database.all({
+        isReport: true,
         text: `select 'balance' as what, a.id, a.posted as found, coalesce(p.sum, 0) as expected
           from {accounts} a
           left join (select account, sum(amount) as sum from {postings} group by account) p on p.account = a.id

@@ -64,6 +64,7 @@ export async function readSpend(database: SqlDatabase, query: SpendQuery): Promi
   if (to !== undefined) add((value) => `${at} < ${value}`, toTime(to, 'to'))
   const column = COLUMNS[by]
   const rows = await database.all({
+    isReport: true,
     text: `select ${by === 'day' ? `cast(${column} as text)` : column} as key, count(*) as calls,
         sum(e.cost) as cost, sum(e.base) as base, sum(e.markup) as markup,
         sum(e.prompt) as prompt, sum(e.cached) as cached, sum(e.cache_write) as cache_write,

@@ -1,10 +1,8 @@
 import type { Row, SqlDatabase, Statement, Topic } from '../sql/database.js'
 import { checkText } from '../sql/text.js'
+import { NOW } from './function-settings.js'
 import type { Listener } from './listener.js'
 import type { Queries } from './query.js'
-
-/** The time on the server's clock. */
-const NOW = 'floor(extract(epoch from clock_timestamp()) * 1000)::bigint'
 
 /** The engine's way of running statements, over a host's pool. `ready` is awaited before each. */
 export function createPostgresDatabase(

@@ -6,8 +6,11 @@ import {
   pendingMigrations,
   type SchemaWords,
 } from '../sql/schema.js'
-import { applyLedgerFunction, expireHoldsFunction, takeHoldFunction } from './ledger-function.js'
+import { expireHoldsFunction } from './expire-holds-function.js'
+import { NOW } from './function-settings.js'
+import { applyLedgerFunction } from './ledger-function.js'
 import type { Queries } from './query.js'
+import { takeHoldFunction } from './take-hold-function.js'
 
 /** Names compare byte by byte, as in SQLite and as their readers do; room is left on pages whose rows change in place. */
 const WORDS: SchemaWords = {
@@ -53,7 +56,7 @@ export async function migrate(
       for (const text of migration.statements) await run({ text })
       await run({
         text: `insert into {migrations} (version, name, applied_at)
-          values (?1, ?2, floor(extract(epoch from clock_timestamp()) * 1000)::bigint)`,
+          values (?1, ?2, ${NOW})`,
         parameters: [migration.version, migration.name],
       })
     }

@@ -9,6 +9,7 @@ export interface Queries {
 }
 
 const ANSWER_MS = 15_000
+const REPORT_MS = 600_000
 const MAX_TURNS = 5
 const PARAMETER_PATTERN = /\?(\d+)/g
 const RAW_TYPES = { getTypeParser: () => (text: string) => text }
@@ -38,12 +39,15 @@ export function createQueries(pool: PostgresPool, schema: string): Queries {
   }
 
   /** A connection that failed, or on which nobody knows what happens, is not used again. */
-  async function withClient<Result>(body: (client: PostgresClient) => Promise<Result>): Promise<Result> {
+  async function withClient<Result>(
+    body: (client: PostgresClient) => Promise<Result>,
+    answerMs = ANSWER_MS,
+  ): Promise<Result> {
     const client = await within(ANSWER_MS, pool.connect(), (late) => late.release())
     const ignore = () => undefined
     client.on('error', ignore)
     try {
-      const result = await within(ANSWER_MS, body(client))
+      const result = await within(answerMs, body(client))
       client.removeListener('error', ignore)
       client.release()
       return result
@@ -58,7 +62,8 @@ export function createQueries(pool: PostgresPool, schema: string): Queries {
 
   return {
     schema,
-    run: (statement) => withClient((client) => query(client, statement)),
+    run: (statement) =>
+      withClient((client) => query(client, statement), statement.isReport ? REPORT_MS : ANSWER_MS),
     transaction: (body) =>
       withTurns(() =>
         withClient(async (client) => {

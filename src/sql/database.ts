@@ -9,6 +9,8 @@ export type Parameter = string | bigint | number | null
 export interface Statement {
   readonly text: string
   readonly parameters?: readonly Parameter[]
+  /** May read millions of rows and take minutes; nothing else waits for it. Only for `all`. */
+  readonly isReport?: true
 }
 
 /** Whose changes a watch hears. */

@@ -6,11 +6,14 @@ import type { WorkerClient } from './worker-client.js'
 /** The time on the machine's clock. */
 const NOW = "cast(round(unixepoch('subsec') * 1000) as integer)"
 
-/** The engine's way of running statements, over a thread of its own. */
-export function createSqliteDatabase(worker: WorkerClient): SqlDatabase & { close(): void } {
-  const poll = createChangePoll(batch)
+/** The engine's way of running statements: in a thread, and reports, which may take long, in another. */
+export function createSqliteDatabase(
+  rows: WorkerClient,
+  reports: WorkerClient,
+): SqlDatabase & { close(): void } {
+  const poll = createChangePoll((statements) => batch(statements))
 
-  function batch(statements: readonly Statement[]) {
+  function batch(statements: readonly Statement[], worker = rows) {
     for (const { parameters = [] } of statements) {
       for (const parameter of parameters) {
         if (typeof parameter === 'string') checkText(parameter, 'A parameter')
@@ -23,13 +26,13 @@ export function createSqliteDatabase(worker: WorkerClient): SqlDatabase & { clos
     engine: 'sqlite',
     now: NOW,
     async all(statement) {
-      const [rows = []] = await batch([statement])
-      return rows
+      const [found = []] = await batch([statement], statement.isReport ? reports : rows)
+      return found
     },
     async batch(statements) {
-      const rows = await batch(statements)
+      const found = await batch(statements)
       poll.soon()
-      return rows
+      return found
     },
     change: (topic: Topic, id = '') => ({
       text: `insert into {changes} (topic, id, at) values (?1, ?2, ${NOW})`,

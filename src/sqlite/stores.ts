@@ -18,8 +18,8 @@ const PATIENCE_MS = 10_000
  * All stores in one SQLite file, with no server to install; several processes of one machine may share it. Needs the
  * package `libsql` beside this one.
  *
- * Two threads own a connection each: one for the ledger, so that nothing else makes its commits wait, one for all other
- * rows. Every commit is on the disk (`synchronous=FULL`) before its promise is fulfilled.
+ * Threads own a connection each: one for the ledger, so that nothing else makes its commits wait, one for all other rows,
+ * and one for reports, started by the first. Every commit is on the disk (`synchronous=FULL`) before its promise is fulfilled.
  */
 export function sqliteStores({ file, ...options }: SqliteStoresOptions): DurableStores {
   if (typeof file !== 'string' || file === '' || file === ':memory:') {
@@ -27,7 +27,8 @@ export function sqliteStores({ file, ...options }: SqliteStoresOptions): Durable
   }
   const ledgerWorker = createWorkerClient(file)
   const rowsWorker = createWorkerClient(file)
-  const database = createSqliteDatabase(rowsWorker)
+  const reportsWorker = createWorkerClient(file)
+  const database = createSqliteDatabase(rowsWorker, reportsWorker)
   const grouping = createGrouping<LedgerCommand, LedgerOutcome>({
     apply: (commands) => ledgerWorker.ask({ kind: 'ledger', commands }),
     faultOf: sqliteFault,
@@ -49,7 +50,7 @@ export function sqliteStores({ file, ...options }: SqliteStoresOptions): Durable
     async close() {
       await grouping.close()
       database.close()
-      await Promise.all([ledgerWorker.close(), rowsWorker.close()])
+      await Promise.all([ledgerWorker.close(), rowsWorker.close(), reportsWorker.close()])
     },
   })
 }

@@ -1,0 +1,35 @@
+import { DURABLE, NOW, SETTINGS } from './function-settings.js'
+
+/** Ends overdue holds, each for one caller only: sweepers take turns. */
+export const expireHoldsFunction = `create function {expire_holds_1}(p_limit bigint)
+returns table (id text, account text, amount bigint, facts text)
+language plpgsql
+${SETTINGS}
+as $function$
+#variable_conflict use_column
+declare
+  v_now bigint;
+  v_due text[];
+  v_accounts text[];
+begin
+  ${DURABLE}
+  perform pg_advisory_xact_lock(hashtextextended('{expire_holds_1}', 0));
+  v_now := ${NOW};
+  select array_agg(d.id), array_agg(distinct d.account) into v_due, v_accounts from (
+    select h.id, h.account from {holds} h where h.state = 0 and h.expires_at <= v_now
+    order by h.expires_at limit p_limit
+  ) d;
+  if v_due is null then return; end if;
+  perform from {accounts} a where a.id = any (v_accounts) order by a.id for no key update;
+  return query
+    with ended as (
+      update {holds} h set state = 3, ended_at = v_now from unnest(v_due) d(id)
+      where h.id = d.id and h.state = 0
+      returning h.id, h.account, h.amount, h.facts
+    ), freed as (
+      update {accounts} a set held = a.held - e.amount
+      from (select account, sum(amount)::bigint as amount from ended group by account) e where a.id = e.account
+    )
+    select e.id, e.account, e.amount, e.facts from ended e;
+end
+$function$`
