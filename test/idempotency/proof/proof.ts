@@ -67,7 +67,7 @@ const STORE_BYTES = 2 * 1_024 ** 3
  */
 export async function prove(
   setting: Setting,
-  { calls, seed, concurrency = 48 }: ProofOptions,
+  { calls, seed, concurrency = 80 }: ProofOptions,
 ): Promise<ProofResult> {
   const startedAt = performance.now()
   const provider = await startProvider()
