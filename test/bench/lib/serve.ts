@@ -1,0 +1,21 @@
+/** The child's end of `startProgram`. A program whose parent is gone ends at once. */
+export function serve<Question>(ready: unknown, answer: (question: Question) => unknown): void {
+  const send = (message: object): void => {
+    process.send?.(message)
+  }
+  process.on('disconnect', () => process.exit(0))
+  process.on('message', ({ id, question }: { id: number; question: Question }) => {
+    Promise.resolve()
+      .then(() => answer(question))
+      .then(
+        (result) => send({ id, result }),
+        (error: unknown) => send({ id, error: String(error) }),
+      )
+  })
+  send({ ready })
+}
+
+/** What the parent gave as `setup`. */
+export function readSetup<Setup>(): Setup {
+  return JSON.parse(process.argv[2]!) as Setup
+}

@@ -1,0 +1,20 @@
+import { defineConfig } from 'tsup'
+
+/** The processes of the bench run as plain node: a loader would be measured with them. */
+export default defineConfig({
+  entry: {
+    bench: 'test/bench/bench.ts',
+    growth: 'test/bench/growth.ts',
+    soak: 'test/bench/soak.ts',
+    upstream: 'test/bench/programs/upstream.ts',
+    system: 'test/bench/programs/system.ts',
+    load: 'test/bench/programs/load.ts',
+    'ledger-pairs': 'test/bench/programs/ledger-pairs.ts',
+    loopback: 'test/bench/programs/loopback.ts',
+  },
+  outDir: 'test/bench/.programs',
+  format: ['esm'],
+  target: 'node20',
+  clean: true,
+  skipNodeModulesBundle: true,
+})
