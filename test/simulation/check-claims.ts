@@ -1,0 +1,82 @@
+import type { SettleRequest } from '../../src/contracts/ledger.js'
+import type { ReadReply } from './reply.js'
+import type { SimCall, World } from './world.js'
+
+/** At most one charge for each claim, and every answer under it is the same one. */
+export function checkClaims(world: World, replies: ReadonlyMap<SimCall, ReadReply>): void {
+  const byClaim = new Map<string, SettleRequest[]>()
+  for (const { request, claimLost } of world.ledger.posted.values()) {
+    if (request.claim === undefined || claimLost) continue
+    byClaim.set(request.claim, [...(byClaim.get(request.claim) ?? []), request])
+  }
+  for (const [claim, requests] of byClaim) {
+    if (requests.length > 1) world.violate(`claim ${claim.slice(0, 8)} was charged ${requests.length} times`)
+    const lead = world.callOf(requests[0]!.facts.requestId)
+    if (lead !== undefined) checkReplays(world, lead, requests[0]!, replies)
+  }
+  if (world.scenario.leap !== undefined) return
+  for (const { request, claimLost } of world.ledger.posted.values()) {
+    if (claimLost) world.violate(`${request.holdId} lost its claim`)
+  }
+}
+
+function checkReplays(
+  world: World,
+  lead: SimCall,
+  { charge, facts, holdId }: SettleRequest,
+  replies: ReadonlyMap<SimCall, ReadReply>,
+): void {
+  const { book } = lead.process
+  const asked = book.settlements.find((request) => request.holdId === holdId)
+  const amounts = [charge, book.settled.get(holdId)?.charge, asked?.charge].flatMap((one) => one?.cost ?? [])
+  const { key, caller, body } = lead.plan
+  let whole: string | undefined
+  for (const call of world.calls) {
+    if (call.plan.key !== key || call.plan.caller !== caller) continue
+    const reply = replies.get(call)!
+    const violate = (what: string): void => world.violate(`${call.plan.id}: ${what}`)
+    const sent = call.client.body ?? call.client.text
+    const isLeads = sent.includes(`"${facts.completionId}"`)
+    if (isLeads && JSON.stringify(call.plan.body) !== JSON.stringify(body))
+      violate('it got the reply to another body')
+    if (reply.kind === 'refused') checkRefusal(world, lead, call, reply, amounts, violate)
+    if (reply.kind !== 'complete') continue
+    if (!isLeads) {
+      // What ran under the same key before, or after, and was free.
+      if (reply.cost !== 0n) violate(`a reply under the key shows ${reply.cost}, charged was ${amounts[0]}`)
+      continue
+    }
+    if (!amounts.includes(reply.cost!)) violate(`a repeat shows ${reply.cost}, charged was ${amounts[0]}`)
+    whole ??= sent
+    if (sent !== whole) violate('a repeat got another reply')
+    const isReplay = call !== lead
+    const saysSo = call.client.headers['idempotent-replayed'] === 'true'
+    if (isReplay !== saysSo) violate('idempotent-replayed is wrong')
+  }
+}
+
+/** Who repeats a call that was charged is told so, and not that the call failed. */
+function checkRefusal(
+  world: World,
+  lead: SimCall,
+  call: SimCall,
+  { code, cost }: ReadReply,
+  amounts: readonly bigint[],
+  violate: (what: string) => void,
+): void {
+  if (code === 'idempotency_completed' && !amounts.includes(cost ?? -1n)) {
+    violate(`409 shows ${cost}, charged was ${amounts[0]}`)
+  }
+  if (call === lead || call.process !== lead.process || !code?.startsWith('provider_')) return
+  const ran = world.dials.filter(({ process, requestId }) => {
+    const { plan, doneAt = Infinity, startedAt } = world.callOf(requestId)!
+    const overlaps = doneAt >= call.startedAt && startedAt <= (call.doneAt ?? Infinity)
+    return (
+      overlaps && process === call.process && plan.key === call.plan.key && plan.caller === call.plan.caller
+    )
+  })
+  const refusedBeforehand = code === 'provider_registry_unavailable' || code === 'provider_not_enabled'
+  if (ran.length > 0 && ran.every(({ requestId }) => requestId === lead.plan.id) && !refusedBeforehand) {
+    violate(`it was told ${code} of a call that was charged`)
+  }
+}

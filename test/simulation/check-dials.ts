@@ -1,0 +1,54 @@
+import { Heard } from './heard.js'
+import { endOf, holdDue } from './oracle.js'
+import type { Dial } from './upstream.js'
+import type { SimCall, World } from './world.js'
+
+/** Routes are tried one after another, each on a hold that covers it, and only while nothing has been said. */
+export function checkDials(
+  world: World,
+  call: SimCall,
+  dials: readonly Dial[],
+  violate: (what: string) => void,
+): void {
+  const { limits, routes } = world.scenario
+  if (dials.length > limits.attempts) violate(`${dials.length} routes were tried, ${limits.attempts} may be`)
+  for (const [position, dial] of dials.entries()) {
+    const covering = call.process.book.holds.filter(
+      ({ facts, holdId }) => facts.requestId === dial.requestId && world.ledger.holds.has(holdId),
+    )
+    const dueHold = holdDue(world, dial)
+    if (!covering.some(({ amount }) => amount >= dueHold))
+      violate(`${dial.route.id} was dialled without ${dueHold} on hold`)
+    for (const { amount, facts } of covering) {
+      if (facts.routeId === dial.route.id && amount !== dueHold)
+        violate(`${amount} on hold, ${dueHold} are due`)
+    }
+    if (endOf(dial) > dials[0]!.at + limits.totalMs && call.process.alive)
+      violate('it outlived its total deadline')
+    if (endOf(dial) === Infinity && call.process.alive) violate(`${dial.route.id} is still being read`)
+    if (position === dials.length - 1) continue
+    const heard = new Heard({ prompt: 0, completion: 0, choice: 0 }, 9)
+    for (const { said } of dial.deliveries) for (const word of said) heard.hear(word)
+    if (heard.token) violate('another route was tried after the first token')
+  }
+  if (new Set(dials.map(({ route }) => route.id)).size !== dials.length) violate('a route was dialled twice')
+  if (dials.some(({ route }) => !routes.includes(route))) violate('an unknown route was dialled')
+  checkLeaving(call, dials.at(-1), violate)
+}
+
+/** On a route that is to be hung up on, it is, at the very moment at which the client leaves. */
+function checkLeaving(call: SimCall, dial: Dial | undefined, violate: (what: string) => void): void {
+  const { leftAt } = call.client
+  if (dial === undefined || leftAt === undefined || call.plan.key !== undefined || !call.process.alive) return
+  if (dial.route.onDisconnect !== 'abort' || leftAt <= dial.at || endOf(dial) <= leftAt) return
+  const heard = new Heard({ prompt: 0, completion: 0, choice: 0 }, 9)
+  for (const { at, said } of dial.deliveries) if (at <= leftAt) for (const word of said) heard.hear(word)
+  if (heard.isFinished) return
+  if (dial.abortedAt !== leftAt) {
+    violate(`its client left at ${leftAt}, the provider was hung up on at ${dial.abortedAt}`)
+  }
+  const isTold = call.process.events.some(
+    (event) => event.type === 'call-abandoned' && event.requestId === call.plan.id,
+  )
+  if (isTold === heard.token) violate(`call-abandoned: ${isTold}, a token: ${heard.token}`)
+}

@@ -1,0 +1,20 @@
+import { checkCharge } from './check-charge.js'
+import { checkClaims } from './check-claims.js'
+import { checkEvents } from './check-events.js'
+import { checkLedger } from './check-ledger.js'
+import { type ReadReply, readReply } from './reply.js'
+import type { SimCall, World } from './world.js'
+
+/** Everything that must hold once a run is over. */
+export function checkRun(world: World): void {
+  checkLedger(world)
+  const replies = new Map<SimCall, ReadReply>()
+  for (const call of world.calls) {
+    const violate = (what: string): void => world.violate(`${call.plan.id}: ${what}`)
+    const reply = readReply(call.client, violate)
+    replies.set(call, reply)
+    checkEvents(call, reply, violate)
+  }
+  for (const call of world.calls) checkCharge(world, call, replies.get(call)!)
+  checkClaims(world, replies)
+}

@@ -1,0 +1,140 @@
+import type { Usage } from '../../src/protocol/usage.js'
+import type { Said } from './upstream-script.js'
+
+/** Token counts that the oracle believes. */
+export interface Bounds {
+  readonly prompt: number
+  readonly completion: number
+  /** Tokens of one choice. */
+  readonly choice: number
+}
+
+const FIELDS = ['prompt', 'cached', 'cacheWrite', 'completion', 'reasoning'] as const
+
+/** What a provider's words amount to, by the definitions of docs/charging.md: tokens, finish, usage reported. */
+export class Heard {
+  token = false
+  /** It gave a finish reason. */
+  reason = false
+  whole = false
+  failure: 'error' | 'garbage' | undefined
+  final = false
+  readonly texts = new Map<number, string>()
+  private readonly counts: Partial<Record<keyof Usage, number>> = {}
+  private readonly finished = new Map<number, boolean>()
+  private readonly bytes = new Map<number, number>()
+  private readonly named = new Set<number>()
+  private lastWasUsage = false
+
+  constructor(
+    private readonly bounds: Bounds,
+    private readonly n: number,
+  ) {}
+
+  /** Every choice begun has a finish reason, or it came in one body. */
+  get isFinished(): boolean {
+    return this.whole || (this.finished.size > 0 && [...this.finished.values()].every(Boolean))
+  }
+
+  /** @param isDone whether the provider said that it was done */
+  reported(isDone: boolean): boolean {
+    const counted = this.counts.prompt !== undefined || this.counts.completion !== undefined
+    return counted && (this.final || (isDone && this.lastWasUsage))
+  }
+
+  hear(said: Said): void {
+    if (this.failure !== undefined) return
+    switch (said.say) {
+      case 'usage':
+        this.hearUsage(said.report)
+        return
+      case 'error':
+        this.failure = 'error'
+        return
+      case 'garbage':
+        this.failure = 'garbage'
+        if (said.how === 'content') this.begin(0)
+        return
+      case 'whole':
+        for (const [choice, { text, reason }] of said.choices.entries()) {
+          this.begin(choice)
+          if (reason !== undefined) this.reason = true
+          this.finished.set(choice, true)
+          this.hearText(choice, text)
+          if (text !== '') this.texts.set(choice, text)
+        }
+        this.whole = true
+        return
+      case 'finish':
+        this.begin(said.choice)
+        if (said.reason === 'error') this.failure = 'error'
+        else {
+          this.finished.set(said.choice, true)
+          this.reason = true
+        }
+        return
+      case 'tool':
+        this.begin(said.choice)
+        this.hearText(said.choice, `${this.named.has(said.choice) ? '' : said.name}${said.text}`)
+        this.named.add(said.choice)
+        return
+      case 'text':
+        this.texts.set(said.choice, (this.texts.get(said.choice) ?? '') + said.text)
+        break
+    }
+    this.begin(said.choice)
+    if ('text' in said) this.hearText(said.choice, said.text)
+  }
+
+  /** Output tokens by the rule of thumb: four bytes each. */
+  get completionEstimate(): number {
+    let tokens = 0
+    for (let choice = 0; choice < this.n; choice++) {
+      tokens += Math.min(Math.floor((this.bytes.get(choice) ?? 0) / 4), this.bounds.choice)
+    }
+    return tokens
+  }
+
+  /** The provider's counts, with what stands in for a missing prompt or completion. */
+  asReported(promptEstimate: number): { usage: Usage; basis: 'reported' | 'estimated' } {
+    const { prompt, completion } = this.counts
+    const basis = prompt === undefined || completion === undefined ? 'estimated' : 'reported'
+    return { usage: this.filled(prompt ?? promptEstimate, completion ?? this.completionEstimate), basis }
+  }
+
+  /** What had come when it was broken off. */
+  asPartial(promptEstimate: number): Usage {
+    const { prompt, completion = 0 } = this.counts
+    return this.filled(prompt ?? promptEstimate, Math.max(completion, this.completionEstimate))
+  }
+
+  private filled(prompt: number, completion: number): Usage {
+    const cached = Math.min(this.counts.cached ?? 0, prompt)
+    const cacheWrite = Math.min(this.counts.cacheWrite ?? 0, prompt - cached)
+    const reasoning = Math.min(this.counts.reasoning ?? 0, completion)
+    return { prompt, cached, cacheWrite, completion, reasoning }
+  }
+
+  private begin(choice: number): void {
+    if (!this.finished.has(choice)) this.finished.set(choice, false)
+  }
+
+  private hearText(choice: number, text: string): void {
+    if (text === '') return
+    this.token = true
+    this.lastWasUsage = false
+    this.bytes.set(choice, (this.bytes.get(choice) ?? 0) + Buffer.byteLength(text))
+  }
+
+  private hearUsage(report: { readonly [field: string]: unknown }): void {
+    for (const field of FIELDS) {
+      const value = report[field]
+      const isOutput = field === 'completion' || field === 'reasoning'
+      const most = Math.min(isOutput ? this.bounds.completion : this.bounds.prompt, 1_000_000_000)
+      const isCount = typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most
+      if (isCount) this.counts[field] = Math.max(this.counts[field] ?? 0, value)
+    }
+    if (this.isFinished) this.final = true
+    this.lastWasUsage = true
+  }
+}

@@ -1,0 +1,241 @@
+import type { Usage } from '../../src/protocol/usage.js'
+import { Heard } from './heard.js'
+import { type OracleTerms, oracleHold, oraclePrice } from './oracle-price.js'
+import type { Dial } from './upstream.js'
+import type { SimCall, World } from './world.js'
+
+/** What may be due for a call: nothing, or a charge of exactly this. */
+export type Due = { readonly charged: false; readonly reply: Reply } | DueCharge
+type Reply = 'whole' | 'length' | 'error'
+
+export interface DueCharge {
+  readonly charged: true
+  readonly reply: Reply
+  readonly usage: Usage
+  readonly basis: 'reported' | 'estimated'
+  readonly cost: bigint
+  readonly base: bigint
+  readonly shortfall: bigint
+}
+
+type Ending = 'finished' | 'broken' | 'left' | 'stopped' | 'cut'
+
+/**
+ * The truth table of docs/charging.md, read from what the provider said and the client did. Where two things came at
+ * one moment, both rows that fit are due.
+ */
+export function whatIsDue(world: World, dial: Dial, holdAmount: bigint, firstDialAt: number): Due[] {
+  const { neverOverdraw } = world.scenario
+  const call = world.callOf(dial.requestId)!
+  const terms = termsOf(world, dial)
+  const prompt = promptBytes(call)
+  const promptEstimate = Math.floor(prompt / 4)
+  const heard = new Heard(boundsOf(world, dial), choicesOf(dial))
+  let isCut = false
+  for (const { said } of dial.deliveries) {
+    for (const word of said) heard.hear(word)
+    if (heard.failure !== undefined) break
+    if (!neverOverdraw || !dial.stream || said.length === 0) continue
+    isCut = !heard.isFinished && oraclePrice(heard.asPartial(promptEstimate), terms).cost > holdAmount
+    if (isCut) break
+  }
+  const rows = endings(world, call, dial, heard, isCut, firstDialAt)
+  return rows.map(({ ending, isDone }) => {
+    const { due, reply } = row(ending, isDone, dial, heard)
+    if (due === 'nothing') return { charged: false, reply }
+    const { usage, basis } =
+      due === 'reported'
+        ? heard.asReported(promptEstimate)
+        : due === 'partial'
+          ? { usage: heard.asPartial(promptEstimate), basis: 'estimated' as const }
+          : { usage: estimated(promptEstimate, heard.completionEstimate), basis: 'estimated' as const }
+    const full = oraclePrice(usage, terms)
+    const isCapped = (neverOverdraw || basis === 'estimated') && full.cost > holdAmount
+    return {
+      charged: true,
+      reply,
+      usage,
+      basis,
+      cost: isCapped ? holdAmount : full.cost,
+      base: isCapped && full.base > holdAmount ? holdAmount : full.base,
+      shortfall: isCapped && neverOverdraw ? full.cost - holdAmount : 0n,
+    }
+  })
+}
+
+/** The first row of the table that fits. */
+function row(
+  ending: Ending,
+  isDone: boolean,
+  dial: Dial,
+  heard: Heard,
+): { due: 'nothing' | 'reported' | 'estimated' | 'partial'; reply: Reply } {
+  switch (ending) {
+    case 'finished':
+      if (heard.reported(isDone)) return { due: 'reported', reply: 'whole' }
+      if (heard.token) return { due: 'estimated', reply: 'whole' }
+      return { due: 'nothing', reply: heard.reason ? 'whole' : 'error' }
+    case 'broken':
+      // In one body this is an HTTP error, and nobody pays for one.
+      return {
+        due: dial.stream && heard.token && heard.reported(isDone) ? 'reported' : 'nothing',
+        reply: 'error',
+      }
+    case 'left':
+      return { due: heard.token ? 'partial' : 'nothing', reply: 'error' }
+    case 'stopped':
+      return { due: dial.stream && heard.token ? 'partial' : 'nothing', reply: 'error' }
+    case 'cut':
+      return { due: 'partial', reply: 'length' }
+  }
+}
+
+function endings(
+  world: World,
+  call: SimCall,
+  dial: Dial,
+  heard: Heard,
+  isCut: boolean,
+  firstDialAt: number,
+): { ending: Ending; isDone: boolean }[] {
+  const finishedOr = (ending: Ending): Ending => (heard.isFinished ? 'finished' : ending)
+  if (heard.failure === 'error') return [{ ending: 'broken', isDone: false }]
+  if (heard.failure === 'garbage') return [{ ending: finishedOr('broken'), isDone: false }]
+  if (isCut) return [{ ending: finishedOr('cut'), isDone: false }]
+  const found: { ending: Ending; isDone: boolean }[] = []
+  if (dial.end !== undefined && !dial.abortedFirst) {
+    const { how, reason } = dial.end
+    const isDone = how === 'terminated'
+    const ending = reason === 'error-frame' ? 'broken' : isDone ? 'finished' : finishedOr('broken')
+    found.push({ ending, isDone })
+  }
+  if (dial.abortedAt !== undefined) {
+    for (const ending of whyHungUp(world, call, dial, dial.abortedAt, firstDialAt)) {
+      found.push({ ending: finishedOr(ending), isDone: false })
+    }
+  }
+  return found
+}
+
+/** Why the router hung up: every reason that it had at that moment. */
+function whyHungUp(world: World, call: SimCall, dial: Dial, at: number, firstDialAt: number): Ending[] {
+  const { limits } = world.scenario
+  const why: Ending[] = []
+  if (at >= firstDialAt + limits.totalMs || at >= dial.process.forcedAt) why.push('stopped')
+  const lastByte = dial.deliveries.reduce(
+    (last, { readAgainAt, at: came }) => Math.max(last, readAgainAt ?? came),
+    dial.at,
+  )
+  const lastToken = dial.deliveries.reduce(
+    (last, { readAgainAt, at: came, said }) =>
+      holdsToken(said) || (readAgainAt ?? came) > came ? Math.max(last, readAgainAt ?? came) : last,
+    dial.at,
+  )
+  if (at >= lastByte + limits.idleMs || at >= lastToken + limits.tokenMs) why.push('broken')
+  if (followersOf(world, call).some((follower) => mayHangUpFor(world, follower, dial, at))) why.push('left')
+  return why
+}
+
+/** Whether this client's leaving let the router hang up at that moment. */
+function mayHangUpFor(world: World, { client, plan }: SimCall, dial: Dial, at: number): boolean {
+  const leftAt = client.leftAt
+  if (leftAt === undefined || leftAt > at) return false
+  const { limits } = world.scenario
+  const from = Math.max(leftAt, dial.at)
+  if (plan.key === undefined && dial.route.onDisconnect === 'abort') {
+    // At once; only one that had finished by then is read on.
+    if (at === from) return true
+  }
+  if (at >= from + limits.drainMs) return true
+  if (drainedBytes(dial, from) > limits.drainBytes) return true
+  return at === from && drainsAround(world, dial, from) >= limits.drains
+}
+
+function drainedBytes(dial: Dial, from: number): number {
+  return dial.deliveries.reduce((sum, { at, bytes }) => (at >= from ? sum + bytes : sum), 0)
+}
+
+/** How many other calls of the process may have been read on at that moment without a client. */
+function drainsAround(world: World, dial: Dial, at: number): number {
+  return world.dials.filter((other) => {
+    if (other === dial || other.process !== dial.process || other.at > at) return false
+    const over = endOf(other)
+    const call = world.callOf(other.requestId)!
+    return over >= at && followersOf(world, call).some(({ client }) => (client.leftAt ?? Infinity) <= at)
+  }).length
+}
+
+export function endOf(dial: Dial): number {
+  return Math.min(dial.end?.at ?? Infinity, dial.abortedAt ?? Infinity)
+}
+
+/** All requests that may have been reading one call's reply: with a key there may be several. */
+export function followersOf(world: World, call: SimCall): SimCall[] {
+  const { key, caller } = call.plan
+  if (key === undefined) return [call]
+  return world.calls.filter(
+    ({ plan, process }) => plan.key === key && plan.caller === caller && process === call.process,
+  )
+}
+
+function holdsToken(said: Dial['deliveries'][number]['said']): boolean {
+  return said.some(
+    (word) =>
+      ('text' in word && word.text !== '') ||
+      (word.say === 'whole' && word.choices.some(({ text }) => text !== '')),
+  )
+}
+
+function estimated(prompt: number, completion: number): Usage {
+  return { prompt, cached: 0, cacheWrite: 0, completion, reasoning: 0 }
+}
+
+export function termsOf(
+  world: World,
+  { byok, requestId, route }: Pick<Dial, 'byok' | 'requestId' | 'route'>,
+): OracleTerms {
+  const { scenario } = world
+  const { principal } = scenario.callers[world.callOf(requestId)!.plan.caller]!
+  return {
+    prices: route.prices ?? scenario.model.prices!,
+    markup: principal.kind === 'access-token' ? principal.app.markup : undefined,
+    byokFee: byok ? scenario.byokFee : undefined,
+  }
+}
+
+/** What must be on hold before this route is dialled. */
+export function holdDue(world: World, dial: Dial): bigint {
+  const { body } = world.callOf(dial.requestId)!.plan
+  const { limits, model } = world.scenario
+  const valid = [body.max_tokens, body.max_completion_tokens].filter(
+    (bound): bound is number => typeof bound === 'number' && Number.isSafeInteger(bound) && bound >= 1,
+  )
+  const asked = valid.length > 0 ? Math.max(...valid) : limits.holdOutputTokens
+  const output = Math.min(asked, model.maxOutputTokens ?? Infinity) * (body.n ?? 1)
+  const images = body.messages.filter(({ content }) => Array.isArray(content)).length
+  const prompt =
+    Math.ceil(promptBytes(world.callOf(dial.requestId)!) / 3) + 8 * body.messages.length + 1_600 * images
+  return oracleHold(prompt, output, termsOf(world, dial))
+}
+
+function boundsOf(world: World, dial: Dial) {
+  const { contextLength, maxOutputTokens } = world.scenario.model
+  return {
+    prompt: contextLength === undefined ? 10_000_000 : contextLength * 2,
+    completion: maxOutputTokens === undefined ? 1_000_000_000 : maxOutputTokens * choicesOf(dial),
+    choice: maxOutputTokens ?? Infinity,
+  }
+}
+
+function choicesOf({ request }: Dial): number {
+  return typeof request.n === 'number' ? request.n : 1
+}
+
+function promptBytes(call: SimCall): number {
+  let bytes = 0
+  for (const { content } of call.plan.body.messages) {
+    const parts = Array.isArray(content) ? (content as { text?: string }[]) : [{ text: content as string }]
+    for (const { text } of parts) bytes += Buffer.byteLength(text ?? '')
+  }
+  return bytes
+}

@@ -1,0 +1,299 @@
+import type { Clock } from '../../src/clock.js'
+import type { IdempotencyStore } from '../../src/contracts/idempotency.js'
+import type { LedgerStore } from '../../src/contracts/ledger.js'
+import type { ProviderAdapter, Route } from '../../src/contracts/providers.js'
+import { Attempt } from '../../src/engine/attempt.js'
+import { ClientReply } from '../../src/engine/client-reply.js'
+import { DialledRoute } from '../../src/engine/dialled-route.js'
+import { DrainSlots } from '../../src/engine/drain-slots.js'
+import { HeldCredit } from '../../src/engine/held-credit.js'
+import type { EngineOptions } from '../../src/engine/options.js'
+import type { CallEnd } from '../../src/engine/outcome.js'
+import { Relay } from '../../src/engine/relay/relay.js'
+import { Settlements } from '../../src/engine/settlements.js'
+import { UsageMeter } from '../../src/engine/usage-meter.js'
+import type { UsageReport } from '../../src/protocol/usage.js'
+
+/** A bug put in on purpose, to see that the simulation finds it. */
+export interface Plant {
+  readonly name: string
+  /** Stands in front of what the engine is made of. */
+  readonly options?: (options: EngineOptions) => EngineOptions
+  /** Changes a part of the engine; returns what puts it right again. */
+  readonly patch?: () => () => void
+}
+
+/** Replaces a method for the time of a run. */
+function patched<Owner extends object, Name extends keyof Owner>(
+  owner: Owner,
+  name: Name,
+  change: (original: Owner[Name]) => Owner[Name],
+): () => void {
+  const descriptor = Object.getOwnPropertyDescriptor(owner, name)!
+  Object.defineProperty(owner, name, { ...descriptor, value: change(owner[name]) })
+  return () => void Object.defineProperty(owner, name, descriptor)
+}
+
+function callEnd(name: string, change: (end: CallEnd) => CallEnd): Plant {
+  return {
+    name,
+    patch: () =>
+      patched(
+        DialledRoute.prototype,
+        'callEnd',
+        (original) =>
+          function (this: DialledRoute) {
+            return change(original.call(this))
+          },
+      ),
+  }
+}
+
+function ledger(name: string, change: (store: LedgerStore) => Partial<LedgerStore>): Plant {
+  return {
+    name,
+    options: (options) => ({ ...options, ledger: { ...options.ledger, ...change(options.ledger) } }),
+  }
+}
+
+function replies(name: string, change: (store: IdempotencyStore) => Partial<IdempotencyStore>): Plant {
+  return {
+    name,
+    options: (options) => {
+      const { store } = options.idempotency
+      return { ...options, idempotency: { ...options.idempotency, store: { ...store, ...change(store) } } }
+    },
+  }
+}
+
+function routes(name: string, change: (route: Route) => Route): Plant {
+  return {
+    name,
+    options: (options) => ({
+      ...options,
+      providers: {
+        routes: async (model, context) => (await options.providers.routes(model, context)).map(change),
+      },
+    }),
+  }
+}
+
+function adapter(name: string, change: (chat: ProviderAdapter['chat']) => ProviderAdapter['chat']): Plant {
+  return routes(name, (route) => ({
+    ...route,
+    adapter: { chat: change((call, take) => route.adapter.chat(call, take)) },
+  }))
+}
+
+const NEVER_ABORTED = new AbortController().signal
+
+export const PLANTS: readonly Plant[] = [
+  {
+    name: 'lost-release',
+    patch: () => patched(HeldCredit.prototype, 'release', () => async () => {}),
+  },
+  {
+    name: 'release-without-retry',
+    patch: () =>
+      patched(
+        Settlements.prototype,
+        'release',
+        () =>
+          async function (this: Settlements, request, requestId) {
+            const { options } = this as unknown as { options: EngineOptions }
+            const context = { requestId, signal: NEVER_ABORTED }
+            options.ledger.release(request, context).catch(() => {})
+          },
+      ),
+  },
+  {
+    name: 'double-settle',
+    patch: () =>
+      patched(
+        Settlements.prototype,
+        'settle',
+        (original) =>
+          function (this: Settlements, request, requestId) {
+            void original.call(this, { ...request, holdId: `${request.holdId}-again` }, requestId)
+            return original.call(this, request, requestId)
+          },
+      ),
+  },
+  {
+    name: 'settle-given-up-in-silence',
+    options: (options) => ({
+      ...options,
+      emit: (event) => {
+        if (event.type !== 'charge-failed') options.emit(event)
+      },
+    }),
+  },
+  ledger('release-after-settle', (store) => ({
+    settle: async (request, context) => {
+      const settled = await store.settle(request, context)
+      await store.release({ holdId: request.holdId, account: request.facts.account }, context)
+      return settled
+    },
+  })),
+  ledger('hold-asked-again', (store) => ({
+    hold: (request, context) => store.hold(request, context).catch(() => store.hold(request, context)),
+  })),
+  ledger('first-charge-ignored', (store) => ({
+    settle: async (request, context) => ({
+      ...(await store.settle(request, context)),
+      charge: { ...request.charge, cost: request.charge.cost + 1n },
+    }),
+  })),
+  ledger('markup-kept-by-platform', (store) => ({
+    settle: (request, context) => {
+      const [payer, platform, app] = request.postings
+      const amount = platform!.amount + (app?.amount ?? 0n)
+      return store.settle({ ...request, postings: [payer!, { ...platform!, amount }] }, context)
+    },
+  })),
+  ledger('claim-forgotten', (store) => ({
+    hold: ({ claim: _, ...request }, context) => store.hold(request, context),
+    settle: ({ claim: _, ...request }, context) => store.settle(request, context),
+  })),
+  {
+    name: 'smaller-hold-for-dearer-route',
+    patch: () =>
+      patched(
+        HeldCredit.prototype,
+        'secure',
+        (original) =>
+          async function (this: HeldCredit, amount, facts) {
+            return this.amount > 0n ? undefined : original.call(this, amount, facts)
+          },
+      ),
+  },
+  callEnd('estimate-after-provider-fault', (end) =>
+    end.ended === 'broken' && end.token ? { ...end, ended: 'left' } : end,
+  ),
+  callEnd('charge-with-http-error', (end) => ({ ...end, streaming: true })),
+  callEnd('usage-ignored-after-break', (end) => (end.ended === 'broken' ? { ...end, reported: false } : end)),
+  callEnd('free-for-who-leaves', (end) => (end.ended === 'left' ? { ...end, token: false } : end)),
+  callEnd('zero-usage-taken-for-missing', (end) => ({ ...end, reported: false })),
+  {
+    name: 'usage-summed',
+    patch: () =>
+      patched(UsageMeter.prototype, 'snapshot', (original) => {
+        const sums = new WeakMap<UsageMeter, number>()
+        return function (this: UsageMeter, report: UsageReport, finished: boolean) {
+          const { completion } = report
+          const isCount = typeof completion === 'number' && completion >= 0 && completion < 1e6
+          if (!isCount) return original.call(this, report, finished)
+          const sum = (sums.get(this) ?? 0) + completion
+          sums.set(this, sum)
+          original.call(this, { ...report, completion: sum }, finished)
+        }
+      }),
+  },
+  {
+    name: 'nonsense-taken-for-zero',
+    patch: () =>
+      patched(
+        UsageMeter.prototype,
+        'snapshot',
+        (original) =>
+          function (this: UsageMeter, report: UsageReport, finished: boolean) {
+            const { prompt } = report
+            const mended = typeof prompt === 'number' && prompt >= 0 && prompt < 1e9 ? prompt : 0
+            original.call(this, { ...report, prompt: mended }, finished)
+          },
+      ),
+  },
+  routes('always-hung-up-on', (route) => ({ ...route, onDisconnect: 'abort' })),
+  routes('never-hung-up-on', (route) => ({ ...route, onDisconnect: 'drain' })),
+  {
+    name: 'drain-slot-leak',
+    patch: () =>
+      patched(
+        DrainSlots.prototype,
+        'take',
+        (original) =>
+          function (this: DrainSlots) {
+            return original.call(this) === undefined ? undefined : () => {}
+          },
+      ),
+  },
+  {
+    name: 'leaving-not-noticed',
+    patch: () => patched(Attempt.prototype, 'leave', () => () => {}),
+  },
+  adapter('hang-up-not-passed-on', (chat) => (call, take) => chat({ ...call, signal: NEVER_ABORTED }, take)),
+  adapter('fallback-after-text', (chat) => (call, take) => {
+    let cut = false
+    return chat(call, (events) => {
+      if (cut) return
+      cut = events.some((event) => event.type === 'data' && event.bytes.includes('error'))
+      return cut ? undefined : take(events)
+    })
+  }),
+  {
+    name: 'done-after-a-break',
+    patch: () =>
+      patched(
+        ClientReply.prototype,
+        'write',
+        (original) =>
+          function (this: ClientReply, bytes) {
+            const isError = bytes.startsWith('data: {"error"')
+            return original.call(this, isError ? `${bytes}data: [DONE]\n\n` : bytes)
+          },
+      ),
+  },
+  {
+    name: 'cost-through-a-double',
+    patch: () =>
+      patched(
+        Relay.prototype,
+        'closing',
+        (original) =>
+          function (this: Relay, charge) {
+            return original.call(this, {
+              ...charge,
+              cost: BigInt(Math.floor(Number(charge.cost) * 1.0000001)),
+            })
+          },
+      ),
+  },
+  {
+    name: 'timer-left',
+    options: (options) => ({ ...options, clock: withoutCancel(options.clock) }),
+  },
+  {
+    name: 'two-ends',
+    options: (options) => ({
+      ...options,
+      emit: (event) => {
+        options.emit(event)
+        if (event.type === 'request-end' && event.charge !== undefined) options.emit(event)
+      },
+    }),
+  },
+  {
+    name: 'overdraft-allowed',
+    options: (options) => ({ ...options, neverOverdraw: false }),
+  },
+  replies('stored-reply-changed', (store) => ({
+    complete: (claim, reply, ttlMs, context) =>
+      store.complete(claim, { ...reply, ...(reply.bytes && { bytes: `${reply.bytes} ` }) }, ttlMs, context),
+  })),
+  replies('digest-ignored', (store) => ({
+    claim: (request, context) => store.claim({ ...request, digest: 'same' }, context),
+  })),
+]
+
+function withoutCancel(clock: Clock): Clock {
+  return {
+    now: () => clock.now(),
+    after(ms, run, background) {
+      let wanted = true
+      clock.after(ms, () => wanted && run(), background)
+      return () => {
+        wanted = false
+      }
+    },
+  }
+}

@@ -1,0 +1,210 @@
+import type { Model } from '../../src/contracts/catalogue.js'
+import type { Principal } from '../../src/contracts/credentials.js'
+import type { Limits } from '../../src/contracts/limits.js'
+import type { Route } from '../../src/contracts/providers.js'
+import type { Prices } from '../../src/prices.js'
+import { type CallPlan, planCalls } from './call-plan.js'
+import { createRandom, type Random } from './random.js'
+
+export type RoutePlan = Omit<Route, 'adapter'> & { readonly onDisconnect: 'abort' | 'drain' }
+
+/** How often each part of the world fails, from 0 to 1. */
+export interface FaultRates {
+  readonly ledger: number
+  readonly stores: number
+  readonly idempotency: number
+  readonly upstream: number
+  readonly clients: number
+  /** Somebody else settles a hold, with another amount, before the router does. */
+  readonly rivals: number
+}
+
+/** Everything about a run that is decided before it starts. The rest is drawn on the way from the same seed. */
+export interface Scenario {
+  readonly seed: string
+  readonly limits: Limits
+  readonly neverOverdraw: boolean
+  readonly keepBodies: boolean
+  readonly splice: boolean
+  readonly byokFee: { readonly flat: string; readonly basisPoints: number }
+  readonly idempotencyBytes: number
+  readonly accounts: Readonly<Record<string, string>>
+  readonly platformAccount: string
+  readonly callers: readonly { readonly token: string; readonly principal: Principal }[]
+  readonly model: Model
+  readonly routes: readonly RoutePlan[]
+  readonly calls: readonly CallPlan[]
+  readonly processes: number
+  readonly faults: FaultRates
+  /** Process 0 is killed when so many things have happened in it. */
+  readonly killAtStep: number | undefined
+  readonly closes: readonly { readonly process: number; readonly atMs: number; readonly graceMs: number }[]
+  /** For a while the ledger cannot be reached at all. */
+  readonly outage: { readonly fromMs: number; readonly toMs: number } | undefined
+  /** The ledger's clock jumps ahead, past the time of every hold. */
+  readonly leap: { readonly atMs: number; readonly byMs: number } | undefined
+}
+
+export const MODEL = 'acme/fast'
+export const PROVIDERS = ['north', 'south', 'west'] as const
+
+export function planScenario(seed: string, random: Random = createRandom(seed)): Scenario {
+  const limits = planLimits(random)
+  const model = planModel(random)
+  const callers = planCallers(random)
+  const routes = planRoutes(random)
+  const processes = random.chance(0.35) ? 2 : 1
+  const rate = (share: number): number => (random.chance(0.35) ? share : 0)
+  const faults = {
+    ledger: rate(random.pick([0.05, 0.3, 0.6])),
+    stores: rate(0.06),
+    idempotency: rate(0.2),
+    upstream: random.chance(0.8) ? random.pick([0.2, 0.5]) : 0,
+    clients: random.chance(0.7) ? random.pick([0.3, 0.8]) : 0,
+    rivals: random.chance(0.08) ? 0.5 : 0,
+  }
+  return {
+    seed,
+    limits,
+    neverOverdraw: random.chance(0.25),
+    keepBodies: random.chance(0.8),
+    splice: random.chance(0.5),
+    byokFee: { flat: random.pick(['0', '0.000001']), basisPoints: random.pick([0, 500, 10_000]) },
+    idempotencyBytes: random.chance(0.2) ? 10_240 : 1_048_576,
+    accounts: Object.fromEntries(
+      ['alice', 'bob', 'platform'].map((account) => [
+        account,
+        random.weighted([
+          [6, '1000'],
+          [1, '5000000000'],
+          [2, '0.004'],
+          [2, '0.0009'],
+          [1, '0'],
+        ]),
+      ]),
+    ),
+    platformAccount: 'platform',
+    callers,
+    model,
+    routes,
+    calls: planCalls(random, { callers: callers.length, processes, clientFaults: faults.clients, limits }),
+    processes,
+    faults,
+    killAtStep: processes === 2 && random.chance(0.3) ? random.int(1, 90) : undefined,
+    closes: random.chance(0.2)
+      ? [
+          {
+            process: random.int(0, processes - 1),
+            atMs: random.int(0, 500),
+            graceMs: random.pick([0, 20, 200, 2_000]),
+          },
+        ]
+      : [],
+    outage: random.chance(0.08) ? planOutage(random) : undefined,
+    leap: random.chance(0.06) ? { atMs: random.int(0, 400), byMs: 10_000_000 } : undefined,
+  }
+}
+
+function planOutage(random: Random): Scenario['outage'] {
+  const fromMs = random.int(1, 120)
+  return { fromMs, toMs: fromMs + random.pick([50, 700, 10_000]) }
+}
+
+function planLimits(random: Random): Limits {
+  const perAccount = random.chance(0.05) ? { inFlightPerAccount: 1 } : {}
+  return {
+    bodyBytes: 1_000_000,
+    bodyBytesInFlight: 1_000_000,
+    bodyIdleMs: 1_000,
+    bodyMs: 1_000,
+    storeMs: 60,
+    connectMs: 30,
+    idleMs: random.pick([90, 150]),
+    tokenMs: random.pick([110, 220]),
+    totalMs: random.pick([250, 600, 5_000]),
+    clientStallMs: random.pick([60, 130]),
+    eventBytes: 100_000,
+    replyBytes: 1_000_000,
+    drainMs: random.pick([40, 150]),
+    drainBytes: random.pick([300, 100_000]),
+    drains: random.pick([1, 2, 100]),
+    settleWaitMs: random.pick([30, 90]),
+    settleMs: random.pick([500, 3_000]),
+    openStreamAfterMs: random.pick([25, 70, 1_000]),
+    holdOutputTokens: random.pick([10, 40]),
+    attempts: random.pick([1, 3, 3]),
+    ...perAccount,
+  }
+}
+
+function planModel(random: Random): Model {
+  return {
+    id: MODEL,
+    created: 0,
+    ownedBy: 'acme',
+    ...(!random.chance(0.02) && { prices: planPrices(random) }),
+    ...(random.chance(0.4) && { maxOutputTokens: random.pick([8, 50]) }),
+    ...(random.chance(0.3) && { contextLength: random.pick([40, 500]) }),
+    ...(random.chance(0.5) && { priceVersion: 'spring' }),
+  }
+}
+
+export function planPrices(random: Random): Prices {
+  const scale = random.weighted<readonly [string, string]>([
+    [6, ['3', '15']],
+    [3, ['0.15', '0.6']],
+    [1, ['0', '0']],
+    [1, ['0.000000001', '0.000000007']],
+    [0.4, ['31234567890.123456789', '40000000000']],
+  ])
+  const [input, output] = scale
+  return {
+    input,
+    output,
+    ...(random.chance(0.3) && { cachedInput: '0.1' }),
+    ...(random.chance(0.2) && { cacheWrite: '3.75' }),
+    ...(random.chance(0.2) && { reasoning: '21.5' }),
+    ...(random.chance(0.3) && { request: random.pick(['0.0001', '0.000000001']) }),
+    ...(random.chance(0.2) && { tiers: [{ above: random.pick([5, 30]), input: '6', output: '22.5' }] }),
+  }
+}
+
+/** Who pays, who earns and who runs the platform may be one. */
+function planCallers(random: Random): Scenario['callers'] {
+  return Array.from({ length: random.int(1, 2) }, (_, index) => {
+    const account = random.weighted([
+      [4, 'alice'],
+      [2, 'bob'],
+      [1, 'platform'],
+    ])
+    const bearer = { credentialId: `credential-${index}`, account }
+    const token = `token-${index}`
+    if (random.chance(0.4)) return { token, principal: { kind: 'api-key', ...bearer } }
+    const appAccount = random.pick([undefined, 'app', 'app', account, 'platform'])
+    const flat = random.pick([undefined, '0.00002', '0'])
+    const app = {
+      id: `app-${index}`,
+      markup: {
+        basisPoints: random.pick([0, 1, 2_000, 3_333, 1_000_000]),
+        ...(flat !== undefined && { flat }),
+      },
+      allowedModels: [MODEL],
+      ...(appAccount !== undefined && { account: appAccount }),
+    }
+    const scopes = random.chance(0.03) ? ['models.list'] : ['models.run']
+    return { token, principal: { kind: 'access-token', ...bearer, app, scopes } }
+  })
+}
+
+function planRoutes(random: Random): RoutePlan[] {
+  return Array.from({ length: random.int(1, 3) }, (_, index) => ({
+    id: `route-${index}`,
+    provider: PROVIDERS[index]!,
+    upstreamModel: `upstream-${index}`,
+    onDisconnect: random.chance(0.5) ? ('abort' as const) : ('drain' as const),
+    ...(random.chance(0.2) && { byok: random.pick(['no', 'only'] as const) }),
+    ...(random.chance(0.3) && { prices: planPrices(random) }),
+    ...(random.chance(0.3) && { weight: random.int(0, 3) }),
+    ...(random.chance(0.05) && { enabled: false }),
+  }))
+}

@@ -1,0 +1,113 @@
+import type { ExpiredHold, HoldRequest, SettleRequest, SettleResult } from '../../src/contracts/ledger.js'
+import { type MemoryLedger, memoryLedger } from '../../src/memory/ledger.js'
+import type { VirtualTime } from './virtual-time.js'
+
+/** What was posted for a hold, as the ledger took it. */
+export interface Posted {
+  readonly request: SettleRequest
+  /** It was made by somebody else, before the router's. */
+  readonly byRival: boolean
+  readonly claimLost: boolean
+}
+
+interface OpenHold {
+  readonly request: HoldRequest
+  open: boolean
+  amount: bigint
+}
+
+/**
+ * The one ledger of a run, with books of the simulation's own beside it: what was granted and posted, and by how much
+ * charges went above what was on hold for them.
+ */
+export class SharedLedger {
+  readonly store: MemoryLedger
+  readonly posted = new Map<string, Posted>()
+  readonly balances = new Map<string, bigint>()
+  /** By account: how far its charges went above their holds. */
+  readonly excess = new Map<string, bigint>()
+  readonly holds = new Map<string, OpenHold>()
+  /** How far its clock is ahead. */
+  aheadMs = 0
+  /** Something was ended by its time being over. */
+  expired = 0
+
+  constructor(
+    accounts: Readonly<Record<string, string>>,
+    time: VirtualTime,
+    private readonly violate: (what: string) => void,
+  ) {
+    let ids = 0
+    this.store = memoryLedger(accounts, {
+      clock: { now: () => time.now + this.aheadMs, after: () => () => {} },
+      newId: () => `entry-${++ids}`,
+    })
+    for (const [account, credits] of Object.entries(accounts)) {
+      this.balances.set(account, BigInt(credits.padEnd(1).split('.')[0]!) * 10n ** 9n + fraction(credits))
+    }
+  }
+
+  async hold(request: HoldRequest) {
+    const answer = await this.store.hold(request, CONTEXT)
+    if (answer.ok && !this.holds.has(request.holdId)) {
+      this.holds.set(request.holdId, { request, open: true, amount: request.amount })
+      if (request.replaces !== undefined) this.close(request.replaces)
+    }
+    return answer
+  }
+
+  async release(request: { holdId: string; account: string }) {
+    const answer = await this.store.release(request, CONTEXT)
+    this.close(request.holdId)
+    return answer
+  }
+
+  async settle(request: SettleRequest, byRival = false): Promise<SettleResult> {
+    const known = this.posted.get(request.holdId)
+    const answer = await this.store.settle(request, CONTEXT)
+    if (known !== undefined || this.posted.has(request.holdId)) {
+      if (!answer.repeated) this.violate(`the ledger posted ${request.holdId} twice`)
+      return answer
+    }
+    if (answer.repeated) this.violate(`the ledger calls the first settlement of ${request.holdId} a repeat`)
+    this.posted.set(request.holdId, { request, byRival, claimLost: answer.claimLost === true })
+    const { account } = request.facts
+    const hold = this.holds.get(request.holdId)
+    const covered = hold?.open === true ? hold.amount : 0n
+    const above = request.charge.cost - covered
+    if (above > 0n) this.excess.set(account, (this.excess.get(account) ?? 0n) + above)
+    for (const { account: name, amount } of request.postings) {
+      this.balances.set(name, (this.balances.get(name) ?? 0n) + amount)
+    }
+    this.close(request.holdId)
+    for (const [name, balance] of this.balances) {
+      const least = -(this.excess.get(name) ?? 0n)
+      if (balance < least) this.violate(`account ${name} is at ${balance}, its overdrafts explain ${least}`)
+    }
+    return answer
+  }
+
+  async expire(limit: number): Promise<readonly ExpiredHold[]> {
+    const expired = await this.store.expireHolds(limit, CONTEXT)
+    for (const { holdId } of expired) this.close(holdId)
+    this.expired += expired.length
+    return expired
+  }
+
+  /** Every hold's time is over now. */
+  leap(ms: number): void {
+    this.aheadMs += ms
+    for (const hold of this.holds.values()) hold.open = false
+  }
+
+  private close(holdId: string): void {
+    const hold = this.holds.get(holdId)
+    if (hold !== undefined) hold.open = false
+  }
+}
+
+export const CONTEXT = Object.freeze({ requestId: 'simulation', signal: new AbortController().signal })
+
+function fraction(credits: string): bigint {
+  return BigInt((credits.split('.')[1] ?? '').padEnd(9, '0'))
+}
