@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { FAULTS } from './catalogue.js'
+import { ROWS, type Row } from './rows.js'
+import { type Score, scoreTable } from './score-table.js'
+
+const rows = Object.keys(ROWS) as Row[]
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+
+/** The lines of the tables in a section. */
+function tableLines(markdown: string, heading: string): string[] {
+  const section = markdown.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? ''
+  return section.split('\n').filter((line) => line.startsWith('|'))
+}
+
+describe('the catalogue of faults', () => {
+  it('has every row of the published truth table, in its order', () => {
+    const published = tableLines(read('docs/charging.md'), 'The truth table')
+      .map((line) => line.split('|')[1]!.trim())
+      .filter((cell) => cell !== '' && cell !== 'how the call ends' && !cell.startsWith('---'))
+    expect(published).toHaveLength(rows.length)
+    for (const [index, row] of rows.entries()) {
+      const [words] = ROWS[row].split(', with the stream')
+      expect(published[index]).toContain(words)
+    }
+  })
+
+  it.each(rows)('has faults for the row %s, in both kinds of reply where both can end so', (row) => {
+    const kinds = new Set(FAULTS.filter((fault) => fault.row === row).map(({ stream }) => stream))
+    // A reply in one body that breaks or is stopped is an HTTP error.
+    const onlyStreams = row === 'broken' || row === 'stopped'
+    expect(kinds).toEqual(new Set(onlyStreams ? [true] : [true, false]))
+  })
+
+  it('names each fault once', () => {
+    const names = FAULTS.map(({ row, name, stream }) => `${row}, ${name}, ${stream}`)
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
+  })
+
+  it('is what the README shows', () => {
+    const scores = FAULTS.map((fault): Score => ({ fault, charged: fault.due, due: fault.due }))
+    // Where this fails, put what `npm run faults` prints into the README.
+    expect(tableLines(read('README.md'), 'Faults')).toEqual(scoreTable(scores).split('\n'))
+  })
+})
+
+describe('the scoreboard', () => {
+  it('shows a charge that is not what is due, to the last digit', () => {
+    const [fault] = FAULTS
+    const table = scoreTable([
+      { fault: fault!, charged: '0.002000001', due: '0.002' },
+      { fault: { ...fault!, stream: !fault!.stream }, charged: '0', due: '0.002' },
+    ])
+    expect(table.split('\n').slice(2)).toEqual([
+      expect.stringMatching(/\| 0\.002000001 \| 0\.002 \| 0\.000000001 \|$/),
+      expect.stringMatching(/\| 0 \| 0\.002 \| -0\.002 \|$/),
+    ])
+  })
+})

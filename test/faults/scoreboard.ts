@@ -1,0 +1,49 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Library } from './bench.js'
+import { FAULTS } from './catalogue.js'
+import { playFault } from './fault.js'
+import { difference, type Score, scoreTable } from './score-table.js'
+
+const ENTRY = new URL('../../dist/index.js', import.meta.url)
+/** Far longer than any fault takes. A fault that never ends is a failure too. */
+const PATIENCE_MS = 60_000
+
+/** Plays every fault against the built package, prints what came of it, and fails where a charge is not what is due. */
+async function main(): Promise<number> {
+  if (!existsSync(ENTRY)) {
+    console.error(`There is no ${fileURLToPath(ENTRY)}. Build the package first: npm run build`)
+    return 1
+  }
+  const library = (await import(ENTRY.href)) as Library
+  const scores: Score[] = []
+  const failures: string[] = []
+  for (const fault of FAULTS) {
+    try {
+      scores.push({ fault, ...(await inTime(playFault(library, fault))) })
+    } catch (error) {
+      failures.push(`${fault.name} (${fault.stream ? 'stream' : 'JSON'}): ${error}`)
+    }
+  }
+  console.log(scoreTable(scores))
+  const wrong = scores.filter((score) => difference(score) !== '0')
+  console.log(
+    `\n${FAULTS.length} faults: ${scores.length - wrong.length} charged what is due, ${wrong.length} did not, ${failures.length} failed.`,
+  )
+  for (const failure of failures) console.error(failure)
+  return wrong.length + failures.length === 0 ? 0 : 1
+}
+
+async function inTime<T>(played: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not over after ${PATIENCE_MS} ms`)), PATIENCE_MS)
+  })
+  try {
+    return await Promise.race([played, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+process.exitCode = await main()
