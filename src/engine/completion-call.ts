@@ -1,7 +1,7 @@
 import type { CallFacts, Charge } from '../contracts/ledger.js'
 import type { Route } from '../contracts/providers.js'
 import type { ReplyWriter } from '../contracts/reply.js'
-import { CompatError } from '../errors.js'
+import { CompatError, isCompatError } from '../errors.js'
 import { asCompatError, errorFrame } from '../protocol/error-body.js'
 import { NO_USAGE } from '../protocol/usage.js'
 import { type WireCharge, wireUsage } from '../protocol/wire-usage.js'
@@ -9,6 +9,7 @@ import type { AdmittedCall } from './admitted-call.js'
 import { freeCharge, makeCharge, settlement } from './charge.js'
 import { ClientReply } from './client-reply.js'
 import { DialledRoute } from './dialled-route.js'
+import { eventError } from './event-error.js'
 import { routeFacts } from './facts.js'
 import { HeldCredit } from './held-credit.js'
 import { type LiveCall, shuttingDown } from './in-flight.js'
@@ -65,6 +66,10 @@ export class CompletionCall implements LiveCall {
       await this.runAndRelease()
     } catch (caught) {
       if (!this.client.open) throw caught
+      if (!isCompatError(caught)) {
+        const { requestId } = this.call
+        this.parts.options.emit({ type: 'fault', where: 'engine', requestId, error: eventError(caught) })
+      }
       this.endWithError(asCompatError(caught), this.call.log.charge ?? NOTHING_CHARGED)
     } finally {
       this.parts.inFlight.remove(this)

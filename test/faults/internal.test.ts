@@ -1,0 +1,88 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { byteRatioCounter } from '../../src/engine/token-counter.js'
+import * as library from '../../src/index.js'
+import { assertBalance, assertOneCharge } from '../helpers/charge-assertions.js'
+import { Bench, type BenchOptions, PAYER } from './bench.js'
+import { promised } from './fault.js'
+import { DONE, FINISH, HEAD, TOKENS, USAGE } from './upstream-scripts.js'
+
+const WHOLE_REPLY = [HEAD, TOKENS, FINISH, USAGE, DONE, 'end'] as const
+
+/** A tokenizer of the host's that fails once there is something to charge. */
+function failingCounter(): NonNullable<NonNullable<BenchOptions['router']>['tokenCounter']> {
+  let tallies = 0
+  return {
+    tally() {
+      const tally = byteRatioCounter.tally()
+      if (tallies++ === 0) return tally
+      return {
+        ...tally,
+        atLeast() {
+          throw new Error('the tokenizer is broken')
+        },
+      }
+    },
+  }
+}
+
+describe('a fault of the router’s own after the provider’s reply', () => {
+  it.each([true, false])(
+    'charges nothing, releases the hold and tells the host (stream: %s)',
+    async (stream) => {
+      const bench = await Bench.start(library, { router: { tokenCounter: failingCounter() } })
+      onTestFinished(() => bench.finish({ faults: 1 }))
+      bench.upstream.script(WHOLE_REPLY)
+      const call = bench.call(stream)
+      await call.client.over
+      const end = await bench.event('request-end', call)
+      const wire = call.client.text
+      expect(await assertOneCharge({ requestId: call.id, wire, end, ledger: bench.ledger })).toBe('0')
+      expect(call.client.status).toBe(stream ? 200 : 500)
+      expect(wire).toContain('internal_error')
+      expect(wire).not.toContain('[DONE]')
+      expect(wire).not.toContain('tokenizer')
+      expect(bench.audit.released.size).toBe(1)
+      await assertBalance(bench.ledger, PAYER, '1')
+      const fault = await bench.event('fault', call)
+      expect(fault.error.message).toBe('the tokenizer is broken')
+    },
+  )
+})
+
+describe('a client that leaves before anything is dispatched', () => {
+  it.each([true, false])('is charged nothing, and no provider is asked (stream: %s)', async (stream) => {
+    const bench = await Bench.start(library)
+    onTestFinished(() => bench.finish())
+    const gate = promised()
+    bench.plan.next('hold', { when: gate.promise })
+    bench.upstream.script(WHOLE_REPLY)
+    const call = bench.call(stream)
+    await bench.plan.asked('hold')
+    await bench.leave(call)
+    gate.resolve()
+    const end = await bench.event('request-end', call)
+    expect(await assertOneCharge({ requestId: call.id, wire: '', end, ledger: bench.ledger })).toBe('0')
+    expect([end.outcome, end.status]).toEqual(['client-left', 499])
+    expect(bench.upstream.requests).toEqual([])
+    expect(bench.audit.released.size).toBe(1)
+  })
+})
+
+describe('a client that leaves between two routes', () => {
+  it('is charged nothing, and the next provider is not asked', async () => {
+    const prices = { input: '20', output: '40' }
+    const bench = await Bench.start(library, { routes: [{}, { prices }] })
+    onTestFinished(() => bench.finish())
+    const gate = promised()
+    bench.plan.next('hold', undefined, { when: gate.promise })
+    bench.upstreams[0]!.script(['reset'])
+    bench.upstreams[1]!.script(WHOLE_REPLY)
+    const call = bench.call(true)
+    await bench.plan.asked('hold', 2)
+    await bench.leave(call)
+    gate.resolve()
+    const end = await bench.event('request-end', call)
+    expect(await assertOneCharge({ requestId: call.id, wire: '', end, ledger: bench.ledger })).toBe('0')
+    expect(bench.upstreams[1]!.requests).toEqual([])
+  })
+})
