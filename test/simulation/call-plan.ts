@@ -1,4 +1,3 @@
-import type { Limits } from '../../src/contracts/limits.js'
 import type { Random } from './random.js'
 
 /** What one client sends, and how it behaves. */
@@ -41,7 +40,7 @@ interface PlanOptions {
   readonly callers: number
   readonly processes: number
   readonly clientFaults: number
-  readonly limits: Limits
+  readonly isContested: boolean
 }
 
 const TEXTS = ['', 'Hi', 'How are you today?', 'Größe: 12 µm', '🙂 '.repeat(9), 'word '.repeat(30)]
@@ -50,12 +49,15 @@ const BOUNDS = [1, 5, 20, 60, -1, 0, 1.5, '9', 1e30, null]
 const LATE_MS = 20_000
 
 export function planCalls(random: Random, options: PlanOptions): CallPlan[] {
-  const groups = random.weighted([
-    [5, 1],
-    [3, 2],
-    [2, 4],
-    [0.3, 9],
-  ])
+  const { isContested } = options
+  const groups = isContested
+    ? 1
+    : random.weighted([
+        [5, 1],
+        [3, 2],
+        [2, 4],
+        [0.3, 9],
+      ])
   const calls: CallPlan[] = []
   for (let group = 0; group < groups; group++) {
     const atMs = random.weighted([
@@ -65,10 +67,10 @@ export function planCalls(random: Random, options: PlanOptions): CallPlan[] {
     ])
     const caller = random.int(0, options.callers - 1)
     const body = planBody(random)
-    const keyed = random.chance(0.4)
-    const requests = keyed ? random.int(1, 4) : 1
+    const keyed = isContested || random.chance(0.4)
+    const requests = keyed ? random.int(isContested ? 3 : 1, 4) : 1
     for (let request = 0; request < requests; request++) {
-      const later = random.pick([0, random.int(0, 60), random.int(0, 900), LATE_MS])
+      const later = random.pick([0, random.int(0, 60), isContested ? 30 : random.int(0, 900), LATE_MS])
       calls.push({
         id: `call-${group}-${request}`,
         atMs: atMs + (request === 0 ? 0 : later),

@@ -96,6 +96,9 @@ function checkReply(
     violate('the ledger has another amount')
   }
   if (call.client.left || !call.process.alive) return
+  const waitedFrom = settlement && book.settlingAt.get(settlement.holdId)
+  const latest = (waitedFrom ?? Infinity) + world.scenario.limits.settleWaitMs
+  if (call.plan.slow === undefined && call.client.overAt! > latest) violate('its reply waited for the ledger')
   const kinds = {
     whole: 'complete',
     length: 'complete',

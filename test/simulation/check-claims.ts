@@ -14,10 +14,20 @@ export function checkClaims(world: World, replies: ReadonlyMap<SimCall, ReadRepl
     const lead = world.callOf(requests[0]!.facts.requestId)
     if (lead !== undefined) checkReplays(world, lead, requests[0]!, replies)
   }
-  if (world.scenario.leap !== undefined) return
   for (const { request, claimLost } of world.ledger.posted.values()) {
-    if (claimLost) world.violate(`${request.holdId} lost its claim`)
+    if (claimLost) checkLostClaim(world, request)
   }
+}
+
+/** Only a hold whose time ran out can lose its claim, and the host is told. */
+function checkLostClaim(world: World, { facts, holdId }: SettleRequest): void {
+  const { faults, leap, outage } = world.scenario
+  if (leap === undefined) world.violate(`${holdId} lost its claim`)
+  const { alive, events } = world.callOf(facts.requestId)!.process
+  const isTold = events.some((event) => event.type === 'claim-lost' && event.holdId === holdId)
+  // An answer that was lost on the way told nobody, and a repeat does not know of it.
+  const isHeard = alive && faults.ledger === 0 && faults.rivals === 0 && outage === undefined
+  if (isHeard && !isTold) world.violate(`${holdId} lost its claim in silence`)
 }
 
 function checkReplays(
@@ -43,7 +53,8 @@ function checkReplays(
     if (reply.kind !== 'complete') continue
     if (!isLeads) {
       // What ran under the same key before, or after, and was free.
-      if (reply.cost !== 0n) violate(`a reply under the key shows ${reply.cost}, charged was ${amounts[0]}`)
+      if (reply.cost !== 0n && world.scenario.leap === undefined)
+        violate(`a reply under the key shows ${reply.cost}, charged was ${amounts[0]}`)
       continue
     }
     if (!amounts.includes(reply.cost!)) violate(`a repeat shows ${reply.cost}, charged was ${amounts[0]}`)

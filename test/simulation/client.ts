@@ -23,6 +23,7 @@ export class SimClient implements ReplyWriter {
   text = ''
   /** All was sent. */
   over = false
+  overAt: number | undefined
   opened = false
   private writes = 0
   private listener: (() => void) | undefined
@@ -47,8 +48,7 @@ export class SimClient implements ReplyWriter {
     this.status = status
     this.headers = headers
     this.body = body
-    this.over = true
-    this.hooks.step()
+    this.finish()
   }
 
   openStream(headers: Headers): void {
@@ -72,8 +72,7 @@ export class SimClient implements ReplyWriter {
   end(): void {
     if (!this.takes('end')) return
     if (!this.opened) this.hooks.broken('end before openStream')
-    this.over = true
-    this.hooks.step()
+    this.finish()
   }
 
   drop(): void {
@@ -89,6 +88,12 @@ export class SimClient implements ReplyWriter {
     this.leftAt = this.hooks.now()
     this.goOn()
     this.tell()
+  }
+
+  private finish(): void {
+    this.over = true
+    this.overAt = this.hooks.now()
+    this.hooks.step()
   }
 
   private takes(what: string): boolean {

@@ -110,13 +110,15 @@ export function createLedgerLink(process: SimProcess, ledger: SharedLedger): Led
       })
     },
     settle: (request: SettleRequest): Promise<SettleResult> => {
-      process.book.settlements.push(request)
+      const { book } = process
+      book.settlements.push(request)
+      if (!book.settlingAt.has(request.holdId)) book.settlingAt.set(request.holdId, world.time.now)
       const isSmall = request.charge.cost < MOST_A_RIVAL_HALVES
       const rival = isSmall && world.random.chance(faults.rivals) ? rivalOf(request) : undefined
       return send('settle', request.facts.requestId, async () => {
         if (rival !== undefined && !ledger.posted.has(request.holdId)) await ledger.settle(rival, true)
         const answer = await ledger.settle(request)
-        process.book.settled.set(request.holdId, answer)
+        book.settled.set(request.holdId, answer)
         return answer
       })
     },

@@ -39,6 +39,8 @@ export interface Scenario {
   /** Process 0 is killed when so many things have happened in it. */
   readonly killAtStep: number | undefined
   readonly closes: readonly { readonly process: number; readonly atMs: number; readonly graceMs: number }[]
+  /** The store of replies forgets each claim at once, so that only the ledger's claims are left. */
+  readonly forgetsReplies: boolean
   /** For a while the ledger cannot be reached at all. */
   readonly outage: { readonly fromMs: number; readonly toMs: number } | undefined
   /** The ledger's clock jumps ahead, past the time of every hold. */
@@ -53,7 +55,9 @@ export function planScenario(seed: string, random: Random = createRandom(seed)):
   const model = planModel(random)
   const callers = planCallers(random)
   const routes = planRoutes(random)
-  const processes = random.chance(0.35) ? 2 : 1
+  // Repeats of one call in two processes, whose holds' time runs out meanwhile.
+  const isContested = random.chance(0.04)
+  const processes = isContested || random.chance(0.35) ? 2 : 1
   const rate = (share: number): number => (random.chance(0.35) ? share : 0)
   const faults = {
     ledger: rate(random.pick([0.05, 0.3, 0.6])),
@@ -87,7 +91,12 @@ export function planScenario(seed: string, random: Random = createRandom(seed)):
     callers,
     model,
     routes,
-    calls: planCalls(random, { callers: callers.length, processes, clientFaults: faults.clients, limits }),
+    calls: planCalls(random, {
+      callers: callers.length,
+      processes,
+      clientFaults: faults.clients,
+      isContested,
+    }),
     processes,
     faults,
     killAtStep: processes === 2 && random.chance(0.3) ? random.int(1, 90) : undefined,
@@ -100,8 +109,11 @@ export function planScenario(seed: string, random: Random = createRandom(seed)):
           },
         ]
       : [],
+    forgetsReplies: isContested || random.chance(0.05),
     outage: random.chance(0.08) ? planOutage(random) : undefined,
-    leap: random.chance(0.06) ? { atMs: random.int(0, 400), byMs: 10_000_000 } : undefined,
+    leap: random.chance(isContested ? 0.7 : 0.06)
+      ? { atMs: random.int(0, isContested ? 60 : 400), byMs: 10_000_000 }
+      : undefined,
   }
 }
 

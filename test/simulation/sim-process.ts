@@ -16,6 +16,8 @@ export class LedgerBook {
   readonly holds: HoldRequest[] = []
   readonly settlements: SettleRequest[] = []
   readonly releases: ReleaseRequest[] = []
+  /** When each settlement was first asked for. */
+  readonly settlingAt = new Map<string, number>()
   /** What the ledger answered to each settlement, whether or not the process heard it. */
   readonly settled = new Map<string, SettleResult>()
 

@@ -104,9 +104,15 @@ export function createIdempotencyLink(process: SimProcess, shared: IdempotencySt
     throw new Error('The idempotency store was lost')
   }
   return {
-    claim: (request, context) => send('claim', context.requestId, () => shared.claim(request, context)),
+    claim: (request, context) =>
+      send('claim', context.requestId, async () => {
+        if (world.scenario.forgetsReplies) await shared.abandon(request.claim, context)
+        return shared.claim(request, context)
+      }),
     complete: (claim, reply, ttlMs, context) =>
-      send('complete', context.requestId, () => shared.complete(claim, reply, ttlMs, context)),
+      send('complete', context.requestId, async () => {
+        if (!world.scenario.forgetsReplies) await shared.complete(claim, reply, ttlMs, context)
+      }),
     abandon: (claim, context) => send('abandon', context.requestId, () => shared.abandon(claim, context)),
   }
 }

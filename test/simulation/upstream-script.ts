@@ -61,7 +61,8 @@ export function writeScript(random: Random, { stream, n, faults }: ScriptOptions
   const isWhole = random.chance(stream ? 0.12 : 0.8)
   const said = isWhole ? wholeReply(random, n, faults) : streamedReply(random, n, faults)
   const isCut = random.chance(faults)
-  const kept = isCut ? said.slice(0, random.int(0, said.length)) : said
+  const keptWords = random.chance(0.4) ? 0 : random.int(0, said.length)
+  const kept = isCut ? said.slice(0, keptWords) : said
   if (isCut && random.chance(0.5)) kept.push(fault(random, n))
   const pace = random.weighted([
     [6, 3],
