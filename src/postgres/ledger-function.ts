@@ -54,7 +54,6 @@ declare
   v_entries bigint[];
   v_lost bigint[] := '{}';
   v_covered boolean[] := '{}';
-  v_repeats boolean := false;
   v_place int;
 begin
   ${DURABLE}
@@ -166,26 +165,24 @@ begin
       from unnest(p_group_accounts, p_group_totals) with ordinality g(id, total, place)
       left join {accounts} a on a.id = g.id;
 
-      select count(*) into v_expected from unnest(p_hold_groups) h(place) where v_covered[h.place];
-      with taken as (
-        insert into {holds} (id, account, amount, state, expires_at, facts)
-        select h.id, h.account, h.amount, 0, v_now + h.ttl, h.facts
-        from unnest(p_holds, p_hold_accounts, p_amounts, p_ttls, p_facts, p_hold_groups)
-          h(id, account, amount, ttl, facts, place)
-        where v_covered[h.place]
-        on conflict do nothing
-        returning account, amount
-      ), counted as (
-        update {accounts} a set held = a.held + t.amount
-        from (select account, sum(amount)::bigint as amount from taken group by account) t where a.id = t.account
-      )
-      select count(*) into v_count from taken;
-      v_repeats := v_count <> v_expected;
-      if not v_repeats then v_plain := v_plain + v_count; end if;
+      -- A hold that is known already must be looked at, and then nothing of its batch is taken together.
+      if exists (select from unnest(p_holds) s(id) join {holds} h on h.id = s.id) then
+        v_covered := '{}';
+      end if;
+      insert into {holds} (id, account, amount, state, expires_at, facts)
+      select h.id, h.account, h.amount, 0, v_now + h.ttl, h.facts
+      from unnest(p_holds, p_hold_accounts, p_amounts, p_ttls, p_facts, p_hold_groups)
+        h(id, account, amount, ttl, facts, place)
+      where v_covered[h.place];
+      get diagnostics v_count = row_count;
+      v_plain := v_plain + v_count;
+      update {accounts} a set held = a.held + g.total::bigint
+      from unnest(p_group_accounts, p_group_totals, v_covered) g(id, total, covered)
+      where a.id = g.id and g.covered and g.total > 0;
     end if;
 
     for v_place in 1 .. cardinality(p_holds) loop
-      continue when v_covered[p_hold_groups[v_place]] and not v_repeats;
+      continue when v_covered[p_hold_groups[v_place]];
       select t.kind, t.posted, t.available, t.entry_id into kind, posted, available, entry_id
       from {take_hold_1}(p_holds[v_place], p_hold_accounts[v_place], p_amounts[v_place], v_now, p_ttls[v_place],
         p_hold_claims[v_place], p_replaces[v_place], p_facts[v_place]) t;
