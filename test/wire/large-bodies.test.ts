@@ -1,0 +1,78 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import http, { type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { LargeBodyReport } from './large-bodies.js'
+
+const BODY_BYTES = 32 * 1_024 * 1_024
+const CHAT = '{"model":"m","messages":['
+const PARTS = `{"role":"user","content":[${'{},'.repeat(999)}{}]},`
+
+/** Bodies of as many bytes as are taken, made to be dear: a beginning, what is repeated, an end. */
+const bodies: Readonly<Record<string, readonly [string, string, string]>> = {
+  'objects and commas': ['', '{},', ''],
+  'an array of objects': ['[', '{},', '{}]'],
+  brackets: ['', '[', ''],
+  'messages that are none': [CHAT, '{},', '{}]}'],
+  'parts that are none': [`${CHAT}{"role":"user","content":[`, '{},', '{}]}]}'],
+  'messages of a thousand bad parts': [CHAT, PARTS, '{"role":"user","content":""}]}'],
+  'one key again and again': ['{', '"model":1,', '"model":1}'],
+  'a text that never ends': [`${CHAT}"`, '\\"', ''],
+}
+
+let server: ChildProcess
+let last: LargeBodyReport
+
+async function measure(): Promise<LargeBodyReport> {
+  server.send('report')
+  const [report] = (await once(server, 'message')) as [LargeBodyReport]
+  return report
+}
+
+beforeAll(async () => {
+  const script = fileURLToPath(new URL('large-bodies.ts', import.meta.url))
+  server = fork(script, { execArgv: ['--import', 'tsx'] })
+  ;[last] = (await once(server, 'message')) as [LargeBodyReport]
+  // So that what is compiled and allocated once is not counted.
+  for (let warm = 0; warm < 50; warm++) await post(Buffer.from(`${CHAT}{}]}`))
+})
+afterAll(async () => {
+  server.disconnect()
+  await once(server, 'exit')
+})
+
+async function post(body: Buffer): Promise<{ status: number | undefined; code: string }> {
+  const request = http.request(`http://127.0.0.1:${last.port}/chat/completions`, {
+    method: 'POST',
+    headers: {
+      authorization: 'Bearer sk-large',
+      'content-type': 'application/json',
+      'content-length': body.length,
+    },
+  })
+  request.end(body)
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  const { error } = JSON.parse(await text(response))
+  return { status: response.statusCode, code: error.code }
+}
+
+test.each(Object.entries(bodies))(
+  '32 MiB of %s are refused within a second of the processor and 300 MB',
+  async (_what, [start, repeated, end]) => {
+    const times = Math.floor((BODY_BYTES - start.length - end.length) / repeated.length)
+    const body = Buffer.alloc(start.length + times * repeated.length + end.length)
+    body.write(start, 'latin1')
+    body.fill(repeated, start.length, body.length - end.length, 'latin1')
+    body.write(end, body.length - end.length, 'latin1')
+    expect(body.length).toBeGreaterThan(31 * 1_024 * 1_024)
+    const before = await measure()
+    const { code, status } = await post(body)
+    const after = await measure()
+    expect([status, code]).toEqual([400, expect.stringMatching(/^invalid_(?:json|request)$/)])
+    expect(after.cpuMs - before.cpuMs).toBeLessThan(1_000)
+    expect(after.peakMiB - before.rssMiB).toBeLessThan(300)
+    expect(after.dispatched).toBe(0)
+  },
+)
