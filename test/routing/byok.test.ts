@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { sealProviderKey } from '../../src/envelope/seal.js'
 import { generateEnvelopeKey, type Keyring, keyring, type OpenResult } from '../../src/index.js'
+import { ChatClient } from '../helpers/chat-client.js'
+import { finishChunk, sse, textChunk } from '../helpers/scripted-upstream.js'
 import {
   ALICE,
   type Answer,
@@ -116,17 +118,6 @@ describe.each([
     const refused = await askWith(await seal(), { stream })
     expect([refused.status, errorOf(refused).code]).toEqual([402, 'insufficient_credits'])
     expect(keysSeen()).toEqual([[], []])
-  })
-
-  it('is not cut off under neverOverdraw by a fee that is fixed', async () => {
-    for (const byokFee of [{}, { flat: '0.001' }]) {
-      await start({ router: { neverOverdraw: true, byokFee } })
-      const answer = await askWith(await seal(), { stream })
-      expect(contentOf(answer)).toBe('I am p0')
-      expect(answer.text).toContain('"finish_reason":"stop"')
-      await service.close()
-    }
-    await start()
   })
 
   it.each([
@@ -265,6 +256,40 @@ describe('a pin', () => {
     expect(keysSeen()).toEqual([[]])
   })
 })
+
+it.each([{}, { flat: '0.001' }])(
+  'a fee that is fixed (%o) cuts no stream off under neverOverdraw',
+  async (byokFee) => {
+    const { upstreams, url } = await start({ router: { neverOverdraw: true, byokFee } })
+    let read = () => {}
+    const firstRead = new Promise<void>((resolve) => {
+      read = resolve
+    })
+    upstreams[0]!.script([
+      { head: 200, headers: { 'content-type': 'text/event-stream' } },
+      { write: sse([textChunk('Once upon')]) },
+      { wait: firstRead },
+      { write: `${sse([textChunk(' a time'), finishChunk()])}data: [DONE]\n\n` },
+      'end',
+    ])
+    const client = new ChatClient({
+      url: `${url}/chat/completions`,
+      headers: { authorization: `Bearer ${ALICE}` },
+      body: {
+        model: MODEL,
+        messages: [{ role: 'user', content: 'Hello' }],
+        stream: true,
+        provider: 'p0',
+        provider_key: await seal(),
+      },
+    })
+    await client.receives('Once upon')
+    read()
+    await client.over
+    expect(client.text).toContain(' a time')
+    expect(client.text).toContain('"finish_reason":"stop"')
+  },
+)
 
 it('an envelope sealed with a retired key opens, and the key is not published', async () => {
   await start()
