@@ -2,15 +2,17 @@ import type { SettleRequest } from '../../src/contracts/ledger.js'
 import type { ReadReply } from './reply.js'
 import type { SimCall, World } from './world.js'
 
-/** At most one charge for each claim, and every answer under it is the same one. */
+/** At most one charge for each key of a client's, whatever the claims say, and every answer under it is the same one. */
 export function checkClaims(world: World, replies: ReadonlyMap<SimCall, ReadReply>): void {
-  const byClaim = new Map<string, SettleRequest[]>()
+  const byKey = new Map<string, SettleRequest[]>()
   for (const { request, claimLost } of world.ledger.posted.values()) {
-    if (request.claim === undefined || claimLost) continue
-    byClaim.set(request.claim, [...(byClaim.get(request.claim) ?? []), request])
+    const { caller, key } = world.callOf(request.facts.requestId)?.plan ?? {}
+    if (key === undefined || claimLost) continue
+    const scope = `${key} of caller ${caller}`
+    byKey.set(scope, [...(byKey.get(scope) ?? []), request])
   }
-  for (const [claim, requests] of byClaim) {
-    if (requests.length > 1) world.violate(`claim ${claim.slice(0, 8)} was charged ${requests.length} times`)
+  for (const [scope, requests] of byKey) {
+    if (requests.length > 1) world.violate(`${scope} was charged ${requests.length} times`)
     const lead = world.callOf(requests[0]!.facts.requestId)
     if (lead !== undefined) checkReplays(world, lead, requests[0]!, replies)
   }
