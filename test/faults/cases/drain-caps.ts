@@ -6,6 +6,7 @@ import { DONE, FINISH, HEAD, ROLE, TOKENS, USAGE } from '../upstream-scripts.js'
 export const drainCaps: readonly Fault[] = [
   ...tooLong('before the first token', [HEAD, ROLE], 1, NOTHING),
   ...tooLong('after the first token', [HEAD, TOKENS], 1, ESTIMATED),
+  ...tooLong('after the first token', [HEAD, TOKENS], 1, ESTIMATED, true),
   // A text of 20 bytes is an event of about 200; the drained one is charged too.
   ...inBothModes((stream) => ({
     row: 'left-drain',
@@ -105,14 +106,14 @@ const LARGE: Step = {
   write: `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(LARGE_BYTES) }, finish_reason: null }] })}\n\n`,
 }
 
-function tooLong(when: string, before: readonly Step[], events: number, due: string): Fault[] {
+function tooLong(when: string, before: readonly Step[], events: number, due: string, keyed = false): Fault[] {
   return inBothModes((stream) => ({
-    row: 'left-drain',
+    row: keyed ? 'left-keyed' : 'left-drain',
     name: `the drain takes too long, ${when}`,
-    options: { limits: { drainMs: 10_000 } },
+    options: { limits: { drainMs: 10_000 }, routes: [{ onDisconnect: keyed ? 'abort' : 'drain' }] },
     async play(bench) {
       const taken = takeOver(bench)
-      const call = bench.call(stream)
+      const call = bench.call(stream, {}, keyed ? { 'idempotency-key': 'key-1' } : {})
       const reply = await taken
       await send(reply, ...before)
       await bench.takes(events)
