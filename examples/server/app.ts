@@ -1,14 +1,27 @@
 import { randomBytes } from 'node:crypto'
-import { type CompatRouter, createCompatRouter, formatCredits, type RouterEvent } from 'compat-router'
+import {
+  type Balance,
+  type CompatRouter,
+  createCompatRouter,
+  formatCredits,
+  memoryCatalogue,
+  memoryProviders,
+  openaiCompatible,
+  type RouterEvent,
+} from 'compat-router'
+import { createAdmin } from 'compat-router/admin'
 import express, { type Express } from 'express'
+import { type OpenDatabase, openDatabase } from './database.js'
+import { type DemoCredentials, demoAccounts, demoCredentials, openDemoAccounts } from './demo-accounts.js'
 import { type DemoUpstream, startDemoUpstream } from './demo-upstream.js'
 import { type OfferedModel, offeredDemoModels, offeredModels } from './models.js'
-import type { UpstreamSettings } from './settings.js'
-import { demoAccounts, openStores } from './stores.js'
+import type { DatabaseSettings, UpstreamSettings } from './settings.js'
 
 export const MOUNT = '/compat/v1'
 
 export interface ExampleOptions {
+  /** Where credentials, balances and replies under an `Idempotency-Key` are kept. */
+  readonly database: DatabaseSettings
   /** A real provider. Without one a stand-in is started on a loopback port. */
   readonly upstream?: UpstreamSettings
   /** Pace of the stand-in. */
@@ -21,21 +34,29 @@ export interface ExampleApp {
   readonly app: Express
   readonly router: CompatRouter
   readonly models: readonly OfferedModel[]
-  readonly apiKey: string
-  readonly accessToken: string
-  /** Credits, as decimal strings. */
-  balances(): Promise<{ apiKey: string; accessToken: string }>
+  /** Which database is used. */
+  readonly where: string
+  /** The demo keys. Their tokens are there only when they are made: at the first start, and with `renew`. */
+  credentials(options?: { renew?: boolean }): Promise<DemoCredentials>
+  /** Of the accounts that pay for the key and for the access token. */
+  balances(): Promise<{ apiKey: Balance; accessToken: Balance }>
   /** Lets calls end, then closes what was opened here. */
   close(): Promise<void>
 }
 
-/** Everything but the listening. */
-export async function createApp(options: ExampleOptions = {}): Promise<ExampleApp> {
-  const demo = options.upstream === undefined ? await startDemo(options.tokenDelayMs) : undefined
+/** Everything but the listening. What fails closes what was opened before it. */
+export async function createApp(options: ExampleOptions): Promise<ExampleApp> {
+  const database = await openDatabase(options.database, options.log ?? (() => undefined))
   try {
-    return await assemble(options, demo)
+    const demo = options.upstream === undefined ? await startDemo(options.tokenDelayMs) : undefined
+    try {
+      return await assemble(options, database, demo)
+    } catch (error) {
+      await demo?.server.close()
+      throw error
+    }
   } catch (error) {
-    await demo?.server.close()
+    await database.close()
     throw error
   }
 }
@@ -51,14 +72,30 @@ async function startDemo(tokenDelayMs: number | undefined): Promise<Demo> {
   return { server, upstream: { baseUrl: server.baseUrl, apiKey } }
 }
 
-async function assemble(options: ExampleOptions, demo: Demo | undefined): Promise<ExampleApp> {
+async function assemble(
+  options: ExampleOptions,
+  database: OpenDatabase,
+  demo: Demo | undefined,
+): Promise<ExampleApp> {
   const upstream = demo?.upstream ?? options.upstream!
   const models = demo === undefined ? await offeredModels(upstream) : offeredDemoModels()
-  const apiKey = `sk-${randomBytes(24).toString('base64url')}`
-  const accessToken = `at-${randomBytes(24).toString('base64url')}`
-  const { close: closeStores, ...stores } = openStores({ upstream, models, apiKey, accessToken })
+  const { credentials, ledger, idempotency } = database.stores
+  const admin = createAdmin(database.stores)
+  await openDemoAccounts(admin, models)
+  const adapter = openaiCompatible(upstream)
   const router = createCompatRouter({
-    ...stores,
+    credentials,
+    ledger,
+    idempotency: { store: idempotency },
+    // What is offered follows the settings of each start, so these two need not be kept.
+    catalogue: memoryCatalogue(models.map(({ id, prices }) => ({ id, prices }))),
+    providers: memoryProviders([
+      {
+        id: 'upstream',
+        models: Object.fromEntries(models.map(({ id, upstreamModel }) => [id, upstreamModel])),
+        adapter,
+      },
+    ]),
     limits: { inFlightPerAccount: 64, inFlightPerCredential: 16 },
     onEvent: (event) => {
       const line = lineOf(event)
@@ -69,23 +106,22 @@ async function assemble(options: ExampleOptions, demo: Demo | undefined): Promis
   app.disable('x-powered-by')
   app.use(MOUNT, router)
 
-  const balanceOf = async (account: string) => {
-    const context = { requestId: 'startup', signal: new AbortController().signal }
-    return formatCredits((await stores.ledger.balance(account, context))?.available ?? 0n)
-  }
+  const balanceOf = async (account: string) =>
+    (await admin.balance(account)) ?? { posted: 0n, held: 0n, available: 0n }
   return {
     app,
     router,
     models,
-    apiKey,
-    accessToken,
+    where: database.where,
+    credentials: ({ renew = false } = {}) => demoCredentials(admin, renew),
     balances: async () => ({
       apiKey: await balanceOf(demoAccounts.owner),
       accessToken: await balanceOf(demoAccounts.appUser),
     }),
     close: async () => {
       await router.close()
-      await closeStores()
+      await adapter.close?.()
+      await database.close()
       await demo?.server.close()
     },
   }

@@ -2,12 +2,13 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createApp, type ExampleApp, MOUNT } from './app.js'
+import { greeting } from './greeting.js'
 import { readSettings, type Settings, SettingsError } from './settings.js'
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
 async function main(): Promise<void> {
-  const settings = readSettings(process.env)
+  const settings = readSettings(process.env, process.argv.slice(2))
   const example = await createApp({ ...settings, log: say })
   const server = createServer(example.app)
   try {
@@ -17,7 +18,10 @@ async function main(): Promise<void> {
     throw error
   }
   closeOnSignal(server, example)
-  say(await greeting(example, baseUrlOf(server, settings.host), settings.upstream === undefined))
+  // Only now, where nothing can keep them from being shown.
+  const credentials = await example.credentials({ renew: settings.newKeys })
+  const isDemo = settings.upstream === undefined
+  say(await greeting(example, credentials, baseUrlOf(server, settings.host), isDemo))
 }
 
 async function listen(server: Server, { port, host }: Settings): Promise<void> {
@@ -58,35 +62,6 @@ function baseUrlOf(server: Server, host: string): string {
   const reachable = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
   const name = reachable.includes(':') ? `[${reachable}]` : reachable
   return `http://${name}:${(server.address() as AddressInfo).port}${MOUNT}`
-}
-
-async function greeting(example: ExampleApp, baseUrl: string, isDemo: boolean): Promise<string> {
-  const balances = await example.balances()
-  const model = example.models[0]!.id
-  const curl = (flags: string, body: object) =>
-    [
-      `curl ${flags}${baseUrl}/chat/completions \\`,
-      `  -H 'authorization: Bearer ${example.apiKey}' \\`,
-      "  -H 'content-type: application/json' \\",
-      `  -d '${JSON.stringify(body)}'`,
-    ].join('\n')
-  const messages = [{ role: 'user', content: 'Hello!' }]
-  return `
-${isDemo ? 'A stand-in answers, no real model. Set UPSTREAM_BASE_URL and UPSTREAM_API_KEY for one.' : 'Every model costs the same here: this is an example.'}
-
-Base URL            ${baseUrl}
-Models              ${example.models.map(({ id }) => id).join(', ')}
-Demo API key        ${example.apiKey}  (balance ${balances.apiKey} credits)
-Demo access token   ${example.accessToken}  (balance ${balances.accessToken} credits, the app adds 20 %)
-
-A completion:
-
-${curl('', { model, messages })}
-
-The same as a stream:
-
-${curl('-N ', { model, messages, stream: true })}
-`
 }
 
 function exitWith(error: unknown): void {

@@ -2,9 +2,17 @@
 export interface Settings {
   readonly host: string
   readonly port: number
+  /** Where balances and keys are kept. */
+  readonly database: DatabaseSettings
+  /** Puts new demo keys in place of those that were shown. */
+  readonly newKeys: boolean
   /** A real provider. Without one the server starts a stand-in of its own. */
   readonly upstream?: UpstreamSettings
 }
+
+export type DatabaseSettings =
+  | { readonly kind: 'sqlite'; readonly file: string }
+  | { readonly kind: 'postgres'; readonly url: string; readonly schema?: string }
 
 export interface UpstreamSettings {
   readonly baseUrl: string
@@ -18,12 +26,23 @@ export class SettingsError extends Error {
   override readonly name = 'SettingsError'
 }
 
-/** Reads `PORT`, `HOST`, `UPSTREAM_BASE_URL`, `UPSTREAM_API_KEY` and `UPSTREAM_MODELS`. Throws a {@link SettingsError}. */
-export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * Reads `PORT`, `HOST`, `UPSTREAM_BASE_URL`, `UPSTREAM_API_KEY` and `UPSTREAM_MODELS`, what the command line of the
+ * package reads for its database, and the one flag. Throws a {@link SettingsError}.
+ */
+export function readSettings(env: Environment, args: readonly string[] = []): Settings {
+  const stranger = args.find((arg) => arg !== '--new-keys')
+  if (stranger !== undefined) {
+    throw new SettingsError(`There is no flag ${stranger}; there is only: npm start -- --new-keys`)
+  }
   const upstream = readUpstream(env)
   return {
     host: env.HOST || '127.0.0.1',
     port: readPort(env.PORT),
+    database: readDatabase(env),
+    newKeys: args.length > 0,
     ...(upstream === undefined ? {} : { upstream }),
   }
 }
@@ -36,7 +55,19 @@ function readPort(text: string | undefined): number {
   return Number(text)
 }
 
-function readUpstream(env: Readonly<Record<string, string | undefined>>): UpstreamSettings | undefined {
+function readDatabase(env: Environment): DatabaseSettings {
+  const url = env.DATABASE_URL
+  if (!url) return { kind: 'sqlite', file: env.COMPAT_ROUTER_FILE || '.data/compat-router.db' }
+  if (!URL.canParse(url) || !['postgres:', 'postgresql:'].includes(new URL(url).protocol)) {
+    throw new SettingsError(
+      'DATABASE_URL must be the address of a PostgreSQL database, such as postgres://user:password@localhost:5432/credits. Without it a SQLite file is used.',
+    )
+  }
+  const schema = env.COMPAT_ROUTER_SCHEMA
+  return { kind: 'postgres', url, ...(schema ? { schema } : {}) }
+}
+
+function readUpstream(env: Environment): UpstreamSettings | undefined {
   if (!env.UPSTREAM_BASE_URL) {
     const alone = ['UPSTREAM_API_KEY', 'UPSTREAM_MODELS'].find((name) => env[name])
     if (alone === undefined) return undefined

@@ -1,64 +1,47 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import { afterEach, describe, expect, it } from 'vitest'
+import { dirname, join } from 'node:path'
+import { sqliteStores } from 'compat-router/sqlite'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createTestDatabase } from '../helpers/postgres.js'
+import { createTestFile, type TestFile } from '../helpers/sqlite.js'
+import { curlsOf, greeting, paste, run, stopped } from './server-program.js'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
-const curlFile = fileURLToPath(new URL('../helpers/curl.mjs', import.meta.url))
-let running: ChildProcess[] = []
+let place: TestFile
 
-afterEach(() => {
-  for (const child of running) if (child.exitCode === null) child.kill('SIGKILL')
-  running = []
+beforeEach(async () => {
+  place = await createTestFile()
 })
 
-function run(env: Record<string, string>) {
-  const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, ['--import', 'tsx', 'examples/server/main.ts'], {
-    cwd: root,
-    env: { PATH, HOME, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  running.push(child)
-  const said = { stdout: '', stderr: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said.stdout += text
-  })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said.stderr += text
-  })
-  return { child, said }
+afterEach(() => place.remove())
+
+const KEY_PATTERN = /^Demo API key +(sk-[\w-]+) /m
+
+/** Nine decimal places, as an integer. */
+function nano(decimal: string): bigint {
+  const [whole, fraction = ''] = decimal.split('.')
+  return BigInt(whole + fraction.padEnd(9, '0'))
 }
 
-/** Waits for output that matches. Fails with all output where the process ends without it. */
-async function said({ child, said: output }: ReturnType<typeof run>, pattern: RegExp): Promise<string> {
-  while (!pattern.test(output.stdout)) {
-    const ended = once(child, 'close').then(() => 'ended')
-    const more = once(child.stdout!, 'data').then(() => 'more')
-    if ((await Promise.race([ended, more])) === 'ended' && !pattern.test(output.stdout)) {
-      throw new Error(`It ended: ${output.stdout}${output.stderr}`)
-    }
-  }
-  return output.stdout
+function modeOf(path: string): string {
+  return (statSync(path).mode & 0o777).toString(8)
 }
 
-async function paste(command: string): Promise<string> {
-  const env = { ...process.env, NODE: process.execPath, CURL: curlFile }
-  const script = `curl() { "$NODE" "$CURL" "$@"; }\n${command}`
-  return (await promisify(execFile)('sh', ['-c', script], { env })).stdout
+function balanceOf(text: string): bigint {
+  return nano(/^Demo API key .*\(balance ([\d.]+) credits\)/m.exec(text)![1]!)
 }
 
-describe('npm start', { timeout: 60_000 }, () => {
+describe('npm start', { timeout: 120_000 }, () => {
   it('prints keys and curls that work as they are printed, and closes on a signal', async () => {
-    const server = run({ PORT: '0' })
-    const text = await said(server, /"stream":true}'\n/)
+    const server = run({ PORT: '0', COMPAT_ROUTER_FILE: place.file })
+    const text = await greeting(server)
     expect(text).toMatch(/Base URL +http:\/\/127\.0\.0\.1:\d+\/compat\/v1\n/)
     expect(text).toMatch(/Demo API key +sk-[\w-]+ +\(balance 5 credits\)/)
     expect(text).toMatch(/Demo access token +at-[\w-]+ +\(balance 5 credits/)
+    expect(text).toContain('they are not shown again')
 
-    const [json, stream] = text.match(/^curl .*?'\n(?=\n|$)/gms)!
+    const [json, stream] = curlsOf(text)
     const reply = JSON.parse(await paste(json!)) as { usage: { cost: number } }
     expect(reply.usage.cost).toBeGreaterThan(0)
     const events = (await paste(stream!)).trim().split('\n\n')
@@ -68,25 +51,88 @@ describe('npm start', { timeout: 60_000 }, () => {
       usage: reply.usage,
     })
 
-    server.child.kill('SIGTERM')
-    expect(await once(server.child, 'close')).toEqual([0, null])
+    expect(await stopped(server, 'SIGTERM')).toEqual([0, null])
     expect(server.said.stderr).toBe('')
   })
 
-  it('says what to do where the port is taken', async () => {
+  describe.each(['SQLite', 'PostgreSQL'])('on %s', (engine) => {
+    it('keeps balances and keys over kill -9, and says which database it uses', async () => {
+      const folder = join(dirname(place.file), '.data')
+      const file = join(folder, 'credits.db')
+      const database = engine === 'SQLite' ? undefined : await createTestDatabase()
+      try {
+        const env = {
+          PORT: '0',
+          ...(database === undefined ? { COMPAT_ROUTER_FILE: file } : { DATABASE_URL: database.url }),
+        }
+        const first = run(env)
+        const text = await greeting(first)
+        expect(text).toMatch(
+          database === undefined
+            ? /^Stores +SQLite file .*\.data\/credits\.db$/m
+            : /^Stores +PostgreSQL .*\/compat_test_\w+, schema compat_router$/m,
+        )
+        if (database === undefined) expect([modeOf(folder), modeOf(file)]).toEqual(['700', '600'])
+        const key = KEY_PATTERN.exec(text)![1]!
+        const { usage } = JSON.parse(await paste(curlsOf(text)[0]!)) as { usage: { cost: number } }
+        expect(await stopped(first, 'SIGKILL')).toEqual([null, 'SIGKILL'])
+
+        const second = run(env)
+        const again = await greeting(second)
+        expect(balanceOf(again)).toBe(nano('5') - nano(usage.cost.toFixed(9)))
+        expect(again).not.toContain(key)
+        expect(again).toContain(`${key.slice(0, 10)}…${key.slice(-4)}, shown when it was made`)
+        expect(again).toContain('npm start -- --new-keys')
+        const reply = JSON.parse(await paste(curlsOf(again)[0]!, { KEY: key })) as { usage: unknown }
+        expect(reply.usage).toEqual(usage)
+        await stopped(second, 'SIGTERM')
+
+        const third = run(env, ['--new-keys'])
+        const renewed = KEY_PATTERN.exec(await greeting(third))![1]!
+        expect(renewed).not.toBe(key)
+        const [curl] = curlsOf(third.said.stdout)
+        expect(JSON.parse(await paste(curl!))).toMatchObject({ usage })
+        expect(JSON.parse(await paste(curl!.replace(renewed, key)))).toMatchObject({
+          error: { code: 'revoked_credential' },
+        })
+        await stopped(third, 'SIGTERM')
+      } finally {
+        await database?.drop()
+      }
+    })
+  })
+
+  it('shows nobody a key where it cannot listen, and leaves the keys as they are', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as { port: number }
-    const { child, said: output } = run({ PORT: String(port) })
+    const { child, said: output } = run({ PORT: String(port), COMPAT_ROUTER_FILE: place.file }, [
+      '--new-keys',
+    ])
     expect(await once(child, 'close')).toEqual([1, null])
     expect(output.stderr).toContain(`Something else listens on port ${port} of 127.0.0.1 already`)
     expect(output.stderr).not.toContain('    at ')
+    expect(output.stdout).toBe('')
     await new Promise((done) => other.close(done))
+    const stores = sqliteStores({ file: place.file })
+    const rows = await stores.database.all({ text: 'select count(*) as rows from {credentials}' })
+    await stores.close()
+    expect(rows).toEqual([{ rows: 0n }])
   })
 
   it('says what is wrong with a setting', async () => {
     const { child, said: output } = run({ PORT: 'http' })
     expect(await once(child, 'close')).toEqual([1, null])
     expect(output.stderr).toBe('PORT must be a number from 0 to 65535, such as 3000; it is "http".\n')
+  })
+
+  it('says what to do about a file that is no database', async () => {
+    writeFileSync(place.file, 'Nothing that SQLite could read. '.repeat(200))
+    const { child, said: output } = run({ PORT: '0', COMPAT_ROUTER_FILE: place.file })
+    expect(await once(child, 'close')).toEqual([1, null])
+    expect(output.stderr).toBe(
+      `${place.file} is not a SQLite database, or is damaged. Put back a backup, move it away to begin anew, or name another file in COMPAT_ROUTER_FILE.\n`,
+    )
+    expect(output.stdout).toBe('')
   })
 })

@@ -1,10 +1,14 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { parseCredits } from 'compat-router'
+import { createAdmin } from 'compat-router/admin'
+import { sqliteStores } from 'compat-router/sqlite'
 import OpenAI from 'openai'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createApp, type ExampleApp, type ExampleOptions, MOUNT } from '../../examples/server/app.js'
 import { type DemoUpstream, startDemoUpstream } from '../../examples/server/demo-upstream.js'
 import { SettingsError } from '../../examples/server/settings.js'
+import { createTestFile } from '../helpers/sqlite.js'
 
 const messages = [{ role: 'user' as const, content: 'Hello' }]
 let closers: (() => Promise<unknown>)[] = []
@@ -14,15 +18,34 @@ afterEach(async () => {
   closers = []
 })
 
-async function start(options: ExampleOptions = {}) {
+async function freshDatabase() {
+  const { file, remove } = await createTestFile()
+  closers.push(async () => remove())
+  return { kind: 'sqlite' as const, file }
+}
+
+type Options = Partial<Omit<ExampleOptions, 'database'>> & { database?: { kind: 'sqlite'; file: string } }
+
+async function start(options: Options = {}) {
   const lines: string[] = []
-  const example = await createApp({ tokenDelayMs: 0, log: (line) => lines.push(line), ...options })
+  const { database = await freshDatabase() } = options
+  const example = await createApp({ tokenDelayMs: 0, log: (line) => lines.push(line), ...options, database })
   const server = createServer(example.app)
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  closers.push(() => stop(server, example))
+  let closing: Promise<void> | undefined
+  const close = () => {
+    closing ??= stop(server, example)
+    return closing
+  }
+  closers.push(close)
   const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}${MOUNT}`
   const client = (apiKey: string) => new OpenAI({ baseURL, apiKey, maxRetries: 0 })
-  return { example, client, lines }
+  return { example, client, lines, database, close }
+}
+
+async function tokensOf(example: ExampleApp, renew = false) {
+  const { apiKey, accessToken } = await example.credentials({ renew })
+  return { apiKey: apiKey.token!, accessToken: accessToken.token! }
 }
 
 async function stop(server: Server, example: ExampleApp): Promise<void> {
@@ -41,36 +64,109 @@ async function provider(models: string[]): Promise<DemoUpstream> {
 describe('the example server', () => {
   it('completes and streams for both credentials, the app adding 20 %', async () => {
     const { example, client, lines } = await start()
-    expect(example.apiKey).toMatch(/^sk-[\w-]{32}$/)
-    expect(example.accessToken).toMatch(/^at-[\w-]{32}$/)
-    expect(await example.balances()).toEqual({ apiKey: '5', accessToken: '5' })
+    const { apiKey, accessToken } = await tokensOf(example)
+    expect(apiKey).toMatch(/^sk-[\w-]{32,}$/)
+    expect(accessToken).toMatch(/^at-[\w-]{32,}$/)
+    const five = { posted: parseCredits('5'), held: 0n, available: parseCredits('5') }
+    expect(await example.balances()).toEqual({ apiKey: five, accessToken: five })
 
     const costs: number[] = []
-    for (const token of [example.apiKey, example.accessToken]) {
+    for (const token of [apiKey, accessToken]) {
       const reply = await client(token).chat.completions.create({ model: 'demo/large', messages })
       costs.push((reply.usage as unknown as { cost: number }).cost)
       const stream = client(token).chat.completions.stream({ model: 'demo/large', messages })
       expect((await stream.finalChatCompletion()).choices[0]!.message.content).toContain('Hello')
     }
     expect(costs[1]).toBeCloseTo(costs[0]! * 1.2, 8)
-    expect(Number((await example.balances()).apiKey)).toBeLessThan(5)
+    expect((await example.balances()).apiKey.posted).toBeLessThan(five.posted)
     expect(lines.filter((line) => line.startsWith('200 completed, alice paid'))).toHaveLength(2)
     expect(lines.filter((line) => line.startsWith('200 completed, bob paid'))).toHaveLength(2)
   })
 
-  it('makes other keys at every start', async () => {
-    const one = await start()
-    const other = await start()
-    expect(one.example.apiKey).not.toBe(other.example.apiKey)
-    expect(one.example.accessToken).not.toBe(other.example.accessToken)
+  it('makes other keys in every database', async () => {
+    const [one, other] = [await start(), await start()]
+    const [first, second] = [await tokensOf(one.example), await tokensOf(other.example)]
+    expect(first.apiKey).not.toBe(second.apiKey)
+    expect(first.accessToken).not.toBe(second.accessToken)
+  })
+
+  it('shows its keys once, keeps them over a restart, and says how they begin and end', async () => {
+    const first = await start()
+    const tokens = await tokensOf(first.example)
+    await first.close()
+    const second = await start({ database: first.database })
+    const { apiKey, accessToken } = await second.example.credentials()
+    for (const [{ token, hint, isRevoked }, before] of [
+      [apiKey, tokens.apiKey],
+      [accessToken, tokens.accessToken],
+    ] as const) {
+      expect({ token, isRevoked }).toEqual({ token: undefined, isRevoked: false })
+      const [start, end] = hint.split('…')
+      expect(before.startsWith(start!) && before.endsWith(end!) && hint.length < 20).toBe(true)
+      expect((await second.client(before).models.list()).data).toHaveLength(2)
+    }
+  })
+
+  it('puts new keys in place of lost ones, which end at once, and grants no credits twice', async () => {
+    const { example, client } = await start()
+    const lost = await tokensOf(example)
+    await client(lost.apiKey).chat.completions.create({ model: 'demo/small', messages })
+    const before = await example.balances()
+    const renewed = await tokensOf(example, true)
+    for (const kind of ['apiKey', 'accessToken'] as const) {
+      expect((await client(renewed[kind]).models.list()).data).toHaveLength(2)
+      await vi.waitFor(
+        () =>
+          expect(client(lost[kind]).models.list()).rejects.toMatchObject({
+            status: 401,
+            code: 'revoked_credential',
+          }),
+        { timeout: 10_000 },
+      )
+    }
+    expect(await example.balances()).toEqual(before)
+  })
+
+  it('leaves a key revoked that was revoked, until new ones are asked for', async () => {
+    const { example, client, database } = await start()
+    await tokensOf(example)
+    const stores = sqliteStores({ file: database.file })
+    closers.push(() => stores.close())
+    const admin = createAdmin(stores)
+    const [key] = await admin.listCredentials({ account: 'alice' })
+    await admin.revoke(key!.credentialId)
+    const { apiKey: revoked } = await example.credentials()
+    expect(revoked.isRevoked).toBe(true)
+    expect(revoked.token).toBeUndefined()
+    const { apiKey } = await tokensOf(example, true)
+    expect((await client(apiKey).models.list()).data).toHaveLength(2)
+    expect((await example.credentials()).apiKey.isRevoked).toBe(false)
+  })
+
+  it('replays a reply under an Idempotency-Key after a restart', async () => {
+    const first = await start()
+    const { apiKey } = await tokensOf(first.example)
+    const once = { headers: { 'idempotency-key': 'order-1' } }
+    const reply = await first.client(apiKey).chat.completions.create({ model: 'demo/small', messages }, once)
+    await first.close()
+    const second = await start({ database: first.database })
+    const balance = await second.example.balances()
+    const { data, response } = await second
+      .client(apiKey)
+      .chat.completions.create({ model: 'demo/small', messages }, once)
+      .withResponse()
+    expect(response.headers.get('idempotent-replayed')).toBe('true')
+    expect(data).toEqual(reply)
+    expect(await second.example.balances()).toEqual(balance)
   })
 
   it('offers the models that a real provider lists', async () => {
     const upstream = await provider(['gpt-4o-mini', 'vendor/llama'])
     const { example, client } = await start({ upstream: { baseUrl: upstream.baseUrl, apiKey: 'sk-real' } })
-    const list = await client(example.apiKey).models.list()
+    const { apiKey } = await tokensOf(example)
+    const list = await client(apiKey).models.list()
     expect(list.data.map((model) => model.id)).toEqual(['gpt-4o-mini', 'vendor/llama'])
-    const reply = await client(example.apiKey).chat.completions.create({ model: 'vendor/llama', messages })
+    const reply = await client(apiKey).chat.completions.create({ model: 'vendor/llama', messages })
     expect(reply.model).toBe('vendor/llama')
   })
 
@@ -79,16 +175,18 @@ describe('the example server', () => {
     const { example, client } = await start({
       upstream: { baseUrl: upstream.baseUrl, apiKey: 'sk-real', models: { 'acme/fast': 'gpt-4o-mini' } },
     })
-    const list = await client(example.apiKey).models.list()
+    const { apiKey } = await tokensOf(example)
+    const list = await client(apiKey).models.list()
     expect(list.data.map((model) => model.id)).toEqual(['acme/fast'])
-    const reply = await client(example.apiKey).chat.completions.create({ model: 'acme/fast', messages })
+    const reply = await client(apiKey).chat.completions.create({ model: 'acme/fast', messages })
     expect(reply.model).toBe('acme/fast')
   })
 
   it('says why a provider cannot be listed, and leaves nothing open', async () => {
     const upstream = await provider([])
+    const database = await freshDatabase()
     const failure = (settings: ExampleOptions['upstream']) =>
-      createApp({ upstream: settings! }).then(
+      createApp({ database, upstream: settings! }).then(
         () => 'started',
         (error: unknown) => (error instanceof SettingsError ? error.message : String(error)),
       )

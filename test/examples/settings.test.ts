@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { readSettings, SettingsError } from '../../examples/server/settings.js'
 
+const database = { kind: 'sqlite', file: '.data/compat-router.db' }
+
 describe('readSettings', () => {
   it('listens on the loopback address and port 3000 where nothing is said', () => {
-    expect(readSettings({})).toEqual({ host: '127.0.0.1', port: 3000 })
-    expect(readSettings({ PORT: '', HOST: '', UPSTREAM_BASE_URL: '' })).toEqual(readSettings({}))
+    expect(readSettings({})).toEqual({ host: '127.0.0.1', port: 3000, database, newKeys: false })
+    const empty = { PORT: '', HOST: '', UPSTREAM_BASE_URL: '', DATABASE_URL: '', COMPAT_ROUTER_FILE: '' }
+    expect(readSettings(empty)).toEqual(readSettings({}))
   })
 
   it('reads host, port and an upstream with its models', () => {
@@ -19,6 +22,8 @@ describe('readSettings', () => {
     ).toEqual({
       host: '0.0.0.0',
       port: 8080,
+      database,
+      newKeys: false,
       upstream: {
         baseUrl: 'https://api.example.com/v1',
         apiKey: 'sk-real',
@@ -27,11 +32,33 @@ describe('readSettings', () => {
     })
   })
 
+  it('reads what the command line of the package reads for its database', () => {
+    const url = 'postgresql://me@db.example.com/credits'
+    expect(readSettings({ COMPAT_ROUTER_FILE: '/var/credits.db' }).database).toEqual({
+      kind: 'sqlite',
+      file: '/var/credits.db',
+    })
+    expect(readSettings({ DATABASE_URL: url, COMPAT_ROUTER_FILE: 'x.db' }).database).toEqual({
+      kind: 'postgres',
+      url,
+    })
+    expect(readSettings({ DATABASE_URL: url, COMPAT_ROUTER_SCHEMA: 'demo' }).database).toMatchObject({
+      schema: 'demo',
+    })
+  })
+
+  it('knows one flag', () => {
+    expect(readSettings({}, ['--new-keys']).newKeys).toBe(true)
+    expect(() => readSettings({}, ['--new-key'])).toThrow('There is no flag --new-key; there is only')
+  })
+
   const base = { UPSTREAM_BASE_URL: 'https://api.example.com/v1' }
   it.each([
     [{ PORT: 'http' }, 'PORT must be a number'],
     [{ PORT: '65536' }, 'PORT must be a number'],
     [{ PORT: '-1' }, 'PORT must be a number'],
+    [{ DATABASE_URL: 'localhost' }, 'DATABASE_URL must be the address of a PostgreSQL database'],
+    [{ DATABASE_URL: 'mysql://localhost/db' }, 'DATABASE_URL must be the address'],
     [{ UPSTREAM_API_KEY: 'sk-real' }, 'UPSTREAM_API_KEY is set, but UPSTREAM_BASE_URL is not'],
     [{ UPSTREAM_MODELS: 'a=b' }, 'UPSTREAM_MODELS is set, but UPSTREAM_BASE_URL is not'],
     [{ UPSTREAM_BASE_URL: 'api.example.com' }, 'must be an http or https address'],
@@ -48,6 +75,9 @@ describe('readSettings', () => {
 
   it('never repeats a credential in a message', () => {
     expect(() => readSettings({ UPSTREAM_BASE_URL: 'https://me:hunter2@api.example.com' })).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining('hunter2') }),
+    )
+    expect(() => readSettings({ DATABASE_URL: 'mysql://me:hunter2@db.example.com' })).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining('hunter2') }),
     )
   })

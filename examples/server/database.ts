@@ -1,0 +1,102 @@
+import { cachedCredentials } from 'compat-router'
+import { postgresStores } from 'compat-router/postgres'
+import { type DurableStores, sqliteStores } from 'compat-router/sqlite'
+import pg from 'pg'
+import { type DatabaseSettings, SettingsError } from './settings.js'
+
+export interface OpenDatabase {
+  readonly stores: DurableStores
+  /** Which database this is, without its password. */
+  readonly where: string
+  close(): Promise<void>
+}
+
+const CONNECT_MS = 10_000
+const QUIET_MS = 2_000
+
+/** Opens the database and brings its schema up to date. Throws a {@link SettingsError} that says what to do. */
+export async function openDatabase(
+  settings: DatabaseSettings,
+  log: (line: string) => void,
+): Promise<OpenDatabase> {
+  const opened = settings.kind === 'sqlite' ? openFile(settings.file) : openServer(settings, log)
+  const patience = setTimeout(() => log(`Waiting for the ${opened.where} …`), QUIET_MS)
+  try {
+    await opened.stores.ready()
+  } catch (error) {
+    await opened.close().catch(() => undefined)
+    throw new SettingsError(whyNot(settings, error))
+  } finally {
+    clearTimeout(patience)
+  }
+  // Spares most calls the look-up of their key. A revoked one is dropped within a second.
+  const credentials = cachedCredentials(opened.stores.credentials)
+  return {
+    ...opened,
+    stores: { ...opened.stores, credentials },
+    async close() {
+      credentials.close()
+      await opened.close()
+    },
+  }
+}
+
+function openFile(file: string): OpenDatabase {
+  const stores = sqliteStores({ file })
+  return { stores, where: `SQLite file ${file}`, close: () => stores.close() }
+}
+
+type ServerSettings = Extract<DatabaseSettings, { kind: 'postgres' }>
+
+function openServer({ url, schema }: ServerSettings, log: (line: string) => void): OpenDatabase {
+  const pool = new pg.Pool({ connectionString: url, connectionTimeoutMillis: CONNECT_MS })
+  // Without a listener, an idle connection that is lost would end the process.
+  pool.on('error', (error) => log(`database connection lost: ${error.message}`))
+  const stores = postgresStores(pool, schema === undefined ? {} : { schema })
+  return {
+    stores,
+    where: `PostgreSQL ${placeOf(url)}, schema ${schema ?? 'compat_router'}`,
+    async close() {
+      await stores.close()
+      await pool.end()
+    },
+  }
+}
+
+function placeOf(url: string): string {
+  const { host, pathname } = new URL(url)
+  return `${host}${pathname}`
+}
+
+function whyNot(settings: DatabaseSettings, error: unknown): string {
+  const { code = '', message } = firstOf(error)
+  if (settings.kind === 'sqlite') return whyNotFile(settings.file, code, message)
+  const place = `PostgreSQL ${placeOf(settings.url)}`
+  const known: Record<string, string> = {
+    '28P01': `${place} refuses this user and password. Correct DATABASE_URL.`,
+    '28000': `${place} refuses this user. Correct DATABASE_URL, or pg_hba.conf.`,
+    '3D000': `${place} does not exist: the server has no database of this name. Create it, or correct DATABASE_URL.`,
+    '42501': `${place} does not let this user make a schema. Run: grant create on database … to …`,
+  }
+  return (
+    known[code] ??
+    `${place} cannot be used (${message || code}). Check DATABASE_URL and that the server runs. Without DATABASE_URL a SQLite file is used.`
+  )
+}
+
+function whyNotFile(file: string, code: string, message: string): string {
+  const elsewhere = 'or name another file in COMPAT_ROUTER_FILE'
+  if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) {
+    return `${file} is not a SQLite database, or is damaged. Put back a backup, move it away to begin anew, ${elsewhere}.`
+  }
+  if (/^SQLITE_(BUSY|LOCKED)/.test(code)) {
+    return `${file} is locked by another program. Close that one, ${elsewhere}.`
+  }
+  return `${file} cannot be used (${message}). Check its folder, its owner and the room on the disk, ${elsewhere}.`
+}
+
+/** Node reports a host of several addresses as one error that holds one for each. */
+function firstOf(error: unknown): { code?: string; message: string } {
+  const first = error instanceof AggregateError ? error.errors[0] : error
+  return first instanceof Error ? first : { message: String(first) }
+}

@@ -1,0 +1,59 @@
+import type { Admin, CredentialRow } from 'compat-router/admin'
+import type { OfferedModel } from './models.js'
+
+export const demoAccounts = { owner: 'alice', appUser: 'bob', app: 'demo-app' } as const
+
+/** A credential of the example. Only its digest is stored, so `token` is here just once. */
+export interface DemoCredential {
+  readonly token?: string
+  /** How it begins and ends, to tell it from others. */
+  readonly hint: string
+  readonly isRevoked: boolean
+}
+
+export interface DemoCredentials {
+  readonly apiKey: DemoCredential
+  readonly accessToken: DemoCredential
+}
+
+const APP_ID = 'demo-app'
+const LABEL = 'example server'
+
+/** Grants the credits at the first start only; the app may use whatever models are offered now. */
+export async function openDemoAccounts(admin: Admin, models: readonly OfferedModel[]): Promise<void> {
+  for (const account of [demoAccounts.owner, demoAccounts.appUser]) {
+    await admin.grant({ account, amount: '5', reference: `${LABEL}: ${account}`, memo: 'To try it out' })
+  }
+  await admin.putApp({
+    id: APP_ID,
+    name: 'Demo app',
+    markup: { basisPoints: 2_000 },
+    allowedModels: models.map((model) => model.id),
+    account: demoAccounts.app,
+  })
+}
+
+/** Makes both at the first start. Later starts find them, and with `renew` put new tokens in place of those before. */
+export async function demoCredentials(admin: Admin, renew: boolean): Promise<DemoCredentials> {
+  const rows = (await admin.listCredentials()).filter(({ label }) => label === LABEL)
+  const { owner, appUser } = demoAccounts
+
+  async function have(kind: CredentialRow['kind'], issue: () => Promise<{ token: string }>) {
+    const ofKind = rows.filter((row) => row.kind === kind)
+    const found = ofKind.find((row) => row.revokedAt === undefined) ?? ofKind[0]
+    if (found !== undefined && !renew) {
+      const { prefix, lastFour, revokedAt } = found
+      return { hint: `${prefix}…${lastFour}`, isRevoked: revokedAt !== undefined }
+    }
+    const isLive = found !== undefined && found.revokedAt === undefined
+    const { token } = isLive ? await admin.reissue(found.credentialId) : await issue()
+    return { token, hint: token, isRevoked: false }
+  }
+
+  return {
+    apiKey: await have('api-key', () => admin.issueKey({ account: owner, label: LABEL })),
+    accessToken: await have('access-token', () =>
+      admin.issueAccessToken({ account: appUser, appId: APP_ID, scopes: ['models.run'], label: LABEL }),
+    ),
+  }
+}

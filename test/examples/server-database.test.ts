@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { sqliteStores } from 'compat-router/sqlite'
+import Database from 'libsql'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openDatabase } from '../../examples/server/database.js'
+import { type DatabaseSettings, SettingsError } from '../../examples/server/settings.js'
+import { createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
+import { createTestFile, type TestFile } from '../helpers/sqlite.js'
+
+let place: TestFile
+
+beforeEach(async () => {
+  place = await createTestFile()
+})
+
+afterEach(() => place.remove())
+
+/** What the operator is told, and the lines that came before. */
+async function refusal(settings: DatabaseSettings): Promise<{ message: string; lines: string[] }> {
+  const lines: string[] = []
+  const error = await openDatabase(settings, (line) => lines.push(line)).then(
+    async (opened) => {
+      await opened.close()
+      return new Error('It opened')
+    },
+    (refused: unknown) => refused as Error,
+  )
+  expect(error).toBeInstanceOf(SettingsError)
+  return { message: error.message, lines }
+}
+
+describe('the SQLite file of the example', () => {
+  const sqlite = (file: string) => ({ kind: 'sqlite', file }) as const
+
+  it('is made with its folders where there is none', async () => {
+    const opened = await openDatabase(sqlite(join(dirname(place.file), 'a', 'b.db')), () => undefined)
+    expect(opened.where).toMatch(/^SQLite file .*a\/b\.db$/)
+    await opened.close()
+  })
+
+  it('is refused where pages of it are damaged', async () => {
+    const stores = sqliteStores({ file: place.file })
+    await stores.ready()
+    await stores.close()
+    const bytes = readFileSync(place.file)
+    writeFileSync(place.file, bytes.fill(0xff, 100))
+    expect((await refusal(sqlite(place.file))).message).toContain(
+      `${place.file} is not a SQLite database, or is damaged.`,
+    )
+  })
+
+  it('is refused where it is a folder, or its folder is a file', async () => {
+    mkdirSync(join(dirname(place.file), 'folder'))
+    writeFileSync(place.file, '')
+    for (const file of [join(dirname(place.file), 'folder'), join(place.file, 'credits.db')]) {
+      const { message } = await refusal(sqlite(file))
+      expect(message).toContain(`${file} cannot be used`)
+      expect(message).toContain('Check its folder')
+    }
+  })
+
+  it('is waited for while another program has it locked, and then refused', { timeout: 90_000 }, async () => {
+    const other = new Database(place.file)
+    other.exec('pragma locking_mode = exclusive; begin exclusive; create table other (id)')
+    try {
+      const { message, lines } = await refusal(sqlite(place.file))
+      expect(message).toContain(`${place.file} is locked by another program.`)
+      expect(lines).toEqual([`Waiting for the SQLite file ${place.file} …`])
+    } finally {
+      other.close()
+    }
+  })
+})
+
+describe('the PostgreSQL database of the example', () => {
+  let database: TestDatabase
+
+  beforeEach(async () => {
+    database = await createTestDatabase()
+  })
+
+  afterEach(() => database.drop())
+
+  const changed = (change: (url: URL) => void, schema?: string): DatabaseSettings => {
+    const url = new URL(database.url)
+    url.password ||= 'hunter2'
+    change(url)
+    return { kind: 'postgres', url: url.href, ...(schema === undefined ? {} : { schema }) }
+  }
+
+  it('is opened in the schema that was asked for', async () => {
+    const opened = await openDatabase(
+      changed(() => undefined, 'example'),
+      () => undefined,
+    )
+    expect(opened.where).toMatch(/^PostgreSQL .*, schema example$/)
+    expect(opened.where).not.toContain('hunter2')
+    await opened.close()
+  })
+
+  it.each<[string, (url: URL) => void, string]>([
+    [
+      'the server does not run',
+      (url) => {
+        url.port = '9'
+      },
+      'cannot be used (connect ECONNREFUSED',
+    ],
+    [
+      'the host is unknown',
+      (url) => {
+        url.hostname = 'nowhere.invalid'
+      },
+      'Check DATABASE_URL',
+    ],
+    [
+      'there is no such database',
+      (url) => {
+        url.pathname = '/nothing'
+      },
+      'does not exist: the server has no',
+    ],
+    [
+      'there is no such user',
+      (url) => {
+        url.username = 'nobody_at_all'
+      },
+      'refuses this user',
+    ],
+  ])('says what to do where %s, and never shows the password', async (_, change, part) => {
+    const { message } = await refusal(changed(change))
+    expect(message).toContain(part)
+    expect(message).not.toContain('hunter2')
+  })
+
+  it('says what to do where the user may not make a schema', async () => {
+    const role = `bystander_${randomBytes(4).toString('hex')}`
+    await database.pool.query(`create role ${role} login password 'hunter2'`)
+    try {
+      const { message } = await refusal(
+        changed((url) => {
+          url.username = role
+          url.password = 'hunter2'
+        }),
+      )
+      expect(message).toContain('does not let this user make a schema')
+    } finally {
+      await database.pool.query(`drop role ${role}`)
+    }
+  })
+})
