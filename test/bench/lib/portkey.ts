@@ -22,7 +22,7 @@ export async function preparePortkey(): Promise<string> {
     name: 'bench-peer',
     private: true,
     dependencies: { '@portkey-ai/gateway': VERSION },
-    // The adapter that this version was released with; later ones refuse its way of listening.
+    // With later versions of this adapter its streams fail on Node 20, with `TypeError: immutable`.
     overrides: { '@hono/node-server': '1.3.3' },
   }
   await writeFile(join(directory, 'package.json'), JSON.stringify(manifest))
