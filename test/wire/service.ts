@@ -10,6 +10,7 @@ import {
   memoryLedger,
   memoryProviders,
   openaiCompatible,
+  type ProviderAdapter,
   type RouterEvent,
   type RouterOptions,
 } from '../../src/index.js'
@@ -63,6 +64,8 @@ export interface ServiceOptions {
   /** How many providers serve the model; one by default. */
   readonly providers?: number
   readonly onDisconnect?: 'abort' | 'drain'
+  /** Speaks to each provider; `openaiCompatible` by default. */
+  readonly adapter?: (baseUrl: string) => ProviderAdapter
   readonly limits?: Partial<Limits>
   readonly models?: readonly MemoryModel[]
   /** Anything else that the router is given, made of what it would be given. */
@@ -113,9 +116,16 @@ export class WireService {
     )
     this.credentials.revoke('revoked-key')
     this.credentials.suspend('mallory')
-    const adapters = upstreams.map(({ baseUrl }) => openaiCompatible({ baseUrl, apiKey: UPSTREAM_KEY }))
+    const {
+      adapter: connect = (baseUrl) => openaiCompatible({ baseUrl, apiKey: UPSTREAM_KEY }),
+      host = bareHttp,
+      limits,
+      models = MODELS,
+      onDisconnect,
+      router,
+    } = options
+    const adapters = upstreams.map(({ baseUrl }) => connect(baseUrl))
     this.adapters = adapters
-    const { host = bareHttp, limits, models = MODELS, onDisconnect, router } = options
     const made: RouterOptions = {
       credentials: this.credentials,
       catalogue: memoryCatalogue(models),

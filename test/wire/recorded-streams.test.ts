@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Relay } from '../../src/engine/relay/relay.js'
+import { byteRatioCounter } from '../../src/engine/token-counter.js'
+import { UsageMeter } from '../../src/engine/usage-meter.js'
+import type { ProviderEvent } from '../../src/index.js'
+import { createReader } from '../../src/providers/anthropic/reader.js'
+import { readBody as readCompatibleBody, readEvent } from '../../src/providers/openai-compatible/reply.js'
+import { createReplyReader, type ReplyReader } from '../../src/providers/reply-reader.js'
+import { readBody, readStream } from './client-schemas.js'
+import { type Recording, recordings } from './recordings.js'
+import { ask, MODEL, WireService } from './service.js'
+
+const EVENT_BYTES = 1_048_576
+
+function readerOf({ kind }: Recording): ReplyReader {
+  if (kind === 'anthropic') return createReader(EVENT_BYTES)
+  const unlisted = kind === 'gemini' ? 'output' : undefined
+  return createReplyReader({
+    eventBytes: EVENT_BYTES,
+    onEvent: (data, type, events) => readEvent(data, type, events, unlisted),
+    onBody: (text, events) => readCompatibleBody(text, events, unlisted),
+  })
+}
+
+/** What a client gets of these pieces, each read on its own, and what it would be charged for. */
+function play(recording: Recording, pieces: readonly Buffer[], stream = true) {
+  let ids = 0
+  const implausible: unknown[] = []
+  const meter = new UsageMeter({ prompt: 10_000, completion: 10_000 }, (...found) => implausible.push(found))
+  const relay = new Relay({
+    stream,
+    id: 'chatcmpl-1',
+    created: 7,
+    model: MODEL,
+    n: 1,
+    counter: byteRatioCounter,
+    meter,
+    newId: () => String(++ids),
+    splice: true,
+  })
+  const reader = readerOf(recording)
+  let sent = ''
+  let terminated = false
+  for (const piece of pieces) {
+    const events: ProviderEvent[] = []
+    terminated = reader.read(piece, events)
+    sent += relay.take(events)
+  }
+  const events: ProviderEvent[] = []
+  terminated = reader.end(events) || terminated
+  sent += relay.take(events)
+  const { finished } = relay
+  relay.endChoices('stop')
+  const estimates = { prompt: 0, completion: relay.completionAtLeast(Infinity) }
+  const { basis, usage } = meter.asReported(estimates)
+  const charge = { cost: 0n, base: 0n, markup: 0n, basis, byok: false, usage }
+  const whole = stream ? sent + relay.closing(charge) : relay.body(charge)
+  return { sent, whole, usage, basis, terminated, finished, implausible, tokens: estimates.completion }
+}
+
+describe.each(recordings)('a stream of $provider', (recording) => {
+  const bytes = Buffer.from(recording.stream)
+  const expected = play(recording, [bytes])
+  const expectedBody = play(recording, [bytes], false)
+  const { cached, completion, prompt, reasoning } = recording.counts
+
+  test('is read as it was meant, by the strictest client', () => {
+    expect(expected).toMatchObject({
+      terminated: true,
+      finished: true,
+      basis: 'reported',
+      implausible: [],
+      usage: { prompt, cached, completion, reasoning },
+    })
+    expect(readStream(Buffer.from(expected.whole, 'latin1').toString()).choices).toEqual([recording.choice])
+    expect(readBody(expectedBody.whole).choices).toEqual([recording.choice])
+  })
+
+  test('is the same wherever it is cut in two', () => {
+    for (let cut = 0; cut <= bytes.length; cut++) {
+      const pieces = [bytes.subarray(0, cut), bytes.subarray(cut)]
+      const { sent, ...rest } = play(recording, pieces)
+      if (rest.whole !== expected.whole) expect(`cut at ${cut}: ${rest.whole}`).toBe(expected.whole)
+      expect({ sent, ...rest }).toEqual(expected)
+    }
+  })
+
+  test.each([1, 2, 3, 7, 64])('is the same in pieces of %i bytes, in either mode', (size) => {
+    const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+      bytes.subarray(at * size, (at + 1) * size),
+    )
+    expect(play(recording, pieces)).toEqual(expected)
+    expect(play(recording, pieces, false)).toEqual(expectedBody)
+  })
+
+  test('that ends anywhere before its end is never taken for whole, and what came of it is a beginning', () => {
+    const finishAt = bytes.indexOf(
+      Buffer.from(recording.kind === 'anthropic' ? '"message_delta"' : '"finish_reason":"'),
+    )
+    // An empty body is another failure.
+    const first = bytes.indexOf('data:') + 1
+    for (let end = first; end < finishAt; end++) {
+      const { finished, sent, terminated } = play(recording, [bytes.subarray(0, end)])
+      expect([finished, terminated]).toEqual([false, false])
+      expect(expected.sent.startsWith(sent)).toBe(true)
+    }
+  })
+})
+
+describe.each(recordings)('a stream of $provider, over sockets', (recording) => {
+  const bytes = Buffer.from(recording.stream)
+  let service: WireService
+  beforeAll(async () => {
+    service = await WireService.start({ adapter: recording.adapter })
+  })
+  afterAll(() => service.close())
+
+  // Prime steps, so that the cuts fall into all kinds of places.
+  const cuts = Array.from({ length: 12 }, (_, at) => 1 + ((at * 7_919) % (bytes.length - 1)))
+
+  test.each([true, false])('is the same wherever it is cut (stream: %s)', async (stream) => {
+    for (const cut of cuts) {
+      service.upstream.scriptOnce(async (reply) => {
+        reply.head(200, { 'content-type': 'text/event-stream' })
+        await reply.write(bytes.subarray(0, cut))
+        await new Promise((resolve) => setImmediate(resolve))
+        await reply.write(bytes.subarray(cut))
+        reply.end()
+      })
+      const response = await service.post(ask({ stream }))
+      expect(response.status).toBe(200)
+      const text = await response.text()
+      const { choices, usage } = stream ? readStream(text) : readBody(text)
+      expect(choices).toEqual([recording.choice])
+      const { cached, completion, prompt, reasoning } = recording.counts
+      expect(usage).toMatchObject({
+        prompt_tokens: prompt,
+        completion_tokens: completion,
+        total_tokens: prompt + completion,
+        prompt_tokens_details: { cached_tokens: cached },
+        completion_tokens_details: { reasoning_tokens: reasoning },
+        charge: { basis: 'reported' },
+      })
+    }
+  })
+})
