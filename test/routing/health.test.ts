@@ -244,7 +244,7 @@ describe('sessions', () => {
     return found
   }
 
-  it('stay with their route in another process, and with the header as with the field', async () => {
+  it('stay with their route in another router, and with the header as with the field', async () => {
     const { ask } = await start({ routes: [{}, {}, {}] })
     const first = await places(service)
     expect(new Set(first.values()).size).toBe(3)
