@@ -41,7 +41,9 @@ export class ChoiceStream {
     const sent: Fields[] = []
     const finishes = typeof native === 'string' && native !== '' && this.finishReason === undefined
     if (!finishes) {
-      if (!this.started || Object.keys(delta).length > 0) sent.push(this.choice(delta, rest, null))
+      // After the finish only what is lost otherwise goes on: clients take a finish for the end of the choice.
+      const tells = this.finishReason === undefined ? Object.keys(delta).length > 0 : token
+      if (!this.started || tells) sent.push(this.choice(delta, rest, null))
       return { sent, token }
     }
     sent.push(...this.finish(native, delta, rest))

@@ -4,17 +4,17 @@ import { cleanLabel } from '../../protocol/text.js'
 import { type Fields, invalidReply, isObject, mendText } from './delta.js'
 import { mendToolCalls } from './tool-calls.js'
 
-/** The choices of a reply in one body, each brought to the shape that every client reads. */
+/** The choices of a reply in one body by their index, each brought to the shape that every client reads. */
 export function mendChoices(choices: unknown, n: number, newToolCallId: () => string): Fields[] {
   if (!Array.isArray(choices)) throw invalidReply('choices is not a list')
-  const seen = new Set<number>()
-  return choices.map((choice, position) => {
+  const mended = new Map<number, Fields>()
+  for (const [position, choice] of choices.entries()) {
     if (!isObject(choice)) throw invalidReply('a choice is not an object')
     const index = choiceIndex(choice.index, position, n)
-    if (seen.has(index)) throw invalidReply('two choices have one index')
-    seen.add(index)
-    return mendChoice(choice, index, newToolCallId)
-  })
+    if (mended.has(index)) throw invalidReply('two choices have one index')
+    mended.set(index, mendChoice(choice, index, newToolCallId))
+  }
+  return [...mended].sort(([one], [other]) => one - other).map(([, choice]) => choice)
 }
 
 /** A choice's index: the position where it has none. */
