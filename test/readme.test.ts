@@ -4,14 +4,27 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { type AddressInfo, Server } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
+import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import ts from 'typescript'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { type DemoUpstream, startDemoUpstream } from '../examples/server/demo-upstream.js'
 import packageJson from '../package.json' with { type: 'json' }
-import { createCompatRouter, DEFAULT_LIMITS, errorCodes, memoryLedger } from '../src/index.js'
+import { createAdmin } from '../src/admin/index.js'
+import { runCli } from '../src/cli/run-cli.js'
+import {
+  createCompatRouter,
+  DEFAULT_LIMITS,
+  errorCodes,
+  type MemoryCatalogue,
+  memoryLedger,
+  type ProviderRegistry,
+  parseCredits,
+} from '../src/index.js'
+import type { DurableStores } from '../src/sqlite/index.js'
 import { ledgerCases } from '../src/testing/index.js'
+import { askDatabases } from './helpers/ask-databases.js'
 import {
   anchors,
   type CodeBlock,
@@ -20,17 +33,19 @@ import {
   relativeLinks,
   tableUnder,
 } from './helpers/markdown.js'
+import { createTestDatabase } from './helpers/postgres.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 const blocks = codeBlocks(readme)
 /** Blocks that mount a router and listen. */
-const mounts = ['express', 'connect', 'http', 'fast-lane', 'custom-store', 'cache']
+const mounts = ['express', 'connect', 'http', 'fast-lane', 'custom-store', 'cache', 'token-counter', 'health']
 const clients = ['client-openai', 'client-ai-sdk', 'client-openrouter', 'client-langchain']
 /** Blocks with a test of their own. */
 const others = [
   ...['mount', 'curl', 'stream', 'error', 'events', 'closing'],
-  ...['credentials', 'catalogue', 'providers', 'keyring', 'seal', 'cases'],
+  ...['credentials', 'catalogue', 'price-list', 'providers', 'adapters', 'keyring', 'seal', 'cases'],
+  ...['durable', 'postgres', 'admin', 'cli'],
 ]
 const upstreamKey = 'sk-upstream-for-the-readme'
 
@@ -46,12 +61,30 @@ export const options = {
 }
 `
 
+/** `stores` of the README, for those blocks that work on them. */
+const STORES = `
+import { openaiCompatible } from 'compat-router'
+import { sqliteStores } from 'compat-router/sqlite'
+export const stores = sqliteStores({
+  file: '.data/credits.db',
+  adapters: { openai: openaiCompatible },
+  secretKeys: [{ id: '2026-01', key: process.env.SECRET_KEY! }],
+})
+`
+
+/** What a block exports that has to be closed. */
+interface Closable {
+  stores?: { close(): Promise<void> }
+  pool?: { end(): Promise<void> }
+}
+
 let upstream: DemoUpstream
 let folder: string
 let mounted: string
 let started: Server[] = []
 let imports = 0
 const open: Server[] = []
+const toClose: Closable[] = []
 const listen = Server.prototype.listen
 
 /** Whatever port a block names, it gets a free one, on the loopback address. */
@@ -68,9 +101,12 @@ beforeAll(async () => {
     tokenDelayMs: 0,
   })
   vi.stubEnv('OPENAI_API_KEY', upstreamKey)
+  vi.stubEnv('ANTHROPIC_API_KEY', 'sk-ant-for-the-readme')
+  vi.stubEnv('SECRET_KEY', '5'.repeat(64))
   await mkdir(join(root, 'test', '.readme'), { recursive: true })
   folder = await mkdtemp(join(root, 'test', '.readme', 'blocks-'))
   await writeFile(join(folder, 'options.ts'), onTheseAddresses(OPTIONS))
+  await writeFile(join(folder, 'stores.ts'), onTheseAddresses(STORES))
   mounted = await serve('mount')
 })
 
@@ -84,6 +120,10 @@ afterAll(async () => {
     const closed = new Promise((done) => server.close(done))
     ;(server as Server & { closeAllConnections?(): void }).closeAllConnections?.()
     await closed
+  }
+  for (const { stores, pool } of toClose) {
+    await stores?.close()
+    await pool?.end()
   }
   await upstream?.close()
   if (folder !== undefined) await rm(folder, { recursive: true })
@@ -99,10 +139,12 @@ function onTheseAddresses(text: string, base = mounted): string {
   return text
     .replaceAll('https://api.openai.com/v1', upstream.baseUrl)
     .replaceAll('http://localhost:3000', base ?? 'http://localhost:3000')
+    .replaceAll('.data/credits.db', join(folder, 'credits.db'))
 }
 
 function withPrelude({ directives, text }: CodeBlock): string {
-  const prelude = directives.with === 'options' ? "import { options } from './options.js'\n" : ''
+  const name = directives.with
+  const prelude = name === undefined ? '' : `import { ${name} } from './${name}.js'\n`
   return `${prelude}${text}\nexport {}\n`
 }
 
@@ -114,10 +156,10 @@ async function importBlock(name: string, base?: string, suffix = ''): Promise<Re
 }
 
 /** Runs a block that starts one server, and returns where it listens. */
-async function serve(name: string): Promise<string> {
+async function serve(name: string, suffix = ''): Promise<string> {
   started = []
   const spy = vi.spyOn(Server.prototype, 'listen').mockImplementation(listenAnywhere)
-  await importBlock(name)
+  toClose.push(await importBlock(name, undefined, suffix))
   spy.mockRestore()
   expect(started).toHaveLength(1)
   const server = started[0]!
@@ -146,6 +188,15 @@ async function complete(base: string, model = 'acme/fast', token = 'sk-demo') {
     body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }] }),
   })
   return { status: response.status, body: (await response.json()) as Reply }
+}
+
+interface Health {
+  inFlight: number
+  routes: { firstTokenMs?: number; tokensPerSecond?: number }[]
+}
+
+function withoutMeasures({ firstTokenMs: _, tokensPerSecond: __, ...told }: Health['routes'][number]) {
+  return told
 }
 
 interface Reply {
@@ -270,6 +321,94 @@ describe('the README', () => {
     expect(cost).toBeCloseTo(0.001 + (prompt_tokens * 2.5 + completion_tokens * 10) / 1e6, 9)
   })
 
+  it('reads models with their prices from a price list', async () => {
+    vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const { catalogue } = (await importBlock('price-list', undefined, 'export { catalogue }')) as {
+      catalogue: MemoryCatalogue
+    }
+    expect(catalogue.list().length).toBeGreaterThan(1)
+    for (const { id, prices } of catalogue.list()) {
+      expect(id).toMatch(/^acme\/gpt-4o/)
+      expect(Number(prices!.output)).toBeGreaterThan(0)
+    }
+  })
+
+  it('has adapters of the other kinds, of which one completes here', async () => {
+    const { providers } = (await importBlock('adapters', undefined, 'export { providers }')) as {
+      providers: ProviderRegistry
+    }
+    expect((await complete(await serveWith({ providers }))).body.usage!.cost).toBeGreaterThan(0)
+    const model = { id: 'acme/smart', created: 0, ownedBy: 'acme' }
+    const context = { requestId: 'readme', signal: new AbortController().signal }
+    expect(await providers.routes(model, context)).toMatchObject([{ id: 'anthropic:acme/smart' }])
+  })
+
+  it('shows what its health page answers', async () => {
+    const base = await serve('health')
+    await complete(base)
+    const { inFlight, routes } = (await (await fetch(`${base}/health`)).json()) as Health
+    const shown = JSON.parse(block('shows', 'health').text) as Health
+    expect({ inFlight, routes: routes.map(withoutMeasures) }).toEqual({
+      ...shown,
+      routes: shown.routes.map(withoutMeasures),
+    })
+    expect(Object.keys(shown.routes[0]!)).toEqual(expect.arrayContaining(Object.keys(routes[0]!)))
+  })
+
+  it('keeps everything in a file, administers it, and serves the key that was issued', async () => {
+    await askDatabases(inject('databases'), '/worker')
+    const base = await serve('durable', 'export { stores }')
+    const { stores } = (await import(join(folder, 'stores.ts'))) as { stores: DurableStores }
+    toClose.push({ stores })
+    const [token] = (await logged('admin')) as [string]
+    expect(token).toMatch(/^sk-/)
+    const { cost } = (await complete(base, 'acme/fast', token)).body.usage!
+    expect(cost).toBeGreaterThan(0)
+    const { posted } = (await createAdmin(stores).balance('alice'))!
+    expect(posted).toBe(parseCredits('25') - parseCredits(cost.toFixed(9)))
+  })
+
+  it('keeps everything in PostgreSQL', async () => {
+    const database = await createTestDatabase()
+    vi.stubEnv('DATABASE_URL', database.url)
+    const { stores, pool } = (await importBlock('postgres', undefined, 'export { pool, stores }')) as {
+      stores: DurableStores
+      pool: { end(): Promise<void> }
+    }
+    await createAdmin(stores).grant({ account: 'alice', amount: '1' })
+    expect((await createAdmin(stores).balance('alice'))!.posted).toBe(parseCredits('1'))
+    await stores.close()
+    await pool.end()
+    await database.drop()
+  })
+
+  it('names every function of administration', () => {
+    const admin = createAdmin({ database: {}, secrets: {}, ledger: {} } as unknown as DurableStores)
+    const named = tableUnder(readme, 'Administration').flatMap(([, functions]) =>
+      codeSpans(functions!).filter((name) => name in admin),
+    )
+    expect(named.sort()).toEqual(Object.keys(admin).sort())
+  })
+
+  it('has commands that work', async () => {
+    const file = join(folder, 'cli.db')
+    await askDatabases(inject('databases'), '/worker')
+    const written: string[] = []
+    const write = (text: string) => written.push(text)
+    for (const line of block('run', 'cli').text.trim().split('\n')) {
+      const [npx, name, ...args] = line.split(' ')
+      expect([npx, name]).toEqual(['npx', packageJson.name])
+      const surroundings = {
+        env: { COMPAT_ROUTER_FILE: file },
+        stdin: Readable.from([]),
+        write,
+        writeError: write,
+      }
+      expect([line, await runCli(args, surroundings)]).toEqual([line, 0])
+    }
+    expect(written.join('')).toMatch(/ sk-/)
+  })
+
   it('seals a key of a caller that the router opens, and charges nothing for it', async () => {
     const base = await serve('keyring')
     const [usage] = (await logged('seal', base)) as [Reply['usage']]
@@ -335,7 +474,7 @@ describe('the TypeScript of the README', () => {
        export const options: Record<keyof RouterOptions, true> = { ${keys(names('Options'))} }
        export const events: Record<RouterEvent['type'], true> = { ${keys(names('Events'))} }\n`,
     )
-    const files = [join(folder, 'tables.ts'), join(folder, 'options.ts')]
+    const files = ['tables.ts', 'options.ts', 'stores.ts'].map((name) => join(folder, name))
     for (const found of blocks.filter(({ language }) => language === 'ts')) {
       const file = join(folder, `compiled-${found.directives.run}.ts`)
       await writeFile(file, withPrelude(found))
@@ -359,7 +498,7 @@ function compileErrors(files: string[]): string[] {
     })
 }
 
-describe.each(['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'docs/charging.md'])(
+describe.each(['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'docs/charging.md', 'docs/stores.md'])(
   'the links of %s',
   (name) => {
     it('lead somewhere', () => {
