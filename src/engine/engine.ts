@@ -75,7 +75,7 @@ export function createEngine(options: EngineOptions): Engine {
   }
 
   async function shutDown(graceMs: number): Promise<{ drained: number; aborted: number }> {
-    endSweeper()
+    const swept = endSweeper()
     parts.inFlight.close()
     const before = parts.inFlight.count
     const cancel = options.clock.after(graceMs, () => {
@@ -86,6 +86,7 @@ export function createEngine(options: EngineOptions): Engine {
     await parts.inFlight.empty()
     cancel()
     await parts.settlements.idle()
+    await swept
     return { drained: before - aborted, aborted }
   }
 

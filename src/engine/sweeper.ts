@@ -5,11 +5,15 @@ import { LazyContext, within } from './within.js'
 const SWEEP_EVERY_MS = 30_000
 const HOLDS_A_SWEEP = 500
 
-/** Tells the host of holds whose process died before it could settle or release them. Returns what ends it. */
-export function startSweeper(options: EngineOptions): () => void {
+/**
+ * Tells the host of holds whose process died before it could settle or release them. Returns what ends it, settled when
+ * nothing more is asked of the ledger.
+ */
+export function startSweeper(options: EngineOptions): () => Promise<void> {
   const { clock, emit, ledger, limits } = options
   let ended = false
   let cancel = (): void => {}
+  let sweeping = Promise.resolve()
 
   const sweep = async (): Promise<void> => {
     const context = new LazyContext('sweeper')
@@ -26,12 +30,17 @@ export function startSweeper(options: EngineOptions): () => void {
     schedule()
   }
   const schedule = (): void => {
-    if (!ended) cancel = clock.after(SWEEP_EVERY_MS, () => void sweep(), 'background')
+    if (ended) return
+    const run = (): void => {
+      sweeping = sweep()
+    }
+    cancel = clock.after(SWEEP_EVERY_MS, run, 'background')
   }
 
   schedule()
   return () => {
     ended = true
     cancel()
+    return sweeping
   }
 }
