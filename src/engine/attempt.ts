@@ -2,6 +2,7 @@ import type { ProviderCall, ProviderEvent, Route } from '../contracts/providers.
 import { isProviderError, ProviderError } from '../errors.js'
 import type { ClientReply } from './client-reply.js'
 import type { DrainSlots } from './drain-slots.js'
+import { eventError } from './event-error.js'
 import type { EngineOptions } from './options.js'
 import type { CallEnd } from './outcome.js'
 import type { Relay } from './relay/relay.js'
@@ -14,6 +15,7 @@ type Interruption =
 
 export interface AttemptOptions {
   readonly engine: EngineOptions
+  readonly requestId: string
   readonly route: Route
   readonly relay: Relay
   readonly client: ClientReply
@@ -67,7 +69,7 @@ export class Attempt {
     try {
       terminated = await this.chat(route, { ...call, signal: this.controller.signal })
     } catch (error) {
-      failure = asProviderError(error)
+      failure = this.readError(error)
     } finally {
       this.over = true
       unwatch()
@@ -199,7 +201,7 @@ export class Attempt {
     try {
       relay.endChoices(ended.ended === 'cut' ? 'length' : 'stop')
     } catch (error) {
-      return { ...facts, ended: 'broken', failure: asProviderError(error) }
+      return { ...facts, ended: 'broken', failure: this.readError(error) }
     }
     return { ...facts, ...ended }
   }
@@ -228,10 +230,12 @@ export class Attempt {
       failure: new ProviderError('cut-short', 'The provider closed its reply before the end.'),
     }
   }
-}
 
-function asProviderError(error: unknown): ProviderError {
-  return isProviderError(error)
-    ? error
-    : new ProviderError('cut-short', 'The adapter failed.', { cause: error })
+  /** An adapter fails with a `ProviderError`; anything else is a fault of its own, which the host is told. */
+  private readError(error: unknown): ProviderError {
+    if (isProviderError(error)) return error
+    const { engine, requestId } = this.options
+    engine.emit({ type: 'fault', where: 'adapter', requestId, error: eventError(error) })
+    return new ProviderError('cut-short', 'The adapter failed.', { cause: error })
+  }
 }

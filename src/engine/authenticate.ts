@@ -1,10 +1,10 @@
-import type { CallContext } from '../contracts/context.js'
 import type { CredentialRefusal, Principal } from '../contracts/credentials.js'
 import type { IncomingCall } from '../contracts/reply.js'
 import { CompatError } from '../errors.js'
 import type { EngineOptions } from './options.js'
 import { type MarkupTerms, NO_MARKUP, parseMarkup } from './price.js'
 import { askStore, faultyStore } from './stores.js'
+import type { LazyContext } from './within.js'
 
 /** Who calls and who pays, with the app's markup read. */
 export interface Caller {
@@ -18,11 +18,11 @@ const SCHEME = /^bearer(?: |$)/i
 /** Finds the payer from the bearer token alone. */
 export async function authenticate(
   call: IncomingCall,
-  context: CallContext,
+  context: LazyContext,
   options: EngineOptions,
 ): Promise<Caller> {
   const token = bearerToken(call)
-  const result = await askStore('credentials', options, call.requestId, () =>
+  const result = await askStore('credentials', options, context, () =>
     options.credentials.resolve(token, context),
   )
   if (typeof result !== 'object' || result === null || typeof result.ok !== 'boolean') {

@@ -95,9 +95,7 @@ async function choose(
   context: LazyContext,
 ) {
   const { options } = parts
-  const routes = await askStore('providers', options, requestId, () =>
-    options.providers.routes(model, context),
-  )
+  const routes = await askStore('providers', options, context, () => options.providers.routes(model, context))
   if (!Array.isArray(routes))
     throw faultyStore('providers', options, requestId, 'routes() did not return a list')
   return chooseRoutes(
@@ -128,7 +126,7 @@ async function openEnvelope(
     })
   }
   const binding = { provider, account: caller.principal.account }
-  const opened = await askStore('envelopes', options, context.requestId, () =>
+  const opened = await askStore('envelopes', options, context, () =>
     envelopes.open(envelope, binding, context),
   )
   if (opened?.ok === true) {

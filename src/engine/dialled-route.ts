@@ -3,6 +3,7 @@ import type { CallFacts } from '../contracts/ledger.js'
 import type { Route } from '../contracts/providers.js'
 import { CompatError, ProviderError } from '../errors.js'
 import type { Credits } from '../money.js'
+import { cleanLabel } from '../protocol/text.js'
 import type { AdmittedCall } from './admitted-call.js'
 import { Attempt, type AttemptEnd } from './attempt.js'
 import type { ClientReply } from './client-reply.js'
@@ -38,7 +39,6 @@ export interface DialOptions {
 
 const MAX_PLAUSIBLE_PROMPT = 10_000_000
 const MAX_PLAUSIBLE_COMPLETION = 1_000_000_000
-const MAX_EVENT_VALUE_CHARS = 256
 const MAY_BE_BILLED = Object.freeze({ 'x-should-retry': 'false' })
 
 /** One route dialled for a call: what it was asked, what came of it, and what that means for the charge. */
@@ -61,6 +61,7 @@ export class DialledRoute {
     this.relay = this.createRelay()
     this.attempt = new Attempt({
       engine: parts.options,
+      requestId: call.requestId,
       route,
       relay: this.relay,
       client,
@@ -245,7 +246,7 @@ export class DialledRoute {
           requestId: call.requestId,
           routeId: route.id,
           field,
-          value: String(JSON.stringify(value)).slice(0, MAX_EVENT_VALUE_CHARS),
+          value: cleanLabel(String(JSON.stringify(value))),
         }),
     )
   }

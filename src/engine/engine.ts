@@ -97,9 +97,7 @@ export function createEngine(options: EngineOptions): Engine {
     listModels: (call, writer) =>
       answer(call.requestId, writer, async (context) => {
         await authenticate(call, context, options)
-        const models = await askStore('catalogue', options, call.requestId, () =>
-          options.catalogue.list(context),
-        )
+        const models = await askStore('catalogue', options, context, () => options.catalogue.list(context))
         if (!Array.isArray(models))
           throw faultyStore('catalogue', options, call.requestId, 'list() did not return a list')
         writer.send(200, JSON_HEADERS, JSON.stringify(modelList(models)))

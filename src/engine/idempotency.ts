@@ -124,7 +124,7 @@ export class Idempotency {
     const context = new LazyContext(requestId)
     let answer: Promise<IdempotencyState> | undefined
     try {
-      return await askStore('idempotency', this.parts.options, requestId, () => {
+      return await askStore('idempotency', this.parts.options, context, () => {
         answer = idempotency.store.claim({ claim, account, digest, leaseMs }, context)
         return answer
       })

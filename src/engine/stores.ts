@@ -4,7 +4,7 @@ import { CompatError, type ErrorCode, isCompatError } from '../errors.js'
 import { asCompatError } from '../protocol/error-body.js'
 import { eventError } from './event-error.js'
 import type { EngineOptions } from './options.js'
-import { within } from './within.js'
+import { type LazyContext, within } from './within.js'
 
 type Store = StoreFault['store']
 
@@ -17,18 +17,24 @@ const UNAVAILABLE: Record<Store, ErrorCode> = {
   idempotency: 'idempotency_store_unavailable',
 }
 
-/** Asks a store within its deadline. A throw, or no answer, becomes a `store-fault` event and the store's 503. */
+const UNAVAILABLE_TEXT = 'A part of this service cannot be reached just now. Try again shortly.'
+
+/**
+ * Asks a store within its deadline. A throw, or no answer, becomes a `store-fault` event and the store's 503; no event
+ * where the client had left, since a store may then give up.
+ */
 export async function askStore<T>(
   store: Store,
   options: EngineOptions,
-  requestId: string,
+  context: LazyContext,
   ask: () => Awaitable<T>,
 ): Promise<T> {
   try {
     return await within(options.clock, options.limits.storeMs, ask())
   } catch (error) {
     if (isCompatError(error)) throw error
-    throw unavailable(store, options, requestId, error)
+    if (context.hasEnded) throw new CompatError(UNAVAILABLE[store], UNAVAILABLE_TEXT, { cause: error })
+    throw unavailable(store, options, context.requestId, error)
   }
 }
 
@@ -40,13 +46,7 @@ export function unavailable(
   error: unknown,
 ): CompatError {
   options.emit({ type: 'store-fault', store, requestId, error: eventError(error) })
-  return new CompatError(
-    UNAVAILABLE[store],
-    'A part of this service cannot be reached just now. Try again shortly.',
-    {
-      cause: error,
-    },
-  )
+  return new CompatError(UNAVAILABLE[store], UNAVAILABLE_TEXT, { cause: error })
 }
 
 /** Tells the host of a store that answered what it may not, and makes the client's 500. */

@@ -40,6 +40,10 @@ export class LazyContext implements CallContext {
     return this.controller.signal
   }
 
+  get hasEnded(): boolean {
+    return this.ended
+  }
+
   /** The answer is no longer wanted. */
   end(): void {
     this.ended = true

@@ -27,7 +27,11 @@ export class UpstreamConnection extends Client {
       ...options,
       connect(target, callback) {
         connect(target, (...result) => {
-          holder.socket = result[1] ?? undefined
+          const socket = result[1] ?? undefined
+          holder.socket = socket
+          socket?.once('close', () => {
+            if (holder.socket === socket) delete holder.socket
+          })
           holder.readable = []
           callback(...result)
         })
