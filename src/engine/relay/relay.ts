@@ -8,8 +8,9 @@ import type { UsageMeter } from '../usage-meter.js'
 import { ChoiceAccumulator } from './accumulate.js'
 import { ChoiceStream } from './choice-stream.js'
 import { eachText, type Fields, hasToken, invalidReply, isObject } from './delta.js'
+import { checkDepth, parseEvent } from './parse-event.js'
 import { Splicer } from './splice.js'
-import { fromLatin1, toLatin1 } from './text-encoding.js'
+import { toLatin1 } from './text-encoding.js'
 import { asChunkChoices, choiceIndex, mendChoices } from './whole-reply.js'
 
 export interface RelayOptions {
@@ -27,9 +28,6 @@ export interface RelayOptions {
   /** Whether events that differ in nothing but their text may be spliced without parsing. */
   readonly splice: boolean
 }
-
-/** No event and no reply may be nested deeper. */
-const MAX_DEPTH = 128
 
 /**
  * Turns the events of one provider into the bytes of one client, and into the facts that a charge depends on.
@@ -203,7 +201,7 @@ export class Relay {
   }
 
   private takeChunk(chunk: Fields): string {
-    if (depthOver(chunk, MAX_DEPTH)) throw invalidReply(`an event is nested deeper than ${MAX_DEPTH}`)
+    checkDepth(chunk)
     if (chunk.error !== undefined && chunk.error !== null) {
       throw new ProviderError('error-frame', 'The provider sent an error in its stream.')
     }
@@ -223,7 +221,7 @@ export class Relay {
   }
 
   private takeCompletion(completion: Fields): string {
-    if (depthOver(completion, MAX_DEPTH)) throw invalidReply(`the reply is nested deeper than ${MAX_DEPTH}`)
+    checkDepth(completion)
     this.takeLabels(completion)
     const choices = mendChoices(completion.choices, this.options.n, () => this.toolCallId())
     if (this.options.stream) {
@@ -288,24 +286,4 @@ export class Relay {
 function chunkHead({ id, created, model }: RelayOptions): string {
   const fields = JSON.stringify({ id, object: 'chat.completion.chunk', created, model })
   return toLatin1(`data: ${fields.slice(0, -1)},"choices":`)
-}
-
-function parseEvent(bytes: string): Fields {
-  let event: unknown
-  try {
-    event = JSON.parse(fromLatin1(bytes))
-  } catch (cause) {
-    throw new ProviderError('invalid-response', 'The provider sent an event that is not JSON.', { cause })
-  }
-  if (!isObject(event)) throw invalidReply('an event is not an object')
-  return event
-}
-
-function depthOver(value: unknown, limit: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (limit === 0) return true
-  for (const field in value) {
-    if (depthOver((value as Fields)[field], limit - 1)) return true
-  }
-  return false
 }
