@@ -1,14 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { sealProviderKey } from '../../src/envelope/seal.js'
-import {
-  type CallContext,
-  DEFAULT_LIMITS,
-  generateEnvelopeKey,
-  keyring,
-  type Limits,
-  type Principal,
-} from '../../src/index.js'
+import { DEFAULT_LIMITS, type Limits } from '../../src/index.js'
 import { ChatClient } from '../helpers/chat-client.js'
 import {
   answerEvents,
@@ -20,16 +12,8 @@ import {
 } from '../helpers/scripted-upstream.js'
 import { turns } from '../helpers/stepped-clock.js'
 import { RawClient } from '../http/fixture.js'
-import {
-  ACCESS_TOKEN,
-  API_KEY,
-  ask,
-  framesOf,
-  providerReply,
-  type ServiceOptions,
-  usageChunk,
-  WireService,
-} from './service.js'
+import { chat, headOf } from './requests.js'
+import { API_KEY, ask, framesOf, providerReply, usageChunk, WireService } from './service.js'
 
 /** Where a test passes each limit, and what that test is called: here, or closer to what keeps the limit. */
 const TESTS: Record<keyof Required<Limits>, readonly [file: string, name: string]> = {
@@ -37,7 +21,7 @@ const TESTS: Record<keyof Required<Limits>, readonly [file: string, name: string
   bodyBytesInFlight: ['wire/limits.test.ts', 'and frees what it counted'],
   bodyIdleMs: ['http/body.test.ts', 'after bodyIdleMs of silence'],
   bodyMs: ['wire/limits.test.ts', 'bodyMs ends an upload'],
-  storeMs: ['wire/limits.test.ts', 'that does not answer is 503'],
+  storeMs: ['wire/store-deadlines.test.ts', 'that does not answer is 503'],
   connectMs: ['faults/cases/http-errors.ts', 'connectMs: 20'],
   idleMs: ['faults/cases/broken.ts', 'the provider falls silent after the first token'],
   tokenMs: ['faults/cases/broken.ts', 'the provider sends comments and no further token'],
@@ -53,8 +37,8 @@ const TESTS: Record<keyof Required<Limits>, readonly [file: string, name: string
   openStreamAfterMs: ['wire/limits.test.ts', 'opens a silent stream, and comments keep it alive'],
   holdOutputTokens: ['faults/cases/overdraw.ts', 'holdOutputTokens: 50'],
   attempts: ['wire/limits.test.ts', 'limits.attempts of %i'],
-  inFlightPerAccount: ['wire/limits.test.ts', 'an account with as many calls as it may have waits'],
-  inFlightPerCredential: ['wire/limits.test.ts', 'a credential with as many calls as it may have waits'],
+  inFlightPerAccount: ['wire/admission.test.ts', 'an account with as many calls as it may have waits'],
+  inFlightPerCredential: ['wire/admission.test.ts', 'a credential with as many calls as it may have waits'],
 }
 
 test.each(Object.entries(TESTS))('the limit %s has its test', (_limit, [file, name]) => {
@@ -64,263 +48,6 @@ test.each(Object.entries(TESTS))('the limit %s has its test', (_limit, [file, na
 
 test('every limit with a default has one', () => {
   expect(Object.keys(TESTS)).toEqual(expect.arrayContaining(Object.keys(DEFAULT_LIMITS)))
-})
-
-describe('storeMs', () => {
-  const never = () => new Promise<never>(() => {})
-  const key = generateEnvelopeKey('limits')
-
-  /** Which store does not answer, and how a request comes to ask it. */
-  interface SilentStore {
-    readonly code: string
-    readonly router: (silent: (context: CallContext) => Promise<never>) => ServiceOptions['router']
-    readonly body?: () => Promise<object>
-    readonly headers?: Readonly<Record<string, string>>
-    readonly path?: string
-  }
-
-  const silentStores: Readonly<Record<string, SilentStore>> = {
-    'credentials.resolve': {
-      code: 'credential_store_unavailable',
-      router: (silent) => () => ({ credentials: { resolve: (_token, context) => silent(context) } }),
-    },
-    'catalogue.get': {
-      code: 'catalogue_unavailable',
-      router:
-        (silent) =>
-        ({ catalogue }) => ({ catalogue: { ...catalogue, get: (_id, context) => silent(context) } }),
-    },
-    'catalogue.list': {
-      code: 'catalogue_unavailable',
-      router:
-        (silent) =>
-        ({ catalogue }) => ({ catalogue: { ...catalogue, list: silent } }),
-      path: '/models',
-    },
-    'providers.routes': {
-      code: 'provider_registry_unavailable',
-      router: (silent) => () => ({ providers: { routes: (_model, context) => silent(context) } }),
-    },
-    'envelopes.open': {
-      code: 'envelope_opener_unavailable',
-      router: (silent) => () => ({ envelopes: { open: (_envelope, _binding, context) => silent(context) } }),
-      body: async () => ({
-        provider: 'p0',
-        provider_key: await sealProviderKey(
-          { key: 'sk-own', provider: 'p0', account: 'alice' },
-          keyring([await key]).publicKeys().keys[0]!,
-        ),
-      }),
-    },
-    'idempotency.claim': {
-      code: 'idempotency_store_unavailable',
-      router: (silent) => () => ({
-        idempotency: {
-          store: {
-            claim: (_request, context) => silent(context),
-            complete: async () => {},
-            abandon: async () => {},
-          },
-        },
-      }),
-      headers: { 'idempotency-key': 'one' },
-    },
-    'ledger.hold': {
-      code: 'ledger_unavailable',
-      router:
-        (silent) =>
-        ({ ledger }) => ({ ledger: { ...ledger, hold: (_request, context) => silent(context) } }),
-    },
-  }
-
-  test.each(Object.entries(silentStores))(
-    '%s that does not answer is 503, and is told that nobody waits',
-    async (_name, { body, code, headers, path, router }) => {
-      let asked = () => {}
-      const wasAsked = new Promise<void>((resolve) => {
-        asked = resolve
-      })
-      let signal: AbortSignal | undefined
-      const service = await WireService.start({
-        expectsFaults: true,
-        router: router((context) => {
-          signal = context.signal
-          asked()
-          return never()
-        })!,
-      })
-      let answered = false
-      const response = (
-        path === undefined ? service.post(ask({ ...(await body?.()) }), headers) : service.get(path)
-      ).then((got) => {
-        answered = true
-        return got
-      })
-      await wasAsked
-      await service.clock.elapse(4_999)
-      await turns(20)
-      expect(answered).toBe(false)
-      expect(signal?.aborted).toBe(false)
-      await service.clock.elapse(1)
-      const { headers: got, status } = await response
-      expect(status).toBe(503)
-      expect(got['retry-after']).toMatch(/^\d+$/)
-      expect(await (await response).json()).toMatchObject({ error: { code } })
-      expect(signal?.aborted).toBe(true)
-      expect(service.asked).toEqual([])
-      expect(service.events).toContainEqual(expect.objectContaining({ type: 'store-fault' }))
-      expect(await service.posted('alice')).toBe(1_000_000_000n)
-      await service.close()
-    },
-  )
-
-  test('a hold that was taken after its deadline is freed', async () => {
-    let taken: Promise<unknown> = Promise.resolve()
-    let answer = () => {}
-    let asked = () => {}
-    const wasAsked = new Promise<void>((resolve) => {
-      asked = resolve
-    })
-    const service = await WireService.start({
-      expectsFaults: true,
-      router: ({ ledger }) => ({
-        ledger: {
-          ...ledger,
-          hold(request, context) {
-            const late = new Promise<void>((resolve) => {
-              answer = resolve
-            }).then(() => ledger.hold(request, context))
-            taken = late
-            asked()
-            return late
-          },
-        },
-      }),
-    })
-    const response = service.post(ask())
-    await wasAsked
-    await service.clock.elapse(5_000)
-    expect((await response).status).toBe(503)
-    answer()
-    await expect(taken).resolves.toMatchObject({ ok: false, reason: 'closed' })
-    expect(await service.held('alice')).toBe(0n)
-    await service.close()
-  })
-})
-
-describe('inFlightPerAccount and inFlightPerCredential', () => {
-  /** Three requests at once, of which the third is one too many; and then one more, when there is room again. */
-  async function crowd(limits: Partial<Limits>, third: string, fourth: string) {
-    const service = await WireService.start({ limits, onDisconnect: 'abort' })
-    service.credentials.put('sk-wire-alice-2', { kind: 'api-key', account: 'alice' })
-    service.upstream.script((reply) => reply.closed)
-    const running = [1, 2].map(() => new ChatClient(chat(service, API_KEY)))
-    while (service.asked.length < 2) await service.upstream.nextRequest()
-    // The body never comes: a refusal does not wait for it.
-    const refused = await RawClient.connect(service.host.port)
-    refused.write(headOf(third, 1_000))
-    await refused.untilReceived('\r\n\r\n')
-    const other = new ChatClient(chat(service, fourth))
-    while (service.asked.length < 3) await service.upstream.nextRequest()
-    running[0]!.leave()
-    await service.event('request-end')
-    service.upstream.script(answerJson(providerReply()))
-    const next = await service.post(ask(), { authorization: `Bearer ${third}` })
-    await next.text()
-    for (const client of [...running, other]) client.leave()
-    while (service.router.inFlight > 0) await turns(1)
-    await service.close()
-    return { refused: refused.received, next: next.status }
-  }
-
-  test('an account with as many calls as it may have waits, whichever key it uses; another does not', async () => {
-    const { next, refused } = await crowd({ inFlightPerAccount: 2 }, 'sk-wire-alice-2', ACCESS_TOKEN)
-    expect(refused).toMatch(/^HTTP\/1\.1 429 /)
-    expect(refused).toMatch(/retry-after: 1\r\n/)
-    expect(refused).toContain('"code":"rate_limited"')
-    expect(next).toBe(200)
-  })
-
-  test('a credential with as many calls as it may have waits; another of its account does not', async () => {
-    const { next, refused } = await crowd({ inFlightPerCredential: 2 }, API_KEY, 'sk-wire-alice-2')
-    expect(refused).toMatch(/^HTTP\/1\.1 429 /)
-    expect(refused).toMatch(/retry-after: 1\r\n/)
-    expect(next).toBe(200)
-  })
-})
-
-describe('admit', () => {
-  test('is asked with the principal, after the credential and before the body, and may refuse', async () => {
-    const seen: Principal[] = []
-    const service = await WireService.start({
-      router: () => ({
-        admit(principal) {
-          seen.push(principal)
-          return { ok: false, retryAfterSeconds: 6.2 }
-        },
-      }),
-    })
-    const client = await RawClient.connect(service.host.port)
-    client.write(headOf(ACCESS_TOKEN, 1_000))
-    await client.untilReceived('\r\n\r\n')
-    expect(client.received).toMatch(/^HTTP\/1\.1 429 /)
-    expect(client.received).toMatch(/retry-after: 7\r\n/)
-    expect(seen).toMatchObject([{ kind: 'access-token', account: 'bob', app: { id: 'app-1' } }])
-    const unknown = await service.post(ask(), { authorization: 'Bearer sk-unknown' })
-    expect(unknown.status).toBe(401)
-    expect(seen).toHaveLength(1)
-    await service.close()
-  })
-
-  test.each([
-    ['throws', () => Promise.reject(new Error('redis is down'))],
-    [
-      'throws at once',
-      () => {
-        throw new Error('redis is down')
-      },
-    ],
-  ])('that %s refuses with 503 overloaded', async (_what, admit) => {
-    const service = await WireService.start({ expectsFaults: true, router: () => ({ admit }) })
-    const response = await service.post(ask())
-    expect([response.status, await response.json()]).toMatchObject([503, { error: { code: 'overloaded' } }])
-    expect(service.asked).toEqual([])
-    await service.close()
-  })
-
-  test('that answers nothing lets nobody in', async () => {
-    const service = await WireService.start({
-      expectsFaults: true,
-      router: () => ({ admit: () => undefined as never }),
-    })
-    const response = await service.post(ask())
-    expect([response.status, await response.json()]).toMatchObject([
-      500,
-      { error: { code: 'internal_error' } },
-    ])
-    expect(service.asked).toEqual([])
-    await service.close()
-  })
-
-  test('that does not answer refuses with 503 overloaded after storeMs', async () => {
-    let asked = () => {}
-    const wasAsked = new Promise<void>((resolve) => {
-      asked = resolve
-    })
-    const service = await WireService.start({
-      router: () => ({
-        admit() {
-          asked()
-          return new Promise(() => {})
-        },
-      }),
-    })
-    const response = service.post(ask())
-    await wasAsked
-    await service.clock.elapse(5_000)
-    expect((await response).status).toBe(503)
-    await service.close()
-  })
 })
 
 describe('bodies', () => {
@@ -459,22 +186,6 @@ describe('openStreamAfterMs', () => {
     await service.close()
   })
 })
-
-function chat(service: WireService, token: string, more: Readonly<Record<string, unknown>> = {}) {
-  return {
-    url: `${service.host.baseUrl}/chat/completions`,
-    body: ask(more),
-    headers: { authorization: `Bearer ${token}` },
-  }
-}
-
-/** The head of a completion request whose body is still to come. */
-function headOf(token: string, bytes: number): string {
-  return (
-    `POST /compat/v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${token}\r\n` +
-    `content-type: application/json\r\ncontent-length: ${bytes}\r\n\r\n`
-  )
-}
 
 /** A stream that goes on until it is hung up on. */
 function endless(start: string, piece: string): Script {

@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest'
+import type { Limits, Principal } from '../../src/index.js'
+import { ChatClient } from '../helpers/chat-client.js'
+import { answerJson } from '../helpers/scripted-upstream.js'
+import { turns } from '../helpers/stepped-clock.js'
+import { RawClient } from '../http/fixture.js'
+import { chat, headOf } from './requests.js'
+import { ACCESS_TOKEN, API_KEY, ask, providerReply, WireService } from './service.js'
+
+describe('inFlightPerAccount and inFlightPerCredential', () => {
+  /** Three requests at once, of which the third is one too many; and then one more, when there is room again. */
+  async function crowd(limits: Partial<Limits>, third: string, fourth: string) {
+    const service = await WireService.start({ limits, onDisconnect: 'abort' })
+    service.credentials.put('sk-wire-alice-2', { kind: 'api-key', account: 'alice' })
+    service.upstream.script((reply) => reply.closed)
+    const running = [1, 2].map(() => new ChatClient(chat(service, API_KEY)))
+    while (service.asked.length < 2) await service.upstream.nextRequest()
+    // The body never comes: a refusal does not wait for it.
+    const refused = await RawClient.connect(service.host.port)
+    refused.write(headOf(third, 1_000))
+    await refused.untilReceived('\r\n\r\n')
+    const other = new ChatClient(chat(service, fourth))
+    while (service.asked.length < 3) await service.upstream.nextRequest()
+    running[0]!.leave()
+    while (service.router.inFlight > 2) await turns(1)
+    service.upstream.script(answerJson(providerReply()))
+    const next = await service.post(ask(), { authorization: `Bearer ${third}` })
+    await next.text()
+    for (const client of [...running, other]) client.leave()
+    while (service.router.inFlight > 0) await turns(1)
+    await service.close()
+    return { refused: refused.received, next: next.status }
+  }
+
+  test('an account with as many calls as it may have waits, whichever key it uses; another does not', async () => {
+    const { next, refused } = await crowd({ inFlightPerAccount: 2 }, 'sk-wire-alice-2', ACCESS_TOKEN)
+    expect(refused).toMatch(/^HTTP\/1\.1 429 /)
+    expect(refused).toMatch(/retry-after: 1\r\n/)
+    expect(refused).toContain('"code":"rate_limited"')
+    expect(next).toBe(200)
+  })
+
+  test('a credential with as many calls as it may have waits; another of its account does not', async () => {
+    const { next, refused } = await crowd({ inFlightPerCredential: 2 }, API_KEY, 'sk-wire-alice-2')
+    expect(refused).toMatch(/^HTTP\/1\.1 429 /)
+    expect(refused).toMatch(/retry-after: 1\r\n/)
+    expect(next).toBe(200)
+  })
+})
+
+describe('admit', () => {
+  test('is asked with the principal, after the credential and before the body, and may refuse', async () => {
+    const seen: Principal[] = []
+    const service = await WireService.start({
+      router: () => ({
+        admit(principal) {
+          seen.push(principal)
+          return { ok: false, retryAfterSeconds: 6.2 }
+        },
+      }),
+    })
+    const client = await RawClient.connect(service.host.port)
+    client.write(headOf(ACCESS_TOKEN, 1_000))
+    await client.untilReceived('\r\n\r\n')
+    expect(client.received).toMatch(/^HTTP\/1\.1 429 /)
+    expect(client.received).toMatch(/retry-after: 7\r\n/)
+    expect(seen).toMatchObject([{ kind: 'access-token', account: 'bob', app: { id: 'app-1' } }])
+    const unknown = await service.post(ask(), { authorization: 'Bearer sk-unknown' })
+    expect(unknown.status).toBe(401)
+    expect(seen).toHaveLength(1)
+    await service.close()
+  })
+
+  test.each([
+    ['throws', () => Promise.reject(new Error('redis is down'))],
+    [
+      'throws at once',
+      () => {
+        throw new Error('redis is down')
+      },
+    ],
+  ])('that %s refuses with 503 overloaded', async (_what, admit) => {
+    const service = await WireService.start({ expectsFaults: true, router: () => ({ admit }) })
+    const response = await service.post(ask())
+    expect([response.status, await response.json()]).toMatchObject([503, { error: { code: 'overloaded' } }])
+    expect(service.asked).toEqual([])
+    await service.close()
+  })
+
+  test('that answers nothing lets nobody in', async () => {
+    const service = await WireService.start({
+      expectsFaults: true,
+      router: () => ({ admit: () => undefined as never }),
+    })
+    const response = await service.post(ask())
+    expect([response.status, await response.json()]).toMatchObject([
+      500,
+      { error: { code: 'internal_error' } },
+    ])
+    expect(service.asked).toEqual([])
+    await service.close()
+  })
+
+  test('that does not answer refuses with 503 overloaded after storeMs', async () => {
+    let asked = () => {}
+    const wasAsked = new Promise<void>((resolve) => {
+      asked = resolve
+    })
+    const service = await WireService.start({
+      router: () => ({
+        admit() {
+          asked()
+          return new Promise(() => {})
+        },
+      }),
+    })
+    const response = service.post(ask())
+    await wasAsked
+    await service.clock.elapse(5_000)
+    expect((await response).status).toBe(503)
+    await service.close()
+  })
+})

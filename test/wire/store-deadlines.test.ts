@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest'
+import { sealProviderKey } from '../../src/envelope/seal.js'
+import { type CallContext, generateEnvelopeKey, keyring } from '../../src/index.js'
+import { turns } from '../helpers/stepped-clock.js'
+import { ask, type ServiceOptions, WireService } from './service.js'
+
+describe('storeMs', () => {
+  const never = () => new Promise<never>(() => {})
+  const key = generateEnvelopeKey('limits')
+
+  /** Which store does not answer, and how a request comes to ask it. */
+  interface SilentStore {
+    readonly code: string
+    readonly router: (silent: (context: CallContext) => Promise<never>) => ServiceOptions['router']
+    readonly body?: () => Promise<object>
+    readonly headers?: Readonly<Record<string, string>>
+    readonly path?: string
+  }
+
+  const silentStores: Readonly<Record<string, SilentStore>> = {
+    'credentials.resolve': {
+      code: 'credential_store_unavailable',
+      router: (silent) => () => ({ credentials: { resolve: (_token, context) => silent(context) } }),
+    },
+    'catalogue.get': {
+      code: 'catalogue_unavailable',
+      router:
+        (silent) =>
+        ({ catalogue }) => ({ catalogue: { ...catalogue, get: (_id, context) => silent(context) } }),
+    },
+    'catalogue.list': {
+      code: 'catalogue_unavailable',
+      router:
+        (silent) =>
+        ({ catalogue }) => ({ catalogue: { ...catalogue, list: silent } }),
+      path: '/models',
+    },
+    'providers.routes': {
+      code: 'provider_registry_unavailable',
+      router: (silent) => () => ({ providers: { routes: (_model, context) => silent(context) } }),
+    },
+    'envelopes.open': {
+      code: 'envelope_opener_unavailable',
+      router: (silent) => () => ({ envelopes: { open: (_envelope, _binding, context) => silent(context) } }),
+      body: async () => ({
+        provider: 'p0',
+        provider_key: await sealProviderKey(
+          { key: 'sk-own', provider: 'p0', account: 'alice' },
+          keyring([await key]).publicKeys().keys[0]!,
+        ),
+      }),
+    },
+    'idempotency.claim': {
+      code: 'idempotency_store_unavailable',
+      router: (silent) => () => ({
+        idempotency: {
+          store: {
+            claim: (_request, context) => silent(context),
+            complete: async () => {},
+            abandon: async () => {},
+          },
+        },
+      }),
+      headers: { 'idempotency-key': 'one' },
+    },
+    'ledger.hold': {
+      code: 'ledger_unavailable',
+      router:
+        (silent) =>
+        ({ ledger }) => ({ ledger: { ...ledger, hold: (_request, context) => silent(context) } }),
+    },
+  }
+
+  test.each(Object.entries(silentStores))(
+    '%s that does not answer is 503, and is told that nobody waits',
+    async (_name, { body, code, headers, path, router }) => {
+      let asked = () => {}
+      const wasAsked = new Promise<void>((resolve) => {
+        asked = resolve
+      })
+      let signal: AbortSignal | undefined
+      const service = await WireService.start({
+        expectsFaults: true,
+        router: router((context) => {
+          signal = context.signal
+          asked()
+          return never()
+        })!,
+      })
+      let answered = false
+      const response = (
+        path === undefined ? service.post(ask({ ...(await body?.()) }), headers) : service.get(path)
+      ).then((got) => {
+        answered = true
+        return got
+      })
+      await wasAsked
+      await service.clock.elapse(4_999)
+      await turns(20)
+      expect(answered).toBe(false)
+      expect(signal?.aborted).toBe(false)
+      await service.clock.elapse(1)
+      const { headers: got, status } = await response
+      expect(status).toBe(503)
+      expect(got['retry-after']).toMatch(/^\d+$/)
+      expect(await (await response).json()).toMatchObject({ error: { code } })
+      expect(signal?.aborted).toBe(true)
+      expect(service.asked).toEqual([])
+      expect(service.events).toContainEqual(expect.objectContaining({ type: 'store-fault' }))
+      expect(await service.posted('alice')).toBe(1_000_000_000n)
+      await service.close()
+    },
+  )
+
+  test('a hold that was taken after its deadline is freed', async () => {
+    let taken: Promise<unknown> = Promise.resolve()
+    let answer = () => {}
+    let asked = () => {}
+    const wasAsked = new Promise<void>((resolve) => {
+      asked = resolve
+    })
+    const service = await WireService.start({
+      expectsFaults: true,
+      router: ({ ledger }) => ({
+        ledger: {
+          ...ledger,
+          hold(request, context) {
+            const late = new Promise<void>((resolve) => {
+              answer = resolve
+            }).then(() => ledger.hold(request, context))
+            taken = late
+            asked()
+            return late
+          },
+        },
+      }),
+    })
+    const response = service.post(ask())
+    await wasAsked
+    await service.clock.elapse(5_000)
+    expect((await response).status).toBe(503)
+    answer()
+    await expect(taken).resolves.toMatchObject({ ok: false, reason: 'closed' })
+    expect(await service.held('alice')).toBe(0n)
+    await service.close()
+  })
+})
