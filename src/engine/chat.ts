@@ -7,6 +7,7 @@ import { authenticate, type Caller } from './authenticate.js'
 import { authoriseModel, authoriseScope } from './authorise.js'
 import type { CallLog } from './call-log.js'
 import { CompletionCall } from './completion-call.js'
+import { eventError } from './event-error.js'
 import { callFacts } from './facts.js'
 import { findModel } from './find-model.js'
 import type { Idempotency } from './idempotency.js'
@@ -72,15 +73,23 @@ export async function chat(
 
 async function admit(caller: Caller, context: LazyContext, { options }: EngineParts): Promise<void> {
   if (options.admit === undefined) return
-  let answer: Awaited<ReturnType<typeof options.admit>>
+  const overloaded = (cause: unknown): CompatError => {
+    options.emit({ type: 'fault', where: 'admit', requestId: context.requestId, error: eventError(cause) })
+    return new CompatError(
+      'overloaded',
+      'This service cannot take the request just now. Try again shortly.',
+      { cause },
+    )
+  }
+  let answer: Awaited<ReturnType<typeof options.admit>> | undefined
   try {
     answer = await within(options.clock, options.limits.storeMs, options.admit(caller.principal, context))
   } catch (cause) {
-    throw new CompatError('overloaded', 'This service cannot take the request just now. Try again shortly.', {
-      cause,
-    })
+    throw overloaded(cause)
   }
-  if (answer.ok) return
+  if (answer?.ok === true) return
+  if (answer?.ok !== false)
+    throw overloaded(new TypeError('admit() answered neither { ok: true } nor { ok: false }'))
   throw new CompatError('rate_limited', 'Too many requests. Try again when retry-after is over.', {
     headers: { 'retry-after': String(answer.retryAfterSeconds) },
   })
