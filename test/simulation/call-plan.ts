@@ -45,8 +45,8 @@ interface PlanOptions {
 
 const TEXTS = ['', 'Hi', 'How are you today?', 'Größe: 12 µm', '🙂 '.repeat(9), 'word '.repeat(30)]
 const BOUNDS = [1, 5, 20, 60, -1, 0, 1.5, '9', 1e30, null]
-/** Long after everything else is over. */
-const LATE_MS = 20_000
+/** Long after everything else is over, or about when the router sweeps up holds, or when holds have expired. */
+const LATE_MS = [20_000, 20_000, 29_990, 100_000]
 
 export function planCalls(random: Random, options: PlanOptions): CallPlan[] {
   const { isContested } = options
@@ -70,7 +70,12 @@ export function planCalls(random: Random, options: PlanOptions): CallPlan[] {
     const keyed = isContested || random.chance(0.4)
     const requests = keyed ? random.int(isContested ? 3 : 1, 4) : 1
     for (let request = 0; request < requests; request++) {
-      const later = random.pick([0, random.int(0, 60), isContested ? 30 : random.int(0, 900), LATE_MS])
+      const later = random.pick([
+        0,
+        random.int(0, 60),
+        isContested ? 30 : random.int(0, 900),
+        random.pick(LATE_MS),
+      ])
       calls.push({
         id: `call-${group}-${request}`,
         atMs: atMs + (request === 0 ? 0 : later),

@@ -1,30 +1,34 @@
 import type { SettleRequest } from '../../src/contracts/ledger.js'
 import type { ReadReply } from './reply.js'
+import type { Posted } from './shared-ledger.js'
 import type { SimCall, World } from './world.js'
 
 /** At most one charge for each key of a client's, whatever the claims say, and every answer under it is the same one. */
 export function checkClaims(world: World, replies: ReadonlyMap<SimCall, ReadReply>): void {
-  const byKey = new Map<string, SettleRequest[]>()
-  for (const { request, claimLost } of world.ledger.posted.values()) {
+  const byKey = new Map<string, { charged: SettleRequest[]; lostClaims: number }>()
+  for (const posted of world.ledger.posted.values()) {
+    const { request, claimLost } = posted
     const { caller, key } = world.callOf(request.facts.requestId)?.plan ?? {}
-    if (key === undefined || claimLost) continue
+    if (key === undefined) continue
     const scope = `${key} of caller ${caller}`
-    byKey.set(scope, [...(byKey.get(scope) ?? []), request])
+    const known = byKey.get(scope) ?? { charged: [], lostClaims: 0 }
+    byKey.set(scope, known)
+    if (claimLost) {
+      known.lostClaims++
+      checkLostClaim(world, posted)
+    } else known.charged.push(request)
   }
-  for (const [scope, requests] of byKey) {
-    if (requests.length > 1) world.violate(`${scope} was charged ${requests.length} times`)
-    const lead = world.callOf(requests[0]!.facts.requestId)
-    if (lead !== undefined) checkReplays(world, lead, requests[0]!, replies)
-  }
-  for (const { request, claimLost } of world.ledger.posted.values()) {
-    if (claimLost) checkLostClaim(world, request)
+  for (const [scope, { charged, lostClaims }] of byKey) {
+    if (charged.length > 1) world.violate(`${scope} was charged ${charged.length} times`)
+    const lead = world.callOf(charged[0]?.facts.requestId ?? '')
+    if (lead !== undefined && lostClaims === 0) checkReplays(world, lead, charged[0]!, replies)
   }
 }
 
 /** Only a hold whose time ran out can lose its claim, and the host is told. */
-function checkLostClaim(world: World, { facts, holdId }: SettleRequest): void {
-  const { faults, leap, outage } = world.scenario
-  if (leap === undefined) world.violate(`${holdId} lost its claim`)
+function checkLostClaim(world: World, { isLate, request: { facts, holdId } }: Posted): void {
+  const { faults, outage } = world.scenario
+  if (!isLate) world.violate(`${holdId} lost its claim`)
   const { alive, events } = world.callOf(facts.requestId)!.process
   const isTold = events.some((event) => event.type === 'claim-lost' && event.holdId === holdId)
   // An answer that was lost on the way told nobody, and a repeat does not know of it.

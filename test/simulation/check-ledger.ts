@@ -25,7 +25,27 @@ export function checkLedger(world: World): void {
       if (postings[0]?.amount !== -charge.cost) world.violate(`${holdId}: the payer is not debited the cost`)
     }
   }
+  checkExpiries(world)
+  const { leap, neverOverdraw } = world.scenario
+  for (const [account, above] of world.ledger.excess) {
+    const isWithin = above === 0n || !neverOverdraw || leap !== undefined || world.ledger.expired > 0
+    if (!isWithin) world.violate(`${account} was charged ${above} above its holds under neverOverdraw`)
+  }
   for (const { request } of world.ledger.posted.values()) checkPostings(world, request)
+}
+
+/** Of each hold whose time ran out the hosts are told once, by one process. */
+function checkExpiries(world: World): void {
+  const told = new Set<string>()
+  for (const { events } of world.processes) {
+    for (const event of events) {
+      if (event.type !== 'hold-expired') continue
+      const { holdId } = event.hold
+      if (told.has(holdId)) world.violate(`the expiry of ${holdId} is told twice`)
+      told.add(holdId)
+      if (!world.ledger.holds.has(holdId)) world.violate(`${holdId} expired, but was never taken`)
+    }
+  }
 }
 
 /** Payer, platform and app each get what is theirs, also where two of them are one. */

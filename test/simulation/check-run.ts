@@ -13,7 +13,10 @@ export function checkRun(world: World): void {
     const violate = (what: string): void => world.violate(`${call.plan.id}: ${what}`)
     const reply = readReply(call.client, violate)
     replies.set(call, reply)
-    checkEvents(call, reply, violate)
+    const threw = world.dials.some(
+      ({ end, requestId }) => requestId === call.plan.id && end?.how.startsWith('throw'),
+    )
+    checkEvents(call, reply, threw, violate)
   }
   for (const call of world.calls) checkCharge(world, call, replies.get(call)!)
   checkClaims(world, replies)

@@ -48,6 +48,8 @@ export interface Scenario {
 }
 
 export const MODEL = 'acme/fast'
+/** When a router first looks for holds whose time is over. */
+const SWEEP_MS = 30_000
 export const PROVIDERS = ['north', 'south', 'west'] as const
 
 export function planScenario(seed: string, random: Random = createRandom(seed)): Scenario {
@@ -104,7 +106,7 @@ export function planScenario(seed: string, random: Random = createRandom(seed)):
       ? [
           {
             process: random.int(0, processes - 1),
-            atMs: random.int(0, 500),
+            atMs: random.chance(0.85) ? random.int(0, 500) : SWEEP_MS + random.int(0, 60),
             graceMs: random.pick([0, 20, 200, 2_000]),
           },
         ]

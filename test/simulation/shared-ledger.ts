@@ -8,12 +8,16 @@ export interface Posted {
   /** It was made by somebody else, before the router's. */
   readonly byRival: boolean
   readonly claimLost: boolean
+  /** The time of its hold had run out. */
+  readonly isLate: boolean
 }
 
 interface OpenHold {
   readonly request: HoldRequest
   open: boolean
-  amount: bigint
+  readonly amount: bigint
+  /** On the ledger's clock. */
+  readonly until: number
 }
 
 /**
@@ -34,12 +38,12 @@ export class SharedLedger {
 
   constructor(
     accounts: Readonly<Record<string, string>>,
-    time: VirtualTime,
+    private readonly time: VirtualTime,
     private readonly violate: (what: string) => void,
   ) {
     let ids = 0
     this.store = memoryLedger(accounts, {
-      clock: { now: () => time.now + this.aheadMs, after: () => () => {} },
+      clock: { now: () => this.now, after: () => () => {} },
       newId: () => `entry-${++ids}`,
     })
     for (const [account, credits] of Object.entries(accounts)) {
@@ -47,10 +51,15 @@ export class SharedLedger {
     }
   }
 
+  private get now(): number {
+    return this.time.now + this.aheadMs
+  }
+
   async hold(request: HoldRequest) {
     const answer = await this.store.hold(request, CONTEXT)
     if (answer.ok && !this.holds.has(request.holdId)) {
-      this.holds.set(request.holdId, { request, open: true, amount: request.amount })
+      const { amount, ttlMs } = request
+      this.holds.set(request.holdId, { request, open: true, amount, until: this.now + ttlMs })
       if (request.replaces !== undefined) this.close(request.replaces)
     }
     return answer
@@ -70,10 +79,11 @@ export class SharedLedger {
       return answer
     }
     if (answer.repeated) this.violate(`the ledger calls the first settlement of ${request.holdId} a repeat`)
-    this.posted.set(request.holdId, { request, byRival, claimLost: answer.claimLost === true })
     const { account } = request.facts
     const hold = this.holds.get(request.holdId)
-    const covered = hold?.open === true ? hold.amount : 0n
+    const isLate = hold !== undefined && hold.until <= this.now
+    this.posted.set(request.holdId, { request, byRival, claimLost: answer.claimLost === true, isLate })
+    const covered = hold?.open === true && !isLate ? hold.amount : 0n
     const above = request.charge.cost - covered
     if (above > 0n) this.excess.set(account, (this.excess.get(account) ?? 0n) + above)
     for (const { account: name, amount } of request.postings) {

@@ -24,7 +24,7 @@ export interface SimCall {
 }
 
 /** Far beyond every limit of a run: whoever still waits then waits for ever. */
-const HANG_MS = 40_000
+const HANG_MS = 130_000
 /** Past the time of every hold. */
 const AFTERWARDS_MS = 200_000
 
