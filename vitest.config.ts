@@ -17,6 +17,6 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: 'forks',
-    reporters: [process.env.CI === undefined ? 'default' : 'dot', './test/helpers/closing-line.ts'],
+    reporters: ['default', './test/helpers/closing-line.ts'],
   },
 })

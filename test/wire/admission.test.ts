@@ -95,6 +95,7 @@ describe('admit', () => {
       asked = resolve
     })
     const service = await WireService.start({
+      expectsFaults: true,
       router: () => ({
         admit() {
           asked()
