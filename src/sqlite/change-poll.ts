@@ -10,6 +10,8 @@ export interface ChangePoll {
 }
 
 const POLL_MS = 250
+/** Between two looks at a file that cannot be read, since each opens it anew. */
+const LONGEST_PAUSE_MS = 10_000
 const KEEP_MS = 3_600_000
 
 /**
@@ -23,6 +25,8 @@ export function createChangePoll(
   let timer: NodeJS.Timeout | undefined
   let lastSeq: number | undefined
   let isAsking = false
+  let pauseMs = 0
+  let pausedUntil = 0
 
   function start(): void {
     lastSeq = undefined
@@ -38,12 +42,19 @@ export function createChangePoll(
 
   function look(): void {
     if (timer === undefined && lastSeq !== undefined) return
-    if (isAsking) return
+    if (isAsking || performance.now() < pausedUntil) return
     isAsking = true
     ask()
       .then(
-        () => watchers.connected(true),
-        () => watchers.connected(false),
+        () => {
+          pauseMs = 0
+          watchers.connected(true)
+        },
+        () => {
+          pauseMs = Math.min(Math.max(pauseMs * 2, POLL_MS), LONGEST_PAUSE_MS)
+          pausedUntil = performance.now() + pauseMs
+          watchers.connected(false)
+        },
       )
       .finally(() => {
         isAsking = false
