@@ -4,7 +4,7 @@ const MAX_CAUSES = 3
 const MAX_MESSAGE_CHARS = 500
 /** What a credential looks like in the texts of clients, drivers and providers. */
 const SECRETS =
-  /\b(?:sk|at|pk|rk|key|Bearer|Basic)[-_ ][A-Za-z0-9._~+/=-]{6,}|\bv1\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*){4}|:\/\/[^\s/@]{1,256}@/g
+  /\b(?:(?:sk|at|pk|rk|key)[-_]|(?:Bearer|Basic) )[A-Za-z0-9._~+/=-]{6,}|\bv1\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*){4}|:\/\/[^\s/@]{1,256}@/g
 
 /** An error as plain data for an event: cut, scrubbed of what looks like a credential, at most three causes deep. */
 export function eventError(error: unknown, causes = MAX_CAUSES): EventError {

@@ -246,7 +246,7 @@ export const cases: Record<ErrorCode, ErrorCase> = {
   provider_auth_failed: { provider: refusedWith(403), run: posts(), source: 'provider' },
   no_route_available: { run: posts({ model: 'acme/nowhere' }) },
   provider_overloaded: { provider: refusedWith(529), run: posts(), source: 'provider' },
-  overloaded: { options: given(() => ({ admit: down })), run: posts() },
+  overloaded: { options: faulty(() => ({ admit: down })), run: posts() },
   ledger_unavailable: {
     options: faulty(({ ledger }) => ({ ledger: { ...ledger, hold: down } })),
     run: posts(),
