@@ -1,8 +1,12 @@
+import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import lockfile from '../../package-lock.json' with { type: 'json' }
 
-const packages: Readonly<Record<string, { optionalDependencies?: Readonly<Record<string, string>> }>> =
-  lockfile.packages
+interface Lockfile {
+  readonly packages: Readonly<Record<string, { optionalDependencies?: Readonly<Record<string, string>> }>>
+}
+
+const text = await readFile(new URL('../../package-lock.json', import.meta.url), 'utf8')
+const { packages } = JSON.parse(text) as Lockfile
 
 describe('package-lock.json', () => {
   // npm 11.19 refuses `npm ci` otherwise; npm leaves them out where it could not find them when it wrote the file.
