@@ -217,7 +217,7 @@ export class Bench {
   /** Waits until so many calls have come as far as a recording: each is counted in by then. */
   async inFlight(count: number, router = 0): Promise<void> {
     while (this.routers[router]!.inFlight !== count) await new Promise((resolve) => setImmediate(resolve))
-    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
+    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
   }
 
   async end(call: Call): Promise<RequestEnd> {

@@ -313,9 +313,9 @@ async function read(ask: { key: string; stream: boolean }): Promise<IncomingMess
 }
 
 const PIECE = 'x'.repeat(64 * 1_024)
-const PIECES = 480
+const PIECES = 850
 
-/** Has the provider send 30 MiB, more than all sockets on the way take, once it is told to begin. */
+/** Has the provider send 53 MiB, more than all sockets on the way take, once it is told to begin. */
 function sendLarge() {
   const gate = deferred()
   const state = {

@@ -25,6 +25,9 @@ const FAULTS: readonly RouterEvent['type'][] = [
   'call-abandoned',
 ]
 
+/** A machine that is short of time is not what is looked for. */
+const PATIENT = { storeMs: 60_000, connectMs: 60_000, settleWaitMs: 60_000 }
+
 export interface ServiceOptions {
   readonly ledger: LedgerStore
   /** In memory, and of this service alone, where absent. */
@@ -59,6 +62,7 @@ export async function startService({ ledger, store, providerUrl }: ServiceOption
       { id: 'p', models: { [MODEL]: 'upstream-model' }, adapter, onDisconnect: 'abort' },
     ]),
     ...(store !== undefined && { idempotency: { store } }),
+    limits: PATIENT,
     onEvent(event) {
       if (FAULTS.includes(event.type)) faults.push(JSON.stringify(event, plain))
     },
