@@ -26,10 +26,11 @@ export function checkLedger(world: World): void {
     }
   }
   checkExpiries(world)
-  const { leap, neverOverdraw } = world.scenario
+  // A charge that is posted after the time of its hold is no longer covered by it.
+  const isAnyLate = [...world.ledger.posted.values()].some(({ isLate }) => isLate)
   for (const [account, above] of world.ledger.excess) {
-    const isWithin = above === 0n || !neverOverdraw || leap !== undefined || world.ledger.expired > 0
-    if (!isWithin) world.violate(`${account} was charged ${above} above its holds under neverOverdraw`)
+    if (above === 0n || isAnyLate || !world.scenario.neverOverdraw) continue
+    world.violate(`${account} was charged ${above} above its holds under neverOverdraw`)
   }
   for (const { request } of world.ledger.posted.values()) checkPostings(world, request)
 }
