@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { type AddressInfo, Server } from 'node:net'
-import { dirname, join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -15,8 +15,6 @@ import { createAdmin } from '../src/admin/index.js'
 import { runCli } from '../src/cli/run-cli.js'
 import {
   createCompatRouter,
-  DEFAULT_LIMITS,
-  errorCodes,
   type MemoryCatalogue,
   memoryLedger,
   type ProviderRegistry,
@@ -25,14 +23,7 @@ import {
 import type { DurableStores } from '../src/sqlite/index.js'
 import { ledgerCases } from '../src/testing/index.js'
 import { askDatabases } from './helpers/ask-databases.js'
-import {
-  anchors,
-  type CodeBlock,
-  codeBlocks,
-  codeSpans,
-  relativeLinks,
-  tableUnder,
-} from './helpers/markdown.js'
+import { type CodeBlock, codeBlocks, codeSpans, tableUnder } from './helpers/markdown.js'
 import { createTestDatabase } from './helpers/postgres.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -382,14 +373,6 @@ describe('the README', () => {
     await database.drop()
   })
 
-  it('names every function of administration', () => {
-    const admin = createAdmin({ database: {}, secrets: {}, ledger: {} } as unknown as DurableStores)
-    const named = tableUnder(readme, 'Administration').flatMap(([, functions]) =>
-      codeSpans(functions!).filter((name) => name in admin),
-    )
-    expect(named.sort()).toEqual(Object.keys(admin).sort())
-  })
-
   it('has commands that work', async () => {
     const file = join(folder, 'cli.db')
     await askDatabases(inject('databases'), '/worker')
@@ -423,16 +406,6 @@ describe('the README', () => {
     expect(passed).toBe(ledgerCases.length)
   })
 
-  it('names scripts and a package that exist', () => {
-    const checked = blocks.filter(({ directives }) => directives.check)
-    const words = checked.flatMap(({ text }) => text.trim().split(/\s+/))
-    expect(words.filter((word) => word === 'npm').length).toBeGreaterThan(0)
-    expect(packageJson.scripts).toHaveProperty('start')
-    expect(checked.find(({ directives }) => directives.check === 'install')!.text.trim()).toBe(
-      `npm install ${packageJson.name}`,
-    )
-  })
-
   async function serveWith(overrides: Record<string, unknown>): Promise<string> {
     const { options } = (await import(join(folder, 'options.ts'))) as {
       options: Parameters<typeof createCompatRouter>[0]
@@ -443,25 +416,6 @@ describe('the README', () => {
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   }
-})
-
-describe('the tables of the README', () => {
-  it('have every limit, with its default', () => {
-    const rows = tableUnder(readme, 'Limits').map(([name, value]) => [
-      codeSpans(name!)[0],
-      value!.split(' ')[0],
-    ])
-    const defaults = Object.entries(DEFAULT_LIMITS).map(([name, value]) => [name, String(value)])
-    const none = ['inFlightPerAccount', 'inFlightPerCredential'].map((name) => [name, 'none'])
-    expect(Object.fromEntries(rows)).toEqual(Object.fromEntries([...defaults, ...none]))
-  })
-
-  it('have every error code, under its status', () => {
-    const rows = tableUnder(readme, 'Errors').flatMap(([status, codes]) =>
-      codeSpans(codes!).map((code) => `${status} ${code}`),
-    )
-    expect(rows.sort()).toEqual(errorCodes.map(({ code, status }) => `${status} ${code}`).sort())
-  })
 })
 
 describe('the TypeScript of the README', () => {
@@ -497,19 +451,3 @@ function compileErrors(files: string[]): string[] {
       return `${diagnostic.file?.fileName.slice(folder.length + 1)}: ${text}`
     })
 }
-
-describe.each(['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'docs/charging.md', 'docs/stores.md'])(
-  'the links of %s',
-  (name) => {
-    it('lead somewhere', () => {
-      const text = readFileSync(join(root, name), 'utf8')
-      const broken = relativeLinks(text).filter((link) => {
-        const [path, anchor] = link.split('#')
-        const file = path === '' ? join(root, name) : resolve(root, dirname(name), path!)
-        if (!existsSync(file)) return true
-        return anchor !== undefined && !anchors(readFileSync(file, 'utf8')).has(anchor)
-      })
-      expect(broken).toEqual([])
-    })
-  },
-)

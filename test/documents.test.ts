@@ -1,0 +1,101 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import packageJson from '../package.json' with { type: 'json' }
+import { createAdmin } from '../src/admin/index.js'
+import { DEFAULT_LIMITS, errorCodes } from '../src/index.js'
+import type { DurableStores } from '../src/sqlite/index.js'
+import { anchors, codeBlocks, codeSpans, relativeLinks, tableUnder } from './helpers/markdown.js'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const read = (name: string) => readFileSync(join(root, name), 'utf8')
+const readme = read('README.md')
+const documents = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'docs/charging.md', 'docs/stores.md']
+
+describe('the tables of the README', () => {
+  it('have every limit, with its default', () => {
+    const rows = tableUnder(readme, 'Limits').map(([name, value]) => [
+      codeSpans(name!)[0],
+      value!.split(' ')[0],
+    ])
+    const defaults = Object.entries(DEFAULT_LIMITS).map(([name, value]) => [name, String(value)])
+    const none = ['inFlightPerAccount', 'inFlightPerCredential'].map((name) => [name, 'none'])
+    expect(Object.fromEntries(rows)).toEqual(Object.fromEntries([...defaults, ...none]))
+  })
+
+  it('have every error code, under its status', () => {
+    const rows = tableUnder(readme, 'Errors').flatMap(([status, codes]) =>
+      codeSpans(codes!).map((code) => `${status} ${code}`),
+    )
+    expect(rows.sort()).toEqual(errorCodes.map(({ code, status }) => `${status} ${code}`).sort())
+  })
+
+  it('names every function of administration', () => {
+    const admin = createAdmin({ database: {}, secrets: {}, ledger: {} } as unknown as DurableStores)
+    const named = tableUnder(readme, 'Administration').flatMap(([, functions]) =>
+      codeSpans(functions!).filter((name) => name in admin),
+    )
+    expect(named.sort()).toEqual(Object.keys(admin).sort())
+  })
+
+  it('have every entry of the package', () => {
+    const named = tableUnder(readme, 'Install').map(([name]) => codeSpans(name!)[0]!)
+    const inner = ['./package.json', './sqlite-worker']
+    const entries = Object.keys(packageJson.exports).filter((entry) => !inner.includes(entry))
+    expect(named.sort()).toEqual(entries.map((entry) => packageJson.name + entry.slice(1)).sort())
+  })
+})
+
+describe('the README', () => {
+  it('names scripts and a package that exist', () => {
+    const checked = codeBlocks(readme).filter(({ directives }) => directives.check)
+    const words = checked.flatMap(({ text }) => text.trim().split(/\s+/))
+    expect(words.filter((word) => word === 'npm').length).toBeGreaterThan(0)
+    expect(packageJson.scripts).toHaveProperty('start')
+    expect(checked.find(({ directives }) => directives.check === 'install')!.text.trim()).toBe(
+      `npm install ${packageJson.name}`,
+    )
+  })
+})
+
+describe('the map in CONTRIBUTING.md', () => {
+  const contributing = read('CONTRIBUTING.md')
+  const namedIn = (heading: string) =>
+    new Set(tableUnder(contributing, heading).flatMap(([names]) => codeSpans(names!)))
+  const entriesOf = (folder: string) =>
+    readdirSync(join(root, folder), { withFileTypes: true })
+      .filter(({ name }) => !name.startsWith('.'))
+      .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
+
+  it('has every room', () => {
+    const named = namedIn('The rooms of the house')
+    expect(entriesOf('src').filter((name) => !named.has(name))).toEqual([])
+    const rooms = new Set(entriesOf('src'))
+    expect(entriesOf('test').filter((name) => !named.has(name) && !rooms.has(name))).toEqual([])
+  })
+
+  it('has every command that is not a part of another', () => {
+    const named = [...contributing.matchAll(/npm (?:run )?([\w:]+)/g)].map(([, name]) => name)
+    const scripts = Object.keys(packageJson.scripts).filter((name) => name !== 'bench:build')
+    expect(scripts.filter((name) => !named.includes(name))).toEqual([])
+  })
+})
+
+describe.each(documents)('%s', (name) => {
+  it('names commands that there are', () => {
+    const named = [...read(name).matchAll(/npm run ([\w:]+)/g)].map(([, script]) => script!)
+    expect(named.filter((script) => !Object.hasOwn(packageJson.scripts, script))).toEqual([])
+  })
+
+  it('has links that lead somewhere', () => {
+    const text = read(name)
+    const broken = relativeLinks(text).filter((link) => {
+      const [path, anchor] = link.split('#')
+      const file = path === '' ? join(root, name) : resolve(root, dirname(name), path!)
+      if (!existsSync(file)) return true
+      return anchor !== undefined && !anchors(readFileSync(file, 'utf8')).has(anchor)
+    })
+    expect(broken).toEqual([])
+  })
+})
