@@ -6,9 +6,9 @@ export {
   cachedCredentials,
 } from './cache/index.js'
 export type * from './contracts/index.js'
+export type { TokenCounter, TokenTally } from './engine/charging/token-counter.js'
 export type { Admit } from './engine/options.js'
-export type { RouteHealth } from './engine/route-health.js'
-export type { TokenCounter, TokenTally } from './engine/token-counter.js'
+export type { RouteHealth } from './engine/routing/route-health.js'
 export {
   type EnvelopeCurve,
   type EnvelopeKey,

@@ -9,9 +9,9 @@ import type {
   ProviderRegistry,
   RouterEvent,
 } from './contracts/index.js'
-import { createEmitter } from './engine/emitter.js'
+import { byteRatioCounter, type TokenCounter } from './engine/charging/token-counter.js'
+import { createEmitter } from './engine/events/emitter.js'
 import type { Admit, EngineOptions } from './engine/options.js'
-import { byteRatioCounter, type TokenCounter } from './engine/token-counter.js'
 import { createIdSource } from './ids.js'
 import { memoryIdempotency } from './memory/index.js'
 import { parseCredits } from './money.js'

@@ -8,8 +8,8 @@ import type { IdempotencyStore } from '../contracts/idempotency.js'
 import type { LedgerStore } from '../contracts/ledger.js'
 import type { Limits } from '../contracts/limits.js'
 import type { ProviderRegistry } from '../contracts/providers.js'
-import type { ByokFee } from './price.js'
-import type { TokenCounter } from './token-counter.js'
+import type { ByokFee } from './charging/price.js'
+import type { TokenCounter } from './charging/token-counter.js'
 
 /** A host's own limiter, asked after the credential is known and before the body is read. */
 export type Admit = (

@@ -1,9 +1,9 @@
-import type { DrainSlots } from './drain-slots.js'
-import type { InFlight } from './in-flight.js'
+import type { InFlight } from './admission/in-flight.js'
+import type { DrainSlots } from './call/drain-slots.js'
+import type { PriceReader } from './charging/quote.js'
+import type { Settlements } from './charging/settlements.js'
 import type { EngineOptions } from './options.js'
-import type { PriceReader } from './quote.js'
-import type { RouteHealthBook } from './route-health.js'
-import type { Settlements } from './settlements.js'
+import type { RouteHealthBook } from './routing/route-health.js'
 
 /** What all calls of one router share. */
 export interface EngineParts {

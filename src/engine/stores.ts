@@ -2,7 +2,7 @@ import type { Awaitable } from '../contracts/context.js'
 import type { StoreFault } from '../contracts/events.js'
 import { CompatError, type ErrorCode, isCompatError } from '../errors.js'
 import { asCompatError } from '../protocol/error-body.js'
-import { eventError } from './event-error.js'
+import { eventError } from './events/event-error.js'
 import type { EngineOptions } from './options.js'
 import { type LazyContext, within } from './within.js'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Principal } from '../../src/contracts/credentials.js'
 import type { CallFacts } from '../../src/contracts/ledger.js'
-import { freeCharge, makeCharge, settlement } from '../../src/engine/charge.js'
+import { freeCharge, makeCharge, settlement } from '../../src/engine/charging/charge.js'
 import { parsePrices } from '../../src/prices.js'
 
 const usage = { prompt: 11, cached: 0, cacheWrite: 0, completion: 7, reasoning: 0 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eventError } from '../../src/engine/event-error.js'
+import { eventError } from '../../src/engine/events/event-error.js'
 
 describe('an error in an event', () => {
   it('keeps its name, message and stack, and says who caused it', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Model } from '../../src/contracts/index.js'
-import { checkParameters, unsupportedBy } from '../../src/engine/parameters.js'
+import { checkParameters, unsupportedBy } from '../../src/engine/admission/parameters.js'
 import { type CompatError, isCompatError } from '../../src/errors.js'
 import { parseChatRequest } from '../../src/protocol/chat-request.js'
 

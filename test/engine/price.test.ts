@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { dearestCost, parseMarkup, price } from '../../src/engine/price.js'
+import { dearestCost, parseMarkup, price } from '../../src/engine/charging/price.js'
 import { creditsToNumber, formatCredits, parseCredits, roundUpToWire } from '../../src/money.js'
 import { type Prices, parsePrices } from '../../src/prices.js'
 import { clampUsage, type Usage } from '../../src/protocol/usage.js'

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Model } from '../../src/contracts/catalogue.js'
 import type { Route } from '../../src/contracts/providers.js'
-import { NO_MARKUP } from '../../src/engine/price.js'
-import { estimatePrompt } from '../../src/engine/prompt-estimate.js'
-import { createPriceReader, outputBound, quote } from '../../src/engine/quote.js'
-import { byteRatioCounter } from '../../src/engine/token-counter.js'
-import { upstreamRequest } from '../../src/engine/upstream-request.js'
+import { upstreamRequest } from '../../src/engine/call/upstream-request.js'
+import { NO_MARKUP } from '../../src/engine/charging/price.js'
+import { estimatePrompt } from '../../src/engine/charging/prompt-estimate.js'
+import { createPriceReader, outputBound, quote } from '../../src/engine/charging/quote.js'
+import { byteRatioCounter } from '../../src/engine/charging/token-counter.js'
 import type { ChatRequest } from '../../src/protocol/chat-request.js'
 
 const model: Model = { id: 'acme/fast', created: 0, ownedBy: 'acme', prices: { input: '10', output: '20' } }

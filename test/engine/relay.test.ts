@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ProviderEvent } from '../../src/contracts/providers.js'
+import { byteRatioCounter } from '../../src/engine/charging/token-counter.js'
+import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import { Relay } from '../../src/engine/relay/relay.js'
 import { fromLatin1, toLatin1 } from '../../src/engine/relay/text-encoding.js'
-import { byteRatioCounter } from '../../src/engine/token-counter.js'
-import { UsageMeter } from '../../src/engine/usage-meter.js'
 import { NO_USAGE } from '../../src/protocol/usage.js'
 
 const CHARGE = { cost: 12n, base: 10n, markup: 2n, basis: 'reported', byok: false, usage: NO_USAGE } as const

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { UsageMeter } from '../../src/engine/usage-meter.js'
+import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 
 const ESTIMATES = { prompt: 40, completion: 5 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { byteRatioCounter } from '../../src/engine/token-counter.js'
+import { byteRatioCounter } from '../../src/engine/charging/token-counter.js'
 import * as library from '../../src/index.js'
 import { assertBalance, assertOneCharge } from '../helpers/charge-assertions.js'
 import { Bench, type BenchOptions, PAYER } from './bench.js'

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ReplyWriter } from '../../src/contracts/reply.js'
-import { Recording } from '../../src/engine/recording.js'
-import { RecordingBudget, type Reservation } from '../../src/engine/recording-budget.js'
+import { Recording } from '../../src/engine/idempotency/recording.js'
+import { RecordingBudget, type Reservation } from '../../src/engine/idempotency/recording-budget.js'
 import { CompatError } from '../../src/errors.js'
 import { createSteppedClock, turns } from '../helpers/stepped-clock.js'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { checkParameters } from '../../src/engine/parameters.js'
+import { checkParameters } from '../../src/engine/admission/parameters.js'
 import { isCompatError } from '../../src/errors.js'
 import { parseChatRequest } from '../../src/protocol/chat-request.js'
 import { parseJsonBody } from '../../src/protocol/json-scan.js'

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { Route } from '../../src/contracts/index.js'
-import { rankByKey } from '../../src/engine/route-rank.js'
+import { rankByKey } from '../../src/engine/routing/route-rank.js'
 import { choose, healthBook, ids, route, THREE_FAILURES } from './unit-routes.js'
 
 /** By SHA-256 of account, session and route as a JSON list, computed apart from this code. */

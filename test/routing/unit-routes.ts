@@ -1,7 +1,7 @@
 import type { Model, Route } from '../../src/contracts/index.js'
-import { createPriceReader } from '../../src/engine/quote.js'
-import { chooseRoutes, type RouteChoice } from '../../src/engine/route-choice.js'
-import { type CallResult, RouteHealthBook } from '../../src/engine/route-health.js'
+import { createPriceReader } from '../../src/engine/charging/quote.js'
+import { chooseRoutes, type RouteChoice } from '../../src/engine/routing/route-choice.js'
+import { type CallResult, RouteHealthBook } from '../../src/engine/routing/route-health.js'
 import { parseChatRequest } from '../../src/protocol/chat-request.js'
 import { createManualClock, type ManualClock } from '../conformance/manual-clock.js'
 

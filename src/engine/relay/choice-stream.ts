@@ -1,7 +1,7 @@
 import { ProviderError } from '../../errors.js'
 import { type FinishReason, mapFinishReason } from '../../protocol/finish-reason.js'
 import { cleanLabel } from '../../protocol/text.js'
-import type { TokenTally } from '../token-counter.js'
+import type { TokenTally } from '../charging/token-counter.js'
 import { eachText, type Fields, hasToken, invalidReply, isObject, mendText } from './delta.js'
 import { ToolCallStream } from './tool-calls.js'
 

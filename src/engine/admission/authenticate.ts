@@ -1,0 +1,101 @@
+import type { CredentialRefusal, Principal } from '../../contracts/credentials.js'
+import type { IncomingCall } from '../../contracts/reply.js'
+import { CompatError } from '../../errors.js'
+import { type MarkupTerms, NO_MARKUP, parseMarkup } from '../charging/price.js'
+import type { EngineOptions } from '../options.js'
+import { askStore, faultyStore } from '../stores.js'
+import type { LazyContext } from '../within.js'
+
+/** Who calls and who pays, with the app's markup read. */
+export interface Caller {
+  readonly principal: Principal
+  readonly markup: MarkupTerms
+}
+
+const TOKEN = /^bearer +([\x21-\x7e]{1,8192})$/i
+const SCHEME = /^bearer(?: |$)/i
+
+/** Finds the payer from the bearer token alone. */
+export async function authenticate(
+  call: IncomingCall,
+  context: LazyContext,
+  options: EngineOptions,
+): Promise<Caller> {
+  const token = bearerToken(call)
+  const result = await askStore('credentials', options, context, () =>
+    options.credentials.resolve(token, context),
+  )
+  if (typeof result !== 'object' || result === null || typeof result.ok !== 'boolean') {
+    throw faultyStore('credentials', options, call.requestId, 'resolve() did not return { ok, … }')
+  }
+  if (!result.ok) throw refusal(result.reason)
+  const { principal } = result
+  const markup = checkPrincipal(principal, (why) => faultyStore('credentials', options, call.requestId, why))
+  if (principal.expiresAt !== undefined && principal.expiresAt <= options.clock.now())
+    throw refusal('expired')
+  return { principal, markup }
+}
+
+function bearerToken(call: IncomingCall): string {
+  const header = call.headers.authorization
+  if (call.authorizationLines > 1) {
+    throw new CompatError('invalid_api_key', 'The request has more than one Authorization header; send one.')
+  }
+  if (typeof header !== 'string' || !SCHEME.test(header)) {
+    throw new CompatError(
+      'missing_credential',
+      'No credential: send an API key or access token as "Authorization: Bearer <token>".',
+    )
+  }
+  const token = TOKEN.exec(header.trimEnd())?.[1]
+  if (token === undefined) {
+    throw new CompatError(
+      'invalid_api_key',
+      'The bearer token is malformed: it is one word of 1 to 8,192 visible ASCII characters.',
+    )
+  }
+  return token
+}
+
+function refusal(reason: CredentialRefusal): CompatError {
+  switch (reason) {
+    case 'expired':
+      return new CompatError('expired_credential', 'This credential has expired.')
+    case 'revoked':
+      return new CompatError('revoked_credential', 'This credential has been revoked.')
+    case 'suspended':
+      return new CompatError('account_suspended', 'This account or app is suspended.')
+    default:
+      return new CompatError('invalid_api_key', 'This credential is not known here.')
+  }
+}
+
+/** A store that returns anything but a whole principal lets nobody in. */
+function checkPrincipal(principal: Principal, fault: (why: string) => CompatError): MarkupTerms {
+  if (typeof principal !== 'object' || principal === null) throw fault('the principal is not an object')
+  if (!isName(principal.account)) throw fault('the principal has no account')
+  if (!isName(principal.credentialId)) throw fault('the principal has no credentialId')
+  if (principal.expiresAt !== undefined && !Number.isFinite(principal.expiresAt))
+    throw fault('expiresAt is not a number')
+  if (principal.kind === 'api-key') return NO_MARKUP
+  if (principal.kind !== 'access-token')
+    throw fault('the kind of the principal is neither api-key nor access-token')
+  const { app, scopes } = principal
+  if (typeof app !== 'object' || app === null || !isName(app.id)) throw fault('an access token has no app')
+  if (!areStrings(scopes)) throw fault('scopes is not a list of strings')
+  if (!areStrings(app.allowedModels)) throw fault('allowedModels is not a list of strings')
+  if (app.account !== undefined && !isName(app.account)) throw fault('the account of the app is not a name')
+  try {
+    return parseMarkup(app.markup)
+  } catch (error) {
+    throw fault(error instanceof Error ? error.message : 'the markup cannot be read')
+  }
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
+
+function areStrings(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string')
+}

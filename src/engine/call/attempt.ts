@@ -1,0 +1,241 @@
+import type { ProviderCall, ProviderEvent, Route } from '../../contracts/providers.js'
+import { isProviderError, ProviderError } from '../../errors.js'
+import { eventError } from '../events/event-error.js'
+import type { EngineOptions } from '../options.js'
+import type { CallEnd } from '../outcome.js'
+import type { Relay } from '../relay/relay.js'
+import type { ClientReply } from './client-reply.js'
+import type { DrainSlots } from './drain-slots.js'
+import { watch } from './watchdog.js'
+
+/** Why the router itself ended an attempt. */
+type Interruption =
+  | { readonly why: 'left' | 'deadline' | 'shutdown' | 'cut' }
+  | { readonly why: 'broken'; readonly error: ProviderError }
+
+export interface AttemptOptions {
+  readonly engine: EngineOptions
+  readonly requestId: string
+  readonly route: Route
+  readonly relay: Relay
+  readonly client: ClientReply
+  readonly stream: boolean
+  readonly drains: DrainSlots
+  /** The call is finished for its `Idempotency-Key`, whoever has left. */
+  readonly keyed: boolean
+  /** When the whole call must be over. */
+  readonly deadlineAt: number
+  /** Whether what has come costs as much as the hold, under `neverOverdraw`. */
+  readonly holdIsSpent: (() => boolean) | undefined
+}
+
+export interface AttemptEnd {
+  readonly ended: CallEnd['ended']
+  readonly terminated: boolean
+  /** Present where `ended` is `broken`. */
+  readonly failure?: ProviderError
+  /** Present where `ended` is `stopped`. */
+  readonly stoppedBy?: 'deadline' | 'shutdown'
+  readonly firstTokenMs?: number
+  readonly durationMs: number
+}
+
+/** One route dialled for one call: reads the provider, writes the client, and says how it ended. */
+export class Attempt {
+  private readonly controller = new AbortController()
+  private readonly startedAt: number
+  private lastByteAt: number
+  private lastTokenAt: number
+  private firstTokenAt: number | undefined
+  private over = false
+  private interruption: Interruption | undefined
+  private interrupted: () => void = () => {}
+  private freeDrain: (() => void) | undefined
+  private drainUntil = Infinity
+  private drainedBytes = 0
+
+  constructor(private readonly options: AttemptOptions) {
+    this.startedAt = options.engine.clock.now()
+    this.lastByteAt = this.startedAt
+    this.lastTokenAt = this.startedAt
+  }
+
+  async run(call: Omit<ProviderCall, 'signal'>): Promise<AttemptEnd> {
+    const { engine, relay, route } = this.options
+    if (this.options.client.gone) this.leave()
+    const unwatch = watch(engine.clock, (now) => this.check(now))
+    let terminated = false
+    let failure: ProviderError | undefined
+    try {
+      terminated = await this.chat(route, { ...call, signal: this.controller.signal })
+    } catch (error) {
+      failure = this.readError(error)
+    } finally {
+      this.over = true
+      unwatch()
+      this.freeDrain?.()
+    }
+    return this.end(terminated, failure, relay)
+  }
+
+  /** The client went away: read on, or hang up, as the route and the caps say. */
+  leave(): void {
+    if (this.over || this.drainUntil !== Infinity) return
+    const { drains, engine, keyed, relay, route } = this.options
+    const readOn = keyed || relay.finished || route.onDisconnect !== 'abort'
+    this.freeDrain = readOn ? drains.take() : undefined
+    if (this.freeDrain === undefined) this.interrupt({ why: 'left' })
+    else this.drainUntil = engine.clock.now() + engine.limits.drainMs
+  }
+
+  shutDown(): void {
+    this.interrupt({ why: 'shutdown' })
+  }
+
+  /** A client under the same `Idempotency-Key` has come: the reply is read for it, not drained. */
+  private stay(): void {
+    this.freeDrain?.()
+    this.freeDrain = undefined
+    this.drainUntil = Infinity
+    this.drainedBytes = 0
+  }
+
+  /** Whether the provider said that it is done; `false` at once where the attempt is interrupted. */
+  private chat(route: Route, call: ProviderCall): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.interrupted = () => resolve(false)
+      if (this.interruption !== undefined) this.interrupted()
+      route.adapter
+        .chat(call, (events) => this.take(events))
+        .then((answer) => resolve(answer?.terminated === true), reject)
+    })
+  }
+
+  private take(events: readonly ProviderEvent[]): void | Promise<void> {
+    if (this.over || this.interruption !== undefined) return
+    const { client, engine, relay } = this.options
+    const now = engine.clock.now()
+    this.lastByteAt = now
+    if (events.length === 0) return
+    const tokens = relay.tokenEvents
+    const bytes = relay.take(events)
+    if (relay.tokenEvents !== tokens) {
+      this.lastTokenAt = now
+      this.firstTokenAt ??= now
+    }
+    const waiting = bytes === '' ? undefined : client.write(bytes)
+    // A provider that broke did so whatever else this read brought: nobody pays an estimate for it.
+    if (relay.failure !== undefined) this.interrupt({ why: 'broken', error: relay.failure })
+    if (this.drainUntil !== Infinity) {
+      if (client.gone) this.countDrained(events)
+      else this.stay()
+    }
+    if (!relay.finished && this.options.holdIsSpent?.()) this.interrupt({ why: 'cut' })
+    return waiting?.then(() => {
+      this.lastByteAt = engine.clock.now()
+      this.lastTokenAt = this.lastByteAt
+    })
+  }
+
+  private countDrained(events: readonly ProviderEvent[]): void {
+    for (const event of events) {
+      this.drainedBytes += event.type === 'data' ? event.bytes.length : JSON.stringify(event).length
+    }
+    if (this.drainedBytes > this.options.engine.limits.drainBytes) this.interrupt({ why: 'left' })
+  }
+
+  /** Looks at every deadline of the attempt. Returns when the next one may have come. */
+  private check(now: number): number {
+    const { client, deadlineAt, engine, stream } = this.options
+    const { limits } = engine
+    if (now >= deadlineAt) {
+      this.interrupt({ why: 'deadline' })
+      return Infinity
+    }
+    if (this.drainUntil !== Infinity && !client.gone) this.stay()
+    if (now >= this.drainUntil) {
+      this.interrupt({ why: 'left' })
+      return Infinity
+    }
+    // A deadline that may begin to run at any moment is never looked at later than its own length.
+    const due = [deadlineAt, this.drainUntil, now + limits.drainMs, now + limits.clientStallMs]
+    if (client.blockedSince !== undefined) {
+      const stalledAt = client.blockedSince + limits.clientStallMs
+      if (now >= stalledAt) {
+        client.drop()
+        if (client.gone) this.leave()
+        return now + 1
+      }
+      return Math.min(...due, stalledAt)
+    }
+    const idleAt = this.lastByteAt + limits.idleMs
+    const tokenAt = this.lastTokenAt + limits.tokenMs
+    if (now >= idleAt || now >= tokenAt) {
+      const what = now >= idleAt ? 'sent no byte' : 'sent no token'
+      this.interrupt({ why: 'broken', error: new ProviderError('timeout', `The provider ${what} in time.`) })
+      return Infinity
+    }
+    due.push(idleAt, tokenAt)
+    if (stream && !client.gone) {
+      if (now >= client.lastWriteAt + limits.openStreamAfterMs) client.keepAlive()
+      due.push(client.lastWriteAt + limits.openStreamAfterMs)
+    }
+    return Math.min(...due)
+  }
+
+  private interrupt(interruption: Interruption): void {
+    if (this.over || this.interruption !== undefined) return
+    this.interruption = interruption
+    this.interrupted()
+    this.controller.abort()
+  }
+
+  private end(terminated: boolean, failed: ProviderError | undefined, relay: Relay): AttemptEnd {
+    const ended = this.howItEnded(terminated, failed, relay)
+    const facts = {
+      terminated,
+      durationMs: this.options.engine.clock.now() - this.startedAt,
+      ...(this.firstTokenAt !== undefined && { firstTokenMs: this.firstTokenAt - this.startedAt }),
+    }
+    if (ended.ended !== 'finished' && ended.ended !== 'cut') return { ...facts, ...ended }
+    try {
+      relay.endChoices(ended.ended === 'cut' ? 'length' : 'stop')
+    } catch (error) {
+      return { ...facts, ended: 'broken', failure: this.readError(error) }
+    }
+    return { ...facts, ...ended }
+  }
+
+  private howItEnded(
+    terminated: boolean,
+    failed: ProviderError | undefined,
+    relay: Relay,
+  ): Pick<AttemptEnd, 'ended' | 'failure' | 'stoppedBy'> {
+    const { interruption } = this
+    const failure =
+      interruption?.why === 'broken' ? interruption.error : interruption === undefined ? failed : undefined
+    if (failure?.reason === 'error-frame') return { ended: 'broken', failure }
+    if (terminated || relay.finished) return { ended: 'finished' }
+    if (failure !== undefined) return { ended: 'broken', failure }
+    switch (interruption?.why) {
+      case 'left':
+      case 'cut':
+        return { ended: interruption.why }
+      case 'deadline':
+      case 'shutdown':
+        return { ended: 'stopped', stoppedBy: interruption.why }
+    }
+    return {
+      ended: 'broken',
+      failure: new ProviderError('cut-short', 'The provider closed its reply before the end.'),
+    }
+  }
+
+  /** An adapter fails with a `ProviderError`; anything else is a fault of its own, which the host is told. */
+  private readError(error: unknown): ProviderError {
+    if (isProviderError(error)) return error
+    const { engine, requestId } = this.options
+    engine.emit({ type: 'fault', where: 'adapter', requestId, error: eventError(error) })
+    return new ProviderError('cut-short', 'The adapter failed.', { cause: error })
+  }
+}

@@ -1,0 +1,55 @@
+import type { Clock } from '../../clock.js'
+import type { ReplyWriter } from '../../contracts/reply.js'
+
+/** Sent with every reply that is charged: a client library must not repeat it by itself. */
+const STREAM_HEADERS = Object.freeze({ 'x-should-retry': 'false' })
+const KEEP_ALIVE = ': keep-alive\n\n'
+
+/** The client's side of a streamed reply: whether it is open, still there, and able to take more. */
+export class ClientReply {
+  /** The head of the stream is out, or would be had the client stayed. */
+  open = false
+  /** When the client last got something. */
+  lastWriteAt: number
+  /** Since when the client has been taking nothing. */
+  blockedSince: number | undefined
+
+  constructor(
+    readonly writer: ReplyWriter,
+    private readonly clock: Clock,
+  ) {
+    this.lastWriteAt = clock.now()
+  }
+
+  get gone(): boolean {
+    return this.writer.left
+  }
+
+  openStream(): void {
+    if (this.open) return
+    this.open = true
+    this.writer.openStream(STREAM_HEADERS)
+  }
+
+  /** A promise where the client is slow: settled when it can take more, or has left. */
+  write(bytes: string): void | Promise<void> {
+    this.openStream()
+    const waiting = this.writer.write(bytes)
+    this.lastWriteAt = this.clock.now()
+    if (waiting === undefined) return
+    this.blockedSince = this.lastWriteAt
+    return waiting.then(() => {
+      this.blockedSince = undefined
+    })
+  }
+
+  /** Drops a client that has been taking nothing for too long. */
+  drop(): void {
+    this.blockedSince = undefined
+    this.writer.drop()
+  }
+
+  keepAlive(): void {
+    if (this.blockedSince === undefined && !this.gone) void this.write(KEEP_ALIVE)
+  }
+}

@@ -1,0 +1,242 @@
+import type { CallFacts, Charge } from '../../contracts/ledger.js'
+import type { Route } from '../../contracts/providers.js'
+import type { ReplyWriter } from '../../contracts/reply.js'
+import { CompatError, isCompatError } from '../../errors.js'
+import { asCompatError, errorFrame } from '../../protocol/error-body.js'
+import { NO_USAGE } from '../../protocol/usage.js'
+import { type WireCharge, wireUsage } from '../../protocol/wire-usage.js'
+import type { AdmittedCall } from '../admission/admitted-call.js'
+import { type LiveCall, shuttingDown } from '../admission/in-flight.js'
+import { freeCharge, makeCharge, settlement } from '../charging/charge.js'
+import { HeldCredit } from '../charging/held-credit.js'
+import { FREE } from '../charging/price.js'
+import { estimatePrompt, type PromptEstimate } from '../charging/prompt-estimate.js'
+import { outputBound, type Quote, quote } from '../charging/quote.js'
+import { eventError } from '../events/event-error.js'
+import { type Outcome, outcome } from '../outcome.js'
+import type { EngineParts } from '../parts.js'
+import { ClientReply } from './client-reply.js'
+import { DialledRoute } from './dialled-route.js'
+import { routeFacts } from './facts.js'
+
+const NOTHING_CHARGED: WireCharge = Object.freeze({
+  ...FREE,
+  basis: 'reported',
+  byok: false,
+  usage: NO_USAGE,
+})
+const JSON_HEADERS = Object.freeze({
+  'content-type': 'application/json; charset=utf-8',
+  'x-should-retry': 'false',
+})
+
+/** One call from its hold to its charge: the routes tried, the outcome decided, settled and told. */
+export class CompletionCall implements LiveCall {
+  private readonly client: ClientReply
+  private readonly credit: HeldCredit
+  private readonly completionId: string
+  private readonly created: number
+  private readonly prompt: PromptEstimate
+  /** Output tokens of one choice. */
+  private readonly outputBound: number
+  private dialled: DialledRoute | undefined
+  private shuttingDown = false
+  private deadlineAt = Infinity
+
+  constructor(
+    private readonly parts: EngineParts,
+    private readonly call: AdmittedCall,
+    private readonly writer: ReplyWriter,
+  ) {
+    const { options } = parts
+    const { forward } = call.request
+    this.client = new ClientReply(writer, options.clock)
+    this.credit = new HeldCredit(parts, call.requestId, call.caller.principal.account, call.claim)
+    this.completionId = `chatcmpl-${options.newId()}`
+    this.created = Math.floor(options.clock.now() / 1_000)
+    this.prompt = estimatePrompt(forward, options.counter)
+    this.outputBound = outputBound(forward, call.model, options.limits.holdOutputTokens)
+  }
+
+  /** Runs the call to its end. Rejects with what the client is to be told as an HTTP error. */
+  async run(): Promise<void> {
+    this.writer.onLeave(() => this.dialled?.leave())
+    this.parts.inFlight.add(this)
+    try {
+      await this.runAndRelease()
+    } catch (caught) {
+      if (!this.client.open) throw caught
+      if (!isCompatError(caught)) {
+        const { requestId } = this.call
+        this.parts.options.emit({ type: 'fault', where: 'engine', requestId, error: eventError(caught) })
+      }
+      this.endWithError(asCompatError(caught), this.call.log.charge ?? NOTHING_CHARGED)
+    } finally {
+      this.parts.inFlight.remove(this)
+    }
+  }
+
+  shutDown(): void {
+    this.shuttingDown = true
+    this.dialled?.shutDown()
+  }
+
+  /** Whatever happens between them, a hold ends in exactly one of settlement and release. */
+  private async runAndRelease(): Promise<void> {
+    try {
+      const last = await this.tryRoutes()
+      await this.conclude(last)
+    } finally {
+      await this.credit.release()
+    }
+  }
+
+  /** Tries one route after the other until one has said something, or may not be passed over. */
+  private async tryRoutes(): Promise<DialledRoute> {
+    const { claim, log, model, routes } = this.call
+    const { clock, limits } = this.parts.options
+    const waiting = [...routes]
+    const overtaken = new Set<Route>()
+    let dials = 0
+    let last: DialledRoute | undefined
+    let refusal: CompatError | undefined
+    for (let route = waiting.shift(); route !== undefined; route = waiting.shift()) {
+      if (dials >= limits.attempts || clock.now() >= this.deadlineAt) break
+      const quoted = this.quote(route)
+      const facts = routeFacts(this.call.facts, route, this.completionId)
+      const refused = await this.credit.secure(quoted.hold, facts)
+      if (refused !== undefined) {
+        refusal = refused
+        log.attempts.push({ routeId: route.id, outcome: refused.code })
+        continue
+      }
+      if (this.shuttingDown) throw shuttingDown()
+      const nobodyWaits = this.client.gone && claim === undefined
+      if (nobodyWaits) break
+      // Nothing may come between this and the call's beginning, or a half-open route would get more than one probe.
+      if (!overtaken.has(route) && this.isOvertaken(route, waiting)) {
+        overtaken.add(route)
+        waiting.push(route)
+        continue
+      }
+      dials++
+      last = await this.dial(route, quoted, facts)
+      if (!last.movesOn || this.shuttingDown) return last
+    }
+    if (last !== undefined) return last
+    throw (
+      refusal ?? new CompatError('no_route_available', `No provider serves the model '${model.id}' just now.`)
+    )
+  }
+
+  /** Whether a route has come into trouble since the routes were chosen, and another that waits has not. */
+  private isOvertaken(route: Route, waiting: readonly Route[]): boolean {
+    const { health } = this.parts
+    if (health.troubleOf(route) === undefined) return false
+    return waiting.some((other) => health.troubleOf(other) === undefined)
+  }
+
+  private async dial(route: Route, quoted: Quote, facts: CallFacts): Promise<DialledRoute> {
+    const { clock, limits } = this.parts.options
+    if (this.deadlineAt === Infinity) this.deadlineAt = clock.now() + limits.totalMs
+    const dialled = new DialledRoute({
+      parts: this.parts,
+      call: this.call,
+      client: this.client,
+      route,
+      quote: quoted,
+      facts,
+      holdAmount: this.credit.amount,
+      completionId: this.completionId,
+      created: this.created,
+      deadlineAt: this.deadlineAt,
+      promptTokens: this.prompt.atLeast,
+      outputTokens: this.outputBound,
+    })
+    this.dialled = dialled
+    await dialled.run()
+    this.dialled = undefined
+    return dialled
+  }
+
+  private quote(route: Route): Quote {
+    const { caller, model, providerKey, request } = this.call
+    return quote(
+      {
+        model,
+        route,
+        markup: caller.markup,
+        byokFee: providerKey === undefined ? undefined : this.parts.options.byokFee,
+        prompt: this.prompt,
+        outputTokens: this.outputBound * request.n,
+      },
+      this.parts.readPrices,
+    )
+  }
+
+  /** Decides what is due, settles or releases it, and then tells the client. */
+  private async conclude(last: DialledRoute): Promise<void> {
+    const { log, requestId } = this.call
+    const { end, relay } = last
+    const { due, reply } = outcome(last.callEnd())
+    log.firstTokenMs = end.firstTokenMs
+    log.finishReason = relay.finishReason
+    log.nativeFinishReason = relay.nativeFinishReason
+    log.upstreamId = relay.upstreamId
+    if (end.ended === 'left' && due === 'nothing') {
+      this.parts.options.emit({ type: 'call-abandoned', requestId, facts: last.facts })
+    }
+    const charge = due === 'nothing' ? await this.releaseFree(last) : await this.settle(last, due)
+    this.tell(reply, charge, last)
+  }
+
+  private async releaseFree(last: DialledRoute): Promise<Charge> {
+    await this.credit.release()
+    const { usage, basis } = last.usage('nothing')
+    const { priceVersion, terms } = last.quote
+    return freeCharge({ usage, basis, terms, priceVersion })
+  }
+
+  private async settle(last: DialledRoute, due: Outcome['due']): Promise<Charge> {
+    const { options, settlements } = this.parts
+    const { caller, claim, log, requestId } = this.call
+    const { usage, basis } = last.usage(due)
+    const { priceVersion, terms } = last.quote
+    const { neverOverdraw } = options
+    const holdAmount = this.credit.amount
+    const charge = makeCharge({ usage, basis, terms, priceVersion, holdAmount, neverOverdraw })
+    // From here on nothing may throw before the settlement: neither would it be settled, nor released.
+    const holdId = this.credit.handOver()
+    log.facts = last.facts
+    log.holdId = holdId
+    log.holdAmount = holdAmount
+    const settled = await settlements.settle(
+      settlement(holdId, charge, caller.principal, options.platformAccount, last.facts, claim),
+      requestId,
+    )
+    if (settled?.claimLost === true) log.claimLost = true
+    log.charge = settled?.charge ?? charge
+    log.overdraft = settled?.overdraft ?? 0n
+    return log.charge
+  }
+
+  private tell(reply: Outcome['reply'], charge: Charge, last: DialledRoute): void {
+    if (reply === 'error') {
+      const error = last.error()
+      if (!this.client.open) throw error
+      this.endWithError(error, charge)
+    } else if (this.call.request.stream) {
+      void this.client.write(last.relay.closing(charge))
+      this.writer.end()
+    } else {
+      this.writer.send(200, JSON_HEADERS, last.relay.body(charge))
+    }
+  }
+
+  /** Ends a stream that is already open. There is no `[DONE]`: what ends without it is no success. */
+  private endWithError(error: CompatError, charge: WireCharge): void {
+    this.call.log.failed(error.code, 200)
+    void this.client.write(errorFrame(error, wireUsage(charge)))
+    this.writer.end()
+  }
+}

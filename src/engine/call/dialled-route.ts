@@ -1,0 +1,273 @@
+import type { Secret } from '../../contracts/context.js'
+import type { CallFacts } from '../../contracts/ledger.js'
+import type { Route } from '../../contracts/providers.js'
+import { CompatError, ProviderError } from '../../errors.js'
+import type { Credits } from '../../money.js'
+import { cleanLabel } from '../../protocol/text.js'
+import type { AdmittedCall } from '../admission/admitted-call.js'
+import { shuttingDown } from '../admission/in-flight.js'
+import { price } from '../charging/price.js'
+import type { Quote } from '../charging/quote.js'
+import { type ResolvedUsage, type TokenEstimates, UsageMeter } from '../charging/usage-meter.js'
+import type { CallEnd, Outcome } from '../outcome.js'
+import type { EngineParts } from '../parts.js'
+import { Relay } from '../relay/relay.js'
+import { type ProviderFailure, providerFailure } from '../routing/provider-failure.js'
+import type { CallResult } from '../routing/route-health.js'
+import { Attempt, type AttemptEnd } from './attempt.js'
+import type { ClientReply } from './client-reply.js'
+import { upstreamRequest } from './upstream-request.js'
+
+export interface DialOptions {
+  readonly parts: EngineParts
+  readonly call: AdmittedCall
+  readonly client: ClientReply
+  readonly route: Route
+  readonly quote: Quote
+  readonly facts: CallFacts
+  readonly holdAmount: Credits
+  /** The reply's `id` and `created`. */
+  readonly completionId: string
+  readonly created: number
+  /** When the whole call must be over. */
+  readonly deadlineAt: number
+  /** Where the provider does not say. */
+  readonly promptTokens: number
+  /** Output tokens of one choice that the hold covers. */
+  readonly outputTokens: number
+}
+
+const MAX_PLAUSIBLE_PROMPT = 10_000_000
+const MAX_PLAUSIBLE_COMPLETION = 1_000_000_000
+const MAY_BE_BILLED = Object.freeze({ 'x-should-retry': 'false' })
+
+/** One route dialled for a call: what it was asked, what came of it, and what that means for the charge. */
+export class DialledRoute {
+  readonly route: Route
+  readonly quote: Quote
+  readonly facts: CallFacts
+  readonly relay: Relay
+  private readonly meter: UsageMeter
+  private readonly attempt: Attempt
+  private result: { readonly end: AttemptEnd; readonly failure: ProviderFailure | undefined } | undefined
+
+  constructor(private readonly options: DialOptions) {
+    const { call, client, deadlineAt, parts, quote, route } = options
+    const { neverOverdraw } = parts.options
+    this.route = route
+    this.quote = quote
+    this.facts = options.facts
+    this.meter = this.createMeter()
+    this.relay = this.createRelay()
+    this.attempt = new Attempt({
+      engine: parts.options,
+      requestId: call.requestId,
+      route,
+      relay: this.relay,
+      client,
+      stream: call.request.stream,
+      drains: parts.drains,
+      keyed: call.claim !== undefined,
+      deadlineAt,
+      holdIsSpent: neverOverdraw && call.request.stream ? () => this.holdIsSpent() : undefined,
+    })
+  }
+
+  /** The client went away. */
+  leave(): void {
+    this.attempt.leave()
+  }
+
+  shutDown(): void {
+    this.attempt.shutDown()
+  }
+
+  /** Runs to the end of the provider's reply, or to where it is broken off. */
+  async run(): Promise<void> {
+    const { call, outputTokens, parts, route } = this.options
+    const { providerKey, request } = call
+    const { limits, neverOverdraw } = parts.options
+    const reportHealth = providerKey === undefined ? parts.health.begin(route) : undefined
+    try {
+      const end = await this.attempt.run({
+        request: upstreamRequest(
+          request.forward,
+          route.upstreamModel,
+          neverOverdraw ? outputTokens : undefined,
+        ),
+        stream: request.stream,
+        auth: providerKey === undefined ? hostAuth(route) : { kind: 'byok', secret: providerKey },
+        limits,
+        requestId: call.requestId,
+      })
+      this.result = { end, failure: this.readFailure(end) }
+    } finally {
+      reportHealth?.(this.result && this.health())
+    }
+    const { end, failure } = this.done
+    call.log.attempts.push({
+      routeId: route.id,
+      outcome: failure?.error.code ?? end.stoppedBy ?? end.ended,
+    })
+  }
+
+  get end(): AttemptEnd {
+    return this.done.end
+  }
+
+  /** Whether another route may be tried: nothing of this one has reached the client, and it is not the caller's fault. */
+  get movesOn(): boolean {
+    const { end, failure } = this.done
+    if (failure?.movesOn !== true) return false
+    return !this.relay.begun || (this.isEmpty(end) && !this.options.client.open)
+  }
+
+  /** The facts that the truth table asks for. */
+  callEnd(): CallEnd {
+    const { end } = this.done
+    return {
+      ended: end.ended,
+      streaming: this.options.client.open,
+      token: this.relay.tokenEvents > 0,
+      finishReason: this.relay.gaveReason,
+      reported: this.meter.reported(end.terminated),
+    }
+  }
+
+  usage(due: Outcome['due']): ResolvedUsage {
+    switch (due) {
+      case 'nothing':
+        return this.meter.asFree()
+      case 'reported':
+        return this.meter.asReported(this.estimates())
+      case 'estimated':
+        return this.meter.asEstimated(this.estimates())
+      case 'partial':
+        return this.meter.asPartial(this.estimates())
+    }
+  }
+
+  /** What a client is told where the reply is an error. */
+  error(): CompatError {
+    const { end, failure } = this.done
+    if (failure !== undefined) return failure.error
+    if (end.stoppedBy === 'shutdown') return shuttingDown(MAY_BE_BILLED)
+    if (end.stoppedBy === 'deadline') {
+      return new CompatError('provider_timeout', 'The call took longer than a call may take.', {
+        headers: MAY_BE_BILLED,
+      })
+    }
+    if (end.ended === 'left') {
+      return new CompatError(
+        'provider_timeout',
+        'The reply was not read to its end after its client had left.',
+        {
+          headers: MAY_BE_BILLED,
+        },
+      )
+    }
+    return new CompatError('provider_invalid_response', 'The provider of this model sent an empty reply.', {
+      source: 'provider',
+    })
+  }
+
+  private get done(): { readonly end: AttemptEnd; readonly failure: ProviderFailure | undefined } {
+    if (this.result === undefined) throw new Error('The route has not been run to its end.')
+    return this.result
+  }
+
+  private estimates(): TokenEstimates {
+    const { call, promptTokens } = this.options
+    return {
+      prompt: promptTokens,
+      completion: this.relay.completionAtLeast(call.model.maxOutputTokens ?? Infinity),
+    }
+  }
+
+  /** A cost that is fixed is the hold's from the first token on, and never more. */
+  private holdIsSpent(): boolean {
+    return price(this.usage('partial').usage, this.quote.terms).cost > this.options.holdAmount
+  }
+
+  private readFailure(end: AttemptEnd): ProviderFailure | undefined {
+    const empty = () => new ProviderError('invalid-response', 'The reply was empty.')
+    const failure = end.failure ?? (this.isEmpty(end) ? empty() : undefined)
+    if (failure === undefined) return undefined
+    const { call, route } = this.options
+    const secrets = [route.secret, call.providerKey].flatMap((secret) => secret?.reveal() ?? [])
+    return providerFailure(failure, call.providerKey !== undefined, {
+      secrets,
+      upstreamModel: route.upstreamModel,
+      modelKey: call.model.id,
+    })
+  }
+
+  /** Whether the provider said that it was done, and had given neither a token nor a finish nor a usage. */
+  private isEmpty({ ended, terminated }: AttemptEnd): boolean {
+    const { nativeFinishReason, tokenEvents } = this.relay
+    if (ended !== 'finished' || tokenEvents > 0 || nativeFinishReason !== undefined) return false
+    return !this.meter.reported(terminated)
+  }
+
+  /** What the call says of the route; nothing where the caller or the router broke it off. */
+  private health(): CallResult | undefined {
+    const { end, failure } = this.done
+    const { durationMs, firstTokenMs } = end
+    if (failure !== undefined) {
+      const { retryAfterSeconds, routeAtFault } = failure
+      if (!routeAtFault) return undefined
+      return { ok: false, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }
+    }
+    // A reply that outlasts the call's time is a long one; one that has not begun by then is none.
+    if (end.stoppedBy === 'deadline' && firstTokenMs === undefined) return { ok: false }
+    if (end.ended !== 'finished') return undefined
+    if (firstTokenMs === undefined) return { ok: true }
+    // Over the whole of the call, since a reply may come in one piece.
+    const tokens = this.relay.completionAtLeast(Infinity)
+    return {
+      ok: true,
+      firstTokenMs,
+      ...(durationMs > 0 && { tokensPerSecond: (tokens * 1_000) / durationMs }),
+    }
+  }
+
+  private createMeter(): UsageMeter {
+    const { call, parts, route } = this.options
+    const { contextLength, maxOutputTokens } = call.model
+    return new UsageMeter(
+      {
+        prompt: contextLength === undefined ? MAX_PLAUSIBLE_PROMPT : contextLength * 2,
+        completion:
+          maxOutputTokens === undefined ? MAX_PLAUSIBLE_COMPLETION : maxOutputTokens * call.request.n,
+      },
+      (field, value) =>
+        parts.options.emit({
+          type: 'usage-implausible',
+          requestId: call.requestId,
+          routeId: route.id,
+          field,
+          value: cleanLabel(String(JSON.stringify(value))),
+        }),
+    )
+  }
+
+  private createRelay(): Relay {
+    const { call, completionId, created, parts } = this.options
+    const { counter, newId, splice } = parts.options
+    return new Relay({
+      stream: call.request.stream,
+      id: completionId,
+      created,
+      model: call.model.id,
+      n: call.request.n,
+      counter,
+      meter: this.meter,
+      newId,
+      splice,
+    })
+  }
+}
+
+function hostAuth(route: Route): { kind: 'host'; secret?: Secret } {
+  return route.secret === undefined ? { kind: 'host' } : { kind: 'host', secret: route.secret }
+}

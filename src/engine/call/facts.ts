@@ -1,0 +1,28 @@
+import type { Principal } from '../../contracts/credentials.js'
+import type { CallFacts } from '../../contracts/ledger.js'
+import type { Route } from '../../contracts/providers.js'
+import type { ParsedChatRequest } from '../../protocol/chat-request.js'
+import { cleanLabel, escapeControl } from '../../protocol/text.js'
+
+type Writable<Shape> = { -readonly [Field in keyof Shape]: Shape[Field] }
+
+/** What the ledger and the events record of a call, every string of the client's cleaned. */
+export function callFacts(
+  requestId: string,
+  principal: Principal,
+  model: string,
+  { forward, own }: ParsedChatRequest,
+): CallFacts {
+  const { account, credentialId } = principal
+  const facts: Writable<CallFacts> = { requestId, account, credentialId, model }
+  if (principal.kind === 'access-token') facts.appId = principal.app.id
+  else if (own.appId !== undefined) facts.claimedAppId = own.appId
+  if (own.sessionId !== undefined) facts.sessionId = escapeControl(own.sessionId)
+  if (typeof forward.user === 'string') facts.user = cleanLabel(forward.user)
+  return facts
+}
+
+/** The same with the route that serves the call, and the `id` of its reply. */
+export function routeFacts(facts: CallFacts, { id, provider }: Route, completionId: string): CallFacts {
+  return { ...facts, provider, routeId: id, completionId }
+}

@@ -1,0 +1,67 @@
+import type { Principal } from '../../contracts/credentials.js'
+import type { CallFacts, Charge, Posting, SettleRequest } from '../../contracts/ledger.js'
+import type { Credits } from '../../money.js'
+import { FREE, type PricedUsage, price, type Terms } from './price.js'
+import type { ResolvedUsage } from './usage-meter.js'
+
+export interface ChargeTerms extends ResolvedUsage {
+  readonly terms: Terms
+  readonly priceVersion: string | undefined
+  readonly holdAmount: Credits
+  readonly neverOverdraw: boolean
+}
+
+/** What is due for a usage. An estimate, and any charge under `neverOverdraw`, is at most the hold. */
+export function makeCharge(request: ChargeTerms): Charge {
+  const { usage, basis, terms, holdAmount, neverOverdraw } = request
+  const full = price(usage, terms)
+  const capped = basis === 'estimated' || neverOverdraw ? atMost(full, holdAmount) : full
+  const shortfall = neverOverdraw ? full.cost - capped.cost : 0n
+  return charge(capped, request, shortfall)
+}
+
+/** No charge at all: fixed parts are left out too. */
+export function freeCharge(request: Omit<ChargeTerms, 'holdAmount' | 'neverOverdraw'>): Charge {
+  return charge(FREE, request, 0n)
+}
+
+function charge(
+  { cost, base, markup }: PricedUsage,
+  { usage, basis, terms, priceVersion }: Pick<ChargeTerms, 'usage' | 'basis' | 'terms' | 'priceVersion'>,
+  shortfall: Credits,
+): Charge {
+  const made: Writable<Charge> = { cost, base, markup, basis, byok: terms.byokFee !== undefined, usage }
+  if (priceVersion !== undefined) made.priceVersion = priceVersion
+  if (shortfall > 0n) made.shortfall = shortfall
+  return made
+}
+
+type Writable<Shape> = { -readonly [Field in keyof Shape]: Shape[Field] }
+
+/** The host's own cost is covered first; the markup gives way. */
+function atMost(full: PricedUsage, limit: Credits): PricedUsage {
+  if (full.cost <= limit) return full
+  const base = full.base < limit ? full.base : limit
+  return { cost: limit, base, markup: limit - base }
+}
+
+/** The payer pays cost; the platform gets base, and the app, or the platform where it has no account, the markup. */
+export function settlement(
+  holdId: string,
+  charge: Charge,
+  principal: Principal,
+  platformAccount: string,
+  facts: CallFacts,
+  claim: string | undefined,
+): SettleRequest {
+  const postings: Posting[] = [
+    { account: principal.account, amount: -charge.cost },
+    { account: platformAccount, amount: charge.base },
+  ]
+  if (principal.kind === 'access-token') {
+    postings.push({ account: principal.app.account ?? platformAccount, amount: charge.markup })
+  }
+  return claim === undefined
+    ? { holdId, charge, postings, facts }
+    : { holdId, charge, postings, facts, claim }
+}

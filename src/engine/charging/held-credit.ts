@@ -1,0 +1,95 @@
+import type { CallFacts, HoldResult } from '../../contracts/ledger.js'
+import { CompatError } from '../../errors.js'
+import { type Credits, formatCredits } from '../../money.js'
+import { callCompleted, callInFlight } from '../idempotency/idempotency-errors.js'
+import type { EngineParts } from '../parts.js'
+import { unavailable } from '../stores.js'
+
+/** Beyond every limit of a call: what a process needs to notice and to tell the ledger. */
+const SPARE_TTL_MS = 60_000
+
+/** The one hold that a call has at a time. */
+export class HeldCredit {
+  private held: { readonly holdId: string; readonly amount: Credits } | undefined
+
+  constructor(
+    private readonly parts: EngineParts,
+    private readonly requestId: string,
+    private readonly account: string,
+    private readonly claim: string | undefined,
+  ) {}
+
+  /** What is on hold, 0 where nothing is. */
+  get amount(): Credits {
+    return this.held?.amount ?? 0n
+  }
+
+  /**
+   * Sees to it that at least this amount is on hold, swapping a smaller hold in one step.
+   *
+   * @returns the refusal where there is not enough credit; a smaller hold then stands. Throws where there is no answer,
+   * or where another call has the claim.
+   */
+  async secure(amount: Credits, facts: CallFacts): Promise<CompatError | undefined> {
+    if (this.held !== undefined && amount <= this.held.amount) return undefined
+    const { options, settlements } = this.parts
+    const { limits } = options
+    const holdId = options.newId()
+    const result = await settlements.hold(
+      {
+        holdId,
+        account: this.account,
+        amount,
+        ttlMs: limits.totalMs + limits.drainMs + limits.settleMs + SPARE_TTL_MS,
+        facts,
+        ...(this.claim !== undefined && { claim: this.claim }),
+        ...(this.held !== undefined && { replaces: this.held.holdId }),
+      },
+      this.requestId,
+    )
+    if (result?.ok === true) {
+      this.held = { holdId, amount }
+      return undefined
+    }
+    return this.refusal(result, amount)
+  }
+
+  /** The hold is the settlement's from now on. Returns its id. */
+  handOver(): string {
+    const held = this.held
+    if (held === undefined) throw new Error('There is no hold to settle.')
+    this.held = undefined
+    return held.holdId
+  }
+
+  /** Frees what is still on hold. */
+  async release(): Promise<void> {
+    const held = this.held
+    this.held = undefined
+    if (held !== undefined) {
+      await this.parts.settlements.release({ holdId: held.holdId, account: this.account }, this.requestId)
+    }
+  }
+
+  private refusal(result: Exclude<HoldResult, { ok: true }>, amount: Credits): CompatError {
+    switch (result?.reason) {
+      case 'insufficient':
+        return shortOfCredit(amount, result.posted, result.available)
+      case 'claimed':
+        throw result.charge === undefined ? callInFlight() : callCompleted(result.charge)
+    }
+    const why = new Error(`hold() answered ${JSON.stringify(result?.reason)} to a fresh hold`)
+    throw unavailable('ledger', this.parts.options, this.requestId, why)
+  }
+}
+
+function shortOfCredit(amount: Credits, posted: Credits, available: Credits): CompatError {
+  const needs = `This request needs ${formatCredits(amount)} credits on hold`
+  if (amount <= posted) {
+    return new CompatError(
+      'credits_on_hold',
+      `${needs}; ${formatCredits(available)} are free while other calls of this account are running. Try again shortly.`,
+    )
+  }
+  return new CompatError('insufficient_credits', `${needs}; this account has ${formatCredits(posted)}.`)
+}

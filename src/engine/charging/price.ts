@@ -1,0 +1,111 @@
+import type { Markup } from '../../contracts/credentials.js'
+import type { Credits } from '../../money.js'
+import { ceilDiv, parseCredits, roundUpTo, roundUpToWire, wireStep } from '../../money.js'
+import { type PriceTable, priceRow } from '../../prices.js'
+import type { Usage } from '../../protocol/usage.js'
+
+/** A markup, checked. */
+export interface MarkupTerms {
+  readonly basisPoints: bigint
+  readonly flat: Credits
+}
+
+export const NO_MARKUP: MarkupTerms = Object.freeze({ basisPoints: 0n, flat: 0n })
+
+const MAX_BASIS_POINTS = 1_000_000
+
+/** Checks an app's markup. Throws a `TypeError` that says what is wrong with it. */
+export function parseMarkup(markup: Markup): MarkupTerms {
+  const { basisPoints, flat } = markup
+  if (!Number.isInteger(basisPoints) || basisPoints < 0 || basisPoints > MAX_BASIS_POINTS) {
+    throw new TypeError(`markup.basisPoints must be an integer from 0 to ${MAX_BASIS_POINTS}`)
+  }
+  return {
+    basisPoints: BigInt(basisPoints),
+    flat: flat === undefined ? 0n : parseCredits(flat, 'markup.flat'),
+  }
+}
+
+/** What the host asks for a call that runs on the caller's own provider key. */
+export interface ByokFee {
+  /** Credits a call. */
+  readonly flat: Credits
+  /** A share of the list price of the same usage: 10,000 is all of it. */
+  readonly basisPoints: bigint
+}
+
+/** All that a price depends on, frozen when the call is dispatched. */
+export interface Terms {
+  readonly prices: PriceTable
+  readonly markup: MarkupTerms
+  /** Present where the caller's own key is used: the fee takes the place of the price. */
+  readonly byokFee?: ByokFee
+}
+
+export interface PricedUsage {
+  readonly cost: Credits
+  readonly base: Credits
+  readonly markup: Credits
+}
+
+export const FREE: PricedUsage = Object.freeze({ cost: 0n, base: 0n, markup: 0n })
+
+/** Prices are per this many tokens. */
+const TOKENS_PER_PRICE = 1_000_000n
+const BASIS = 10_000n
+/** The unit in which `base` is exact: a share in basis points of a price per million tokens. */
+const UNIT = TOKENS_PER_PRICE * BASIS
+
+/**
+ * What a usage costs under the terms: `base` exact, then `cost = base + base x basisPoints / 10,000 + flat`. Each of
+ * cost and base is rounded up once, and the markup is their difference, so that base + markup = cost always holds.
+ */
+export function price(usage: Usage, terms: Terms): PricedUsage {
+  return fromExactBase(exactBase(usage, terms), terms.markup)
+}
+
+function exactBase(usage: Usage, terms: Terms): bigint {
+  const row = priceRow(terms.prices, usage.prompt)
+  const list =
+    row.request * TOKENS_PER_PRICE +
+    BigInt(usage.prompt - usage.cached - usage.cacheWrite) * row.input +
+    BigInt(usage.cached) * row.cachedInput +
+    BigInt(usage.cacheWrite) * row.cacheWrite +
+    BigInt(usage.completion - usage.reasoning) * row.output +
+    BigInt(usage.reasoning) * row.reasoning
+  const fee = terms.byokFee
+  return fee === undefined ? list * BASIS : fee.flat * UNIT + list * fee.basisPoints
+}
+
+function fromExactBase(exact: bigint, markup: MarkupTerms): PricedUsage {
+  const marked = exact * (BASIS + markup.basisPoints) + markup.flat * UNIT * BASIS
+  const cost = roundUpToWire(ceilDiv(marked, UNIT * BASIS))
+  // A base of more places than the cost would leave a markup that no JSON number carries.
+  const base = roundUpTo(wireStep(cost), ceilDiv(exact, UNIT))
+  return { cost, base, markup: cost - base }
+}
+
+/**
+ * The most that a call with at most these tokens can cost: every prompt token at its dearest, every output token at its
+ * dearest, in the dearest tier that up to twice the prompt estimate can reach.
+ */
+export function dearestCost(promptTokens: number, outputTokens: number, terms: Terms): Credits {
+  let dearest = 0n
+  for (const { above, row } of terms.prices) {
+    if (above >= promptTokens * 2) continue
+    const list =
+      row.request * TOKENS_PER_PRICE +
+      BigInt(promptTokens) * max(row.input, row.cachedInput, row.cacheWrite) +
+      BigInt(outputTokens) * max(row.output, row.reasoning)
+    if (list > dearest) dearest = list
+  }
+  const fee = terms.byokFee
+  const exact = fee === undefined ? dearest * BASIS : fee.flat * UNIT + dearest * fee.basisPoints
+  return fromExactBase(exact, terms.markup).cost
+}
+
+function max(first: Credits, ...others: readonly Credits[]): Credits {
+  let largest = first
+  for (const amount of others) if (amount > largest) largest = amount
+  return largest
+}

@@ -1,0 +1,83 @@
+import type { Model } from '../../contracts/catalogue.js'
+import type { Route } from '../../contracts/providers.js'
+import { CompatError } from '../../errors.js'
+import type { Credits } from '../../money.js'
+import { type Prices, type PriceTable, parsePrices } from '../../prices.js'
+import type { ChatRequest } from '../../protocol/chat-request.js'
+import { type ByokFee, dearestCost, type MarkupTerms, type Terms } from './price.js'
+import type { PromptEstimate } from './prompt-estimate.js'
+
+/** What a call on one route will be charged by, and how much must be on hold for it. */
+export interface Quote {
+  readonly terms: Terms
+  readonly priceVersion: string | undefined
+  readonly hold: Credits
+}
+
+/** Parses each prices object once, however often a catalogue hands it out. */
+export type PriceReader = (prices: Prices, what: string) => PriceTable
+
+export function createPriceReader(): PriceReader {
+  const parsed = new WeakMap<Prices, PriceTable>()
+  return (prices, what) => {
+    let table = parsed.get(prices)
+    if (table === undefined) {
+      table = parsePrices(prices, what)
+      parsed.set(prices, table)
+    }
+    return table
+  }
+}
+
+export interface QuoteRequest {
+  readonly model: Model
+  readonly route: Route
+  readonly markup: MarkupTerms
+  /** Where the call runs on the caller's own key. */
+  readonly byokFee: ByokFee | undefined
+  readonly prompt: PromptEstimate
+  /** Output tokens of all choices together. */
+  readonly outputTokens: number
+}
+
+/** Quotes one route. Refuses a model that has no price, or prices that cannot be read, with `price_missing`. */
+export function quote(request: QuoteRequest, readPrices: PriceReader): Quote {
+  const { model, route, markup, byokFee } = request
+  const prices = route.prices ?? model.prices
+  if (prices === undefined) {
+    throw new CompatError('price_missing', `The model '${model.id}' has no price, so it cannot be used.`)
+  }
+  let table: PriceTable
+  try {
+    table = readPrices(
+      prices,
+      route.prices === undefined ? `prices of model '${model.id}'` : `prices of route '${route.id}'`,
+    )
+  } catch (cause) {
+    throw new CompatError(
+      'price_missing',
+      `The price of the model '${model.id}' cannot be read, so it cannot be used.`,
+      {
+        cause,
+      },
+    )
+  }
+  const terms: Terms = byokFee === undefined ? { prices: table, markup } : { prices: table, markup, byokFee }
+  return {
+    terms,
+    priceVersion: model.priceVersion,
+    hold: dearestCost(request.prompt.atMost, request.outputTokens, terms),
+  }
+}
+
+/** The most output tokens of one choice: the larger valid bound of the request, else the default; never over the model's. */
+export function outputBound(request: ChatRequest, model: Model, holdOutputTokens: number): number {
+  const asked = [request.max_completion_tokens, request.max_tokens].filter(isOutputBound)
+  const bound = asked.length > 0 ? Math.max(...asked) : holdOutputTokens
+  return Math.min(bound, model.maxOutputTokens ?? bound)
+}
+
+/** Whether a request's bound counts as one; to some providers -1 means unlimited. */
+export function isOutputBound(bound: unknown): bound is number {
+  return Number.isSafeInteger(bound) && (bound as number) >= 1
+}

@@ -1,0 +1,91 @@
+import { clampUsage, isCount, type Usage, type UsageReport } from '../../protocol/usage.js'
+
+/** Counts above these are nonsense. */
+export interface UsageBounds {
+  readonly prompt: number
+  readonly completion: number
+}
+
+export interface ResolvedUsage {
+  readonly usage: Usage
+  readonly basis: 'reported' | 'estimated'
+}
+
+/** The tokens that take the place of a missing prompt or completion. */
+export interface TokenEstimates {
+  readonly prompt: number
+  readonly completion: number
+}
+
+type Field = keyof Usage
+
+const FIELDS: readonly Field[] = ['prompt', 'cached', 'cacheWrite', 'completion', 'reasoning']
+
+/** Takes the snapshots of usage that a provider sends; field by field the largest counts. */
+export class UsageMeter {
+  private readonly largest: Partial<Record<Field, number>> = {}
+  private final = false
+  private tokensFollowed = false
+
+  constructor(
+    private readonly bounds: UsageBounds,
+    private readonly onImplausible: (field: Field, value: unknown) => void,
+  ) {}
+
+  /** @param finished whether the reply had finished before this snapshot came */
+  snapshot(report: UsageReport, finished: boolean): void {
+    for (const field of FIELDS) {
+      const value = report[field]
+      if (value === undefined || value === null) continue
+      if (!isCount(value) || value > this.bound(field)) this.onImplausible(field, value)
+      else this.largest[field] = Math.max(this.largest[field] ?? 0, value)
+    }
+    if (finished) this.final = true
+    this.tokensFollowed = false
+  }
+
+  token(): void {
+    this.tokensFollowed = true
+  }
+
+  /** Whether a final snapshot came: at or after the finish, or as the last thing before the provider said that it is done. */
+  reported(terminated: boolean): boolean {
+    const counted = this.largest.prompt !== undefined || this.largest.completion !== undefined
+    return counted && (this.final || (terminated && !this.tokensFollowed))
+  }
+
+  /** The provider's counts; a missing prompt or completion is estimated, a missing detail is 0. */
+  asReported(estimates: TokenEstimates): ResolvedUsage {
+    const { prompt, completion } = this.largest
+    const basis = prompt === undefined || completion === undefined ? 'estimated' : 'reported'
+    return { usage: this.filled(prompt ?? estimates.prompt, completion ?? estimates.completion), basis }
+  }
+
+  /** Our own counts. */
+  asEstimated(estimates: TokenEstimates): ResolvedUsage {
+    return { usage: clampUsage({ ...estimates, cached: 0, cacheWrite: 0, reasoning: 0 }), basis: 'estimated' }
+  }
+
+  /** A reply that we broke off: the prompt as reported so far, of the output the larger of reported so far and estimated. */
+  asPartial(estimates: TokenEstimates): ResolvedUsage {
+    const { prompt, completion } = this.largest
+    return {
+      usage: this.filled(prompt ?? estimates.prompt, Math.max(completion ?? 0, estimates.completion)),
+      basis: 'estimated',
+    }
+  }
+
+  /** The provider's counts where nothing is due for them, 0 where it gave none. */
+  asFree(): ResolvedUsage {
+    return { usage: this.filled(this.largest.prompt ?? 0, this.largest.completion ?? 0), basis: 'reported' }
+  }
+
+  private filled(prompt: number, completion: number): Usage {
+    const { cached = 0, cacheWrite = 0, reasoning = 0 } = this.largest
+    return clampUsage({ prompt, cached, cacheWrite, completion, reasoning })
+  }
+
+  private bound(field: Field): number {
+    return field === 'completion' || field === 'reasoning' ? this.bounds.completion : this.bounds.prompt
+  }
+}

@@ -1,0 +1,97 @@
+import type { Clock } from '../../clock.js'
+import type { RequestEnd, RouterEvent, RoutingExplanation } from '../../contracts/events.js'
+import type { CallFacts, Charge } from '../../contracts/ledger.js'
+import type { IncomingCall } from '../../contracts/reply.js'
+import type { Credits } from '../../money.js'
+import type { OwnFields } from '../../protocol/chat-request.js'
+
+const MAX_EXTRA_BYTES = 1_024
+/** Where the client left before any status was sent. */
+export const CLIENT_LEFT_STATUS = 499
+
+/** What is learnt of one request on its way, for the event at its end. */
+export class CallLog {
+  facts: CallFacts | undefined
+  charge: Charge | undefined
+  overdraft: Credits = 0n
+  holdId: string | undefined
+  holdAmount: Credits | undefined
+  routing: Omit<RoutingExplanation, 'attempts'> | undefined
+  readonly attempts: { routeId: string; outcome: string }[] = []
+  firstTokenMs: number | undefined
+  finishReason: string | undefined
+  nativeFinishReason: string | undefined
+  upstreamId: string | undefined
+  private action: unknown
+  private connected: unknown
+  private clientRetry = 0
+  replayed = false
+  /** The charge was posted although another hold had its claim. */
+  claimLost = false
+  /** Until something else is known of it. */
+  outcome = 'completed'
+  status = 200
+  private readonly startedAt: number
+
+  constructor(
+    readonly requestId: string,
+    private readonly clock: Clock,
+    private readonly emit: (event: RouterEvent) => void,
+  ) {
+    this.startedAt = clock.now()
+    emit({ type: 'request-start', requestId, at: this.startedAt })
+  }
+
+  /** The request is known to be a good one. */
+  begin(facts: CallFacts, own: OwnFields, headers: IncomingCall['headers']): void {
+    this.facts = facts
+    this.action = own.action
+    this.connected = own.connected
+    const retries = Number(headers['x-stainless-retry-count'])
+    if (Number.isSafeInteger(retries) && retries > 0) this.clientRetry = retries
+  }
+
+  failed(code: string, status: number): void {
+    this.outcome = code
+    this.status = status
+  }
+
+  left(): void {
+    this.failed('client-left', CLIENT_LEFT_STATUS)
+  }
+
+  end(): void {
+    const at = this.clock.now()
+    const event: RequestEnd = {
+      type: 'request-end',
+      requestId: this.requestId,
+      at,
+      durationMs: at - this.startedAt,
+      outcome: this.outcome,
+      status: this.status,
+      facts: this.facts,
+      charge: this.charge,
+      holdId: this.holdId,
+      holdAmount: this.holdAmount,
+      routing: this.routing && { ...this.routing, attempts: this.attempts },
+      firstTokenMs: this.firstTokenMs,
+      finishReason: this.finishReason,
+      nativeFinishReason: this.nativeFinishReason,
+      upstreamId: this.upstreamId,
+      action: extra(this.action),
+      connected: extra(this.connected),
+      clientRetry: this.clientRetry || undefined,
+      replayed: this.replayed || undefined,
+      overdraft: this.overdraft || undefined,
+    }
+    this.emit(event)
+  }
+}
+
+/** A value that the client sent for the record, or how large it was. */
+function extra(value: unknown): unknown {
+  if (value === undefined) return undefined
+  const json = JSON.stringify(value)
+  const bytes = Buffer.byteLength(json)
+  return bytes <= MAX_EXTRA_BYTES ? JSON.parse(json) : { omittedBytes: bytes }
+}

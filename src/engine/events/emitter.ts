@@ -1,0 +1,31 @@
+import type { RouterEvent } from '../../contracts/events.js'
+
+/** Makes an event sink that cannot disturb the engine: it freezes what it is given and swallows what it throws. */
+export function createEmitter(
+  onEvent: ((event: RouterEvent) => unknown) | undefined,
+  onFirstFailure: (error: unknown) => void,
+): (event: RouterEvent) => void {
+  if (onEvent === undefined) return () => {}
+  let failed = false
+  const fail = (error: unknown): void => {
+    if (!failed) onFirstFailure(error)
+    failed = true
+  }
+  return (event) => {
+    try {
+      const result = onEvent(deepFreeze(event))
+      if (result instanceof Promise) result.catch(fail)
+    } catch (error) {
+      fail(error)
+    }
+  }
+}
+
+/** Events are plain data without cycles. */
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const field of Object.values(value)) deepFreeze(field)
+  }
+  return value
+}

@@ -1,0 +1,24 @@
+import type { EventError } from '../../contracts/events.js'
+
+const MAX_CAUSES = 3
+const MAX_MESSAGE_CHARS = 500
+/** What a credential looks like in the texts of clients, drivers and providers. */
+const SECRETS =
+  /\b(?:(?:sk|at|pk|rk|key)[-_]|(?:Bearer|Basic) )[A-Za-z0-9._~+/=-]{6,}|\bv1\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*){4}|:\/\/[^\s/@]{1,256}@/g
+
+/** An error as plain data for an event: cut, scrubbed of what looks like a credential, at most three causes deep. */
+export function eventError(error: unknown, causes = MAX_CAUSES): EventError {
+  if (!(error instanceof Error)) return Object.freeze({ name: 'NonError', message: scrub(String(error)) })
+  const { code } = error as { code?: unknown }
+  return Object.freeze({
+    name: error.name,
+    message: scrub(error.message),
+    ...(typeof code === 'string' && { code: scrub(code) }),
+    ...(error.stack !== undefined && { stack: scrub(error.stack, 4_096) }),
+    ...(error.cause !== undefined && causes > 0 && { cause: eventError(error.cause, causes - 1) }),
+  })
+}
+
+function scrub(text: string, maxChars = MAX_MESSAGE_CHARS): string {
+  return text.slice(0, maxChars).replace(SECRETS, '[secret]')
+}

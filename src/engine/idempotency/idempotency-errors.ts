@@ -1,0 +1,34 @@
+import type { Charge } from '../../contracts/ledger.js'
+import { CompatError } from '../../errors.js'
+import { wireUsage } from '../../protocol/wire-usage.js'
+
+export function callInFlight(): CompatError {
+  return new CompatError('idempotency_in_flight', 'A call with this Idempotency-Key is still running.')
+}
+
+export function replyNotKept(): CompatError {
+  return new CompatError(
+    'idempotency_in_flight',
+    'A call with this Idempotency-Key is still running, and its reply is too large to be followed.',
+  )
+}
+
+export function callCompleted(charge: Charge): CompatError {
+  return new CompatError(
+    'idempotency_completed',
+    'A call with this Idempotency-Key was completed and charged; its reply is not kept.',
+    { metadata: { usage: wireUsage(charge) } },
+  )
+}
+
+export function otherBody(): CompatError {
+  return new CompatError('idempotency_mismatch', 'This Idempotency-Key was used with another request body.')
+}
+
+export function badKey(): CompatError {
+  return new CompatError(
+    'invalid_request',
+    'The header Idempotency-Key must be 1 to 255 visible ASCII characters.',
+    { param: 'Idempotency-Key' },
+  )
+}

@@ -1,0 +1,245 @@
+import { createHash } from 'node:crypto'
+import type { IdempotencyState, StoredReply } from '../../contracts/idempotency.js'
+import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
+import { isCompatError } from '../../errors.js'
+import type { ParsedChatRequest } from '../../protocol/chat-request.js'
+import { asCompatError } from '../../protocol/error-body.js'
+import type { Caller } from '../admission/authenticate.js'
+import type { CallLog } from '../events/call-log.js'
+import { eventError } from '../events/event-error.js'
+import type { EngineParts } from '../parts.js'
+import { askStore, faultyStore } from '../stores.js'
+import { LazyContext, within } from '../within.js'
+import { canonicalJson } from './canonical-json.js'
+import { badKey, callCompleted, callInFlight, otherBody } from './idempotency-errors.js'
+import { Recording } from './recording.js'
+import { RecordingBudget } from './recording-budget.js'
+
+/** Runs a call into a writer; `claim` goes with its hold. */
+type Run = (claim: string | undefined, writer: ReplyWriter) => Promise<void>
+
+const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/
+const REPLAY_HEADERS = Object.freeze({ 'x-should-retry': 'false' })
+const JSON_HEADERS = Object.freeze({ ...REPLAY_HEADERS, 'content-type': 'application/json; charset=utf-8' })
+const SPARE_LEASE_MS = 60_000
+
+/**
+ * Sees to it that calls with one `Idempotency-Key` are one call. In this process a repeat follows the running call; for
+ * the rest there is the store of replies, and behind it the ledger, which gives a claim to one hold only.
+ */
+export class Idempotency {
+  private readonly running = new Map<string, Recording>()
+  private readonly budget = new RecordingBudget()
+
+  constructor(private readonly parts: EngineParts) {}
+
+  /** `body` is the request as its body alone has it. */
+  async once(
+    call: IncomingCall,
+    caller: Caller,
+    body: ParsedChatRequest,
+    writer: ReplyWriter,
+    log: CallLog,
+    run: Run,
+  ): Promise<void> {
+    const key = idempotencyKey(call)
+    if (key === undefined) return run(undefined, writer)
+    // Nothing has been asked of anybody yet, and nobody waits for it.
+    if (writer.left) return
+    const claim = scopeOf(caller, key)
+    const digest = digestOf(body)
+
+    const running = this.running.get(claim)
+    if (running !== undefined) {
+      if (running.digest !== digest) throw otherBody()
+      await this.follow(running, writer, true)
+      log.replayed = running.replays
+      const { outcome, status } = running.result ?? log
+      log.failed(outcome, status)
+      return
+    }
+    const { account } = caller.principal
+    const recording = this.record(digest, account, log)
+    this.running.set(claim, recording)
+    const [followed] = await Promise.allSettled([
+      this.follow(recording, writer, false),
+      this.answer(claim, account, recording, log, run),
+    ])
+    if (followed.status === 'rejected') throw followed.reason
+  }
+
+  private record(digest: string, account: string, log: CallLog): Recording {
+    const { clock, limits } = this.parts.options
+    return new Recording({
+      digest,
+      clock,
+      clientStallMs: limits.clientStallMs,
+      reservation: this.budget.open(account),
+      result: () => ({ outcome: log.outcome, status: log.status }),
+    })
+  }
+
+  /** Nobody is waited for once the router has been told to stop. */
+  private async follow(recording: Recording, writer: ReplyWriter, joined: boolean): Promise<void> {
+    const { inFlight } = this.parts
+    const live = { shutDown: () => recording.hurry() }
+    inFlight.add(live)
+    try {
+      await recording.follow(writer, joined)
+    } finally {
+      inFlight.remove(live)
+    }
+  }
+
+  /** Fills a recording: with the reply of the call, or with what can be told of the one that has the claim. */
+  private async answer(
+    claim: string,
+    account: string,
+    recording: Recording,
+    log: CallLog,
+    run: Run,
+  ): Promise<void> {
+    let mine = false
+    try {
+      const state = await this.claim(claim, account, recording.digest, log.requestId)
+      mine = state?.state === 'mine'
+      if (mine) await run(claim, recording)
+      else this.replay(state, recording, log)
+    } catch (error) {
+      this.fail(recording, log, error)
+    }
+    if (mine) await this.keep(claim, recording, log)
+    this.running.delete(claim)
+    recording.retire()
+  }
+
+  private async claim(
+    claim: string,
+    account: string,
+    digest: string,
+    requestId: string,
+  ): Promise<IdempotencyState> {
+    const { idempotency, limits } = this.parts.options
+    const leaseMs = limits.totalMs + limits.drainMs + limits.settleMs + SPARE_LEASE_MS
+    const context = new LazyContext(requestId)
+    let answer: Promise<IdempotencyState> | undefined
+    try {
+      return await askStore('idempotency', this.parts.options, context, () => {
+        answer = idempotency.store.claim({ claim, account, digest, leaseMs }, context)
+        return answer
+      })
+    } catch (error) {
+      context.end()
+      void this.giveBack(claim, answer)
+      throw error
+    }
+  }
+
+  /** A claim that was taken after its caller had been refused. */
+  private async giveBack(claim: string, late: Promise<IdempotencyState> | undefined): Promise<void> {
+    try {
+      if ((await late)?.state === 'mine') {
+        await this.parts.options.idempotency.store.abandon(claim, new LazyContext(claim))
+      }
+    } catch {
+      // It has been told as a store-fault already, and its lease ends by itself.
+    }
+  }
+
+  private replay(state: IdempotencyState, recording: Recording, log: CallLog): void {
+    switch (state?.state) {
+      case 'mismatch':
+        throw otherBody()
+      case 'in-flight':
+        throw callInFlight()
+      case 'done':
+        if (typeof state.reply?.charge !== 'object') break
+        sendStored(state.reply, recording)
+        log.replayed = true
+        return
+    }
+    const why = 'claim() answered neither a state that there is nor a reply'
+    throw faultyStore('idempotency', this.parts.options, log.requestId, why)
+  }
+
+  private fail(recording: Recording, log: CallLog, error: unknown): void {
+    const { requestId } = log
+    if (!isCompatError(error)) {
+      this.parts.options.emit({ type: 'fault', where: 'engine', requestId, error: eventError(error) })
+    }
+    // Whoever is sent an error status has paid nothing; who comes after a charge is told of it.
+    const told = log.charge === undefined ? asCompatError(error) : callCompleted(log.charge)
+    log.failed(told.code, told.status)
+    recording.fail(told)
+  }
+
+  /** A reply is kept only where something was charged for it; else the key is free again. */
+  private async keep(claim: string, recording: Recording, log: CallLog): Promise<void> {
+    const { store, ttlMs, keepBodies } = this.parts.options.idempotency
+    // Another call runs under this claim by now, and the store's row is its.
+    if (log.claimLost) return
+    if (log.charge !== undefined) {
+      const { mode, bytes, status } = recording.reply ?? { mode: 'json' as const }
+      const reply: StoredReply = {
+        mode,
+        charge: log.charge,
+        ...(status !== undefined && { status }),
+        ...(keepBodies && bytes !== undefined && { bytes }),
+      }
+      if (await this.tell(log, (context) => store.complete(claim, reply, ttlMs, context))) return
+      // Free again, the key leads to the ledger, which knows of the charge.
+    }
+    await this.tell(log, (context) => store.abandon(claim, context))
+  }
+
+  /** Returns whether the store has done it. */
+  private async tell({ requestId }: CallLog, ask: (context: LazyContext) => Promise<void>): Promise<boolean> {
+    const { clock, emit, limits } = this.parts.options
+    const context = new LazyContext(requestId)
+    try {
+      await within(clock, limits.storeMs, ask(context))
+      return true
+    } catch (error) {
+      context.end()
+      emit({ type: 'store-fault', store: 'idempotency', requestId, error: eventError(error) })
+      return false
+    }
+  }
+}
+
+function idempotencyKey(call: IncomingCall): string | undefined {
+  const key = call.headers['idempotency-key']
+  if (key === undefined) return undefined
+  if (typeof key === 'string' && VISIBLE_ASCII.test(key)) return key
+  throw badKey()
+}
+
+function scopeOf({ principal }: Caller, key: string): string {
+  const app = principal.kind === 'access-token' ? principal.app.id : null
+  return sha256(JSON.stringify([principal.account, app, principal.credentialId, key]))
+}
+
+/**
+ * Covers everything in a body that can change the answer. Labels cannot, nor can the envelope of a provider key, which
+ * is another one each time that the same key is sealed.
+ */
+function digestOf({ forward, own, stream }: ParsedChatRequest): string {
+  const { provider, routing, sessionId } = own
+  return sha256(canonicalJson({ forward: { ...forward, stream }, provider, routing, sessionId }))
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+function sendStored({ mode, bytes, status, charge }: StoredReply, recording: Recording): void {
+  if (bytes === undefined) throw callCompleted(charge)
+  recording.replay()
+  if (mode === 'json') {
+    recording.send(status ?? 200, JSON_HEADERS, bytes)
+    return
+  }
+  recording.openStream(REPLAY_HEADERS)
+  void recording.write(bytes)
+  recording.end()
+}

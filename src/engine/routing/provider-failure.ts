@@ -1,0 +1,122 @@
+import { CompatError, type CompatErrorFields, type ErrorCode, type ProviderError } from '../../errors.js'
+import { cleanProviderMessage, type ProviderMessageContext } from '../../protocol/text.js'
+
+/** What a provider's failure means for the client, for the next route and for this route's health. */
+export interface ProviderFailure {
+  readonly error: CompatError
+  /** Whether another route may be tried. Never under a caller's own key. */
+  readonly movesOn: boolean
+  /** Whether the route, rather than the request or the key, is at fault. */
+  readonly routeAtFault: boolean
+  readonly retryAfterSeconds: number | undefined
+}
+
+const CONTEXT_LENGTH = /context (?:length|window)|maximum context|too many tokens|prompt is too long/i
+
+/** Reads a failure. Only of a refused request does the client see the provider's own words, cleaned. */
+export function providerFailure(
+  failure: ProviderError,
+  byok: boolean,
+  context: ProviderMessageContext,
+): ProviderFailure {
+  const { status } = failure
+  const retryAfterSeconds = failure.retryAfterSeconds
+  const fails = (
+    code: ErrorCode,
+    message: string,
+    routeAtFault: boolean,
+    fields: CompatErrorFields = {},
+  ): ProviderFailure => ({
+    error: new CompatError(code, message, { source: 'provider', ...fields, cause: failure }),
+    movesOn: !byok,
+    routeAtFault,
+    retryAfterSeconds,
+  })
+  const refused = (): ProviderFailure => ({ ...refusedRequest(failure, context), retryAfterSeconds })
+  /** The provider may have done, and billed, what it did not answer. */
+  const billed = { headers: { 'x-should-retry': 'false' } }
+
+  switch (failure.reason) {
+    case 'unsupported-request':
+      return { ...inexpressible(failure, context), movesOn: !byok, retryAfterSeconds }
+    case 'unreachable':
+      return fails('provider_error', 'The provider of this model cannot be reached.', true)
+    case 'timeout':
+      return fails('provider_timeout', 'The provider of this model did not answer in time.', true, billed)
+    case 'invalid-response':
+      return fails(
+        'provider_invalid_response',
+        'The provider of this model sent a reply that cannot be read.',
+        true,
+        billed,
+      )
+    case 'cut-short':
+      return fails('provider_error', 'The provider of this model broke off its reply.', true, billed)
+  }
+  if (status === 400 || status === 413 || status === 422) return refused()
+  if (status === 401 || status === 403) {
+    return byok
+      ? fails('provider_key_rejected', 'The provider refused the key in provider_key.', false, {
+          param: 'provider_key',
+        })
+      : fails('provider_auth_failed', 'The provider of this model refused this service.', false)
+  }
+  if (status === 429) {
+    return fails(
+      'rate_limited',
+      'The provider of this model is limiting its rate. Try again shortly.',
+      true,
+      {
+        ...(retryAfterSeconds !== undefined && { headers: { 'retry-after': String(retryAfterSeconds) } }),
+      },
+    )
+  }
+  if (status === 503 || status === 529) {
+    return fails(
+      'provider_overloaded',
+      'The provider of this model is overloaded. Try again shortly.',
+      true,
+      {
+        ...(retryAfterSeconds !== undefined && { headers: { 'retry-after': String(retryAfterSeconds) } }),
+      },
+    )
+  }
+  if (status === 408)
+    return fails('provider_timeout', 'The provider of this model did not answer in time.', true)
+  return fails(
+    'provider_error',
+    'The provider of this model failed.',
+    status === undefined || status >= 500,
+    failure.reason === 'error-frame' ? billed : {},
+  )
+}
+
+/** The request cannot be put in this provider's terms; another one's adapter may. */
+function inexpressible(failure: ProviderError, context: ProviderMessageContext) {
+  const { param } = failure
+  const message = cleanProviderMessage(failure.providerMessage ?? failure.message, context)
+  const code =
+    param === undefined || param.startsWith('messages') ? 'invalid_request' : 'unsupported_parameter'
+  return {
+    error: new CompatError(code, message, { cause: failure, ...(param !== undefined && { param }) }),
+    routeAtFault: false,
+  }
+}
+
+function refusedRequest(
+  failure: ProviderError,
+  context: ProviderMessageContext,
+): Omit<ProviderFailure, 'retryAfterSeconds'> {
+  const said = cleanProviderMessage(failure.providerMessage ?? '', context)
+  const tooLong = failure.providerCode === 'context_length_exceeded' || CONTEXT_LENGTH.test(said)
+  const message = said === '' ? 'The provider of this model refused the request.' : said
+  return {
+    error: new CompatError(tooLong ? 'context_length_exceeded' : 'provider_rejected_request', message, {
+      source: 'provider',
+      cause: failure,
+      ...(failure.param !== undefined && { param: cleanProviderMessage(failure.param, context) }),
+    }),
+    movesOn: false,
+    routeAtFault: false,
+  }
+}

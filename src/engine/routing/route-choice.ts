@@ -1,0 +1,132 @@
+import type { Model } from '../../contracts/catalogue.js'
+import type { RoutingExplanation } from '../../contracts/events.js'
+import type { Route } from '../../contracts/providers.js'
+import { CompatError } from '../../errors.js'
+import type { ParsedChatRequest } from '../../protocol/chat-request.js'
+import type { PriceReader } from '../charging/quote.js'
+import type { RouteHealthBook } from './route-health.js'
+import { orderRoutes } from './route-order.js'
+import { createRoutePrices, type RoutePrices } from './route-prices.js'
+import { applyWishes, checkNames } from './route-wishes.js'
+
+export interface RouteChoiceRequest {
+  readonly routes: readonly Route[]
+  readonly model: Model
+  readonly request: ParsedChatRequest
+  readonly account: string
+  /** Spreads calls that belong to no session. Another one for each call, and not of the client's making. */
+  readonly spreadKey: () => string
+  /** How long the prompt is at most. Asked for where prices depend on it. */
+  readonly promptTokens: () => number
+}
+
+export interface RouteChoice {
+  /** In the order in which they are to be tried. Never empty. */
+  readonly routes: readonly Route[]
+  readonly explanation: Omit<RoutingExplanation, 'attempts'>
+}
+
+/** Leaves out the routes that are not wanted, and notes why. */
+export type Keep = (
+  routes: readonly Route[],
+  why: string,
+  wanted: (route: Route) => boolean,
+) => readonly Route[]
+
+/**
+ * Which routes may serve a call, best first, and why. Throws where none may.
+ *
+ * Enabled routes, then the pin or the caller's wishes, then an order: the caller's, else that of the session, else of
+ * weights or prices. Last, routes in trouble are moved behind the others; none is ever left out for its health.
+ */
+export function chooseRoutes(
+  call: RouteChoiceRequest,
+  health: RouteHealthBook,
+  readPrices: PriceReader,
+): RouteChoice {
+  const { model, request } = call
+  const { providerKey, routing } = request.own
+  const excluded: { routeId: string; why: string }[] = []
+  const keep: Keep = (routes, why, wanted) =>
+    routes.filter((route) => {
+      const kept = wanted(route)
+      if (!kept) excluded.push({ routeId: route.id, why })
+      return kept
+    })
+  const onlyFirst = (routes: readonly Route[], why: string): readonly Route[] =>
+    keep(routes, why, (route) => route === routes[0])
+  const explain = (
+    routes: readonly Route[],
+    chosenBy: RoutingExplanation['chosenBy'],
+    behind: RoutingExplanation['behind'],
+  ): RouteChoice => ({
+    routes,
+    explanation: { considered: routes.map(({ id }) => id), excluded, ...(behind && { behind }), chosenBy },
+  })
+  const prices = createRoutePrices(model, readPrices, call.promptTokens)
+
+  const enabled = keep(call.routes, 'disabled', (route) => route.enabled !== false)
+  if (providerKey !== undefined) {
+    const pinned = pinnedRoutes(call, enabled, keep)
+    if (routing !== undefined) checkNames(routing, call)
+    const { routes } = orderRoutes(pinned, { ...call, routing: undefined }, health, prices)
+    const { ordered, behind } = moveTroubled(routes, health)
+    return explain(onlyFirst(ordered, 'another route of the pinned provider is first'), 'pin', behind)
+  }
+
+  const shared = keep(enabled, "only for a caller's own key", (route) => route.byok !== 'only')
+  if (shared.length === 0) {
+    throw new CompatError('no_route_available', `No provider serves the model '${model.id}' just now.`)
+  }
+  const wanted = routing === undefined ? shared : applyWishes(routing, call, shared, keep, prices)
+  const priced = withPrices(wanted, keep, prices)
+  const { routes, orderedBy } = orderRoutes(priced, { ...call, routing }, health, prices)
+  const { ordered, behind } = moveTroubled(routes, health)
+  const chosenBy = ordered.length === 1 ? 'only-route' : orderedBy
+  if (routing === undefined || routing.allowFallbacks || routing.order !== undefined) {
+    return explain(ordered, chosenBy, behind)
+  }
+  return explain(onlyFirst(ordered, 'routing.allow_fallbacks is false'), chosenBy, behind)
+}
+
+function pinnedRoutes(
+  { model, request, routes }: RouteChoiceRequest,
+  enabled: readonly Route[],
+  keep: Keep,
+): readonly Route[] {
+  const { provider } = request.own
+  const takesKeys = (route: Route) => route.byok !== 'no'
+  const named = keep(enabled, 'not the pinned provider', (route) => route.provider === provider)
+  const pinned = keep(named, "takes no caller's key", takesKeys)
+  if (pinned.length > 0) return pinned
+  const open = routes.filter((route) => route.enabled !== false && takesKeys(route))
+  const names = [...new Set(open.map((route) => route.provider))]
+  throw new CompatError(
+    'provider_not_enabled',
+    `The provider named in provider does not serve the model '${model.id}' with a key of a caller's. ${
+      names.length === 0 ? 'No provider does.' : `Those that do are: ${names.join(', ')}.`
+    }`,
+    { param: 'provider' },
+  )
+}
+
+/** A route without a price is of no use where there are others. Where there are none its quote says what is wrong. */
+function withPrices(routes: readonly Route[], keep: Keep, prices: RoutePrices): readonly Route[] {
+  return routes.some(prices.known) ? keep(routes, 'has no price', prices.known) : routes
+}
+
+function moveTroubled(
+  routes: readonly Route[],
+  health: RouteHealthBook,
+): { ordered: readonly Route[]; behind: RoutingExplanation['behind'] } {
+  const troubled = routes.flatMap((route) => {
+    const why = health.troubleOf(route)
+    return why === undefined ? [] : [{ route, why }]
+  })
+  if (troubled.length === 0) return { ordered: routes, behind: undefined }
+  const last = new Set(troubled.map(({ route }) => route))
+  return {
+    ordered: [...routes.filter((route) => !last.has(route)), ...last],
+    behind: troubled.map(({ route, why }) => ({ routeId: route.id, why })),
+  }
+}

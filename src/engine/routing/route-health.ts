@@ -1,0 +1,177 @@
+import type { Clock } from '../../clock.js'
+import type { Route } from '../../contracts/providers.js'
+
+/** How a route has been doing, as a host sees it. */
+export interface RouteHealth {
+  readonly routeId: string
+  readonly provider: string
+  /** `open`: it failed and is tried last; `half-open`: the next call tells. */
+  readonly state: 'closed' | 'half-open' | 'open'
+  /** Moving averages; absent before the first call that told. */
+  readonly firstTokenMs?: number
+  readonly tokensPerSecond?: number
+  /** From 0 to 1. */
+  readonly failureRate: number
+}
+
+export interface CallResult {
+  readonly ok: boolean
+  readonly firstTokenMs?: number
+  readonly tokensPerSecond?: number
+  readonly retryAfterSeconds?: number
+}
+
+/** Why a route stands behind the others. */
+export type Trouble = 'breaker open' | 'probe under way' | 'retry-after'
+
+interface State {
+  readonly provider: string
+  firstTokenMs: number | undefined
+  tokensPerSecond: number | undefined
+  measuredAt: number
+  failureRate: number
+  calls: number
+  consecutiveFailures: number
+  /** How often the breaker has opened. */
+  openings: number
+  /** When a probe may try; undefined while the breaker is closed. */
+  openUntil: number | undefined
+  cooldownMs: number
+  probing: boolean
+  notBefore: number
+}
+
+const WEIGHT_OF_LATEST = 0.2
+const FAILURES_IN_A_ROW = 3
+const FAILURE_RATE = 0.5
+const FEWEST_CALLS = 10
+const FIRST_COOLDOWN_MS = 5_000
+const LONGEST_COOLDOWN_MS = 60_000
+/** A provider cannot send itself to the back for longer. */
+const LONGEST_RETRY_AFTER_MS = 600_000
+/** What a route was measured at longer ago says nothing about it now. */
+const MEASURED_FOR_MS = 600_000
+
+/** Per route: moving averages of latency, throughput and failure, and a circuit breaker with half-open probes. */
+export class RouteHealthBook {
+  private readonly states = new Map<string, State>()
+
+  constructor(private readonly clock: Clock) {}
+
+  /** Why a route should be tried after others, or undefined where it need not. It is moved behind them, never left out. */
+  troubleOf(route: Route): Trouble | undefined {
+    const state = this.states.get(route.id)
+    if (state === undefined) return undefined
+    const now = this.clock.now()
+    if (state.openUntil !== undefined) {
+      if (now < state.openUntil) return 'breaker open'
+      if (state.probing) return 'probe under way'
+    }
+    return now < state.notBefore ? 'retry-after' : undefined
+  }
+
+  /** Undefined where the route has not been measured lately. */
+  average(route: Route, what: 'firstTokenMs' | 'tokensPerSecond'): number | undefined {
+    const state = this.states.get(route.id)
+    return state === undefined || this.clock.now() > state.measuredAt + MEASURED_FOR_MS
+      ? undefined
+      : state[what]
+  }
+
+  /**
+   * A call to the route begins; on a half-open route the first is the probe. Returns what takes its result, once;
+   * undefined for a call that says nothing of the route.
+   */
+  begin(route: Route): (result: CallResult | undefined) => void {
+    const state = this.state(route)
+    const { openings, openUntil, probing } = state
+    const probe = openUntil !== undefined && this.clock.now() >= openUntil && !probing
+    if (probe) state.probing = true
+    return (result) => {
+      if (probe) state.probing = false
+      if (result === undefined) return
+      this.measure(state, result)
+      // What began before the breaker opened tells nothing that its opening did not.
+      if (openings === state.openings) this.judge(state, result.ok, probe)
+    }
+  }
+
+  /** The routes of which a call has told something. */
+  snapshot(): readonly RouteHealth[] {
+    const now = this.clock.now()
+    const told = [...this.states].filter(([, state]) => state.calls > 0)
+    return told.map(([routeId, state]) => ({
+      routeId,
+      provider: state.provider,
+      state: state.openUntil === undefined ? 'closed' : now >= state.openUntil ? 'half-open' : 'open',
+      ...(state.firstTokenMs !== undefined && { firstTokenMs: state.firstTokenMs }),
+      ...(state.tokensPerSecond !== undefined && { tokensPerSecond: state.tokensPerSecond }),
+      failureRate: state.failureRate,
+    }))
+  }
+
+  private measure(state: State, result: CallResult): void {
+    const now = this.clock.now()
+    const { firstTokenMs, ok, retryAfterSeconds = 0, tokensPerSecond } = result
+    state.calls++
+    state.failureRate = moved(state.failureRate, ok ? 0 : 1)
+    if (firstTokenMs !== undefined || tokensPerSecond !== undefined) {
+      const stale = now > state.measuredAt + MEASURED_FOR_MS
+      state.firstTokenMs = moved(stale ? undefined : state.firstTokenMs, firstTokenMs)
+      state.tokensPerSecond = moved(stale ? undefined : state.tokensPerSecond, tokensPerSecond)
+      state.measuredAt = now
+    }
+    if (retryAfterSeconds > 0) {
+      const waitMs = Math.min(retryAfterSeconds * 1_000, LONGEST_RETRY_AFTER_MS)
+      state.notBefore = Math.max(state.notBefore, now + waitMs)
+    }
+  }
+
+  private judge(state: State, ok: boolean, probe: boolean): void {
+    if (ok) {
+      state.consecutiveFailures = 0
+      state.openUntil = undefined
+      state.cooldownMs = FIRST_COOLDOWN_MS
+      return
+    }
+    state.consecutiveFailures++
+    const failing =
+      state.consecutiveFailures >= FAILURES_IN_A_ROW ||
+      (state.calls >= FEWEST_CALLS && state.failureRate >= FAILURE_RATE)
+    // An open breaker is kept open by its probe alone, so that a burst of failures opens it once.
+    if (state.openUntil === undefined ? !failing : !probe) return
+    state.openings++
+    state.openUntil = this.clock.now() + state.cooldownMs
+    state.cooldownMs = Math.min(state.cooldownMs * 2, LONGEST_COOLDOWN_MS)
+  }
+
+  private state(route: Route): State {
+    let state = this.states.get(route.id)
+    if (state === undefined) {
+      state = {
+        provider: route.provider,
+        firstTokenMs: undefined,
+        tokensPerSecond: undefined,
+        measuredAt: -Infinity,
+        failureRate: 0,
+        calls: 0,
+        consecutiveFailures: 0,
+        openings: 0,
+        openUntil: undefined,
+        cooldownMs: FIRST_COOLDOWN_MS,
+        probing: false,
+        notBefore: 0,
+      }
+      this.states.set(route.id, state)
+    }
+    return state
+  }
+}
+
+function moved<Average extends number | undefined>(
+  average: Average,
+  latest: number | undefined,
+): Average | number {
+  if (latest === undefined) return average
+  return average === undefined ? latest : average + WEIGHT_OF_LATEST * (latest - average)
+}

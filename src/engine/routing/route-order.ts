@@ -1,0 +1,89 @@
+import type { RoutingExplanation } from '../../contracts/events.js'
+import type { Route } from '../../contracts/providers.js'
+import type { Credits } from '../../money.js'
+import type { RoutingPreferences } from '../../protocol/chat-request.js'
+import type { RouteChoiceRequest } from './route-choice.js'
+import type { RouteHealthBook } from './route-health.js'
+import type { RoutePrices } from './route-prices.js'
+import { rankByKey } from './route-rank.js'
+
+interface OrderRequest extends Pick<RouteChoiceRequest, 'account' | 'request' | 'spreadKey'> {
+  readonly routing: RoutingPreferences | undefined
+}
+
+interface Ordered {
+  readonly routes: readonly Route[]
+  readonly orderedBy: RoutingExplanation['chosenBy']
+}
+
+/** Orders routes by the caller's wish; those that it leaves equal, and all where there is none, as {@link spreadOut} does. */
+export function orderRoutes(
+  routes: readonly Route[],
+  call: OrderRequest,
+  health: RouteHealthBook,
+  prices: RoutePrices,
+): Ordered {
+  if (routes.length === 1) return { routes, orderedBy: 'only-route' }
+  const { routing } = call
+  let ordered = spreadOut(routes, call, prices)
+  if (routing?.sort !== undefined) {
+    const value = sortValue(routing.sort, health, prices)
+    ordered = { routes: stableSort(ordered.routes, value), orderedBy: 'sort' }
+  }
+  if (routing?.order === undefined) return ordered
+  return { routes: listedFirst(ordered.routes, routing.order), orderedBy: 'order' }
+}
+
+/** A session stays with its route; else weights share calls out; else the cheapest is first, and of equals the host's first. */
+function spreadOut(
+  routes: readonly Route[],
+  { account, request, spreadKey }: OrderRequest,
+  prices: RoutePrices,
+): Ordered {
+  const { sessionId } = request.own
+  if (sessionId !== undefined) {
+    return { routes: rankByKey([account, sessionId], routes), orderedBy: 'affinity' }
+  }
+  if (routes.some((route) => route.weight !== undefined)) {
+    return { routes: rankByKey([spreadKey()], routes), orderedBy: 'weight' }
+  }
+  return { routes: stableSort(routes, priceOf(prices)), orderedBy: 'price' }
+}
+
+type Value = (route: Route) => number | Credits
+
+function sortValue(
+  sort: NonNullable<RoutingPreferences['sort']>,
+  health: RouteHealthBook,
+  prices: RoutePrices,
+): Value {
+  switch (sort) {
+    case 'price':
+      return priceOf(prices)
+    // A route that has not been measured is first, or it would never be.
+    case 'latency':
+      return (route) => health.average(route, 'firstTokenMs') ?? 0
+    case 'throughput':
+      return (route) => -(health.average(route, 'tokensPerSecond') ?? Infinity)
+  }
+}
+
+function priceOf(prices: RoutePrices): Value {
+  return (route) => {
+    const row = prices.row(route)
+    return row === undefined ? Infinity : row.input + row.output
+  }
+}
+
+function stableSort(routes: readonly Route[], value: Value): readonly Route[] {
+  const valued = routes.map((route) => ({ route, value: value(route) }))
+  valued.sort((one, other) => (one.value < other.value ? -1 : one.value > other.value ? 1 : 0))
+  return valued.map(({ route }) => route)
+}
+
+function listedFirst(routes: readonly Route[], names: readonly string[]): readonly Route[] {
+  return stableSort(routes, (route) => {
+    const position = names.indexOf(route.provider)
+    return position < 0 ? names.length : position
+  })
+}

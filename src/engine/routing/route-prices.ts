@@ -1,0 +1,46 @@
+import type { Model } from '../../contracts/catalogue.js'
+import type { Route } from '../../contracts/providers.js'
+import { type PriceRow, type PriceTable, priceRow } from '../../prices.js'
+import type { PriceReader } from '../charging/quote.js'
+
+/** What routes of a model ask for one call, as far as that is known before it. */
+export interface RoutePrices {
+  /** Whether a route has prices that can be read. */
+  known(route: Route): boolean
+  /** The prices of a prompt as long as this one is at most, or undefined where none is known. */
+  row(route: Route): PriceRow | undefined
+  /** Every row that may come to apply: a shorter prompt than estimated falls into a lower tier. */
+  rows(route: Route): readonly PriceRow[]
+}
+
+export function createRoutePrices(
+  model: Model,
+  readPrices: PriceReader,
+  promptTokens: () => number,
+): RoutePrices {
+  let estimate: number | undefined
+  const atMost = (): number => {
+    estimate ??= promptTokens()
+    return estimate
+  }
+  const tableOf = (route: Route): PriceTable => {
+    const prices = route.prices ?? model.prices
+    try {
+      return prices === undefined ? [] : readPrices(prices, 'prices')
+    } catch {
+      // The quote of the route, which reads the same prices, tells of it.
+      return []
+    }
+  }
+  return {
+    known: (route) => tableOf(route).length > 0,
+    row(route) {
+      const table = tableOf(route)
+      return table.length < 2 ? table[0]?.row : priceRow(table, atMost())
+    },
+    rows(route) {
+      const table = tableOf(route)
+      return table.filter(({ above }) => above < 0 || above < atMost()).map(({ row }) => row)
+    },
+  }
+}

@@ -1,0 +1,77 @@
+import type { Route } from '../../contracts/providers.js'
+import { CompatError } from '../../errors.js'
+import { type Credits, parseCredits } from '../../money.js'
+import type { RoutingPreferences } from '../../protocol/chat-request.js'
+import { unsupportedBy } from '../admission/parameters.js'
+import type { Keep, RouteChoiceRequest } from './route-choice.js'
+import type { RoutePrices } from './route-prices.js'
+
+const MAX_DETAILS = 20
+
+/** Refuses a preference for a provider that the model does not have, enabled or not: most likely it is misspelt. */
+export function checkNames(routing: RoutingPreferences, { model, routes }: RouteChoiceRequest): void {
+  const known = new Set(routes.map((route) => route.provider))
+  for (const list of ['order', 'only', 'ignore'] as const) {
+    for (const [position, name] of (routing[list] ?? []).entries()) {
+      if (known.has(name)) continue
+      throw new CompatError(
+        'invalid_request',
+        `routing.${list}.${position} names no provider of the model '${model.id}'. Its providers are: ${[...known].join(', ')}.`,
+        { param: `routing.${list}.${position}` },
+      )
+    }
+  }
+}
+
+/** The routes that a caller's preferences leave. Throws where they leave none. */
+export function applyWishes(
+  routing: RoutingPreferences,
+  call: RouteChoiceRequest,
+  routes: readonly Route[],
+  keep: Keep,
+  prices: RoutePrices,
+): readonly Route[] {
+  checkNames(routing, call)
+  const { model, request } = call
+  const { allowFallbacks, ignore, maxPrice, only, order, requireParameters } = routing
+  const refused: { provider: string; message: string }[] = []
+  let left = routes
+  const want = (why: string, wanted: (route: Route) => boolean): void => {
+    left = keep(left, why, (route) => {
+      const kept = wanted(route)
+      if (!kept) refused.push({ provider: route.provider, message: why })
+      return kept
+    })
+  }
+  if (only !== undefined) want('not in routing.only', (route) => only.includes(route.provider))
+  if (ignore !== undefined) want('in routing.ignore', (route) => !ignore.includes(route.provider))
+  if (order !== undefined && !allowFallbacks) {
+    want('not in routing.order', (route) => order.includes(route.provider))
+  }
+  if (maxPrice !== undefined) {
+    const within = withinPrice(maxPrice)
+    want('over routing.max_price', (route) => prices.rows(route).every(within))
+  }
+  if (requireParameters) {
+    want('lacks a parameter of the request', (route) => {
+      const supported = route.supportedParameters ?? model.supportedParameters
+      return unsupportedBy(supported, request.forward).length === 0
+    })
+  }
+  if (left.length > 0) return left
+  throw new CompatError(
+    'no_route_matches',
+    `No provider of the model '${model.id}' fits the routing asked for. Ask for less in routing.`,
+    { param: 'routing', details: refused.slice(0, MAX_DETAILS) },
+  )
+}
+
+/** A route without prices is within any limit: its quote refuses it. */
+function withinPrice(maxPrice: NonNullable<RoutingPreferences['maxPrice']>) {
+  const limits = (['input', 'output', 'request'] as const).flatMap((part): [typeof part, Credits][] => {
+    const limit = maxPrice[part]
+    return limit === undefined ? [] : [[part, parseCredits(limit, `routing.max_price.${part}`)]]
+  })
+  return (row: Readonly<Record<'input' | 'output' | 'request', Credits>>): boolean =>
+    limits.every(([part, limit]) => row[part] <= limit)
+}
