@@ -1,4 +1,5 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { closeSync, existsSync, linkSync, mkdirSync, openSync, unlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'libsql'
 import type { Cell, Row, Statement } from '../sql/database.js'
@@ -35,8 +36,7 @@ export function tableName(table: string): string {
 
 /** Opens or makes the file. What is made is readable by its owner only. */
 export function openConnection(file: string): Connection {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  closeSync(openSync(file, 'a', 0o600))
+  makeFile(file)
   const database = new Database(file)
   database.defaultSafeIntegers(true)
   database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
@@ -48,6 +48,25 @@ export function openConnection(file: string): Connection {
   database.exec('pragma cache_size = -32768')
   database.exec('pragma journal_size_limit = 67108864')
   return toConnection(database)
+}
+
+/**
+ * An empty file is a database. It is made under another name: POSIX drops all locks of a process on a file when the
+ * process closes any descriptor of it, so one that SQLite has open must never be opened and closed beside it. Another
+ * process would then take its connection for the last one, and remove the log that this one goes on writing to.
+ */
+function makeFile(file: string): void {
+  if (existsSync(file)) return
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  const draft = `${file}.${randomUUID()}`
+  closeSync(openSync(draft, 'wx', 0o600))
+  try {
+    linkSync(draft, file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    unlinkSync(draft)
+  }
 }
 
 function toConnection(database: Database.Database): Connection {

@@ -42,6 +42,31 @@ describe('a SQLite file', () => {
     await Promise.all(all.map((stores) => stores.close()))
   })
 
+  it('shows other processes all that is written, also after the first of them has come and gone', async () => {
+    const file = `${place.file}-shared`
+    const stores = sqliteStores({ file })
+    const admin = createAdmin(stores)
+    const seenElsewhere = (): string => {
+      const script = `const database = new (require('libsql'))(process.argv[1])
+        const row = database.prepare("select posted from compat_accounts where id = 'alice'").get()
+        database.close()
+        process.stdout.write(String(row.posted))`
+      const { stdout, stderr } = spawnSync(process.execPath, ['-e', script, file], { encoding: 'utf8' })
+      expect(stderr).toBe('')
+      return stdout
+    }
+    // Both threads have the file open by now.
+    await admin.grant({ account: 'alice', amount: '1' })
+    await stores.ledger.hold(createHold('alice', 1n), context)
+    expect(seenElsewhere()).toBe('1000000000')
+    await admin.grant({ account: 'alice', amount: '1' })
+    expect(seenElsewhere()).toBe('2000000000')
+    const { holdId } = createHold('alice', 1n)
+    await stores.ledger.settle(createSettle(holdId, 'alice', 500_000_000n), context)
+    expect(seenElsewhere()).toBe('1500000000')
+    await stores.close()
+  })
+
   it('is refused where a later release has made it', async () => {
     const file = `${place.file}-newer`
     const first = sqliteStores({ file })
