@@ -1,6 +1,6 @@
 import type { ProviderEvent } from '../contracts/providers.js'
 import { ProviderError } from '../errors.js'
-import { createSseReader } from './sse-reader.js'
+import { createSseReader, type SseReader } from './sse-reader.js'
 
 /** Turns the body of a successful reply into events. What it throws should be a `ProviderError`. */
 export interface ReplyReader {
@@ -29,44 +29,48 @@ const SKIPPED = new Set([0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf])
  * one that begins like a field or a comment is a stream of events. Content types are not asked, since many are wrong.
  */
 export function createReplyReader({ eventBytes, onEvent, onBody }: ReplyReaderOptions): ReplyReader {
-  let kind: 'unknown' | 'stream' | 'body' = 'unknown'
+  let stream: SseReader | undefined
+  let isBody = false
   let pieces: Buffer[] = []
   let done = false
   let sink: ProviderEvent[] = []
-  const stream = createSseReader({
-    eventBytes,
-    onEvent(data, type) {
-      if (!done) done = onEvent(data, type, sink)
-    },
-  })
 
-  const recognise = (bytes: Buffer): typeof kind => {
+  const openStream = (): SseReader =>
+    createSseReader({
+      eventBytes,
+      onEvent(data, type) {
+        if (!done) done = onEvent(data, type, sink)
+      },
+    })
+
+  /** Does nothing with bytes that tell nothing yet. */
+  const recognise = (bytes: Buffer): void => {
     for (const byte of bytes) {
       if (SKIPPED.has(byte)) continue
-      if (byte === OPENING_BRACE) return 'body'
-      if (SSE_FIRST_BYTES.has(byte)) return 'stream'
-      throw new ProviderError('invalid-response', 'The reply is neither JSON nor a stream of events.')
+      if (byte === OPENING_BRACE) isBody = true
+      else if (SSE_FIRST_BYTES.has(byte)) stream = openStream()
+      else throw new ProviderError('invalid-response', 'The reply is neither JSON nor a stream of events.')
+      return
     }
-    return 'unknown'
   }
 
   return {
     read(bytes, events) {
-      if (kind === 'unknown') kind = recognise(bytes)
-      if (kind === 'body') pieces.push(bytes)
-      if (kind === 'stream') {
+      if (stream === undefined && !isBody) recognise(bytes)
+      if (isBody) pieces.push(bytes)
+      if (stream !== undefined) {
         sink = events
         stream.read(bytes)
       }
       return done
     },
     end(events) {
-      if (kind === 'unknown') throw new ProviderError('invalid-response', 'The reply is empty.')
-      if (kind === 'stream') {
+      if (stream !== undefined) {
         sink = events
         stream.end()
         return done
       }
+      if (!isBody) throw new ProviderError('invalid-response', 'The reply is empty.')
       const body = Buffer.concat(pieces)
       pieces = []
       onBody(body.toString('utf8', body.indexOf(OPENING_BRACE)), events)
