@@ -35,7 +35,7 @@ describe('the route of a session', () => {
 
   it('is the same in another process', async () => {
     const script = `
-      import { rankByKey } from ${JSON.stringify(fileURLToPath(new URL('../../src/engine/route-rank.ts', import.meta.url)))}
+      import { rankByKey } from ${JSON.stringify(fileURLToPath(new URL('../../src/engine/routing/route-rank.ts', import.meta.url)))}
       const routes = ['a', 'b', 'c', 'd'].map((id) => ({ id }))
       console.log(JSON.stringify(Array.from({ length: 50 }, (_, n) =>
         rankByKey(['alice', 'session-' + n], routes).map(({ id }) => id).join(''))))`
