@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { Balance, Entry } from '../contracts/index.js'
+import { labelShape, nameShape, readShape } from '../contracts/shapes.js'
 import { createIdSource } from '../ids.js'
 import { type Credits, parseCredits } from '../money.js'
 import { readBigint, readNumber, readOptionalNumber, readText } from '../sql/cells.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { createConditions } from '../sql/entries.js'
 import { post } from '../sql/grants.js'
-import { labelShape, nameShape, readShape } from './shapes.js'
 
 export interface GrantRequest {
   readonly account: string

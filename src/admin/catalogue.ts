@@ -1,8 +1,15 @@
 import { z } from 'zod'
 import type { App, Model } from '../contracts/index.js'
+import {
+  creditsShape,
+  labelShape,
+  modelShape,
+  nameShape,
+  readShape,
+  textsShape,
+} from '../contracts/shapes.js'
 import { readJson, readOptionalNumber } from '../sql/cells.js'
 import type { SqlDatabase, Statement, Topic } from '../sql/database.js'
-import { creditsShape, labelShape, nameShape, pricesShape, readShape, textsShape } from './shapes.js'
 
 /** A {@link Model}; `created` is 0 and `ownedBy` the part of the id before the first slash where they are left out. */
 export type ModelRequest = Omit<Model, 'created' | 'ownedBy'> & Partial<Pick<Model, 'created' | 'ownedBy'>>
@@ -26,24 +33,6 @@ export interface CatalogueAdmin {
 }
 
 const MAX_BASIS_POINTS = 1_000_000
-const tokensShape = z.int().positive()
-
-const modelShape = z.strictObject({
-  id: nameShape,
-  created: z.int().nonnegative().default(0),
-  ownedBy: z.string().optional(),
-  root: z.string().optional(),
-  parent: z.string().nullable().optional(),
-  name: z.string().optional(),
-  description: z.string().optional(),
-  contextLength: tokensShape.optional(),
-  maxOutputTokens: tokensShape.optional(),
-  supportedParameters: textsShape.optional(),
-  modalities: textsShape.optional(),
-  prices: pricesShape.optional(),
-  priceVersion: z.string().optional(),
-})
-
 const appShape = z.strictObject({
   id: nameShape,
   name: labelShape.optional(),

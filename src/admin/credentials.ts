@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
+import { labelShape, nameShape, readShape, textsShape, timeShape } from '../contracts/shapes.js'
 import { createIdSource } from '../ids.js'
 import {
   readNumber,
@@ -12,7 +13,6 @@ import {
 import { digestToken } from '../sql/credentials.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { createConditions } from '../sql/entries.js'
-import { labelShape, nameShape, readShape, textsShape, timeShape } from './shapes.js'
 
 export interface KeyRequest {
   /** Who pays. */

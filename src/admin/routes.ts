@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { nameShape, pricesShape, readShape, textsShape } from '../contracts/shapes.js'
 import type { SqlDatabase } from '../sql/database.js'
 import {
   bindingOf,
@@ -8,7 +9,6 @@ import {
   readRouteRow,
 } from '../sql/route-rows.js'
 import type { SecretBox } from '../sql/secret-box.js'
-import { nameShape, pricesShape, readShape, textsShape } from './shapes.js'
 
 export interface RouteRequest extends Omit<RouteDefinition, 'settings'> {
   /** Unique among all routes. */

@@ -1,10 +1,10 @@
 import { z } from 'zod'
+import { nameShape, readShape } from '../contracts/shapes.js'
 import type { Credits } from '../money.js'
 import type { Usage } from '../protocol/usage.js'
 import { readBigint, readNumber, readOptionalText } from '../sql/cells.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { createConditions, toTime } from '../sql/entries.js'
-import { nameShape, readShape } from './shapes.js'
 
 export interface SpendQuery {
   /** What the sums are made by. Days are of UTC; `app` knows only apps whose token was used. */

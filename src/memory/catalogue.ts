@@ -1,6 +1,5 @@
-import { z } from 'zod'
 import type { CatalogueStore, Model, Watch } from '../contracts/index.js'
-import { nameShape, pricesShape, readShape } from './read-shape.js'
+import { modelShape, readShape } from '../contracts/shapes.js'
 import { createWatchers } from './watchers.js'
 
 /** A {@link Model}; `created` is 0 and `ownedBy` the part of the id before the first slash where they are left out. */
@@ -54,25 +53,6 @@ export function memoryCatalogue(models: readonly MemoryModel[] = []): MemoryCata
     },
   }
 }
-
-const textsShape = z.array(z.string()).readonly()
-const tokensShape = z.int().positive()
-
-const modelShape = z.strictObject({
-  id: nameShape,
-  created: z.int().nonnegative().default(0),
-  ownedBy: z.string().optional(),
-  root: z.string().optional(),
-  parent: z.string().nullable().optional(),
-  name: z.string().optional(),
-  description: z.string().optional(),
-  contextLength: tokensShape.optional(),
-  maxOutputTokens: tokensShape.optional(),
-  supportedParameters: textsShape.optional(),
-  modalities: textsShape.optional(),
-  prices: pricesShape.optional(),
-  priceVersion: z.string().optional(),
-})
 
 function readModel(model: MemoryModel, what: string): Model {
   const read = readShape(modelShape, model, what)

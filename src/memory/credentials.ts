@@ -10,8 +10,8 @@ import type {
   Principal,
   Watch,
 } from '../contracts/index.js'
+import { nameShape, readShape } from '../contracts/shapes.js'
 import { parseCredits } from '../money.js'
-import { nameShape, readShape } from './read-shape.js'
 import { createWatchers } from './watchers.js'
 
 /** A {@link Principal} whose `credentialId` may be left out: by default the first 16 hex digits of the token's digest. */

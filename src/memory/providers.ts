@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ProviderAdapter, ProviderRegistry, Route, Secret } from '../contracts/index.js'
-import { nameShape, pricesShape, readShape } from './read-shape.js'
+import { nameShape, pricesShape, readShape } from '../contracts/shapes.js'
 
 /** One provider and the models that it serves. All but the first three members are as in {@link Route}. */
 export interface MemoryProvider extends Omit<Route, 'id' | 'provider' | 'adapter' | 'upstreamModel'> {
