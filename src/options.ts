@@ -24,7 +24,8 @@ export interface RouterOptions {
   readonly providers: ProviderRegistry
   /** Opens provider keys that callers send sealed; `keyring()` makes one. Without it such keys are refused. */
   readonly envelopes?: Envelopes
-  readonly idempotency?: IdempotencyOptions
+  /** A store alone is short for `{ store }`. */
+  readonly idempotency?: IdempotencyOptions | IdempotencyStore
   /** The ledger account that earns the base price. `'platform'` by default. */
   readonly platformAccount?: string
   /** Charges at most the hold, clamps the provider's output to it and cuts a stream off there. Off by default. */
@@ -93,6 +94,27 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
 
 const LIMITS_WITHOUT_DEFAULT = ['inFlightPerAccount', 'inFlightPerCredential']
 
+/** Every option by name; the compiler sees that none is missing. */
+const OPTIONS: readonly string[] = Object.keys({
+  credentials: true,
+  catalogue: true,
+  ledger: true,
+  providers: true,
+  envelopes: true,
+  idempotency: true,
+  platformAccount: true,
+  neverOverdraw: true,
+  byokFee: true,
+  basePath: true,
+  openapi: true,
+  limits: true,
+  admit: true,
+  onEvent: true,
+  tokenCounter: true,
+  clock: true,
+  newId: true,
+} satisfies Record<keyof RouterOptions, true>)
+
 const STORE_METHODS = {
   credentials: ['resolve'],
   catalogue: ['list', 'get'],
@@ -111,10 +133,14 @@ export function engineOptions(options: RouterOptions): EngineOptions {
     requireMethods(name, options[name as keyof typeof STORE_METHODS], methods)
   }
   if (options.envelopes !== undefined) requireMethods('envelopes', options.envelopes, ['open'])
-  const { idempotency = {} } = options
+  const idempotency = idempotencyOptions(options.idempotency ?? {})
   if (idempotency.store !== undefined) {
     requireMethods('idempotency.store', idempotency.store, ['claim', 'complete', 'abandon'])
   }
+  refuseMisspelt(options)
+  requireBoolean('neverOverdraw', options.neverOverdraw)
+  requireBoolean('openapi', options.openapi)
+  requireBoolean('idempotency.keepBodies', idempotency.keepBodies)
   requireFunction('admit', options.admit)
   requireFunction('onEvent', options.onEvent)
   requireFunction('newId', options.newId)
@@ -161,6 +187,35 @@ function requireMethods(name: string, store: unknown, methods: readonly string[]
     if (typeof (store as Record<string, unknown>)[method] !== 'function') {
       throw new TypeError(`createCompatRouter: ${name} has no method ${method}().`)
     }
+  }
+}
+
+function idempotencyOptions(given: IdempotencyOptions | IdempotencyStore): IdempotencyOptions {
+  return 'claim' in given ? { store: given } : given
+}
+
+/** Names that are no option are left alone, so that an object of stores can be spread in; misspelt ones are not. */
+function refuseMisspelt(options: object): void {
+  for (const name of Object.keys(options)) {
+    const meant = OPTIONS.includes(name) ? undefined : OPTIONS.find((option) => resembles(name, option))
+    if (meant !== undefined)
+      throw new TypeError(`createCompatRouter: ${name} is not an option; did you mean ${meant}?`)
+  }
+}
+
+/** Whether two names have the same letters but for one, in any order and case. */
+function resembles(one: string, other: string): boolean {
+  const missing = (from: string, letters: string): number => {
+    let left = letters.toLowerCase()
+    for (const letter of from.toLowerCase()) left = left.replace(letter, '')
+    return left.length
+  }
+  return missing(one, other) + missing(other, one) <= 1
+}
+
+function requireBoolean(name: string, value: unknown): void {
+  if (value !== undefined && typeof value !== 'boolean') {
+    throw new TypeError(`createCompatRouter: ${name} must be true or false.`)
   }
 }
 

@@ -5,6 +5,9 @@ import type { CallContext, Credits } from './context.js'
  * Who has how many credits. Every operation is atomic and durable when its promise is fulfilled; a rejection means
  * that the store cannot say what happened, and the router then tries again or gives up, as docs/charging.md tells.
  *
+ * What cannot be right is a rejection too, and changes nothing: an amount, cost, base or markup below zero, postings
+ * that do not add up to zero, a balance beyond 64 bits. What comes in and goes out is copied.
+ *
  * What an operation does to a hold in each state:
  *
  * | | unknown | held | expired | released | settled |

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest'
+import {
+  createCompatRouter,
+  memoryCatalogue,
+  memoryCredentials,
+  memoryIdempotency,
+  memoryLedger,
+  memoryProviders,
+  type RouterOptions,
+} from '../src/index.js'
+
+const stores = (): RouterOptions => ({
+  credentials: memoryCredentials(),
+  catalogue: memoryCatalogue(),
+  ledger: memoryLedger(),
+  providers: memoryProviders([]),
+})
+const make = (more: object) => createCompatRouter({ ...stores(), ...more })
+
+describe('the options of a router', () => {
+  it.each([
+    ['no ledger', { ledger: undefined }, /ledger is missing.*hold, settle/],
+    ['a ledger that cannot settle', { ledger: { hold() {} } }, /ledger has no method settle\(\)/],
+    ['a catalogue without get', { catalogue: { list() {} } }, /catalogue has no method get\(\)/],
+    ['credentials that are a string', { credentials: 'x' }, /credentials is missing/],
+    [
+      'a misspelt option',
+      { neverOverDraw: true },
+      /neverOverDraw is not an option; did you mean neverOverdraw/,
+    ],
+    ['letters in another order', { legder: 1 }, /did you mean ledger/],
+    ['a plural', { onEvents() {} }, /did you mean onEvent/],
+    ['a word for yes', { neverOverdraw: 'yes' }, /neverOverdraw must be true or false/],
+    ['a limit that is none', { limits: { bodybytes: 1 } }, /limits\.bodybytes is not a limit/],
+    ['a limit of zero', { limits: { totalMs: 0 } }, /limits\.totalMs must be a whole number/],
+    ['a fee that is no decimal', { byokFee: { flat: 1 } }, /byokFee\.flat/],
+    ['a fee of more than the price', { byokFee: { basisPoints: 10_001 } }, /byokFee\.basisPoints/],
+    ['an opener that cannot open', { envelopes: {} }, /envelopes has no method open\(\)/],
+    ['an empty platform account', { platformAccount: '' }, /platformAccount/],
+    ['a listener that is no function', { onEvent: 1 }, /onEvent must be a function/],
+  ])('with %s are refused by name', (_what, more, message) => {
+    expect(() => make(more)).toThrow(TypeError)
+    expect(() => make(more)).toThrow(message)
+  })
+
+  it('may have more beside them, as an object of stores has when it is spread in', async () => {
+    const router = make({ database: {}, secrets: {}, ready() {}, close() {} })
+    await router.close()
+  })
+
+  it('take a store of replies alone or in an object', async () => {
+    await make({ idempotency: memoryIdempotency() }).close()
+    await make({ idempotency: { store: memoryIdempotency() } }).close()
+    expect(() => make({ idempotency: { store: {} } })).toThrow(/idempotency\.store has no method claim\(\)/)
+  })
+})
