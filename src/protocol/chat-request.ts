@@ -86,6 +86,28 @@ const REFUSED: readonly (readonly [field: string, why: string])[] = [
   ['mock_response', 'There are no mock answers'],
 ]
 
+/** Fields that are read here, priced, clamped, refused or paid for. */
+const READ_FIELDS: ReadonlySet<string> = new Set([
+  ...Object.keys(outlineSchema.shape),
+  ...NOT_FORWARDED,
+  ...REFUSED.map(([field]) => field),
+  ...'messages max_tokens max_completion_tokens tools tool_choice functions function_call'.split(' '),
+  ...'plugins web_search_options background store service_tier modalities audio'.split(' '),
+])
+const PLAIN_FIELD = /^[a-z0-9_]+$/
+
+/** Some providers read a field in any case: one respelt would be theirs to obey and not ours to price. */
+function refuseRespelt(body: Readonly<Record<string, unknown>>): void {
+  for (const key of Object.keys(body)) {
+    if (PLAIN_FIELD.test(key)) continue
+    const field = key.toLowerCase().replaceAll('\u017f', 's').replaceAll('\u212a', 'k')
+    if (field === key || !READ_FIELDS.has(field)) continue
+    throw new CompatError('unsupported_parameter', `${field} is accepted in this spelling only.`, {
+      param: field,
+    })
+  }
+}
+
 const CODES = [
   ['provider_key', 'provider_key_not_encrypted'],
   ['session_id', 'invalid_session_id'],
@@ -100,6 +122,7 @@ const CODES = [
  */
 export function parseChatRequest(body: unknown): ParsedChatRequest {
   if (!isRecord(body)) throw new CompatError('invalid_request', 'The request body must be a JSON object.')
+  refuseRespelt(body)
   for (const [field, why] of REFUSED) {
     if (!Object.hasOwn(body, field)) continue
     throw new CompatError('unsupported_parameter', `${field} is not accepted. ${why}.`, { param: field })

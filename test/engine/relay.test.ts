@@ -209,6 +209,16 @@ describe('a stream, whatever the provider sends', () => {
     expect(refused.failure?.reason).toBe('invalid-response')
   })
 
+  it('does not take a choice for finished whose tool call cannot be used', () => {
+    const { relay: refused } = relay()
+    refused.take([
+      chunk({ content: 'Calling. ' }),
+      chunk({ tool_calls: [{ id: 'a', function: {} }] }, 'tool_calls'),
+    ])
+    expect(refused.failure?.reason).toBe('invalid-response')
+    expect(refused.finished).toBe(false)
+  })
+
   it('still sends what came before an event that cannot be read', () => {
     const { relay: refused } = relay()
     expect(refused.take([chunk({ content: 'before' }), { type: 'data', bytes: '{"choices":' }])).toContain(

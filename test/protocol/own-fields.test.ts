@@ -96,3 +96,26 @@ describe('routing', () => {
     expect(error.param).toBe(`routing.${'x'.repeat(64)}`)
   })
 })
+
+describe('fields in another spelling', () => {
+  it.each([
+    'Model',
+    'MAX_TOKENS',
+    'Stream',
+    'N',
+    'me\u017f\u017fages',
+    'provider_\u212aey',
+    'Service_Tier',
+    'Models',
+  ])('%s is refused, since some providers would obey it', (field) => {
+    const body = { model: 'acme/fast', messages: [{ role: 'user', content: 'hi' }], [field]: 'x' }
+    expect(() => parseChatRequest(body)).toThrow(
+      expect.objectContaining({ code: 'unsupported_parameter', status: 400 }),
+    )
+  })
+
+  it('that resembles none of ours passes', () => {
+    const body = { model: 'acme/fast', messages: [{ role: 'user', content: 'hi' }], 'X-Custom': 1 }
+    expect(parseChatRequest(body).forward['X-Custom']).toBe(1)
+  })
+})

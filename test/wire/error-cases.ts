@@ -6,7 +6,6 @@ import {
   generateEnvelopeKey,
   type IdempotencyStore,
   keyring,
-  type RouterOptions,
 } from '../../src/index.js'
 import type { HostResponse } from '../helpers/hosts.js'
 import { answerJson, type Script } from '../helpers/scripted-upstream.js'
@@ -285,9 +284,7 @@ export const cases: Record<ErrorCode, ErrorCase> = {
   },
 }
 
-function store(
-  parts: Partial<IdempotencyStore>,
-): NonNullable<RouterOptions['idempotency']>['store'] & object {
+function store(parts: Partial<IdempotencyStore>): IdempotencyStore {
   return {
     claim: async () => ({ state: 'mine' }),
     complete: async () => {},

@@ -82,9 +82,10 @@ export class Attempt {
   leave(): void {
     if (this.over || this.drainUntil !== Infinity) return
     const { drains, engine, keyed, relay, route } = this.options
-    const readOn = keyed || relay.finished || route.onDisconnect !== 'abort'
+    const readOn = keyed || route.onDisconnect !== 'abort'
     this.freeDrain = readOn ? drains.take() : undefined
-    if (this.freeDrain === undefined) this.interrupt({ why: 'left' })
+    // Of a reply that has finished only the usage is still to come: it needs no slot.
+    if (this.freeDrain === undefined && !relay.finished) this.interrupt({ why: 'left' })
     else this.drainUntil = engine.clock.now() + engine.limits.drainMs
   }
 

@@ -12,26 +12,48 @@ const TOKENS_A_MESSAGE = 8
 const TOKENS_AN_IMAGE = 1_600
 const TOKENS_ANOTHER_PART = 8_000
 
-/** Estimates the prompt tokens of a request from its messages, tools, functions and response format. */
+/** A role of ordinary length is in the tokens of its message. */
+const LONGEST_ROLE_CHARS = 16
+const TEXT_PARTS = new Set<unknown>(['text', 'input_text', 'output_text'])
+/** Other fields are settings where they are short, and may become part of the prompt where they are long. */
+const LONGEST_SETTING_BYTES = 256
+const PROMPT_FIELDS = new Set(['tools', 'functions', 'response_format'])
+/** Counted above, or no part of a prompt. */
+const NO_PROMPT = new Set(['model', 'messages', 'user'])
+
+/**
+ * Estimates the prompt tokens of a request from its messages, tools, functions and response format; for the hold also
+ * from whatever else is long enough to be part of a prompt.
+ */
 export function estimatePrompt(request: ChatRequest, counter: TokenCounter): PromptEstimate {
   const text = counter.tally()
+  const perhaps = counter.tally()
   let extra = 0
-  const addSerialised = (value: unknown): void => {
-    if (value !== undefined && value !== null) text.add(JSON.stringify(value))
-  }
   for (const message of request.messages) {
     extra += TOKENS_A_MESSAGE
     for (const [field, value] of Object.entries(message)) {
-      if (field === 'role') continue
-      if (typeof value === 'string') text.add(value)
-      else if (field === 'content' && Array.isArray(value)) extra += addParts(value, (part) => text.add(part))
-      else addSerialised(value)
+      if (field === 'role') {
+        if (message.role.length > LONGEST_ROLE_CHARS) perhaps.add(message.role)
+      } else if (field === 'content' && Array.isArray(value)) {
+        extra += addParts(value, (part) => text.add(part))
+      } else if (value !== undefined && value !== null) {
+        text.add(serialised(value))
+      }
     }
   }
-  addSerialised(request.tools)
-  addSerialised(request.functions)
-  addSerialised(request.response_format)
-  return { atMost: text.atMost() + extra, atLeast: text.atLeast() }
+  for (const [field, value] of Object.entries(request)) {
+    if (value === undefined || value === null || NO_PROMPT.has(field)) continue
+    if (PROMPT_FIELDS.has(field)) text.add(JSON.stringify(value))
+    else if (typeof value === 'object' || typeof value === 'string') {
+      const setting = serialised(value)
+      if (Buffer.byteLength(setting) > LONGEST_SETTING_BYTES) perhaps.add(setting)
+    }
+  }
+  return { atMost: text.atMost() + perhaps.atMost() + extra, atLeast: text.atLeast() }
+}
+
+function serialised(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /** Adds the text of content parts and returns the tokens of the others, whatever their bytes. */
@@ -40,7 +62,8 @@ function addParts(parts: readonly unknown[], addText: (text: string) => void): n
   for (const part of parts) {
     const { type, text } = (typeof part === 'object' && part !== null ? part : {}) as Record<string, unknown>
     if (typeof text === 'string') addText(text)
-    else tokens += type === 'image_url' || type === 'image' ? TOKENS_AN_IMAGE : TOKENS_ANOTHER_PART
+    if (TEXT_PARTS.has(type) || (type === undefined && typeof text === 'string')) continue
+    tokens += type === 'image_url' || type === 'image' ? TOKENS_AN_IMAGE : TOKENS_ANOTHER_PART
   }
   return tokens
 }

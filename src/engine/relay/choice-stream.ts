@@ -56,10 +56,11 @@ export class ChoiceStream {
   }
 
   private finish(reason: string, delta: Fields, rest: Fields, native = true): Fields[] {
-    if (native) this.nativeFinishReason = cleanLabel(reason)
     const mapped = mapFinishReason(reason)
-    this.finishReason = mapped === 'stop' && this.toolCalls.any ? 'tool_calls' : mapped
+    // First, since it throws where the choice cannot be used: then it has not finished.
     const missing = mapped === 'length' ? [] : this.toolCalls.missingArguments()
+    if (native) this.nativeFinishReason = cleanLabel(reason)
+    this.finishReason = mapped === 'stop' && this.toolCalls.any ? 'tool_calls' : mapped
     const nativeField = native ? { native_finish_reason: this.nativeFinishReason } : {}
     if (missing.length === 0) return [this.choice(delta, { ...rest, ...nativeField }, this.finishReason)]
     return [

@@ -225,8 +225,9 @@ export class Relay {
     this.takeLabels(completion)
     const choices = mendChoices(completion.choices, this.options.n, () => this.toolCallId())
     if (this.options.stream) {
+      const sent = this.takeChunk({ choices: asChunkChoices(choices) })
       this.cameWhole = true
-      return this.takeChunk({ choices: asChunkChoices(choices) })
+      return sent
     }
     this.whole = choices
     this.begun = true
