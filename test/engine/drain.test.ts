@@ -11,8 +11,17 @@ const data = (chunk: object): ProviderEvent => ({ type: 'data', bytes: JSON.stri
 const LONG_TEXT = data({ choices: [{ index: 0, delta: { content: 'x'.repeat(400) }, finish_reason: null }] })
 const ERROR = data({ error: { message: 'It broke' } })
 
-/** Runs one streamed call whose client leaves after the first token; `rest` then comes in one read. */
-async function drain(rest: readonly ProviderEvent[]): Promise<RequestEnd | undefined> {
+const TOKEN = data({ choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: null }] })
+const FINISH = data({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })
+
+/** Runs one streamed call whose client leaves after the first read; `rest` then comes in one read. */
+async function drain(
+  rest: readonly ProviderEvent[],
+  {
+    first = [TOKEN],
+    onDisconnect = 'drain',
+  }: { first?: ProviderEvent[]; onDisconnect?: 'abort' | 'drain' } = {},
+): Promise<RequestEnd | undefined> {
   const clock = createManualClock()
   const events: RouterEvent[] = []
   let leave = (): void => {}
@@ -32,7 +41,7 @@ async function drain(rest: readonly ProviderEvent[]): Promise<RequestEnd | undef
   }
   const adapter: ProviderAdapter = {
     async chat(_call, take) {
-      await take([data({ choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: null }] })])
+      await take(first)
       leave()
       await take(rest)
       return { terminated: true }
@@ -43,7 +52,7 @@ async function drain(rest: readonly ProviderEvent[]): Promise<RequestEnd | undef
       credentials: memoryCredentials({ 'sk-demo': { kind: 'api-key', account: 'alice' } }, { clock }),
       catalogue: memoryCatalogue([{ id: 'acme/fast', prices: { input: '1', output: '1' } }]),
       ledger: memoryLedger({ alice: '5' }, { clock }),
-      providers: memoryProviders([{ id: 'acme', models: { 'acme/fast': 'fast' }, adapter }]),
+      providers: memoryProviders([{ id: 'acme', models: { 'acme/fast': 'fast' }, adapter, onDisconnect }]),
       limits: { drainBytes: 100 },
       clock,
       onEvent: (event) => events.push(event),
@@ -70,5 +79,11 @@ describe('a call that is read on without its client', () => {
 
   it('is not charged where the provider breaks in the very read that is more than is read on', async () => {
     expect((await drain([LONG_TEXT, ERROR]))?.charge).toBeUndefined()
+  })
+
+  it('is charged as reported where it had finished, though its route hangs up and no slot is free', async () => {
+    const usage: ProviderEvent = { type: 'usage', usage: { prompt: 10, completion: 500 } }
+    const end = await drain([usage], { first: [TOKEN, FINISH], onDisconnect: 'abort' })
+    expect(end?.charge).toMatchObject({ basis: 'reported', usage: { completion: 500 } })
   })
 })
