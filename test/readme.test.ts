@@ -402,7 +402,7 @@ describe('the README', () => {
     const file = join(folder, 'cases.ts')
     await writeFile(file, withPrelude(block('run', 'cases')))
     const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', file], { cwd: root })
-    const passed = Number(/^# pass (\d+)$/m.exec(stdout)?.[1])
+    const passed = Number(/^(?:#|ℹ) pass (\d+)$/mu.exec(stdout)?.[1])
     expect(passed).toBe(ledgerCases.length)
   })
 

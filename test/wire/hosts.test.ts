@@ -432,13 +432,14 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
     test('of the client is kept where it is acceptable, on every kind of answer', async () => {
       service.upstream.scriptOnce(answerJson(providerReply()), STREAM)
       const id = { 'x-request-id': 'Client:1/a+b=@c._-' }
-      for (const response of [
-        await service.post(ask(), id),
-        await service.post(ask({ stream: true }), id),
-        await service.post('{}', id),
-        await service.host.request('/models', { headers: id }),
-        await service.host.request('/nothing', { headers: id }),
+      for (const request of [
+        () => service.post(ask(), id),
+        () => service.post(ask({ stream: true }), id),
+        () => service.post('{}', id),
+        () => service.host.request('/models', { headers: id }),
+        () => service.host.request('/nothing', { headers: id }),
       ]) {
+        const response = await request()
         expect(requestIdOf(response)).toBe('Client:1/a+b=@c._-')
         await response.text()
       }
