@@ -14,7 +14,7 @@
  * | GET `api/calls` | both | `CallsQuery` | `CallsReply` |
  * | GET `api/calls.csv` | both | `CallsQuery` without `after`, `limit` | a file |
  * | GET `api/events` | both | `EventsQuery` | `EventsReply` |
- * | GET `api/accounts` | both | `PageQuery` | `AccountsReply` |
+ * | GET `api/accounts` | both | `AccountsQuery` | `AccountsReply` |
  * | POST `api/accounts/open` | operator | `AccountBody` | `AccountReply` |
  * | POST `api/accounts/grant` | operator | `GrantBody` | `PostedReply` |
  * | POST `api/accounts/correct` | operator | `GrantBody` | `PostedReply` |

@@ -1,0 +1,184 @@
+import type { RouteHealthView } from './viewer.js'
+
+export interface CredentialsQuery {
+  /** A user's own by default, and no other. */
+  readonly account?: string
+  readonly appId?: string
+}
+
+export interface CredentialsReply {
+  readonly credentials: readonly CredentialView[]
+}
+
+export interface CredentialView {
+  readonly credentialId: string
+  readonly kind: 'api-key' | 'access-token'
+  readonly account: string
+  readonly appId?: string
+  readonly label?: string
+  readonly scopes?: readonly string[]
+  /** How the newest token starts and ends. */
+  readonly prefix: string
+  readonly lastFour: string
+  readonly createdAt: number
+  readonly expiresAt?: number
+  readonly revokedAt?: number
+}
+
+export interface CredentialBody {
+  readonly credentialId: string
+}
+
+/** An API key of the account, or with `appId` an access token of that app. Ends after an hour. */
+export interface PlaygroundBody {
+  readonly account: string
+  readonly appId?: string
+}
+
+export interface IssueKeyBody {
+  readonly account: string
+  readonly label?: string
+  readonly expiresAt?: number
+  /** For the host's own limits. An operator's alone to give. */
+  readonly metadata?: Readonly<Record<string, string>>
+}
+
+export interface IssueTokenBody extends IssueKeyBody {
+  readonly appId: string
+  /** `['models.run']` by default. */
+  readonly scopes?: readonly string[]
+}
+
+export interface ReissueBody extends CredentialBody {
+  readonly expiresAt?: number
+  readonly scopes?: readonly string[]
+}
+
+/** `token` is shown here and nowhere again. */
+export interface IssuedReply {
+  readonly credentialId: string
+  readonly token: string
+  readonly expiresAt?: number
+}
+
+export interface AppsReply {
+  readonly apps: readonly AppView[]
+}
+
+/** A user sees apps that are not suspended, without the account that earns. */
+export interface AppView extends AppBody {
+  readonly suspendedAt?: number
+}
+
+export interface AppBody {
+  readonly id: string
+  readonly name?: string
+  readonly markup: {
+    /** An integer from 0 to 1,000,000; 2,000 is 20 %. */
+    readonly basisPoints: number
+    /** Credits a call. */
+    readonly flat?: string
+  }
+  readonly allowedModels: readonly string[]
+  /** Who earns the markup; the platform by default. */
+  readonly account?: string
+}
+
+export interface IdBody {
+  readonly id: string
+}
+
+/** Decimal strings: credits per million tokens, `request` per call. */
+export interface PriceView {
+  readonly input: string
+  readonly output: string
+  readonly cachedInput?: string
+  readonly cacheWrite?: string
+  readonly reasoning?: string
+  readonly request?: string
+}
+
+export interface PricesView extends PriceView {
+  readonly tiers?: readonly (PriceView & { readonly above: number })[]
+}
+
+export interface ModelsReply {
+  readonly models: readonly ModelView[]
+}
+
+export interface ModelBody {
+  readonly id: string
+  /** Unix seconds, not milliseconds. */
+  readonly created?: number
+  readonly ownedBy?: string
+  readonly root?: string
+  readonly parent?: string | null
+  readonly name?: string
+  readonly description?: string
+  readonly contextLength?: number
+  readonly maxOutputTokens?: number
+  readonly supportedParameters?: readonly string[]
+  readonly modalities?: readonly string[]
+  /** A model without prices is listed but refused. */
+  readonly prices?: PricesView
+  readonly priceVersion?: string
+}
+
+export interface ModelView extends ModelBody {
+  readonly created: number
+  readonly ownedBy: string
+}
+
+export interface RoutesReply {
+  readonly routes: readonly RouteView[]
+}
+
+interface RouteFields {
+  readonly id: string
+  readonly model: string
+  readonly provider: string
+  /** One of the kinds of adapters that the host gave its stores. */
+  readonly adapter: string
+  readonly upstreamModel: string
+  readonly enabled?: boolean
+  readonly byok?: 'yes' | 'no' | 'only'
+  readonly prices?: PricesView
+  readonly supportedParameters?: readonly string[]
+  readonly onDisconnect?: 'abort' | 'drain'
+  readonly weight?: number
+}
+
+export interface RouteBody extends RouteFields {
+  /** What the adapter is built from, such as `{ baseUrl }`. Never a secret. */
+  readonly settings?: Readonly<Record<string, unknown>>
+  /** The provider's key. Left out, the one that is there stays; `null` removes it. */
+  readonly secret?: string | null
+}
+
+export interface RouteView extends RouteFields {
+  readonly settings: Readonly<Record<string, unknown>>
+  /** The id of the key that its secret is sealed under; absent where it has no secret. The secret is never shown. */
+  readonly secretKeyId?: string
+  /** Absent where it was not called yet, or the console was not given `routes`. */
+  readonly health?: RouteHealthView
+}
+
+export interface RotatedReply {
+  readonly count: number
+}
+
+/** `isSound` where there is no difference. */
+export interface VerifyReply {
+  readonly isSound: boolean
+  readonly discrepancies: readonly {
+    readonly what: 'balance' | 'held' | 'entry'
+    readonly id: string
+    readonly found: string
+    readonly expected: string
+  }[]
+}
+
+/** Always `true`: what is not there is a 404. */
+export interface DoneReply {
+  readonly done: true
+}

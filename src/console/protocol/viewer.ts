@@ -1,0 +1,55 @@
+/** `field` is a path into the query or the body, such as `prices.input`. */
+export interface ErrorReply {
+  readonly error: { readonly message: string; readonly field?: string }
+}
+
+export type Viewer =
+  | { readonly kind: 'operator'; readonly name?: string }
+  | { readonly kind: 'user'; readonly account: string; readonly name?: string }
+
+export interface MeReply {
+  readonly viewer: Viewer
+  /** Where the router is on this origin, such as `/compat/v1`: the base URL of the playground's calls. */
+  readonly routerPath: string
+  /** To be posted to with `{}`, relative to the mount; then reload. Absent where the host has its own way. */
+  readonly signOutPath?: string
+  /** Of the package. */
+  readonly version: string
+}
+
+/** What is going on. Meant to be asked for once a second. */
+export interface LiveReply {
+  readonly at: number
+  /** Newest first, at most 500. A user sees those of its account. */
+  readonly inFlight: readonly InFlightCall[]
+  /** More are in flight than are shown. */
+  readonly isCut: boolean
+  /** Sorted by id. Empty for a user, and where the console was not given `routes`. */
+  readonly routes: readonly RouteHealthView[]
+}
+
+export interface InFlightCall {
+  readonly requestId: string
+  /** Absent for calls of other processes, and where the process started after the call. */
+  readonly startedAt?: number
+  /** Absent before credit is held: then only a start is known. */
+  readonly account?: string
+  readonly model?: string
+  readonly appId?: string
+  readonly provider?: string
+  readonly routeId?: string
+  readonly sessionId?: string
+  /** What is set aside. */
+  readonly holdAmount?: string
+}
+
+export interface RouteHealthView {
+  readonly routeId: string
+  readonly provider: string
+  /** `open`: it failed and is tried last; `half-open`: the next call tells. */
+  readonly state: 'closed' | 'half-open' | 'open'
+  readonly firstTokenMs?: number
+  readonly tokensPerSecond?: number
+  /** From 0 to 1. */
+  readonly failureRate: number
+}
