@@ -41,6 +41,11 @@ export interface RouterOptions {
   readonly admit?: Admit
   /** Told of everything that happens. What it throws is swallowed; the first time a warning is emitted. */
   readonly onEvent?: (event: RouterEvent) => unknown
+  /**
+   * What becomes of a caller's `traceparent` and `tracestate`. `'read'`: they are in `request-start` events, for spans;
+   * `'forward'`: providers are sent them too. Where it is not set, nobody looks at them.
+   */
+  readonly traceContext?: 'read' | 'forward'
   /** Counts tokens where a provider does not. By default 3 to 4 bytes of UTF-8 are a token. */
   readonly tokenCounter?: TokenCounter
   /** For simulations and tests. */
@@ -110,6 +115,7 @@ const OPTIONS: readonly string[] = Object.keys({
   limits: true,
   admit: true,
   onEvent: true,
+  traceContext: true,
   tokenCounter: true,
   clock: true,
   newId: true,
@@ -141,6 +147,7 @@ export function engineOptions(options: RouterOptions): EngineOptions {
   requireBoolean('neverOverdraw', options.neverOverdraw)
   requireBoolean('openapi', options.openapi)
   requireBoolean('idempotency.keepBodies', idempotency.keepBodies)
+  requireTraceContext(options.traceContext)
   requireFunction('admit', options.admit)
   requireFunction('onEvent', options.onEvent)
   requireFunction('newId', options.newId)
@@ -170,6 +177,7 @@ export function engineOptions(options: RouterOptions): EngineOptions {
         code: 'COMPAT_ROUTER_ON_EVENT',
       }),
     ),
+    traceContext: options.traceContext,
     clock,
     newId: options.newId ?? createIdSource(),
     counter: options.tokenCounter ?? byteRatioCounter,
@@ -216,6 +224,12 @@ function resembles(one: string, other: string): boolean {
 function requireBoolean(name: string, value: unknown): void {
   if (value !== undefined && typeof value !== 'boolean') {
     throw new TypeError(`createCompatRouter: ${name} must be true or false.`)
+  }
+}
+
+function requireTraceContext(value: unknown): void {
+  if (value !== undefined && value !== 'read' && value !== 'forward') {
+    throw new TypeError("createCompatRouter: traceContext must be 'read' or 'forward', or left out.")
   }
 }
 

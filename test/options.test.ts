@@ -38,6 +38,7 @@ describe('the options of a router', () => {
     ['an opener that cannot open', { envelopes: {} }, /envelopes has no method open\(\)/],
     ['an empty platform account', { platformAccount: '' }, /platformAccount/],
     ['a listener that is no function', { onEvent: 1 }, /onEvent must be a function/],
+    ['an unknown use of trace contexts', { traceContext: true }, /traceContext must be 'read' or 'forward'/],
   ])('with %s are refused by name', (_what, more, message) => {
     expect(() => make(more)).toThrow(TypeError)
     expect(() => make(more)).toThrow(message)

@@ -1,8 +1,9 @@
 import type { Clock } from '../clock.js'
 import type { Credits } from '../money.js'
+import type { TraceContext } from '../protocol/trace-context.js'
 import type { Secret } from '../secret.js'
 
-export type { Clock, Credits, Secret }
+export type { Clock, Credits, Secret, TraceContext }
 
 export type Awaitable<T> = T | Promise<T>
 

@@ -1,9 +1,9 @@
-import type { Credits } from './context.js'
+import type { Credits, TraceContext } from './context.js'
 import type { CallFacts, Charge, ExpiredHold, SettleRequest } from './ledger.js'
 
 /**
- * What the router tells its host. Frozen plain data: no token, envelope, header, message or body; strings of a
- * client's are free of control characters and cut to 256.
+ * What the router tells its host. Frozen plain data: no token, envelope, message or body, and of the headers only the
+ * trace context, where the host asked for it; strings of a client's are free of control characters and cut to 256.
  */
 export type RouterEvent =
   | RequestStart
@@ -18,17 +18,24 @@ export type RouterEvent =
   | RouteDisabled
   | Fault
 
+/** What a request asks for. */
+export type Operation = 'chat' | 'list-models' | 'get-model'
+
 /** A request came in. */
 export interface RequestStart {
   readonly type: 'request-start'
   readonly requestId: string
+  readonly operation: Operation
   readonly at: number
+  /** The caller's, where the option `traceContext` is set and its headers are well-formed. */
+  readonly trace?: TraceContext
 }
 
 /** A request was answered, or its client left. Comes once for each `request-start`. */
 export interface RequestEnd {
   readonly type: 'request-end'
   readonly requestId: string
+  readonly operation: Operation
   readonly at: number
   readonly durationMs: number
   /** `completed`, `client-left`, or the code of the error that the client was sent. */

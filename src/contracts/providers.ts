@@ -3,7 +3,7 @@ import type { ChatChunk } from '../protocol/chunk.js'
 import type { ChatCompletion } from '../protocol/completion.js'
 import type { UsageReport } from '../protocol/usage.js'
 import type { Model, Prices } from './catalogue.js'
-import type { Awaitable, CallContext, Secret, Watch } from './context.js'
+import type { Awaitable, CallContext, Secret, TraceContext, Watch } from './context.js'
 import type { Limits } from './limits.js'
 
 /** Which providers serve a model. */
@@ -67,6 +67,8 @@ export interface ProviderCall {
   /** The attempt's, not the client's: a drain outlives the client. */
   readonly signal: AbortSignal
   readonly requestId: string
+  /** The caller's, where the host wants it passed on: send it as headers of these names. */
+  readonly trace?: TraceContext | undefined
 }
 
 export type ProviderEvent =

@@ -1,8 +1,10 @@
+import type { Operation } from '../contracts/events.js'
 import type { IncomingCall, ReplyWriter } from '../contracts/reply.js'
 import { CompatError, isCompatError } from '../errors.js'
 import { asCompatError, errorReply } from '../protocol/error-body.js'
 import { modelNotFound } from '../protocol/model-key.js'
 import { modelList, modelObject } from '../protocol/model-object.js'
+import { readTraceContext } from '../protocol/trace-context.js'
 import { authenticate } from './admission/authenticate.js'
 import { lookUpModel } from './admission/find-model.js'
 import { InFlight, shuttingDown } from './admission/in-flight.js'
@@ -50,11 +52,14 @@ export function createEngine(options: EngineOptions): Engine {
 
   /** Runs one request between its two events, and answers with what it throws. */
   async function answer(
-    requestId: string,
+    call: IncomingCall,
+    operation: Operation,
     writer: ReplyWriter,
     run: (context: LazyContext, log: CallLog) => Promise<void>,
   ): Promise<void> {
-    const log = new CallLog(requestId, options.clock, options.emit)
+    const { requestId } = call
+    const trace = options.traceContext === undefined ? undefined : readTraceContext(call.headers)
+    const log = new CallLog(requestId, operation, options.clock, options.emit, trace)
     const context = new LazyContext(requestId)
     writer.onLeave(() => context.end())
     try {
@@ -92,10 +97,10 @@ export function createEngine(options: EngineOptions): Engine {
 
   return {
     chatCompletions: (call, writer) =>
-      answer(call.requestId, writer, (context, log) => chat(parts, idempotency, call, writer, context, log)),
+      answer(call, 'chat', writer, (context, log) => chat(parts, idempotency, call, writer, context, log)),
 
     listModels: (call, writer) =>
-      answer(call.requestId, writer, async (context) => {
+      answer(call, 'list-models', writer, async (context) => {
         await authenticate(call, context, options)
         const models = await askStore('catalogue', options, context, () => options.catalogue.list(context))
         if (!Array.isArray(models))
@@ -104,7 +109,7 @@ export function createEngine(options: EngineOptions): Engine {
       }),
 
     getModel: (call, key, writer) =>
-      answer(call.requestId, writer, async (context) => {
+      answer(call, 'get-model', writer, async (context) => {
         await authenticate(call, context, options)
         const decoded = decodeOnce(key)
         const model =

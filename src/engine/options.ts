@@ -36,6 +36,8 @@ export interface EngineOptions {
   readonly admit: Admit | undefined
   /** Never throws. */
   readonly emit: (event: RouterEvent) => void
+  /** Whether the trace context of a caller is told in events, and whether providers are sent it too. */
+  readonly traceContext: 'read' | 'forward' | undefined
   readonly clock: Clock
   readonly newId: () => string
   readonly counter: TokenCounter

@@ -28,6 +28,8 @@ export interface UpstreamCall {
   readonly stream: boolean
   readonly limits: ProviderCall['limits']
   readonly signal: AbortSignal
+  /** Sent as the headers that its fields are named after, in place of fixed ones. */
+  readonly trace?: ProviderCall['trace']
   /** Fresh for each call. */
   readonly reader: ReplyReader
   readonly take: (events: readonly ProviderEvent[]) => void | Promise<void>
@@ -59,6 +61,7 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings): Ups
     post(call) {
       return new Promise((resolve, reject) => {
         const own = { ...fixed, ...call.headers }
+        if (call.trace !== undefined) Object.assign(own, call.trace)
         const exchange = new UpstreamExchange(call, resolve, (failure) =>
           reject(hideCredentials(failure, credentialsIn(own))),
         )

@@ -64,6 +64,7 @@ export class SimProcess {
       },
       limits: scenario.limits,
       emit: (event) => this.emit(event),
+      traceContext: undefined,
       clock: time.clock(this),
       newId: () => `${index}-${++this.ids}`,
       counter: byteRatioCounter,

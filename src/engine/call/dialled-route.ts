@@ -86,7 +86,7 @@ export class DialledRoute {
   async run(): Promise<void> {
     const { call, outputTokens, parts, route } = this.options
     const { providerKey, request } = call
-    const { limits, neverOverdraw } = parts.options
+    const { limits, neverOverdraw, traceContext } = parts.options
     const reportHealth = providerKey === undefined ? parts.health.begin(route) : undefined
     try {
       const end = await this.attempt.run({
@@ -99,6 +99,7 @@ export class DialledRoute {
         auth: providerKey === undefined ? hostAuth(route) : { kind: 'byok', secret: providerKey },
         limits,
         requestId: call.requestId,
+        trace: traceContext === 'forward' ? call.log.trace : undefined,
       })
       this.result = { end, failure: this.readFailure(end) }
     } finally {

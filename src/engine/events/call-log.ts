@@ -1,9 +1,10 @@
 import type { Clock } from '../../clock.js'
-import type { RequestEnd, RouterEvent, RoutingExplanation } from '../../contracts/events.js'
+import type { Operation, RequestEnd, RouterEvent, RoutingExplanation } from '../../contracts/events.js'
 import type { CallFacts, Charge } from '../../contracts/ledger.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import type { Credits } from '../../money.js'
 import type { OwnFields } from '../../protocol/chat-request.js'
+import type { TraceContext } from '../../protocol/trace-context.js'
 
 const MAX_EXTRA_BYTES = 1_024
 /** Where the client left before any status was sent. */
@@ -35,11 +36,15 @@ export class CallLog {
 
   constructor(
     readonly requestId: string,
+    private readonly operation: Operation,
     private readonly clock: Clock,
     private readonly emit: (event: RouterEvent) => void,
+    readonly trace: TraceContext | undefined,
   ) {
-    this.startedAt = clock.now()
-    emit({ type: 'request-start', requestId, at: this.startedAt })
+    const at = clock.now()
+    this.startedAt = at
+    const start = { type: 'request-start', requestId, operation, at } as const
+    emit(trace === undefined ? start : { ...start, trace })
   }
 
   /** The request is known to be a good one. */
@@ -65,6 +70,7 @@ export class CallLog {
     const event: RequestEnd = {
       type: 'request-end',
       requestId: this.requestId,
+      operation: this.operation,
       at,
       durationMs: at - this.startedAt,
       outcome: this.outcome,

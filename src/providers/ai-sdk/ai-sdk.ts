@@ -44,6 +44,7 @@ export function aiSdk({ model, parameters = {} }: AiSdkSettings): ProviderAdapte
       const source = { version, provider: languageModel.provider }
       const options = {
         ...toCallOptions(call.request, { version, urls, parameters: translations }),
+        ...(call.trace !== undefined && { headers: { ...call.trace } }),
         abortSignal: signal,
       } as never
       if (call.stream) {

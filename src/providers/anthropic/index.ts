@@ -65,6 +65,7 @@ export function anthropic(settings: AnthropicSettings = {}): ProviderAdapter {
         stream: call.stream,
         limits: call.limits,
         signal: call.signal,
+        trace: call.trace,
         reader: createReader(call.limits.eventBytes),
         take,
       })

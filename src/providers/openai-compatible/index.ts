@@ -46,6 +46,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
         stream: call.stream,
         limits: call.limits,
         signal: call.signal,
+        trace: call.trace,
         reader: createReplyReader({
           eventBytes: call.limits.eventBytes,
           onEvent: (data, type, events) => readEvent(data, type, events, unlistedTokens),

@@ -45,6 +45,13 @@ describe('the model', () => {
     ])
   })
 
+  it('is told the trace context of a call that has one', async () => {
+    const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` }
+    const model = fakeModel({ parts: [finish] })
+    await runModel(model, { trace })
+    expect(model.calls).toMatchObject([{ headers: trace }])
+  })
+
   it('is told nothing of the caller’s key', async () => {
     const { options } = await optionsFor({ user: 'u' })
     expect(Object.keys(options)).toEqual(['prompt'])

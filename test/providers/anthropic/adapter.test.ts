@@ -49,6 +49,12 @@ describe('what is sent', () => {
     })
   })
 
+  it('goes with the trace context of its call, in place of one among the host’s headers', async () => {
+    const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'vendor=1' }
+    await runCall(connect({ headers: { traceparent: 'of-the-host' } }), { trace })
+    expect(upstream.requests[0]?.headers).toMatchObject(trace)
+  })
+
   it('asks for JSON, with another version and bound, and no key where there is none', async () => {
     upstream.script(answerJson({ type: 'message', content: [], stop_reason: 'end_turn' }))
     const adapter = connect({ version: '2030-01-01', defaultMaxTokens: 99 })

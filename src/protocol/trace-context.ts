@@ -1,0 +1,42 @@
+/** A W3C trace context, its fields named as the headers that carry it. */
+export interface TraceContext {
+  /** Of version 00, with ids that are not zero. */
+  readonly traceparent: string
+  readonly tracestate?: string
+}
+
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/
+const TRACEPARENT_CHARS = 55
+const MAX_HEADER_CHARS = 512
+const MAX_MEMBERS = 32
+const MEMBER =
+  /^(?:[a-z][a-z0-9_*/-]{0,255}|[a-z0-9][a-z0-9_*/-]{0,240}@[a-z][a-z0-9_*/-]{0,13})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/
+
+/**
+ * The trace context among the headers of a request, or undefined where there is none that is well-formed. Of a version
+ * after 00 only what 00 knows is kept. A `tracestate` that is malformed, or over 512 characters, is left out.
+ */
+export function readTraceContext(
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+): TraceContext | undefined {
+  const { traceparent, tracestate } = headers
+  if (typeof traceparent !== 'string' || traceparent.length > MAX_HEADER_CHARS) return undefined
+  if (!TRACEPARENT.test(traceparent)) return undefined
+  const version = traceparent.slice(0, 2)
+  if (version === '00' && traceparent.length !== TRACEPARENT_CHARS) return undefined
+  const parent = `00${traceparent.slice(2, TRACEPARENT_CHARS)}`
+  const state = typeof tracestate === 'string' ? readTraceState(tracestate) : undefined
+  return Object.freeze(
+    state === undefined ? { traceparent: parent } : { traceparent: parent, tracestate: state },
+  )
+}
+
+function readTraceState(text: string): string | undefined {
+  if (text.length > MAX_HEADER_CHARS) return undefined
+  const members = text
+    .split(',')
+    .map((member) => member.replace(/^[ \t]+|[ \t]+$/g, ''))
+    .filter((member) => member !== '')
+  if (members.length === 0 || members.length > MAX_MEMBERS) return undefined
+  return members.every((member) => MEMBER.test(member)) ? members.join(',') : undefined
+}
