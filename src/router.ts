@@ -13,6 +13,8 @@ export interface CompatRouter {
   (req: IncomingMessage & { body?: unknown }, res: ServerResponse, next?: (error?: unknown) => void): void
   /** Chat completions under way. */
   readonly inFlight: number
+  /** Holds of this router's calls that are not settled or released yet; a charge that is tried again keeps its own open. */
+  readonly openHolds: number
   /** How each route that was called has been doing. */
   routes(): readonly RouteHealth[]
   /**
@@ -62,6 +64,7 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
   const router = ((req, res, next) => handler(req, res, next)) as CompatRouter
   return Object.defineProperties(router, {
     inFlight: { get: () => engine.inFlight },
+    openHolds: { get: () => engine.openHolds },
     routes: { value: engine.routes },
     close: { value: engine.close },
   })

@@ -30,6 +30,7 @@ export interface Engine {
   getModel(call: IncomingCall, key: string, writer: ReplyWriter): Promise<void>
   envelopeKeys(writer: ReplyWriter): Promise<void>
   readonly inFlight: number
+  readonly openHolds: number
   routes(): readonly RouteHealth[]
   close(options?: { graceMs?: number }): Promise<{ drained: number; aborted: number }>
 }
@@ -133,6 +134,10 @@ export function createEngine(options: EngineOptions): Engine {
 
     get inFlight() {
       return parts.inFlight.count
+    },
+
+    get openHolds() {
+      return parts.settlements.openHolds
     },
 
     routes: () => parts.health.snapshot(),

@@ -15,6 +15,8 @@ const LONGEST_RETRY_MS = 5_000
 
 /** All that is asked of the ledger for calls: holds once, settlements and releases until they are through. */
 export class Settlements {
+  /** Holds that were taken here and have not yet ended in a settlement, in a release, or in giving either up. */
+  openHolds = 0
   private underWay = 0
   private waiting: (() => void)[] = []
 
@@ -25,10 +27,12 @@ export class Settlements {
     const { clock, ledger, limits } = this.options
     const context = new LazyContext(requestId)
     try {
-      return await within(clock, limits.storeMs, ledger.hold(request, context))
+      const result = await within(clock, limits.storeMs, ledger.hold(request, context))
+      if (result?.ok === true && request.replaces === undefined) this.openHolds++
+      return result
     } catch (error) {
       context.end()
-      void this.release(request, requestId)
+      void this.free(request, requestId, 0)
       throw unavailable('ledger', this.options, requestId, error)
     }
   }
@@ -43,6 +47,7 @@ export class Settlements {
       requestId,
       (context) => this.post(request, requestId, context),
       (error) => this.options.emit({ type: 'charge-failed', requestId, request, error: eventError(error) }),
+      1,
     )
     return this.waitFor(posted)
   }
@@ -56,13 +61,18 @@ export class Settlements {
   }
 
   /** Frees a hold, again and again until it is through; one that cannot be freed in time ends by its expiry. */
-  async release(request: ReleaseRequest, requestId: string): Promise<void> {
-    const { holdId, account } = request
+  release(request: ReleaseRequest, requestId: string): Promise<void> {
+    return this.free(request, requestId, 1)
+  }
+
+  /** The same for a hold that may not have been taken, which was not counted. */
+  private async free({ holdId, account }: ReleaseRequest, requestId: string, holds: 0 | 1): Promise<void> {
     const released = this.untilDone(
       requestId,
       (context) => this.options.ledger.release({ holdId, account }, context),
       (error) =>
         this.options.emit({ type: 'store-fault', store: 'ledger', requestId, error: eventError(error) }),
+      holds,
     )
     await this.waitFor(released)
   }
@@ -87,6 +97,7 @@ export class Settlements {
     requestId: string,
     ask: (context: LazyContext) => Promise<T>,
     gaveUp: (error: unknown) => void,
+    holds: 0 | 1,
   ): Promise<T | undefined> {
     const { clock, limits } = this.options
     const deadline = clock.now() + limits.settleMs
@@ -106,6 +117,7 @@ export class Settlements {
         }
       }
     } finally {
+      this.openHolds -= holds
       this.underWay--
       if (this.underWay === 0) for (const resume of this.waiting.splice(0)) resume()
     }

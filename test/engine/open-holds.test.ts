@@ -1,0 +1,68 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { memoryLedger } from '../../src/index.js'
+import { FaultPlan, faultyLedger } from '../helpers/faulty-ledger.js'
+import { createSteppedClock } from '../helpers/stepped-clock.js'
+import { fails, type ServiceOptions, startService } from '../routing/service.js'
+
+async function start({ routes }: ServiceOptions = {}) {
+  const clock = createSteppedClock()
+  const faults = new FaultPlan()
+  const ledger = faultyLedger(memoryLedger({ alice: '1' }, { clock }), clock, faults.decide)
+  const service = await startService({ ...(routes && { routes }), router: { clock, ledger } })
+  onTestFinished(() => service.close())
+  return { clock, faults, service }
+}
+
+describe('the holds that a router has open', () => {
+  it('are those of its calls under way, however many routes each of them takes', async () => {
+    const dear = { input: '1000', output: '1000' }
+    const { faults, service } = await start({ routes: [{}, { prices: dear }] })
+    const counted: number[] = []
+    const { openHolds } = service.router
+    service.upstreams[0]!.script(fails(503))
+    service.upstreams[1]!.script((reply) => {
+      counted.push(service.router.openHolds)
+      reply.head(500)
+      reply.end()
+    })
+    await service.end(await service.ask({ max_tokens: 10 }))
+    expect([openHolds, counted, faults.count('hold')]).toEqual([0, [1], 2])
+    expect(service.router.openHolds).toBe(0)
+  })
+
+  it('are none of a call that was refused one', async () => {
+    const { service } = await start()
+    expect((await service.ask({ max_tokens: 1_000_000 })).status).toBe(402)
+    expect(service.router.openHolds).toBe(0)
+  })
+
+  it('are none of a call whose hold may not have been taken', async () => {
+    const { faults, service } = await start()
+    faults.next('hold', 'answer-lost', 'throws')
+    expect((await service.ask()).status).toBe(503)
+    expect((await service.ask()).status).toBe(503)
+    await faults.asked('release', 2)
+    expect(service.router.openHolds).toBe(0)
+  })
+
+  it('are also those whose charge is being tried again, until it is through or given up', async () => {
+    const { clock, faults, service } = await start()
+    faults.next('settle', 'throws').next('settle', undefined)
+    const answer = service.ask()
+    await faults.asked('settle')
+    expect(service.router.openHolds).toBe(1)
+    await clock.elapse(100)
+    expect((await answer).status).toBe(200)
+    expect(service.router.openHolds).toBe(0)
+
+    faults.always('settle', 'throws')
+    const unsettled = service.ask()
+    await faults.asked('settle', 3)
+    await clock.elapse(2_000)
+    expect((await unsettled).status).toBe(200)
+    expect(service.router.openHolds).toBe(1)
+    await clock.elapse(60_000)
+    expect(service.events.filter(({ type }) => type === 'charge-failed')).toHaveLength(1)
+    expect(service.router.openHolds).toBe(0)
+  })
+})
