@@ -11,13 +11,15 @@ export default defineConfig({
     postgres: 'src/postgres/index.ts',
     testing: 'src/testing/index.ts',
     admin: 'src/admin/index.ts',
+    console: 'src/console/index.ts',
     cli: 'src/cli/main.ts',
   },
   format: ['esm', 'cjs'],
   target: 'node20',
   dts: true,
   shims: true,
-  clean: true,
+  // The pages of the console are built there by themselves.
+  clean: ['!console/**'],
   splitting: true,
   treeshake: true,
 })

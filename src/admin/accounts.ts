@@ -4,8 +4,7 @@ import { labelShape, nameShape, readShape } from '../contracts/shapes.js'
 import { createIdSource } from '../ids.js'
 import { type Credits, parseCredits } from '../money.js'
 import { readBigint, readNumber, readOptionalNumber, readText } from '../sql/cells.js'
-import type { SqlDatabase } from '../sql/database.js'
-import { createConditions } from '../sql/entries.js'
+import type { Parameter, Row, SqlDatabase } from '../sql/database.js'
 import { post } from '../sql/grants.js'
 
 export interface GrantRequest {
@@ -38,6 +37,8 @@ export interface AccountsAdmin {
   /** Refuses every credential of the account, everywhere within a second, until {@link resumeAccount}. */
   suspendAccount(account: string): Promise<boolean>
   resumeAccount(account: string): Promise<boolean>
+  /** Undefined where there is no such account. */
+  findAccount(account: string): Promise<AccountRow | undefined>
   /** By id; the last one's id goes into `after` for the next page of `limit` (100). */
   listAccounts(page?: { readonly after?: string; readonly limit?: number }): Promise<readonly AccountRow[]>
 }
@@ -75,6 +76,20 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
     return rows!.length > 0
   }
 
+  async function read(condition: string, id: string | undefined, limit: number): Promise<AccountRow[]> {
+    const parameters: Parameter[] = id === undefined ? [] : [id]
+    parameters.push(BigInt(limit))
+    const rows = await database.all({
+      text: `select a.id, a.posted, a.held, a.suspended_at, a.created_at, (
+          select coalesce(sum(h.amount), 0) from {holds} h
+          where h.state = 0 and h.expires_at <= ${database.now} and h.account = a.id
+        ) as overdue
+        from {accounts} a where ${condition} order by a.id limit ?${parameters.length}`,
+      parameters,
+    })
+    return rows.map(readAccountRow)
+  }
+
   return {
     async openAccount(account) {
       await database.all({
@@ -86,31 +101,21 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
     correct: (request) => add('correction', request),
     suspendAccount: (account) => mark(account, true),
     resumeAccount: (account) => mark(account, false),
-    async listAccounts({ after, limit = 100 } = {}) {
-      const { conditions, parameters, add: where } = createConditions()
-      if (after !== undefined) where((value) => `a.id > ${value}`, after)
-      parameters.push(BigInt(limit))
-      const rows = await database.all({
-        text: `select a.id, a.posted, a.held, a.suspended_at, a.created_at, (
-            select coalesce(sum(h.amount), 0) from {holds} h
-            where h.state = 0 and h.expires_at <= ${database.now} and h.account = a.id
-          ) as overdue
-          from {accounts} a ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
-          order by a.id limit ?${parameters.length}`,
-        parameters,
-      })
-      return rows.map((row) => {
-        const posted = readBigint(row, 'posted')
-        const held = readBigint(row, 'held') - readBigint(row, 'overdue')
-        const suspendedAt = readOptionalNumber(row, 'suspended_at')
-        return {
-          id: readText(row, 'id'),
-          balance: { posted, held, available: posted - held },
-          createdAt: readNumber(row, 'created_at'),
-          ...(suspendedAt === undefined ? {} : { suspendedAt }),
-        }
-      })
-    },
+    findAccount: async (account) => (await read('a.id = ?1', account, 1))[0],
+    listAccounts: ({ after, limit = 100 } = {}) =>
+      after === undefined ? read('true', undefined, limit) : read('a.id > ?1', after, limit),
+  }
+}
+
+function readAccountRow(row: Row): AccountRow {
+  const posted = readBigint(row, 'posted')
+  const held = readBigint(row, 'held') - readBigint(row, 'overdue')
+  const suspendedAt = readOptionalNumber(row, 'suspended_at')
+  return {
+    id: readText(row, 'id'),
+    balance: { posted, held, available: posted - held },
+    createdAt: readNumber(row, 'created_at'),
+    ...(suspendedAt === undefined ? {} : { suspendedAt }),
   }
 }
 

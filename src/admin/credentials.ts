@@ -13,6 +13,7 @@ import {
 import { digestToken } from '../sql/credentials.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { createConditions } from '../sql/entries.js'
+import { Refusal } from '../sql/refusal.js'
 
 export interface KeyRequest {
   /** Who pays. */
@@ -73,6 +74,7 @@ export interface CredentialsAdmin {
   listCredentials(query?: {
     readonly account?: string
     readonly appId?: string
+    readonly credentialId?: string
   }): Promise<readonly CredentialRow[]>
 }
 
@@ -148,8 +150,9 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
         text: 'select id from {apps} where id = ?1',
         parameters: [read.appId],
       })
-      if (apps.length === 0)
-        throw new Error(`There is no app ${JSON.stringify(read.appId)}: register it first`)
+      if (apps.length === 0) {
+        throw new Refusal('not-found', `There is no app ${JSON.stringify(read.appId)}: register it first`)
+      }
       return issue('access-token', read)
     },
 
@@ -159,9 +162,12 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
         text: 'select kind, scopes, revoked_at from {credentials} where id = ?1',
         parameters: [credentialId],
       })
-      if (row === undefined) throw new Error(`There is no credential ${JSON.stringify(credentialId)}`)
-      if (row.revoked_at !== null)
-        throw new Error(`The credential ${JSON.stringify(credentialId)} is revoked`)
+      if (row === undefined) {
+        throw new Refusal('not-found', `There is no credential ${JSON.stringify(credentialId)}`)
+      }
+      if (row.revoked_at !== null) {
+        throw new Refusal('conflict', `The credential ${JSON.stringify(credentialId)} is revoked`)
+      }
       const granted = readOptionalJson<string[]>(row, 'scopes') ?? []
       const beyond = read.scopes?.find((scope) => !granted.includes(scope))
       if (beyond !== undefined) {
@@ -191,10 +197,11 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
       return rows!.length > 0
     },
 
-    async listCredentials({ account, appId } = {}) {
+    async listCredentials({ account, appId, credentialId } = {}) {
       const { conditions, parameters, add } = createConditions()
       if (account !== undefined) add((value) => `c.account = ${value}`, account)
       if (appId !== undefined) add((value) => `c.app_id = ${value}`, appId)
+      if (credentialId !== undefined) add((value) => `c.id = ${value}`, credentialId)
       const rows = await database.all({
         text: `select c.*, t.prefix, t.last_four, t.expires_at from {credentials} c
           join {tokens} t on t.credential_id = c.id and t.revoked_at is null

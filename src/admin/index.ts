@@ -1,11 +1,14 @@
-import type { Balance, EntryPage, EntryQuery } from '../contracts/index.js'
+import type { Balance, EntryPage } from '../contracts/index.js'
+import { type PayerQuery, readEntries } from '../sql/entries.js'
 import type { DurableStores } from '../sql/stores.js'
 import { type AccountsAdmin, createAccountsAdmin } from './accounts.js'
 import { type CatalogueAdmin, createCatalogueAdmin } from './catalogue.js'
 import { type CredentialsAdmin, createCredentialsAdmin } from './credentials.js'
+import { type OpenHold, type OpenHoldsQuery, readOpenHolds } from './holds.js'
 import { createMaintenanceAdmin, type MaintenanceAdmin } from './maintenance.js'
 import { createRoutesAdmin, type RoutesAdmin } from './routes.js'
-import { readSpend, type SpendQuery, type SpendRow } from './spend.js'
+import { readSpend, readSpendReport, type SpendQuery, type SpendReport, type SpendRow } from './spend.js'
+import { type AccountStatement, readStatement } from './statement.js'
 
 export type { AccountRow, AccountsAdmin, CorrectionRequest, GrantRequest } from './accounts.js'
 export type { AppRow, CatalogueAdmin, ModelRequest } from './catalogue.js'
@@ -17,9 +20,11 @@ export type {
   KeyRequest,
   ReissueOptions,
 } from './credentials.js'
+export type { OpenHold, OpenHoldsQuery } from './holds.js'
 export type { Discrepancy, MaintenanceAdmin } from './maintenance.js'
 export type { RouteListing, RouteRequest, RoutesAdmin } from './routes.js'
-export type { SpendQuery, SpendRow } from './spend.js'
+export type { SpendBooks, SpendQuery, SpendReport, SpendRow } from './spend.js'
+export type { AccountStatement } from './statement.js'
 
 /**
  * Everything that a host's own admin pages need, as functions. Bad input rejects with a `TypeError` that says what is
@@ -34,8 +39,14 @@ export interface Admin
   /** Undefined where there is no such account. */
   balance(account: string): Promise<Balance | undefined>
   /** Newest first, in pages. */
-  entries(query?: EntryQuery): Promise<EntryPage>
+  entries(query?: PayerQuery): Promise<EntryPage>
   spend(query: SpendQuery): Promise<readonly SpendRow[]>
+  /** {@link spend} with its total, held against the postings of the same charges. */
+  spendReport(query: SpendQuery): Promise<SpendReport>
+  /** Where a balance comes from. Undefined where there is no such account. */
+  statement(account: string): Promise<AccountStatement | undefined>
+  /** Calls under way in all processes, by the credit that is set aside for them. */
+  openHolds(query?: OpenHoldsQuery): Promise<readonly OpenHold[]>
 }
 
 /** Administration of the stores of one database, made by `sqliteStores` or `postgresStores`. */
@@ -49,7 +60,10 @@ export function createAdmin(stores: Pick<DurableStores, 'database' | 'secrets' |
     ...createRoutesAdmin(database, secrets),
     ...createMaintenanceAdmin(database),
     balance: (account) => ledger.balance(account, context),
-    entries: (query = {}) => ledger.entries(query, context),
+    entries: (query = {}) => readEntries(database, query),
     spend: (query) => readSpend(database, query),
+    spendReport: (query) => readSpendReport(database, query),
+    statement: (account) => readStatement(database, account),
+    openHolds: (query = {}) => readOpenHolds(database, query),
   }
 }

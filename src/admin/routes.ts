@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { nameShape, pricesShape, readShape, textsShape } from '../contracts/shapes.js'
 import type { SqlDatabase } from '../sql/database.js'
+import { Refusal } from '../sql/refusal.js'
 import {
   bindingOf,
   ROUTE_COLUMNS,
@@ -90,7 +91,8 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
       if (secret === undefined && before?.secret !== undefined) {
         const was = bindingOf(id, before.definition)
         if (was.provider !== binding.provider || was.origin !== binding.origin) {
-          throw new Error(
+          throw new Refusal(
+            'conflict',
             `route.secret: the secret of ${JSON.stringify(id)} was given for ${was.provider} at ${was.origin}; give it again for the new address`,
           )
         }

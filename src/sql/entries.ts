@@ -6,8 +6,14 @@ const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1_000
 const CURSOR_PATTERN = /^(\d{1,16})\.(\d{1,19})$/
 
+/** What administration may ask besides. */
+export interface PayerQuery extends EntryQuery {
+  /** Charges that this account paid. */
+  readonly payer?: string
+}
+
 /** A page of entries, newest first. Throws a `RangeError` or `TypeError` for a bad `limit` or `after`. */
-export async function readEntries(database: SqlDatabase, query: EntryQuery): Promise<EntryPage> {
+export async function readEntries(database: SqlDatabase, query: PayerQuery): Promise<EntryPage> {
   const limit = query.limit ?? DEFAULT_LIMIT
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
     throw new RangeError(`limit must be an integer from 1 to ${MAX_LIMIT}; got ${String(limit)}`)
@@ -16,6 +22,10 @@ export async function readEntries(database: SqlDatabase, query: EntryQuery): Pro
   // With an account, its postings are the index: they stand in the same order as the entries.
   const [at, id] = query.account === undefined ? ['e.at', 'e.id'] : ['p.at', 'p.entry_id']
   if (query.account !== undefined) add((value) => `p.account = ${value}`, query.account)
+  if (query.payer !== undefined) {
+    add((value) => `e.account = ${value}`, query.payer)
+    conditions.push("e.kind = 'charge'")
+  }
   if (query.appId !== undefined) add((value) => `e.app_id = ${value}`, query.appId)
   if (query.model !== undefined) add((value) => `e.model = ${value}`, query.model)
   if (query.sessionId !== undefined) add((value) => `e.session_id = ${value}`, query.sessionId)

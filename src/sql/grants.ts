@@ -2,6 +2,7 @@ import type { Entry } from '../contracts/index.js'
 import { checkAmount } from './bounds.js'
 import type { SqlDatabase } from './database.js'
 import { readEntry, toPostingsCell } from './entry-rows.js'
+import { Refusal } from './refusal.js'
 import { checkOptionalText, checkText } from './text.js'
 
 export interface PostRequest {
@@ -55,7 +56,10 @@ export async function post(database: SqlDatabase, request: PostRequest): Promise
   const entry = readEntry(rows[3]![0]!)
   const [posting] = entry.postings
   if (posting?.account !== account || posting.amount !== amount) {
-    throw new Error(`The reference ${JSON.stringify(reference)} names another posting: ${entry.id}`)
+    throw new Refusal(
+      'conflict',
+      `The reference ${JSON.stringify(reference)} names another posting: ${entry.id}`,
+    )
   }
   return entry
 }

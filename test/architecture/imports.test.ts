@@ -26,6 +26,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   sqlite: [...CONTRACTS, 'sql'],
   postgres: [...CONTRACTS, 'sql'],
   admin: [...CONTRACTS, 'sql'],
+  console: [...CONTRACTS, 'admin', 'http'],
   cli: [...CONTRACTS, 'admin', 'sql', 'sqlite', 'postgres'],
   options: [...CONTRACTS, 'engine', 'memory'],
   router: [...CONTRACTS, 'engine', 'http', 'options'],

@@ -106,7 +106,8 @@ export interface EntryView {
   /** To whom what went. A user sees its own account's posting only. */
   readonly postings: readonly { readonly account: string; readonly amount: string }[]
   readonly memo?: string
-  /** Absent where a user earned from another's call: who paid, and for what, is not its business. */
+  /** Where a user earned from another's call: all that is its business, in place of charge and facts. */
+  readonly earnedFrom?: { readonly model: string; readonly appId?: string }
   readonly charge?: ChargeView
   readonly facts?: FactsView
   readonly holdId?: string

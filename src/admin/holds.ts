@@ -1,0 +1,47 @@
+import type { CallFacts } from '../contracts/index.js'
+import type { Credits } from '../money.js'
+import { readBigint, readNumber, readOptionalJson, readText } from '../sql/cells.js'
+import type { SqlDatabase } from '../sql/database.js'
+import { createConditions } from '../sql/entries.js'
+
+/** Credit set aside for a call that is under way in any process. */
+export interface OpenHold {
+  readonly holdId: string
+  readonly account: string
+  readonly amount: Credits
+  /** Milliseconds since the Unix epoch. Then it no longer counts. */
+  readonly expiresAt: number
+  readonly facts?: CallFacts
+}
+
+export interface OpenHoldsQuery {
+  readonly account?: string
+  /** 100 by default. */
+  readonly limit?: number
+}
+
+/** Holds that are neither settled, released nor overdue, the latest to expire first. */
+export async function readOpenHolds(
+  database: SqlDatabase,
+  { account, limit = 100 }: OpenHoldsQuery,
+): Promise<readonly OpenHold[]> {
+  const { conditions, parameters, add } = createConditions()
+  if (account !== undefined) add((value) => `h.account = ${value}`, account)
+  parameters.push(BigInt(limit))
+  const rows = await database.all({
+    text: `select h.id, h.account, h.amount, h.expires_at, h.facts from {holds} h
+      where ${['h.state = 0', `h.expires_at > ${database.now}`, ...conditions].join(' and ')}
+      order by h.expires_at desc limit ?${parameters.length}`,
+    parameters,
+  })
+  return rows.map((row) => {
+    const facts = readOptionalJson<CallFacts>(row, 'facts')
+    return {
+      holdId: readText(row, 'id'),
+      account: readText(row, 'account'),
+      amount: readBigint(row, 'amount'),
+      expiresAt: readNumber(row, 'expires_at'),
+      ...(facts === undefined ? {} : { facts }),
+    }
+  })
+}

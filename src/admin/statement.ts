@@ -1,0 +1,44 @@
+import { nameShape, readShape } from '../contracts/shapes.js'
+import type { Credits } from '../money.js'
+import { readBigint } from '../sql/cells.js'
+import type { SqlDatabase } from '../sql/database.js'
+import { KEPT } from './spend.js'
+
+/** Where an account's balance comes from: `granted + corrected + earned - spent = posted` in sound books. */
+export interface AccountStatement {
+  readonly granted: Credits
+  readonly corrected: Credits
+  /** From others' calls, and from its own where it earns their base or markup. */
+  readonly earned: Credits
+  readonly spent: Credits
+  readonly posted: Credits
+  readonly held: Credits
+}
+
+/** Sums all that an account ever had posted, in one snapshot. Undefined where there is no such account. */
+export async function readStatement(
+  database: SqlDatabase,
+  account: string,
+): Promise<AccountStatement | undefined> {
+  const own = "e.kind = 'charge' and e.account = p.account"
+  const [row] = await database.all({
+    isReport: true,
+    text: `select a.posted,
+        a.held - (
+          select coalesce(sum(h.amount), 0) from {holds} h
+          where h.state = 0 and h.expires_at <= ${database.now} and h.account = a.id
+        ) as held,
+        coalesce(sum(case when e.kind = 'grant' then p.amount else 0 end), 0) as granted,
+        coalesce(sum(case when e.kind = 'correction' then p.amount else 0 end), 0) as corrected,
+        coalesce(sum(case when ${own} then ${KEPT} when e.kind = 'charge' then p.amount else 0 end), 0) as earned,
+        coalesce(sum(case when ${own} then e.cost else 0 end), 0) as spent
+      from {accounts} a
+      left join {postings} p on p.account = a.id
+      left join {entries} e on e.id = p.entry_id
+      where a.id = ?1 group by a.id, a.posted, a.held`,
+    parameters: [readShape(nameShape, account, 'account')],
+  })
+  if (row === undefined) return undefined
+  const names = ['granted', 'corrected', 'earned', 'spent', 'posted', 'held'] as const
+  return Object.fromEntries(names.map((name) => [name, readBigint(row, name)])) as unknown as AccountStatement
+}

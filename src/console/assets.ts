@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, extname, join, sep } from 'node:path'
+
+export interface Asset {
+  readonly bytes: Buffer
+  readonly type: string
+  readonly etag: string
+  /** Its name changes with what it holds. */
+  readonly isImmutable: boolean
+}
+
+/** Files by their path below the mount, such as `/assets/index-4f2c.js`; the page itself is `/`. */
+export type Assets = ReadonlyMap<string, Asset>
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+  '.json': 'application/json; charset=utf-8',
+  '.webmanifest': 'application/manifest+json; charset=utf-8',
+  '.txt': 'text/plain; charset=utf-8',
+}
+
+/** Where the pages were built to: found by the package's own name, from its source, its build and a host's bundle. */
+export function assetsFolder(): string {
+  const manifest = createRequire(import.meta.url).resolve('compat-router/package.json')
+  return join(dirname(manifest), 'dist', 'console')
+}
+
+/** Reads every file of a folder. Undefined where there is no page: it was not built. */
+export function readAssets(folder: string): Assets | undefined {
+  const assets = new Map<string, Asset>()
+  for (const name of namesIn(folder)) {
+    const type = TYPES[extname(name)]
+    if (type === undefined) continue
+    const path = `/${name.split(sep).join('/')}`
+    const bytes = readFileSync(join(folder, name))
+    const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
+    assets.set(path === '/index.html' ? '/' : path, {
+      bytes,
+      type,
+      etag,
+      isImmutable: path.startsWith('/assets/'),
+    })
+  }
+  return assets.has('/') ? assets : undefined
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  } catch {
+    return []
+  }
+}

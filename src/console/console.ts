@@ -1,0 +1,206 @@
+import type { ServerResponse } from 'node:http'
+import type { Admin } from '../admin/index.js'
+import { type Clock, systemClock } from '../clock.js'
+import type { EventError, RouterEvent } from '../contracts/index.js'
+import { normaliseBasePath, pathOf, pathUnder } from '../http/match.js'
+import { type Assets, assetsFolder, readAssets } from './assets.js'
+import type { Ask, Endpoint, Services } from './endpoints/endpoint.js'
+import { endpoints } from './endpoints/index.js'
+import { createEventLog } from './event-log.js'
+import type { RouteHealthView } from './protocol.js'
+import { notFound, Refused, toRefused } from './refused.js'
+import { send, sendCsv, sendJson, sendRefused } from './reply.js'
+import { type ConsoleRequest, checkOrigin, readBody } from './request.js'
+import { type Authorise, type ConsoleViewer, readViewer } from './viewer.js'
+
+export interface ConsoleOptions {
+  /** What the console shows and does: `createAdmin(stores)`. */
+  readonly admin: Admin
+  /** Who may look. There is no default: whoever is an operator may move credits and issue keys. */
+  readonly authorise: Authorise
+  /** Where the router is on the console's origin. `/compat/v1` by default. */
+  readonly routerPath?: string
+  /** How the routes have been doing: `() => router.routes()`. */
+  readonly routes?: () => readonly RouteHealthView[]
+  /** Where nobody strips the mount from `req.url`, as with bare `http`. */
+  readonly basePath?: string
+  /** Where browsers see the console, such as `https://console.example.com`: for a proxy that rewrites `Host`. */
+  readonly origin?: string
+  /** Told to whoever is not signed in: how to. */
+  readonly signInHint?: string
+  /** For tests. */
+  readonly clock?: Clock
+}
+
+/** Middleware for Express, Connect and bare `http`. */
+export interface Console {
+  /** Answers a request for its pages or its API. Returns nothing and never throws; calls `next` for other paths. */
+  (req: ConsoleRequest, res: ServerResponse, next?: (error?: unknown) => void): void
+  /** For the router's `onEvent`: live calls and explanations come from here. Cheap, and never throws. */
+  readonly onEvent: (event: RouterEvent) => void
+}
+
+const SIGN_IN_HINT = 'Sign in where this service lets you, then open the console again.'
+const NOT_BUILT =
+  'The pages of the console have not been built. In a clone of compat-router run: npm run build:console\n'
+const WEEKS = 'public, max-age=31536000, immutable'
+
+/**
+ * Makes pages for operators and users: spend, calls, keys, apps, models, routes, and a playground.
+ *
+ * Mount it with `app.use('/console', createConsole({ admin, authorise }))` and hand its `onEvent` to the router. Keeps
+ * no state but the newest events, in memory. Throws a `TypeError` that names the option that is missing.
+ */
+export function createConsole(options: ConsoleOptions): Console {
+  const { admin, authorise } = checkOptions(options)
+  const basePath = normaliseBasePath(options.basePath ?? '')
+  const log = createEventLog()
+  const services: Services = {
+    admin,
+    log,
+    routes: options.routes ?? (() => []),
+    routerPath: options.routerPath ?? '/compat/v1',
+    clock: options.clock ?? systemClock,
+  }
+  const byPath = new Map<string, Endpoint>(endpoints.map((endpoint) => [`/api/${endpoint.path}`, endpoint]))
+  let assets: Assets | undefined
+
+  async function answerApi(path: string, req: ConsoleRequest, res: ServerResponse): Promise<void> {
+    const viewer = await readViewer(authorise, req)
+    if (viewer === undefined) {
+      throw new Refused(401, `Nobody is signed in. ${options.signInHint ?? SIGN_IN_HINT}`)
+    }
+    const endpoint = byPath.get(path)
+    if (endpoint === undefined) throw notFound('The console has nothing at this path')
+    if (req.method !== endpoint.method) {
+      throw new Refused(405, `This path takes ${endpoint.method}`, undefined, { allow: endpoint.method })
+    }
+    if (endpoint.who === 'operator' && viewer.kind !== 'operator') {
+      throw new Refused(403, 'Only an operator may do this')
+    }
+    if (endpoint.method === 'POST') checkOrigin(req, options.origin)
+    const reply = await endpoint.answer(await askOf(endpoint, viewer, req), services)
+    if ('csv' in reply) await sendCsv(res, reply.csv)
+    else sendJson(res, 200, reply)
+  }
+
+  function answerFile(path: string, req: ConsoleRequest, res: ServerResponse): boolean {
+    const isPage = path === '/' || path === '/index.html'
+    assets ??= readAssets(assetsFolder())
+    const asset = assets?.get(isPage ? '/' : path)
+    if (asset === undefined && !isPage) return false
+    const isHead = req.method === 'HEAD'
+    if (req.method !== 'GET' && !isHead) {
+      sendRefused(res, new Refused(405, 'This path takes GET', undefined, { allow: 'GET, HEAD' }))
+    } else if (asset === undefined) {
+      send(
+        res,
+        503,
+        { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' },
+        NOT_BUILT,
+        isHead,
+      )
+    } else {
+      const headers = { etag: asset.etag, 'cache-control': asset.isImmutable ? WEEKS : 'no-cache' }
+      if (req.headers['if-none-match'] === asset.etag) send(res, 304, headers)
+      else send(res, 200, { 'content-type': asset.type, ...headers }, asset.bytes, isHead)
+    }
+    return true
+  }
+
+  function failed(error: unknown, res: ServerResponse): void {
+    const refused = toRefused(error)
+    // A download that its client broke off is nobody's fault; any other that breaks must not look whole.
+    if (refused === undefined && !isClientGone(error)) {
+      log.take({ type: 'fault', where: 'console', error: errorOf(error) })
+      process.emitWarning(error instanceof Error ? error : String(error))
+    }
+    if (res.headersSent) res.destroy()
+    else
+      sendRefused(
+        res,
+        refused ?? new Refused(500, 'Something went wrong in the console: see the process’s warnings'),
+      )
+  }
+
+  function serve(req: ConsoleRequest, res: ServerResponse, next?: (error?: unknown) => void): void {
+    const path = pathUnder(basePath, pathOf(req.url ?? ''))
+    if (path !== undefined) {
+      const home = path === '/' ? withSlash(req) : undefined
+      if (home !== undefined) {
+        send(res, 308, { location: home, 'cache-control': 'no-store' })
+        return
+      }
+      if (path.startsWith('/api/')) {
+        answerApi(path, req, res).catch((error: unknown) => failed(error, res))
+        return
+      }
+      if (answerFile(path, req, res)) return
+    }
+    if (next === undefined) sendRefused(res, notFound('The console has nothing at this path'))
+    else next()
+  }
+
+  return Object.assign(
+    (req: ConsoleRequest, res: ServerResponse, next?: (error?: unknown) => void): void => {
+      try {
+        serve(req, res, next)
+      } catch (error) {
+        failed(error, res)
+      }
+    },
+    { onEvent: log.take },
+  )
+}
+
+function checkOptions(options: ConsoleOptions): ConsoleOptions {
+  if (typeof options?.authorise !== 'function') {
+    throw new TypeError(
+      'createConsole needs authorise: (req) => an operator ({ kind: "operator" }), a user ({ kind: "user", account }) or, for nobody, undefined. There is no default, since an operator may move credits. oneTimeSignIn() makes one for a single operator.',
+    )
+  }
+  if (typeof options.admin?.entries !== 'function') {
+    throw new TypeError('createConsole needs admin: createAdmin(stores) of compat-router/admin')
+  }
+  if (
+    options.origin !== undefined &&
+    (!URL.canParse(options.origin) || new URL(options.origin).origin !== options.origin)
+  ) {
+    throw new TypeError('origin must be scheme and host alone, such as https://console.example.com')
+  }
+  if (options.routerPath !== undefined && !/^\/[^/?#\s]/.test(options.routerPath)) {
+    throw new TypeError('routerPath must be a path on the origin of the console, such as /compat/v1')
+  }
+  return options
+}
+
+async function askOf(endpoint: Endpoint, viewer: ConsoleViewer, req: ConsoleRequest): Promise<Ask> {
+  if (endpoint.method === 'POST') return { viewer, query: {}, body: await readBody(req) }
+  const target = req.url ?? ''
+  const start = target.indexOf('?')
+  const query = new Map<string, string>()
+  for (const [name, value] of new URLSearchParams(start === -1 ? '' : target.slice(start))) {
+    if (query.has(name)) throw new Refused(400, `query.${name}: stands there twice`, name)
+    query.set(name, value)
+  }
+  return { viewer, query: Object.fromEntries(query), body: {} }
+}
+
+/** The page's files are named relative to it, so that its address has to end in a slash. */
+function withSlash(req: ConsoleRequest): string | undefined {
+  const target = req.originalUrl ?? req.url ?? ''
+  const path = pathOf(target)
+  if (path.endsWith('/')) return undefined
+  const query = target.indexOf('?')
+  return `./${path.slice(path.lastIndexOf('/') + 1)}/${query === -1 ? '' : target.slice(query)}`
+}
+
+function isClientGone(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === 'ERR_STREAM_PREMATURE_CLOSE'
+}
+
+function errorOf(error: unknown): EventError {
+  return error instanceof Error
+    ? { name: error.name, message: error.message }
+    : { name: 'Error', message: String(error) }
+}

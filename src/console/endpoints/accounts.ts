@@ -1,0 +1,79 @@
+import { z } from 'zod'
+import type { Admin, GrantRequest } from '../../admin/index.js'
+import type { Entry } from '../../contracts/index.js'
+import { formatCredits } from '../../money.js'
+import type { AccountReply, AccountsReply, AccountView, PostedReply, VerifyReply } from '../protocol.js'
+import { type ConsoleViewer, noAccount } from '../viewer.js'
+import { accountView, entryView } from '../views.js'
+import { type Endpoint, get, limit, name, nothing, post } from './endpoint.js'
+
+const accountBody = z.strictObject({ account: name })
+/** What stands in a grant is checked where it is granted. */
+const grantBody = z.custom<GrantRequest>(() => true)
+
+export const accountEndpoints: readonly Endpoint[] = [
+  get(
+    'accounts',
+    'both',
+    z.strictObject({ after: name.optional(), limit: limit(200, 50) }),
+    async ({ after, limit: most }, { viewer }, { admin }): Promise<AccountsReply> => {
+      if (viewer.kind === 'user') {
+        const own = await admin.findAccount(viewer.account)
+        return { accounts: own === undefined ? [] : [accountView(own)] }
+      }
+      const rows = await admin.listAccounts({
+        limit: most + 1,
+        ...(after === undefined ? {} : { after }),
+      })
+      const accounts = rows.slice(0, most).map(accountView)
+      return { accounts, ...(rows.length > most ? { next: accounts.at(-1)!.id } : {}) }
+    },
+  ),
+
+  post('accounts/open', 'operator', accountBody, async ({ account }, _, { admin }) => {
+    await admin.openAccount(account)
+    return reply(admin, account)
+  }),
+  post('accounts/grant', 'operator', grantBody, async (grant, { viewer }, { admin }) =>
+    posted(await admin.grant(grant), viewer, admin),
+  ),
+  post('accounts/correct', 'operator', grantBody, async (correction, { viewer }, { admin }) =>
+    posted(await admin.correct(correction), viewer, admin),
+  ),
+  post('accounts/suspend', 'operator', accountBody, async ({ account }, _, { admin }) => {
+    if (!(await admin.suspendAccount(account))) throw noAccount(account)
+    return reply(admin, account)
+  }),
+  post('accounts/resume', 'operator', accountBody, async ({ account }, _, { admin }) => {
+    if (!(await admin.resumeAccount(account))) throw noAccount(account)
+    return reply(admin, account)
+  }),
+
+  post('books/verify', 'operator', nothing, async (_body, _ask, { admin }): Promise<VerifyReply> => {
+    const discrepancies = await admin.verify()
+    return {
+      isSound: discrepancies.length === 0,
+      discrepancies: discrepancies.map(({ what, id, found, expected }) => ({
+        what,
+        id,
+        found: formatCredits(found),
+        expected: formatCredits(expected),
+      })),
+    }
+  }),
+]
+
+async function reply(admin: Admin, account: string): Promise<AccountReply> {
+  return { account: await viewOf(admin, account) }
+}
+
+async function posted(entry: Entry, viewer: ConsoleViewer, admin: Admin): Promise<PostedReply> {
+  const { account } = entry.postings[0]!
+  return { entry: entryView(entry, viewer, account, undefined), account: await viewOf(admin, account) }
+}
+
+async function viewOf(admin: Admin, account: string): Promise<AccountView> {
+  const row = await admin.findAccount(account)
+  if (row === undefined) throw noAccount(account)
+  return accountView(row)
+}

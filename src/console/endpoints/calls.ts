@@ -1,0 +1,99 @@
+import { z } from 'zod'
+import type { Admin } from '../../admin/index.js'
+import { type Column, csvHeader, csvLine } from '../csv.js'
+import type { CallsReply, EntryView } from '../protocol.js'
+import { accountOf, type ConsoleViewer } from '../viewer.js'
+import { entryView } from '../views.js'
+import { type Endpoint, get, limit, name, type Services, time } from './endpoint.js'
+
+const filters = {
+  account: name.optional(),
+  appId: name.optional(),
+  model: name.optional(),
+  sessionId: z.string().max(8_192).optional(),
+  from: time.optional(),
+  to: time.optional(),
+}
+const filterShape = z.strictObject(filters)
+type Filters = z.infer<typeof filterShape>
+
+const CSV_PAGE = 1_000
+
+const columns: readonly Column<EntryView>[] = [
+  { name: 'time', of: (entry) => new Date(entry.at).toISOString() },
+  { name: 'entry', of: (entry) => entry.id },
+  { name: 'kind', of: (entry) => entry.kind },
+  { name: 'amount', kind: 'number', of: (entry) => entry.amount },
+  { name: 'account', of: (entry) => entry.facts?.account ?? entry.postings[0]?.account },
+  { name: 'model', of: (entry) => entry.facts?.model ?? entry.earnedFrom?.model },
+  { name: 'app', of: (entry) => entry.facts?.appId ?? entry.earnedFrom?.appId },
+  { name: 'provider', of: (entry) => entry.facts?.provider },
+  { name: 'route', of: (entry) => entry.facts?.routeId },
+  { name: 'credential', of: (entry) => entry.facts?.credentialId },
+  { name: 'session', of: (entry) => entry.facts?.sessionId },
+  { name: 'user', of: (entry) => entry.facts?.user },
+  { name: 'request', of: (entry) => entry.facts?.requestId },
+  { name: 'completion', of: (entry) => entry.facts?.completionId },
+  { name: 'cost', kind: 'number', of: (entry) => entry.charge?.cost },
+  { name: 'base', kind: 'number', of: (entry) => entry.charge?.base },
+  { name: 'markup', kind: 'number', of: (entry) => entry.charge?.markup },
+  { name: 'basis', of: (entry) => entry.charge?.basis },
+  { name: 'own_key', of: (entry) => (entry.charge === undefined ? undefined : String(entry.charge.byok)) },
+  { name: 'price_version', of: (entry) => entry.charge?.priceVersion },
+  { name: 'prompt_tokens', kind: 'number', of: (entry) => entry.charge?.usage.prompt },
+  { name: 'cached_tokens', kind: 'number', of: (entry) => entry.charge?.usage.cached },
+  { name: 'cache_write_tokens', kind: 'number', of: (entry) => entry.charge?.usage.cacheWrite },
+  { name: 'completion_tokens', kind: 'number', of: (entry) => entry.charge?.usage.completion },
+  { name: 'reasoning_tokens', kind: 'number', of: (entry) => entry.charge?.usage.reasoning },
+  { name: 'memo', of: (entry) => entry.memo },
+]
+
+export const callEndpoints: readonly Endpoint[] = [
+  get(
+    'calls',
+    'both',
+    z.strictObject({ ...filters, after: z.string().max(64).optional(), limit: limit(200, 50) }),
+    async ({ after, limit: most, ...query }, { viewer }, services): Promise<CallsReply> => {
+      const page = { limit: most, ...(after === undefined ? {} : { after }) }
+      return readPage(query, page, viewer, services)
+    },
+  ),
+
+  get('calls.csv', 'both', filterShape, async (query, { viewer }, services) => {
+    async function* lines(): AsyncGenerator<string> {
+      let next: string | undefined
+      do {
+        const after: { after?: string } = next === undefined ? {} : { after: next }
+        const page: CallsReply = await readPage(query, { limit: CSV_PAGE, ...after }, viewer, services)
+        const head = next === undefined ? csvHeader(columns) : ''
+        yield head + page.entries.map((entry) => csvLine(columns, entry)).join('')
+        next = page.next
+      } while (next !== undefined)
+    }
+    return { csv: { fileName: 'calls.csv', lines: lines() } }
+  }),
+]
+
+async function readPage(
+  filter: Filters,
+  page: { readonly limit: number; readonly after?: string },
+  viewer: ConsoleViewer,
+  { admin, log }: Services,
+): Promise<CallsReply> {
+  const account = accountOf(viewer, filter.account)
+  const query = {
+    ...filter,
+    ...page,
+    account,
+    // Whose session it was is the payer's business: to who earned from the call, a filter by it would tell.
+    payer: viewer.kind === 'user' && filter.sessionId !== undefined ? account : undefined,
+  } as Parameters<Admin['entries']>[0]
+  const { entries, next } = await admin.entries(query)
+  const ends = log.endsByHold()
+  return {
+    entries: entries.map((entry) =>
+      entryView(entry, viewer, account, entry.holdId === undefined ? undefined : ends.get(entry.holdId)),
+    ),
+    ...(next === undefined ? {} : { next }),
+  }
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod'
+import type { AppRow, ModelRequest, RouteRequest } from '../../admin/index.js'
+import type { App } from '../../contracts/index.js'
+import type { AppsReply, ModelsReply, RotatedReply, RoutesReply } from '../protocol.js'
+import { done, type Endpoint, get, name, nothing, post } from './endpoint.js'
+
+const idBody = z.strictObject({ id: name })
+/** Checked by the administration function that takes them. */
+const appBody = z.custom<App>(() => true)
+const modelBody = z.custom<ModelRequest>(() => true)
+const routeBody = z.custom<RouteRequest>(() => true)
+
+export const catalogueEndpoints: readonly Endpoint[] = [
+  get('apps', 'both', nothing, async (_, { viewer }, { admin }): Promise<AppsReply> => {
+    const apps = await admin.listApps()
+    if (viewer.kind === 'operator') return { apps }
+    return { apps: apps.filter(({ suspendedAt }) => suspendedAt === undefined).map(publicApp) }
+  }),
+  post('apps/put', 'operator', appBody, async (app, _, { admin }) => {
+    await admin.putApp(app)
+    return { done: true }
+  }),
+  post('apps/suspend', 'operator', idBody, async ({ id }, _, { admin }) =>
+    done(await admin.suspendApp(id), 'app', id),
+  ),
+  post('apps/resume', 'operator', idBody, async ({ id }, _, { admin }) =>
+    done(await admin.resumeApp(id), 'app', id),
+  ),
+
+  get(
+    'models',
+    'both',
+    nothing,
+    async (_query, _ask, { admin }): Promise<ModelsReply> => ({
+      models: await admin.listModels(),
+    }),
+  ),
+  post('models/put', 'operator', modelBody, async (model, _, { admin }) => {
+    await admin.putModel(model)
+    return { done: true }
+  }),
+  post('models/remove', 'operator', idBody, async ({ id }, _, { admin }) =>
+    done(await admin.removeModel(id), 'model', id),
+  ),
+
+  get('routes', 'operator', nothing, async (_query, _ask, { admin, routes }): Promise<RoutesReply> => {
+    const health = new Map(routes().map((route) => [route.routeId, route]))
+    return {
+      routes: (await admin.listRoutes()).map((route) => {
+        const known = health.get(route.id)
+        return { ...route, ...(known === undefined ? {} : { health: known }) }
+      }),
+    }
+  }),
+  post('routes/put', 'operator', routeBody, async (route, _, { admin }) => {
+    await admin.putRoute(route)
+    return { done: true }
+  }),
+  post('routes/remove', 'operator', idBody, async ({ id }, _, { admin }) =>
+    done(await admin.removeRoute(id), 'route', id),
+  ),
+  post(
+    'routes/rotate-secrets',
+    'operator',
+    nothing,
+    async (_body, _ask, { admin }): Promise<RotatedReply> => ({
+      count: await admin.rotateSecrets(),
+    }),
+  ),
+]
+
+/** Who earns is the operator's business. */
+function publicApp({ id, name: label, markup, allowedModels }: AppRow): AppsReply['apps'][number] {
+  return { id, markup, allowedModels, ...(label === undefined ? {} : { name: label }) }
+}

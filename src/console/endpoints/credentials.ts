@@ -1,0 +1,125 @@
+import { z } from 'zod'
+import type { Admin, CredentialRow } from '../../admin/index.js'
+import { labelShape, textsShape, timeShape } from '../../contracts/shapes.js'
+import type { CredentialsReply, CredentialView, IssuedReply } from '../protocol.js'
+import { notFound, Refused } from '../refused.js'
+import { accountOf, type ConsoleViewer, noAccount } from '../viewer.js'
+import { present } from '../views.js'
+import { done, type Endpoint, get, name, post } from './endpoint.js'
+
+const PLAYGROUND_MS = 3_600_000
+const PLAYGROUND_LABEL = 'Playground'
+const RUN_SCOPES = ['models.run']
+
+const keyFields = {
+  account: name,
+  label: labelShape.optional(),
+  expiresAt: timeShape.optional(),
+  metadata: z.record(z.string(), z.string()).optional(),
+}
+
+export const credentialEndpoints: readonly Endpoint[] = [
+  get(
+    'credentials',
+    'both',
+    z.strictObject({ account: name.optional(), appId: name.optional() }),
+    async ({ account: asked, appId }, { viewer }, { admin }): Promise<CredentialsReply> => {
+      const account = accountOf(viewer, asked)
+      const rows = await admin.listCredentials({
+        ...(account === undefined ? {} : { account }),
+        ...(appId === undefined ? {} : { appId }),
+      })
+      return { credentials: rows.map(credentialView) }
+    },
+  ),
+
+  post(
+    'credentials/playground',
+    'both',
+    z.strictObject({ account: name, appId: name.optional() }),
+    async ({ account, appId }, { viewer }, { admin, clock }): Promise<IssuedReply> => {
+      await checkAccount(account, viewer, admin)
+      const expiresAt = clock.now() + PLAYGROUND_MS
+      const key = { account, label: PLAYGROUND_LABEL, expiresAt }
+      if (appId === undefined) return { ...(await admin.issueKey(key)), expiresAt }
+      await checkApp(appId, admin)
+      return { ...(await admin.issueAccessToken({ ...key, appId, scopes: RUN_SCOPES })), expiresAt }
+    },
+  ),
+
+  post('credentials/issue-key', 'both', z.strictObject(keyFields), async (key, { viewer }, { admin }) => {
+    await checkAccount(key.account, viewer, admin)
+    checkMetadata(key.metadata, viewer)
+    return issued(await admin.issueKey(present(key)), key.expiresAt)
+  }),
+
+  post(
+    'credentials/issue-token',
+    'both',
+    z.strictObject({ ...keyFields, appId: name, scopes: textsShape.default(RUN_SCOPES) }),
+    async (grant, { viewer }, { admin }) => {
+      await checkAccount(grant.account, viewer, admin)
+      checkMetadata(grant.metadata, viewer)
+      await checkApp(grant.appId, admin)
+      return issued(await admin.issueAccessToken(present(grant)), grant.expiresAt)
+    },
+  ),
+
+  post(
+    'credentials/reissue',
+    'both',
+    z.strictObject({ credentialId: name, expiresAt: timeShape.optional(), scopes: textsShape.optional() }),
+    async ({ credentialId, ...options }, { viewer }, { admin }) => {
+      await checkCredential(credentialId, viewer, admin)
+      return issued(await admin.reissue(credentialId, present(options)), options.expiresAt)
+    },
+  ),
+
+  post(
+    'credentials/revoke',
+    'both',
+    z.strictObject({ credentialId: name }),
+    async ({ credentialId }, { viewer }, { admin }) => {
+      await checkCredential(credentialId, viewer, admin)
+      return done(await admin.revoke(credentialId), 'credential', credentialId)
+    },
+  ),
+]
+
+function issued(made: { credentialId: string; token: string }, expiresAt: number | undefined): IssuedReply {
+  return { ...made, ...(expiresAt === undefined ? {} : { expiresAt }) }
+}
+
+async function checkAccount(account: string, viewer: ConsoleViewer, admin: Admin): Promise<void> {
+  accountOf(viewer, account)
+  if ((await admin.findAccount(account)) === undefined) throw noAccount(account)
+}
+
+/** Another's credential is as unknown to a user as one that is not there. */
+async function checkCredential(credentialId: string, viewer: ConsoleViewer, admin: Admin): Promise<void> {
+  const rows = await admin.listCredentials({
+    credentialId,
+    ...(viewer.kind === 'user' ? { account: viewer.account } : {}),
+  })
+  if (rows.length === 0) {
+    throw notFound(`There is no credential ${JSON.stringify(credentialId)}`, 'credentialId')
+  }
+}
+
+async function checkApp(appId: string, admin: Admin): Promise<void> {
+  const app = (await admin.listApps()).find(({ id }) => id === appId)
+  if (app === undefined || app.suspendedAt !== undefined) {
+    throw notFound(`There is no app ${JSON.stringify(appId)}, or it is suspended`, 'appId')
+  }
+}
+
+/** The host's own limits may go by it. */
+function checkMetadata(metadata: unknown, { kind }: ConsoleViewer): void {
+  if (metadata !== undefined && kind !== 'operator') {
+    throw new Refused(403, 'Only an operator may give metadata', 'metadata')
+  }
+}
+
+function credentialView(row: CredentialRow): CredentialView {
+  return { ...row }
+}

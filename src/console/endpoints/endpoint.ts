@@ -1,0 +1,101 @@
+import { z } from 'zod'
+import type { Admin } from '../../admin/index.js'
+import type { Clock } from '../../clock.js'
+import { nameShape, readShape } from '../../contracts/shapes.js'
+import type { EventLog } from '../event-log.js'
+import type { RouteHealthView } from '../protocol.js'
+import { Refused } from '../refused.js'
+import type { FileReply } from '../reply.js'
+import type { ConsoleViewer } from '../viewer.js'
+
+/** What every endpoint works on. */
+export interface Services {
+  readonly admin: Admin
+  readonly log: EventLog
+  readonly routes: () => readonly RouteHealthView[]
+  readonly routerPath: string
+  readonly clock: Clock
+}
+
+/** A request that was found to be allowed. */
+export interface Ask {
+  readonly viewer: ConsoleViewer
+  readonly query: Readonly<Record<string, string>>
+  /** Empty for GET. */
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+export interface Endpoint {
+  readonly method: 'GET' | 'POST'
+  /** Below `api/`. */
+  readonly path: string
+  /** A user that asks an operator's endpoint is refused before anything is read. */
+  readonly who: 'operator' | 'both'
+  answer(ask: Ask, services: Services): Promise<object | CsvReply>
+}
+
+/** A file in place of JSON. */
+export interface CsvReply {
+  readonly csv: FileReply
+}
+
+/** An endpoint that reads. */
+export function get<Query extends object>(
+  path: string,
+  who: Endpoint['who'],
+  shape: z.ZodType<Query>,
+  answer: (query: Query, ask: Ask, services: Services) => Promise<object | CsvReply>,
+): Endpoint {
+  return {
+    method: 'GET',
+    path,
+    who,
+    answer: (ask, services) => answer(readShape(shape, ask.query, 'query'), ask, services),
+  }
+}
+
+/** An endpoint that writes. */
+export function post<Body extends object>(
+  path: string,
+  who: Endpoint['who'],
+  shape: z.ZodType<Body>,
+  answer: (body: Body, ask: Ask, services: Services) => Promise<object>,
+): Endpoint {
+  return {
+    method: 'POST',
+    path,
+    who,
+    answer: (ask, services) => answer(readShape(shape, ask.body, 'body'), ask, services),
+  }
+}
+
+export const nothing = z.strictObject({})
+
+/** Names are checked by what they are looked up in; an absurd one only has to be refused. */
+export const name = nameShape
+
+export const time = z
+  .string()
+  .regex(/^\d{1,15}$/, 'must be milliseconds since the Unix epoch')
+  .transform(Number)
+
+export function limit(most: number, usual: number) {
+  return z
+    .string()
+    .regex(/^[1-9]\d{0,3}$/, `must be from 1 to ${most}`)
+    .transform(Number)
+    .refine((value) => value <= most, `must be from 1 to ${most}`)
+    .default(usual)
+}
+
+/** For what an operator has to name, since it has no account of its own. */
+export function needed(account: string | undefined): string {
+  if (account !== undefined) return account
+  throw new Refused(400, 'query.account: say which account', 'account')
+}
+
+/** A done thing, or 404 where there was nothing of that id. */
+export function done(found: boolean, what: string, id: string): { readonly done: true } {
+  if (!found) throw new Refused(404, `There is no ${what} ${JSON.stringify(id)}`, 'id')
+  return { done: true }
+}

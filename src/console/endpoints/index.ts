@@ -1,0 +1,16 @@
+import { accountEndpoints } from './accounts.js'
+import { callEndpoints } from './calls.js'
+import { catalogueEndpoints } from './catalogue.js'
+import { credentialEndpoints } from './credentials.js'
+import type { Endpoint } from './endpoint.js'
+import { liveEndpoints } from './live.js'
+import { spendEndpoints } from './spend.js'
+
+export const endpoints: readonly Endpoint[] = [
+  ...liveEndpoints,
+  ...spendEndpoints,
+  ...callEndpoints,
+  ...accountEndpoints,
+  ...credentialEndpoints,
+  ...catalogueEndpoints,
+]

@@ -1,0 +1,158 @@
+import { z } from 'zod'
+import type { RouterEvent } from '../../contracts/index.js'
+import { formatCredits } from '../../money.js'
+import { version } from '../../version.js'
+import type { KeptEvent } from '../event-log.js'
+import type { EventsReply, EventView, InFlightCall, LiveReply, MeReply } from '../protocol.js'
+import { accountOf, type ConsoleViewer } from '../viewer.js'
+import { chargeView, explanationView, factsView, present } from '../views.js'
+import { type Endpoint, get, limit, name, nothing, type Services } from './endpoint.js'
+
+const MAX_SHOWN = 500
+
+export const liveEndpoints: readonly Endpoint[] = [
+  get('me', 'both', nothing, async (_, { viewer }, { routerPath }): Promise<MeReply> => {
+    const { signOutPath, ...who } = viewer
+    return present({ viewer: who, routerPath, signOutPath, version })
+  }),
+
+  get('live', 'both', nothing, async (_, { viewer }, services): Promise<LiveReply> => {
+    const inFlight = await readInFlight(viewer, services)
+    const routes = viewer.kind === 'operator' ? [...services.routes()] : []
+    return {
+      at: services.clock.now(),
+      inFlight: inFlight.slice(0, MAX_SHOWN),
+      isCut: inFlight.length > MAX_SHOWN,
+      routes: routes.sort((one, other) => (one.routeId < other.routeId ? -1 : 1)),
+    }
+  }),
+
+  get(
+    'events',
+    'both',
+    z.strictObject({
+      account: name.optional(),
+      model: name.optional(),
+      problems: z.enum(['true', 'false']).optional(),
+      limit: limit(1_000, 100),
+    }),
+    async (query, { viewer }, { log }): Promise<EventsReply> => {
+      const account = accountOf(viewer, query.account)
+      const events: EventView[] = []
+      for (const kept of log.newestFirst()) {
+        if (account !== undefined && accountIn(kept.event) !== account) continue
+        if (query.model !== undefined && factsIn(kept.event)?.model !== query.model) continue
+        if (query.problems === 'true' && !isProblem(kept.event)) continue
+        events.push(eventView(kept, viewer))
+        if (events.length === query.limit) break
+      }
+      return { events, capacity: log.capacity }
+    },
+  ),
+]
+
+/** Holds tell of every process's calls, and whose they are; starts tell when, and of calls that hold nothing yet. */
+async function readInFlight(
+  viewer: ConsoleViewer,
+  { admin, log }: Services,
+): Promise<readonly InFlightCall[]> {
+  const account = accountOf(viewer, undefined)
+  const holds = await admin.openHolds({
+    limit: MAX_SHOWN + 1,
+    ...(account === undefined ? {} : { account }),
+  })
+  const known = new Set<string>()
+  const calls: InFlightCall[] = holds.map(({ holdId, account: payer, amount, facts }) => {
+    const requestId = facts?.requestId ?? holdId
+    known.add(requestId)
+    return present({
+      requestId,
+      startedAt: log.started.get(requestId)?.at,
+      account: payer,
+      model: facts?.model,
+      appId: facts?.appId,
+      provider: facts?.provider,
+      routeId: facts?.routeId,
+      sessionId: facts?.sessionId,
+      holdAmount: formatCredits(amount),
+    })
+  })
+  if (viewer.kind === 'operator') {
+    for (const [requestId, { at }] of log.started) {
+      if (!known.has(requestId)) calls.push({ requestId, startedAt: at })
+    }
+  }
+  return calls.sort((one, other) => (other.startedAt ?? 0) - (one.startedAt ?? 0))
+}
+
+type Kept = KeptEvent['event']
+
+function factsIn(event: Kept) {
+  switch (event.type) {
+    case 'request-end':
+    case 'call-abandoned':
+      return event.facts
+    case 'charge-failed':
+      return event.request.facts
+    case 'hold-expired':
+      return event.hold.facts
+    default:
+      return undefined
+  }
+}
+
+function accountIn(event: Kept): string | undefined {
+  return event.type === 'hold-expired' ? event.hold.account : factsIn(event)?.account
+}
+
+function isProblem(event: Kept): boolean {
+  return event.type !== 'request-end' || event.charge === undefined || event.outcome !== 'completed'
+}
+
+function eventView({ number, at, event }: KeptEvent, viewer: ConsoleViewer): EventView {
+  const facts = factsIn(event)
+  const isEnd = event.type === 'request-end'
+  const charge = isEnd ? event.charge : event.type === 'charge-failed' ? event.request.charge : undefined
+  return present({
+    number,
+    at,
+    type: event.type,
+    requestId: 'requestId' in event ? event.requestId : facts?.requestId,
+    account: accountIn(event),
+    message: isEnd ? undefined : messageOf(event, viewer),
+    facts: facts === undefined ? undefined : factsView(facts),
+    charge: charge === undefined ? undefined : chargeView(charge),
+    explanation: isEnd ? explanationView(event) : undefined,
+  })
+}
+
+/** An operator also reads what went wrong inside. */
+function messageOf(event: Exclude<Kept, { type: 'request-end' }>, { kind }: ConsoleViewer): string {
+  switch (event.type) {
+    case 'charge-failed':
+      return `The charge could not be posted in time${kind === 'operator' ? `: ${event.error.message}` : ''}`
+    case 'hold-expired':
+      return `A hold of ${formatCredits(event.hold.amount)} credits ran out, and no longer counts`
+    case 'call-abandoned':
+      return 'The client left before the first token; nothing was charged'
+    case 'claim-lost':
+      return `The charge of ${event.holdId} was posted although another call had taken its Idempotency-Key`
+    case 'usage-implausible':
+      return `${event.routeId} reported ${event.value} as ${event.field}: no count of tokens`
+    case 'store-fault':
+      return `The ${event.store} store failed: ${event.error.message}`
+    case 'body-consumed':
+      return event.hint
+    case 'route-disabled':
+      return `The route ${event.routeId} cannot be used: ${event.why}`
+    case 'fault':
+      return `${event.where}: ${event.error.message}`
+    default:
+      return textOf(event)
+  }
+}
+
+/** For events of a later release. */
+function textOf(event: RouterEvent): string {
+  return event.type
+}

@@ -1,0 +1,84 @@
+import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ErrorReply } from './protocol.js'
+import type { Refused } from './refused.js'
+
+/** Nothing but this origin's own files and this origin's own API. */
+export const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const COMMON_HEADERS = {
+  'content-security-policy': CONTENT_SECURITY_POLICY,
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
+type Headers = Readonly<Record<string, string | number>>
+
+/** Sends a whole reply. Does nothing where the host has answered, or the client has left. */
+export function send(
+  res: ServerResponse,
+  status: number,
+  headers: Headers,
+  body: string | Buffer = '',
+  isHead = false,
+): void {
+  if (res.headersSent || res.writableEnded || res.destroyed) return
+  res.writeHead(status, {
+    ...COMMON_HEADERS,
+    ...(status === 304 ? {} : { 'content-length': Buffer.byteLength(body) }),
+    ...headers,
+  })
+  res.end(isHead ? undefined : body)
+}
+
+export function sendJson(res: ServerResponse, status: number, body: object, headers: Headers = {}): void {
+  send(
+    res,
+    status,
+    { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...headers },
+    JSON.stringify(body),
+  )
+}
+
+export function sendRefused(res: ServerResponse, { status, message, field, headers }: Refused): void {
+  const body: ErrorReply = { error: { message, ...(field === undefined ? {} : { field }) } }
+  sendJson(res, status, body, headers)
+}
+
+/** A file that is made while it is sent: no faster than the client reads. */
+export interface FileReply {
+  readonly fileName: string
+  readonly lines: AsyncIterable<string>
+}
+
+/** Rejects where making the file fails; before the first line nothing has been sent. */
+export async function sendCsv(res: ServerResponse, { fileName, lines }: FileReply): Promise<void> {
+  const iterator = lines[Symbol.asyncIterator]()
+  const first = await iterator.next()
+  if (res.headersSent || res.destroyed) return
+  res.writeHead(200, {
+    ...COMMON_HEADERS,
+    'content-type': 'text/csv; charset=utf-8; header=present',
+    'content-disposition': `attachment; filename="${fileName}"`,
+    'cache-control': 'no-store',
+  })
+  async function* rest(): AsyncGenerator<string> {
+    if (first.done !== true) yield first.value
+    yield* { [Symbol.asyncIterator]: () => iterator }
+  }
+  await pipeline(Readable.from(rest()), res)
+}

@@ -1,0 +1,172 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { TLSSocket } from 'node:tls'
+import { type Clock, systemClock } from '../clock.js'
+import { normaliseBasePath, pathOf, pathUnder } from '../http/match.js'
+import { Refused, toRefused } from './refused.js'
+import { send, sendJson, sendRefused } from './reply.js'
+import { type ConsoleRequest, checkOrigin, readBody } from './request.js'
+import { SIGN_IN_PAGE, SIGN_IN_SCRIPT, SIGN_IN_STYLE } from './sign-in-page.js'
+import type { Authorise, ConsoleViewer } from './viewer.js'
+
+export interface OneTimeSignInOptions {
+  /** Whom a link signs in. An operator by default. */
+  readonly viewer?: ConsoleViewer
+  /** How long a link is good for, if it is not used. An hour by default. */
+  readonly linkMs?: number
+  /** How long a session lasts. Twelve hours by default. */
+  readonly sessionMs?: number
+  /** Told to who comes with a link that is used or too old: where to get another. */
+  readonly hint?: string
+  /** As the console's. */
+  readonly basePath?: string
+  readonly origin?: string
+  /** For tests. */
+  readonly clock?: Clock
+}
+
+/** Signs in whoever has a link that this process gave out, once. */
+export interface OneTimeSignIn {
+  /** Middleware to mount where the console is, in front of it. */
+  (req: ConsoleRequest, res: ServerResponse, next?: (error?: unknown) => void): void
+  /** A new link to the console at an address. Its secret stands behind `#`: it is sent to no server, log or referrer. */
+  link(consoleUrl: string): string
+  readonly authorise: Authorise
+}
+
+const HOUR_MS = 3_600_000
+const SECRET_BYTES = 32
+/** More than one person's browsers and links; the oldest gives way. */
+const MAX_KEPT = 100
+const HINT = 'Get a new link where this one came from.'
+
+/**
+ * Makes links that open the console once each: the secret of a link is exchanged for a session cookie (`HttpOnly`,
+ * `SameSite=Strict`, `Secure` over https). All in memory: a restart ends every link and session.
+ */
+export function oneTimeSignIn(options: OneTimeSignInOptions = {}): OneTimeSignIn {
+  const viewer = options.viewer ?? { kind: 'operator' }
+  const clock = options.clock ?? systemClock
+  const sessionMs = options.sessionMs ?? 12 * HOUR_MS
+  const basePath = normaliseBasePath(options.basePath ?? '')
+  const links = new Expiring(clock, options.linkMs ?? HOUR_MS)
+  const sessions = new Expiring(clock, sessionMs)
+
+  const isSignedIn = (req: IncomingMessage): boolean => {
+    const session = cookieOf(req)
+    return session !== undefined && sessions.has(session)
+  }
+
+  async function signIn(req: ConsoleRequest, res: ServerResponse): Promise<void> {
+    checkOrigin(req, options.origin)
+    const { secret } = await readBody(req)
+    if (typeof secret === 'string' && links.take(secret)) {
+      sendJson(res, 200, { done: true }, { 'set-cookie': cookie(req, sessions.add(), sessionMs / 1_000) })
+    } else if (isSignedIn(req)) {
+      sendJson(res, 200, { done: true })
+    } else {
+      throw new Refused(403, `This link has been used, is too old, or is not whole. ${options.hint ?? HINT}`)
+    }
+  }
+
+  async function signOut(req: ConsoleRequest, res: ServerResponse): Promise<void> {
+    checkOrigin(req, options.origin)
+    await readBody(req)
+    const session = cookieOf(req)
+    if (session !== undefined) sessions.take(session)
+    sendJson(res, 200, { done: true }, { 'set-cookie': cookie(req, '', 0) })
+  }
+
+  function cookie(req: ConsoleRequest, value: string, seconds: number): string {
+    const isSecure =
+      options.origin?.startsWith('https:') ?? (req.socket as Partial<TLSSocket>).encrypted === true
+    const path = mountOf(req, basePath)
+    return `${cookieName(req)}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
+  }
+
+  function serve(path: string | undefined, req: ConsoleRequest, res: ServerResponse): boolean {
+    const file = path === undefined ? undefined : FILES.get(path)
+    if (req.method === 'POST' && (path === '/sign-in' || path === '/sign-out')) {
+      const run = path === '/sign-in' ? signIn : signOut
+      run(req, res).catch((error: unknown) => {
+        sendRefused(res, toRefused(error) ?? new Refused(500, 'Something went wrong while signing in'))
+      })
+    } else if (file !== undefined && (req.method === 'GET' || req.method === 'HEAD')) {
+      const headers = { 'content-type': file.type, 'cache-control': 'no-store' }
+      send(res, 200, headers, file.text, req.method === 'HEAD')
+    } else {
+      return false
+    }
+    return true
+  }
+
+  return Object.assign(
+    (req: ConsoleRequest, res: ServerResponse, next?: (error?: unknown) => void): void => {
+      if (serve(pathUnder(basePath, pathOf(req.url ?? '')), req, res)) return
+      if (next === undefined) sendRefused(res, new Refused(404, 'There is nothing at this path'))
+      else next()
+    },
+    {
+      link: (consoleUrl: string) => `${consoleUrl.replace(/\/+$/, '')}/sign-in#${links.add()}`,
+      authorise: (req: IncomingMessage) =>
+        isSignedIn(req) ? { ...viewer, signOutPath: 'sign-out' } : undefined,
+    },
+  )
+}
+
+const FILES: ReadonlyMap<string, { readonly type: string; readonly text: string }> = new Map([
+  ['/sign-in', { type: 'text/html; charset=utf-8', text: SIGN_IN_PAGE }],
+  ['/sign-in.js', { type: 'text/javascript; charset=utf-8', text: SIGN_IN_SCRIPT }],
+  ['/sign-in.css', { type: 'text/css; charset=utf-8', text: SIGN_IN_STYLE }],
+])
+
+/** Secrets by digest, so that looking one up takes no longer for a better guess. */
+class Expiring {
+  private readonly ends = new Map<string, number>()
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly lifeMs: number,
+  ) {}
+
+  add(): string {
+    const secret = randomBytes(SECRET_BYTES).toString('base64url')
+    if (this.ends.size >= MAX_KEPT) this.ends.delete(this.ends.keys().next().value!)
+    this.ends.set(digest(secret), this.clock.now() + this.lifeMs)
+    return secret
+  }
+
+  has(secret: string): boolean {
+    return this.clock.now() < (this.ends.get(digest(secret)) ?? 0)
+  }
+
+  /** Whether it was good. Afterwards it is not. */
+  take(secret: string): boolean {
+    const isGood = this.has(secret)
+    this.ends.delete(digest(secret))
+    return isGood
+  }
+}
+
+function digest(secret: string): string {
+  return createHash('sha256').update(secret).digest('base64url')
+}
+
+/** Browsers tell the ports of one host apart for nothing but scripts, so the cookie's name has to. */
+function cookieName(req: IncomingMessage): string {
+  return `compat-console-${req.socket.localPort ?? 0}`
+}
+
+function cookieOf(req: IncomingMessage): string | undefined {
+  const name = `${cookieName(req)}=`
+  const pairs = (req.headers.cookie ?? '').split(';').map((pair) => pair.trim())
+  return pairs.find((pair) => pair.startsWith(name))?.slice(name.length)
+}
+
+/** Where the console is on its origin, with a slash at its end. */
+function mountOf({ originalUrl, url = '' }: ConsoleRequest, basePath: string): string {
+  const whole = pathOf(originalUrl ?? url)
+  const below = pathUnder(basePath, pathOf(url)) ?? ''
+  const mount = whole.endsWith(below) ? whole.slice(0, whole.length - below.length) : ''
+  return /^[\w/.~-]*$/.test(mount) ? `${mount}/` : '/'
+}

@@ -1,0 +1,45 @@
+import type { IncomingMessage } from 'node:http'
+import { z } from 'zod'
+import { labelShape, nameShape, readShape } from '../contracts/shapes.js'
+import { notFound, type Refused } from './refused.js'
+
+/** Who looks at the console. */
+export type ConsoleViewer =
+  /** Sees and does everything. */
+  | { readonly kind: 'operator'; readonly name?: string; readonly signOutPath?: string }
+  /** Sees its own account. */
+  | { readonly kind: 'user'; readonly account: string; readonly name?: string; readonly signOutPath?: string }
+
+/**
+ * Says who sent a request: an operator, a user with an account, or (`undefined`) nobody. What it throws, and whatever
+ * else it returns, lets nobody in.
+ */
+export type Authorise = (
+  req: IncomingMessage,
+) => ConsoleViewer | undefined | null | Promise<ConsoleViewer | undefined | null>
+
+const common = { name: labelShape.optional(), signOutPath: z.string().optional() }
+const viewerShape = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('operator'), ...common }),
+  z.strictObject({ kind: z.literal('user'), account: nameShape, ...common }),
+])
+
+/** Throws a `TypeError` for what is no viewer: a host's mistake must not open a door. */
+export async function readViewer(
+  authorise: Authorise,
+  req: IncomingMessage,
+): Promise<ConsoleViewer | undefined> {
+  const viewer = await authorise(req)
+  return viewer === undefined || viewer === null ? undefined : readShape(viewerShape, viewer, 'viewer')
+}
+
+/** The account that a viewer asks about: a user's is its own. Another's is as unknown to it as one that is not there. */
+export function accountOf(viewer: ConsoleViewer, asked: string | undefined): string | undefined {
+  if (viewer.kind === 'operator') return asked
+  if (asked !== undefined && asked !== viewer.account) throw noAccount(asked)
+  return viewer.account
+}
+
+export function noAccount(account: string): Refused {
+  return notFound(`There is no account ${JSON.stringify(account)}`, 'account')
+}

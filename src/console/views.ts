@@ -1,0 +1,129 @@
+import type { AccountRow } from '../admin/index.js'
+import type { CallFacts, Charge, Entry, RequestEnd } from '../contracts/index.js'
+import { formatCredits } from '../money.js'
+import type { AccountView, ChargeView, EntryView, ExplanationView, FactsView, SpendSums } from './protocol.js'
+import type { ConsoleViewer } from './viewer.js'
+
+export function accountView({ id, balance, createdAt, suspendedAt }: AccountRow): AccountView {
+  return {
+    id,
+    posted: formatCredits(balance.posted),
+    held: formatCredits(balance.held),
+    available: formatCredits(balance.available),
+    createdAt,
+    ...(suspendedAt === undefined ? {} : { suspendedAt }),
+  }
+}
+
+export function spendSums(
+  sums: Pick<Charge, 'cost' | 'base' | 'markup' | 'usage'> & { calls: number },
+): SpendSums {
+  return {
+    calls: sums.calls,
+    cost: formatCredits(sums.cost),
+    base: formatCredits(sums.base),
+    markup: formatCredits(sums.markup),
+    usage: sums.usage,
+  }
+}
+
+export function chargeView(charge: Charge): ChargeView {
+  const { basis, byok, usage, priceVersion, shortfall } = charge
+  return {
+    cost: formatCredits(charge.cost),
+    base: formatCredits(charge.base),
+    markup: formatCredits(charge.markup),
+    basis,
+    byok,
+    usage,
+    ...(priceVersion === undefined ? {} : { priceVersion }),
+    ...(shortfall === undefined ? {} : { shortfall: formatCredits(shortfall) }),
+  }
+}
+
+/** What the names of this type say, and nothing that a later release may add. */
+export function factsView(facts: CallFacts): FactsView {
+  const { requestId, account, credentialId, model, appId, claimedAppId } = facts
+  const { sessionId, user, provider, routeId, completionId } = facts
+  return present({
+    requestId,
+    account,
+    credentialId,
+    model,
+    appId,
+    claimedAppId,
+    sessionId,
+    user,
+    provider,
+    routeId,
+    completionId,
+  })
+}
+
+export function explanationView(end: RequestEnd): ExplanationView {
+  const { routing, holdAmount, overdraft } = end
+  return present({
+    startedAt: end.at - end.durationMs,
+    durationMs: end.durationMs,
+    firstTokenMs: end.firstTokenMs,
+    outcome: end.outcome,
+    status: end.status,
+    holdAmount: holdAmount === undefined ? undefined : formatCredits(holdAmount),
+    routing: routing === undefined ? undefined : { behind: [], ...routing },
+    finishReason: end.finishReason,
+    nativeFinishReason: end.nativeFinishReason,
+    upstreamId: end.upstreamId,
+    action: end.action,
+    connected: end.connected,
+    clientRetry: end.clientRetry,
+    replayed: end.replayed,
+    overdraft: overdraft === undefined ? undefined : formatCredits(overdraft),
+  })
+}
+
+/**
+ * An entry as a viewer may see it. A user that earned from another's call sees what it earned, when, and from which
+ * model and app.
+ */
+export function entryView(
+  entry: Entry,
+  viewer: ConsoleViewer,
+  account: string | undefined,
+  end: RequestEnd | undefined,
+): EntryView {
+  const own = entry.postings.find((posting) => posting.account === account)
+  const isAll = viewer.kind === 'operator'
+  const postings = isAll ? entry.postings : entry.postings.filter((posting) => posting === own)
+  const isOpen = isAll || entry.facts?.account === viewer.account
+  const { facts, charge, holdId } = entry
+  return present({
+    id: entry.id,
+    at: entry.at,
+    kind: entry.kind,
+    amount: own === undefined ? undefined : formatCredits(own.amount),
+    postings: postings.map((posting) => ({
+      account: posting.account,
+      amount: formatCredits(posting.amount),
+    })),
+    memo: entry.memo,
+    earnedFrom:
+      facts === undefined || isOpen ? undefined : present({ model: facts.model, appId: facts.appId }),
+    charge: charge === undefined || !isOpen ? undefined : chargeView(charge),
+    facts: facts === undefined || !isOpen ? undefined : factsView(facts),
+    holdId: isOpen ? holdId : undefined,
+    explanation: end === undefined || !isOpen ? undefined : explanationView(end),
+  })
+}
+
+type Present<Value> = {
+  [Name in keyof Value as undefined extends Value[Name] ? never : Name]: Value[Name]
+} & {
+  [Name in keyof Value as undefined extends Value[Name] ? Name : never]?: Exclude<Value[Name], undefined>
+}
+
+/** Leaves out what is undefined. */
+export function present<Value extends object>(value: Value): Present<Value> {
+  return Object.fromEntries(
+    Object.entries(value).filter(([, member]) => member !== undefined),
+  ) as Present<Value>
+}
