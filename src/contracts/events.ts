@@ -43,11 +43,16 @@ export interface RequestEnd {
   /** 499 where the client left before any status was sent. */
   readonly status: number
   readonly facts?: CallFacts
+  /** Whether the client asked for a stream. */
+  readonly stream?: boolean
   readonly charge?: Charge
   readonly holdId?: string
   readonly holdAmount?: Credits
   /** Why this route. */
   readonly routing?: RoutingExplanation
+  /** From when the last route that was tried was dialled to the end of its reply. */
+  readonly providerMs?: number
+  /** From when it was dialled to its first token. */
   readonly firstTokenMs?: number
   readonly finishReason?: string
   readonly nativeFinishReason?: string

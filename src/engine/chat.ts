@@ -43,7 +43,7 @@ export async function chat(
     authoriseModel(caller.principal, model.id, request.own)
     checkParameters(model, request)
     const facts = callFacts(call.requestId, caller.principal, model.id, request)
-    log.begin(facts, request.own, call.headers)
+    log.begin(facts, request, call.headers)
 
     await idempotency.once(call, caller, body, writer, log, async (claim, reply) => {
       const { routes, explanation } = await choose(parts, call.requestId, caller, model, request, context)

@@ -32,6 +32,7 @@ const JSON_HEADERS = Object.freeze({
 
 /** One call from its hold to its charge: the routes tried, the outcome decided, settled and told. */
 export class CompletionCall implements LiveCall {
+  place = -1
   private readonly client: ClientReply
   private readonly credit: HeldCredit
   private readonly completionId: string
@@ -179,6 +180,8 @@ export class CompletionCall implements LiveCall {
     const { log, requestId } = this.call
     const { end, relay } = last
     const { due, reply } = outcome(last.callEnd())
+    log.facts = last.facts
+    log.providerMs = end.durationMs
     log.firstTokenMs = end.firstTokenMs
     log.finishReason = relay.finishReason
     log.nativeFinishReason = relay.nativeFinishReason
@@ -207,7 +210,6 @@ export class CompletionCall implements LiveCall {
     const charge = makeCharge({ usage, basis, terms, priceVersion, holdAmount, neverOverdraw })
     // From here on nothing may throw before the settlement: neither would it be settled, nor released.
     const holdId = this.credit.handOver()
-    log.facts = last.facts
     log.holdId = holdId
     log.holdAmount = holdAmount
     const settled = await settlements.settle(

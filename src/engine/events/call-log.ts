@@ -3,7 +3,7 @@ import type { Operation, RequestEnd, RouterEvent, RoutingExplanation } from '../
 import type { CallFacts, Charge } from '../../contracts/ledger.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import type { Credits } from '../../money.js'
-import type { OwnFields } from '../../protocol/chat-request.js'
+import type { ParsedChatRequest } from '../../protocol/chat-request.js'
 import type { TraceContext } from '../../protocol/trace-context.js'
 
 const MAX_EXTRA_BYTES = 1_024
@@ -19,10 +19,12 @@ export class CallLog {
   holdAmount: Credits | undefined
   routing: Omit<RoutingExplanation, 'attempts'> | undefined
   readonly attempts: { routeId: string; outcome: string }[] = []
+  providerMs: number | undefined
   firstTokenMs: number | undefined
   finishReason: string | undefined
   nativeFinishReason: string | undefined
   upstreamId: string | undefined
+  private stream: boolean | undefined
   private action: unknown
   private connected: unknown
   private clientRetry = 0
@@ -48,8 +50,9 @@ export class CallLog {
   }
 
   /** The request is known to be a good one. */
-  begin(facts: CallFacts, own: OwnFields, headers: IncomingCall['headers']): void {
+  begin(facts: CallFacts, { own, stream }: ParsedChatRequest, headers: IncomingCall['headers']): void {
     this.facts = facts
+    this.stream = stream
     this.action = own.action
     this.connected = own.connected
     const retries = Number(headers['x-stainless-retry-count'])
@@ -76,10 +79,12 @@ export class CallLog {
       outcome: this.outcome,
       status: this.status,
       facts: this.facts,
+      stream: this.stream,
       charge: this.charge,
       holdId: this.holdId,
       holdAmount: this.holdAmount,
       routing: this.routing && { ...this.routing, attempts: this.attempts },
+      providerMs: this.providerMs,
       firstTokenMs: this.firstTokenMs,
       finishReason: this.finishReason,
       nativeFinishReason: this.nativeFinishReason,

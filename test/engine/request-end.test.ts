@@ -1,0 +1,47 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createSteppedClock } from '../helpers/stepped-clock.js'
+import { fails, startService } from '../routing/service.js'
+
+async function start() {
+  const clock = createSteppedClock()
+  const service = await startService({ routes: [{}, {}], router: { clock } })
+  onTestFinished(() => service.close())
+  return { clock, service }
+}
+
+describe('the event at the end of a call', () => {
+  it('says whether a stream was asked for, and how long the route that answered took', async () => {
+    const { clock, service } = await start()
+    const [first, second] = service.upstreams
+    first!.script(async (reply) => {
+      await clock.elapse(300)
+      reply.head(503)
+      reply.end()
+    })
+    second!.scriptOnce(async (reply, request) => {
+      await clock.elapse(70)
+      expect(request.body).toMatchObject({ stream: true })
+      reply.head(200, { 'content-type': 'text/event-stream' })
+      await reply.write('data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n')
+      await reply.write('data: [DONE]\n\n')
+      reply.end()
+    })
+    const streamed = await service.end(await service.ask({ stream: true }))
+    expect(streamed).toMatchObject({ stream: true, durationMs: 370, providerMs: 70, firstTokenMs: 70 })
+    expect(await service.end(await service.ask())).toMatchObject({ stream: false })
+  })
+
+  it('names the route that failed last where none has answered', async () => {
+    const { service } = await start()
+    for (const upstream of service.upstreams) upstream.script(fails(503))
+    const end = await service.end(await service.ask())
+    expect(end).toMatchObject({ outcome: 'provider_overloaded', facts: { provider: 'p1' } })
+    expect(end.charge).toBeUndefined()
+  })
+
+  it('has none of this where no route was tried', async () => {
+    const { service } = await start()
+    const { facts, providerMs } = await service.end(await service.ask({ max_tokens: 1_000_000 }))
+    expect([facts?.model, facts?.provider, providerMs]).toEqual(['acme/fast', undefined, undefined])
+  })
+})
