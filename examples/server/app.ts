@@ -4,23 +4,23 @@ import {
   type CompatRouter,
   createCompatRouter,
   formatCredits,
-  memoryCatalogue,
-  memoryProviders,
-  openaiCompatible,
   type RouterEvent,
 } from 'compat-router'
 import { createAdmin } from 'compat-router/admin'
+import { createConsole, oneTimeSignIn } from 'compat-router/console'
 import express, { type Express } from 'express'
 import { type OpenDatabase, openDatabase } from './database.js'
 import { type DemoCredentials, demoAccounts, demoCredentials, openDemoAccounts } from './demo-accounts.js'
 import { type DemoUpstream, startDemoUpstream } from './demo-upstream.js'
 import { type OfferedModel, offeredDemoModels, offeredModels } from './models.js'
+import { offer } from './offer.js'
 import type { DatabaseSettings, UpstreamSettings } from './settings.js'
 
 export const MOUNT = '/compat/v1'
+const SIGN_IN_HINT = 'Stop the server and start it again with npm start: it prints a new link.'
 
 export interface ExampleOptions {
-  /** Where credentials, balances and replies under an `Idempotency-Key` are kept. */
+  /** Where everything is kept: credentials, balances, models, routes, replies under an `Idempotency-Key`. */
   readonly database: DatabaseSettings
   /** A real provider. Without one a stand-in is started on a loopback port. */
   readonly upstream?: UpstreamSettings
@@ -38,6 +38,8 @@ export interface ExampleApp {
   readonly where: string
   /** The demo keys. Their tokens are there only when they are made: at the first start, and with `renew`. */
   credentials(options?: { renew?: boolean }): Promise<DemoCredentials>
+  /** A link that signs an operator in to the console, once. */
+  signInLink(origin: string): string
   /** Of the accounts that pay for the key and for the access token. */
   balances(): Promise<{ apiKey: Balance; accessToken: Balance }>
   /** Lets calls end, then closes what was opened here. */
@@ -79,25 +81,27 @@ async function assemble(
 ): Promise<ExampleApp> {
   const upstream = demo?.upstream ?? options.upstream!
   const models = demo === undefined ? await offeredModels(upstream) : offeredDemoModels()
-  const { credentials, ledger, idempotency } = database.stores
+  const { credentials, catalogue, ledger, providers, idempotency } = database.stores
   const admin = createAdmin(database.stores)
+  await offer(admin, models, upstream)
   await openDemoAccounts(admin, models)
-  const adapter = openaiCompatible(upstream)
+  const signIn = oneTimeSignIn({ hint: SIGN_IN_HINT })
+  const pages = createConsole({
+    admin,
+    authorise: signIn.authorise,
+    routerPath: MOUNT,
+    routes: () => router.routes(),
+    signInHint: SIGN_IN_HINT,
+  })
   const router = createCompatRouter({
     credentials,
+    catalogue,
     ledger,
+    providers,
     idempotency: { store: idempotency },
-    // What is offered follows the settings of each start, so these two need not be kept.
-    catalogue: memoryCatalogue(models.map(({ id, prices }) => ({ id, prices }))),
-    providers: memoryProviders([
-      {
-        id: 'upstream',
-        models: Object.fromEntries(models.map(({ id, upstreamModel }) => [id, upstreamModel])),
-        adapter,
-      },
-    ]),
     limits: { inFlightPerAccount: 64, inFlightPerCredential: 16 },
     onEvent: (event) => {
+      pages.onEvent(event)
       const line = lineOf(event)
       if (line !== undefined) options.log?.(line)
     },
@@ -105,6 +109,7 @@ async function assemble(
   const app = express()
   app.disable('x-powered-by')
   app.use(MOUNT, router)
+  app.use(signIn, pages)
 
   const balanceOf = async (account: string) =>
     (await admin.balance(account)) ?? { posted: 0n, held: 0n, available: 0n }
@@ -114,13 +119,13 @@ async function assemble(
     models,
     where: database.where,
     credentials: ({ renew = false } = {}) => demoCredentials(admin, renew),
+    signInLink: (origin) => signIn.link(origin),
     balances: async () => ({
       apiKey: await balanceOf(demoAccounts.owner),
       accessToken: await balanceOf(demoAccounts.appUser),
     }),
     close: async () => {
       await router.close()
-      await adapter.close?.()
       await database.close()
       await demo?.server.close()
     },

@@ -1,7 +1,8 @@
-import { cachedCredentials } from 'compat-router'
+import { cachedCredentials, openaiCompatible } from 'compat-router'
 import { postgresStores } from 'compat-router/postgres'
-import { type DurableStores, sqliteStores } from 'compat-router/sqlite'
+import { type DurableStores, type SqliteStoresOptions, sqliteStores } from 'compat-router/sqlite'
 import pg from 'pg'
+import { readSecretKeys } from './secret-keys.js'
 import { type DatabaseSettings, SettingsError } from './settings.js'
 
 export interface OpenDatabase {
@@ -11,6 +12,8 @@ export interface OpenDatabase {
   close(): Promise<void>
 }
 
+type SharedOptions = Omit<SqliteStoresOptions, 'file'>
+
 const CONNECT_MS = 10_000
 const QUIET_MS = 2_000
 
@@ -19,7 +22,13 @@ export async function openDatabase(
   settings: DatabaseSettings,
   log: (line: string) => void,
 ): Promise<OpenDatabase> {
-  const opened = settings.kind === 'sqlite' ? openFile(settings.file) : openServer(settings, log)
+  const options: SharedOptions = {
+    adapters: { openai: openaiCompatible },
+    secretKeys: readSecretKeys(settings),
+    onEvent: ({ routeId, why }) => log(`route-disabled ${routeId}: ${why}`),
+  }
+  const opened =
+    settings.kind === 'sqlite' ? openFile(settings.file, options) : openServer(settings, options, log)
   const patience = setTimeout(() => log(`Waiting for the ${opened.where} …`), QUIET_MS)
   try {
     await opened.stores.ready()
@@ -41,18 +50,22 @@ export async function openDatabase(
   }
 }
 
-function openFile(file: string): OpenDatabase {
-  const stores = sqliteStores({ file })
+function openFile(file: string, options: SharedOptions): OpenDatabase {
+  const stores = sqliteStores({ file, ...options })
   return { stores, where: `SQLite file ${file}`, close: () => stores.close() }
 }
 
 type ServerSettings = Extract<DatabaseSettings, { kind: 'postgres' }>
 
-function openServer({ url, schema }: ServerSettings, log: (line: string) => void): OpenDatabase {
+function openServer(
+  { url, schema }: ServerSettings,
+  options: SharedOptions,
+  log: (line: string) => void,
+): OpenDatabase {
   const pool = new pg.Pool({ connectionString: url, connectionTimeoutMillis: CONNECT_MS })
   // Without a listener, an idle connection that is lost would end the process.
   pool.on('error', (error) => log(`database connection lost: ${error.message}`))
-  const stores = postgresStores(pool, schema === undefined ? {} : { schema })
+  const stores = postgresStores(pool, schema === undefined ? options : { ...options, schema })
   return {
     stores,
     where: `PostgreSQL ${placeOf(url)}, schema ${schema ?? 'compat_router'}`,

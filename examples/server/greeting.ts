@@ -1,16 +1,17 @@
 import { type Balance, formatCredits } from 'compat-router'
-import type { ExampleApp } from './app.js'
-import type { DemoCredential, DemoCredentials } from './demo-accounts.js'
+import { type ExampleApp, MOUNT } from './app.js'
+import { type DemoCredential, type DemoCredentials, demoAccounts } from './demo-accounts.js'
 
 /** What is printed once the server listens. */
 export async function greeting(
   example: ExampleApp,
   credentials: DemoCredentials,
-  baseUrl: string,
+  origin: string,
   isDemo: boolean,
 ): Promise<string> {
   const { apiKey, accessToken } = credentials
   const balances = await example.balances()
+  const baseUrl = `${origin}${MOUNT}`
   const model = example.models[0]!.id
   const messages = [{ role: 'user', content: 'Hello!' }]
   const bearer =
@@ -23,13 +24,16 @@ export async function greeting(
       `  -d '${JSON.stringify(body)}'`,
     ].join('\n')
   return `
+Console             ${example.signInLink(origin)}
+                    opens once, within an hour; npm start prints a new link
+
 ${isDemo ? 'A stand-in answers, no real model. Set UPSTREAM_BASE_URL and UPSTREAM_API_KEY for one.' : 'Every model costs the same here: this is an example.'}
 
 Base URL            ${baseUrl}
 Models              ${example.models.map(({ id }) => id).join(', ')}
 Stores              ${example.where}
-Demo API key        ${shown(apiKey)}  (${textOf(balances.apiKey)})
-Demo access token   ${shown(accessToken)}  (${textOf(balances.accessToken)}, the app adds 20 %)
+Demo API key        ${shown(apiKey)}  (${demoAccounts.owner} pays, ${textOf(balances.apiKey)})
+Demo access token   ${shown(accessToken)}  (${demoAccounts.appUser} pays, ${textOf(balances.accessToken)}, the app adds 20 %)
 
 ${advice(credentials)}
 

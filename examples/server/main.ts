@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createApp, type ExampleApp, MOUNT } from './app.js'
+import { createApp, type ExampleApp } from './app.js'
 import { greeting } from './greeting.js'
 import { readSettings, type Settings, SettingsError } from './settings.js'
 
@@ -21,7 +21,7 @@ async function main(): Promise<void> {
   // Only now, where nothing can keep them from being shown.
   const credentials = await example.credentials({ renew: settings.newKeys })
   const isDemo = settings.upstream === undefined
-  say(await greeting(example, credentials, baseUrlOf(server, settings.host), isDemo))
+  say(await greeting(example, credentials, originOf(server, settings.host), isDemo))
 }
 
 async function listen(server: Server, { port, host }: Settings): Promise<void> {
@@ -58,10 +58,10 @@ function closeOnSignal(server: Server, example: ExampleApp): void {
   process.on('SIGTERM', close)
 }
 
-function baseUrlOf(server: Server, host: string): string {
+function originOf(server: Server, host: string): string {
   const reachable = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
   const name = reachable.includes(':') ? `[${reachable}]` : reachable
-  return `http://${name}:${(server.address() as AddressInfo).port}${MOUNT}`
+  return `http://${name}:${(server.address() as AddressInfo).port}`
 }
 
 function exitWith(error: unknown): void {

@@ -10,9 +10,13 @@ export interface Settings {
   readonly upstream?: UpstreamSettings
 }
 
-export type DatabaseSettings =
+export type DatabaseSettings = (
   | { readonly kind: 'sqlite'; readonly file: string }
   | { readonly kind: 'postgres'; readonly url: string; readonly schema?: string }
+) & {
+  /** `id:key` pairs that providers' keys are sealed under. Without them a file beside the database is used. */
+  readonly secretKeys?: string
+}
 
 export interface UpstreamSettings {
   readonly baseUrl: string
@@ -57,14 +61,15 @@ function readPort(text: string | undefined): number {
 
 function readDatabase(env: Environment): DatabaseSettings {
   const url = env.DATABASE_URL
-  if (!url) return { kind: 'sqlite', file: env.COMPAT_ROUTER_FILE || '.data/compat-router.db' }
+  const sealing = env.COMPAT_ROUTER_SECRET_KEYS ? { secretKeys: env.COMPAT_ROUTER_SECRET_KEYS } : {}
+  if (!url) return { kind: 'sqlite', file: env.COMPAT_ROUTER_FILE || '.data/compat-router.db', ...sealing }
   if (!URL.canParse(url) || !['postgres:', 'postgresql:'].includes(new URL(url).protocol)) {
     throw new SettingsError(
       'DATABASE_URL must be the address of a PostgreSQL database, such as postgres://user:password@localhost:5432/credits. Without it a SQLite file is used.',
     )
   }
   const schema = env.COMPAT_ROUTER_SCHEMA
-  return { kind: 'postgres', url, ...(schema ? { schema } : {}) }
+  return { kind: 'postgres', url, ...(schema ? { schema } : {}), ...sealing }
 }
 
 function readUpstream(env: Environment): UpstreamSettings | undefined {

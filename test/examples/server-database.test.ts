@@ -54,11 +54,14 @@ describe('the SQLite file of the example', () => {
   it('is refused where it is a folder, or its folder is a file', async () => {
     mkdirSync(join(dirname(place.file), 'folder'))
     writeFileSync(place.file, '')
-    for (const file of [join(dirname(place.file), 'folder'), join(place.file, 'credits.db')]) {
-      const { message } = await refusal(sqlite(file))
-      expect(message).toContain(`${file} cannot be used`)
-      expect(message).toContain('Check its folder')
-    }
+    const folder = join(dirname(place.file), 'folder')
+    const { message } = await refusal(sqlite(folder))
+    expect(message).toContain(`${folder} cannot be used`)
+    expect(message).toContain('Check its folder')
+    // The key of providers' secrets stands beside the database, and is the first to miss the folder.
+    const inFile = await refusal(sqlite(join(place.file, 'credits.db')))
+    expect(inFile.message).toContain(`${join(place.file, 'secret.key')} cannot be used`)
+    expect(inFile.message).toContain('correct its folder and owner')
   })
 
   it('is waited for while another program has it locked, and then refused', { timeout: 90_000 }, async () => {

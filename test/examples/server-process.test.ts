@@ -29,7 +29,7 @@ function modeOf(path: string): string {
 }
 
 function balanceOf(text: string): bigint {
-  return nano(/^Demo API key .*\(balance ([\d.]+) credits\)/m.exec(text)![1]!)
+  return nano(/^Demo API key .*balance ([\d.]+) credits\)/m.exec(text)![1]!)
 }
 
 describe('npm start', { timeout: 120_000 }, () => {
@@ -37,8 +37,8 @@ describe('npm start', { timeout: 120_000 }, () => {
     const server = run({ PORT: '0', COMPAT_ROUTER_FILE: place.file })
     const text = await greeting(server)
     expect(text).toMatch(/Base URL +http:\/\/127\.0\.0\.1:\d+\/compat\/v1\n/)
-    expect(text).toMatch(/Demo API key +sk-[\w-]+ +\(balance 5 credits\)/)
-    expect(text).toMatch(/Demo access token +at-[\w-]+ +\(balance 5 credits/)
+    expect(text).toMatch(/Demo API key +sk-[\w-]+ +\(alice pays, balance 5 credits\)/)
+    expect(text).toMatch(/Demo access token +at-[\w-]+ +\(bob pays, balance 5 credits/)
     expect(text).toContain('they are not shown again')
 
     const [json, stream] = curlsOf(text)

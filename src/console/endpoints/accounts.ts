@@ -3,7 +3,7 @@ import type { Admin, GrantRequest } from '../../admin/index.js'
 import type { Entry } from '../../contracts/index.js'
 import { formatCredits } from '../../money.js'
 import type { AccountReply, AccountsReply, AccountView, PostedReply, VerifyReply } from '../protocol.js'
-import { type ConsoleViewer, noAccount } from '../viewer.js'
+import { accountOf, type ConsoleViewer, noAccount } from '../viewer.js'
 import { accountView, entryView } from '../views.js'
 import { type Endpoint, get, limit, name, nothing, post } from './endpoint.js'
 
@@ -15,11 +15,12 @@ export const accountEndpoints: readonly Endpoint[] = [
   get(
     'accounts',
     'both',
-    z.strictObject({ after: name.optional(), limit: limit(200, 50) }),
-    async ({ after, limit: most }, { viewer }, { admin }): Promise<AccountsReply> => {
-      if (viewer.kind === 'user') {
-        const own = await admin.findAccount(viewer.account)
-        return { accounts: own === undefined ? [] : [accountView(own)] }
+    z.strictObject({ account: name.optional(), after: name.optional(), limit: limit(200, 50) }),
+    async ({ account: asked, after, limit: most }, { viewer }, { admin }): Promise<AccountsReply> => {
+      const account = accountOf(viewer, asked)
+      if (account !== undefined) {
+        const one = await admin.findAccount(account)
+        return { accounts: one === undefined ? [] : [accountView(one)] }
       }
       const rows = await admin.listAccounts({
         limit: most + 1,

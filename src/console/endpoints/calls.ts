@@ -23,7 +23,7 @@ const columns: readonly Column<EntryView>[] = [
   { name: 'time', of: (entry) => new Date(entry.at).toISOString() },
   { name: 'entry', of: (entry) => entry.id },
   { name: 'kind', of: (entry) => entry.kind },
-  { name: 'amount', kind: 'number', of: (entry) => entry.amount },
+  { name: 'amount', kind: 'number', of: amountOf },
   { name: 'account', of: (entry) => entry.facts?.account ?? entry.postings[0]?.account },
   { name: 'model', of: (entry) => entry.facts?.model ?? entry.earnedFrom?.model },
   { name: 'app', of: (entry) => entry.facts?.appId ?? entry.earnedFrom?.appId },
@@ -47,6 +47,11 @@ const columns: readonly Column<EntryView>[] = [
   { name: 'reasoning_tokens', kind: 'number', of: (entry) => entry.charge?.usage.reasoning },
   { name: 'memo', of: (entry) => entry.memo },
 ]
+
+/** Of the account that was asked for; a grant or a correction has only one. */
+function amountOf({ kind, amount, postings }: EntryView): string | undefined {
+  return amount ?? (kind === 'charge' ? undefined : postings[0]?.amount)
+}
 
 export const callEndpoints: readonly Endpoint[] = [
   get(
