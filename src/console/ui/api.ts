@@ -1,0 +1,119 @@
+import type * as protocol from '../protocol.js'
+
+/** Something that a person can put right, or at least should know. `field` names a field of the form or filter. */
+export class Problem extends Error {
+  readonly status: number
+  readonly field: string | undefined
+
+  constructor(message: string, { status = 0, field }: { status?: number; field?: string | undefined } = {}) {
+    super(message)
+    this.status = status
+    this.field = field
+  }
+}
+
+/** What is told to the whole page when the server no longer knows who is asking. */
+export const SIGNED_OUT_EVENT = 'console-signed-out'
+
+interface Reads {
+  'api/me': { query: object; reply: protocol.MeReply }
+  'api/live': { query: object; reply: protocol.LiveReply }
+  'api/spend': { query: protocol.SpendQuery; reply: protocol.SpendReply }
+  'api/statement': { query: protocol.AccountQuery; reply: protocol.StatementReply }
+  'api/calls': { query: protocol.CallsQuery; reply: protocol.CallsReply }
+  'api/events': { query: protocol.EventsQuery; reply: protocol.EventsReply }
+  'api/accounts': { query: protocol.AccountsQuery; reply: protocol.AccountsReply }
+  'api/credentials': { query: protocol.CredentialsQuery; reply: protocol.CredentialsReply }
+  'api/apps': { query: object; reply: protocol.AppsReply }
+  'api/models': { query: object; reply: protocol.ModelsReply }
+  'api/routes': { query: object; reply: protocol.RoutesReply }
+}
+
+interface Writes {
+  'api/accounts/open': { body: protocol.AccountBody; reply: protocol.AccountReply }
+  'api/accounts/grant': { body: protocol.GrantBody; reply: protocol.PostedReply }
+  'api/accounts/correct': { body: protocol.GrantBody; reply: protocol.PostedReply }
+  'api/accounts/suspend': { body: protocol.AccountBody; reply: protocol.AccountReply }
+  'api/accounts/resume': { body: protocol.AccountBody; reply: protocol.AccountReply }
+  'api/credentials/playground': { body: protocol.PlaygroundBody; reply: protocol.IssuedReply }
+  'api/credentials/issue-key': { body: protocol.IssueKeyBody; reply: protocol.IssuedReply }
+  'api/credentials/issue-token': { body: protocol.IssueTokenBody; reply: protocol.IssuedReply }
+  'api/credentials/reissue': { body: protocol.ReissueBody; reply: protocol.IssuedReply }
+  'api/credentials/revoke': { body: protocol.CredentialBody; reply: protocol.DoneReply }
+  'api/apps/put': { body: protocol.AppBody; reply: protocol.DoneReply }
+  'api/apps/suspend': { body: protocol.IdBody; reply: protocol.DoneReply }
+  'api/apps/resume': { body: protocol.IdBody; reply: protocol.DoneReply }
+  'api/models/put': { body: protocol.ModelBody; reply: protocol.DoneReply }
+  'api/models/remove': { body: protocol.IdBody; reply: protocol.DoneReply }
+  'api/routes/put': { body: protocol.RouteBody; reply: protocol.DoneReply }
+  'api/routes/remove': { body: protocol.IdBody; reply: protocol.DoneReply }
+  'api/routes/rotate-secrets': { body: object; reply: protocol.RotatedReply }
+  'api/books/verify': { body: object; reply: protocol.VerifyReply }
+}
+
+export type ReadPath = keyof Reads
+export type QueryOf<Path extends ReadPath> = Reads[Path]['query']
+export type ReplyOf<Path extends ReadPath> = Reads[Path]['reply']
+export type WritePath = keyof Writes
+
+/** Where the API answers a query, relative to the console. Empty members are left out. */
+export function pathOf(path: string, query: object): string {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== '') search.set(name, String(value))
+  }
+  const text = search.toString()
+  return text === '' ? path : `${path}?${text}`
+}
+
+export function read<Path extends ReadPath>(
+  path: Path,
+  query: QueryOf<Path>,
+  signal?: AbortSignal,
+): Promise<ReplyOf<Path>> {
+  return ask(pathOf(path, query), signal === undefined ? {} : { signal })
+}
+
+export function write<Path extends WritePath>(
+  path: Path,
+  body: Writes[Path]['body'],
+): Promise<Writes[Path]['reply']> {
+  return post(path, body)
+}
+
+/** Ends the session where the server says that it can be ended. */
+export function signOut(path: string): Promise<unknown> {
+  return post(path, {})
+}
+
+function post<Reply>(path: string, body: object): Promise<Reply> {
+  return ask(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+}
+
+async function ask<Reply>(path: string, init: RequestInit): Promise<Reply> {
+  const response = await fetch(path, init).catch((error: unknown) => {
+    if (init.signal?.aborted) throw error
+    throw new Problem(
+      'The server cannot be reached. Check that it runs and that you are online, then try again.',
+    )
+  })
+  const body: unknown = await response.json().catch(() => undefined)
+  if (response.ok && body !== undefined) return body as Reply
+  const { status } = response
+  if (status === 401 && path !== 'api/me') window.dispatchEvent(new Event(SIGNED_OUT_EVENT))
+  const error = (body as Partial<protocol.ErrorReply> | undefined)?.error
+  throw new Problem(error?.message ?? `The server answered ${status} without saying why.`, {
+    status,
+    field: error?.field,
+  })
+}
+
+/** Whatever was caught, as something to show. */
+export function asProblem(caught: unknown): Problem {
+  if (caught instanceof Problem) return caught
+  return new Problem(caught instanceof Error ? caught.message : String(caught))
+}

@@ -1,0 +1,111 @@
+import type { ComponentChildren, ComponentType } from 'preact'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { MeReply } from '../protocol.js'
+import { asProblem, type Problem, read, SIGNED_OUT_EVENT } from './api.js'
+import { Accounts } from './pages/accounts.js'
+import { Apps } from './pages/apps.js'
+import { Books } from './pages/books.js'
+import { Calls } from './pages/calls.js'
+import { Keys } from './pages/keys.js'
+import { Live } from './pages/live.js'
+import { Models } from './pages/models.js'
+import { Playground } from './pages/playground.js'
+import { Routes } from './pages/routes.js'
+import { Spend } from './pages/spend.js'
+import { Empty, Loading, ProblemNotice } from './parts/notice.js'
+import { type NavigationLink, Shell } from './parts/shell.js'
+import { hrefOf, type Place, usePlace } from './place.js'
+import { isOperator, type Session, SessionContext } from './session.js'
+
+interface Page extends NavigationLink {
+  readonly component: ComponentType<{ query: Place['query'] }>
+  readonly isForOperators?: boolean
+}
+
+const PAGES: readonly Page[] = [
+  { path: 'playground', label: 'Playground', component: Playground },
+  { path: 'spend', label: 'Spend', component: Spend },
+  { path: 'calls', label: 'Calls', component: Calls },
+  { path: 'live', label: 'Live', component: Live },
+  { path: 'keys', label: 'Keys', component: Keys, startsGroup: true },
+  { path: 'accounts', label: 'Accounts', component: Accounts },
+  { path: 'apps', label: 'Apps', component: Apps },
+  { path: 'models', label: 'Models', component: Models },
+  { path: 'routes', label: 'Routes', component: Routes, isForOperators: true },
+  { path: 'books', label: 'Books', component: Books, isForOperators: true },
+]
+
+export function App() {
+  const [me, setMe] = useState<MeReply>()
+  const [problem, setProblem] = useState<Problem>()
+  const load = useCallback(() => {
+    setProblem(undefined)
+    read('api/me', {})
+      .then(setMe)
+      .catch((caught: unknown) => setProblem(asProblem(caught)))
+  }, [])
+  useEffect(() => {
+    load()
+    const leave = (): void => {
+      setMe(undefined)
+      load()
+    }
+    window.addEventListener(SIGNED_OUT_EVENT, leave)
+    return () => window.removeEventListener(SIGNED_OUT_EVENT, leave)
+  }, [load])
+  if (me !== undefined) return <Signed me={me} />
+  return (
+    <main class="alone">
+      <h1>Console</h1>
+      {problem === undefined ? (
+        <Loading what="the console" />
+      ) : (
+        <ProblemNotice problem={problem} onRetry={load} />
+      )}
+    </main>
+  )
+}
+
+function Signed({ me }: { me: MeReply }) {
+  const place = usePlace()
+  const [dialog, setDialog] = useState<{ number: number; content: ComponentChildren }>()
+  const [message, setMessage] = useState('')
+  const numbers = useRef(0)
+  const session = useMemo<Session>(
+    () => ({
+      ...me,
+      open: (make) => setDialog({ number: ++numbers.current, content: make(() => setDialog(undefined)) }),
+      announce: setMessage,
+    }),
+    [me],
+  )
+  const pages = PAGES.filter(({ isForOperators }) => isForOperators !== true || isOperator(me.viewer))
+  const path = place.page === '' ? PAGES[0]!.path : place.page
+  const page = pages.find((one) => one.path === path)
+  return (
+    <SessionContext.Provider value={session}>
+      <Shell links={pages} current={path} title={page?.label ?? 'Not found'} message={message}>
+        {page === undefined ? <NotFound path={path} /> : <page.component key={path} query={place.query} />}
+      </Shell>
+      {dialog !== undefined && <div key={dialog.number}>{dialog.content}</div>}
+    </SessionContext.Provider>
+  )
+}
+
+function NotFound({ path }: { path: string }) {
+  const known = PAGES.find((page) => page.path === path)
+  return (
+    <>
+      <h1 id="page-title" tabIndex={-1}>
+        {known === undefined ? 'There is no such page' : known.label}
+      </h1>
+      <Empty
+        title={
+          known === undefined ? 'The address names no page of the console.' : 'This page is for operators.'
+        }
+      >
+        Go to the <a href={hrefOf('playground')}>playground</a>.
+      </Empty>
+    </>
+  )
+}

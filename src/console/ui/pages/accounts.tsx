@@ -1,0 +1,230 @@
+import type { AccountView } from '../../protocol.js'
+import { write } from '../api.js'
+import { Amount } from '../parts/amount.js'
+import { Badge, Button, Facts, PageHead, Time } from '../parts/basics.js'
+import { Dialog } from '../parts/dialogs.js'
+import { Filters } from '../parts/filters.js'
+import { Empty, Listing, Notice } from '../parts/notice.js'
+import { Pager, usePages } from '../parts/pager.js'
+import { needed, optional } from '../parts/read-values.js'
+import { Table } from '../parts/table.js'
+import { useActions } from '../parts/use-actions.js'
+import { hrefOf, type Place } from '../place.js'
+import { isOperator, useSession } from '../session.js'
+import { useLoad } from '../use-load.js'
+
+export function Accounts({ query }: { query: Place['query'] }) {
+  const { viewer, open } = useSession()
+  const isForOperator = isOperator(viewer)
+  const account = query.account === '' ? undefined : query.account
+  const pages = usePages(account ?? '')
+  const { after } = pages
+  const accounts = useLoad('api/accounts', {
+    ...(account === undefined ? {} : { account }),
+    ...(after === undefined ? {} : { after }),
+  })
+  const actions = useActions(accounts.reload)
+
+  const openAccount = (): void =>
+    actions.form({
+      title: 'Open an account',
+      intro: 'It begins without credits. One that is there already stays as it is.',
+      action: 'Open it',
+      fields: [
+        { name: 'account', label: 'Name', isRequired: true, hint: 'As your own service calls its user.' },
+      ],
+      run: async (values) => {
+        const { account } = await write('api/accounts/open', { account: needed(values, 'account') })
+        return `The account ${account.id} is open.`
+      },
+    })
+
+  const postTo = (account: string, kind: 'grant' | 'correct'): void =>
+    actions.form({
+      title: kind === 'grant' ? `Grant credits to ${account}` : `Correct the balance of ${account}`,
+      intro:
+        kind === 'grant'
+          ? 'One posting to the ledger. It can be corrected by another one, never erased.'
+          : 'Adds credits, or with a minus sign takes them, in one posting of its own.',
+      action: kind === 'grant' ? 'Grant' : 'Correct',
+      fields: [
+        {
+          name: 'amount',
+          label: 'Credits',
+          isRequired: true,
+          placeholder: kind === 'grant' ? '5.00' : '-0.25',
+        },
+        {
+          name: 'reference',
+          label: 'Reference',
+          hint: "Such as an invoice's number: the same one again posts nothing.",
+        },
+        { name: 'memo', label: 'Memo' },
+      ],
+      run: async (values) => {
+        const body = {
+          account,
+          amount: needed(values, 'amount'),
+          ...optional(values, 'reference'),
+          ...optional(values, 'memo'),
+        }
+        const posted = await (kind === 'grant'
+          ? write('api/accounts/grant', body)
+          : write('api/accounts/correct', body))
+        return `Posted. ${account} has ${posted.account.available} credits now.`
+      },
+    })
+
+  const suspend = ({ id }: AccountView): void =>
+    actions.confirm({
+      title: `Suspend ${id}?`,
+      intro: (
+        <p>
+          Every key and access token of the account is refused within a second, until it is resumed. Its
+          credits stay.
+        </p>
+      ),
+      action: 'Suspend it',
+      run: async () => {
+        await write('api/accounts/suspend', { account: id })
+        return `Suspended ${id}.`
+      },
+    })
+
+  const resume = ({ id }: AccountView): void =>
+    actions.confirm({
+      title: `Resume ${id}?`,
+      intro: <p>Its keys and access tokens are taken again, and spend its credits.</p>,
+      action: 'Resume it',
+      run: async () => {
+        await write('api/accounts/resume', { account: id })
+        return `Resumed ${id}.`
+      },
+    })
+
+  const show = (id: string): void => open((close) => <Statement account={id} onClose={close} />)
+
+  return (
+    <>
+      <PageHead title="Accounts" lead="Who pays, and who earns.">
+        {isForOperator && (
+          <Button tone="primary" onPress={openAccount}>
+            Open an account
+          </Button>
+        )}
+      </PageHead>
+      {isForOperator && (
+        <Filters specs={[{ name: 'account', label: 'Account', hint: 'Its whole name.' }]} query={query} />
+      )}
+      <Listing what="accounts" loaded={accounts}>
+        {({ accounts: found, next }) => (
+          <>
+            {found.length === 0 ? (
+              <Empty
+                title={
+                  account === undefined ? 'There is no account yet.' : 'There is no account of this name.'
+                }
+              >
+                {isForOperator
+                  ? 'Open one and grant it credits: then its keys can call models.'
+                  : 'Ask the operator to open it.'}
+              </Empty>
+            ) : (
+              <Table
+                caption="Accounts"
+                rows={found}
+                keyOf={({ id }) => id}
+                columns={[
+                  { head: 'Account', cell: ({ id }) => <code>{id}</code> },
+                  {
+                    head: 'Available',
+                    isNumber: true,
+                    cell: ({ available }) => <Amount value={available} />,
+                  },
+                  { head: 'On hold', isNumber: true, cell: ({ held }) => <Amount value={held} /> },
+                  { head: 'Posted', isNumber: true, cell: ({ posted }) => <Amount value={posted} /> },
+                  { head: 'Opened', cell: ({ createdAt }) => <Time at={createdAt} /> },
+                  {
+                    head: 'State',
+                    cell: ({ suspendedAt }) =>
+                      suspendedAt === undefined ? (
+                        <Badge tone="good">in use</Badge>
+                      ) : (
+                        <Badge tone="bad">suspended</Badge>
+                      ),
+                  },
+                ]}
+                actions={(row) => (
+                  <>
+                    <Button tone="quiet" onPress={() => show(row.id)} of={`of ${row.id}`}>
+                      Statement
+                    </Button>
+                    <a class="button quiet" href={hrefOf('calls', { account: row.id })}>
+                      Calls<span class="unseen"> of {row.id}</span>
+                    </a>
+                    {isForOperator && (
+                      <>
+                        <Button tone="quiet" onPress={() => postTo(row.id, 'grant')} of={`to ${row.id}`}>
+                          Grant
+                        </Button>
+                        <Button tone="quiet" onPress={() => postTo(row.id, 'correct')} of={row.id}>
+                          Correct
+                        </Button>
+                        <Button
+                          tone="quiet"
+                          onPress={() => (row.suspendedAt === undefined ? suspend(row) : resume(row))}
+                          of={row.id}
+                        >
+                          {row.suspendedAt === undefined ? 'Suspend' : 'Resume'}
+                        </Button>
+                      </>
+                    )}
+                  </>
+                )}
+              />
+            )}
+            <Pager pages={pages} next={next} />
+          </>
+        )}
+      </Listing>
+    </>
+  )
+}
+
+function Statement({ account, onClose }: { account: string; onClose: () => void }) {
+  const statement = useLoad('api/statement', { account })
+  return (
+    <Dialog title={`Statement of ${account}`} onClose={onClose}>
+      <Listing what="the statement" loaded={statement}>
+        {(sums) => (
+          <>
+            <Facts
+              of={[
+                ['Granted', <Amount key="granted" value={sums.granted} />],
+                ['Corrected', <Amount key="corrected" value={sums.corrected} />],
+                ['Earned', <Amount key="earned" value={sums.earned} />],
+                ['Spent', <Amount key="spent" value={sums.spent} />],
+                ['Granted + corrected + earned − spent', <Amount key="sum" value={sums.sum} />],
+                ['Balance in the ledger', <Amount key="posted" value={sums.posted} />],
+                ['of it on hold', <Amount key="held" value={sums.held} />],
+                ['Available', <Amount key="available" value={sums.available} />],
+              ]}
+            />
+            {sums.isEqual ? (
+              <Notice title="The postings come to the balance, to the last digit." tone="good" />
+            ) : (
+              <Notice title="The postings do not come to the balance." tone="bad">
+                Verify the books before anything else is billed.
+              </Notice>
+            )}
+          </>
+        )}
+      </Listing>
+      <div class="actions">
+        <Button tone="primary" onPress={onClose}>
+          Close
+        </Button>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,193 @@
+import type { AppView } from '../../protocol.js'
+import { Problem, write } from '../api.js'
+import { basisPointsOf, percentOf } from '../format.js'
+import { Badge, Button, PageHead } from '../parts/basics.js'
+import { Empty, Listing } from '../parts/notice.js'
+import { needed, optional } from '../parts/read-values.js'
+import { Table } from '../parts/table.js'
+import { useActions } from '../parts/use-actions.js'
+import { hrefOf } from '../place.js'
+import { isOperator, useSession } from '../session.js'
+import { useLoad } from '../use-load.js'
+
+export function Apps() {
+  const isForOperator = isOperator(useSession().viewer)
+  const apps = useLoad('api/apps', {})
+  const models = useLoad('api/models', {})
+  const actions = useActions(apps.reload)
+
+  const edit = (app?: AppView): void => {
+    const known = models.data?.models.map(({ id }) => id) ?? []
+    const allowed = app?.allowedModels ?? known
+    actions.form({
+      title: app === undefined ? 'Register an app' : `Change ${nameOf(app)}`,
+      intro: 'An app acts for accounts that gave it an access token, and earns its markup on their calls.',
+      action: app === undefined ? 'Register it' : 'Save',
+      fields: [
+        { name: 'id', label: 'Id', isRequired: true, value: app?.id, isFixed: app !== undefined },
+        { name: 'name', label: 'Name', value: app?.name },
+        {
+          name: 'markup.basisPoints',
+          label: 'Markup, per cent of the base',
+          isRequired: true,
+          value: app === undefined ? '0' : percentOf(app.markup.basisPoints),
+        },
+        { name: 'markup.flat', label: 'Markup, credits a call', value: app?.markup.flat },
+        {
+          name: 'account',
+          label: 'Account that earns',
+          value: app?.account,
+          hint: "The platform's by default.",
+        },
+        {
+          name: 'allowedModels',
+          label: 'Models that it may use',
+          kind: 'checks',
+          options: [...new Set([...known, ...allowed])].map((id) => ({ value: id, label: id })),
+          values: allowed,
+        },
+      ],
+      run: async (values) => {
+        const basisPoints = basisPointsOf(needed(values, 'markup.basisPoints'))
+        if (basisPoints === undefined) {
+          throw new Problem('This has to be a number of at most two places, such as 20 or 2.5.', {
+            field: 'markup.basisPoints',
+          })
+        }
+        const flat = values.text('markup.flat')
+        const id = needed(values, 'id')
+        await write('api/apps/put', {
+          id,
+          ...optional(values, 'name'),
+          markup: { basisPoints, ...(flat === undefined ? {} : { flat }) },
+          allowedModels: values.all('allowedModels'),
+          ...optional(values, 'account'),
+        })
+        return `Saved the app ${id}.`
+      },
+    })
+  }
+
+  const suspend = (app: AppView): void =>
+    actions.confirm({
+      title: `Suspend ${nameOf(app)}?`,
+      intro: (
+        <p>
+          Every access token of the app is refused within a second, for all accounts, until it is resumed.
+        </p>
+      ),
+      action: 'Suspend it',
+      run: async () => {
+        await write('api/apps/suspend', { id: app.id })
+        return `Suspended ${nameOf(app)}.`
+      },
+    })
+
+  const resume = (app: AppView): void =>
+    actions.confirm({
+      title: `Resume ${nameOf(app)}?`,
+      intro: <p>Its access tokens are taken again, and accounts pay for what it does with them.</p>,
+      action: 'Resume it',
+      run: async () => {
+        await write('api/apps/resume', { id: app.id })
+        return `Resumed ${nameOf(app)}.`
+      },
+    })
+
+  return (
+    <>
+      <PageHead title="Apps" lead="Who acts for accounts, and what they add to the price.">
+        {isForOperator && (
+          <Button tone="primary" onPress={() => edit()}>
+            Register an app
+          </Button>
+        )}
+      </PageHead>
+      <Listing what="apps" loaded={apps}>
+        {({ apps: found }) =>
+          found.length === 0 ? (
+            <Empty title="No app is registered.">
+              {isForOperator
+                ? 'Register one to let it act for accounts with access tokens.'
+                : 'When the operator registers one, you can give it an access token under Keys.'}
+            </Empty>
+          ) : (
+            <Table
+              caption="Apps"
+              rows={found}
+              keyOf={({ id }) => id}
+              columns={[
+                {
+                  head: 'App',
+                  cell: ({ id, name }) => (
+                    <>
+                      {name !== undefined && <span>{name} </span>}
+                      <code>{id}</code>
+                    </>
+                  ),
+                },
+                {
+                  head: 'Markup',
+                  isNumber: true,
+                  cell: ({ markup }) => `${percentOf(markup.basisPoints)} %`,
+                },
+                { head: 'A call', isNumber: true, cell: ({ markup }) => markup.flat ?? '–' },
+                { head: 'Models', cell: ({ allowedModels }) => <ModelList ids={allowedModels} /> },
+                ...(isForOperator
+                  ? [
+                      { head: 'Earns', cell: ({ account }: AppView) => account ?? 'the platform' },
+                      {
+                        head: 'State',
+                        cell: ({ suspendedAt }: AppView) =>
+                          suspendedAt === undefined ? (
+                            <Badge tone="good">in use</Badge>
+                          ) : (
+                            <Badge tone="bad">suspended</Badge>
+                          ),
+                      },
+                    ]
+                  : []),
+              ]}
+              actions={(app) => (
+                <>
+                  <a class="button quiet" href={hrefOf('keys', { appId: app.id })}>
+                    Tokens<span class="unseen"> of {nameOf(app)}</span>
+                  </a>
+                  {isForOperator && (
+                    <>
+                      <Button tone="quiet" onPress={() => edit(app)} of={nameOf(app)}>
+                        Change
+                      </Button>
+                      <Button
+                        tone="quiet"
+                        onPress={() => (app.suspendedAt === undefined ? suspend(app) : resume(app))}
+                        of={nameOf(app)}
+                      >
+                        {app.suspendedAt === undefined ? 'Suspend' : 'Resume'}
+                      </Button>
+                    </>
+                  )}
+                </>
+              )}
+            />
+          )
+        }
+      </Listing>
+    </>
+  )
+}
+
+const nameOf = ({ id, name }: AppView): string => name ?? id
+
+const SHOWN_MODELS = 3
+
+function ModelList({ ids }: { ids: readonly string[] }) {
+  if (ids.length === 0) return <Badge tone="warn">none</Badge>
+  const rest = ids.length - SHOWN_MODELS
+  return (
+    <span title={ids.join(', ')}>
+      {ids.slice(0, SHOWN_MODELS).join(', ')}
+      {rest > 0 && ` and ${rest} more`}
+    </span>
+  )
+}

@@ -1,0 +1,76 @@
+import { useState } from 'preact/hooks'
+import type { VerifyReply } from '../../protocol.js'
+import { asProblem, type Problem, write } from '../api.js'
+import { Amount } from '../parts/amount.js'
+import { Button, PageHead } from '../parts/basics.js'
+import { Empty, Loading, Notice, ProblemNotice } from '../parts/notice.js'
+import { Table } from '../parts/table.js'
+
+type State = 'idle' | 'working' | { readonly reply: VerifyReply } | { readonly problem: Problem }
+
+const EXPECTED: Readonly<Record<VerifyReply['discrepancies'][number]['what'], string>> = {
+  balance: 'the sum of its postings',
+  held: 'the sum of its open holds',
+  entry: 'postings that add up to zero',
+}
+
+export function Books() {
+  const [state, setState] = useState<State>('idle')
+  const verify = (): void => {
+    setState('working')
+    write('api/books/verify', {})
+      .then((reply) => setState({ reply }))
+      .catch((caught: unknown) => setState({ problem: asProblem(caught) }))
+  }
+  return (
+    <>
+      <PageHead
+        title="Books"
+        lead="Recomputes every balance from its postings, every hold, and every charge to zero, in one snapshot."
+      >
+        <Button tone="primary" onPress={verify} isDisabled={state === 'working'}>
+          Verify the books
+        </Button>
+      </PageHead>
+      {state === 'idle' && (
+        <Empty title="The books were not verified in this visit.">
+          Verify them after an incident, or before you bill. It reads the whole ledger, which takes a while
+          when it is long.
+        </Empty>
+      )}
+      {state === 'working' && <Loading what="and adding up the whole ledger" />}
+      {typeof state === 'object' && 'problem' in state && (
+        <ProblemNotice problem={state.problem} onRetry={verify} />
+      )}
+      {typeof state === 'object' && 'reply' in state && <Verdict of={state.reply} />}
+    </>
+  )
+}
+
+function Verdict({ of: { isSound, discrepancies } }: { of: VerifyReply }) {
+  if (isSound) {
+    return (
+      <Notice title="The books are sound." tone="good">
+        Every balance, every hold and every charge is what its postings come to, to the last digit.
+      </Notice>
+    )
+  }
+  return (
+    <>
+      <Notice title={`The books are not sound: ${discrepancies.length} differences.`} tone="bad">
+        Stop billing, keep a copy of the database, and find out what wrote to it beside the router.
+      </Notice>
+      <Table
+        caption="Differences"
+        rows={discrepancies}
+        keyOf={({ what, id }) => `${what} ${id}`}
+        columns={[
+          { head: 'What', cell: ({ what, id }) => `${what} ${id}` },
+          { head: 'Found', isNumber: true, cell: ({ found }) => <Amount value={found} /> },
+          { head: 'Expected', isNumber: true, cell: ({ expected }) => <Amount value={expected} /> },
+          { head: 'Which is', cell: ({ what }) => EXPECTED[what] },
+        ]}
+      />
+    </>
+  )
+}

@@ -1,0 +1,217 @@
+import type { EntryView, EventView } from '../../protocol.js'
+import { pathOf } from '../api.js'
+import { DAY_MS, dayStart, formatCount } from '../format.js'
+import { Amount } from '../parts/amount.js'
+import { Badge, Choice, PageHead, Time } from '../parts/basics.js'
+import { CallDetail, EndBadge } from '../parts/call-detail.js'
+import { daySpecs, Filters, useSubjectSpecs } from '../parts/filters.js'
+import { Empty, Listing } from '../parts/notice.js'
+import { Pager, usePages } from '../parts/pager.js'
+import { Table } from '../parts/table.js'
+import { changeQuery, hrefOf, type Place } from '../place.js'
+import { useLoad } from '../use-load.js'
+
+type View = 'ledger' | 'events' | 'problems'
+
+const VIEWS: readonly { readonly value: View; readonly label: string }[] = [
+  { value: 'ledger', label: 'Ledger' },
+  { value: 'events', label: 'Recent events' },
+  { value: 'problems', label: 'Problems' },
+]
+
+interface CallsProps {
+  readonly query: Place['query']
+}
+
+export function Calls({ query }: CallsProps) {
+  const view = VIEWS.find(({ value }) => value === query.view)?.value ?? 'ledger'
+  const question = questionOf(query)
+  return (
+    <>
+      <PageHead
+        title="Calls"
+        lead="What was posted to the ledger, and what this process remembers of the latest calls."
+      >
+        {view === 'ledger' && (
+          <a class="button" href={pathOf('api/calls.csv', question)} download>
+            Download CSV
+          </a>
+        )}
+      </PageHead>
+      <div class="toolbar">
+        <Choice
+          label="Show"
+          options={VIEWS}
+          value={view}
+          onChange={(value) => changeQuery({ view: value })}
+        />
+      </div>
+      {view === 'ledger' ? (
+        <Ledger query={query} />
+      ) : (
+        <Events query={query} isProblems={view === 'problems'} />
+      )}
+    </>
+  )
+}
+
+function questionOf({ account, model, appId, sessionId, fromDay, toDay }: Place['query']) {
+  const [from, to] = [dayStart(fromDay), dayStart(toDay)]
+  return {
+    ...(account ? { account } : {}),
+    ...(model ? { model } : {}),
+    ...(appId ? { appId } : {}),
+    ...(sessionId ? { sessionId } : {}),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to: to + DAY_MS }),
+  }
+}
+
+function Ledger({ query }: CallsProps) {
+  const question = questionOf(query)
+  const pages = usePages(JSON.stringify(question))
+  const { after } = pages
+  const calls = useLoad('api/calls', { ...question, ...(after === undefined ? {} : { after }) })
+  const specs = useSubjectSpecs()
+  const isNarrowed = Object.keys(question).length > 0
+  return (
+    <>
+      <Filters specs={[...specs, { name: 'sessionId', label: 'Session' }, ...daySpecs]} query={query} />
+      <Listing what="the ledger" loaded={calls}>
+        {({ entries, next }) => (
+          <>
+            {entries.length === 0 ? (
+              <Empty title={isNarrowed ? 'No entry fits these filters.' : 'The ledger is empty.'}>
+                {isNarrowed ? (
+                  'Clear a filter, or choose more days.'
+                ) : (
+                  <>
+                    Send a message in the <a href={hrefOf('playground')}>playground</a>: its charge will stand
+                    here.
+                  </>
+                )}
+              </Empty>
+            ) : (
+              <EntryTable entries={entries} call={query.call} />
+            )}
+            <Pager pages={pages} next={next} />
+          </>
+        )}
+      </Listing>
+    </>
+  )
+}
+
+function EntryTable({ entries, call }: { entries: readonly EntryView[]; call: string | undefined }) {
+  const opened = call === undefined ? undefined : entries.find(({ facts }) => facts?.requestId === call)
+  return (
+    <Table
+      caption="Entries of the ledger, newest first"
+      rows={entries}
+      keyOf={({ id }) => id}
+      openKey={opened?.id}
+      columns={[
+        { head: 'Time', cell: ({ at }) => <Time at={at} /> },
+        { head: 'What', cell: (entry) => <What entry={entry} /> },
+        {
+          head: 'Account',
+          cell: ({ facts, postings }) => <code>{facts?.account ?? postings[0]?.account ?? ''}</code>,
+        },
+        { head: 'Provider', cell: ({ facts }) => facts?.provider ?? '–' },
+        {
+          head: 'Tokens',
+          isNumber: true,
+          cell: ({ charge }) =>
+            charge === undefined
+              ? '–'
+              : `${formatCount(charge.usage.prompt)} in, ${formatCount(charge.usage.completion)} out`,
+        },
+        { head: 'Charge', isNumber: true, cell: (entry) => <Amount value={amountOf(entry)} /> },
+        {
+          head: 'Ended',
+          cell: ({ kind, explanation }) =>
+            explanation === undefined ? kind === 'charge' ? 'posted' : '–' : <EndBadge of={explanation} />,
+        },
+      ]}
+      detail={(entry) => <CallDetail {...entry} />}
+    />
+  )
+}
+
+function amountOf({ charge, amount, postings }: EntryView): string {
+  return charge?.cost ?? amount ?? postings[0]?.amount ?? '0'
+}
+
+function What({ entry: { kind, facts, memo } }: { entry: EntryView }) {
+  if (facts !== undefined) return <code>{facts.model}</code>
+  const name = kind === 'charge' ? 'earned from a call' : kind
+  return (
+    <>
+      <Badge tone={kind === 'grant' ? 'good' : 'warn'}>{name}</Badge> {memo}
+    </>
+  )
+}
+
+function Events({ query, isProblems }: CallsProps & { isProblems: boolean }) {
+  const { account, model } = query
+  const events = useLoad('api/events', {
+    ...(account ? { account } : {}),
+    ...(model ? { model } : {}),
+    ...(isProblems ? { problems: true } : {}),
+    limit: 200,
+  })
+  const specs = useSubjectSpecs({ hasApp: false })
+  return (
+    <>
+      <Filters specs={specs} query={query} />
+      <Listing what="events" loaded={events}>
+        {({ events: found, capacity }) =>
+          found.length === 0 ? (
+            <Empty
+              title={isProblems ? 'Nothing went wrong lately.' : 'Nothing happened since the server started.'}
+            >
+              {isProblems
+                ? 'Refusals, errors and clients that left will stand here.'
+                : 'Calls stand here as they end, also those that were refused.'}
+            </Empty>
+          ) : (
+            <>
+              <EventTable events={found} call={query.call} />
+              <p class="hint">
+                The newest {formatCount(found.length)}. The server keeps {formatCount(capacity)} in memory.
+              </p>
+            </>
+          )
+        }
+      </Listing>
+    </>
+  )
+}
+
+function EventTable({ events, call }: { events: readonly EventView[]; call: string | undefined }) {
+  const opened = call === undefined ? undefined : events.find(({ requestId }) => requestId === call)
+  return (
+    <Table
+      caption="Events, newest first"
+      rows={events}
+      keyOf={(event) => String(event.number)}
+      openKey={opened === undefined ? undefined : String(opened.number)}
+      columns={[
+        { head: 'Time', cell: ({ at }) => <Time at={at} /> },
+        {
+          head: 'What',
+          cell: ({ type, explanation }) =>
+            explanation === undefined ? <Badge tone="warn">{type}</Badge> : <EndBadge of={explanation} />,
+        },
+        { head: 'Model', cell: ({ facts, message }) => facts?.model ?? message ?? '–' },
+        { head: 'Account', cell: ({ account }) => account ?? '–' },
+        {
+          head: 'Charge',
+          isNumber: true,
+          cell: ({ charge }) => (charge === undefined ? '–' : <Amount value={charge.cost} />),
+        },
+      ]}
+      detail={(event) => <CallDetail {...event} />}
+    />
+  )
+}

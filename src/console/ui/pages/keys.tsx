@@ -1,0 +1,196 @@
+import type { CredentialView } from '../../protocol.js'
+import { write } from '../api.js'
+import { Badge, Button, PageHead, Time } from '../parts/basics.js'
+import type { FieldSpec } from '../parts/fields.js'
+import { Filters, useSubjectSpecs } from '../parts/filters.js'
+import { Empty, Listing } from '../parts/notice.js'
+import { dayEnd, needed, optional, present } from '../parts/read-values.js'
+import { Table } from '../parts/table.js'
+import { useActions } from '../parts/use-actions.js'
+import type { Place } from '../place.js'
+import { ownAccount, useSession } from '../session.js'
+import { useLoad } from '../use-load.js'
+
+export function Keys({ query }: { query: Place['query'] }) {
+  const { viewer } = useSession()
+  const { account, appId } = query
+  const keys = useLoad('api/credentials', { ...(account ? { account } : {}), ...(appId ? { appId } : {}) })
+  const apps = useLoad('api/apps', {})
+  const specs = useSubjectSpecs().filter(({ name }) => name !== 'model')
+  const actions = useActions(keys.reload)
+  const own = account ?? ownAccount(viewer)
+  const subject: readonly FieldSpec[] = [
+    {
+      name: 'account',
+      label: 'Account that pays',
+      isRequired: true,
+      value: own,
+      isFixed: viewer.kind === 'user',
+      suggestions: specs.find(({ name }) => name === 'account')?.suggestions ?? [],
+    },
+    { name: 'label', label: 'Label', hint: 'Tells it from the others.' },
+    { name: 'expiresAt', label: 'Last day', kind: 'date', hint: 'Never ends by default. Of UTC.' },
+  ]
+
+  const issueKey = (): void =>
+    actions.issue({
+      title: 'New API key',
+      intro: 'Whoever has the key spends the credits of the account.',
+      action: 'Make the key',
+      shown: 'The new API key',
+      fields: subject,
+      run: (values) =>
+        write(
+          'api/credentials/issue-key',
+          present({
+            account: needed(values, 'account'),
+            ...optional(values, 'label'),
+            expiresAt: dayEnd(values, 'expiresAt'),
+          }),
+        ),
+    })
+
+  const issueToken = (): void =>
+    actions.issue({
+      title: 'New access token',
+      intro:
+        'With it an app acts for the account: the account pays, the markup of the app is added, and only its models may be used.',
+      action: 'Make the token',
+      shown: 'The new access token',
+      fields: [
+        {
+          name: 'appId',
+          label: 'App',
+          kind: 'select',
+          isRequired: true,
+          options: (apps.data?.apps ?? []).map(({ id, name }) => ({ value: id, label: name ?? id })),
+          value: appId,
+        },
+        ...subject,
+      ],
+      run: (values) =>
+        write(
+          'api/credentials/issue-token',
+          present({
+            account: needed(values, 'account'),
+            appId: needed(values, 'appId'),
+            ...optional(values, 'label'),
+            expiresAt: dayEnd(values, 'expiresAt'),
+          }),
+        ),
+    })
+
+  const reissue = (key: CredentialView): void =>
+    actions.issue({
+      title: `New token for ${nameOf(key)}`,
+      intro: (
+        <p>
+          The token {hintOf(key)} stops working at once. The key keeps its id, so its spend stays in one row.
+        </p>
+      ),
+      action: 'Replace the token',
+      shown: 'The new token',
+      fields: [
+        { name: 'expiresAt', label: 'Last day', kind: 'date', hint: 'Never ends by default. Of UTC.' },
+      ],
+      run: (values) =>
+        write(
+          'api/credentials/reissue',
+          present({ credentialId: key.credentialId, expiresAt: dayEnd(values, 'expiresAt') }),
+        ),
+    })
+
+  const revoke = (key: CredentialView): void =>
+    actions.confirm({
+      title: `Revoke ${nameOf(key)}?`,
+      intro: (
+        <p>
+          Every call with {hintOf(key)} for the account <strong>{key.account}</strong> is refused within a
+          second. This cannot be taken back. What was charged stays in the ledger.
+        </p>
+      ),
+      action: 'Revoke it',
+      run: async () => {
+        await write('api/credentials/revoke', { credentialId: key.credentialId })
+        return `Revoked ${nameOf(key)}.`
+      },
+    })
+
+  return (
+    <>
+      <PageHead
+        title="Keys"
+        lead="API keys, whose owner pays, and access tokens, with which apps act for an account."
+      >
+        <Button onPress={issueToken} isDisabled={(apps.data?.apps.length ?? 0) === 0}>
+          New access token
+        </Button>
+        <Button tone="primary" onPress={issueKey}>
+          New API key
+        </Button>
+      </PageHead>
+      <Filters specs={specs} query={query} />
+      <Listing what="keys" loaded={keys}>
+        {({ credentials }) =>
+          credentials.length === 0 ? (
+            <Empty title={account || appId ? 'No key fits these filters.' : 'There is no key yet.'}>
+              Make one with “New API key”, and put it into the program that calls.
+            </Empty>
+          ) : (
+            <Table
+              caption="Keys and access tokens"
+              rows={credentials}
+              keyOf={({ credentialId }) => credentialId}
+              columns={[
+                { head: 'Key', cell: (key) => <KeyName of={key} /> },
+                { head: 'Account', cell: (key) => key.account },
+                {
+                  head: 'Acts as',
+                  cell: ({ kind, appId }) => (kind === 'api-key' ? 'API key' : `app ${appId}`),
+                },
+                { head: 'Made', cell: ({ createdAt }) => <Time at={createdAt} /> },
+                { head: 'State', cell: (key) => <State of={key} /> },
+              ]}
+              actions={(key) =>
+                key.revokedAt === undefined && (
+                  <>
+                    <Button tone="quiet" onPress={() => reissue(key)} of={nameOf(key)}>
+                      Replace
+                    </Button>
+                    <Button tone="quiet" onPress={() => revoke(key)} of={nameOf(key)}>
+                      Revoke
+                    </Button>
+                  </>
+                )
+              }
+            />
+          )
+        }
+      </Listing>
+    </>
+  )
+}
+
+const hintOf = ({ prefix, lastFour }: CredentialView): string => `${prefix}…${lastFour}`
+
+const nameOf = (key: CredentialView): string => key.label ?? hintOf(key)
+
+function KeyName({ of }: { of: CredentialView }) {
+  return (
+    <>
+      {of.label !== undefined && <span>{of.label} </span>}
+      <code>{hintOf(of)}</code>
+    </>
+  )
+}
+
+function State({ of: { revokedAt, expiresAt } }: { of: CredentialView }) {
+  if (revokedAt !== undefined) return <Badge tone="bad">revoked</Badge>
+  if (expiresAt === undefined) return <Badge tone="good">in use</Badge>
+  if (expiresAt <= Date.now()) return <Badge tone="warn">expired</Badge>
+  return (
+    <>
+      <Badge tone="good">in use</Badge> until <Time at={expiresAt} />
+    </>
+  )
+}

@@ -1,0 +1,158 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { LiveReply, RouteHealthView } from '../../protocol.js'
+import { asProblem, type Problem, read } from '../api.js'
+import { formatDuration } from '../format.js'
+import { Amount } from '../parts/amount.js'
+import { Badge, PageHead, Time } from '../parts/basics.js'
+import { Empty, Loading, ProblemNotice } from '../parts/notice.js'
+import { type Column, Table } from '../parts/table.js'
+import { isOperator, useSession } from '../session.js'
+
+const EVERY_MS = 1_000
+const AFTER_PROBLEM_MS = 5_000
+
+/** Asks again after each answer, but not while nobody looks. */
+function useLive(): { data?: LiveReply; problem?: Problem } {
+  const [state, setState] = useState<{ data?: LiveReply; problem?: Problem }>({})
+  useEffect(() => {
+    const controller = new AbortController()
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const ask = (): void => {
+      clearTimeout(timer)
+      if (document.hidden) return
+      read('api/live', {}, controller.signal)
+        .then((data) => {
+          setState({ data })
+          timer = setTimeout(ask, EVERY_MS)
+        })
+        .catch((caught: unknown) => {
+          if (controller.signal.aborted) return
+          setState((before) => ({ ...before, problem: asProblem(caught) }))
+          timer = setTimeout(ask, AFTER_PROBLEM_MS)
+        })
+    }
+    ask()
+    document.addEventListener('visibilitychange', ask)
+    return () => {
+      controller.abort()
+      clearTimeout(timer)
+      document.removeEventListener('visibilitychange', ask)
+    }
+  }, [])
+  return state
+}
+
+export function Live() {
+  const { data, problem } = useLive()
+  const { viewer } = useSession()
+  return (
+    <>
+      <PageHead title="Live" lead="Calls under way, asked for once a second." />
+      {problem !== undefined && <ProblemNotice problem={problem} />}
+      {data === undefined ? (
+        problem === undefined && <Loading what="calls in flight" />
+      ) : (
+        <>
+          <section>
+            <h2>
+              In flight: {data.inFlight.length}
+              {data.isCut && ' and more'}
+            </h2>
+            <InFlight data={data} />
+          </section>
+          {isOperator(viewer) && (
+            <section>
+              <h2>Routes</h2>
+              <Health routes={data.routes} />
+            </section>
+          )}
+        </>
+      )}
+    </>
+  )
+}
+
+function InFlight({ data }: { data: LiveReply }) {
+  if (data.inFlight.length === 0) {
+    return (
+      <Empty title="Nothing is under way.">
+        Calls stand here from their first byte to their last. Start one in the{' '}
+        <a href="#/playground">playground</a>.
+      </Empty>
+    )
+  }
+  return (
+    <Table
+      caption="Calls in flight, newest first"
+      rows={data.inFlight}
+      keyOf={({ requestId }) => requestId}
+      columns={[
+        { head: 'Request', cell: ({ requestId }) => <code>{requestId}</code> },
+        { head: 'Since', cell: ({ startedAt }) => (startedAt === undefined ? '–' : <Time at={startedAt} />) },
+        {
+          head: 'For',
+          isNumber: true,
+          cell: ({ startedAt }) =>
+            startedAt === undefined ? '–' : formatDuration(Math.max(0, data.at - startedAt)),
+        },
+        { head: 'Account', cell: ({ account }) => account ?? '–' },
+        { head: 'Model', cell: ({ model }) => model ?? '–' },
+        { head: 'Route', cell: ({ routeId, provider }) => routeId ?? provider ?? '–' },
+        {
+          head: 'On hold',
+          isNumber: true,
+          cell: ({ holdAmount }) => (holdAmount === undefined ? '–' : <Amount value={holdAmount} />),
+        },
+      ]}
+    />
+  )
+}
+
+/** How routes have been doing: the columns that the page of routes has too. */
+export const healthColumns: readonly Column<RouteHealthView | undefined>[] = [
+  { head: 'State', cell: (health) => <HealthBadge health={health} /> },
+  {
+    head: 'First token',
+    isNumber: true,
+    cell: (health) => (health?.firstTokenMs === undefined ? '–' : formatDuration(health.firstTokenMs)),
+  },
+  {
+    head: 'Tokens a second',
+    isNumber: true,
+    cell: (health) => (health?.tokensPerSecond === undefined ? '–' : health.tokensPerSecond.toFixed(1)),
+  },
+  {
+    head: 'Failures',
+    isNumber: true,
+    cell: (health) => (health === undefined ? '–' : `${(health.failureRate * 100).toFixed(0)} %`),
+  },
+]
+
+function HealthBadge({ health }: { health: RouteHealthView | undefined }) {
+  if (health === undefined) return <Badge>not called yet</Badge>
+  if (health.state === 'closed') return <Badge tone="good">in use</Badge>
+  if (health.state === 'half-open') return <Badge tone="warn">being tried</Badge>
+  return <Badge tone="bad">failing, tried last</Badge>
+}
+
+function Health({ routes }: { routes: LiveReply['routes'] }) {
+  if (routes.length === 0) {
+    return (
+      <Empty title="No route was called yet.">
+        Each stands here from its first call on, with how it is doing.
+      </Empty>
+    )
+  }
+  return (
+    <Table
+      caption="Routes and how they have been doing"
+      rows={routes}
+      keyOf={({ routeId }) => routeId}
+      columns={[
+        { head: 'Route', cell: ({ routeId }) => <code>{routeId}</code> },
+        { head: 'Provider', cell: ({ provider }) => provider },
+        ...healthColumns,
+      ]}
+    />
+  )
+}

@@ -1,0 +1,171 @@
+import type { ModelView } from '../../protocol.js'
+import { write } from '../api.js'
+import { formatCount } from '../format.js'
+import { Badge, Button, PageHead } from '../parts/basics.js'
+import { Empty, Listing } from '../parts/notice.js'
+import { priceFields, readPrices } from '../parts/price-fields.js'
+import { list, needed, optional, present, wholeNumber } from '../parts/read-values.js'
+import { Table } from '../parts/table.js'
+import { useActions } from '../parts/use-actions.js'
+import { hrefOf } from '../place.js'
+import { isOperator, useSession } from '../session.js'
+import { useLoad } from '../use-load.js'
+
+export function Models() {
+  const isForOperator = isOperator(useSession().viewer)
+  const models = useLoad('api/models', {})
+  const actions = useActions(models.reload)
+
+  const edit = (model?: ModelView): void =>
+    actions.form({
+      title: model === undefined ? 'Add a model' : `Change ${model.id}`,
+      intro: 'Calls that begin from now on are charged by these prices; what was charged stays.',
+      action: model === undefined ? 'Add it' : 'Save',
+      fields: [
+        {
+          name: 'id',
+          label: 'Id',
+          isRequired: true,
+          value: model?.id,
+          isFixed: model !== undefined,
+          placeholder: 'acme/fast',
+          hint: 'What clients send as model.',
+        },
+        { name: 'name', label: 'Name', value: model?.name },
+        ...priceFields(model?.prices),
+        {
+          name: 'priceVersion',
+          label: 'Price version',
+          value: model?.priceVersion,
+          hint: 'Kept with every charge.',
+        },
+        { name: 'contextLength', label: 'Context, tokens', value: model?.contextLength?.toString() },
+        {
+          name: 'maxOutputTokens',
+          label: 'Longest reply, tokens',
+          value: model?.maxOutputTokens?.toString(),
+        },
+        {
+          name: 'supportedParameters',
+          label: 'Parameters that it takes',
+          kind: 'area',
+          value: model?.supportedParameters?.join(', '),
+          hint: 'Between commas. Where given, a request with another one is refused; empty lets the provider decide.',
+        },
+        { name: 'description', label: 'Description', kind: 'area', value: model?.description },
+      ],
+      run: async (values) => {
+        const id = needed(values, 'id')
+        const { created, ownedBy, root, parent, modalities } = model ?? {}
+        await write(
+          'api/models/put',
+          present({
+            id,
+            created,
+            ownedBy,
+            root,
+            parent,
+            modalities,
+            ...optional(values, 'name'),
+            ...optional(values, 'description'),
+            ...optional(values, 'priceVersion'),
+            prices: readPrices(values),
+            contextLength: wholeNumber(values, 'contextLength'),
+            maxOutputTokens: wholeNumber(values, 'maxOutputTokens'),
+            supportedParameters: list(values, 'supportedParameters'),
+          }),
+        )
+        return `Saved the model ${id}.`
+      },
+    })
+
+  const remove = ({ id }: ModelView): void =>
+    actions.confirm({
+      title: `Take ${id} out of the catalogue?`,
+      intro: (
+        <p>
+          Calls that ask for it are answered 404 from now on. Its routes stay, and so does what was charged.
+        </p>
+      ),
+      action: 'Remove it',
+      run: async () => {
+        await write('api/models/remove', { id })
+        return `Removed ${id}.`
+      },
+    })
+
+  return (
+    <>
+      <PageHead title="Models" lead="What is offered, in credits a million tokens, before any markup.">
+        {isForOperator && (
+          <Button tone="primary" onPress={() => edit()}>
+            Add a model
+          </Button>
+        )}
+      </PageHead>
+      <Listing what="models" loaded={models}>
+        {({ models: found }) =>
+          found.length === 0 ? (
+            <Empty title="The catalogue is empty.">
+              {isForOperator
+                ? 'Add a model with its prices, then a route that serves it.'
+                : 'Ask the operator to offer a model.'}
+            </Empty>
+          ) : (
+            <Table
+              caption="Models"
+              rows={found}
+              keyOf={({ id }) => id}
+              columns={[
+                {
+                  head: 'Model',
+                  cell: ({ id, name }) => (
+                    <>
+                      {name !== undefined && <span>{name} </span>}
+                      <code>{id}</code>
+                    </>
+                  ),
+                },
+                {
+                  head: 'Input',
+                  isNumber: true,
+                  cell: ({ prices }) => prices?.input ?? <Badge tone="bad">no price</Badge>,
+                },
+                { head: 'Cached', isNumber: true, cell: ({ prices }) => prices?.cachedInput ?? '–' },
+                { head: 'Output', isNumber: true, cell: ({ prices }) => prices?.output ?? '–' },
+                { head: 'A call', isNumber: true, cell: ({ prices }) => prices?.request ?? '–' },
+                {
+                  head: 'Context',
+                  isNumber: true,
+                  cell: ({ contextLength }) =>
+                    contextLength === undefined ? '–' : formatCount(contextLength),
+                },
+                { head: 'Price version', cell: ({ priceVersion }) => priceVersion ?? '–' },
+              ]}
+              actions={(model) => (
+                <>
+                  <a class="button quiet" href={hrefOf('playground', { model: model.id })}>
+                    Try<span class="unseen"> {model.id}</span>
+                  </a>
+                  {isForOperator && (
+                    <>
+                      <a class="button quiet" href={hrefOf('routes', { model: model.id })}>
+                        Routes<span class="unseen"> of {model.id}</span>
+                      </a>
+                      <Button tone="quiet" onPress={() => edit(model)} of={model.id}>
+                        Change
+                      </Button>
+                      <Button tone="quiet" onPress={() => remove(model)} of={model.id}>
+                        Remove
+                      </Button>
+                    </>
+                  )}
+                </>
+              )}
+            />
+          )
+        }
+      </Listing>
+    </>
+  )
+}

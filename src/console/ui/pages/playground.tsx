@@ -1,0 +1,281 @@
+import { useRef, useState } from 'preact/hooks'
+import type { ModelView } from '../../protocol.js'
+import { asProblem, type Problem } from '../api.js'
+import { percentOf } from '../format.js'
+import { Amount } from '../parts/amount.js'
+import { Button, PageHead } from '../parts/basics.js'
+import { Field, type FieldSpec } from '../parts/fields.js'
+import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
+import { changeQuery, type Place } from '../place.js'
+import { callBody, type Message, noParameters } from '../playground/call-body.js'
+import { SidePanel } from '../playground/side-panel.js'
+import { TurnView } from '../playground/turn-view.js'
+import { useConversation } from '../playground/use-conversation.js'
+import { isOperator, ownAccount, useSession } from '../session.js'
+import { useLoad } from '../use-load.js'
+
+export function Playground({ query }: { query: Place['query'] }) {
+  const models = useLoad('api/models', {})
+  return (
+    <>
+      <PageHead title="Playground" lead="Real calls, charged like any other." />
+      <Listing what="models" loaded={models}>
+        {({ models }) => {
+          const priced = models.filter(({ prices }) => prices !== undefined)
+          return priced.length === 0 ? <NoModels /> : <Bench models={priced} query={query} />
+        }}
+      </Listing>
+    </>
+  )
+}
+
+function NoModels() {
+  const { viewer } = useSession()
+  return (
+    <Empty title="There is no model to talk to yet.">
+      {isOperator(viewer) ? (
+        <>
+          <a href="#/models">Add a model</a> with its prices, then <a href="#/routes">a route</a> that serves
+          it.
+        </>
+      ) : (
+        'Ask the operator of this server to offer one.'
+      )}
+    </Empty>
+  )
+}
+
+function Bench({ models, query }: { models: readonly ModelView[]; query: Place['query'] }) {
+  const { viewer, routerPath } = useSession()
+  const isForOperator = isOperator(viewer)
+  const accounts = useLoad('api/accounts', { limit: 200 }, { isOff: !isForOperator })
+  const apps = useLoad('api/apps', {})
+  const account = query.account ?? ownAccount(viewer) ?? accounts.data?.accounts[0]?.id
+  const balance = useLoad('api/accounts', { account: account ?? '' }, { isOff: account === undefined })
+  const baseUrl = new URL(routerPath, location.href).href.replace(/\/$/, '')
+  const conversation = useConversation(baseUrl, balance.reload)
+  const [parameters, setParameters] = useState(noParameters)
+  const [draft, setDraft] = useState('')
+  const [ownToken, setOwnToken] = useState('')
+  const [complaint, setComplaint] = useState<Problem>()
+  const form = useRef<HTMLFormElement>(null)
+
+  const model = models.find(({ id }) => id === query.model) ?? models[0]!
+  const app = apps.data?.apps.find(({ id }) => id === query.app)
+  const isOwn = query.app === '*own'
+  const roleSpecs: readonly FieldSpec[] = [
+    {
+      name: 'model',
+      label: 'Model',
+      kind: 'select',
+      value: model.id,
+      options: models.map(({ id, name }) => ({
+        value: id,
+        label: name === undefined ? id : `${name} (${id})`,
+      })),
+    },
+    ...(isForOperator
+      ? [
+          {
+            name: 'account',
+            label: 'Account that pays',
+            kind: 'select' as const,
+            value: account ?? '',
+            options: optionsOf(accounts.data?.accounts ?? [], account),
+          },
+        ]
+      : []),
+    {
+      name: 'app',
+      label: 'Acts through',
+      kind: 'select',
+      value: isOwn ? '*own' : (app?.id ?? ''),
+      options: [
+        { value: '', label: 'an API key of the account' },
+        ...(apps.data?.apps ?? []).map(({ id, name }) => ({ value: id, label: `the app ${name ?? id}` })),
+        { value: '*own', label: 'a token that I paste' },
+      ],
+    },
+  ]
+
+  const bodyOf = (messages: readonly Message[]) => callBody(model.id, messages, parameters)
+  const send = (said: readonly Message[]): void => {
+    if (account === undefined) return
+    setComplaint(undefined)
+    try {
+      const role = isOwn
+        ? { account, ownToken: ownToken.trim() }
+        : { account, ...(app === undefined ? {} : { appId: app.id }) }
+      conversation.send(role, said, bodyOf)
+      setDraft('')
+    } catch (caught) {
+      setComplaint(asProblem(caught))
+    }
+  }
+  const submit = (): void => {
+    if (draft.trim() !== '' && !conversation.isRunning) send([{ role: 'user', content: draft }])
+  }
+  const earlier = conversation.turns.map(({ message, reply }) =>
+    reply === undefined ? message : { role: 'assistant', content: reply.text },
+  )
+  const shown = balance.data?.accounts[0]
+
+  return (
+    <div class="bench">
+      <section class="talk" aria-label="Conversation">
+        <div class="roles">
+          {roleSpecs.map((spec) => (
+            <Field
+              key={spec.name}
+              spec={spec}
+              formId="role"
+              onInput={(value) => changeQuery({ [spec.name]: value })}
+            />
+          ))}
+          {isOwn && (
+            <Field
+              spec={{
+                name: 'token',
+                label: 'Token',
+                kind: 'secret',
+                value: ownToken,
+                hint: 'Stays in this page.',
+              }}
+              formId="role"
+              onInput={setOwnToken}
+            />
+          )}
+        </div>
+        <p class="terms">
+          <PriceLine model={model} />
+          {app !== undefined && (
+            <>
+              {' '}
+              <strong>{app.name ?? app.id}</strong> adds {percentOf(app.markup.basisPoints)} %
+              {app.markup.flat !== undefined && ` and ${app.markup.flat} credits a call`}.
+            </>
+          )}
+        </p>
+        {shown !== undefined && (
+          <p class="balance" role="status">
+            <span>Balance of {shown.id}</span>{' '}
+            <strong data-balance={shown.available}>
+              <Amount value={shown.available} unit />
+            </strong>
+            {shown.held !== '0' && !/^0\.?0*$/.test(shown.held) && (
+              <span class="held"> {shown.held} on hold</span>
+            )}
+          </p>
+        )}
+        {accounts.problem !== undefined && <ProblemNotice problem={accounts.problem} />}
+        {accounts.data?.accounts.length === 0 && account === undefined && (
+          <Empty title="No account can pay yet.">
+            <a href="#/accounts">Open an account</a> and grant it credits.
+          </Empty>
+        )}
+        <ol class="turns" aria-live="polite" aria-label="What was said">
+          {conversation.turns.map((turn, at) => (
+            <TurnView
+              key={turn.number}
+              turn={turn}
+              account={account ?? ''}
+              onResults={at === conversation.turns.length - 1 && turn.state === 'done' ? send : undefined}
+            />
+          ))}
+        </ol>
+        {conversation.turns.length === 0 && account !== undefined && (
+          <Empty title="Nothing was said yet.">
+            Write a message below. What it cost will stand under the reply.
+          </Empty>
+        )}
+        <form
+          ref={form}
+          class="composer"
+          onSubmit={(event) => {
+            event.preventDefault()
+            submit()
+          }}
+        >
+          <label for="message">Message</label>
+          <textarea
+            id="message"
+            rows={3}
+            value={draft}
+            onInput={(event) => setDraft(event.currentTarget.value)}
+            onKeyDown={(event) => {
+              if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+              event.preventDefault()
+              submit()
+            }}
+          />
+          {complaint !== undefined && (
+            <p class="complaint" role="alert">
+              {complaint.field === undefined ? '' : `In ${complaint.field}: `}
+              {complaint.message}
+            </p>
+          )}
+          <div class="actions">
+            <span class="hint">Enter sends, Shift and Enter begin a new line.</span>
+            {conversation.turns.length > 0 && (
+              <Button onPress={conversation.clear} tone="quiet">
+                New conversation
+              </Button>
+            )}
+            {conversation.isRunning ? (
+              <Button onPress={conversation.stop} tone="danger">
+                Stop
+              </Button>
+            ) : (
+              <button
+                type="submit"
+                class="button primary"
+                disabled={account === undefined || draft.trim() === ''}
+              >
+                Send
+              </button>
+            )}
+          </div>
+        </form>
+      </section>
+      <SidePanel
+        parameters={parameters}
+        onChange={setParameters}
+        complaint={complaint}
+        frames={conversation.frames}
+        baseUrl={baseUrl}
+        bodyOf={() =>
+          bodyOf([
+            ...earlier,
+            ...(draft.trim() === '' && earlier.length > 0
+              ? []
+              : [{ role: 'user', content: draft.trim() === '' ? 'Hello!' : draft }]),
+          ])
+        }
+      />
+    </div>
+  )
+}
+
+function optionsOf(accounts: readonly { id: string }[], chosen: string | undefined) {
+  const ids = accounts.map(({ id }) => id)
+  return (chosen === undefined || ids.includes(chosen) ? ids : [chosen, ...ids]).map((id) => ({
+    value: id,
+    label: id,
+  }))
+}
+
+function PriceLine({ model }: { model: ModelView }) {
+  const prices = model.prices!
+  const parts = [
+    `${prices.input} in`,
+    ...(prices.cachedInput === undefined ? [] : [`${prices.cachedInput} cached`]),
+    `${prices.output} out`,
+  ]
+  return (
+    <span>
+      {parts.join(' · ')} credits a million tokens
+      {prices.request !== undefined && ` · ${prices.request} a call`}
+      {prices.tiers !== undefined && ' · dearer for long prompts'}.
+    </span>
+  )
+}

@@ -1,0 +1,256 @@
+import type { RouteView } from '../../protocol.js'
+import { Problem, write } from '../api.js'
+import { Badge, Button, PageHead } from '../parts/basics.js'
+import type { FieldSpec } from '../parts/fields.js'
+import { Filters } from '../parts/filters.js'
+import { Empty, Listing } from '../parts/notice.js'
+import { priceFields, readPrices } from '../parts/price-fields.js'
+import { json, list, needed, present } from '../parts/read-values.js'
+import { Table } from '../parts/table.js'
+import { useActions } from '../parts/use-actions.js'
+import type { Place } from '../place.js'
+import { useLoad } from '../use-load.js'
+import { healthColumns } from './live.js'
+
+export function Routes({ query }: { query: Place['query'] }) {
+  const routes = useLoad('api/routes', {})
+  const models = useLoad('api/models', {})
+  const actions = useActions(routes.reload)
+  const ids = models.data?.models.map(({ id }) => id) ?? []
+
+  const edit = (route?: RouteView): void =>
+    actions.form({
+      title: route === undefined ? 'Add a route' : `Change ${route.id}`,
+      intro: 'How calls for a model reach a provider.',
+      action: route === undefined ? 'Add it' : 'Save',
+      fields: fieldsOf(route, query.model, ids),
+      run: async (values) => {
+        const id = needed(values, 'id')
+        await write(
+          'api/routes/put',
+          present({
+            id,
+            model: needed(values, 'model'),
+            provider: needed(values, 'provider'),
+            adapter: needed(values, 'adapter'),
+            upstreamModel: needed(values, 'upstreamModel'),
+            settings: settingsOf(json(values, 'settings')),
+            secret: values.text('secretState') === 'remove' ? null : values.text('secret'),
+            enabled: values.text('enabled') !== 'no',
+            byok: values.text('byok') as RouteView['byok'],
+            onDisconnect: values.text('onDisconnect') as RouteView['onDisconnect'],
+            weight: weightOf(values.text('weight')),
+            supportedParameters: list(values, 'supportedParameters'),
+            prices: readPrices(values),
+          }),
+        )
+        return `Saved the route ${id}.`
+      },
+    })
+
+  const remove = ({ id, model }: RouteView): void =>
+    actions.confirm({
+      title: `Remove the route ${id}?`,
+      intro: (
+        <p>
+          Calls for {model} no longer go this way, and its secret is forgotten. Where it was the last route
+          they are refused.
+        </p>
+      ),
+      action: 'Remove it',
+      run: async () => {
+        await write('api/routes/remove', { id })
+        return `Removed the route ${id}.`
+      },
+    })
+
+  const rotate = (): void =>
+    actions.confirm({
+      title: 'Seal all secrets again?',
+      intro: (
+        <p>
+          Every provider's key that is not under the first of the secret keys is sealed under it. Afterwards
+          the older secret keys are needed no more.
+        </p>
+      ),
+      action: 'Seal them again',
+      run: async () => {
+        const { count } = await write('api/routes/rotate-secrets', {})
+        return count === 0
+          ? 'All secrets were under the current key already.'
+          : `Sealed ${count} secrets again.`
+      },
+    })
+
+  return (
+    <>
+      <PageHead title="Routes" lead="Which provider serves which model, and how it has been doing.">
+        <Button onPress={rotate}>Rotate secrets</Button>
+        <Button tone="primary" onPress={() => edit()}>
+          Add a route
+        </Button>
+      </PageHead>
+      <Filters specs={[{ name: 'model', label: 'Model', suggestions: ids }]} query={query} />
+      <Listing what="routes" loaded={routes}>
+        {({ routes: all }) => {
+          const found = query.model ? all.filter(({ model }) => model === query.model) : all
+          return found.length === 0 ? (
+            <Empty
+              title={
+                query.model
+                  ? `No route of the database serves ${query.model}.`
+                  : 'There is no route in the database.'
+              }
+            >
+              Add one, unless the host of this server names its routes in its own code: those stand under
+              Live.
+            </Empty>
+          ) : (
+            <Table
+              caption="Routes"
+              rows={found}
+              keyOf={({ id }) => id}
+              columns={[
+                { head: 'Route', cell: ({ id }) => <code>{id}</code> },
+                { head: 'Model', cell: ({ model }) => <code>{model}</code> },
+                { head: 'Provider', cell: ({ provider, upstreamModel }) => `${provider}: ${upstreamModel}` },
+                {
+                  head: 'Secret',
+                  cell: ({ secretKeyId }) =>
+                    secretKeyId === undefined ? 'none' : `sealed, key ${secretKeyId}`,
+                },
+                {
+                  head: 'Use',
+                  cell: ({ enabled }) =>
+                    enabled === false ? <Badge tone="warn">off</Badge> : <Badge tone="good">on</Badge>,
+                },
+                ...healthColumns.map((column) => ({
+                  ...column,
+                  cell: ({ health }: RouteView) => column.cell(health),
+                })),
+              ]}
+              actions={(route) => (
+                <>
+                  <Button tone="quiet" onPress={() => edit(route)} of={route.id}>
+                    Change
+                  </Button>
+                  <Button tone="quiet" onPress={() => remove(route)} of={route.id}>
+                    Remove
+                  </Button>
+                </>
+              )}
+            />
+          )
+        }}
+      </Listing>
+    </>
+  )
+}
+
+function fieldsOf(
+  route: RouteView | undefined,
+  model: string | undefined,
+  ids: readonly string[],
+): readonly FieldSpec[] {
+  const select = (
+    name: string,
+    label: string,
+    value: string,
+    options: Readonly<Record<string, string>>,
+  ): FieldSpec => ({
+    name,
+    label,
+    kind: 'select',
+    value,
+    options: Object.entries(options).map(([key, text]) => ({ value: key, label: text })),
+  })
+  const hasSecret = route?.secretKeyId !== undefined
+  return [
+    {
+      name: 'id',
+      label: 'Id',
+      isRequired: true,
+      value: route?.id,
+      isFixed: route !== undefined,
+      placeholder: 'openai-fast',
+    },
+    { name: 'model', label: 'Model', isRequired: true, value: route?.model ?? model, suggestions: ids },
+    {
+      name: 'provider',
+      label: 'Provider',
+      isRequired: true,
+      value: route?.provider,
+      hint: 'The name that callers use.',
+    },
+    {
+      name: 'adapter',
+      label: 'Adapter',
+      isRequired: true,
+      value: route?.adapter ?? 'openai-compatible',
+      suggestions: ['openai-compatible', 'anthropic'],
+      hint: 'One of those that the host gave its stores.',
+    },
+    {
+      name: 'upstreamModel',
+      label: "The provider's name for the model",
+      isRequired: true,
+      value: route?.upstreamModel,
+    },
+    {
+      name: 'settings',
+      label: 'Settings, as JSON',
+      kind: 'area',
+      value: JSON.stringify(route?.settings ?? { baseUrl: 'https://' }, undefined, 2),
+      hint: 'Never a key: that goes below, where it is kept sealed.',
+    },
+    {
+      name: 'secret',
+      label: "The provider's key",
+      kind: 'secret',
+      hint: hasSecret ? 'Left empty, the one that is there stays.' : 'Kept sealed, and never shown.',
+    },
+    ...(hasSecret
+      ? [select('secretState', 'The key that is there', 'keep', { keep: 'stays', remove: 'is removed' })]
+      : []),
+    select('enabled', 'Use', route?.enabled === false ? 'no' : 'yes', { yes: 'on', no: 'off' }),
+    select('byok', "Callers' own keys", route?.byok ?? '', {
+      '': 'by default',
+      yes: 'may be used',
+      no: 'may not',
+      only: 'no other',
+    }),
+    select('onDisconnect', 'When a client leaves', route?.onDisconnect ?? '', {
+      '': 'by default',
+      drain: 'read the reply to its end',
+      abort: 'hang up',
+    }),
+    {
+      name: 'weight',
+      label: 'Weight',
+      value: route?.weight?.toString(),
+      hint: 'Shares calls out among routes that have one.',
+    },
+    {
+      name: 'supportedParameters',
+      label: 'Parameters that it takes',
+      kind: 'area',
+      value: route?.supportedParameters?.join(', '),
+      hint: 'Between commas. Empty takes all.',
+    },
+    ...priceFields(route?.prices),
+  ]
+}
+
+function settingsOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (value === undefined) return undefined
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>
+  throw new Problem('This has to be an object, such as { "baseUrl": "https://…" }.', { field: 'settings' })
+}
+
+function weightOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const weight = Number(text)
+  if (!(weight >= 0)) throw new Problem('This has to be a number from 0 on, or empty.', { field: 'weight' })
+  return weight
+}

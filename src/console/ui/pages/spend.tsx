@@ -1,0 +1,228 @@
+import type { SpendBy, SpendReply, SpendRow } from '../../protocol.js'
+import { pathOf } from '../api.js'
+import { DAY_MS, dayOf, dayStart, formatCount, formatShare } from '../format.js'
+import { Amount } from '../parts/amount.js'
+import { Choice, Figure, PageHead } from '../parts/basics.js'
+import { Chart, type ChartPoint } from '../parts/chart.js'
+import { daySpecs, Filters, useSubjectSpecs } from '../parts/filters.js'
+import { Empty, Listing, Notice } from '../parts/notice.js'
+import { type Column, Table } from '../parts/table.js'
+import { changeQuery, hrefOf, type Place } from '../place.js'
+import { useLoad } from '../use-load.js'
+
+const BY: readonly { readonly value: SpendBy; readonly label: string }[] = [
+  { value: 'day', label: 'Day' },
+  { value: 'model', label: 'Model' },
+  { value: 'app', label: 'App' },
+  { value: 'key', label: 'Key' },
+  { value: 'provider', label: 'Provider' },
+]
+
+const NONE: Readonly<Record<SpendBy, string>> = {
+  day: 'no day',
+  model: 'no model',
+  app: 'without an app',
+  key: 'no key',
+  provider: 'no provider',
+}
+
+const CHART_BARS = 24
+const RANGES = [7, 30, 90] as const
+
+export function Spend({ query }: { query: Place['query'] }) {
+  const by = BY.find(({ value }) => value === query.by)?.value ?? 'day'
+  const from = dayStart(query.fromDay)
+  const to = dayStart(query.toDay)
+  const question = {
+    by,
+    ...pick(query, ['account', 'model', 'appId']),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to: to + DAY_MS }),
+  }
+  const spend = useLoad('api/spend', question)
+  const specs = useSubjectSpecs()
+  return (
+    <>
+      <PageHead title="Spend" lead="What was charged, from the ledger. Days are of UTC.">
+        <a class="button" href={pathOf('api/spend.csv', question)} download>
+          Download CSV
+        </a>
+      </PageHead>
+      <Filters specs={[...specs, ...daySpecs]} query={query} />
+      <div class="toolbar">
+        <Choice label="Sum by" options={BY} value={by} onChange={(value) => changeQuery({ by: value })} />
+        <RangeButtons query={query} />
+      </div>
+      <Listing what="what was spent" loaded={spend}>
+        {(reply) =>
+          reply.rows.length === 0 ? <NothingSpent query={query} /> : <Report reply={reply} by={by} />
+        }
+      </Listing>
+    </>
+  )
+}
+
+function pick(query: Place['query'], names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(names.flatMap((name) => (query[name] ? [[name, query[name]]] : [])))
+}
+
+function RangeButtons({ query }: { query: Place['query'] }) {
+  const today = dayOf(Date.now())
+  const since = (days: number): string => dayOf(Date.now() - (days - 1) * DAY_MS)
+  const options = [
+    ...RANGES.map((days) => ({ value: since(days), label: `${days} days` })),
+    { value: '', label: 'All' },
+  ]
+  const chosen = query.toDay === undefined || query.toDay === today ? (query.fromDay ?? '') : 'other'
+  return (
+    <Choice
+      label="Time"
+      options={options}
+      value={chosen}
+      onChange={(fromDay) => changeQuery({ fromDay, toDay: undefined })}
+    />
+  )
+}
+
+function NothingSpent({ query }: { query: Place['query'] }) {
+  const isNarrowed = ['account', 'model', 'appId', 'fromDay', 'toDay'].some((name) => query[name])
+  return (
+    <Empty title={isNarrowed ? 'Nothing was charged that fits these filters.' : 'Nothing was charged yet.'}>
+      {isNarrowed ? (
+        'Clear a filter, or choose more days.'
+      ) : (
+        <>
+          Send a message in the <a href={hrefOf('playground')}>playground</a>: what it cost will stand here.
+        </>
+      )}
+    </Empty>
+  )
+}
+
+function Report({ reply, by }: { reply: SpendReply; by: SpendBy }) {
+  const { rows, total } = reply
+  const { usage } = total
+  return (
+    <>
+      <dl class="figures">
+        <Figure name="Charged" note="credits">
+          <span data-figure="cost">
+            <Amount value={total.cost} />
+          </span>
+        </Figure>
+        <Figure name="Base">
+          <span data-figure="base">
+            <Amount value={total.base} />
+          </span>
+        </Figure>
+        <Figure name="Markup" note={`${formatShare(total.markup, total.cost)} of what was charged`}>
+          <span data-figure="markup">
+            <Amount value={total.markup} />
+          </span>
+        </Figure>
+        <Figure name="Calls">{formatCount(total.calls)}</Figure>
+        <Figure name="Tokens in" note={`${formatCount(usage.cached)} from a cache`}>
+          {formatCount(usage.prompt)}
+        </Figure>
+        <Figure name="Tokens out" note={`${formatCount(usage.reasoning)} reasoning`}>
+          {formatCount(usage.completion)}
+        </Figure>
+      </dl>
+      <BooksLine reply={reply} />
+      <Chart
+        points={pointsOf(rows, by)}
+        isOverTime={by === 'day'}
+        lowerName="Base"
+        upperName="Markup"
+        description={`Credits charged by ${by}, base and markup stacked; the table below has the figures.`}
+      />
+      {rows.length > CHART_BARS && by !== 'day' && (
+        <p class="hint">
+          The chart shows the dearest {CHART_BARS}; the table has all {rows.length}.
+        </p>
+      )}
+      <Table
+        caption={`Spend by ${by}`}
+        columns={columnsOf(reply, by)}
+        rows={rows}
+        keyOf={(row) => row.key ?? ''}
+      />
+    </>
+  )
+}
+
+function BooksLine({ reply: { books, total } }: { reply: SpendReply }) {
+  const kept = Number(books.kept) === 0 ? undefined : books.kept
+  if (!books.isEqual) {
+    return (
+      <Notice title="These totals do not agree with the ledger's postings." tone="bad">
+        The calls sum up to {total.cost}, the postings to {books.paid}. Have an operator verify the books, and
+        do not bill from this page until it is cleared up.
+      </Notice>
+    )
+  }
+  return (
+    <p class="books" data-books="equal">
+      <span aria-hidden="true">✓ </span>
+      Equal to the ledger to the last digit: its postings took <Amount value={books.debited} />
+      {kept !== undefined && (
+        <>
+          {' '}
+          and <Amount value={kept} /> that payers owed to themselves
+        </>
+      )}
+      , together <Amount value={books.paid} /> credits.
+    </p>
+  )
+}
+
+function pointsOf(rows: readonly SpendRow[], by: SpendBy): readonly ChartPoint[] {
+  const shown = by === 'day' ? rows : rows.slice(0, CHART_BARS)
+  return shown.map((row, place) => ({
+    x: by === 'day' ? (dayStart(row.key) ?? 0) / 1_000 : place,
+    label: row.name ?? row.key ?? NONE[by],
+    lower: Number(row.base),
+    upper: Number(row.markup),
+  }))
+}
+
+function columnsOf({ total }: SpendReply, by: SpendBy): readonly Column<SpendRow>[] {
+  const amount = (head: string, of: 'cost' | 'base' | 'markup'): Column<SpendRow> => ({
+    head,
+    isNumber: true,
+    cell: (row) => <Amount value={row[of]} />,
+    foot: <Amount value={total[of]} />,
+  })
+  const tokens = (head: string, of: keyof SpendRow['usage']): Column<SpendRow> => ({
+    head,
+    isNumber: true,
+    cell: (row) => formatCount(row.usage[of]),
+    foot: formatCount(total.usage[of]),
+  })
+  return [
+    {
+      head: BY.find(({ value }) => value === by)!.label,
+      cell: (row) => (
+        <>
+          {row.name !== undefined && <span>{row.name} </span>}
+          <code>{row.key ?? NONE[by]}</code>
+        </>
+      ),
+      foot: 'Total',
+    },
+    { head: 'Calls', isNumber: true, cell: (row) => formatCount(row.calls), foot: formatCount(total.calls) },
+    amount('Charged', 'cost'),
+    amount('Base', 'base'),
+    amount('Markup', 'markup'),
+    {
+      head: 'Share',
+      isNumber: true,
+      cell: (row) => formatShare(row.markup, row.cost),
+      foot: formatShare(total.markup, total.cost),
+    },
+    tokens('In', 'prompt'),
+    tokens('Cached', 'cached'),
+    tokens('Out', 'completion'),
+    tokens('Reasoning', 'reasoning'),
+  ]
+}

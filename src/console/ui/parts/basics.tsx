@@ -1,0 +1,150 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { formatTime } from '../format.js'
+import { useSession } from '../session.js'
+
+export function PageHead({
+  title,
+  lead,
+  children,
+}: {
+  title: string
+  lead?: string
+  children?: ComponentChildren
+}) {
+  return (
+    <header class="page-head">
+      <div>
+        <h1 id="page-title" tabIndex={-1}>
+          {title}
+        </h1>
+        {lead !== undefined && <p class="lead">{lead}</p>}
+      </div>
+      {children !== undefined && <div class="actions">{children}</div>}
+    </header>
+  )
+}
+
+interface ButtonProps {
+  readonly onPress: () => void
+  readonly children: ComponentChildren
+  /** What it is done to, for those who hear the button alone. */
+  readonly of?: string
+  readonly tone?: 'primary' | 'danger' | 'quiet'
+  readonly isDisabled?: boolean
+}
+
+export function Button({ onPress, children, of, tone, isDisabled }: ButtonProps) {
+  return (
+    <button type="button" class={`button ${tone ?? ''}`} onClick={onPress} disabled={isDisabled}>
+      {children}
+      {of !== undefined && <span class="unseen"> {of}</span>}
+    </button>
+  )
+}
+
+/** One of a few. */
+export function Choice<Value extends string>(props: {
+  label: string
+  options: readonly { readonly value: Value; readonly label: string }[]
+  value: Value
+  onChange(value: Value): void
+}) {
+  return (
+    <fieldset class="choice">
+      <legend class="unseen">{props.label}</legend>
+      {props.options.map(({ value, label }) => (
+        <button
+          key={value}
+          type="button"
+          aria-pressed={value === props.value}
+          onClick={() => props.onChange(value)}
+        >
+          {label}
+        </button>
+      ))}
+    </fieldset>
+  )
+}
+
+export function CopyButton({ text, what }: { text: string; what: string }) {
+  const { announce } = useSession()
+  const [isCopied, setCopied] = useState(false)
+  const copy = (): void => {
+    copyText(text)
+      .then(() => {
+        setCopied(true)
+        announce(`Copied the ${what}.`)
+      })
+      .catch(() =>
+        announce(`The browser does not let this page copy. Select the ${what} and copy it by hand.`),
+      )
+  }
+  return (
+    <Button onPress={copy} of={`the ${what}`}>
+      {isCopied ? 'Copied' : 'Copy'}
+    </Button>
+  )
+}
+
+/** The clipboard is there on secure origins only; the older way works elsewhere. */
+async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
+  const area = document.createElement('textarea')
+  area.value = text
+  const host = document.querySelector('dialog[open]') ?? document.body
+  host.append(area)
+  area.select()
+  const isDone = document.execCommand('copy')
+  area.remove()
+  if (!isDone) throw new Error('copying was refused')
+}
+
+export function Time({ at }: { at: number }) {
+  return (
+    <time dateTime={new Date(at).toISOString()} class="time">
+      {formatTime(at)}
+    </time>
+  )
+}
+
+export function Badge({ tone, children }: { tone?: 'good' | 'warn' | 'bad'; children: ComponentChildren }) {
+  return <span class={`badge ${tone ?? ''}`}>{children}</span>
+}
+
+/** Names and what they stand for. What is undefined is left out. */
+export function Facts({ of }: { of: readonly (readonly [string, ComponentChildren | undefined])[] }) {
+  return (
+    <dl class="facts">
+      {of
+        .filter(([, value]) => value !== undefined && value !== '')
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  )
+}
+
+/** A figure with its name, larger than in tables. */
+export function Figure({
+  name,
+  children,
+  note,
+}: {
+  name: string
+  children: ComponentChildren
+  note?: ComponentChildren
+}) {
+  return (
+    <div class="figure">
+      <dt>{name}</dt>
+      <dd>
+        {children}
+        {note !== undefined && <span class="figure-note">{note}</span>}
+      </dd>
+    </div>
+  )
+}

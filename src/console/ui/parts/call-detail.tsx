@@ -1,0 +1,219 @@
+import type { ChargeView, ExplanationView, FactsView, RoutingView } from '../../protocol.js'
+import { formatCount, formatDuration } from '../format.js'
+import { hrefOf } from '../place.js'
+import { Amount } from './amount.js'
+import { Badge, Facts, Time } from './basics.js'
+
+export function EndBadge({ of: { outcome, status } }: { of: ExplanationView }) {
+  const tone = outcome === 'completed' ? 'good' : outcome === 'client-left' ? 'warn' : 'bad'
+  const text =
+    outcome === 'completed'
+      ? 'completed'
+      : outcome === 'client-left'
+        ? 'client left'
+        : `${outcome}, ${status}`
+  return <Badge tone={tone}>{text}</Badge>
+}
+
+interface CallDetailProps {
+  readonly facts?: FactsView
+  readonly charge?: ChargeView
+  readonly explanation?: ExplanationView
+  readonly postings?: readonly { readonly account: string; readonly amount: string }[]
+  readonly holdId?: string
+  readonly memo?: string
+  readonly message?: string
+  readonly id?: string
+}
+
+/** One call in words: its route and why, its hold, its tokens, its price and its end. */
+export function CallDetail({
+  facts,
+  charge,
+  explanation,
+  postings,
+  holdId,
+  memo,
+  message,
+  id,
+}: CallDetailProps) {
+  return (
+    <div class="call-detail">
+      {message !== undefined && <p>{message}</p>}
+      {memo !== undefined && <p>{memo}</p>}
+      {explanation !== undefined && <Story explanation={explanation} charge={charge} facts={facts} />}
+      {explanation === undefined && charge !== undefined && (
+        <p class="hint">
+          How its route was chosen is no longer in the memory of this process; the ledger keeps the rest.
+        </p>
+      )}
+      <div class="columns">
+        {charge !== undefined && <ChargeFacts charge={charge} />}
+        {facts !== undefined && <CallFacts facts={facts} holdId={holdId} entryId={id} />}
+        {postings !== undefined && postings.length > 0 && (
+          <section>
+            <h4>Postings</h4>
+            <Facts
+              of={postings.map(
+                ({ account, amount }) => [account, <Amount key={account} value={amount} />] as const,
+              )}
+            />
+          </section>
+        )}
+      </div>
+    </div>
+  )
+}
+
+function Story({
+  explanation,
+  charge,
+  facts,
+}: Pick<CallDetailProps, 'charge' | 'facts'> & { explanation: ExplanationView }) {
+  const { routing, holdAmount, firstTokenMs, durationMs, startedAt, finishReason } = explanation
+  return (
+    <ol class="story">
+      <li>
+        Came in at <Time at={startedAt} />
+        {explanation.replayed === true && ', as a repeat of an earlier call: nothing was charged again'}
+        {explanation.clientRetry !== undefined && `, as the client's retry number ${explanation.clientRetry}`}
+        .
+      </li>
+      {routing !== undefined && <RoutingStory routing={routing} routeId={facts?.routeId} />}
+      {holdAmount !== undefined && (
+        <li>
+          <Amount value={holdAmount} unit /> were put on hold
+          {charge !== undefined && ', and freed by the charge'}.
+        </li>
+      )}
+      <li>
+        {firstTokenMs !== undefined && `The first token came after ${formatDuration(firstTokenMs)}. `}
+        Ended after {formatDuration(durationMs)}: <EndBadge of={explanation} />
+        {finishReason !== undefined && ` finish reason ${finishReason}`}.
+      </li>
+      <li>
+        {charge === undefined ? (
+          'Nothing was charged.'
+        ) : (
+          <>
+            Charged <Amount value={charge.cost} unit />, by{' '}
+            {charge.basis === 'reported'
+              ? "the provider's token counts"
+              : 'an estimate, since the provider reported no tokens'}
+            .
+          </>
+        )}
+        {explanation.overdraft !== undefined && Number(explanation.overdraft) > 0 && (
+          <>
+            {' '}
+            The account is <Amount value={explanation.overdraft} unit /> below zero since.
+          </>
+        )}
+      </li>
+    </ol>
+  )
+}
+
+const CHOSEN_BY: Readonly<Record<RoutingView['chosenBy'], string>> = {
+  pin: 'the caller named the provider',
+  order: 'the caller gave the order',
+  affinity: 'its session stays on one route',
+  sort: 'the caller asked to sort so',
+  weight: 'calls are shared out by weight',
+  price: 'it is the cheapest',
+  'only-route': 'it is the only one',
+}
+
+function RoutingStory({ routing, routeId }: { routing: RoutingView; routeId: string | undefined }) {
+  const { considered, excluded, behind, chosenBy, attempts } = routing
+  const first = routeId ?? considered[0]
+  return (
+    <li>
+      {first === undefined ? (
+        'No route was left'
+      ) : (
+        <>
+          Route <code>{first}</code>
+        </>
+      )}
+      , because {CHOSEN_BY[chosenBy]}
+      {considered.length > 1 && `, of ${considered.length}: ${considered.join(', ')}`}.
+      {excluded.map(({ routeId: out, why }) => (
+        <span key={out}>
+          {' '}
+          Left out {out}: {why}.
+        </span>
+      ))}
+      {behind.map(({ routeId: late, why }) => (
+        <span key={late}>
+          {' '}
+          Moved behind {late}: {why}.
+        </span>
+      ))}
+      {attempts.length > 0 &&
+        ` Tried ${attempts.map((one) => `${one.routeId} (${one.outcome})`).join(', then ')}.`}
+    </li>
+  )
+}
+
+function ChargeFacts({ charge }: { charge: ChargeView }) {
+  const { usage } = charge
+  return (
+    <section>
+      <h4>Charge</h4>
+      <Facts
+        of={[
+          ['Charged', <Amount key="cost" value={charge.cost} />],
+          ['Base', <Amount key="base" value={charge.base} />],
+          ['Markup', <Amount key="markup" value={charge.markup} />],
+          ['Basis', charge.basis],
+          ['Price version', charge.priceVersion],
+          ['Not charged, above the hold', charge.shortfall],
+          ['Key', charge.byok ? "the caller's own at the provider" : undefined],
+          ['Tokens in', formatCount(usage.prompt)],
+          ['of these cached', formatCount(usage.cached)],
+          ['of these written to a cache', formatCount(usage.cacheWrite)],
+          ['Tokens out', formatCount(usage.completion)],
+          ['of these reasoning', formatCount(usage.reasoning)],
+        ]}
+      />
+    </section>
+  )
+}
+
+function CallFacts({
+  facts,
+  holdId,
+  entryId,
+}: {
+  facts: FactsView
+  holdId: string | undefined
+  entryId: string | undefined
+}) {
+  const { sessionId } = facts
+  const code = (text: string | undefined) => (text === undefined ? undefined : <code>{text}</code>)
+  return (
+    <section>
+      <h4>Call</h4>
+      <Facts
+        of={[
+          ['Model', code(facts.model)],
+          ['Provider', facts.provider],
+          ['Route', code(facts.routeId)],
+          ['Key', code(facts.credentialId)],
+          ['App', facts.appId],
+          ['App, as the client says', facts.claimedAppId],
+          [
+            'Session',
+            sessionId === undefined ? undefined : <a href={hrefOf('calls', { sessionId })}>{sessionId}</a>,
+          ],
+          ['End user', facts.user],
+          ['Request', code(facts.requestId)],
+          ['Reply', code(facts.completionId)],
+          ['Hold', code(holdId)],
+          ['Entry', code(entryId)],
+        ]}
+      />
+    </section>
+  )
+}

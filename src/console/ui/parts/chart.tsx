@@ -1,0 +1,143 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import UPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+
+export interface ChartPoint {
+  /** Seconds since the Unix epoch where the chart is over time, else its place from 0 on. */
+  readonly x: number
+  readonly label: string
+  readonly lower: number
+  readonly upper: number
+}
+
+interface ChartProps {
+  readonly points: readonly ChartPoint[]
+  readonly isOverTime: boolean
+  readonly lowerName: string
+  readonly upperName: string
+  /** What is to be seen, for those who cannot see it. */
+  readonly description: string
+}
+
+const HEIGHT = 220
+const LABEL_CHARACTERS = 14
+
+/** Two stacked bars for each point. To look at: the exact figures stand in the table beside it. */
+export function Chart(props: ChartProps) {
+  const host = useRef<HTMLDivElement>(null)
+  const scheme = useColorScheme()
+  const { points, isOverTime, lowerName, upperName, description } = props
+  useEffect(() => {
+    const element = host.current!
+    const plot = new UPlot(optionsOf(props, element), dataOf(points), element)
+    const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }))
+    observer.observe(element)
+    return () => {
+      observer.disconnect()
+      plot.destroy()
+    }
+  }, [points, isOverTime, scheme])
+  return (
+    <figure class="chart">
+      <div ref={host} role="img" aria-label={description} />
+      <figcaption>
+        <span class="key-lower">{lowerName}</span> <span class="key-upper">{upperName}</span>
+      </figcaption>
+    </figure>
+  )
+}
+
+function useColorScheme(): boolean {
+  const [isDark, setDark] = useState(() => matchMedia('(prefers-color-scheme: dark)').matches)
+  useEffect(() => {
+    const query = matchMedia('(prefers-color-scheme: dark)')
+    const follow = (): void => setDark(query.matches)
+    query.addEventListener('change', follow)
+    return () => query.removeEventListener('change', follow)
+  }, [])
+  return isDark
+}
+
+/** Of stacked bars the upper ones are drawn first, at their sums. */
+function dataOf(points: readonly ChartPoint[]): UPlot.AlignedData {
+  return [
+    points.map(({ x }) => x),
+    points.map(({ lower, upper }) => lower + upper),
+    points.map(({ lower }) => lower),
+  ]
+}
+
+function optionsOf(
+  { points, isOverTime, lowerName, upperName }: ChartProps,
+  element: HTMLElement,
+): UPlot.Options {
+  const style = getComputedStyle(element)
+  const colour = (name: string): string => style.getPropertyValue(name).trim()
+  const axis = {
+    stroke: colour('--muted'),
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { show: false },
+  }
+  const bars = UPlot.paths.bars?.({ size: [0.6, 48] })
+  const series = (label: string, fill: string): UPlot.Series => ({
+    label,
+    fill: colour(fill),
+    points: { show: false },
+    ...(bars === undefined ? {} : { paths: bars }),
+  })
+  const { min, max } = extentOf(points, isOverTime)
+  return {
+    width: element.clientWidth,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { show: false },
+    scales: {
+      x: { time: isOverTime, range: [min, max] },
+      y: { range: (_plot, _min, top) => [0, top > 0 ? top * 1.05 : 1] },
+    },
+    series: [{}, series(upperName, '--chart-upper'), series(lowerName, '--chart-lower')],
+    tzDate: (seconds) => UPlot.tzDate(new Date(seconds * 1_000), 'UTC'),
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        ...(isOverTime
+          ? { values: dayLabels }
+          : { splits: points.map(({ x }) => x), values: namesOf(points) }),
+      },
+      { ...axis, size: 72, values: (_plot, splits) => splits.map((value) => shortDecimal(value)) },
+    ],
+  }
+}
+
+/** Half a place of room on either side, so that the outer bars are whole. */
+function extentOf(points: readonly ChartPoint[], isOverTime: boolean): { min: number; max: number } {
+  const room = isOverTime ? 43_200 : 0.6
+  const xs = points.map(({ x }) => x)
+  return { min: Math.min(...xs) - room, max: Math.max(...xs) + room }
+}
+
+const DAY_FORMAT = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+
+function dayLabels(_plot: UPlot, splits: number[]): string[] {
+  let last = ''
+  return splits.map((seconds) => {
+    const label = DAY_FORMAT.format(seconds * 1_000)
+    if (label === last) return ''
+    last = label
+    return label
+  })
+}
+
+function namesOf(points: readonly ChartPoint[]): (plot: UPlot, splits: number[]) => string[] {
+  const every = Math.ceil(points.length / 8)
+  return (_plot, splits) =>
+    splits.map((x) => {
+      const label = x % every === 0 ? (points[x]?.label ?? '') : ''
+      return label.length > LABEL_CHARACTERS ? `${label.slice(0, LABEL_CHARACTERS - 1)}…` : label
+    })
+}
+
+function shortDecimal(value: number): string {
+  return value === 0 ? '0' : String(Number(value.toPrecision(6)))
+}

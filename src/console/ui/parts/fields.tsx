@@ -1,0 +1,132 @@
+import type { ComponentChildren } from 'preact'
+
+export interface FieldSpec {
+  /** As the API names it, so that its complaints find the field. */
+  readonly name: string
+  readonly label: string
+  /** `checks` are any number of the options; everything else is one text. */
+  readonly kind?: 'text' | 'area' | 'select' | 'date' | 'checks' | 'secret'
+  readonly hint?: string
+  readonly value?: string | undefined
+  readonly values?: readonly string[]
+  readonly options?: readonly { readonly value: string; readonly label: string }[]
+  readonly isRequired?: boolean
+  readonly isFixed?: boolean
+  readonly placeholder?: string
+  /** What may be chosen, though anything may be written. */
+  readonly suggestions?: readonly string[]
+}
+
+interface FieldProps {
+  readonly spec: FieldSpec
+  /** Tells the fields of one form from those of another. */
+  readonly formId: string
+  readonly complaint?: string | undefined
+  /** Told whatever is chosen or written. */
+  readonly onInput?: (value: string) => void
+}
+
+/** A label, an input, a hint and what is wrong with it. */
+export function Field({ spec, formId, complaint, onInput }: FieldProps) {
+  const id = `${formId}-${spec.name}`
+  const notes = [
+    ...(spec.hint === undefined ? [] : [`${id}-hint`]),
+    ...(complaint === undefined ? [] : [`${id}-complaint`]),
+  ].join(' ')
+  const rest = (
+    <>
+      {spec.hint !== undefined && (
+        <span class="hint" id={`${id}-hint`}>
+          {spec.hint}
+        </span>
+      )}
+      {complaint !== undefined && (
+        <span class="complaint" id={`${id}-complaint`}>
+          {complaint}
+        </span>
+      )}
+    </>
+  )
+  if (spec.kind === 'checks') return <Checks spec={spec} id={id} rest={rest} />
+  return (
+    <div class={`field ${spec.kind ?? 'text'}`}>
+      <label for={id}>
+        {spec.label}
+        {spec.isRequired === true && <span class="required"> (required)</span>}
+      </label>
+      <Input spec={spec} id={id} notes={notes} isWrong={complaint !== undefined} onInput={onInput} />
+      {rest}
+    </div>
+  )
+}
+
+interface InputProps {
+  readonly spec: FieldSpec
+  readonly id: string
+  readonly notes: string
+  readonly isWrong: boolean
+  readonly onInput: ((value: string) => void) | undefined
+}
+
+function Input({ spec, id, notes, isWrong, onInput }: InputProps) {
+  const shared = {
+    id,
+    name: spec.name,
+    required: spec.isRequired,
+    'aria-describedby': notes === '' ? undefined : notes,
+    'aria-invalid': isWrong || undefined,
+  }
+  const tell = (event: { currentTarget: { value: string } }): void => onInput?.(event.currentTarget.value)
+  const controlled =
+    onInput === undefined ? { defaultValue: spec.value } : { value: spec.value ?? '', onInput: tell }
+  const written = { ...shared, ...controlled, placeholder: spec.placeholder, readOnly: spec.isFixed }
+  if (spec.kind === 'area') return <textarea {...written} rows={4} spellcheck={false} />
+  if (spec.kind === 'select') {
+    return (
+      <select {...shared} onChange={tell}>
+        {spec.options?.map(({ value, label }) => (
+          <option key={value} value={value} selected={value === (spec.value ?? '')}>
+            {label}
+          </option>
+        ))}
+      </select>
+    )
+  }
+  const typed = { ...written, autocomplete: 'off', spellcheck: false }
+  if (spec.kind === 'date') return <input {...typed} type="date" />
+  if (spec.kind === 'secret') return <input {...typed} type="password" />
+  if (spec.suggestions === undefined) return <input {...typed} type="text" />
+  return (
+    <>
+      <input {...typed} list={`${id}-list`} />
+      <datalist id={`${id}-list`}>
+        {spec.suggestions.map((value) => (
+          <option key={value} value={value} />
+        ))}
+      </datalist>
+    </>
+  )
+}
+
+function Checks({ spec, id, rest }: { spec: FieldSpec; id: string; rest: ComponentChildren }) {
+  return (
+    <fieldset class="field checks" id={id}>
+      <legend>{spec.label}</legend>
+      <div class="check-list">
+        {spec.options?.map(({ value, label }) => (
+          <label key={value}>
+            <input
+              type="checkbox"
+              name={spec.name}
+              value={value}
+              defaultChecked={spec.values?.includes(value) ?? false}
+            />{' '}
+            {label}
+          </label>
+        ))}
+        {spec.options?.length === 0 && <span class="hint">There is nothing to choose from yet.</span>}
+      </div>
+      {rest}
+    </fieldset>
+  )
+}

@@ -1,0 +1,74 @@
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { changeQuery, type Place } from '../place.js'
+import { isOperator, useSession } from '../session.js'
+import { useLoad } from '../use-load.js'
+import { Button } from './basics.js'
+import { Field, type FieldSpec } from './fields.js'
+
+/** Fields whose values stand in the address. They apply as soon as one is left or chosen. */
+export function Filters({ specs, query }: { specs: readonly FieldSpec[]; query: Place['query'] }) {
+  const form = useRef<HTMLFormElement>(null)
+  // The fields stay the same elements, so that the focus does.
+  useLayoutEffect(() => {
+    for (const element of form.current!.elements) {
+      if (element instanceof HTMLInputElement || element instanceof HTMLSelectElement) {
+        element.value = query[element.name] ?? ''
+      }
+    }
+  }, [query])
+  const apply = (): void => {
+    const data = new FormData(form.current!)
+    changeQuery(Object.fromEntries(specs.map(({ name }) => [name, String(data.get(name) ?? '').trim()])))
+  }
+  const isSet = specs.some(({ name }) => (query[name] ?? '') !== '')
+  const clear = (): void => changeQuery(Object.fromEntries(specs.map(({ name }) => [name, undefined])))
+  return (
+    <form
+      ref={form}
+      class="filters"
+      aria-label="Filters"
+      onSubmit={(event) => {
+        event.preventDefault()
+        apply()
+      }}
+      onChange={apply}
+    >
+      {specs.map((spec) => (
+        <Field key={spec.name} spec={spec} formId="filter" />
+      ))}
+      {isSet && (
+        <Button tone="quiet" onPress={clear}>
+          Clear filters
+        </Button>
+      )}
+    </form>
+  )
+}
+
+/** The fields that choose an account (an operator's alone), a model, and an app. */
+export function useSubjectSpecs({ hasApp = true }: { hasApp?: boolean } = {}): readonly FieldSpec[] {
+  const isForOperator = isOperator(useSession().viewer)
+  const accounts = useLoad('api/accounts', { limit: 200 }, { isOff: !isForOperator })
+  const models = useLoad('api/models', {})
+  const apps = useLoad('api/apps', {}, { isOff: !hasApp })
+  return [
+    ...(isForOperator
+      ? [
+          {
+            name: 'account',
+            label: 'Account',
+            suggestions: accounts.data?.accounts.map(({ id }) => id) ?? [],
+          },
+        ]
+      : []),
+    { name: 'model', label: 'Model', suggestions: models.data?.models.map(({ id }) => id) ?? [] },
+    ...(hasApp
+      ? [{ name: 'appId', label: 'App', suggestions: apps.data?.apps.map(({ id }) => id) ?? [] }]
+      : []),
+  ]
+}
+
+export const daySpecs: readonly FieldSpec[] = [
+  { name: 'fromDay', label: 'From', kind: 'date' },
+  { name: 'toDay', label: 'To', kind: 'date' },
+]

@@ -1,0 +1,79 @@
+import type { ComponentChildren } from 'preact'
+import type { Problem } from '../api.js'
+import type { Loaded } from '../use-load.js'
+import { Button } from './basics.js'
+
+interface NoticeProps {
+  readonly title: string
+  readonly tone?: 'good' | 'warn' | 'bad'
+  readonly children?: ComponentChildren
+}
+
+export function Notice({ title, tone, children }: NoticeProps) {
+  return (
+    <div class={`notice ${tone ?? ''}`} role={tone === 'bad' ? 'alert' : undefined}>
+      <strong>{title}</strong>
+      {children !== undefined && <div>{children}</div>}
+    </div>
+  )
+}
+
+export function Empty({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <strong>{title}</strong>
+      <p>{children}</p>
+    </div>
+  )
+}
+
+const WHAT_TO_DO: Readonly<Record<number, string>> = {
+  400: 'Correct the filter or the field that it names.',
+  401: 'Open the sign-in link again, or sign in where you did before.',
+  403: 'This is for operators. Ask one, or look at what is yours.',
+  404: 'Check the name. What belongs to another account is not shown either.',
+}
+
+export function ProblemNotice({ problem, onRetry }: { problem: Problem; onRetry?: () => void }) {
+  const { status, field, message } = problem
+  const advice =
+    WHAT_TO_DO[status] ?? (status >= 500 ? 'Try again; if it stays so, look at the log of the server.' : '')
+  return (
+    <Notice title={message} tone="bad">
+      <p>
+        {status > 0 && (
+          <span class="where">
+            Status {status}
+            {field === undefined ? '' : `, field ${field}`}.{' '}
+          </span>
+        )}
+        {advice}
+      </p>
+      {onRetry !== undefined && <Button onPress={onRetry}>Try again</Button>}
+    </Notice>
+  )
+}
+
+export function Loading({ what }: { what: string }) {
+  return (
+    <div class="loading" role="status">
+      <progress aria-label={`Loading ${what}`} /> Loading {what} …
+    </div>
+  )
+}
+
+/** What was asked for, or why it is not there. */
+export function Listing<Reply>(props: {
+  what: string
+  loaded: Loaded<Reply>
+  children: (data: Reply) => ComponentChildren
+}) {
+  const { data, problem, isLoading, reload } = props.loaded
+  if (problem !== undefined) return <ProblemNotice problem={problem} onRetry={reload} />
+  if (data === undefined) return <Loading what={props.what} />
+  return (
+    <div class="listing" aria-busy={isLoading}>
+      {props.children(data)}
+    </div>
+  )
+}

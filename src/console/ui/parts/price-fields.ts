@@ -1,0 +1,54 @@
+import type { PricesView } from '../../protocol.js'
+import { Problem } from '../api.js'
+import type { Values } from './dialogs.js'
+import type { FieldSpec } from './fields.js'
+import { json } from './read-values.js'
+
+const NAMES = ['input', 'output', 'cachedInput', 'cacheWrite', 'reasoning', 'request'] as const
+const LABELS: Readonly<Record<(typeof NAMES)[number], string>> = {
+  input: 'Input price',
+  output: 'Output price',
+  cachedInput: 'Cached input price',
+  cacheWrite: 'Cache write price',
+  reasoning: 'Reasoning price',
+  request: 'Price of a call',
+}
+
+export function priceFields(prices: PricesView | undefined): readonly FieldSpec[] {
+  const fields = NAMES.map(
+    (name): FieldSpec => ({
+      name: `prices.${name}`,
+      label: LABELS[name],
+      value: prices?.[name],
+      hint: name === 'request' ? 'Credits a call.' : 'Credits a million tokens. Free is 0.',
+    }),
+  )
+  const tiers: FieldSpec = {
+    name: 'prices.tiers',
+    label: 'Tiers, as JSON',
+    kind: 'area',
+    value: prices?.tiers === undefined ? undefined : JSON.stringify(prices.tiers, undefined, 2),
+    placeholder: '[{ "above": 200000, "input": "5", "output": "15" }]',
+  }
+  return [...fields, tiers]
+}
+
+/** Undefined where no price was written at all. */
+export function readPrices(values: Values): PricesView | undefined {
+  const entries = NAMES.flatMap((name) => {
+    const text = values.text(`prices.${name}`)
+    return text === undefined ? [] : [[name, text] as const]
+  })
+  const tiers = json(values, 'prices.tiers')
+  if (entries.length === 0 && tiers === undefined) return undefined
+  const prices = Object.fromEntries(entries) as Partial<PricesView>
+  for (const name of ['input', 'output'] as const) {
+    if (prices[name] === undefined) {
+      throw new Problem('Where there is a price, input and output both need one.', {
+        field: `prices.${name}`,
+      })
+    }
+  }
+  // The server checks tiers, member by member.
+  return { ...prices, ...(tiers === undefined ? {} : { tiers }) } as PricesView
+}

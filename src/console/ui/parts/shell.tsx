@@ -1,0 +1,112 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { asProblem, signOut } from '../api.js'
+import { hrefOf } from '../place.js'
+import { useSession } from '../session.js'
+import { Button } from './basics.js'
+
+export interface NavigationLink {
+  readonly path: string
+  readonly label: string
+  readonly startsGroup?: boolean
+}
+
+interface ShellProps {
+  readonly links: readonly NavigationLink[]
+  readonly current: string
+  readonly title: string
+  /** What was done last. */
+  readonly message: string
+  readonly children: ComponentChildren
+}
+
+/** Navigation beside every page; on narrow screens it opens from a bar on top. */
+export function Shell({ links, current, title, message, children }: ShellProps) {
+  const [isOpen, setOpen] = useState(false)
+  const before = useRef(current)
+  useEffect(() => {
+    document.title = `${title} · Console`
+    setOpen(false)
+    if (before.current === current) return
+    before.current = current
+    document.getElementById('page-title')?.focus()
+  }, [current, title])
+  return (
+    <div class="shell">
+      <button type="button" class="skip" onClick={skip}>
+        Skip to the page
+      </button>
+      <header class="bar">
+        <span class="wordmark">compat-router</span>
+        <button
+          type="button"
+          class="button menu"
+          aria-expanded={isOpen}
+          aria-controls="navigation"
+          onClick={() => setOpen(!isOpen)}
+        >
+          Menu
+        </button>
+      </header>
+      <nav
+        id="navigation"
+        class={`navigation ${isOpen ? 'is-open' : ''}`}
+        aria-label="Pages of the console"
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape' || !isOpen) return
+          setOpen(false)
+          document.querySelector<HTMLElement>('.menu')?.focus()
+        }}
+      >
+        <span class="wordmark">compat-router</span>
+        <ul>
+          {links.map(({ path, label, startsGroup }) => (
+            <li key={path} class={startsGroup ? 'group' : ''}>
+              <a
+                href={hrefOf(path)}
+                aria-current={path === current ? 'page' : undefined}
+                onClick={() => setOpen(false)}
+              >
+                {label}
+              </a>
+            </li>
+          ))}
+        </ul>
+        <Identity />
+      </nav>
+      <main id="page" class="page" tabIndex={-1}>
+        {children}
+      </main>
+      <p class="message" role="status" key={message}>
+        {message}
+      </p>
+    </div>
+  )
+}
+
+/** A link would not do: the hash of the address says which page it is. */
+function skip(): void {
+  document.getElementById('page')?.focus()
+}
+
+function Identity() {
+  const { viewer, signOutPath, version, announce } = useSession()
+  const who = viewer.name ?? (viewer.kind === 'user' ? viewer.account : 'Operator')
+  const leave = (path: string): void => {
+    signOut(path)
+      .then(() => location.reload())
+      .catch((caught: unknown) => announce(asProblem(caught).message))
+  }
+  return (
+    <div class="identity">
+      <strong>{who}</strong>
+      <span>{viewer.kind === 'user' ? `account ${viewer.account}` : 'operator'}</span>
+      {signOutPath !== undefined && (
+        <Button tone="quiet" onPress={() => leave(signOutPath)}>
+          Sign out
+        </Button>
+      )}
+      <span class="version">version {version}</span>
+    </div>
+  )
+}

@@ -1,0 +1,114 @@
+import { type ComponentChildren, Fragment } from 'preact'
+import { useState } from 'preact/hooks'
+
+export interface Column<Row> {
+  readonly head: string
+  readonly cell: (row: Row) => ComponentChildren
+  readonly isNumber?: boolean
+  /** Of all rows, in a last row of their own. */
+  readonly foot?: ComponentChildren
+}
+
+interface TableProps<Row> {
+  readonly caption: string
+  /** The first names the row. */
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  readonly keyOf: (row: Row) => string
+  readonly actions?: (row: Row) => ComponentChildren
+  /** What more there is to a row, unfolded under it. */
+  readonly detail?: (row: Row) => ComponentChildren
+  /** Which row is unfolded at first. */
+  readonly openKey?: string | undefined
+}
+
+/** On narrow screens each row becomes a card in which a cell is named by its column. */
+export function Table<Row>({ caption, columns, rows, keyOf, actions, detail, openKey }: TableProps<Row>) {
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
+  const width = columns.length + (actions === undefined ? 0 : 1) + (detail === undefined ? 0 : 1)
+  const toggle = (key: string): void => {
+    const next = new Set(toggled)
+    if (!next.delete(key)) next.add(key)
+    setToggled(next)
+  }
+  return (
+    <table class="table">
+      <caption class="unseen">{caption}</caption>
+      <thead>
+        <tr>
+          {columns.map(({ head, isNumber }) => (
+            <th key={head} scope="col" class={isNumber ? 'number' : ''}>
+              {head}
+            </th>
+          ))}
+          {actions !== undefined && <th scope="col">Actions</th>}
+          {detail !== undefined && <th scope="col">Details</th>}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => {
+          const key = keyOf(row)
+          const isOpen = toggled.has(key) !== (key === openKey)
+          return (
+            <Fragment key={key}>
+              <tr class={isOpen ? 'is-open' : ''}>
+                {columns.map((column, index) => (
+                  <Cell key={column.head} column={column} isHead={index === 0}>
+                    {column.cell(row)}
+                  </Cell>
+                ))}
+                {actions !== undefined && <td class="row-actions">{actions(row)}</td>}
+                {detail !== undefined && (
+                  <td class="row-actions">
+                    <button
+                      type="button"
+                      class="button quiet"
+                      aria-expanded={isOpen}
+                      onClick={() => toggle(key)}
+                    >
+                      {isOpen ? 'Hide' : 'Explain'}
+                      <span class="unseen"> {key}</span>
+                    </button>
+                  </td>
+                )}
+              </tr>
+              {isOpen && detail !== undefined && (
+                <tr class="detail">
+                  <td colSpan={width}>{detail(row)}</td>
+                </tr>
+              )}
+            </Fragment>
+          )
+        })}
+      </tbody>
+      {columns.some(({ foot }) => foot !== undefined) && (
+        <tfoot>
+          <tr>
+            {columns.map((column, index) => (
+              <Cell key={column.head} column={column} isHead={index === 0}>
+                {column.foot}
+              </Cell>
+            ))}
+          </tr>
+        </tfoot>
+      )}
+    </table>
+  )
+}
+
+function Cell<Row>(props: { column: Column<Row>; isHead: boolean; children: ComponentChildren }) {
+  const { head, isNumber } = props.column
+  const className = isNumber ? 'number' : ''
+  if (props.isHead) {
+    return (
+      <th scope="row" class={className} data-head={head}>
+        {props.children}
+      </th>
+    )
+  }
+  return (
+    <td class={className} data-head={head}>
+      {props.children}
+    </td>
+  )
+}

@@ -1,0 +1,77 @@
+import { Problem } from '../api.js'
+
+/** The fields beside the conversation, as they were written. */
+export interface Parameters {
+  readonly system: string
+  readonly temperature: string
+  readonly top_p: string
+  readonly max_tokens: string
+  readonly session_id: string
+  readonly tools: string
+  readonly more: string
+  readonly stream: boolean
+}
+
+export const noParameters: Parameters = {
+  system: '',
+  temperature: '',
+  top_p: '',
+  max_tokens: '',
+  session_id: '',
+  tools: '',
+  more: '',
+  stream: true,
+}
+
+export type Message = Readonly<Record<string, unknown>> & { readonly role: string }
+
+export type CallBody = Readonly<Record<string, unknown>>
+
+/** What is sent. Throws a {@link Problem} that names the field which cannot be. */
+export function callBody(model: string, messages: readonly Message[], parameters: Parameters): CallBody {
+  const { system, stream, tools, more, session_id } = parameters
+  return {
+    model,
+    messages: system.trim() === '' ? messages : [{ role: 'system', content: system }, ...messages],
+    ...(stream ? { stream } : {}),
+    ...numberOf(parameters, 'temperature'),
+    ...numberOf(parameters, 'top_p'),
+    ...numberOf(parameters, 'max_tokens'),
+    ...(session_id.trim() === '' ? {} : { session_id: session_id.trim() }),
+    ...(tools.trim() === ''
+      ? {}
+      : { tools: jsonOf(tools, 'tools', Array.isArray, 'a list: [{ "type": "function", … }]') }),
+    ...moreOf(more),
+  }
+}
+
+function moreOf(text: string): CallBody {
+  if (text.trim() === '') return {}
+  const isObject = (value: unknown): value is CallBody =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+  return jsonOf(text, 'more', isObject, 'an object: { "seed": 7 }')
+}
+
+function numberOf(parameters: Parameters, name: 'temperature' | 'top_p' | 'max_tokens'): CallBody {
+  const text = parameters[name].trim()
+  if (text === '') return {}
+  const value = Number(text)
+  if (!Number.isFinite(value)) throw new Problem('This has to be a number, or empty.', { field: name })
+  return { [name]: value }
+}
+
+function jsonOf<Value>(
+  text: string,
+  field: string,
+  isRight: (value: unknown) => value is Value,
+  wanted: string,
+): Value {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new Problem(`This is not JSON: ${(error as Error).message}`, { field })
+  }
+  if (!isRight(value)) throw new Problem(`This has to be ${wanted}`, { field })
+  return value
+}

@@ -1,0 +1,125 @@
+import { useState } from 'preact/hooks'
+import { asProblem, type Problem } from '../api.js'
+import { Choice, CopyButton } from '../parts/basics.js'
+import { Field, type FieldSpec } from '../parts/fields.js'
+import { Notice } from '../parts/notice.js'
+import type { CallBody, Parameters } from './call-body.js'
+import { type SampleKind, sampleOf } from './samples.js'
+
+const SPECS: readonly (FieldSpec & { readonly name: Exclude<keyof Parameters, 'stream'> })[] = [
+  { name: 'system', label: 'System prompt', kind: 'area' },
+  { name: 'temperature', label: 'Temperature', placeholder: "the model's own" },
+  { name: 'top_p', label: 'Top p', placeholder: "the model's own" },
+  {
+    name: 'max_tokens',
+    label: 'Max tokens',
+    placeholder: 'no bound',
+    hint: 'Bounds the reply, and what is put on hold.',
+  },
+  { name: 'session_id', label: 'Session', hint: 'Keeps a conversation on one route; kept with the charge.' },
+  { name: 'tools', label: 'Tools, as JSON', kind: 'area', placeholder: '[{ "type": "function", … }]' },
+  { name: 'more', label: 'Further fields, as JSON', kind: 'area', placeholder: '{ "seed": 7 }' },
+]
+
+type View = 'parameters' | 'frames' | SampleKind
+
+const VIEWS: readonly { readonly value: View; readonly label: string }[] = [
+  { value: 'parameters', label: 'Parameters' },
+  { value: 'frames', label: 'Frames' },
+  { value: 'curl', label: 'curl' },
+  { value: 'typescript', label: 'TypeScript' },
+  { value: 'python', label: 'Python' },
+]
+
+interface SidePanelProps {
+  readonly parameters: Parameters
+  onChange(parameters: Parameters): void
+  readonly complaint: Problem | undefined
+  readonly frames: readonly string[]
+  readonly baseUrl: string
+  /** The request as it would be sent now. Throws a problem. */
+  readonly bodyOf: () => CallBody
+}
+
+/** Beside the conversation: what goes into the call, what came back, and the same call as code. */
+export function SidePanel(props: SidePanelProps) {
+  const [view, setView] = useState<View>('parameters')
+  return (
+    <section class="side-panel" aria-label="Parameters and code">
+      <Choice
+        label="Show beside the conversation"
+        options={VIEWS}
+        value={view}
+        onChange={(chosen) => setView(chosen)}
+      />
+      {view === 'parameters' && <ParameterFields {...props} />}
+      {view === 'frames' && <Frames frames={props.frames} />}
+      {view !== 'parameters' && view !== 'frames' && <Sample kind={view} {...props} />}
+    </section>
+  )
+}
+
+function ParameterFields({ parameters, onChange, complaint }: SidePanelProps) {
+  return (
+    <div class="parameters">
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={parameters.stream}
+          onChange={(event) => onChange({ ...parameters, stream: event.currentTarget.checked })}
+        />{' '}
+        Stream the reply
+      </label>
+      {SPECS.map((spec) => (
+        <Field
+          key={spec.name}
+          spec={{ ...spec, value: parameters[spec.name] }}
+          formId="parameter"
+          complaint={complaint?.field === spec.name ? complaint.message : undefined}
+          onInput={(value) => onChange({ ...parameters, [spec.name]: value })}
+        />
+      ))}
+    </div>
+  )
+}
+
+function Frames({ frames }: { frames: readonly string[] }) {
+  if (frames.length === 0)
+    return <p class="hint">Send a message: what the router answers stands here, as it came.</p>
+  const text = frames.join('\n\n')
+  return (
+    <div class="sample">
+      <CopyButton text={text} what="frames" />
+      <CodeArea name="Frames of the last reply" text={text} />
+    </div>
+  )
+}
+
+function Sample({ kind, baseUrl, bodyOf }: SidePanelProps & { kind: SampleKind }) {
+  let text: string
+  try {
+    text = sampleOf(kind, baseUrl, bodyOf())
+  } catch (caught) {
+    const problem = asProblem(caught)
+    return (
+      <Notice title={`Correct the parameter ${problem.field ?? ''} first: ${problem.message}`} tone="warn" />
+    )
+  }
+  return (
+    <div class="sample">
+      <CopyButton text={text} what="code" />
+      <CodeArea name={`The call as ${kind}`} text={text} />
+      <p class="hint">
+        Put a key of yours into <code>COMPAT_API_KEY</code>. <a href="#/keys">Make one under Keys.</a>
+      </p>
+    </div>
+  )
+}
+
+const MAX_ROWS = 28
+
+/** Can be scrolled and selected by keyboard alone. */
+function CodeArea({ name, text }: { name: string; text: string }) {
+  const rows = Math.min(text.split('\n').length + 1, MAX_ROWS)
+  return <textarea class="code" aria-label={name} readOnly rows={rows} value={text} spellcheck={false} />
+}

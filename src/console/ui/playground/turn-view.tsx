@@ -1,0 +1,148 @@
+import { useState } from 'preact/hooks'
+import { formatCount, formatDuration } from '../format.js'
+import { Amount } from '../parts/amount.js'
+import { Button } from '../parts/basics.js'
+import { Field } from '../parts/fields.js'
+import { hrefOf } from '../place.js'
+import { adviceOn } from './advice.js'
+import type { Message } from './call-body.js'
+import type { CallError, Cost, ToolCall } from './reply-reader.js'
+import type { Turn } from './use-conversation.js'
+
+const NAMES: Readonly<Record<string, string>> = { user: 'You', assistant: 'Model', tool: 'Tool' }
+
+interface TurnProps {
+  readonly turn: Turn
+  readonly account: string
+  /** Takes what the tools said; absent where the conversation has gone on. */
+  readonly onResults?: ((messages: readonly Message[]) => void) | undefined
+}
+
+/** What is said is only ever text: nothing in it becomes a part of the page. */
+export function TurnView({ turn, account, onResults }: TurnProps) {
+  const { message, reply, state } = turn
+  return (
+    <li class={`turn ${message.role}`} aria-busy={state === 'waiting' || state === 'streaming'}>
+      <h3>{NAMES[message.role] ?? message.role}</h3>
+      {reply === undefined ? (
+        <p class="said">{String(message.content)}</p>
+      ) : (
+        <>
+          {reply.reasoning !== '' && (
+            <details class="reasoning">
+              <summary>Reasoning</summary>
+              <p class="said">{reply.reasoning}</p>
+            </details>
+          )}
+          {state === 'waiting' && <p class="waiting">Waiting for the first token …</p>}
+          {reply.text !== '' && <p class="said">{reply.text}</p>}
+          {reply.toolCalls.length > 0 && <ToolCalls calls={reply.toolCalls} onResults={onResults} />}
+          {reply.error !== undefined && <ErrorView error={reply.error} requestId={turn.requestId} />}
+          {state === 'stopped' && (
+            <Stopped hasCost={reply.cost !== undefined} isKnown={turn.requestId !== undefined} />
+          )}
+          {reply.cost !== undefined && <CostView cost={reply.cost} turn={turn} account={account} />}
+        </>
+      )}
+    </li>
+  )
+}
+
+function CostView({ cost, turn, account }: { cost: Cost; turn: Turn; account: string }) {
+  const { requestId, firstTokenMs, durationMs } = turn
+  const finish = turn.reply?.finishReason
+  return (
+    <div class="cost">
+      <span class="cost-sum" data-cost={cost.cost}>
+        <Amount value={cost.cost} unit />
+      </span>
+      <span>
+        base <Amount value={cost.base} />
+      </span>
+      <span>
+        markup <Amount value={cost.markup} />
+      </span>
+      <span>
+        {formatCount(cost.promptTokens)} in
+        {cost.cachedTokens > 0 && ` (${formatCount(cost.cachedTokens)} cached)`},{' '}
+        {formatCount(cost.completionTokens)} out
+        {cost.reasoningTokens > 0 && ` (${formatCount(cost.reasoningTokens)} reasoning)`}
+      </span>
+      <span>{cost.basis === 'estimated' ? 'tokens estimated' : 'tokens as reported'}</span>
+      {cost.isByok && <span>on a key of the caller's own</span>}
+      {finish !== undefined && <span>ended: {finish}</span>}
+      {firstTokenMs !== undefined && <span>first token {formatDuration(firstTokenMs)}</span>}
+      {durationMs !== undefined && <span>{formatDuration(durationMs)}</span>}
+      {requestId !== undefined && (
+        <a href={hrefOf('calls', { account, call: requestId })}>Find it in Calls</a>
+      )}
+    </div>
+  )
+}
+
+function Stopped({ hasCost, isKnown }: { hasCost: boolean; isKnown: boolean }) {
+  if (hasCost) return <p class="waiting">Stopped. This is what the call was charged:</p>
+  if (!isKnown) return <p class="waiting">Stopped before an answer came.</p>
+  return (
+    <p class="waiting" role="status">
+      Stopped. The router may read the reply to its end, which is charged; the charge will stand here.
+    </p>
+  )
+}
+
+function ErrorView({ error, requestId }: { error: CallError; requestId?: string | undefined }) {
+  const from =
+    error.source === undefined ? '' : ` by the ${error.source === 'provider' ? 'provider' : 'router'}`
+  return (
+    <div class="notice bad" role="alert">
+      <strong>{error.message}</strong>
+      <p>{adviceOn(error)}</p>
+      <p class="where">
+        {error.status > 0 ? `Status ${error.status}, ` : ''}
+        <code>{error.code}</code>
+        {from}
+        {error.param !== undefined && (
+          <>
+            , in <code>{error.param}</code>
+          </>
+        )}
+        {requestId !== undefined && (
+          <>
+            . Request <code>{requestId}</code>
+          </>
+        )}
+      </p>
+    </div>
+  )
+}
+
+function ToolCalls({ calls, onResults }: { calls: readonly ToolCall[]; onResults: TurnProps['onResults'] }) {
+  const [results, setResults] = useState<Readonly<Record<number, string>>>({})
+  const send = (): void =>
+    onResults?.(calls.map(({ id }, at) => ({ role: 'tool', tool_call_id: id, content: results[at] ?? '' })))
+  return (
+    <div class="tool-calls">
+      {calls.map((call, at) => (
+        <div key={call.id}>
+          <p>
+            Calls <code>{call.name}</code> with
+          </p>
+          <pre class="code">{call.arguments}</pre>
+          {onResults !== undefined && (
+            <Field
+              spec={{
+                name: `result-${at}`,
+                label: `What ${call.name} answers`,
+                kind: 'area',
+                value: results[at],
+              }}
+              formId={call.id}
+              onInput={(value) => setResults({ ...results, [at]: value })}
+            />
+          )}
+        </div>
+      ))}
+      {onResults !== undefined && <Button onPress={send}>Send the answers</Button>}
+    </div>
+  )
+}

@@ -1,0 +1,17 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vite'
+
+/** Static files with relative addresses, so that the console works wherever it is mounted. */
+export default defineConfig({
+  root: fileURLToPath(new URL('.', import.meta.url)),
+  base: './',
+  logLevel: 'warn',
+  build: {
+    outDir: fileURLToPath(new URL('../../../dist/console', import.meta.url)),
+    emptyOutDir: true,
+    target: 'es2022',
+    // Nothing inline: the pages' policy allows scripts and styles from files alone.
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+  },
+})
