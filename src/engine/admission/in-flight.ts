@@ -4,12 +4,15 @@ import { CompatError } from '../../errors.js'
 
 /** A call that can be told to stop. */
 export interface LiveCall {
+  /** Where it stands among the calls under way; -1 where it does not. */
+  place: number
   shutDown(): void
 }
 
 /** The calls under way: how many of each account and credential, and all of them for a shutdown. */
 export class InFlight {
-  private readonly calls = new Set<LiveCall>()
+  // Not a `Set`: one that is filled and emptied all the time leaves a chain of tables behind, which keeps ended calls alive.
+  private readonly calls: LiveCall[] = []
   private readonly perAccount = new Map<string, number>()
   private readonly perCredential = new Map<string, number>()
   private readonly waiting: (() => void)[] = []
@@ -48,15 +51,15 @@ export class InFlight {
   /** Waits for something that a shutdown need not wait for. */
   interruptible<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const call: LiveCall = { shutDown: () => reject(shuttingDown()) }
+      const call: LiveCall = { place: -1, shutDown: () => reject(shuttingDown()) }
       this.add(call)
       work.then(
         (value) => {
-          this.calls.delete(call)
+          this.remove(call)
           resolve(value)
         },
         (error) => {
-          this.calls.delete(call)
+          this.remove(call)
           reject(error)
         },
       )
@@ -65,12 +68,17 @@ export class InFlight {
 
   /** Also for a call that comes after {@link shutDownAll}, which is told to stop at once. */
   add(call: LiveCall): void {
-    this.calls.add(call)
+    call.place = this.calls.push(call) - 1
     if (this.stopping) call.shutDown()
   }
 
   remove(call: LiveCall): void {
-    this.calls.delete(call)
+    const last = this.calls.pop()!
+    if (last !== call) {
+      this.calls[call.place] = last
+      last.place = call.place
+    }
+    call.place = -1
   }
 
   /** Lets no further call in, not even one whose credential was being looked up by then. */

@@ -82,7 +82,7 @@ export class Idempotency {
   /** Nobody is waited for once the router has been told to stop. */
   private async follow(recording: Recording, writer: ReplyWriter, joined: boolean): Promise<void> {
     const { inFlight } = this.parts
-    const live = { shutDown: () => recording.hurry() }
+    const live = { place: -1, shutDown: () => recording.hurry() }
     inFlight.add(live)
     try {
       await recording.follow(writer, joined)
