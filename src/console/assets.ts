@@ -29,8 +29,8 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** Where the pages were built to: found by the package's own name, from its source, its build and a host's bundle. */
 export function assetsFolder(): string {
-  const manifest = createRequire(import.meta.url).resolve('compat-router/package.json')
-  return join(dirname(manifest), 'dist', 'console')
+  const require = createRequire(import.meta.url)
+  return join(dirname(require.resolve('compat-router/package.json')), 'dist', 'console')
 }
 
 /** Reads every file of a folder. Undefined where there is no page: it was not built. */

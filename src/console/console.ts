@@ -3,10 +3,11 @@ import type { Admin } from '../admin/index.js'
 import { type Clock, systemClock } from '../clock.js'
 import type { EventError, RouterEvent } from '../contracts/index.js'
 import { normaliseBasePath, pathOf, pathUnder } from '../http/match.js'
-import { type Assets, assetsFolder, readAssets } from './assets.js'
+import { assetsFolder } from './assets.js'
 import type { Ask, Endpoint, Services } from './endpoints/endpoint.js'
 import { endpoints } from './endpoints/index.js'
 import { createEventLog } from './event-log.js'
+import { createPages } from './pages.js'
 import type { RouteHealthView } from './protocol.js'
 import { notFound, Refused, toRefused } from './refused.js'
 import { send, sendCsv, sendJson, sendRefused } from './reply.js'
@@ -41,9 +42,6 @@ export interface Console {
 }
 
 const SIGN_IN_HINT = 'Sign in where this service lets you, then open the console again.'
-const NOT_BUILT =
-  'The pages of the console have not been built. In a clone of compat-router run: npm run build:console\n'
-const WEEKS = 'public, max-age=31536000, immutable'
 
 /**
  * Makes pages for operators and users: spend, calls, keys, apps, models, routes, and a playground.
@@ -63,7 +61,7 @@ export function createConsole(options: ConsoleOptions): Console {
     clock: options.clock ?? systemClock,
   }
   const byPath = new Map<string, Endpoint>(endpoints.map((endpoint) => [`/api/${endpoint.path}`, endpoint]))
-  let assets: Assets | undefined
+  const answerPage = createPages(assetsFolder())
 
   async function answerApi(path: string, req: ConsoleRequest, res: ServerResponse): Promise<void> {
     const viewer = await readViewer(authorise, req)
@@ -82,30 +80,6 @@ export function createConsole(options: ConsoleOptions): Console {
     const reply = await endpoint.answer(await askOf(endpoint, viewer, req), services)
     if ('csv' in reply) await sendCsv(res, reply.csv)
     else sendJson(res, 200, reply)
-  }
-
-  function answerFile(path: string, req: ConsoleRequest, res: ServerResponse): boolean {
-    const isPage = path === '/' || path === '/index.html'
-    assets ??= readAssets(assetsFolder())
-    const asset = assets?.get(isPage ? '/' : path)
-    if (asset === undefined && !isPage) return false
-    const isHead = req.method === 'HEAD'
-    if (req.method !== 'GET' && !isHead) {
-      sendRefused(res, new Refused(405, 'This path takes GET', undefined, { allow: 'GET, HEAD' }))
-    } else if (asset === undefined) {
-      send(
-        res,
-        503,
-        { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' },
-        NOT_BUILT,
-        isHead,
-      )
-    } else {
-      const headers = { etag: asset.etag, 'cache-control': asset.isImmutable ? WEEKS : 'no-cache' }
-      if (req.headers['if-none-match'] === asset.etag) send(res, 304, headers)
-      else send(res, 200, { 'content-type': asset.type, ...headers }, asset.bytes, isHead)
-    }
-    return true
   }
 
   function failed(error: unknown, res: ServerResponse): void {
@@ -135,7 +109,7 @@ export function createConsole(options: ConsoleOptions): Console {
         answerApi(path, req, res).catch((error: unknown) => failed(error, res))
         return
       }
-      if (answerFile(path, req, res)) return
+      if (answerPage(path, req, res)) return
     }
     if (next === undefined) sendRefused(res, notFound('The console has nothing at this path'))
     else next()
@@ -171,8 +145,17 @@ function checkOptions(options: ConsoleOptions): ConsoleOptions {
   if (options.routerPath !== undefined && !/^\/[^/?#\s]/.test(options.routerPath)) {
     throw new TypeError('routerPath must be a path on the origin of the console, such as /compat/v1')
   }
+  const stranger = Object.keys(options).find((name) => !OPTION_NAMES.has(name))
+  if (stranger !== undefined) {
+    throw new TypeError(`createConsole has no option ${stranger}; it has ${[...OPTION_NAMES].join(', ')}`)
+  }
   return options
 }
+
+const OPTION_NAMES: ReadonlySet<string> = new Set<keyof ConsoleOptions>([
+  ...(['admin', 'authorise', 'routerPath', 'routes'] as const),
+  ...(['basePath', 'origin', 'signInHint', 'clock'] as const),
+])
 
 async function askOf(endpoint: Endpoint, viewer: ConsoleViewer, req: ConsoleRequest): Promise<Ask> {
   if (endpoint.method === 'POST') return { viewer, query: {}, body: await readBody(req) }

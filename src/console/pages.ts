@@ -1,0 +1,37 @@
+import type { ServerResponse } from 'node:http'
+import { type Assets, readAssets } from './assets.js'
+import { Refused } from './refused.js'
+import { send, sendRefused } from './reply.js'
+import type { ConsoleRequest } from './request.js'
+
+const NOT_BUILT =
+  'The pages of the console are missing from compat-router/dist/console. In a clone of compat-router run: npm run build:console\n'
+const FOR_GOOD = 'public, max-age=31536000, immutable'
+/** Asked again each time, since its name stays the same when what it holds changes. */
+const ASK_AGAIN = 'no-cache'
+
+/** Serves built pages, read into memory when they are first asked for. Returns whether a path is one of theirs. */
+export function createPages(
+  folder: string,
+): (path: string, req: ConsoleRequest, res: ServerResponse) => boolean {
+  let assets: Assets | undefined
+
+  return (path, req, res) => {
+    const isPage = path === '/' || path === '/index.html'
+    assets ??= readAssets(folder)
+    const asset = assets?.get(isPage ? '/' : path)
+    if (asset === undefined && !isPage) return false
+    const isHead = req.method === 'HEAD'
+    if (req.method !== 'GET' && !isHead) {
+      sendRefused(res, new Refused(405, 'This path takes GET', undefined, { allow: 'GET, HEAD' }))
+    } else if (asset === undefined) {
+      const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
+      send(res, 503, headers, NOT_BUILT, isHead)
+    } else {
+      const headers = { etag: asset.etag, 'cache-control': asset.isImmutable ? FOR_GOOD : ASK_AGAIN }
+      if (req.headers['if-none-match'] === asset.etag) send(res, 304, headers)
+      else send(res, 200, { 'content-type': asset.type, ...headers }, asset.bytes, isHead)
+    }
+    return true
+  }
+}

@@ -1,0 +1,339 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { endpoints } from '../../src/console/endpoints/index.js'
+import type {
+  AppsReply,
+  CallsReply,
+  CredentialsReply,
+  EventsReply,
+  IssuedReply,
+  LiveReply,
+  SpendReply,
+} from '../../src/console/protocol.js'
+import {
+  type Answer,
+  alice,
+  type Bench,
+  bob,
+  furnish,
+  operator,
+  startBench,
+  type Visitor,
+} from './console-bench.js'
+
+/** How an endpoint is asked for something of an account, and whether a user may, for its own. */
+interface Row {
+  readonly user: 'own' | 'never'
+  /** A query or a body, where `account` is whom the question is about. */
+  readonly ask?: (account: string, ids: Ids) => Record<string, unknown>
+  /** Asked for another's, it answers as for what is not there. */
+  readonly foreign?: 'refused'
+}
+
+interface Ids {
+  readonly credentialId: Readonly<Record<string, string>>
+}
+
+const account: Row['ask'] = (name) => ({ account: name })
+const credential: Row['ask'] = (name, { credentialId }) => ({ credentialId: credentialId[name] })
+const model = { id: 'acme/extra', prices: { input: '1', output: '2' } }
+const route = { id: 'extra', model: 'acme/extra', provider: 'fake', adapter: 'fake', upstreamModel: 'x' }
+const app = { id: 'extra-app', markup: { basisPoints: 1 }, allowedModels: [] }
+
+/** In this order each can succeed for an operator. An endpoint without a row fails the first test. */
+const rows: Readonly<Record<string, Row>> = {
+  'GET me': { user: 'own' },
+  'GET live': { user: 'own' },
+  'GET events': { user: 'own', ask: account, foreign: 'refused' },
+  'GET spend': { user: 'own', ask: (name) => ({ by: 'key', account: name }), foreign: 'refused' },
+  'GET spend.csv': { user: 'own', ask: (name) => ({ by: 'key', account: name }), foreign: 'refused' },
+  'GET statement': { user: 'own', ask: account, foreign: 'refused' },
+  'GET calls': { user: 'own', ask: account, foreign: 'refused' },
+  'GET calls.csv': { user: 'own', ask: account, foreign: 'refused' },
+  'GET accounts': { user: 'own', ask: account, foreign: 'refused' },
+  'POST accounts/open': { user: 'never', ask: account },
+  'POST accounts/grant': { user: 'never', ask: (name) => ({ account: name, amount: '1' }) },
+  'POST accounts/correct': { user: 'never', ask: (name) => ({ account: name, amount: '-1' }) },
+  'POST accounts/suspend': { user: 'never', ask: account },
+  'POST accounts/resume': { user: 'never', ask: account },
+  'POST books/verify': { user: 'never' },
+  'GET credentials': { user: 'own', ask: account, foreign: 'refused' },
+  'POST credentials/playground': { user: 'own', ask: account, foreign: 'refused' },
+  'POST credentials/issue-key': { user: 'own', ask: account, foreign: 'refused' },
+  'POST credentials/issue-token': {
+    user: 'own',
+    ask: (name) => ({ account: name, appId: 'notes' }),
+    foreign: 'refused',
+  },
+  'POST credentials/reissue': { user: 'own', ask: credential, foreign: 'refused' },
+  'POST credentials/revoke': { user: 'own', ask: credential, foreign: 'refused' },
+  'GET apps': { user: 'own' },
+  'POST apps/put': { user: 'never', ask: () => app },
+  'POST apps/suspend': { user: 'never', ask: () => ({ id: app.id }) },
+  'POST apps/resume': { user: 'never', ask: () => ({ id: app.id }) },
+  'GET models': { user: 'own' },
+  'POST models/put': { user: 'never', ask: () => model },
+  'GET routes': { user: 'never' },
+  'POST routes/put': { user: 'never', ask: () => route },
+  'POST routes/remove': { user: 'never', ask: () => ({ id: route.id }) },
+  'POST routes/rotate-secrets': { user: 'never' },
+  'POST models/remove': { user: 'never', ask: () => ({ id: model.id }) },
+}
+
+let bench: Bench
+let ids: Ids
+/** Strings that only bob's things hold. */
+let marks: string[]
+
+beforeAll(async () => {
+  bench = await startBench()
+  const tokens = await furnish(bench)
+  const call = (name: keyof typeof tokens, who: string) =>
+    bench.call(
+      tokens[name],
+      { session_id: `session-of-${who}`, user: `user-of-${who}` },
+      { 'x-request-id': `request-of-${who}` },
+    )
+  await call('alice', 'alice')
+  await call('bob', 'bob')
+  await call('bobNotes', 'bob')
+  await bench.call(
+    tokens.bob,
+    { model: 'acme/none', session_id: 'session-of-bob' },
+    { 'x-request-id': 'request-of-bob' },
+  )
+  const credentials = await bench.admin.listCredentials()
+  const idOf = (name: string) => credentials.find((row) => row.account === name)!.credentialId
+  ids = { credentialId: { alice: idOf('alice'), bob: idOf('bob'), nobody: 'no-such-credential' } }
+  const ofBob = credentials.filter((row) => row.account === 'bob')
+  marks = ['of-bob', ...ofBob.flatMap(({ credentialId, lastFour }) => [credentialId, lastFour])]
+}, 60_000)
+
+afterAll(() => bench.close())
+
+function send(visitor: Visitor, name: string, ask: Record<string, unknown> = {}): Promise<Answer> {
+  const [method, path] = name.split(' ') as [string, string]
+  if (method === 'POST') return visitor.post(`api/${path}`, ask)
+  return visitor.get(`api/${path}?${new URLSearchParams(ask as Record<string, string>)}`)
+}
+
+function expectNothingOfBob({ text }: Answer): void {
+  for (const mark of marks) expect(text).not.toContain(mark)
+}
+
+describe('the table of who may what', () => {
+  it('has every endpoint', () => {
+    const names = endpoints.map(({ method, path }) => `${method} ${path}`)
+    expect(Object.keys(rows).sort()).toEqual(names.sort())
+    for (const { method, path, who } of endpoints) {
+      expect(who, path).toBe(rows[`${method} ${path}`]!.user === 'own' ? 'both' : 'operator')
+    }
+  })
+
+  describe.each(Object.entries(rows))('%s', (name, row) => {
+    const ask = (whose: string) => row.ask?.(whose, ids)
+
+    it('is closed to nobody, before anything is read', async () => {
+      for (const body of [ask('alice'), { nonsense: 1 }]) {
+        const answer = await send(bench.as(undefined), name, body)
+        expect(answer.status).toBe(401)
+        expect(answer.json).toEqual({ error: { message: expect.stringContaining('Nobody is signed in') } })
+      }
+    })
+
+    it('answers an operator, about whomever', async () => {
+      expect((await send(bench.as(operator), name, ask('bob'))).status).toBe(200)
+      // What was revoked for the test above is not there to be revoked again by its owner.
+      if (name.endsWith('revoke'))
+        ids = { credentialId: { ...ids.credentialId, alice: await newKeyOfAlice() } }
+    })
+
+    it(row.user === 'own' ? 'answers a user about its own' : 'is closed to a user', async () => {
+      const answer = await send(bench.as(alice), name, ask('alice'))
+      expect(answer.status).toBe(row.user === 'own' ? 200 : 403)
+      expectNothingOfBob(answer)
+      if (row.user === 'never') {
+        expect(answer.json).toEqual({ error: { message: 'Only an operator may do this' } })
+        // The same for what cannot be read: nothing is looked at before.
+        expect((await send(bench.as(alice), name, { nonsense: 1 })).status).toBe(403)
+      }
+    })
+  })
+
+  const foreign = Object.entries(rows).filter(([, row]) => row.foreign === 'refused')
+  it.each(foreign)("%s tells a user no more of another's than of what is not there", async (name, row) => {
+    const ask = (whose: string) => row.ask?.(whose, ids)
+    const other = await send(bench.as(alice), name, ask('bob'))
+    const none = await send(bench.as(alice), name, ask('nobody'))
+    expect(other.status).toBe(404)
+    const anonymous = (text: string) =>
+      text.replace(ids.credentialId.bob!, 'X').replace(/bob|nobody|no-such-credential/, 'X')
+    expect(anonymous(other.text)).toBe(anonymous(none.text))
+  })
+
+  async function newKeyOfAlice(): Promise<string> {
+    return (await bench.admin.issueKey({ account: 'alice' })).credentialId
+  }
+})
+
+describe('a user', () => {
+  const user = () => bench.as(alice)
+
+  it('sees its own account without naming it', async () => {
+    expect((await user().get('api/statement')).json).toMatchObject({ account: 'alice' })
+    expect((await user().get('api/accounts')).json).toMatchObject({ accounts: [{ id: 'alice' }] })
+    expect((await user().get('api/accounts?after=zzz')).json).toMatchObject({ accounts: [{ id: 'alice' }] })
+    const { json } = await user().get<CallsReply>('api/calls')
+    expect(json.entries.map(({ kind }) => kind)).toContain('charge')
+    expect(json.entries.every((entry) => entry.postings.length === 1)).toBe(true)
+  })
+
+  it.each([
+    'calls?appId=notes',
+    'calls?sessionId=session-of-bob',
+    'calls?sessionId=session-of-bob&limit=1',
+    'calls?model=acme/fast',
+    'calls?after=9999999999999.1',
+    'calls.csv?appId=notes',
+    'calls.csv?sessionId=session-of-bob',
+    'spend?by=key',
+    'spend?by=app&appId=notes',
+    'spend.csv?by=key',
+    'events?limit=1000',
+    'events?problems=true',
+    'events?model=acme/none',
+    'credentials?appId=notes',
+    'live',
+    'apps',
+  ])('learns nothing of others by %s', async (path) => {
+    const answer = await user().get(`api/${path}`)
+    expect(answer.status).toBe(200)
+    expectNothingOfBob(answer)
+    expect(answer.text).not.toContain('platform')
+    expect(answer.text).not.toMatch(/"next"/)
+  })
+
+  it('that earns from the calls of others sees what it earned, and not from whom or in which session', async () => {
+    const developer = bench.as({ kind: 'user', account: 'dev' })
+    const { json, text } = await developer.get<CallsReply>('api/calls')
+    const earned = json.entries.find(({ kind }) => kind === 'charge')!
+    expect(earned).toEqual({
+      id: expect.any(String),
+      at: expect.any(Number),
+      kind: 'charge',
+      amount: expect.stringMatching(/^0\.\d+$/),
+      postings: [{ account: 'dev', amount: earned.amount }],
+      earnedFrom: { model: 'acme/fast', appId: 'notes' },
+    })
+    expectNothingOfBob({ text } as Answer)
+    for (const path of ['calls', 'calls.csv']) {
+      const bySession = await developer.get(
+        `api/${path}?sessionId=session-of-bob&limit=1`
+          .replace('.csv?', '.csv?')
+          .replace(/(csv.*)&limit=1/, '$1'),
+      )
+      expectNothingOfBob(bySession)
+      expect(bySession.text).not.toMatch(/next|charge/)
+    }
+    expect((await developer.get<SpendReply>('api/spend?by=model')).json.total.calls).toBe(0)
+    expect((await developer.get<EventsReply>('api/events')).json.events).toEqual([])
+  })
+
+  it('sees the events of its own calls, and none that concerns no account', async () => {
+    bench.pages.onEvent({
+      type: 'fault',
+      where: 'engine',
+      error: { name: 'Error', message: 'secret of-bob' },
+    })
+    const { json } = await user().get<EventsReply>('api/events?limit=1000')
+    expect(json.events.map(({ type, account: whose }) => [type, whose])).toEqual([['request-end', 'alice']])
+    const all = await bench.as(operator).get<EventsReply>('api/events')
+    expect(all.json.events[0]).toMatchObject({ type: 'fault', message: 'engine: secret of-bob' })
+  })
+
+  it('does not see apps that are suspended, nor who earns', async () => {
+    await bench.admin.suspendApp('house')
+    try {
+      const { json } = await user().get<AppsReply>('api/apps')
+      expect(json.apps.map(({ id }) => id)).toEqual(expect.arrayContaining(['notes']))
+      expect(json.apps.map(({ id }) => id)).not.toContain('house')
+      expect(json.apps.every((row) => !('account' in row))).toBe(true)
+      const refused = await user().post('api/credentials/playground', { account: 'alice', appId: 'house' })
+      expect(refused.status).toBe(404)
+    } finally {
+      await bench.admin.resumeApp('house')
+    }
+  })
+
+  it('may not give a key the metadata that limits go by', async () => {
+    const ask = { account: 'alice', metadata: { tier: 'gold' } }
+    expect((await user().post('api/credentials/issue-key', ask)).status).toBe(403)
+    expect((await bench.as(operator).post('api/credentials/issue-key', ask)).status).toBe(200)
+  })
+
+  it('sees its calls in flight, and nobody else theirs', async () => {
+    const { token } = await bench.admin.issueKey({ account: 'bob' })
+    const release = bench.holdUp()
+    const calling = bench.call(token, { session_id: 'session-of-bob' }, { 'x-request-id': 'request-of-bob' })
+    const live = async (visitor: Visitor) => (await visitor.get<LiveReply>('api/live')).json
+    await expect.poll(async () => (await live(bench.as(bob))).inFlight.length).toBe(1)
+    expect((await live(bench.as(bob))).inFlight[0]).toMatchObject({
+      requestId: 'request-of-bob',
+      account: 'bob',
+      model: 'acme/fast',
+      sessionId: 'session-of-bob',
+      startedAt: expect.any(Number),
+      holdAmount: expect.stringMatching(/^0\.\d+$/),
+    })
+    expect((await live(bench.as(operator))).inFlight).toHaveLength(1)
+    expect(await live(user())).toMatchObject({ inFlight: [], routes: [] })
+    release()
+    expect((await calling).status).toBe(200)
+    await expect.poll(async () => (await live(bench.as(operator))).inFlight).toEqual([])
+    expect((await live(bench.as(operator))).routes).toMatchObject([
+      { routeId: 'r:acme/fast', state: 'closed' },
+    ])
+  })
+})
+
+describe('the playground', () => {
+  it('is given a key or an access token for an hour, which works, and shows it once', async () => {
+    const before = Date.now()
+    const issue = (body: object) =>
+      bench.as(alice).post<IssuedReply>('api/credentials/playground', { account: 'alice', ...body })
+    for (const [body, prefix] of [
+      [{}, 'sk-'],
+      [{ appId: 'notes' }, 'at-'],
+    ] as const) {
+      const { status, json } = await issue(body)
+      expect(status).toBe(200)
+      expect(json.token.startsWith(prefix)).toBe(true)
+      expect(json.expiresAt! - before).toBeGreaterThanOrEqual(3_600_000)
+      expect(json.expiresAt! - before).toBeLessThan(3_660_000)
+      expect((await bench.call(json.token)).status).toBe(200)
+      const listed = await bench.as(alice).get<CredentialsReply>('api/credentials')
+      expect(listed.text).not.toContain(json.token)
+      expect(listed.json.credentials.find((row) => row.credentialId === json.credentialId)).toMatchObject({
+        label: 'Playground',
+        expiresAt: json.expiresAt,
+      })
+    }
+    expect((await issue({ appId: 'none' })).json).toEqual({
+      error: { message: 'There is no app "none", or it is suspended', field: 'appId' },
+    })
+  })
+})
+
+describe('what a host says of who looks', () => {
+  it.each([
+    ['an unknown kind', { kind: 'admin' }],
+    ['a user without an account', { kind: 'user' }],
+    ['an empty account', { kind: 'user', account: '' }],
+    ['a word', 'operator'],
+    ['yes', true],
+    ['no', false],
+  ])('lets nobody in where it is %s', async (_, viewer) => {
+    const answer = await bench.as(viewer as never).get('api/accounts')
+    expect(answer.status).toBe(500)
+    expect(answer.text).not.toContain('alice')
+  })
+})

@@ -1,0 +1,403 @@
+import http from 'node:http'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { endpoints } from '../../src/console/endpoints/index.js'
+import { createConsole } from '../../src/console/index.js'
+import type { AccountsReply, CallsReply } from '../../src/console/protocol.js'
+import { type Bench, furnish, operator, startBench, visitor } from './console-bench.js'
+
+let bench: Bench
+
+beforeAll(async () => {
+  bench = await startBench()
+  await furnish(bench)
+})
+
+afterAll(() => bench.close())
+
+const post = (headers: Record<string, string>, body: unknown = { account: 'new' }) =>
+  bench.as(operator).post('api/accounts/open', body, headers)
+const host = () => new URL(bench.origin).host
+
+describe('a request that writes', () => {
+  it('is taken from a page of the same origin', async () => {
+    expect((await post({ origin: bench.origin })).status).toBe(200)
+    expect((await post({ origin: bench.origin, 'sec-fetch-site': 'same-origin' })).status).toBe(200)
+    // Behind a proxy that ends TLS, and keeps Host.
+    expect((await post({ origin: `https://${host()}` })).status).toBe(200)
+  })
+
+  it.each<[string, () => Record<string, string>]>([
+    ['another site', () => ({ origin: 'https://evil.example' })],
+    ['another port', () => ({ origin: 'http://127.0.0.1:1' })],
+    ['a page without an origin', () => ({ origin: 'null' })],
+    ['a host that begins alike', () => ({ origin: `http://${host()}.evil.example` })],
+    [
+      'a site that the browser names as another',
+      () => ({ origin: bench.origin, 'sec-fetch-site': 'cross-site' }),
+    ],
+    ['a sibling site', () => ({ origin: bench.origin, 'sec-fetch-site': 'same-site' })],
+    ['the address bar', () => ({ origin: bench.origin, 'sec-fetch-site': 'none' })],
+  ])('is refused from %s', async (_, headers) => {
+    const { status, json } = await post(headers())
+    expect(status).toBe(403)
+    expect(json).toEqual({ error: { message: expect.stringContaining("Only the console's own pages") } })
+  })
+
+  it('is refused where nothing says which page sent it', async () => {
+    const status = await new Promise((done) => {
+      const request = http.request(`${bench.baseUrl}/api/accounts/open`, {
+        method: 'POST',
+        headers: { 'x-viewer': '{"kind":"operator"}', 'content-type': 'application/json' },
+      })
+      request.on('response', (response) => done(response.resume().statusCode))
+      request.end('{"account":"sneaked"}')
+    })
+    expect(status).toBe(403)
+    expect(await bench.admin.findAccount('sneaked')).toBeUndefined()
+  })
+
+  it('is held against `origin` alone where the host gives it', async () => {
+    const proxied = await startBench({ console: { origin: 'https://console.example.com' } })
+    try {
+      const send = (origin: string) =>
+        proxied.as(operator).post('api/accounts/open', { account: 'a' }, { origin })
+      expect((await send('https://console.example.com')).status).toBe(200)
+      expect((await send('http://console.example.com')).status).toBe(403)
+      expect((await send(proxied.origin)).status).toBe(403)
+    } finally {
+      await proxied.close()
+    }
+  })
+
+  it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', 'application/jsonp'])(
+    'is refused as %s, which a form or another site may send',
+    async (type) => {
+      expect((await post({ 'content-type': type })).status).toBe(415)
+    },
+  )
+
+  it('is never a GET, whatever it asks for', async () => {
+    for (const { method, path } of endpoints) {
+      const wrong = method === 'GET' ? 'POST' : 'GET'
+      const visit = bench.as(operator)
+      const answer = wrong === 'GET' ? await visit.get(`api/${path}`) : await visit.post(`api/${path}`)
+      expect([path, answer.status, answer.headers.get('allow')]).toEqual([path, 405, method])
+    }
+  })
+
+  it.each<[string, unknown, string]>([
+    ['no JSON', '{', 'The body is not JSON'],
+    ['an array', '[]', 'The body must be a JSON object'],
+    ['null', 'null', 'The body must be a JSON object'],
+  ])('is refused where its body is %s', async (_, body, message) => {
+    const { status, json } = await post({}, body)
+    expect([status, json]).toEqual([400, { error: { message } }])
+  })
+
+  it('is refused over a mebibyte, declared or not', async () => {
+    const big = JSON.stringify({ account: 'x'.repeat(1_100_000) })
+    const declared = await post({}, big).catch(() => undefined)
+    // The connection is closed over it, so a client that still sends may see that first.
+    if (declared !== undefined) expect(declared.status).toBe(413)
+    const status = await new Promise((done) => {
+      const request = http.request(`${bench.baseUrl}/api/accounts/open`, {
+        method: 'POST',
+        headers: {
+          'x-viewer': '{"kind":"operator"}',
+          'content-type': 'application/json',
+          origin: bench.origin,
+          'transfer-encoding': 'chunked',
+        },
+      })
+      request.on('response', (response) => done(response.resume().statusCode))
+      request.on('error', () => undefined)
+      request.write(big)
+    })
+    expect(status).toBe(413)
+    expect(await bench.as(operator).get('api/me')).toMatchObject({ status: 200 })
+  })
+})
+
+describe('bad input', () => {
+  it.each<[string, string, object, number, string | undefined, RegExp]>([
+    ['a grant of no amount', 'accounts/grant', { account: 'alice' }, 400, 'amount', /grant\.amount/],
+    [
+      'a grant of a word',
+      'accounts/grant',
+      { account: 'alice', amount: 'five' },
+      400,
+      'amount',
+      /decimal string/,
+    ],
+    [
+      'a negative grant',
+      'accounts/grant',
+      { account: 'alice', amount: '-1' },
+      400,
+      'amount',
+      /decimal string/,
+    ],
+    [
+      'a tenth place',
+      'accounts/correct',
+      { account: 'alice', amount: '-1.0000000001' },
+      400,
+      'amount',
+      /9 places/,
+    ],
+    [
+      'an amount as a number',
+      'accounts/grant',
+      { account: 'alice', amount: 5 },
+      400,
+      'amount',
+      /grant\.amount/,
+    ],
+    [
+      'a field that there is none of',
+      'accounts/grant',
+      { account: 'a', amount: '1', to: 'b' },
+      400,
+      undefined,
+      /"to"/,
+    ],
+    [
+      'another posting of that reference',
+      'accounts/grant',
+      { account: 'bob', amount: '1', reference: 'opening:bob' },
+      409,
+      undefined,
+      /names another posting/,
+    ],
+    ['no account', 'accounts/open', {}, 400, 'account', /body\.account/],
+    ['an account of control characters', 'accounts/open', { account: 'a\u0000b' }, 400, 'account', /control/],
+    ['an account as an object', 'accounts/suspend', { account: {} }, 400, 'account', /body\.account/],
+    [
+      'an account that is not there',
+      'accounts/suspend',
+      { account: 'none' },
+      404,
+      'account',
+      /There is no account "none"/,
+    ],
+    [
+      'an account that is not there',
+      'accounts/resume',
+      { account: 'none' },
+      404,
+      'account',
+      /There is no account/,
+    ],
+    [
+      'a key for an account that is not there',
+      'credentials/issue-key',
+      { account: 'none' },
+      404,
+      'account',
+      /no account/,
+    ],
+    [
+      'a key that ended before the epoch',
+      'credentials/issue-key',
+      { account: 'alice', expiresAt: -1 },
+      400,
+      'expiresAt',
+      /expiresAt/,
+    ],
+    [
+      'a token of no app',
+      'credentials/issue-token',
+      { account: 'alice', appId: 'none' },
+      404,
+      'appId',
+      /no app "none"/,
+    ],
+    [
+      'a credential that is not there',
+      'credentials/reissue',
+      { credentialId: 'none' },
+      404,
+      'credentialId',
+      /no credential/,
+    ],
+    [
+      'a credential that is not there',
+      'credentials/revoke',
+      { credentialId: 'none' },
+      404,
+      'credentialId',
+      /no credential/,
+    ],
+    [
+      'a model without prices that can be read',
+      'models/put',
+      { id: 'm', prices: { input: '1' } },
+      400,
+      'prices.output',
+      /prices\.output/,
+    ],
+    [
+      'a price with a sign',
+      'models/put',
+      { id: 'm', prices: { input: '-1', output: '1' } },
+      400,
+      'prices',
+      /prices\.input must be/,
+    ],
+    ['a model that is not there', 'models/remove', { id: 'none' }, 404, 'id', /no model "none"/],
+    [
+      'a markup of half a basis point',
+      'apps/put',
+      { id: 'a', markup: { basisPoints: 0.5 }, allowedModels: [] },
+      400,
+      'markup.basisPoints',
+      /basisPoints/,
+    ],
+    ['an app that is not there', 'apps/suspend', { id: 'none' }, 404, 'id', /no app/],
+    [
+      'a key among the settings of a route',
+      'routes/put',
+      {
+        id: 'r',
+        model: 'm',
+        provider: 'p',
+        adapter: 'fake',
+        upstreamModel: 'u',
+        settings: { apiKey: 'sk-x' },
+      },
+      400,
+      'settings.apiKey',
+      /goes into secret/,
+    ],
+    ['a route that is not there', 'routes/remove', { id: 'none' }, 404, 'id', /no route/],
+  ])('is answered with what is wrong and where: %s at %s', async (_, path, body, status, field, message) => {
+    const answer = await bench
+      .as(operator)
+      .post<{ error: { message: string; field?: string } }>(`api/${path}`, body)
+    expect([answer.status, answer.json.error.field]).toEqual([status, field])
+    expect(answer.json.error.message).toMatch(message)
+    expect(answer.text).not.toContain('sk-x')
+  })
+
+  it.each<[string, string, string]>([
+    ['spend', 'by', 'query.by'],
+    ['spend?by=hour', 'by', 'query.by'],
+    ['spend?by=day&from=yesterday', 'from', 'milliseconds'],
+    ['spend?by=day&by=model', 'by', 'twice'],
+    ['spend?by=day&account=', 'account', 'query.account'],
+    ['statement', 'account', 'say which account'],
+    ['calls?limit=0', 'limit', 'from 1 to 200'],
+    ['calls?limit=201', 'limit', 'from 1 to 200'],
+    ['calls?after=x', 'after', '`next` of an earlier page'],
+    ['calls?to=-5', 'to', 'milliseconds'],
+    ['events?problems=maybe', 'problems', 'query.problems'],
+  ])('is answered with what is wrong and where: GET %s', async (path, field, part) => {
+    const { status, json } = await bench.as(operator).get(`api/${path}`)
+    expect(status).toBe(400)
+    expect(json).toEqual({ error: { message: expect.stringContaining(part), field } })
+  })
+
+  it('is refused where a query has a name that there is none of', async () => {
+    expect((await bench.as(operator).get('api/me?debug=1')).status).toBe(400)
+  })
+
+  it('is told from a fault, which says nothing of what is inside', async () => {
+    const broken = await startBench()
+    await furnish(broken)
+    const stop = broken.stores.database.all({ text: 'drop table {apps}' })
+    try {
+      await stop
+      const { status, json } = await broken.as(operator).get('api/apps')
+      expect(status).toBe(500)
+      expect(json).toEqual({ error: { message: expect.not.stringContaining('apps') } })
+      const events = await broken.as(operator).get('api/events')
+      expect(events.json).toMatchObject({
+        events: [{ type: 'fault', message: expect.stringContaining('console: ') }],
+      })
+    } finally {
+      await broken.close()
+    }
+  })
+})
+
+describe('pages of a list', () => {
+  it('of accounts follow one another without gap or repeat', async () => {
+    for (let turn = 0; turn < 23; turn++) await bench.admin.openAccount(`page-${turn}`)
+    const seen: string[] = []
+    let next: string | undefined
+    do {
+      const query = new URLSearchParams({ limit: '5', ...(next === undefined ? {} : { after: next }) })
+      const { json } = await bench.as(operator).get<AccountsReply>(`api/accounts?${query}`)
+      expect(json.accounts.length).toBeLessThanOrEqual(5)
+      seen.push(...json.accounts.map(({ id }) => id))
+      next = json.next
+    } while (next !== undefined)
+    const all = await bench.admin.listAccounts({ limit: 1_000 })
+    expect(seen).toEqual(all.map(({ id }) => id))
+  })
+
+  it('of calls follow one another without gap or repeat, by every filter', async () => {
+    const { token } = await bench.admin.issueKey({ account: 'alice' })
+    for (let turn = 0; turn < 11; turn++) {
+      await bench.call(token, {
+        session_id: `s${turn % 2}`,
+        model: turn % 3 === 0 ? 'acme/fast' : 'acme/smart',
+      })
+    }
+    for (const filter of [{}, { account: 'alice' }, { sessionId: 's1' }, { model: 'acme/smart' }]) {
+      const seen: string[] = []
+      let next: string | undefined
+      do {
+        const query = new URLSearchParams({
+          ...filter,
+          limit: '3',
+          ...(next === undefined ? {} : { after: next }),
+        } as never)
+        const { json } = await bench.as(operator).get<CallsReply>(`api/calls?${query}`)
+        seen.push(...json.entries.map(({ id }) => id))
+        next = json.next
+      } while (next !== undefined)
+      const { entries } = await bench.admin.entries({ ...filter, limit: 1_000 })
+      expect(seen).toEqual(entries.map(({ id }) => id))
+      expect(seen.length).toBeGreaterThan(4)
+    }
+  })
+})
+
+describe('createConsole', () => {
+  const authorise = () => operator
+
+  it('is not made without authorise: there is no default', () => {
+    const make = (options: object) => () => createConsole(options as never)
+    expect(make({ admin: bench.admin })).toThrow(TypeError)
+    expect(make({ admin: bench.admin })).toThrow(/needs authorise.*There is no default/)
+    expect(make({ admin: bench.admin, authorise: true })).toThrow(/needs authorise/)
+    expect(() => createConsole(undefined as never)).toThrow(/needs authorise/)
+    expect(make({ authorise })).toThrow(/needs admin: createAdmin\(stores\)/)
+  })
+
+  it('refuses options that cannot be meant', () => {
+    const make = (options: object) => () => createConsole({ admin: bench.admin, authorise, ...options })
+    expect(make({ origin: 'console.example.com' })).toThrow(/origin must be scheme and host/)
+    expect(make({ origin: 'https://console.example.com/' })).toThrow(/origin must be scheme and host/)
+    expect(make({ routerPath: 'https://other.example/v1' })).toThrow(/routerPath must be a path/)
+    expect(make({ routerPath: '//other.example/v1' })).toThrow(/routerPath must be a path/)
+    expect(make({ basePath: 'console' })).toThrow(/basePath must begin with a slash/)
+    expect(make({ signInHnt: '' })).toThrow(/signInHnt/)
+  })
+})
+
+describe('a promise that rejects in authorise', () => {
+  it('lets nobody in', async () => {
+    const refusing = await startBench({
+      console: { authorise: () => Promise.reject(new Error('session store at 10.0.0.1 is gone')) },
+    })
+    try {
+      const answer = await visitor(refusing.baseUrl, refusing.origin, operator).get('api/accounts')
+      expect(answer.status).toBe(500)
+      expect(answer.text).not.toContain('10.0.0.1')
+    } finally {
+      await refusing.close()
+    }
+  })
+})
