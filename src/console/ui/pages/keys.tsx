@@ -1,15 +1,20 @@
 import type { CredentialView } from '../../protocol.js'
 import { write } from '../api.js'
-import { Badge, Button, PageHead, Time } from '../parts/basics.js'
+import { Badge, Button, Choice, PageHead, Time } from '../parts/basics.js'
 import type { FieldSpec } from '../parts/fields.js'
 import { Filters, useSubjectSpecs } from '../parts/filters.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { dayEnd, needed, optional, present } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
-import type { Place } from '../place.js'
+import { changeQuery, type Place } from '../place.js'
 import { ownAccount, useSession } from '../session.js'
 import { useLoad } from '../use-load.js'
+
+const SHOWN = [
+  { value: 'in-use', label: 'In use' },
+  { value: 'all', label: 'All' },
+] as const
 
 export function Keys({ query }: { query: Place['query'] }) {
   const { viewer } = useSession()
@@ -18,6 +23,7 @@ export function Keys({ query }: { query: Place['query'] }) {
   const apps = useLoad('api/apps', {})
   const specs = useSubjectSpecs().filter(({ name }) => name !== 'model')
   const actions = useActions(keys.reload)
+  const isAll = query.shown === 'all'
   const own = account ?? ownAccount(viewer)
   const subject: readonly FieldSpec[] = [
     {
@@ -130,16 +136,33 @@ export function Keys({ query }: { query: Place['query'] }) {
         </Button>
       </PageHead>
       <Filters specs={specs} query={query} />
+      <div class="toolbar">
+        <Choice
+          label="Show"
+          options={SHOWN}
+          value={isAll ? 'all' : 'in-use'}
+          onChange={(shown) => changeQuery({ shown })}
+        />
+      </div>
       <Listing what="keys" loaded={keys}>
-        {({ credentials }) =>
-          credentials.length === 0 ? (
-            <Empty title={account || appId ? 'No key fits these filters.' : 'There is no key yet.'}>
+        {({ credentials }) => {
+          const found = isAll ? credentials : credentials.filter(isInUse)
+          return found.length === 0 ? (
+            <Empty
+              title={
+                credentials.length > 0
+                  ? 'No key is in use.'
+                  : account || appId
+                    ? 'No key fits these filters.'
+                    : 'There is no key yet.'
+              }
+            >
               Make one with “New API key”, and put it into the program that calls.
             </Empty>
           ) : (
             <Table
               caption="Keys and access tokens"
-              rows={credentials}
+              rows={found}
               keyOf={({ credentialId }) => credentialId}
               columns={[
                 { head: 'Key', cell: (key) => <KeyName of={key} /> },
@@ -165,11 +188,14 @@ export function Keys({ query }: { query: Place['query'] }) {
               }
             />
           )
-        }
+        }}
       </Listing>
     </>
   )
 }
+
+const isInUse = ({ revokedAt, expiresAt }: CredentialView): boolean =>
+  revokedAt === undefined && (expiresAt === undefined || expiresAt > Date.now())
 
 const hintOf = ({ prefix, lastFour }: CredentialView): string => `${prefix}…${lastFour}`
 

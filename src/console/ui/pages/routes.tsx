@@ -17,13 +17,14 @@ export function Routes({ query }: { query: Place['query'] }) {
   const models = useLoad('api/models', {})
   const actions = useActions(routes.reload)
   const ids = models.data?.models.map(({ id }) => id) ?? []
+  const adapters = [...new Set(routes.data?.routes.map(({ adapter }) => adapter))]
 
   const edit = (route?: RouteView): void =>
     actions.form({
       title: route === undefined ? 'Add a route' : `Change ${route.id}`,
       intro: 'How calls for a model reach a provider.',
       action: route === undefined ? 'Add it' : 'Save',
-      fields: fieldsOf(route, query.model, ids),
+      fields: fieldsOf(route, query.model, ids, adapters),
       run: async (values) => {
         const id = needed(values, 'id')
         await write(
@@ -151,6 +152,7 @@ function fieldsOf(
   route: RouteView | undefined,
   model: string | undefined,
   ids: readonly string[],
+  adapters: readonly string[],
 ): readonly FieldSpec[] {
   const select = (
     name: string,
@@ -186,8 +188,8 @@ function fieldsOf(
       name: 'adapter',
       label: 'Adapter',
       isRequired: true,
-      value: route?.adapter ?? 'openai-compatible',
-      suggestions: ['openai-compatible', 'anthropic'],
+      value: route?.adapter ?? adapters[0],
+      suggestions: adapters,
       hint: 'One of those that the host gave its stores.',
     },
     {

@@ -163,15 +163,14 @@ function BooksLine({ reply: { books, total } }: { reply: SpendReply }) {
   }
   return (
     <p class="books" data-books="equal">
-      <span aria-hidden="true">✓ </span>
-      Equal to the ledger to the last digit: its postings took <Amount value={books.debited} />
+      Equal to the ledger to the last digit: its postings took <Amount value={books.debited} unit /> from
+      those who paid
       {kept !== undefined && (
         <>
-          {' '}
-          and <Amount value={kept} /> that payers owed to themselves
+          , and <Amount value={kept} /> they owed to themselves
         </>
       )}
-      , together <Amount value={books.paid} /> credits.
+      .
     </p>
   )
 }

@@ -1,11 +1,13 @@
-/** An exact decimal as the server sent it: digits beyond the second place are dimmed, none is dropped or rounded. */
+/**
+ * An exact decimal as the server sent it: no digit is dropped or rounded. What stands before the first digit that counts
+ * is dimmed, so that small amounts can be compared.
+ */
 export function Amount({ value, unit }: { value: string; unit?: boolean }) {
-  const point = value.indexOf('.')
-  const end = point === -1 ? value.length : point + 3
+  const idle = /^-?0\.0*(?=\d)/.exec(value)?.[0] ?? ''
   return (
     <span class="amount">
-      {value.slice(0, end)}
-      {end < value.length && <span class="amount-rest">{value.slice(end)}</span>}
+      {idle !== '' && <span class="amount-idle">{idle}</span>}
+      {value.slice(idle.length)}
       {unit && <span class="amount-unit"> credits</span>}
     </span>
   )

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import UPlot from 'uplot'
+import type UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 
 export interface ChartPoint {
@@ -26,17 +26,33 @@ const LABEL_CHARACTERS = 14
 export function Chart(props: ChartProps) {
   const host = useRef<HTMLDivElement>(null)
   const scheme = useColorScheme()
+  const [isMissing, setMissing] = useState(false)
   const { points, isOverTime, lowerName, upperName, description } = props
   useEffect(() => {
-    const element = host.current!
-    const plot = new UPlot(optionsOf(props, element), dataOf(points), element)
-    const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }))
-    observer.observe(element)
+    let isGone = false
+    let remove = (): void => undefined
+    import('uplot')
+      .then(({ default: library }) => {
+        const element = host.current
+        if (isGone || element === null) return
+        const plot = new library(optionsOf(props, element, library), dataOf(points), element)
+        const observer = new ResizeObserver(() =>
+          plot.setSize({ width: element.clientWidth, height: HEIGHT }),
+        )
+        observer.observe(element)
+        remove = () => {
+          observer.disconnect()
+          plot.destroy()
+        }
+      })
+      // The table has the same figures: a page without its picture is better than none.
+      .catch(() => setMissing(true))
     return () => {
-      observer.disconnect()
-      plot.destroy()
+      isGone = true
+      remove()
     }
   }, [points, isOverTime, scheme])
+  if (isMissing) return <p class="hint">This browser cannot draw the chart. The table has its figures.</p>
   return (
     <figure class="chart">
       <div ref={host} role="img" aria-label={description} />
@@ -70,6 +86,7 @@ function dataOf(points: readonly ChartPoint[]): UPlot.AlignedData {
 function optionsOf(
   { points, isOverTime, lowerName, upperName }: ChartProps,
   element: HTMLElement,
+  library: typeof UPlot,
 ): UPlot.Options {
   const style = getComputedStyle(element)
   const colour = (name: string): string => style.getPropertyValue(name).trim()
@@ -78,7 +95,7 @@ function optionsOf(
     grid: { stroke: colour('--line'), width: 1 },
     ticks: { show: false },
   }
-  const bars = UPlot.paths.bars?.({ size: [0.6, 48] })
+  const bars = library.paths.bars?.({ size: [0.6, 48] })
   const series = (label: string, fill: string): UPlot.Series => ({
     label,
     fill: colour(fill),
@@ -96,11 +113,12 @@ function optionsOf(
       y: { range: (_plot, _min, top) => [0, top > 0 ? top * 1.05 : 1] },
     },
     series: [{}, series(upperName, '--chart-upper'), series(lowerName, '--chart-lower')],
-    tzDate: (seconds) => UPlot.tzDate(new Date(seconds * 1_000), 'UTC'),
+    tzDate: (seconds) => library.tzDate(new Date(seconds * 1_000), 'UTC'),
     axes: [
       {
         ...axis,
         grid: { show: false },
+        size: 30,
         ...(isOverTime
           ? { values: dayLabels }
           : { splits: points.map(({ x }) => x), values: namesOf(points) }),

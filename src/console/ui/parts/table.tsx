@@ -1,5 +1,6 @@
 import { type ComponentChildren, Fragment } from 'preact'
 import { useState } from 'preact/hooks'
+import { Button } from './basics.js'
 
 export interface Column<Row> {
   readonly head: string
@@ -22,9 +23,12 @@ interface TableProps<Row> {
   readonly openKey?: string | undefined
 }
 
-/** On narrow screens each row becomes a card in which a cell is named by its column. */
+const PAGE_ROWS = 60
+
+/** Long tables show more when they are asked to. On narrow screens each row becomes a card in which a cell is named by its column. */
 export function Table<Row>({ caption, columns, rows, keyOf, actions, detail, openKey }: TableProps<Row>) {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
+  const [shown, setShown] = useState(PAGE_ROWS)
   const width = columns.length + (actions === undefined ? 0 : 1) + (detail === undefined ? 0 : 1)
   const toggle = (key: string): void => {
     const next = new Set(toggled)
@@ -32,67 +36,77 @@ export function Table<Row>({ caption, columns, rows, keyOf, actions, detail, ope
     setToggled(next)
   }
   return (
-    <table class="table">
-      <caption class="unseen">{caption}</caption>
-      <thead>
-        <tr>
-          {columns.map(({ head, isNumber }) => (
-            <th key={head} scope="col" class={isNumber ? 'number' : ''}>
-              {head}
-            </th>
-          ))}
-          {actions !== undefined && <th scope="col">Actions</th>}
-          {detail !== undefined && <th scope="col">Details</th>}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => {
-          const key = keyOf(row)
-          const isOpen = toggled.has(key) !== (key === openKey)
-          return (
-            <Fragment key={key}>
-              <tr class={isOpen ? 'is-open' : ''}>
-                {columns.map((column, index) => (
-                  <Cell key={column.head} column={column} isHead={index === 0}>
-                    {column.cell(row)}
-                  </Cell>
-                ))}
-                {actions !== undefined && <td class="row-actions">{actions(row)}</td>}
-                {detail !== undefined && (
-                  <td class="row-actions">
-                    <button
-                      type="button"
-                      class="button quiet"
-                      aria-expanded={isOpen}
-                      onClick={() => toggle(key)}
-                    >
-                      {isOpen ? 'Hide' : 'Explain'}
-                      <span class="unseen"> {key}</span>
-                    </button>
-                  </td>
-                )}
-              </tr>
-              {isOpen && detail !== undefined && (
-                <tr class="detail">
-                  <td colSpan={width}>{detail(row)}</td>
-                </tr>
-              )}
-            </Fragment>
-          )
-        })}
-      </tbody>
-      {columns.some(({ foot }) => foot !== undefined) && (
-        <tfoot>
+    <>
+      <table class="table">
+        <caption class="unseen">{caption}</caption>
+        <thead>
           <tr>
-            {columns.map((column, index) => (
-              <Cell key={column.head} column={column} isHead={index === 0}>
-                {column.foot}
-              </Cell>
+            {columns.map(({ head, isNumber }) => (
+              <th key={head} scope="col" class={isNumber ? 'number' : ''}>
+                {head}
+              </th>
             ))}
+            {actions !== undefined && <th scope="col">Actions</th>}
+            {detail !== undefined && <th scope="col">Details</th>}
           </tr>
-        </tfoot>
+        </thead>
+        <tbody>
+          {rows.slice(0, shown).map((row) => {
+            const key = keyOf(row)
+            const isOpen = toggled.has(key) !== (key === openKey)
+            return (
+              <Fragment key={key}>
+                <tr class={isOpen ? 'is-open' : ''}>
+                  {columns.map((column, index) => (
+                    <Cell key={column.head} column={column} isHead={index === 0}>
+                      {column.cell(row)}
+                    </Cell>
+                  ))}
+                  {actions !== undefined && <td class="row-actions">{actions(row)}</td>}
+                  {detail !== undefined && (
+                    <td class="row-actions">
+                      <button
+                        type="button"
+                        class="button quiet"
+                        aria-expanded={isOpen}
+                        onClick={() => toggle(key)}
+                      >
+                        {isOpen ? 'Hide' : 'Explain'}
+                        <span class="unseen"> {key}</span>
+                      </button>
+                    </td>
+                  )}
+                </tr>
+                {isOpen && detail !== undefined && (
+                  <tr class="detail">
+                    <td colSpan={width}>{detail(row)}</td>
+                  </tr>
+                )}
+              </Fragment>
+            )
+          })}
+        </tbody>
+        {columns.some(({ foot }) => foot !== undefined) && (
+          <tfoot>
+            <tr>
+              {columns.map((column, index) => (
+                <Cell key={column.head} column={column} isHead={index === 0}>
+                  {column.foot}
+                </Cell>
+              ))}
+            </tr>
+          </tfoot>
+        )}
+      </table>
+      {rows.length > shown && (
+        <div class="actions more">
+          <span class="hint">
+            {shown} of {rows.length} are shown.
+          </span>
+          <Button onPress={() => setShown(shown + PAGE_ROWS)}>Show more</Button>
+        </div>
       )}
-    </table>
+    </>
   )
 }
 

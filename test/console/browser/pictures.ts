@@ -1,0 +1,130 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { startDemoUpstream } from '../../../examples/server/demo-upstream.js'
+import { launchChromium, unpackChromium } from '../../helpers/chromium.js'
+import { simulateCalls, spreadOverDays } from './simulated-calls.js'
+import { openStage, type Stage, VIEWER_COOKIE } from './stage.js'
+
+/** `npm run pictures`: those of the README. With `--all FOLDER` every page in three widths, light and dark. */
+const README_FOLDER = 'docs/pictures'
+const DEMO_KEY = 'sk-demo-upstream'
+const PAGES = [
+  'playground',
+  'spend',
+  'spend?by=model',
+  'calls',
+  'calls?view=problems',
+  'live',
+  'keys',
+  'accounts',
+  'apps',
+  'models',
+  'routes',
+  'books',
+]
+
+async function main([flag, folder]: readonly string[]): Promise<void> {
+  const work = await mkdtemp(join(tmpdir(), 'compat-router-pictures-'))
+  await unpackChromium(work)
+  const upstream = await startDemoUpstream({ apiKey: DEMO_KEY, models: ['fast', 'smart'], tokenDelayMs: 1 })
+  const stage = await openStage({
+    baseUrl: upstream.baseUrl,
+    apiKey: DEMO_KEY,
+    upstreamModels: ['fast', 'smart'],
+  })
+  const browser = await launchChromium(work)
+  const open = async (width: number, height: number, colorScheme: 'light' | 'dark', scale: number) => {
+    const context = await browser.newContext({
+      viewport: { width, height },
+      deviceScaleFactor: scale,
+      colorScheme,
+      locale: 'en-GB',
+      reducedMotion: 'reduce',
+    })
+    await context.addCookies([{ name: VIEWER_COOKIE, value: 'operator', url: stage.origin }])
+    const page = await context.newPage()
+    page.on('pageerror', (error) => process.stderr.write(`${error.stack}\n`))
+    page.on('console', (message) => process.stderr.write(`${message.text()}\n`))
+    return page
+  }
+  try {
+    await fill(stage)
+    if (flag === '--all' && folder !== undefined) {
+      await mkdir(folder, { recursive: true })
+      for (const colorScheme of ['light', 'dark'] as const) {
+        for (const width of [360, 768, 1280]) {
+          const page = await open(width, 800, colorScheme, 1)
+          for (const path of PAGES) {
+            await show(page, stage, path)
+            const name = `${path.replace(/\W+/g, '-')}-${width}-${colorScheme}.png`
+            await page.screenshot({ path: join(folder, name), fullPage: true })
+          }
+          await page.context().close()
+        }
+      }
+    } else {
+      await mkdir(README_FOLDER, { recursive: true })
+      const page = await open(1280, 760, 'light', 2)
+      await show(page, stage, 'playground')
+      await page.screenshot({ path: join(README_FOLDER, 'playground.png') })
+      await show(page, stage, 'spend')
+      await page.screenshot({ path: join(README_FOLDER, 'spend.png') })
+    }
+  } finally {
+    await browser.close()
+    await stage.close()
+    await upstream.close()
+    await rm(work, { recursive: true, force: true })
+  }
+}
+
+async function fill({ admin, stores }: Stage): Promise<void> {
+  const keys = [
+    await admin.issueKey({ account: 'alice', label: 'Website' }),
+    await admin.issueKey({ account: 'bob', label: 'Nightly batch' }),
+    await admin.issueAccessToken({
+      account: 'alice',
+      appId: 'notes',
+      scopes: ['models.run'],
+      label: 'Notes on my phone',
+    }),
+  ]
+  const lost = await admin.issueKey({ account: 'bob', label: 'Old laptop' })
+  await admin.revoke(lost.credentialId)
+  await simulateCalls(stores, {
+    count: 420,
+    seed: 11,
+    credentialIds: keys.map(({ credentialId }) => credentialId),
+  })
+  await spreadOverDays(stores, 30)
+}
+
+async function show(page: Page, stage: Stage, path: string): Promise<void> {
+  await page.goto(`${stage.consoleUrl}#/${path}`)
+  await page.reload()
+  await page.locator('h1').waitFor()
+  await page.locator('.loading').waitFor({ state: 'detached' })
+  if (path === 'playground') await talk(page)
+  if (path === 'calls')
+    await page
+      .getByRole('button', { name: /^Explain/ })
+      .first()
+      .click()
+  if (path === 'books') await page.getByRole('button', { name: 'Verify the books' }).click()
+  await page.waitForLoadState('networkidle')
+}
+
+async function talk(page: Page): Promise<void> {
+  await page.getByLabel('Acts through').selectOption('notes')
+  await page.getByLabel('Message').fill('What does a call cost me here?')
+  await page.getByLabel('Message').press('Enter')
+  await page.locator('[data-cost]').waitFor()
+  await page.getByLabel('Message').fill('And who gets the markup?')
+  await page.getByLabel('Message').press('Enter')
+  await page.locator('[data-cost]').nth(1).waitFor()
+  await page.getByRole('button', { name: 'curl' }).click()
+}
+
+await main(process.argv.slice(2))

@@ -1,0 +1,138 @@
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type CompatRouter, createCompatRouter, openaiCompatible } from 'compat-router'
+import { type Admin, createAdmin } from 'compat-router/admin'
+import { type ConsoleViewer, createConsole } from 'compat-router/console'
+import { type DurableStores, sqliteStores } from 'compat-router/sqlite'
+import express from 'express'
+
+export const FAST = 'acme/fast'
+export const SMART = 'acme/smart'
+
+export interface StageOptions {
+  /** The provider behind both models. */
+  readonly baseUrl: string
+  readonly apiKey?: string
+  /** What the provider calls the models. */
+  readonly upstreamModels?: readonly [fast: string, smart: string]
+}
+
+/** A router, its console at `/console/` and a database, on a real socket. */
+export interface Stage {
+  readonly origin: string
+  readonly consoleUrl: string
+  readonly admin: Admin
+  readonly stores: DurableStores
+  readonly router: CompatRouter
+  close(): Promise<void>
+}
+
+/** Whom the console sees is what this cookie says: `operator`, or the name of an account. */
+export const VIEWER_COOKIE = 'viewer'
+
+/** Two models, an app that adds 20 %, and accounts `alice` and `bob` with 5 credits each. */
+export async function openStage({ baseUrl, apiKey, upstreamModels }: StageOptions): Promise<Stage> {
+  const folder = await mkdtemp(join(tmpdir(), 'compat-router-console-'))
+  const stores = sqliteStores({
+    file: join(folder, 'test.db'),
+    secretKeys: [{ id: 'one', key: '07'.repeat(32) }],
+    adapters: {
+      openai: (settings, secret) =>
+        openaiCompatible({
+          ...settings,
+          baseUrl: String(settings.baseUrl),
+          ...(secret === undefined ? {} : { apiKey: secret }),
+        }),
+    },
+  })
+  await stores.ready()
+  const admin = createAdmin(stores)
+  await furnish(
+    admin,
+    { baseUrl, ...(apiKey === undefined ? {} : { apiKey }) },
+    upstreamModels ?? [FAST, SMART],
+  )
+  const pages = createConsole({ admin, authorise: viewerOf, routes: () => router.routes() })
+  const { credentials, catalogue, ledger, providers, idempotency } = stores
+  const router = createCompatRouter({
+    credentials,
+    catalogue,
+    ledger,
+    providers,
+    idempotency: { store: idempotency },
+    onEvent: pages.onEvent,
+  })
+  const app = express()
+  app.use('/compat/v1', router)
+  app.use('/console', pages)
+  const server = createServer(app).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return {
+    origin,
+    consoleUrl: `${origin}/console/`,
+    admin,
+    stores,
+    router,
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      await router.close({ graceMs: 0 })
+      server.closeAllConnections()
+      await closed
+      await stores.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function viewerOf({ headers }: IncomingMessage): ConsoleViewer | undefined {
+  const viewer = new RegExp(`(?:^|; )${VIEWER_COOKIE}=([^;]+)`).exec(headers.cookie ?? '')?.[1]
+  if (viewer === undefined) return undefined
+  return viewer === 'operator' ? { kind: 'operator', name: 'Olivia' } : { kind: 'user', account: viewer }
+}
+
+async function furnish(
+  admin: Admin,
+  upstream: { readonly baseUrl: string; readonly apiKey?: string },
+  [fast, smart]: readonly [string, string],
+): Promise<void> {
+  await admin.putModel({
+    id: FAST,
+    name: 'Fast',
+    prices: { input: '0.15', cachedInput: '0.075', output: '0.60' },
+    priceVersion: '2026-01',
+    contextLength: 128_000,
+  })
+  await admin.putModel({
+    id: SMART,
+    name: 'Smart',
+    prices: { input: '2.50', output: '10', request: '0.001' },
+  })
+  for (const [model, upstreamModel] of [
+    [FAST, fast],
+    [SMART, smart],
+  ] as const) {
+    await admin.putRoute({
+      id: `acme:${model}`,
+      model,
+      provider: 'acme',
+      adapter: 'openai',
+      upstreamModel,
+      settings: { baseUrl: upstream.baseUrl },
+      ...(upstream.apiKey === undefined ? {} : { secret: upstream.apiKey }),
+    })
+  }
+  await admin.putApp({
+    id: 'notes',
+    name: 'Notes',
+    markup: { basisPoints: 2_000 },
+    allowedModels: [FAST, SMART],
+    account: 'notes-earnings',
+  })
+  for (const account of ['alice', 'bob']) await admin.grant({ account, amount: '5', memo: 'Welcome' })
+}

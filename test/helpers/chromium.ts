@@ -1,0 +1,41 @@
+import { join } from 'node:path'
+import { type Browser, chromium } from 'playwright-core'
+
+/** What the browser needs of its surroundings to be unpacked, and to find the libraries that come with it. */
+const LAMBDA = { AWS_LAMBDA_JS_RUNTIME: 'nodejs20.x' }
+/** The pages are to be held to the rules of the web; and one process for all ends with the first page that is closed. */
+const LEFT_OUT = ['--disable-web-security', '--allow-running-insecure-content', '--single-process']
+
+/**
+ * Unpacks the browser that npm installed into a folder, with its own copies of the system libraries, so that none has to
+ * be installed. Once for each process.
+ */
+export async function unpackChromium(folder: string): Promise<void> {
+  const before = { ...process.env }
+  Object.assign(process.env, LAMBDA, { TMPDIR: folder })
+  try {
+    const { default: packaged } = await import('@sparticuz/chromium')
+    await packaged.executablePath()
+  } finally {
+    for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name]
+    Object.assign(process.env, before)
+  }
+}
+
+/** Starts the browser that stands in a folder. Close it. */
+export async function launchChromium(folder: string): Promise<Browser> {
+  const { default: packaged } = await import('@sparticuz/chromium')
+  const libraries = [join(folder, 'al2023', 'lib'), process.env.LD_LIBRARY_PATH ?? '']
+    .filter(Boolean)
+    .join(':')
+  return chromium.launch({
+    executablePath: join(folder, 'chromium'),
+    args: packaged.args.filter((argument) => !LEFT_OUT.includes(argument)),
+    env: {
+      ...(process.env as Record<string, string>),
+      LD_LIBRARY_PATH: libraries,
+      FONTCONFIG_PATH: join(folder, 'fonts'),
+      HOME: folder,
+    },
+  })
+}
