@@ -9,6 +9,7 @@ export default defineConfig({
     sqlite: 'src/sqlite/index.ts',
     'sqlite-worker': 'src/sqlite/worker.ts',
     postgres: 'src/postgres/index.ts',
+    opentelemetry: 'src/opentelemetry/index.ts',
     testing: 'src/testing/index.ts',
     admin: 'src/admin/index.ts',
     console: 'src/console/index.ts',

@@ -28,6 +28,7 @@ export {
   type ProviderErrorFields,
   type ProviderErrorReason,
 } from './errors.js'
+export { type EventLogger, logEvents } from './log-events.js'
 export * from './memory/index.js'
 export { formatCredits, parseCredits } from './money.js'
 export {

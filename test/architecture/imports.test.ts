@@ -23,6 +23,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   sql: CONTRACTS,
   testing: CONTRACTS,
   'price-lists': CONTRACTS,
+  opentelemetry: CONTRACTS,
   sqlite: [...CONTRACTS, 'sql'],
   postgres: [...CONTRACTS, 'sql'],
   admin: [...CONTRACTS, 'sql'],
@@ -30,7 +31,18 @@ const ALLOWED: Record<string, readonly string[]> = {
   cli: [...CONTRACTS, 'admin', 'sql', 'sqlite', 'postgres'],
   options: [...CONTRACTS, 'engine', 'memory'],
   router: [...CONTRACTS, 'engine', 'http', 'options'],
-  index: [...CONTRACTS, 'engine', 'options', 'router', 'memory', 'cache', 'providers', 'envelope'],
+  'log-events': CONTRACTS,
+  index: [
+    ...CONTRACTS,
+    'log-events',
+    'engine',
+    'options',
+    'router',
+    'memory',
+    'cache',
+    'providers',
+    'envelope',
+  ],
 }
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })

@@ -1,0 +1,48 @@
+import { type Meter, metrics, type Tracer, trace } from '@opentelemetry/api'
+import type { RouterEvent } from '../contracts/events.js'
+import { version } from '../version.js'
+import { CallMetrics } from './call-metrics.js'
+import { CallSpans } from './call-spans.js'
+import { LabelBook } from './labels.js'
+import { type ObservedRouter, RouterGauges } from './router-gauges.js'
+
+const SCOPE = 'compat-router'
+
+export interface TelemetryOptions {
+  /** By default the global provider's, which must be registered by then; `false` for no metrics. */
+  readonly meter?: Meter | false
+  /** By default the global provider's; `false` for no spans. */
+  readonly tracer?: Tracer | false
+}
+
+export interface Telemetry {
+  /** For the option `onEvent` of a router, or of several. */
+  readonly onEvent: (event: RouterEvent) => void
+  /** Adds what events do not tell to the metrics: holds open and how routes are doing. Returns what ends it. */
+  observe(router: ObservedRouter): () => void
+}
+
+/**
+ * Turns the events of routers to spans and metrics after OpenTelemetry's conventions for generative AI.
+ *
+ * No prompt, reply or credential is in any of them, and no account in a metric. Make one for a process: two on one meter
+ * would report over each other. What the SDK throws is thrown by `onEvent`, whose caller, the router, swallows it.
+ */
+export function createTelemetry(options: TelemetryOptions = {}): Telemetry {
+  const meter = options.meter ?? metrics.getMeter(SCOPE, version)
+  const tracer = options.tracer ?? trace.getTracer(SCOPE, version)
+  const labels = new LabelBook()
+  const calls = meter === false ? undefined : new CallMetrics(meter, labels)
+  const gauges = meter === false ? undefined : new RouterGauges(meter, labels)
+  const spans = tracer === false ? undefined : new CallSpans(tracer)
+  return {
+    onEvent(event) {
+      try {
+        calls?.record(event)
+      } finally {
+        spans?.record(event)
+      }
+    },
+    observe: (router) => gauges?.observe(router) ?? (() => {}),
+  }
+}
