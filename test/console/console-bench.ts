@@ -163,13 +163,13 @@ function fakeAdapter(usage: Script, waiting: () => Promise<void> | undefined): P
       await waiting()
       const { prompt, completion, more } = usage()
       await take([
-        { type: 'usage', usage: { prompt, completion, ...more } },
         {
           type: 'completion',
           completion: {
             choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
           },
         },
+        { type: 'usage', usage: { prompt, completion, ...more } },
       ])
       return { terminated: true }
     },

@@ -82,6 +82,8 @@ describe('spend', () => {
         expect(parse(books.debited) + parse(books.kept)).toBe(parse(books.paid))
         expect(books).toMatchObject({ paid: total.cost, isEqual: true })
         expect(total.calls).toBeGreaterThan(0)
+        expect(total.usage.cached).toBeGreaterThan(0)
+        expect(total.usage.reasoning).toBeGreaterThan(0)
       }
     },
   )

@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type {
+  CallsReply,
+  CredentialsReply,
+  EventsReply,
+  IssuedReply,
+  ModelsReply,
+  PostedReply,
+  RoutesReply,
+} from '../../src/console/protocol.js'
+import { type Bench, furnish, operator, startBench } from './console-bench.js'
+
+let bench: Bench
+let tokens: Awaited<ReturnType<typeof furnish>>
+const visit = () => bench.as(operator)
+
+beforeAll(async () => {
+  bench = await startBench({
+    usage: () => ({ prompt: 30, completion: 7, more: { cached: 10, reasoning: 3 } }),
+  })
+  tokens = await furnish(bench)
+})
+
+afterAll(() => bench.close())
+
+describe('a call', () => {
+  it('is explained: who, what it cost and why, its tokens, its route and why, how it ended', async () => {
+    await bench.call(
+      tokens.aliceNotes,
+      { session_id: 's-1', user: 'u-1', action: 'summarise' },
+      { 'x-request-id': 'r-1' },
+    )
+    const { json } = await visit().get<CallsReply>('api/calls?sessionId=s-1')
+    const [entry] = json.entries
+    expect(json.entries).toHaveLength(1)
+    expect(entry).toMatchObject({
+      kind: 'charge',
+      postings: [
+        { account: 'alice', amount: `-${entry!.charge!.cost}` },
+        { account: 'platform', amount: entry!.charge!.base },
+        { account: 'dev', amount: entry!.charge!.markup },
+      ],
+      charge: {
+        basis: 'reported',
+        byok: false,
+        priceVersion: 'v1',
+        usage: { prompt: 30, cached: 10, cacheWrite: 0, completion: 7, reasoning: 3 },
+      },
+      facts: {
+        requestId: 'r-1',
+        account: 'alice',
+        model: 'acme/fast',
+        appId: 'notes',
+        user: 'u-1',
+        routeId: 'r:acme/fast',
+      },
+      holdId: expect.any(String),
+      explanation: {
+        outcome: 'completed',
+        status: 200,
+        startedAt: expect.any(Number),
+        durationMs: expect.any(Number),
+        holdAmount: expect.stringMatching(/^0\.\d+$/),
+        finishReason: 'stop',
+        action: 'summarise',
+        routing: {
+          considered: ['r:acme/fast'],
+          excluded: [],
+          behind: [],
+          chosenBy: 'only-route',
+          attempts: [{ routeId: 'r:acme/fast', outcome: expect.any(String) }],
+        },
+      },
+    })
+    expect('amount' in entry!).toBe(false)
+    const asPayer = await visit().get<CallsReply>('api/calls?account=alice')
+    expect(asPayer.json.entries[0]!.amount).toBe(`-${entry!.charge!.cost}`)
+  })
+
+  it('keeps its entry where the process no longer remembers how it went', async () => {
+    const { holdId } = bench.events.findLast((event) => event.type === 'request-end')!
+    await bench.stores.ledger.settle(
+      {
+        holdId: 'h-of-another-process',
+        charge: {
+          cost: 1n,
+          base: 1n,
+          markup: 0n,
+          basis: 'reported',
+          byok: false,
+          usage: { prompt: 1, cached: 0, cacheWrite: 0, completion: 0, reasoning: 0 },
+        },
+        postings: [
+          { account: 'alice', amount: -1n },
+          { account: 'platform', amount: 1n },
+        ],
+        facts: { requestId: 'r-1', account: 'alice', credentialId: 'c', model: 'acme/fast' },
+      },
+      { requestId: 'r', signal: new AbortController().signal },
+    )
+    const { json } = await visit().get<CallsReply>('api/calls?account=alice&limit=2')
+    // The same request id is no reason to take one for the other: clients choose it.
+    expect(json.entries.map((entry) => [entry.holdId, 'explanation' in entry])).toEqual([
+      ['h-of-another-process', false],
+      [holdId, true],
+    ])
+  })
+
+  it('without a charge is told of by its event: a refusal, and a wrong key', async () => {
+    await bench.call(tokens.bob, { model: 'acme/none' }, { 'x-request-id': 'r-none' })
+    await bench.call('sk-wrong', {}, { 'x-request-id': 'r-wrong' })
+    const { json } = await visit().get<EventsReply>('api/events?problems=true')
+    expect(json.capacity).toBe(1_000)
+    expect(json.events.slice(0, 2)).toMatchObject([
+      { type: 'request-end', requestId: 'r-wrong', explanation: { outcome: 'invalid_api_key', status: 401 } },
+      { type: 'request-end', requestId: 'r-none', explanation: { outcome: 'model_not_found', status: 404 } },
+    ])
+    expect(json.events.every(({ explanation }) => explanation?.outcome !== 'completed')).toBe(true)
+    const all = await visit().get<EventsReply>('api/events')
+    expect(all.json.events.length).toBeGreaterThan(json.events.length)
+  })
+
+  it('that went wrong inside is told of in words', () => {
+    const error = { name: 'Error', message: 'why' }
+    const facts = { requestId: 'r', account: 'alice', credentialId: 'c', model: 'm' }
+    const { onEvent } = bench.pages
+    onEvent({ type: 'hold-expired', hold: { holdId: 'h', account: 'alice', amount: 5n, facts } })
+    onEvent({ type: 'claim-lost', requestId: 'r', holdId: 'h' })
+    onEvent({ type: 'usage-implausible', requestId: 'r', routeId: 'x', field: 'prompt', value: '-1' })
+    onEvent({ type: 'call-abandoned', requestId: 'r', facts })
+    onEvent({ type: 'store-fault', store: 'ledger', error })
+    onEvent({ type: 'body-consumed', requestId: 'r', hint: 'Mount it before.' })
+    onEvent({ type: 'route-disabled', routeId: 'x', why: 'no such adapter' })
+    onEvent({ type: 'fault', where: 'engine', error })
+    return visit()
+      .get<EventsReply>('api/events?limit=8')
+      .then(({ json }) => {
+        expect(json.events.map(({ message }) => message)).toEqual([
+          'engine: why',
+          'The route x cannot be used: no such adapter',
+          'Mount it before.',
+          'The ledger store failed: why',
+          'The client left before the first token; nothing was charged',
+          'x reported -1 as prompt: no count of tokens',
+          'The charge of h was posted although another call had taken its Idempotency-Key',
+          'A hold of 0.000000005 credits ran out, and no longer counts',
+        ])
+      })
+  })
+})
+
+describe('an operator', () => {
+  it('grants once for a reference, corrects, and sees the balance', async () => {
+    const grant = { account: 'new', amount: '2.5', reference: 'inv-1', memo: 'Welcome' }
+    const first = await visit().post<PostedReply>('api/accounts/grant', grant)
+    const again = await visit().post<PostedReply>('api/accounts/grant', grant)
+    expect(again.json).toEqual(first.json)
+    expect(first.json).toMatchObject({
+      entry: { kind: 'grant', amount: '2.5', memo: 'Welcome' },
+      account: { id: 'new', posted: '2.5', held: '0', available: '2.5' },
+    })
+    const corrected = await visit().post<PostedReply>('api/accounts/correct', {
+      account: 'new',
+      amount: '-0.000000001',
+    })
+    expect(corrected.json.account.posted).toBe('2.499999999')
+  })
+
+  it('suspends an account, and lets it go on', async () => {
+    const status = async () => (await bench.call(tokens.bob)).status
+    expect(await status()).toBe(200)
+    const { json } = await visit().post('api/accounts/suspend', { account: 'bob' })
+    expect(json).toMatchObject({ account: { suspendedAt: expect.any(Number) } })
+    await expect.poll(status, { timeout: 10_000 }).toBe(403)
+    await visit().post('api/accounts/resume', { account: 'bob' })
+    await expect.poll(status, { timeout: 10_000 }).toBe(200)
+  })
+
+  it('issues, reissues and revokes, and every token is shown once', async () => {
+    const issued = await visit().post<IssuedReply>('api/credentials/issue-key', {
+      account: 'bob',
+      label: 'laptop',
+    })
+    expect((await bench.call(issued.json.token)).status).toBe(200)
+    const { credentialId } = issued.json
+    const reissued = await visit().post<IssuedReply>('api/credentials/reissue', { credentialId })
+    expect(reissued.json).toMatchObject({ credentialId })
+    expect((await bench.call(issued.json.token)).status).toBe(401)
+    expect((await bench.call(reissued.json.token)).status).toBe(200)
+    const list = await visit().get<CredentialsReply>('api/credentials?account=bob')
+    expect(list.text).not.toContain(reissued.json.token)
+    expect(list.text).not.toContain('digest')
+    expect(await visit().post('api/credentials/revoke', { credentialId })).toMatchObject({
+      json: { done: true },
+    })
+    expect((await bench.call(reissued.json.token)).status).toBe(401)
+    const gone = await visit().post('api/credentials/reissue', { credentialId })
+    expect([gone.status, gone.json]).toEqual([
+      409,
+      { error: { message: expect.stringContaining('is revoked') } },
+    ])
+  })
+
+  it('puts a model and a route whose secret is written and never read', async () => {
+    await visit().post('api/models/put', { id: 'acme/new', name: 'New', prices: { input: '1', output: '2' } })
+    const route = { id: 'new', model: 'acme/new', provider: 'fake', adapter: 'fake', upstreamModel: 'x' }
+    const settings = { baseUrl: 'https://a.example/v1' }
+    const secret = 'sk-never-shown'
+    expect((await visit().post('api/routes/put', { ...route, settings, secret })).json).toEqual({
+      done: true,
+    })
+    expect((await bench.call(tokens.alice, { model: 'acme/new' })).status).toBe(200)
+    const { json, text } = await visit().get<RoutesReply>('api/routes')
+    expect(text).not.toContain(secret)
+    expect(json.routes.find(({ id }) => id === 'new')).toEqual({
+      ...route,
+      settings,
+      secretKeyId: 'k1',
+      health: { routeId: 'new', provider: 'fake', state: 'closed', failureRate: 0, ...timings(json) },
+    })
+    const moved = await visit().post('api/routes/put', {
+      ...route,
+      settings: { baseUrl: 'https://b.example/v1' },
+    })
+    expect([moved.status, moved.json]).toEqual([
+      409,
+      { error: { message: expect.stringContaining('give it again for the new address'), field: 'secret' } },
+    ])
+    expect((await visit().post('api/routes/put', { ...route, settings, secret: null })).status).toBe(200)
+    expect((await visit().post('api/routes/rotate-secrets')).json).toEqual({ count: 0 })
+    expect((await visit().post('api/models/remove', { id: 'acme/new' })).json).toEqual({ done: true })
+    const models = await visit().get<ModelsReply>('api/models')
+    expect(models.json.models.map(({ id }) => id)).not.toContain('acme/new')
+  })
+
+  const timings = ({ routes }: RoutesReply) => {
+    const { firstTokenMs, tokensPerSecond } = routes.find(({ id }) => id === 'new')!.health!
+    return {
+      ...(firstTokenMs === undefined ? {} : { firstTokenMs }),
+      ...(tokensPerSecond === undefined ? {} : { tokensPerSecond }),
+    }
+  }
+})

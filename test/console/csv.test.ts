@@ -1,0 +1,193 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Column, csvHeader, csvLine } from '../../src/console/csv.js'
+import { alice, type Bench, furnish, operator, startBench } from './console-bench.js'
+
+const text: readonly Column<string>[] = [{ name: 'text', of: (row) => row }]
+const amount: readonly Column<string>[] = [{ name: 'amount', kind: 'number', of: (row) => row }]
+
+/** Reads RFC 4180. */
+function parseCsv(file: string): string[][] {
+  const records: string[][] = []
+  let cells: string[] = []
+  let at = 0
+  while (at < file.length) {
+    let cell = ''
+    if (file[at] === '"') {
+      at++
+      for (;;) {
+        const close = file.indexOf('"', at)
+        cell += file.slice(at, close)
+        at = close + 1
+        if (file[at] !== '"') break
+        cell += '"'
+        at++
+      }
+    } else {
+      const rest = /[,\r\n]/.exec(file.slice(at))
+      cell = file.slice(at, at + (rest?.index ?? file.length))
+      at += cell.length
+    }
+    cells.push(cell)
+    if (file[at] === ',') at++
+    else {
+      expect(file.slice(at, at + 2)).toBe('\r\n')
+      at += 2
+      records.push(cells)
+      cells = []
+    }
+  }
+  return records
+}
+
+describe('a cell', () => {
+  it.each([
+    ['=1+1', "'=1+1"],
+    ['+1', "'+1"],
+    ['-1', "'-1"],
+    ['@SUM(A1)', "'@SUM(A1)"],
+    ['\t=1', "'\t=1"],
+    [' =1', "' =1"],
+    ['\r=1', '"\'\r=1"'],
+    ['=HYPERLINK("http://evil.example","x")', '"\'=HYPERLINK(""http://evil.example"",""x"")"'],
+    ['a,b', '"a,b"'],
+    ['say "hi"', '"say ""hi"""'],
+    ['two\nlines', '"two\nlines"'],
+    ['a=1', 'a=1'],
+    ['', ''],
+  ])('%j stands as %j', (value, cell) => {
+    expect(csvLine(text, value)).toBe(`${cell}\r\n`)
+  })
+
+  it('of an amount stays a number', () => {
+    expect(csvLine(amount, '-0.0012')).toBe('-0.0012\r\n')
+  })
+
+  it('is read back as it was, but for the quote before what may be a formula', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'binary-ascii' }), { minLength: 2, maxLength: 5 }), (cells) => {
+        const columns = cells.map((_, at) => ({ name: `c${at}`, of: (row: readonly string[]) => row[at] }))
+        const [names, row] = parseCsv(csvHeader(columns) + csvLine(columns, cells))
+        expect(names).toEqual(columns.map(({ name }) => name))
+        for (const [at, cell] of cells.entries()) {
+          expect([cell, `'${cell}`]).toContain(row![at])
+          expect(row![at]).not.toMatch(/^\s*[=+\-@]/)
+        }
+      }),
+      { seed: 4180 },
+    )
+  })
+})
+
+describe('a download', () => {
+  let bench: Bench
+
+  beforeAll(async () => {
+    bench = await startBench()
+    const tokens = await furnish(bench)
+    await bench.call(tokens.alice, { user: '=cmd|calc', session_id: '@sum,"1"' })
+    await bench.admin.grant({ account: 'alice', amount: '1', memo: '=1+1' })
+    await bench.admin.correct({ account: 'alice', amount: '-0.5', memo: 'Zu viel, "sorry"' })
+  })
+
+  afterAll(() => bench.close())
+
+  it('of calls has every column in every row, and no formula', async () => {
+    const { status, headers, text: file } = await bench.as(alice).get('api/calls.csv')
+    expect(status).toBe(200)
+    expect(headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present')
+    expect(headers.get('content-disposition')).toBe('attachment; filename="calls.csv"')
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    const [names, ...records] = parseCsv(file)
+    const rows = records.map((cells) => {
+      expect(cells).toHaveLength(names!.length)
+      return Object.fromEntries(cells.map((cell, at) => [names![at], cell]))
+    })
+    expect(rows.map(({ kind, amount: value, memo }) => [kind, value, memo])).toEqual([
+      ['correction', '-0.5', 'Zu viel, "sorry"'],
+      ['grant', '1', "'=1+1"],
+      ['charge', expect.stringMatching(/^-0\.\d+$/), ''],
+      ['grant', '100', ''],
+    ])
+    expect(rows[2]).toMatchObject({
+      user: "'=cmd|calc",
+      session: '\'@sum,"1"',
+      account: 'alice',
+      model: 'acme/fast',
+    })
+    expect(rows[2]!.cost).toBe(rows[2]!.amount!.slice(1))
+  })
+
+  it('of spend has the rows of the page', async () => {
+    const { text: file } = await bench.as(operator).get('api/spend.csv?by=app')
+    const [names, ...records] = parseCsv(file)
+    expect(names!.slice(0, 4)).toEqual(['app', 'name', 'calls', 'cost'])
+    expect(records).toHaveLength(1)
+  })
+
+  it('goes on page after page, and stops reading where its client leaves', async () => {
+    const { admin } = bench
+    let pages = 0
+    const many = await startBench({
+      console: {
+        admin: {
+          ...admin,
+          entries: async () => {
+            pages++
+            const { entries } = await admin.entries({ account: 'alice' })
+            return { entries: Array.from({ length: 1_000 }, () => entries[0]!), next: '1.1' }
+          },
+        },
+      },
+    })
+    try {
+      const leaving = new AbortController()
+      const response = await fetch(`${many.baseUrl}/api/calls.csv`, {
+        headers: { 'x-viewer': '{"kind":"operator"}' },
+        signal: leaving.signal,
+      })
+      const reader = response.body!.getReader()
+      let bytes = 0
+      while (bytes < 1_000_000) bytes += (await reader.read()).value!.length
+      const sofar = pages
+      leaving.abort()
+      let before = -1
+      await expect
+        .poll(() => {
+          const same = pages === before
+          before = pages
+          return same
+        })
+        .toBe(true)
+      expect(sofar).toBeGreaterThan(5)
+      const events = await many.as(operator).get('api/events')
+      expect(events.json).toMatchObject({ events: [] })
+    } finally {
+      await many.close()
+    }
+  })
+
+  it('that fails on its way breaks off, so that it does not look whole', async () => {
+    const { admin } = bench
+    let pages = 0
+    const failing = await startBench({
+      console: {
+        admin: {
+          ...admin,
+          entries: async (query) => {
+            if (++pages > 1) throw new Error('the database is gone')
+            return { ...(await admin.entries(query)), next: '1.1' }
+          },
+        },
+      },
+    })
+    try {
+      await expect(failing.as(operator).get('api/calls.csv')).rejects.toThrow()
+      pages = 1
+      expect((await failing.as(operator).get('api/calls.csv')).status).toBe(500)
+    } finally {
+      await failing.close()
+    }
+  })
+})

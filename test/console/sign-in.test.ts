@@ -1,0 +1,180 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import express from 'express'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createConsole, type OneTimeSignInOptions, oneTimeSignIn } from '../../src/console/index.js'
+import { createSteppedClock } from '../helpers/stepped-clock.js'
+import { ask } from './console-bench.js'
+
+let closers: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const close of closers) await close()
+  closers = []
+})
+
+const HOUR_MS = 3_600_000
+
+async function start(options: OneTimeSignInOptions = {}, mount = '/console') {
+  const clock = createSteppedClock()
+  const signIn = oneTimeSignIn({ clock, ...options })
+  const admin = { entries: () => undefined, listModels: async () => [] }
+  const pages = createConsole({ admin: admin as never, authorise: signIn.authorise })
+  const app = express().use(mount, signIn, pages)
+  const server = createServer(app)
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  closers.push(() => new Promise((done) => server.close(done).closeAllConnections()))
+  const { port } = server.address() as AddressInfo
+  const origin = `http://127.0.0.1:${port}`
+  const baseUrl = origin + mount.replace(/\/$/, '')
+  const headers = { origin, 'content-type': 'application/json' }
+  return {
+    clock,
+    signIn,
+    baseUrl,
+    origin,
+    port,
+    post: (path: string, body: object, cookie = '', more: Record<string, string> = {}) =>
+      ask(`${baseUrl}/${path}`, {
+        method: 'POST',
+        headers: { ...headers, cookie, ...more },
+        body: JSON.stringify(body),
+      }),
+    me: (cookie: string) => ask(`${baseUrl}/api/me`, { headers: { cookie } }),
+    secret: () => new URL(signIn.link(baseUrl)).hash.slice(1),
+  }
+}
+
+function cookieIn(headers: Headers): string {
+  return headers.get('set-cookie')!.split(';')[0]!
+}
+
+describe('a one-time link', () => {
+  it('has its secret where no server, log or referrer gets it, and another each time', async () => {
+    const { signIn, baseUrl } = await start()
+    const link = new URL(signIn.link(`${baseUrl}/`))
+    expect(link.origin + link.pathname).toBe(`${baseUrl}/sign-in`)
+    expect(link.search).toBe('')
+    expect(link.hash).toMatch(/^#[\w-]{43}$/)
+    expect(new URL(signIn.link(baseUrl)).hash).not.toBe(link.hash)
+  })
+
+  it('opens a page that hands the secret in and takes it out of the history', async () => {
+    const { baseUrl } = await start()
+    const page = await ask(`${baseUrl}/sign-in`, {})
+    expect(page.status).toBe(200)
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
+    expect(page.headers.get('referrer-policy')).toBe('no-referrer')
+    expect(page.headers.get('cache-control')).toBe('no-store')
+    expect(page.text).not.toMatch(/<script>|style=|onload=/)
+    for (const file of page.text.matchAll(/(?:src|href)="([^"]+)"/g)) {
+      expect((await ask(`${baseUrl}/${file[1]}`, {})).status).toBe(200)
+    }
+    const script = (await ask(`${baseUrl}/sign-in.js`, {})).text
+    expect(script.indexOf('history.replaceState')).toBeLessThan(script.indexOf('fetch('))
+  })
+
+  it('is exchanged once for a session, in a cookie that scripts and other sites cannot use', async () => {
+    const { secret, post, me, port } = await start()
+    const good = secret()
+    const first = await post('sign-in', { secret: good })
+    expect([first.status, first.json]).toEqual([200, { done: true }])
+    expect(first.headers.get('set-cookie')).toMatch(
+      new RegExp(
+        `^compat-console-${port}=[\\w-]{43}; Path=/console/; Max-Age=43200; HttpOnly; SameSite=Strict$`,
+      ),
+    )
+    expect((await me(cookieIn(first.headers))).json).toMatchObject({
+      viewer: { kind: 'operator' },
+      signOutPath: 'sign-out',
+    })
+    const second = await post('sign-in', { secret: good })
+    expect(second.status).toBe(403)
+    expect(second.json).toEqual({ error: { message: expect.stringContaining('has been used, is too old') } })
+    expect(second.headers.get('set-cookie')).toBeNull()
+  })
+
+  it('that is used takes in who is signed in already', async () => {
+    const { secret, post } = await start()
+    const good = secret()
+    const cookie = cookieIn((await post('sign-in', { secret: good })).headers)
+    expect((await post('sign-in', { secret: good }, cookie)).status).toBe(200)
+  })
+
+  it.each([[''], ['guess'], [undefined], [42], [{ toString: 'x' }]])(
+    'is not opened by %j',
+    async (secret) => {
+      const { post } = await start({ hint: 'Run it again.' })
+      const { status, json } = await post('sign-in', { secret })
+      expect([status, json]).toEqual([403, { error: { message: expect.stringMatching(/Run it again\.$/) } }])
+    },
+  )
+
+  it('is good for an hour, and its session for twelve', async () => {
+    const { secret, post, me, clock } = await start()
+    const [late, good] = [secret(), secret()]
+    await clock.elapse(HOUR_MS - 1)
+    const cookie = cookieIn((await post('sign-in', { secret: good })).headers)
+    await clock.elapse(1)
+    expect((await post('sign-in', { secret: late })).status).toBe(403)
+    await clock.elapse(12 * HOUR_MS - 2)
+    expect((await me(cookie)).status).toBe(200)
+    await clock.elapse(1)
+    expect((await me(cookie)).status).toBe(401)
+  })
+
+  it('is given up for newer ones, so that links and sessions cost little memory', async () => {
+    const { secret, post } = await start()
+    const first = secret()
+    for (let turn = 0; turn < 100; turn++) secret()
+    expect((await post('sign-in', { secret: first })).status).toBe(403)
+  })
+
+  it('signs in whom the host says', async () => {
+    const { secret, post, me } = await start({ viewer: { kind: 'user', account: 'alice', name: 'Alice' } })
+    const cookie = cookieIn((await post('sign-in', { secret: secret() })).headers)
+    expect((await me(cookie)).json).toMatchObject({
+      viewer: { kind: 'user', account: 'alice', name: 'Alice' },
+    })
+  })
+})
+
+describe('signing in and out', () => {
+  it('is refused from another site, which then has not used the link up', async () => {
+    const { secret, post } = await start()
+    const good = secret()
+    expect((await post('sign-in', { secret: good }, '', { origin: 'https://evil.example' })).status).toBe(403)
+    expect((await post('sign-in', { secret: good }, '', { 'content-type': 'text/plain' })).status).toBe(415)
+    expect((await post('sign-in', { secret: good })).status).toBe(200)
+  })
+
+  it('ends a session on the server, and its cookie', async () => {
+    const { secret, post, me } = await start()
+    const cookie = cookieIn((await post('sign-in', { secret: secret() })).headers)
+    const out = await post('sign-out', {}, `other=1; ${cookie}`)
+    expect(out.status).toBe(200)
+    expect(out.headers.get('set-cookie')).toMatch(
+      /^compat-console-\d+=; Path=\/console\/; Max-Age=0; HttpOnly/,
+    )
+    expect((await me(cookie)).status).toBe(401)
+  })
+
+  it('keeps the cookie to the mount, and to https where browsers come by it', async () => {
+    const root = await start({}, '/')
+    expect((await root.post('sign-in', { secret: root.secret() })).headers.get('set-cookie')).toContain(
+      '; Path=/;',
+    )
+    const origin = 'https://console.example.com'
+    const proxied = await start({ origin })
+    const answer = await proxied.post('sign-in', { secret: proxied.secret() }, '', { origin })
+    expect(answer.headers.get('set-cookie')).toMatch(/; Secure$/)
+  })
+
+  it.each(['', 'compat-console-1=x', 'compat-console-PORT=', 'compat-console-PORT=guess'])(
+    'finds nobody in the cookie %j',
+    async (cookie) => {
+      const { me, port } = await start()
+      expect((await me(cookie.replace('PORT', String(port)))).status).toBe(401)
+    },
+  )
+})
