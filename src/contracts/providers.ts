@@ -66,9 +66,21 @@ export interface ProviderCall {
   readonly limits: Pick<Limits, 'connectMs' | 'eventBytes' | 'replyBytes'>
   /** The attempt's, not the client's: a drain outlives the client. */
   readonly signal: AbortSignal
+  /** The same news without the cost of a signal. A changed copy of a call, for which it does not speak, has its `signal`. */
+  readonly abort?: AbortSource
   readonly requestId: string
   /** The caller's, where the host wants it passed on: send it as headers of these names. */
   readonly trace?: TraceContext | undefined
+}
+
+export interface AbortSource {
+  readonly aborted: boolean
+  /** Why, where that is known. */
+  readonly reason?: unknown
+  /** Calls back once when the call is aborted; the last listener counts. Returns what ends that. */
+  listen(listener: () => void): () => void
+  /** Whether it was made for this very object. */
+  speaksFor(call: ProviderCall): boolean
 }
 
 export type ProviderEvent =

@@ -1,3 +1,5 @@
+import type { Awaitable } from './context.js'
+
 /**
  * Where a reply goes: an HTTP response, or the recording of a call under an `Idempotency-Key`.
  *
@@ -25,6 +27,6 @@ export interface IncomingCall {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   /** How many `authorization` lines the request had. */
   readonly authorizationLines: number
-  /** The body as a value. Rejects with a `CompatError`: not JSON, too large, too slow. */
-  readBody(): Promise<unknown>
+  /** The body as a value, at once where it has arrived. Fails with a `CompatError`: not JSON, too large, too slow. */
+  readBody(): Awaitable<unknown>
 }

@@ -1,7 +1,7 @@
-import type { Secret } from '../contracts/context.js'
+import type { Awaitable, Secret } from '../contracts/context.js'
 import type { IncomingCall, ReplyWriter } from '../contracts/reply.js'
 import { CompatError } from '../errors.js'
-import { type ParsedChatRequest, parseChatRequest } from '../protocol/chat-request.js'
+import { parseChatRequest } from '../protocol/chat-request.js'
 import type { AdmittedCall } from './admission/admitted-call.js'
 import { authenticate, type Caller } from './admission/authenticate.js'
 import { authoriseModel, authoriseScope } from './admission/authorise.js'
@@ -13,11 +13,11 @@ import { callFacts } from './call/facts.js'
 import { estimatePrompt } from './charging/prompt-estimate.js'
 import type { CallLog } from './events/call-log.js'
 import { eventError } from './events/event-error.js'
-import type { Idempotency } from './idempotency/idempotency.js'
+import { type Idempotency, idempotencyKey } from './idempotency/idempotency.js'
 import type { EngineParts } from './parts.js'
-import { chooseRoutes } from './routing/route-choice.js'
+import { chooseRoutes, type RouteChoice } from './routing/route-choice.js'
 import { askStore, faultyStore } from './stores.js'
-import { type LazyContext, within } from './within.js'
+import { andThen, isPromise, type LazyContext, within } from './within.js'
 
 /**
  * One chat completion, from its credential to its reply. The steps stand in the order in which they are taken; each
@@ -35,44 +35,62 @@ export async function chat(
   const caller = await authenticate(call, context, options)
   const leave = parts.inFlight.enter(caller.principal)
   try {
-    await admit(caller, context, parts)
+    if (options.admit !== undefined) await admit(options.admit, caller, context, parts)
     authoriseScope(caller.principal)
-    const body = parseChatRequest(await parts.inFlight.interruptible(call.readBody()))
+    const received = call.readBody()
+    const body = parseChatRequest(
+      isPromise(received) ? await parts.inFlight.interruptible(received) : received,
+    )
     const request = sessionFromHeader(body, call.headers)
-    const model = await findModel(request.forward.model, context, options)
+    const found = findModel(request.forward.model, context, options)
+    const model = isPromise(found) ? await found : found
     authoriseModel(caller.principal, model.id, request.own)
     checkParameters(model, request)
     const facts = callFacts(call.requestId, caller.principal, model.id, request)
     log.begin(facts, request, call.headers)
 
-    await idempotency.once(call, caller, body, writer, log, async (claim, reply) => {
-      const { routes, explanation } = await choose(parts, call.requestId, caller, model, request, context)
-      log.routing = explanation
-      const route = routes[0]!
-      const providerKey =
-        request.own.providerKey === undefined
-          ? undefined
-          : await openEnvelope(parts, request.own.providerKey, route.provider, caller, context)
-      const admitted: AdmittedCall = {
-        requestId: call.requestId,
-        caller,
-        model,
-        request,
-        facts,
-        routes,
-        providerKey,
-        log,
-        claim,
-      }
-      return new CompletionCall(parts, admitted, reply).run()
-    })
+    const accepted: AcceptedCall = { requestId: call.requestId, caller, model, request, facts, log }
+    const key = idempotencyKey(call)
+    if (key === undefined) await complete(parts, accepted, undefined, writer, context)
+    else {
+      await idempotency.once(key, caller, body, writer, log, (claim, reply) =>
+        complete(parts, accepted, claim, reply, context),
+      )
+    }
   } finally {
     leave()
   }
 }
 
-async function admit(caller: Caller, context: LazyContext, { options }: EngineParts): Promise<void> {
-  if (options.admit === undefined) return
+type AcceptedCall = Omit<AdmittedCall, 'routes' | 'providerKey' | 'claim'>
+
+/** Chooses the routes of a call, opens the key that it brings, and runs it. */
+async function complete(
+  parts: EngineParts,
+  call: AcceptedCall,
+  claim: string | undefined,
+  writer: ReplyWriter,
+  context: LazyContext,
+): Promise<void> {
+  const { caller, facts, log, model, request, requestId } = call
+  const choosing = choose(parts, call, context)
+  const { routes, explanation } = isPromise(choosing) ? await choosing : choosing
+  log.routing = explanation
+  const envelope = request.own.providerKey
+  const providerKey =
+    envelope === undefined
+      ? undefined
+      : await openEnvelope(parts, envelope, routes[0]!.provider, caller, context)
+  const admitted: AdmittedCall = { requestId, caller, model, request, facts, routes, providerKey, log, claim }
+  return new CompletionCall(parts, admitted, writer).run()
+}
+
+async function admit(
+  ask: NonNullable<EngineParts['options']['admit']>,
+  caller: Caller,
+  context: LazyContext,
+  { options }: EngineParts,
+): Promise<void> {
   const overloaded = (cause: unknown): CompatError => {
     options.emit({ type: 'fault', where: 'admit', requestId: context.requestId, error: eventError(cause) })
     return new CompatError(
@@ -81,9 +99,9 @@ async function admit(caller: Caller, context: LazyContext, { options }: EnginePa
       { cause },
     )
   }
-  let answer: Awaited<ReturnType<typeof options.admit>> | undefined
+  let answer: Awaited<ReturnType<typeof ask>> | undefined
   try {
-    answer = await within(options.clock, options.limits.storeMs, options.admit(caller.principal, context))
+    answer = await within(options.clock, options.limits.storeMs, ask(caller.principal, context))
   } catch (cause) {
     throw overloaded(cause)
   }
@@ -95,30 +113,28 @@ async function admit(caller: Caller, context: LazyContext, { options }: EnginePa
   })
 }
 
-async function choose(
-  parts: EngineParts,
-  requestId: string,
-  caller: Caller,
-  model: AdmittedCall['model'],
-  request: ParsedChatRequest,
+function choose(
+  { health, options, readPrices }: EngineParts,
+  { caller, model, request, requestId }: AcceptedCall,
   context: LazyContext,
-) {
-  const { options } = parts
-  const routes = await askStore('providers', options, context, () => options.providers.routes(model, context))
-  if (!Array.isArray(routes))
-    throw faultyStore('providers', options, requestId, 'routes() did not return a list')
-  return chooseRoutes(
-    {
-      routes,
-      model,
-      request,
-      account: caller.principal.account,
-      spreadKey: options.newId,
-      promptTokens: () => estimatePrompt(request.forward, options.counter).atMost,
-    },
-    parts.health,
-    parts.readPrices,
-  )
+): Awaitable<RouteChoice> {
+  const answer = askStore('providers', options, context, () => options.providers.routes(model, context))
+  return andThen(answer, (routes) => {
+    if (!Array.isArray(routes))
+      throw faultyStore('providers', options, requestId, 'routes() did not return a list')
+    return chooseRoutes(
+      {
+        routes,
+        model,
+        request,
+        account: caller.principal.account,
+        spreadKey: options.newId,
+        promptTokens: () => estimatePrompt(request.forward, options.counter).atMost,
+      },
+      health,
+      readPrices,
+    )
+  })
 }
 
 async function openEnvelope(

@@ -23,19 +23,24 @@ const UNAVAILABLE_TEXT = 'A part of this service cannot be reached just now. Try
  * Asks a store within its deadline. A throw, or no answer, becomes a `store-fault` event and the store's 503; no event
  * where the client had left, since a store may then give up.
  */
-export async function askStore<T>(
+export function askStore<T>(
   store: Store,
   options: EngineOptions,
   context: LazyContext,
   ask: () => Awaitable<T>,
-): Promise<T> {
-  try {
-    return await within(options.clock, options.limits.storeMs, ask())
-  } catch (error) {
-    if (isCompatError(error)) throw error
-    if (context.hasEnded) throw new CompatError(UNAVAILABLE[store], UNAVAILABLE_TEXT, { cause: error })
-    throw unavailable(store, options, context.requestId, error)
+): Awaitable<T> {
+  const explain = (error: unknown): CompatError => {
+    if (isCompatError(error)) return error
+    if (context.hasEnded) return new CompatError(UNAVAILABLE[store], UNAVAILABLE_TEXT, { cause: error })
+    return unavailable(store, options, context.requestId, error)
   }
+  let answer: Awaitable<T>
+  try {
+    answer = ask()
+  } catch (error) {
+    throw explain(error)
+  }
+  return within(options.clock, options.limits.storeMs, answer, explain)
 }
 
 /** Tells the host of a store that cannot answer, and makes the client's 503. */

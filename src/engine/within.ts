@@ -9,11 +9,19 @@ export class DeadlinePassed extends Error {
   }
 }
 
-/** Rejects with {@link DeadlinePassed} where the answer takes longer. What the answer brings afterwards is dropped. */
-export function within<T>(clock: Clock, ms: number, answer: Awaitable<T>): Awaitable<T> {
+/**
+ * Rejects with {@link DeadlinePassed} where the answer takes longer. What the answer brings afterwards is dropped.
+ * `explain` turns what went wrong into what the caller is told.
+ */
+export function within<T>(
+  clock: Clock,
+  ms: number,
+  answer: Awaitable<T>,
+  explain: (error: unknown) => unknown = (error) => error,
+): Awaitable<T> {
   if (!isPromise(answer)) return answer
   return new Promise((resolve, reject) => {
-    const cancel = clock.after(ms, () => reject(new DeadlinePassed(ms)))
+    const cancel = clock.after(ms, () => reject(explain(new DeadlinePassed(ms))))
     answer.then(
       (value) => {
         cancel()
@@ -21,10 +29,15 @@ export function within<T>(clock: Clock, ms: number, answer: Awaitable<T>): Await
       },
       (error) => {
         cancel()
-        reject(error)
+        reject(explain(error))
       },
     )
   })
+}
+
+/** What `next` makes of an answer: at once where the answer is there, since most stores have it in memory. */
+export function andThen<T, U>(answer: Awaitable<T>, next: (value: T) => U): Awaitable<U> {
+  return isPromise(answer) ? answer.then(next) : next(answer)
 }
 
 /** A context whose signal is made when it is first asked for, since most stores never do. */
@@ -51,6 +64,6 @@ export class LazyContext implements CallContext {
   }
 }
 
-function isPromise<T>(value: Awaitable<T>): value is Promise<T> {
+export function isPromise<T>(value: Awaitable<T>): value is Promise<T> {
   return typeof (value as Promise<T> | undefined)?.then === 'function'
 }

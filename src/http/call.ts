@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../clock.js'
+import type { Awaitable } from '../contracts/context.js'
 import type { Limits } from '../contracts/limits.js'
 import type { IncomingCall } from '../contracts/reply.js'
 import { CompatError } from '../errors.js'
@@ -53,7 +54,7 @@ export class HttpCall implements IncomingCall {
     return count
   }
 
-  async readBody(): Promise<unknown> {
+  readBody(): Awaitable<unknown> {
     const req = this.req
     const isUnread = !req.readableEnded && !req.readableDidRead && req._body !== true
     checkBodyType(req.headers, !isUnread)
@@ -62,19 +63,21 @@ export class HttpCall implements IncomingCall {
     const { limits, budget } = this.settings
     const declared = declaredBytes(req)
     if (declared !== undefined && declared > limits.bodyBytes) throw tooLarge(limits.bodyBytes)
-    let taken = declared ?? 0
-    if (!budget.take(taken)) throw tooManyBytes()
+    const arrived = declared === undefined ? undefined : this.#readArrived(declared)
+    if (arrived !== undefined) {
+      if (!budget.hasRoomFor(arrived.length)) throw tooManyBytes()
+      return parseBytes(arrived)
+    }
+    if (!budget.take(declared ?? 0)) throw tooManyBytes()
+    this.#collector = new BodyCollector(req, declared, limits, this.settings.clock, budget)
+    return this.#collect(this.#collector)
+  }
+
+  async #collect(collector: BodyCollector): Promise<unknown> {
     try {
-      const arrived = declared === undefined ? undefined : this.#readArrived(declared)
-      if (arrived !== undefined) return parseBytes(arrived)
-      this.#collector = new BodyCollector(req, declared, limits, this.settings.clock, budget)
-      try {
-        return parseBytes(await this.#collector.done)
-      } finally {
-        taken = this.#collector.takenBytes
-      }
+      return parseBytes(await collector.done)
     } finally {
-      budget.give(taken)
+      this.settings.budget.give(collector.takenBytes)
     }
   }
 

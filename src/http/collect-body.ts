@@ -11,9 +11,13 @@ export class BodyBudget {
 
   /** Counts bytes in. False, and nothing counted, where there is no room for them. */
   take(bytes: number): boolean {
-    if (this.#bytes + bytes > this.limitBytes) return false
+    if (!this.hasRoomFor(bytes)) return false
     this.#bytes += bytes
     return true
+  }
+
+  hasRoomFor(bytes: number): boolean {
+    return this.#bytes + bytes <= this.limitBytes
   }
 
   give(bytes: number): void {

@@ -37,6 +37,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   #handOverDue = false
   #waiting = false
   #tailTimer: NodeJS.Timeout | undefined
+  #unlisten: (() => void) | undefined
   readonly #call: UpstreamCall
   readonly #resolve: (result: { terminated: boolean }) => void
   readonly #reject: (error: unknown) => void
@@ -52,7 +53,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   }
 
   start(dispatcher: Dispatcher, path: string, headers: Record<string, string>): void {
-    this.#call.signal.addEventListener('abort', this.#onAbort, { once: true })
+    this.#unlisten = this.#call.abort.listen(this.#onAbort)
     const options: ConnectionDispatch = {
       path,
       method: 'POST',
@@ -151,11 +152,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   /** Nothing is dispatched. */
   refuse(closed: boolean): void {
     this.#state = 'settled'
-    this.#reject(
-      closed
-        ? new ProviderError('unreachable', 'The adapter has been closed.')
-        : abortedError(this.#call.signal),
-    )
+    this.#reject(closed ? new ProviderError('unreachable', 'The adapter has been closed.') : abortedError(this.#call.abort.reason))
   }
 
   #statusError({ status, retryAfter, pieces }: ErrorReply): ProviderError {
@@ -221,7 +218,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   }
 
   readonly #onAbort = (): void => {
-    this.#giveUp(abortedError(this.#call.signal))
+    this.#giveUp(abortedError(this.#call.abort.reason))
   }
 
   #settle(): void {
@@ -241,7 +238,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   #close(): boolean {
     if (this.#state === 'settled') return false
     this.#state = 'settled'
-    this.#call.signal.removeEventListener('abort', this.#onAbort)
+    this.#unlisten?.()
     return true
   }
 }
@@ -250,8 +247,8 @@ function first(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value
 }
 
-function abortedError(signal: AbortSignal): ProviderError {
-  return new ProviderError('cut-short', 'The call was aborted.', { cause: signal.reason })
+function abortedError(cause: unknown): ProviderError {
+  return new ProviderError('cut-short', 'The call was aborted.', { cause })
 }
 
 function asProviderError(error: unknown): ProviderError {

@@ -1,5 +1,5 @@
 import { buildConnector, Pool } from 'undici'
-import type { ProviderCall, ProviderEvent } from '../contracts/providers.js'
+import type { AbortSource, ProviderCall, ProviderEvent } from '../contracts/providers.js'
 import { credentialsIn, hideCredentials } from './hide-credentials.js'
 import type { ReplyReader } from './reply-reader.js'
 import { UpstreamConnection } from './upstream-connection.js'
@@ -27,7 +27,7 @@ export interface UpstreamCall {
   /** Whether a stream is asked for. */
   readonly stream: boolean
   readonly limits: ProviderCall['limits']
-  readonly signal: AbortSignal
+  readonly abort: Omit<AbortSource, 'speaksFor'>
   /** Sent as the headers that its fields are named after, in place of fixed ones. */
   readonly trace?: ProviderCall['trace']
   /** Fresh for each call. */
@@ -65,7 +65,7 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings): Ups
         const exchange = new UpstreamExchange(call, resolve, (failure) =>
           reject(hideCredentials(failure, credentialsIn(own))),
         )
-        if (call.signal.aborted || closing !== undefined) {
+        if (call.abort.aborted || closing !== undefined) {
           exchange.refuse(closing !== undefined)
           return
         }

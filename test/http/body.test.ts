@@ -132,7 +132,7 @@ describe('a client that leaves while its body is read', () => {
     const tested = testHandler({
       chatCompletions: async (call, writer) => {
         writer.onLeave(() => told++)
-        const body = call.readBody()
+        const body = call.readBody() as Promise<unknown>
         began.resolve()
         await body.catch(outcome.resolve)
         refuse(writer, new CompatError('invalid_request', 'unheard'))
@@ -360,7 +360,7 @@ describe('an answer before the body was read', () => {
     const arrived = deferred()
     const tested = testHandler({
       chatCompletions: async (call, writer) => {
-        call.readBody().catch(outcome.resolve)
+        ;(call.readBody() as Promise<unknown>).catch(outcome.resolve)
         await arrived.promise
         refuse(writer, new CompatError('shutting_down', 'no'))
       },
@@ -393,7 +393,7 @@ describe('an answer before the body was read', () => {
     const outcome = deferred<unknown>()
     const tested = testHandler({
       chatCompletions: async (call) => {
-        call.readBody().catch(outcome.resolve)
+        ;(call.readBody() as Promise<unknown>).catch(outcome.resolve)
       },
     })
     const host = await serve((req, res) => {

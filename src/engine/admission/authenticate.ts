@@ -1,10 +1,11 @@
-import type { CredentialRefusal, Principal } from '../../contracts/credentials.js'
+import type { Awaitable } from '../../contracts/context.js'
+import type { CredentialRefusal, CredentialResult, Principal } from '../../contracts/credentials.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import { CompatError } from '../../errors.js'
 import { type MarkupTerms, NO_MARKUP, parseMarkup } from '../charging/price.js'
 import type { EngineOptions } from '../options.js'
 import { askStore, faultyStore } from '../stores.js'
-import type { LazyContext } from '../within.js'
+import { andThen, type LazyContext } from '../within.js'
 
 /** Who calls and who pays, with the app's markup read. */
 export interface Caller {
@@ -16,15 +17,17 @@ const TOKEN = /^bearer +([\x21-\x7e]{1,8192})$/i
 const SCHEME = /^bearer(?: |$)/i
 
 /** Finds the payer from the bearer token alone. */
-export async function authenticate(
+export function authenticate(
   call: IncomingCall,
   context: LazyContext,
   options: EngineOptions,
-): Promise<Caller> {
+): Awaitable<Caller> {
   const token = bearerToken(call)
-  const result = await askStore('credentials', options, context, () =>
-    options.credentials.resolve(token, context),
-  )
+  const answer = askStore('credentials', options, context, () => options.credentials.resolve(token, context))
+  return andThen(answer, (result) => readCaller(result, call, options))
+}
+
+function readCaller(result: CredentialResult, call: IncomingCall, options: EngineOptions): Caller {
   if (typeof result !== 'object' || result === null || typeof result.ok !== 'boolean') {
     throw faultyStore('credentials', options, call.requestId, 'resolve() did not return { ok, … }')
   }

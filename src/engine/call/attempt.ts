@@ -4,6 +4,7 @@ import { eventError } from '../events/event-error.js'
 import type { EngineOptions } from '../options.js'
 import type { CallEnd } from '../outcome.js'
 import type { Relay } from '../relay/relay.js'
+import { CallAbort } from './call-abort.js'
 import type { ClientReply } from './client-reply.js'
 import type { DrainSlots } from './drain-slots.js'
 import { watch } from './watchdog.js'
@@ -42,14 +43,15 @@ export interface AttemptEnd {
 
 /** One route dialled for one call: reads the provider, writes the client, and says how it ended. */
 export class Attempt {
-  private readonly controller = new AbortController()
+  private readonly abort = new CallAbort()
   private readonly startedAt: number
   private lastByteAt: number
   private lastTokenAt: number
   private firstTokenAt: number | undefined
   private over = false
   private interruption: Interruption | undefined
-  private interrupted: () => void = () => {}
+  private tell: { resolve(end: AttemptEnd): void; reject(error: unknown): void } | undefined
+  private unwatch: (() => void) | undefined
   private freeDrain: (() => void) | undefined
   private drainUntil = Infinity
   private drainedBytes = 0
@@ -60,22 +62,28 @@ export class Attempt {
     this.lastTokenAt = this.startedAt
   }
 
-  async run(call: Omit<ProviderCall, 'signal'>): Promise<AttemptEnd> {
-    const { engine, relay, route } = this.options
-    if (this.options.client.gone) this.leave()
-    const unwatch = watch(engine.clock, (now) => this.check(now))
-    let terminated = false
-    let failure: ProviderError | undefined
-    try {
-      terminated = await this.chat(route, { ...call, signal: this.controller.signal })
-    } catch (error) {
-      failure = this.readError(error)
-    } finally {
-      this.over = true
-      unwatch()
-      this.freeDrain?.()
-    }
-    return this.end(terminated, failure, relay)
+  /** Calls the provider, and waits for the end of its reply or for an interruption. */
+  run(call: Omit<ProviderCall, 'abort' | 'signal'>): Promise<AttemptEnd> {
+    const { client, engine, route } = this.options
+    return new Promise((resolve, reject) => {
+      this.tell = { resolve, reject }
+      if (client.gone) this.leave()
+      this.unwatch = watch(engine.clock, (now) => this.check(now))
+      if (this.interruption !== undefined) {
+        this.finish(false, undefined)
+        return
+      }
+      const failed = (error: unknown): void => {
+        this.finish(false, this.interruption === undefined ? this.readError(error) : undefined)
+      }
+      try {
+        route.adapter
+          .chat(this.abort.attachTo(call), this.take)
+          .then((answer) => this.finish(answer?.terminated === true, undefined), failed)
+      } catch (error) {
+        failed(error)
+      }
+    })
   }
 
   /** The client went away: read on, or hang up, as the route and the caps say. */
@@ -101,18 +109,7 @@ export class Attempt {
     this.drainedBytes = 0
   }
 
-  /** Whether the provider said that it is done; `false` at once where the attempt is interrupted. */
-  private chat(route: Route, call: ProviderCall): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      this.interrupted = () => resolve(false)
-      if (this.interruption !== undefined) this.interrupted()
-      route.adapter
-        .chat(call, (events) => this.take(events))
-        .then((answer) => resolve(answer?.terminated === true), reject)
-    })
-  }
-
-  private take(events: readonly ProviderEvent[]): void | Promise<void> {
+  private readonly take = (events: readonly ProviderEvent[]): void | Promise<void> => {
     if (this.over || this.interruption !== undefined) return
     const { client, engine, relay } = this.options
     const now = engine.clock.now()
@@ -187,8 +184,23 @@ export class Attempt {
   private interrupt(interruption: Interruption): void {
     if (this.over || this.interruption !== undefined) return
     this.interruption = interruption
-    this.interrupted()
-    this.controller.abort()
+    // Not at once, since it may come in the middle of `take`.
+    queueMicrotask(() => this.finish(false, undefined))
+    this.abort.abort()
+  }
+
+  /** What the provider says after an interruption no longer counts. */
+  private finish(terminated: boolean, failure: ProviderError | undefined): void {
+    if (this.over || this.tell === undefined) return
+    this.over = true
+    this.unwatch?.()
+    this.freeDrain?.()
+    const heard = this.interruption === undefined
+    try {
+      this.tell.resolve(this.end(heard && terminated, heard ? failure : undefined, this.options.relay))
+    } catch (error) {
+      this.tell.reject(error)
+    }
   }
 
   private end(terminated: boolean, failed: ProviderError | undefined, relay: Relay): AttemptEnd {

@@ -1,4 +1,4 @@
-import type { CallFacts, Charge } from '../../contracts/ledger.js'
+import type { CallFacts, Charge, SettleResult } from '../../contracts/ledger.js'
 import type { Route } from '../../contracts/providers.js'
 import type { ReplyWriter } from '../../contracts/reply.js'
 import { CompatError, isCompatError } from '../../errors.js'
@@ -64,8 +64,11 @@ export class CompletionCall implements LiveCall {
     this.writer.onLeave(() => this.dialled?.leave())
     this.parts.inFlight.add(this)
     try {
-      await this.runAndRelease()
+      const last = await this.tryRoutes()
+      await this.conclude(last)
     } catch (caught) {
+      // Whatever happened, a hold ends in exactly one of settlement and release.
+      await this.credit.release()
       if (!this.client.open) throw caught
       if (!isCompatError(caught)) {
         const { requestId } = this.call
@@ -80,16 +83,6 @@ export class CompletionCall implements LiveCall {
   shutDown(): void {
     this.shuttingDown = true
     this.dialled?.shutDown()
-  }
-
-  /** Whatever happens between them, a hold ends in exactly one of settlement and release. */
-  private async runAndRelease(): Promise<void> {
-    try {
-      const last = await this.tryRoutes()
-      await this.conclude(last)
-    } finally {
-      await this.credit.release()
-    }
   }
 
   /** Tries one route after the other until one has said something, or may not be passed over. */
@@ -121,7 +114,10 @@ export class CompletionCall implements LiveCall {
         continue
       }
       dials++
-      last = await this.dial(route, quoted, facts)
+      last = this.dial(route, quoted, facts)
+      this.dialled = last
+      await last.run()
+      this.dialled = undefined
       if (!last.movesOn || this.shuttingDown) return last
     }
     if (last !== undefined) return last
@@ -137,10 +133,10 @@ export class CompletionCall implements LiveCall {
     return waiting.some((other) => health.troubleOf(other) === undefined)
   }
 
-  private async dial(route: Route, quoted: Quote, facts: CallFacts): Promise<DialledRoute> {
+  private dial(route: Route, quoted: Quote, facts: CallFacts): DialledRoute {
     const { clock, limits } = this.parts.options
     if (this.deadlineAt === Infinity) this.deadlineAt = clock.now() + limits.totalMs
-    const dialled = new DialledRoute({
+    return new DialledRoute({
       parts: this.parts,
       call: this.call,
       client: this.client,
@@ -154,10 +150,6 @@ export class CompletionCall implements LiveCall {
       promptTokens: this.prompt.atLeast,
       outputTokens: this.outputBound,
     })
-    this.dialled = dialled
-    await dialled.run()
-    this.dialled = undefined
-    return dialled
   }
 
   private quote(route: Route): Quote {
@@ -189,37 +181,34 @@ export class CompletionCall implements LiveCall {
     if (end.ended === 'left' && due === 'nothing') {
       this.parts.options.emit({ type: 'call-abandoned', requestId, facts: last.facts })
     }
-    const charge = due === 'nothing' ? await this.releaseFree(last) : await this.settle(last, due)
-    this.tell(reply, charge, last)
-  }
-
-  private async releaseFree(last: DialledRoute): Promise<Charge> {
-    await this.credit.release()
-    const { usage, basis } = last.usage('nothing')
-    const { priceVersion, terms } = last.quote
-    return freeCharge({ usage, basis, terms, priceVersion })
-  }
-
-  private async settle(last: DialledRoute, due: Outcome['due']): Promise<Charge> {
-    const { options, settlements } = this.parts
-    const { caller, claim, log, requestId } = this.call
     const { usage, basis } = last.usage(due)
     const { priceVersion, terms } = last.quote
-    const { neverOverdraw } = options
+    if (due === 'nothing') {
+      await this.credit.release()
+      this.tell(reply, freeCharge({ usage, basis, terms, priceVersion }), last)
+      return
+    }
+    const { neverOverdraw } = this.parts.options
     const holdAmount = this.credit.amount
     const charge = makeCharge({ usage, basis, terms, priceVersion, holdAmount, neverOverdraw })
-    // From here on nothing may throw before the settlement: neither would it be settled, nor released.
-    const holdId = this.credit.handOver()
-    log.holdId = holdId
-    log.holdAmount = holdAmount
-    const settled = await settlements.settle(
-      settlement(holdId, charge, caller.principal, options.platformAccount, last.facts, claim),
-      requestId,
-    )
+    const settled = await this.settle(charge, last.facts)
     if (settled?.claimLost === true) log.claimLost = true
     log.charge = settled?.charge ?? charge
     log.overdraft = settled?.overdraft ?? 0n
-    return log.charge
+    this.tell(reply, log.charge, last)
+  }
+
+  private settle(charge: Charge, facts: CallFacts): Promise<SettleResult | undefined> {
+    const { options, settlements } = this.parts
+    const { caller, claim, log, requestId } = this.call
+    log.holdAmount = this.credit.amount
+    // From here on nothing may throw before the settlement: neither would it be settled, nor released.
+    const holdId = this.credit.handOver()
+    log.holdId = holdId
+    return settlements.settle(
+      settlement(holdId, charge, caller.principal, options.platformAccount, facts, claim),
+      requestId,
+    )
   }
 
   private tell(reply: Outcome['reply'], charge: Charge, last: DialledRoute): void {

@@ -9,9 +9,7 @@ import { eventError } from '../events/event-error.js'
 import type { EngineOptions } from '../options.js'
 import { unavailable } from '../stores.js'
 import { LazyContext, within } from '../within.js'
-
-const FIRST_RETRY_MS = 100
-const LONGEST_RETRY_MS = 5_000
+import { Errand, type ErrandRequest } from './errand.js'
 
 /** All that is asked of the ledger for calls: holds once, settlements and releases until they are through. */
 export class Settlements {
@@ -43,38 +41,20 @@ export class Settlements {
    * @returns what the ledger answered, or undefined where it has not within `settleWaitMs`
    */
   settle(request: SettleRequest, requestId: string): Promise<SettleResult | undefined> {
-    const posted = this.untilDone(
-      requestId,
-      (context) => this.post(request, requestId, context),
-      (error) => this.options.emit({ type: 'charge-failed', requestId, request, error: eventError(error) }),
-      1,
-    )
-    return this.waitFor(posted)
-  }
-
-  /** Asks for a settlement once. That the claim was lost is told even where nobody waits for the answer any more. */
-  private async post(request: SettleRequest, requestId: string, context: LazyContext): Promise<SettleResult> {
     const { emit, ledger } = this.options
-    const settled = await ledger.settle(request, context)
-    if (settled.claimLost === true) emit({ type: 'claim-lost', requestId, holdId: request.holdId })
-    return settled
+    return this.run(1, {
+      requestId,
+      ask: (context) => ledger.settle(request, context),
+      heard(settled) {
+        if (settled.claimLost === true) emit({ type: 'claim-lost', requestId, holdId: request.holdId })
+      },
+      gaveUp: (error) => emit({ type: 'charge-failed', requestId, request, error: eventError(error) }),
+    })
   }
 
   /** Frees a hold, again and again until it is through; one that cannot be freed in time ends by its expiry. */
-  release(request: ReleaseRequest, requestId: string): Promise<void> {
-    return this.free(request, requestId, 1)
-  }
-
-  /** The same for a hold that may not have been taken, which was not counted. */
-  private async free({ holdId, account }: ReleaseRequest, requestId: string, holds: 0 | 1): Promise<void> {
-    const released = this.untilDone(
-      requestId,
-      (context) => this.options.ledger.release({ holdId, account }, context),
-      (error) =>
-        this.options.emit({ type: 'store-fault', store: 'ledger', requestId, error: eventError(error) }),
-      holds,
-    )
-    await this.waitFor(released)
+  async release(request: ReleaseRequest, requestId: string): Promise<void> {
+    await this.free(request, requestId, 1)
   }
 
   /** Settled when nothing is under way any more. */
@@ -82,44 +62,28 @@ export class Settlements {
     return this.underWay === 0 ? Promise.resolve() : new Promise((resolve) => this.waiting.push(resolve))
   }
 
-  /** The answer if it comes while a reply can wait for it. */
-  private async waitFor<T>(done: Promise<T | undefined>): Promise<T | undefined> {
-    const { clock, limits } = this.options
-    try {
-      return await within(clock, limits.settleWaitMs, done)
-    } catch {
-      // Too late for the reply; `done` never rejects, and goes on.
-      return undefined
-    }
+  /** Also for a hold that may not have been taken, which was not counted. */
+  private free({ holdId, account }: ReleaseRequest, requestId: string, holds: 0 | 1): Promise<unknown> {
+    const { emit, ledger } = this.options
+    return this.run(holds, {
+      requestId,
+      ask: (context) => ledger.release({ holdId, account }, context),
+      gaveUp: (error) => emit({ type: 'store-fault', store: 'ledger', requestId, error: eventError(error) }),
+    })
   }
 
-  private async untilDone<T>(
-    requestId: string,
-    ask: (context: LazyContext) => Promise<T>,
-    gaveUp: (error: unknown) => void,
+  private run<T>(
     holds: 0 | 1,
+    { requestId, ask, heard, gaveUp }: Omit<ErrandRequest<T>, 'tell' | 'ended'>,
   ): Promise<T | undefined> {
-    const { clock, limits } = this.options
-    const deadline = clock.now() + limits.settleMs
     this.underWay++
-    try {
-      for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_RETRY_MS)) {
-        const context = new LazyContext(requestId)
-        try {
-          return await within(clock, limits.storeMs, ask(context))
-        } catch (error) {
-          context.end()
-          if (clock.now() + waitMs > deadline) {
-            gaveUp(error)
-            return undefined
-          }
-          await new Promise<void>((resolve) => clock.after(waitMs, resolve))
-        }
-      }
-    } finally {
+    const ended = (): void => {
       this.openHolds -= holds
       this.underWay--
       if (this.underWay === 0) for (const resume of this.waiting.splice(0)) resume()
     }
+    return new Promise((tell) => {
+      new Errand(this.options, { requestId, ask, heard, gaveUp, tell, ended }).start()
+    })
   }
 }

@@ -33,17 +33,15 @@ export class Idempotency {
 
   constructor(private readonly parts: EngineParts) {}
 
-  /** `body` is the request as its body alone has it. */
+  /** Runs a call under its key. `body` is the request as its body alone has it. */
   async once(
-    call: IncomingCall,
+    key: string,
     caller: Caller,
     body: ParsedChatRequest,
     writer: ReplyWriter,
     log: CallLog,
     run: Run,
   ): Promise<void> {
-    const key = idempotencyKey(call)
-    if (key === undefined) return run(undefined, writer)
     // Nothing has been asked of anybody yet, and nobody waits for it.
     if (writer.left) return
     const claim = scopeOf(caller, key)
@@ -207,7 +205,8 @@ export class Idempotency {
   }
 }
 
-function idempotencyKey(call: IncomingCall): string | undefined {
+/** The call's `Idempotency-Key`, or undefined where it has none. */
+export function idempotencyKey(call: IncomingCall): string | undefined {
   const key = call.headers['idempotency-key']
   if (key === undefined) return undefined
   if (typeof key === 'string' && VISIBLE_ASCII.test(key)) return key

@@ -1,5 +1,6 @@
 import type { ProviderAdapter, ProviderCall } from '../../contracts/index.js'
 import { createSecret } from '../../secret.js'
+import { abortSourceOf } from '../abort-source.js'
 import { createUpstream } from '../upstream.js'
 import { createReader } from './reader.js'
 import { toNativeRequest } from './request.js'
@@ -64,7 +65,7 @@ export function anthropic(settings: AnthropicSettings = {}): ProviderAdapter {
         body: JSON.stringify(request),
         stream: call.stream,
         limits: call.limits,
-        signal: call.signal,
+        abort: abortSourceOf(call),
         trace: call.trace,
         reader: createReader(call.limits.eventBytes),
         take,

@@ -1,5 +1,6 @@
 import type { ProviderAdapter, ProviderCall } from '../../contracts/providers.js'
 import { createSecret } from '../../secret.js'
+import { abortSourceOf } from '../abort-source.js'
 import { createReplyReader } from '../reply-reader.js'
 import { createUpstream, type UpstreamSettings } from '../upstream.js'
 import { readBody, readEvent } from './reply.js'
@@ -45,7 +46,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
         body: buildRequestBody(call.request, call.stream),
         stream: call.stream,
         limits: call.limits,
-        signal: call.signal,
+        abort: abortSourceOf(call),
         trace: call.trace,
         reader: createReplyReader({
           eventBytes: call.limits.eventBytes,

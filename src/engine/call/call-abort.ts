@@ -1,0 +1,57 @@
+import type { AbortSource, ProviderCall } from '../../contracts/providers.js'
+
+/** Ends the provider's work on one call. The signal is made when an adapter first asks for it: many need none. */
+export class CallAbort implements AbortSource {
+  aborted = false
+  private listener: (() => void) | undefined
+  private controller: AbortController | undefined
+  private call: ProviderCall | undefined
+
+  /** The call as its adapter gets it. */
+  attachTo({
+    auth,
+    limits,
+    request,
+    requestId,
+    stream,
+    trace,
+  }: Omit<ProviderCall, 'abort' | 'signal'>): ProviderCall {
+    const abort = this
+    this.call = {
+      request,
+      stream,
+      auth,
+      limits,
+      requestId,
+      trace,
+      abort,
+      get signal() {
+        return abort.signal
+      },
+    }
+    return this.call
+  }
+
+  speaksFor(call: ProviderCall): boolean {
+    return call === this.call
+  }
+
+  listen(listener: () => void): () => void {
+    this.listener = listener
+    return () => {
+      this.listener = undefined
+    }
+  }
+
+  abort(): void {
+    this.aborted = true
+    this.controller?.abort()
+    this.listener?.()
+  }
+
+  private get signal(): AbortSignal {
+    this.controller ??= new AbortController()
+    if (this.aborted) this.controller.abort()
+    return this.controller.signal
+  }
+}

@@ -1,0 +1,114 @@
+import type { EngineOptions } from '../options.js'
+import { DeadlinePassed, isPromise, LazyContext } from '../within.js'
+
+/** What is asked of the ledger, and who is told of it. */
+export interface ErrandRequest<T> {
+  readonly requestId: string
+  ask(context: LazyContext): Promise<T>
+  /** Hears every answer, also one that comes too late. What it throws counts as a failure. */
+  heard?(answer: T): void
+  /** There was no answer in the time for all tries together. */
+  gaveUp(error: unknown): void
+  /** Told once, with the answer, or with undefined as soon as a reply can wait for it no longer. */
+  tell(answer: T | undefined): void
+  /** Nothing is asked any more. */
+  ended(): void
+}
+
+const FIRST_RETRY_MS = 100
+const LONGEST_RETRY_MS = 5_000
+
+/** Asks the ledger again and again until it has answered, or `settleMs` is over; each try has `storeMs`. */
+export class Errand<T> {
+  private readonly giveUpAt: number
+  /** When whoever waits is told that there is no answer yet. */
+  private tellAt: number
+  /** When the try under way has failed, or the next one is due. */
+  private nextAt = 0
+  private retryMs = FIRST_RETRY_MS
+  private tried: LazyContext | undefined
+  private cancelTimer: () => void = () => {}
+
+  constructor(
+    private readonly options: Pick<EngineOptions, 'clock' | 'limits'>,
+    private readonly request: ErrandRequest<T>,
+  ) {
+    const now = options.clock.now()
+    this.giveUpAt = now + options.limits.settleMs
+    this.tellAt = now + options.limits.settleWaitMs
+  }
+
+  start(): void {
+    this.try(this.options.clock.now())
+  }
+
+  private try(now: number): void {
+    const context = new LazyContext(this.request.requestId)
+    this.tried = context
+    this.wakeAt(now + this.options.limits.storeMs)
+    let answer: Promise<T>
+    try {
+      answer = this.request.ask(context)
+    } catch (error) {
+      this.failed(context, error)
+      return
+    }
+    if (!isPromise(answer)) {
+      this.answered(context, answer)
+      return
+    }
+    answer.then(
+      (value) => this.answered(context, value),
+      (error) => this.failed(context, error),
+    )
+  }
+
+  private answered(context: LazyContext, answer: T): void {
+    try {
+      this.request.heard?.(answer)
+    } catch (error) {
+      this.failed(context, error)
+      return
+    }
+    if (this.tried === context) this.end(answer)
+  }
+
+  private failed(context: LazyContext, error: unknown): void {
+    if (this.tried !== context) return
+    context.end()
+    this.tried = undefined
+    const now = this.options.clock.now()
+    if (now + this.retryMs > this.giveUpAt) {
+      this.request.gaveUp(error)
+      this.end(undefined)
+      return
+    }
+    this.wakeAt(now + this.retryMs)
+    this.retryMs = Math.min(this.retryMs * 2, LONGEST_RETRY_MS)
+  }
+
+  private end(answer: T | undefined): void {
+    this.tried = undefined
+    this.cancelTimer()
+    this.request.tell(answer)
+    this.request.ended()
+  }
+
+  private wakeAt(nextAt: number): void {
+    this.nextAt = nextAt
+    this.cancelTimer()
+    const { clock } = this.options
+    this.cancelTimer = clock.after(Math.min(nextAt, this.tellAt) - clock.now(), this.wake)
+  }
+
+  private readonly wake = (): void => {
+    const now = this.options.clock.now()
+    if (now >= this.tellAt) {
+      this.tellAt = Infinity
+      this.request.tell(undefined)
+    }
+    if (now < this.nextAt) this.wakeAt(this.nextAt)
+    else if (this.tried === undefined) this.try(now)
+    else this.failed(this.tried, new DeadlinePassed(this.options.limits.storeMs))
+  }
+}
