@@ -36,7 +36,7 @@ const clients = ['client-openai', 'client-ai-sdk', 'client-openrouter', 'client-
 const others = [
   ...['mount', 'curl', 'stream', 'error', 'events', 'closing'],
   ...['credentials', 'catalogue', 'price-list', 'providers', 'adapters', 'keyring', 'seal', 'cases'],
-  ...['durable', 'postgres', 'admin', 'cli'],
+  ...['durable', 'postgres', 'admin', 'cli', 'console'],
 ]
 const upstreamKey = 'sk-upstream-for-the-readme'
 
@@ -357,6 +357,25 @@ describe('the README', () => {
     expect(cost).toBeGreaterThan(0)
     const { posted } = (await createAdmin(stores).balance('alice'))!
     expect(posted).toBe(parseCredits('25') - parseCredits(cost.toFixed(9)))
+  })
+
+  it('has a console that the link it prints opens, once', async () => {
+    await askDatabases(inject('databases'), '/worker')
+    const print = vi.spyOn(console, 'log').mockImplementation(() => {})
+    const base = await serve('console')
+    const { stores } = (await import(join(folder, 'stores.ts'))) as { stores: DurableStores }
+    toClose.push({ stores })
+    const { pathname, hash } = new URL(print.mock.calls[0]![0] as string)
+    const signIn = () =>
+      fetch(base + pathname, {
+        method: 'POST',
+        headers: { origin: base, 'content-type': 'application/json' },
+        body: JSON.stringify({ secret: hash.slice(1) }),
+      })
+    const cookie = (await signIn()).headers.getSetCookie()[0]!.split(';')[0]!
+    expect((await signIn()).status).toBe(403)
+    const me = await fetch(`${base}/console/api/me`, { headers: { cookie } })
+    expect(await me.json()).toMatchObject({ viewer: { kind: 'operator' }, routerPath: '/compat/v1' })
   })
 
   it('keeps everything in PostgreSQL', async () => {
