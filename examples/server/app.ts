@@ -12,6 +12,7 @@ import express, { type Express } from 'express'
 import { type OpenDatabase, openDatabase } from './database.js'
 import { type DemoCredentials, demoAccounts, demoCredentials, openDemoAccounts } from './demo-accounts.js'
 import { type DemoUpstream, startDemoUpstream } from './demo-upstream.js'
+import { prometheusMetrics } from './metrics.js'
 import { type OfferedModel, offeredDemoModels, offeredModels } from './models.js'
 import { offer } from './offer.js'
 import type { DatabaseSettings, UpstreamSettings } from './settings.js'
@@ -93,6 +94,7 @@ async function assemble(
     routes: () => router.routes(),
     signInHint: SIGN_IN_HINT,
   })
+  const metrics = prometheusMetrics()
   const router = createCompatRouter({
     credentials,
     catalogue,
@@ -101,6 +103,7 @@ async function assemble(
     idempotency: { store: idempotency },
     limits: { inFlightPerAccount: 64, inFlightPerCredential: 16 },
     onEvent: (event) => {
+      metrics.onEvent(event)
       pages.onEvent(event)
       const line = lineOf(event)
       if (line !== undefined) options.log?.(line)
@@ -109,6 +112,7 @@ async function assemble(
   const app = express()
   app.disable('x-powered-by')
   app.use(MOUNT, router)
+  app.get('/metrics', metrics.serve(router))
   app.use(signIn, pages)
 
   const balanceOf = async (account: string) =>

@@ -1,0 +1,41 @@
+import type { IncomingMessage } from 'node:http'
+import { PrometheusExporter } from '@opentelemetry/exporter-prometheus'
+import { MeterProvider } from '@opentelemetry/sdk-metrics'
+import type { CompatRouter, RouterEvent } from 'compat-router'
+import { createTelemetry } from 'compat-router/opentelemetry'
+import type { RequestHandler } from 'express'
+
+export interface PrometheusMetrics {
+  readonly onEvent: (event: RouterEvent) => void
+  /** Answers `GET /metrics` with what events told and this router says of itself. */
+  serve(router: CompatRouter): RequestHandler
+}
+
+const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/
+const PROXIED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
+
+/**
+ * Metrics for a Prometheus on this machine, served by the server that there is anyway.
+ *
+ * They name models, providers and amounts, so nobody from elsewhere gets them, nor anybody through a proxy, behind which
+ * everybody would look local.
+ */
+export function prometheusMetrics(): PrometheusMetrics {
+  const exporter = new PrometheusExporter({ preventServerStart: true, withoutScopeInfo: true })
+  const meter = new MeterProvider({ readers: [exporter] }).getMeter('compat-router')
+  const telemetry = createTelemetry({ meter, tracer: false })
+  return {
+    onEvent: telemetry.onEvent,
+    serve(router) {
+      telemetry.observe(router)
+      return (req, res) => {
+        if (isLocal(req)) exporter.getMetricsRequestHandler(req, res)
+        else res.status(403).type('text').send('Metrics are for programs on this machine.\n')
+      }
+    },
+  }
+}
+
+function isLocal({ headers, socket }: IncomingMessage): boolean {
+  return LOOPBACK.test(socket.remoteAddress ?? '') && PROXIED.every((name) => headers[name] === undefined)
+}

@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createApp, type ExampleApp, MOUNT } from '../../examples/server/app.js'
+import { createTestFile } from '../helpers/sqlite.js'
+
+interface Panel {
+  readonly title: string
+  readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[]
+}
+
+const dashboard = JSON.parse(
+  readFileSync(new URL('../../examples/grafana/compat-router.json', import.meta.url), 'utf8'),
+) as {
+  readonly panels: readonly Panel[]
+  readonly templating: { readonly list: readonly { readonly query: string | { readonly query: string } }[] }
+}
+const targets = dashboard.panels.flatMap(({ targets = [] }) => targets)
+const variables = dashboard.templating.list.flatMap(({ query }) =>
+  typeof query === 'string' ? [] : [query.query],
+)
+const queries = [...targets.map(({ expr }) => expr), ...variables]
+
+let example: ExampleApp
+let base: string
+let stop: () => Promise<void>
+
+beforeEach(async () => {
+  const { file, remove } = await createTestFile()
+  example = await createApp({ database: { kind: 'sqlite', file }, tokenDelayMs: 30 })
+  const server = createServer(example.app)
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  stop = async () => {
+    const closed = new Promise((done) => server.close(done))
+    await example.close()
+    server.closeAllConnections()
+    await closed
+    await remove()
+  }
+})
+afterEach(() => stop())
+
+const scrape = async () => (await fetch(`${base}/metrics`)).text()
+
+function post(token: string, body: object, signal?: AbortSignal): Promise<Response> {
+  return fetch(`${base}${MOUNT}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ messages: [{ role: 'user', content: 'Hello' }], ...body }),
+    ...(signal && { signal }),
+  })
+}
+
+/** A call of each kind: in one piece, as a stream, refused, and left in the middle. */
+async function callAllKinds(): Promise<{ readonly tokens: readonly string[] }> {
+  const { accessToken, apiKey } = await example.credentials()
+  const tokens = [apiKey.token!, accessToken.token!]
+  for (const token of tokens) {
+    expect((await post(token, { model: 'demo/large' })).status).toBe(200)
+    expect(await (await post(token, { model: 'demo/large', stream: true })).text()).toContain('[DONE]')
+  }
+  expect((await post(tokens[0]!, { model: 'no/such' })).status).toBe(404)
+  const controller = new AbortController()
+  const left = await post(tokens[0]!, { model: 'demo/large', stream: true }, controller.signal)
+  await left.body!.getReader().read()
+  controller.abort()
+  while (!/^compat_router_requests_active\{[^}]*\} 0$/m.test(await scrape())) await new Promise(setImmediate)
+  return { tokens }
+}
+
+const LABELS = /\{([^}]*)\}|\b(?:by|without) \(([^)]*)\)/g
+
+/** The names of metrics in a query: what is left of it when its labels are taken out. */
+const metricsIn = (query: string) =>
+  query.replaceAll(LABELS, '').match(/\b(?:gen_ai|compat_router)_\w+/g) ?? []
+
+const labelsIn = (query: string) =>
+  [...query.matchAll(LABELS)]
+    .flatMap(([, matchers, names]) => (names ?? matchers!).replaceAll(/"[^"]*"/g, '').match(/\w+/g) ?? [])
+    .filter((name) => name !== 'le')
+
+describe('the metrics of the example server', () => {
+  it('are all that the dashboard asks for, by name and label', async () => {
+    await callAllKinds()
+    const text = await scrape()
+    const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+    const printed = new Set(samples.map((line) => /^\w+/.exec(line)![0]))
+    const labels = new Set(samples.flatMap((line) => [...line.matchAll(/(\w+)="/g)].map(([, name]) => name!)))
+
+    const metrics = new Set(
+      queries.flatMap((query) => metricsIn(query.replace(/^label_values\((\w+), \w+\)$/, '$1'))),
+    )
+    expect(metrics.size).toBeGreaterThan(15)
+    expect([...metrics].filter((name) => !printed.has(name))).toEqual([])
+    const asked = new Set([
+      ...targets.flatMap(({ expr }) => labelsIn(expr)),
+      ...targets.flatMap(({ legendFormat }) =>
+        [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name!),
+      ),
+      ...variables.map((query) => /, (\w+)\)$/.exec(query)![1]!),
+    ])
+    expect(asked.size).toBeGreaterThan(8)
+    expect([...asked].filter((name) => !labels.has(name))).toEqual([])
+  })
+
+  it('are all on the dashboard', async () => {
+    await callAllKinds()
+    const names = [...(await scrape()).matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name!)
+    const shown = new Set(
+      queries.flatMap(metricsIn).map((name) => name.replace(/_(?:bucket|count|sum)$/, '')),
+    )
+    expect(names.filter((name) => name !== 'target_info' && !shown.has(name))).toEqual([])
+  })
+
+  it('count what was called, and name no key and nobody', async () => {
+    const { tokens } = await callAllKinds()
+    const text = await scrape()
+    expect(text).toMatch(/^compat_router_requests_total\{[^}]*outcome="completed"[^}]*\} 4$/m)
+    expect(text).toMatch(/^compat_router_requests_total\{[^}]*outcome="model_not_found"[^}]*\} 1$/m)
+    expect(text).toMatch(/^compat_router_requests_total\{[^}]*outcome="client-left"[^}]*\} 1$/m)
+    expect(text).toMatch(/^gen_ai_server_time_to_first_token_count\{[^}]*\} 2$/m)
+    for (const secret of [...tokens, 'alice', 'bob', 'Hello']) expect(text).not.toContain(secret)
+  })
+
+  it('are for this machine alone, and not through a proxy', async () => {
+    expect((await fetch(`${base}/metrics`)).status).toBe(200)
+    for (const name of ['x-forwarded-for', 'forwarded', 'via', 'x-real-ip']) {
+      const reply = await fetch(`${base}/metrics`, { headers: { [name]: '127.0.0.1' } })
+      expect([reply.status, await reply.text()]).toEqual([403, 'Metrics are for programs on this machine.\n'])
+    }
+  })
+})
