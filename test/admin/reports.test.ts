@@ -1,0 +1,187 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Admin, createAdmin } from '../../src/admin/index.js'
+import type { CallFacts, Charge, Posting } from '../../src/contracts/index.js'
+import type { DurableStores } from '../../src/sql/stores.js'
+import { engineNames, useEngine } from '../helpers/engines.js'
+
+const context = { requestId: 'r', signal: new AbortController().signal }
+let holds = 0
+
+function settle(
+  { ledger }: DurableStores,
+  payer: string,
+  [base, markup]: readonly [bigint, bigint],
+  earner: string,
+  facts: Partial<CallFacts> = {},
+) {
+  const cost = base + markup
+  const charge: Charge = {
+    cost,
+    base,
+    markup,
+    basis: 'reported',
+    byok: false,
+    usage: { prompt: 10, cached: 4, cacheWrite: 1, completion: 5, reasoning: 2 },
+  }
+  const postings: Posting[] = [
+    { account: payer, amount: -cost },
+    { account: 'platform', amount: base },
+    { account: earner, amount: markup },
+  ]
+  const request = {
+    holdId: `h${holds++}`,
+    charge,
+    postings,
+    facts: { requestId: 'r', account: payer, credentialId: 'k', model: 'm', ...facts },
+  }
+  return ledger.settle(request, context)
+}
+
+describe.each(engineNames)('reports on %s', (name) => {
+  const engine = useEngine(name)
+  let stores: DurableStores
+  let admin: Admin
+
+  beforeAll(async () => {
+    stores = engine.open('reports')
+    admin = createAdmin(stores)
+    await admin.grant({ account: 'alice', amount: '0.000001' })
+    await admin.correct({ account: 'alice', amount: '-0.0000001' })
+    await settle(stores, 'alice', [100n, 20n], 'dev')
+    await settle(stores, 'alice', [50n, 0n], 'platform', { model: 'n' })
+    await settle(stores, 'alice', [0n, 0n], 'dev')
+    await settle(stores, 'platform', [30n, 7n], 'dev')
+    await settle(stores, 'platform', [40n, 8n], 'platform')
+    await settle(stores, 'dev', [60n, 9n], 'dev')
+    await settle(stores, 'dev', [60n, 9n], 'platform', { sessionId: 's' })
+  })
+
+  it('hold what calls cost against what was posted, for whoever pays', async () => {
+    const of = (query: object) => admin.spendReport({ by: 'model', ...query })
+    expect((await of({})).total).toEqual({
+      calls: 7,
+      cost: 393n,
+      base: 340n,
+      markup: 53n,
+      usage: { prompt: 70, cached: 28, cacheWrite: 7, completion: 35, reasoning: 14 },
+    })
+    expect((await of({})).books).toEqual({
+      debited: 170n + 7n + 60n + 69n,
+      kept: 30n + 48n + 9n,
+      isEqual: true,
+    })
+    expect((await of({ account: 'alice' })).books).toEqual({ debited: 170n, kept: 0n, isEqual: true })
+    expect((await of({ account: 'platform' })).books).toEqual({ debited: 7n, kept: 78n, isEqual: true })
+    expect((await of({ account: 'dev' })).books).toEqual({ debited: 129n, kept: 9n, isEqual: true })
+    expect(await of({ account: 'nobody' })).toMatchObject({
+      rows: [],
+      total: { calls: 0, cost: 0n },
+      books: { isEqual: true },
+    })
+  })
+
+  it('have the rows of `spend`', async () => {
+    for (const by of ['day', 'model', 'app', 'key', 'provider'] as const) {
+      for (const query of [{ by }, { by, account: 'dev' }]) {
+        expect((await admin.spendReport(query)).rows).toEqual(await admin.spend(query))
+      }
+    }
+  })
+
+  it('say where a balance comes from', async () => {
+    expect(await admin.statement('alice')).toEqual({
+      granted: 1_000n,
+      corrected: -100n,
+      earned: 0n,
+      spent: 170n,
+      posted: 730n,
+      held: 0n,
+    })
+    expect(await admin.statement('platform')).toEqual({
+      granted: 0n,
+      corrected: 0n,
+      earned: 340n + 8n + 9n,
+      spent: 85n,
+      posted: 272n,
+      held: 0n,
+    })
+    expect(await admin.statement('dev')).toMatchObject({ earned: 20n + 7n + 9n, spent: 138n, posted: -102n })
+    expect(await admin.statement('nobody')).toBeUndefined()
+    await expect(admin.statement('')).rejects.toThrow(TypeError)
+  })
+
+  it('of an account without postings are zero', async () => {
+    await admin.openAccount('empty')
+    expect(await admin.statement('empty')).toEqual({
+      granted: 0n,
+      corrected: 0n,
+      earned: 0n,
+      spent: 0n,
+      posted: 0n,
+      held: 0n,
+    })
+    expect(await admin.findAccount('empty')).toMatchObject({ id: 'empty', balance: { posted: 0n } })
+    expect(await admin.findAccount('nobody')).toBeUndefined()
+  })
+
+  it('find the charges that an account paid, apart from those that it earned from', async () => {
+    const { entries } = await admin.entries({ account: 'dev', payer: 'dev' })
+    expect(entries.map(({ charge }) => charge!.cost)).toEqual([69n, 69n])
+    expect((await admin.entries({ account: 'dev' })).entries).toHaveLength(5)
+    expect((await admin.entries({ account: 'dev', payer: 'dev', sessionId: 's' })).entries).toHaveLength(1)
+    expect((await admin.entries({ payer: 'alice' })).entries).toHaveLength(3)
+  })
+
+  it('list the calls under way, and no hold that has ended or run out', async () => {
+    const hold = (holdId: string, account: string, ttlMs = 60_000) =>
+      stores.ledger.hold(
+        {
+          holdId,
+          account,
+          amount: 10n,
+          ttlMs,
+          facts: { requestId: `r-${holdId}`, account, credentialId: 'k', model: 'm' },
+        },
+        context,
+      )
+    await Promise.all([
+      hold('open', 'alice'),
+      hold('other', 'bob', 60_000),
+      hold('freed', 'alice'),
+      hold('over', 'alice', 0),
+    ])
+    await stores.ledger.release({ holdId: 'freed', account: 'alice' }, context)
+    const open = await admin.openHolds()
+    expect(open).toEqual([
+      {
+        holdId: 'open',
+        account: 'alice',
+        amount: 10n,
+        expiresAt: expect.any(Number),
+        facts: { requestId: 'r-open', account: 'alice', credentialId: 'k', model: 'm' },
+      },
+    ])
+    expect(await admin.openHolds({ account: 'bob' })).toEqual([])
+    expect(await admin.openHolds({ account: 'alice', limit: 1 })).toHaveLength(1)
+    expect((await admin.statement('alice'))!.held).toBe(10n)
+  })
+
+  it('find one credential, and only it', async () => {
+    const { credentialId } = await admin.issueKey({ account: 'alice' })
+    await admin.issueKey({ account: 'alice' })
+    expect(await admin.listCredentials({ credentialId })).toMatchObject([{ credentialId, account: 'alice' }])
+    expect(await admin.listCredentials({ credentialId, account: 'bob' })).toEqual([])
+  })
+
+  it('tell what is refused from what is broken', async () => {
+    const refusal = (reason: string) => ({ name: 'Refusal', reason })
+    await expect(admin.reissue('none')).rejects.toMatchObject(refusal('not-found'))
+    await expect(
+      admin.issueAccessToken({ account: 'alice', appId: 'none', scopes: [] }),
+    ).rejects.toMatchObject(refusal('not-found'))
+    await admin.grant({ account: 'alice', amount: '1', reference: 'one' })
+    await expect(admin.grant({ account: 'alice', amount: '2', reference: 'one' })).rejects.toMatchObject(
+      refusal('conflict'),
+    )
+  })
+})
