@@ -4,9 +4,11 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { build } from 'tsup'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { askDatabases } from '../helpers/ask-databases.js'
+import { launchChromium } from '../helpers/chromium.js'
 import { CURVES, outcome, PROVIDER_KEY, published, RIGHT } from './fixtures.js'
 
 const PAGE = `<!doctype html>
@@ -17,7 +19,6 @@ const PAGE = `<!doctype html>
 
 type SealingPage = typeof import('../../src/envelope/seal.js')
 
-/** Where the browser is unpacked to, with the libraries it needs, so that none has to be installed. */
 let workspace: string
 let browser: Browser
 let server: Server
@@ -25,7 +26,7 @@ let page: Page
 
 beforeAll(async () => {
   workspace = await mkdtemp(join(tmpdir(), 'compat-router-browser-'))
-  const [executablePath, module] = [await unpackBrowser(), await bundle()]
+  const module = await bundle()
   server = createServer((request, response) => {
     const isModule = request.url === '/seal.js'
     response.setHeader('content-type', isModule ? 'text/javascript' : 'text/html')
@@ -33,8 +34,7 @@ beforeAll(async () => {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const { default: packaged } = await import('@sparticuz/chromium')
-  browser = await chromium.launch({ executablePath, args: packaged.args })
+  browser = await launchChromium(await askDatabases(inject('databases'), '/chromium'))
   page = await browser.newPage()
   await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
 }, 180_000)
@@ -43,18 +43,8 @@ afterAll(async () => {
   await browser?.close()
   server?.closeAllConnections()
   server?.close()
-  vi.unstubAllEnvs()
   await rm(workspace, { recursive: true, force: true })
 })
-
-async function unpackBrowser(): Promise<string> {
-  vi.stubEnv('TMPDIR', workspace)
-  // Makes the package unpack its own copies of the system libraries and put them in the loader's path.
-  vi.stubEnv('LD_LIBRARY_PATH', process.env.LD_LIBRARY_PATH)
-  vi.stubEnv('AWS_LAMBDA_JS_RUNTIME', 'nodejs20.x')
-  const { default: packaged } = await import('@sparticuz/chromium')
-  return packaged.executablePath()
-}
 
 /** Everything in one file for a browser. Fails where anything that it imports is of Node. */
 async function bundle(): Promise<Buffer> {

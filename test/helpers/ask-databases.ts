@@ -2,7 +2,10 @@ import { get } from 'node:http'
 import { text } from 'node:stream/consumers'
 
 /** Asks what `databases-setup.ts` started. */
-export function askDatabases(broker: string, path: '/postgres' | '/worker'): Promise<string> {
+export function askDatabases(
+  broker: string,
+  path: '/postgres' | '/worker' | '/console' | '/chromium',
+): Promise<string> {
   return new Promise((resolve, reject) => {
     get(`${broker}${path}`, (response) => {
       text(response).then((body) => {

@@ -1,7 +1,12 @@
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { build } from 'tsup'
 import type { TestProject } from 'vitest/node'
+import { buildConsole } from './build-console.js'
+import { unpackChromium } from './chromium.js'
 import { type PostgresServer, startPostgresServer } from './postgres-server.js'
 
 declare module 'vitest' {
@@ -12,18 +17,29 @@ declare module 'vitest' {
 }
 
 /**
- * Starts nothing by itself. The first test that asks gets a PostgreSQL started (or `DATABASE_URL`, where set) or the
- * SQLite worker built; all others share it, and it ends with the run.
+ * Starts nothing by itself. The first test that asks gets a PostgreSQL started (or `DATABASE_URL`, where set), the SQLite
+ * worker or the pages of the console built, or the browser unpacked; all others share it, and it ends with the run.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   let server: Promise<PostgresServer> | undefined
   let worker: Promise<void> | undefined
+  let pages: Promise<void> | undefined
+  let browser: Promise<string> | undefined
 
   async function answer(path: string | undefined): Promise<string> {
     if (path === '/worker') {
       worker ??= buildWorker()
       await worker
       return ''
+    }
+    if (path === '/console') {
+      pages ??= buildConsole()
+      await pages
+      return ''
+    }
+    if (path === '/chromium') {
+      browser ??= unpackBrowser()
+      return browser
     }
     if (process.env.DATABASE_URL) return process.env.DATABASE_URL
     server ??= startPostgresServer(['-c', 'max_connections=200'])
@@ -44,6 +60,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     broker.close()
     broker.closeAllConnections()
     await (await server)?.stop()
+    if (browser !== undefined) await rm(await browser, { recursive: true, force: true })
   }
 }
 
@@ -58,4 +75,10 @@ async function buildWorker(): Promise<void> {
     clean: false,
     outExtension: () => ({ js: '.cjs' }),
   })
+}
+
+async function unpackBrowser(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'compat-router-browser-'))
+  await unpackChromium(folder)
+  return folder
 }

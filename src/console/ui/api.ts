@@ -1,16 +1,5 @@
 import type * as protocol from '../protocol.js'
-
-/** Something that a person can put right, or at least should know. `field` names a field of the form or filter. */
-export class Problem extends Error {
-  readonly status: number
-  readonly field: string | undefined
-
-  constructor(message: string, { status = 0, field }: { status?: number; field?: string | undefined } = {}) {
-    super(message)
-    this.status = status
-    this.field = field
-  }
-}
+import { Problem } from './problem.js'
 
 /** What is told to the whole page when the server no longer knows who is asking. */
 export const SIGNED_OUT_EVENT = 'console-signed-out'
@@ -110,10 +99,4 @@ async function ask<Reply>(path: string, init: RequestInit): Promise<Reply> {
     status,
     field: error?.field,
   })
-}
-
-/** Whatever was caught, as something to show. */
-export function asProblem(caught: unknown): Problem {
-  if (caught instanceof Problem) return caught
-  return new Problem(caught instanceof Error ? caught.message : String(caught))
 }

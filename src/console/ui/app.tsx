@@ -1,7 +1,7 @@
 import type { ComponentChildren, ComponentType } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { MeReply } from '../protocol.js'
-import { asProblem, type Problem, read, SIGNED_OUT_EVENT } from './api.js'
+import { read, SIGNED_OUT_EVENT } from './api.js'
 import { Accounts } from './pages/accounts.js'
 import { Apps } from './pages/apps.js'
 import { Books } from './pages/books.js'
@@ -15,6 +15,7 @@ import { Spend } from './pages/spend.js'
 import { Empty, Loading, ProblemNotice } from './parts/notice.js'
 import { type NavigationLink, Shell } from './parts/shell.js'
 import { hrefOf, type Place, usePlace } from './place.js'
+import { asProblem, type Problem } from './problem.js'
 import { isOperator, type Session, SessionContext } from './session.js'
 
 interface Page extends NavigationLink {

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useState } from 'preact/hooks'
-import { asProblem, type Problem, type QueryOf, type ReadPath, type ReplyOf, read } from './api.js'
+import { type QueryOf, type ReadPath, type ReplyOf, read } from './api.js'
+import { asProblem, type Problem } from './problem.js'
 
 /** What was asked for. While another answer comes the one before stays, unless the question changed. */
 export interface Loaded<Reply> {

@@ -1,11 +1,12 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { LiveReply, RouteHealthView } from '../../protocol.js'
-import { asProblem, type Problem, read } from '../api.js'
+import { read } from '../api.js'
 import { formatDuration } from '../format.js'
 import { Amount } from '../parts/amount.js'
 import { Badge, PageHead, Time } from '../parts/basics.js'
 import { Empty, Loading, ProblemNotice } from '../parts/notice.js'
 import { type Column, Table } from '../parts/table.js'
+import { asProblem, type Problem } from '../problem.js'
 import { isOperator, useSession } from '../session.js'
 
 const EVERY_MS = 1_000

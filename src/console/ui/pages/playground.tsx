@@ -1,6 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
 import type { ModelView } from '../../protocol.js'
-import { asProblem, type Problem } from '../api.js'
 import { percentOf } from '../format.js'
 import { Amount } from '../parts/amount.js'
 import { Button, PageHead } from '../parts/basics.js'
@@ -10,7 +9,8 @@ import { changeQuery, type Place } from '../place.js'
 import { callBody, type Message, noParameters } from '../playground/call-body.js'
 import { SidePanel } from '../playground/side-panel.js'
 import { TurnView } from '../playground/turn-view.js'
-import { useConversation } from '../playground/use-conversation.js'
+import { type Turn, useConversation } from '../playground/use-conversation.js'
+import { asProblem, type Problem } from '../problem.js'
 import { isOperator, ownAccount, useSession } from '../session.js'
 import { useLoad } from '../use-load.js'
 
@@ -115,9 +115,6 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
   const submit = (): void => {
     if (draft.trim() !== '' && !conversation.isRunning) send([{ role: 'user', content: draft }])
   }
-  const earlier = conversation.turns.map(({ message, reply }) =>
-    reply === undefined ? message : { role: 'assistant', content: reply.text },
-  )
   const shown = balance.data?.accounts[0]
 
   return (
@@ -168,6 +165,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
           </p>
         )}
         {accounts.problem !== undefined && <ProblemNotice problem={accounts.problem} />}
+        {balance.problem !== undefined && <ProblemNotice problem={balance.problem} />}
         {accounts.data?.accounts.length === 0 && account === undefined && (
           <Empty title="No account can pay yet.">
             <a href="#/accounts">Open an account</a> and grant it credits.
@@ -243,14 +241,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
         complaint={complaint}
         frames={conversation.frames}
         baseUrl={baseUrl}
-        bodyOf={() =>
-          bodyOf([
-            ...earlier,
-            ...(draft.trim() === '' && earlier.length > 0
-              ? []
-              : [{ role: 'user', content: draft.trim() === '' ? 'Hello!' : draft }]),
-          ])
-        }
+        bodyOf={() => bodyOf(sampleMessages(conversation.turns, draft))}
       />
     </div>
   )
@@ -278,4 +269,14 @@ function PriceLine({ model }: { model: ModelView }) {
       {prices.tiers !== undefined && ' · dearer for long prompts'}.
     </span>
   )
+}
+
+/** What would be sent now; where nothing is written yet, what was sent last. */
+function sampleMessages(turns: readonly Turn[], draft: string): readonly Message[] {
+  const said = turns.map(({ message, reply }) =>
+    reply === undefined ? message : { role: 'assistant', content: reply.text },
+  )
+  if (draft.trim() !== '' || said.length === 0)
+    return [...said, { role: 'user', content: draft.trim() || 'Hello!' }]
+  return said.slice(0, said.findLastIndex(({ role }) => role !== 'assistant') + 1)
 }

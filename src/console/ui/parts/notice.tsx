@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import type { Problem } from '../api.js'
+import type { Problem } from '../problem.js'
 import type { Loaded } from '../use-load.js'
 import { Button } from './basics.js'
 

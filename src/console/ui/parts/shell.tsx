@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { asProblem, signOut } from '../api.js'
+import { signOut } from '../api.js'
 import { hrefOf } from '../place.js'
+import { asProblem } from '../problem.js'
 import { useSession } from '../session.js'
 import { Button } from './basics.js'
 
@@ -24,6 +25,7 @@ interface ShellProps {
 export function Shell({ links, current, title, message, children }: ShellProps) {
   const [isOpen, setOpen] = useState(false)
   const before = useRef(current)
+  const menu = useRef<HTMLButtonElement>(null)
   useEffect(() => {
     document.title = `${title} · Console`
     setOpen(false)
@@ -31,6 +33,16 @@ export function Shell({ links, current, title, message, children }: ShellProps) 
     before.current = current
     document.getElementById('page-title')?.focus()
   }, [current, title])
+  useEffect(() => {
+    if (!isOpen) return
+    const close = (event: KeyboardEvent): void => {
+      if (event.key !== 'Escape') return
+      setOpen(false)
+      menu.current?.focus()
+    }
+    document.addEventListener('keydown', close)
+    return () => document.removeEventListener('keydown', close)
+  }, [isOpen])
   return (
     <div class="shell">
       <button type="button" class="skip" onClick={skip}>
@@ -39,6 +51,7 @@ export function Shell({ links, current, title, message, children }: ShellProps) 
       <header class="bar">
         <span class="wordmark">compat-router</span>
         <button
+          ref={menu}
           type="button"
           class="button menu"
           aria-expanded={isOpen}
@@ -48,16 +61,7 @@ export function Shell({ links, current, title, message, children }: ShellProps) 
           Menu
         </button>
       </header>
-      <nav
-        id="navigation"
-        class={`navigation ${isOpen ? 'is-open' : ''}`}
-        aria-label="Pages of the console"
-        onKeyDown={(event) => {
-          if (event.key !== 'Escape' || !isOpen) return
-          setOpen(false)
-          document.querySelector<HTMLElement>('.menu')?.focus()
-        }}
-      >
+      <nav id="navigation" class={`navigation ${isOpen ? 'is-open' : ''}`} aria-label="Pages of the console">
         <span class="wordmark">compat-router</span>
         <ul>
           {links.map(({ path, label, startsGroup }) => (

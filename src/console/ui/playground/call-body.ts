@@ -1,4 +1,4 @@
-import { Problem } from '../api.js'
+import { Problem } from '../problem.js'
 
 /** The fields beside the conversation, as they were written. */
 export interface Parameters {

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { asProblem, read } from '../api.js'
+import { read } from '../api.js'
+import { asProblem } from '../problem.js'
 import type { CallBody, Message } from './call-body.js'
 import {
   addFrame,

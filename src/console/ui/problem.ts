@@ -1,0 +1,17 @@
+/** Something that a person can put right, or at least should know. `field` names a field of the form or filter. */
+export class Problem extends Error {
+  readonly status: number
+  readonly field: string | undefined
+
+  constructor(message: string, { status = 0, field }: { status?: number; field?: string | undefined } = {}) {
+    super(message)
+    this.status = status
+    this.field = field
+  }
+}
+
+/** Whatever was caught, as something to show. */
+export function asProblem(caught: unknown): Problem {
+  if (caught instanceof Problem) return caught
+  return new Problem(caught instanceof Error ? caught.message : String(caught))
+}

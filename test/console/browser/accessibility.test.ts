@@ -1,0 +1,199 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { simulateCalls, spreadOverDays } from './simulated-calls.js'
+import { openVisit, say, streamOf, type Visit } from './visit.js'
+
+const OPERATOR_PAGES = [
+  'playground',
+  'spend',
+  'spend?by=model',
+  'spend?model=none',
+  'calls',
+  'calls?view=events',
+  'calls?view=problems',
+  'live',
+  'keys?shown=all',
+  'accounts',
+  'apps',
+  'models',
+  'routes',
+  'books',
+  'nowhere',
+]
+const USER_PAGES = ['playground', 'spend', 'calls', 'live', 'keys', 'accounts', 'apps', 'models', 'books']
+const LONG = 'a-very-long-name-that-nobody-would-choose-but-some-machine-does-'.repeat(2)
+
+interface Violation {
+  readonly id: string
+  readonly impact: string
+  readonly nodes: readonly { readonly html: string }[]
+}
+
+let visit: Visit
+let axe: string
+
+beforeAll(async () => {
+  visit = await openVisit()
+  axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+  const { admin, stores } = visit.stage
+  await admin.openAccount(LONG)
+  const key = await admin.issueKey({ account: 'alice', label: LONG })
+  await admin.revoke((await admin.issueKey({ account: LONG })).credentialId)
+  await simulateCalls(stores, { count: 90, seed: 3, credentialIds: [key.credentialId] })
+  await spreadOverDays(stores, 12)
+  visit.upstream.script(streamOf([`${LONG}${LONG}`]))
+}, 180_000)
+
+afterAll(() => visit?.close())
+
+/** Evaluated from outside, which the policy of the page has no say in. */
+async function violations(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe)
+  const found = (await page.evaluate('axe.run(document).then(({ violations }) => violations)')) as Violation[]
+  return found
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
+}
+
+async function go(page: Page, path: string): Promise<void> {
+  await page.goto(`${visit.stage.consoleUrl}#/${path}`)
+  await page.locator('h1').waitFor()
+  await page.locator('.loading').waitFor({ state: 'detached' })
+}
+
+describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
+  it.each([
+    ['operator', OPERATOR_PAGES],
+    ['alice', USER_PAGES],
+  ] as const)('axe finds nothing serious on any page of %s', { timeout: 240_000 }, async (viewer, paths) => {
+    const page = await visit.open(viewer, 'playground', { colorScheme })
+    for (const path of paths) {
+      await go(page, path)
+      if (path === 'calls')
+        await page
+          .getByRole('button', { name: /^Explain/ })
+          .first()
+          .click()
+      if (path === 'playground') {
+        if (viewer === 'operator') await page.getByLabel('Account that pays').selectOption('alice')
+        await say(page, 'Hello')
+        await page.locator('[data-cost]').waitFor()
+      }
+      expect(await violations(page), path).toEqual([])
+    }
+    await page.context().close()
+  })
+
+  it('axe finds nothing serious in dialogs, nor in the menu of a narrow screen', {
+    timeout: 120_000,
+  }, async () => {
+    const page = await visit.open('operator', 'routes', {
+      colorScheme,
+      viewport: { width: 360, height: 740 },
+    })
+    await page.getByRole('button', { name: 'Add a route' }).click()
+    expect(await violations(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Menu' }).click()
+    await page.getByRole('link', { name: 'Keys', exact: true }).click()
+    await page.getByRole('button', { name: 'Menu' }).click()
+    expect(await violations(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'New API key' }).click()
+    await page.getByRole('dialog').getByLabel('Account that pays').fill('alice')
+    await page.getByRole('button', { name: 'Make the key' }).click()
+    await page.locator('[data-secret]').waitFor()
+    expect(await violations(page)).toEqual([])
+    await page.context().close()
+  })
+})
+
+it.each([360, 768, 1280])(
+  'nothing has to be scrolled sideways at %i px',
+  { timeout: 120_000 },
+  async (width) => {
+    const page = await visit.open('operator', 'playground', { viewport: { width, height: 740 } })
+    for (const path of OPERATOR_PAGES) {
+      await go(page, path)
+      if (path === 'calls')
+        await page
+          .getByRole('button', { name: /^Explain/ })
+          .first()
+          .click()
+      if (path === 'playground') {
+        await page.getByLabel('Account that pays').selectOption('alice')
+        await say(page, LONG)
+        await page.locator('[data-cost]').waitFor()
+      }
+      expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(width)
+    }
+    await page.context().close()
+  },
+)
+
+describe('by keyboard alone', { timeout: 120_000 }, () => {
+  const focused = (page: Page): Promise<string> =>
+    page.evaluate('(document.activeElement.textContent || document.activeElement.name).trim()')
+
+  /** Presses Tab until the focus is there, and sees to it that it can be seen on the way. */
+  async function tabTo(page: Page, name: string | RegExp): Promise<void> {
+    for (let presses = 0; presses < 60; presses++) {
+      await page.keyboard.press('Tab')
+      const outline = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')
+      const text = await focused(page)
+      if (text !== '') expect(outline, text).not.toBe('none')
+      if (typeof name === 'string' ? text === name : name.test(text)) return
+    }
+    throw new Error(`Tab never came to ${name}`)
+  }
+
+  it('one can skip to the page, go to another, fill in a form, and get back to where one was', async () => {
+    const page = await visit.open('operator', 'spend')
+    await page.keyboard.press('Tab')
+    expect(await focused(page)).toBe('Skip to the page')
+    await page.keyboard.press('Enter')
+    expect(await page.evaluate('document.activeElement.id')).toBe('page')
+    await page.reload()
+    await page.locator('h1').waitFor()
+    await tabTo(page, 'Accounts')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Accounts', level: 1 }).waitFor()
+    await expect.poll(() => focused(page)).toBe('Accounts')
+    await tabTo(page, 'Open an account')
+    await page.keyboard.press('Enter')
+    const dialog = page.getByRole('dialog', { name: 'Open an account' })
+    await dialog.waitFor()
+    const outside =
+      'document.activeElement !== document.body && document.activeElement.closest("dialog") === null'
+    for (let presses = 0; presses < 8; presses++) {
+      expect(await page.evaluate(outside)).toBe(false)
+      await page.keyboard.press('Tab')
+    }
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    expect(await focused(page)).toBe('Open an account')
+    await page.keyboard.press('Enter')
+    await dialog.getByLabel('Name').waitFor()
+    await page.keyboard.type('dave')
+    await page.keyboard.press('Enter')
+    await page.getByRole('row', { name: /dave/ }).waitFor()
+    expect(await focused(page)).toBe('Open an account')
+    await page.context().close()
+  })
+
+  it('one can talk to a model, and stop it', async () => {
+    visit.upstream.scriptOnce(['stall'])
+    const page = await visit.open('alice', 'playground')
+    await page.getByLabel('Message').focus()
+    await page.keyboard.type('Hello')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Stop' }).waitFor()
+    await tabTo(page, 'Stop')
+    await page.keyboard.press('Enter')
+    await page.getByText(/^Stopped/).waitFor()
+    expect(visit.complaints).toEqual([])
+    await page.context().close()
+  })
+})

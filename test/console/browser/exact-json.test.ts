@@ -1,0 +1,49 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { parseExactly, plainDecimal } from '../../../src/console/ui/playground/exact-json.js'
+import { decimal, nanos } from '../../helpers/decimals.js'
+
+describe('parseExactly', () => {
+  it('keeps each digit of a number, and leaves what looks like one in a string', () => {
+    expect(
+      parseExactly(
+        '{"cost":0.100000001,"text":"\\"cost\\":1 \\\\","big":-12345678901234567890.5e-3,"no":null}',
+      ),
+    ).toEqual({
+      cost: '0.100000001',
+      text: '"cost":1 \\',
+      big: '-12345678901234567890.5e-3',
+      no: null,
+    })
+  })
+
+  it('reads whatever JSON there is, but for the numbers', () => {
+    const withTexts = (value: unknown): unknown => {
+      if (typeof value === 'number') return JSON.stringify(value)
+      if (Array.isArray(value)) return value.map(withTexts)
+      if (typeof value !== 'object' || value === null) return value
+      return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withTexts(item)]))
+    }
+    fc.assert(
+      fc.property(fc.json(), (json) => {
+        expect(parseExactly(json)).toEqual(withTexts(JSON.parse(json)))
+      }),
+    )
+  })
+})
+
+describe('plainDecimal', () => {
+  it('writes what a number says without its exponent', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n }), (amount) => {
+        const text = String(Number(amount) / 1e9)
+        fc.pre(/e/.test(text))
+        expect(plainDecimal(text)).toBe(decimal(nanos(text)))
+      }),
+    )
+    expect(plainDecimal('1.5e-7')).toBe('0.00000015')
+    expect(plainDecimal('-2.5E+3')).toBe('-2500')
+    expect(plainDecimal('12e-1')).toBe('1.2')
+    expect(plainDecimal('0.25')).toBe('0.25')
+  })
+})

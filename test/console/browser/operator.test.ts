@@ -1,0 +1,150 @@
+import type { Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openVisit, say, streamOf, type Visit } from './visit.js'
+
+let visit: Visit
+let page: Page
+
+beforeAll(async () => {
+  visit = await openVisit()
+  visit.upstream.script(streamOf(['All ', 'is well.']))
+  page = await visit.open('operator', 'accounts')
+}, 180_000)
+
+afterAll(() => visit?.close())
+
+const dialog = (name: string | RegExp): Locator => page.getByRole('dialog', { name })
+const message = (text: string | RegExp) => page.locator('.message', { hasText: text }).waitFor()
+
+async function fill(form: Locator, values: Readonly<Record<string, string>>): Promise<void> {
+  for (const [label, value] of Object.entries(values)) await form.getByLabel(label).first().fill(value)
+}
+
+async function visitPage(name: string): Promise<void> {
+  await page.getByRole('link', { name, exact: true }).click()
+  await page.getByRole('heading', { name, level: 1 }).waitFor()
+}
+
+/** Asks for something destructive, sees what the dialog says, refuses once, and then agrees. */
+async function confirm(button: Locator, title: string | RegExp, says: string, action: string): Promise<void> {
+  await button.click()
+  const asked = dialog(title)
+  await expect.poll(() => asked.textContent()).toContain(says)
+  await asked.getByRole('button', { name: 'Cancel' }).click()
+  await asked.waitFor({ state: 'detached' })
+  await button.click()
+  await dialog(title).getByRole('button', { name: action }).click()
+  await dialog(title).waitFor({ state: 'detached' })
+}
+
+describe('an operator', { timeout: 120_000 }, () => {
+  it('opens an account and grants it credits', async () => {
+    await page.getByRole('button', { name: 'Open an account' }).click()
+    await fill(dialog('Open an account'), { Name: 'carol' })
+    await dialog('Open an account').getByRole('button', { name: 'Open it' }).click()
+    await message('The account carol is open.')
+    await page.getByRole('button', { name: 'Grant to carol' }).click()
+    const form = dialog('Grant credits to carol')
+    await fill(form, { Credits: 'two' })
+    await form.getByRole('button', { name: 'Grant', exact: true }).click()
+    await form.locator('.complaint, .notice.bad').waitFor()
+    await fill(form, { Credits: '2.5', Reference: 'invoice 7', Memo: 'Paid by card' })
+    await form.getByRole('button', { name: 'Grant', exact: true }).click()
+    await message('carol has 2.5 credits now')
+    expect((await visit.stage.admin.balance('carol'))?.posted).toBe(2_500_000_000n)
+  })
+
+  it('sees in the statement that the postings come to the balance', async () => {
+    await page.getByRole('button', { name: 'Statement of carol' }).click()
+    await expect.poll(() => dialog('Statement of carol').textContent()).toContain('to the last digit')
+    await dialog('Statement of carol').getByRole('button', { name: 'Close' }).click()
+  })
+
+  it('puts a model and a route in place, and talks to it', async () => {
+    await visitPage('Models')
+    await page.getByRole('button', { name: 'Add a model' }).click()
+    const form = dialog('Add a model')
+    await fill(form, { Id: 'acme/new', 'Input price': '1', 'Output price': '2' })
+    await form.getByRole('button', { name: 'Add it' }).click()
+    await message('Saved the model acme/new.')
+    await visitPage('Routes')
+    await page.getByRole('button', { name: 'Add a route' }).click()
+    const route = dialog('Add a route')
+    await fill(route, {
+      Id: 'new-route',
+      Model: 'acme/new',
+      Provider: 'acme',
+      Adapter: 'openai',
+      "The provider's name for the model": 'new',
+      "The provider's key": 'sk-of-the-provider',
+      Settings: JSON.stringify({ baseUrl: visit.upstream.baseUrl }),
+    })
+    await route.getByRole('button', { name: 'Add it' }).click()
+    await message('Saved the route new-route.')
+    expect(await page.content()).not.toContain('sk-of-the-provider')
+    await visitPage('Playground')
+    await page.getByLabel('Model', { exact: true }).selectOption('acme/new')
+    await page.getByLabel('Account that pays').selectOption('carol')
+    await say(page, 'Hello')
+    await page.locator('[data-cost="0.000025"]').waitFor()
+    const [request] = visit.upstream.requests.slice(-1)
+    expect(request?.headers.authorization).toBe('Bearer sk-of-the-provider')
+  })
+
+  it('registers an app, acts through it, and sees the markup apart', async () => {
+    await visitPage('Apps')
+    await page.getByRole('button', { name: 'Register an app' }).click()
+    const form = dialog('Register an app')
+    await fill(form, { Id: 'mail', Name: 'Mail', 'Markup, per cent of the base': '12.5' })
+    await form.getByRole('button', { name: 'Register it' }).click()
+    await message('Saved the app mail.')
+    const apps = await visit.stage.admin.listApps()
+    expect(apps.find(({ id }) => id === 'mail')).toMatchObject({ markup: { basisPoints: 1_250 } })
+    await page.goto(`${visit.stage.consoleUrl}#/playground?model=acme/new&account=carol&app=mail`)
+    await say(page, 'Hello')
+    await page.locator('[data-cost="0.000028125"]').waitFor()
+    const told = await page.locator('.cost').textContent()
+    expect(told).toContain('base 0.000025')
+    expect(told).toContain('markup 0.000003125')
+  })
+
+  it('suspends an account after a dialog that says what will happen, and resumes it', async () => {
+    await visitPage('Accounts')
+    const button = page.getByRole('button', { name: 'Suspend carol' })
+    await confirm(button, 'Suspend carol?', 'is refused within a second', 'Suspend it')
+    await page.getByRole('row', { name: /carol/ }).getByText('suspended').waitFor()
+    const resume = page.getByRole('button', { name: 'Resume carol' })
+    await confirm(resume, 'Resume carol?', 'taken again', 'Resume it')
+    await page.getByRole('button', { name: 'Suspend carol' }).waitFor()
+  })
+
+  it('revokes a key after a dialog that names it', async () => {
+    const { token } = await visit.stage.admin.issueKey({ account: 'carol', label: 'Lost phone' })
+    await visitPage('Keys')
+    const button = page.getByRole('button', { name: 'Revoke Lost phone' })
+    await confirm(button, 'Revoke Lost phone?', 'for the account carol', 'Revoke it')
+    await message('Revoked Lost phone.')
+    const status = async () =>
+      (
+        await fetch(`${visit.stage.origin}/compat/v1/models`, {
+          headers: { authorization: `Bearer ${token}` },
+        })
+      ).status
+    await expect.poll(status, { timeout: 10_000 }).toBe(401)
+  })
+
+  it('takes a model out after a dialog that names it', async () => {
+    await visitPage('Models')
+    const button = page.getByRole('button', { name: 'Remove acme/new' })
+    await confirm(button, /Take acme\/new out/, 'answered 404', 'Remove it')
+    await message('Removed acme/new.')
+    expect((await visit.stage.admin.listModels()).map(({ id }) => id)).not.toContain('acme/new')
+  })
+
+  it('verifies the books', async () => {
+    await visitPage('Books')
+    await page.getByRole('button', { name: 'Verify the books' }).click()
+    await page.getByText('The books are sound.').waitFor()
+    expect(visit.complaints).toEqual([])
+  })
+})

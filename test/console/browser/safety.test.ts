@@ -1,0 +1,153 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerJson, finishChunk, sse, textChunk } from '../../helpers/scripted-upstream.js'
+import { FAST } from './stage.js'
+import { openVisit, say, streamOf, type Visit } from './visit.js'
+
+const HOSTILE =
+  '<img src=x onerror="globalThis.owned=1"><script>globalThis.owned=2</script><b id="grown">bold</b> [a](javascript:owned=3)'
+
+let visit: Visit
+
+beforeAll(async () => {
+  visit = await openVisit()
+}, 180_000)
+
+afterAll(() => visit?.close())
+
+const textOf = async (page: Page): Promise<string> => (await page.locator('body').textContent()) ?? ''
+
+/** Asks the API from within the page, with its cookies and its origin. */
+function ask(page: Page, path: string, body?: object): Promise<number> {
+  const init =
+    body === undefined
+      ? undefined
+      : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+  return page.evaluate(([to, how]) => fetch(to as string, how as RequestInit).then(({ status }) => status), [
+    path,
+    init,
+  ] as const)
+}
+
+describe('a user who tries to see what is another’s', { timeout: 120_000 }, () => {
+  const SECRET_MEMO = 'a memo for bob alone'
+
+  beforeAll(async () => {
+    await visit.stage.admin.grant({ account: 'bob', amount: '1.234567', memo: SECRET_MEMO })
+    await visit.stage.admin.issueKey({ account: 'bob', label: 'the key of bob' })
+  })
+
+  it.each(['spend', 'calls', 'keys', 'accounts', 'calls?view=events', 'playground'])(
+    'is shown nothing of it by the address %s',
+    async (path) => {
+      const page = await visit.open('alice', `${path}${path.includes('?') ? '&' : '?'}account=bob`)
+      await page.locator('.notice.bad, .empty').first().waitFor()
+      const text = await textOf(page)
+      expect(text).not.toContain(SECRET_MEMO)
+      expect(text).not.toContain('the key of bob')
+      expect(text).not.toContain('234567')
+      await page.context().close()
+    },
+  )
+
+  it.each(['routes', 'books'])('is told that %s is for operators', async (path) => {
+    const page = await visit.open('alice', path)
+    await page.getByText('This page is for operators.').waitFor()
+    await page.context().close()
+  })
+
+  it('is refused by the API whatever its page asks', async () => {
+    const page = await visit.open('alice', 'spend')
+    for (const path of [
+      'spend?by=day&account=bob',
+      'calls?account=bob',
+      'statement?account=bob',
+      'credentials?account=bob',
+    ]) {
+      expect(await ask(page, `api/${path}`), path).toBe(404)
+    }
+    expect(await ask(page, 'api/routes')).toBe(403)
+    expect(await ask(page, 'api/accounts/grant', { account: 'alice', amount: '100' })).toBe(403)
+    expect(await ask(page, 'api/credentials/playground', { account: 'bob' })).toBe(404)
+    expect(await ask(page, 'api/credentials/issue-key', { account: 'bob' })).toBe(404)
+    expect((await visit.stage.admin.balance('alice'))?.posted).toBe(5_000_000_000n)
+    await page.context().close()
+  })
+
+  it('sees how to sign in where nobody is signed in', async () => {
+    const page = await visit.open(undefined, 'spend')
+    await page.getByText(/Nobody is signed in/).waitFor()
+    await page.context().close()
+  })
+})
+
+describe('text of models and of people', { timeout: 120_000 }, () => {
+  const expectHarmless = async (page: Page): Promise<void> => {
+    expect(await page.evaluate('globalThis.owned')).toBeUndefined()
+    expect(await page.locator('main img, main script, main #grown, main a[href^="javascript"]').count()).toBe(
+      0,
+    )
+    expect(visit.complaints).toEqual([])
+  }
+
+  it('stays text in a reply, and in its reasoning', async () => {
+    visit.upstream.scriptOnce([
+      { head: 200, headers: { 'content-type': 'text/event-stream' } },
+      { write: sse([{ ...textChunk(''), choices: [{ index: 0, delta: { reasoning_content: HOSTILE } }] }]) },
+      { write: sse([textChunk(HOSTILE.slice(0, 40)), textChunk(HOSTILE.slice(40)), finishChunk()]) },
+      { write: 'data: [DONE]\n\n' },
+      'end',
+    ])
+    const page = await visit.open('alice', 'playground')
+    await say(page, HOSTILE)
+    await page.locator('[data-cost]').waitFor()
+    expect(await page.locator('.turn.assistant > .said').textContent()).toBe(HOSTILE)
+    await page.getByText('Reasoning', { exact: true }).click()
+    await page.getByRole('button', { name: 'Frames', exact: true }).click()
+    await expectHarmless(page)
+    await page.context().close()
+  })
+
+  it('stays text in an error of a provider', async () => {
+    visit.upstream.scriptOnce(answerJson({ error: { message: `Refused: ${HOSTILE}` } }, 400))
+    const page = await visit.open('alice', 'playground')
+    await say(page, 'Hello')
+    await page.getByRole('alert').filter({ hasText: 'onerror' }).waitFor()
+    await expectHarmless(page)
+    await page.context().close()
+  })
+
+  it('stays text in labels, memos, names and sessions', async () => {
+    const { admin, origin } = visit.stage
+    const { token } = await admin.issueKey({ account: 'alice', label: HOSTILE })
+    await admin.grant({ account: 'alice', amount: '0.000000001', memo: HOSTILE })
+    await admin.putApp({ id: 'hostile', name: HOSTILE, markup: { basisPoints: 0 }, allowedModels: [] })
+    visit.upstream.scriptOnce(streamOf(['Hello']))
+    const sent = await fetch(`${origin}/compat/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: FAST,
+        session_id: HOSTILE,
+        user: HOSTILE,
+        stream: true,
+        messages: [{ role: 'user', content: 'Hi' }],
+      }),
+    })
+    await sent.text()
+    const page = await visit.open('operator', 'keys')
+    for (const path of ['keys', 'apps', 'calls', 'calls?view=events', 'spend?by=key', 'playground']) {
+      await page.goto(`${visit.stage.consoleUrl}#/${path}`)
+      await page.locator('.listing, .bench').first().waitFor()
+      if (path.startsWith('calls')) {
+        await page
+          .getByRole('button', { name: /^Explain/ })
+          .nth(path === 'calls' ? 1 : 0)
+          .click()
+      }
+      await expect.poll(() => page.locator('main').textContent()).toContain('onerror')
+      await expectHarmless(page)
+    }
+    await page.context().close()
+  })
+})

@@ -1,0 +1,131 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerEvents, answerJson, finishChunk, sse, textChunk } from '../../helpers/scripted-upstream.js'
+import { openVisit, say, streamOf, type Visit } from './visit.js'
+
+let visit: Visit
+let page: Page
+
+beforeAll(async () => {
+  visit = await openVisit()
+  page = await visit.open('alice', 'playground')
+}, 180_000)
+
+afterAll(() => visit?.close())
+
+const last = (selector: string) => page.locator('.turn').last().locator(selector)
+
+describe('the playground', { timeout: 120_000 }, () => {
+  it('shows text as it comes, stops when asked to, and tells what was charged all the same', async () => {
+    let release = (): void => undefined
+    const gate = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    visit.upstream.scriptOnce([
+      { head: 200, headers: { 'content-type': 'text/event-stream' } },
+      { write: sse([textChunk('The first half')]) },
+      { wait: gate },
+      { write: sse([textChunk(' and the second.'), finishChunk()]) },
+      {
+        write: sse([
+          {
+            ...textChunk(''),
+            choices: [],
+            usage: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 },
+          },
+          '[DONE]',
+        ]),
+      },
+      'end',
+    ])
+    await say(page, 'Hello')
+    await last('.said').filter({ hasText: 'The first half' }).waitFor()
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
+    release()
+    await last('[data-cost="0.00000585"]').waitFor({ timeout: 60_000 })
+    expect(await last('.said').textContent()).toBe('The first half')
+  })
+
+  it('sends the parameters as they were written, and names the one that cannot be sent', async () => {
+    await page.getByRole('button', { name: 'New conversation' }).click()
+    await page.getByLabel('Temperature').fill('warm')
+    await say(page, 'Hello')
+    await page.getByText('This has to be a number, or empty.').first().waitFor()
+    for (const [label, value] of Object.entries({
+      Temperature: '0.5',
+      'Top p': '0.9',
+      'Max tokens': '64',
+      Session: 'tuesday',
+      'System prompt': 'Be brief.',
+      Tools: '[{ "type": "function", "function": { "name": "now" } }]',
+      'Further fields': '{ "seed": 7 }',
+    })) {
+      await page.getByLabel(label).fill(value)
+    }
+    await page.getByLabel('Stream the reply').uncheck()
+    const tool = { id: 'call-1', type: 'function', function: { name: 'now', arguments: '{"zone":"UTC"}' } }
+    visit.upstream.scriptOnce(
+      answerJson({
+        id: 'up',
+        object: 'chat.completion',
+        created: 1,
+        model: 'm',
+        choices: [
+          {
+            index: 0,
+            message: { role: 'assistant', content: null, tool_calls: [tool] },
+            finish_reason: 'tool_calls',
+          },
+        ],
+        usage: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 },
+      }),
+    )
+    await say(page, 'What time is it?')
+    await last('.tool-calls').waitFor()
+    expect(visit.upstream.requests.at(-1)?.body).toMatchObject({
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'What time is it?' },
+      ],
+      temperature: 0.5,
+      top_p: 0.9,
+      max_tokens: 64,
+      seed: 7,
+      tools: [{ type: 'function', function: { name: 'now' } }],
+    })
+    expect(visit.upstream.requests.at(-1)?.body).not.toHaveProperty('session_id')
+  })
+
+  it('hands the answer of a tool back to the model', async () => {
+    visit.upstream.scriptOnce(streamOf(['It is noon.']))
+    await page.getByLabel('Stream the reply').check()
+    await page.getByLabel('What now answers').fill('12:00')
+    await page.getByRole('button', { name: 'Send the answers' }).click()
+    await last('.said').filter({ hasText: 'It is noon.' }).waitFor()
+    const { messages } = visit.upstream.requests.at(-1)!.body as { messages: object[] }
+    expect(messages.slice(-2)).toMatchObject([
+      {
+        role: 'assistant',
+        tool_calls: [{ id: 'call-1', function: { name: 'now', arguments: '{"zone":"UTC"}' } }],
+      },
+      { role: 'tool', tool_call_id: 'call-1', content: '12:00' },
+    ])
+  })
+
+  it('says what went wrong, where, and what to do', async () => {
+    await page.reload()
+    visit.upstream.scriptOnce(answerEvents([textChunk('Half a')], { done: false }))
+    await say(page, 'Hello')
+    await last('[role="alert"]').waitFor()
+    expect(await last('.said').textContent()).toBe('Half a')
+    expect(await last('[data-cost]').getAttribute('data-cost')).toBe('0')
+    await visit.stage.admin.correct({ account: 'alice', amount: '-4.9999' })
+    await say(page, 'Hello again')
+    await last('[role="alert"]').filter({ hasText: 'insufficient_credits' }).waitFor()
+    const told = await last('[role="alert"]').textContent()
+    expect(told).toContain('Grant the account credits')
+    expect(told).toContain('Status 402')
+    expect(visit.complaints).toEqual([])
+  })
+})

@@ -1,0 +1,87 @@
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { inject } from 'vitest'
+import { askDatabases } from '../../helpers/ask-databases.js'
+import { launchChromium } from '../../helpers/chromium.js'
+import {
+  answerEvents,
+  finishChunk,
+  type Script,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+  textChunk,
+} from '../../helpers/scripted-upstream.js'
+import { openStage, type Stage, VIEWER_COOKIE } from './stage.js'
+
+export interface Visit {
+  readonly stage: Stage
+  readonly upstream: ScriptedUpstream
+  /** A page of its own for a viewer: `operator`, an account, or nobody. */
+  open(viewer: string | undefined, path: string, options?: BrowserContextOptions): Promise<Page>
+  /** What pages complained of so far: errors of scripts, and whatever their policy forbade. */
+  readonly complaints: string[]
+  close(): Promise<void>
+}
+
+/** The browser, as it was unpacked for this run. */
+export async function openBrowser(): Promise<Browser> {
+  await askDatabases(inject('databases'), '/console')
+  return launchChromium(await askDatabases(inject('databases'), '/chromium'))
+}
+
+/** One browser, one server and one scripted provider for a file of tests. */
+export async function openVisit(): Promise<Visit> {
+  await askDatabases(inject('databases'), '/worker')
+  const browser = await openBrowser()
+  const upstream = await startScriptedUpstream()
+  const stage = await openStage({ baseUrl: upstream.baseUrl })
+  const complaints: string[] = []
+  return {
+    stage,
+    upstream,
+    complaints,
+    async open(viewer, path, options = {}) {
+      const context = await browser.newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options })
+      if (viewer !== undefined) {
+        await context.addCookies([{ name: VIEWER_COOKIE, value: viewer, url: stage.origin }])
+      }
+      const page = await context.newPage()
+      listen(page, complaints)
+      await page.goto(`${stage.consoleUrl}#/${path}`)
+      await page.locator('h1').waitFor()
+      return page
+    },
+    async close() {
+      await browser.close()
+      await stage.close()
+      await upstream.close()
+    },
+  }
+}
+
+/** Errors of scripts, and what the page's policy did not let happen. Answers that are errors are the test's to judge. */
+export function listen(page: Page, complaints: string[]): void {
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('console', (message) => {
+    const text = message.text()
+    if (message.type() === 'error' && !text.startsWith('Failed to load resource')) complaints.push(text)
+  })
+  page.on('dialog', (dialog) => {
+    complaints.push(`a dialog of the browser: ${dialog.message()}`)
+    dialog.dismiss().catch(() => undefined)
+  })
+}
+
+/** What a provider streams: this text, in pieces, and a usage. */
+export function streamOf(pieces: readonly string[]): Script {
+  const usage = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 }
+  return answerEvents([
+    ...pieces.map((piece) => textChunk(piece)),
+    finishChunk(),
+    { ...textChunk(''), choices: [], usage },
+  ])
+}
+
+export async function say(page: Page, text: string): Promise<void> {
+  await page.getByLabel('Message').fill(text)
+  await page.getByRole('button', { name: 'Send', exact: true }).click()
+}

@@ -1,0 +1,19 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'vite'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Builds the pages where they are missing or older than their source; what is up to date others may be reading. */
+export async function buildConsole(): Promise<void> {
+  const built = changedAt(join(root, 'dist/console/index.html'))
+  const folder = join(root, 'src/console/ui')
+  const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  if (sources.every((name) => changedAt(join(folder, name)) <= built)) return
+  await build({ configFile: join(folder, 'vite.config.ts') })
+}
+
+function changedAt(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
+}
