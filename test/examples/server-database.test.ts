@@ -90,7 +90,8 @@ describe('the PostgreSQL database of the example', () => {
     const url = new URL(database.url)
     url.password ||= 'hunter2'
     change(url)
-    return { kind: 'postgres', url: url.href, ...(schema === undefined ? {} : { schema }) }
+    const secretKeys = `test:${'1'.repeat(64)}`
+    return { kind: 'postgres', url: url.href, secretKeys, ...(schema === undefined ? {} : { schema }) }
   }
 
   it('is opened in the schema that was asked for', async () => {

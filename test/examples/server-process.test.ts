@@ -55,6 +55,48 @@ describe('npm start', { timeout: 120_000 }, () => {
     expect(server.said.stderr).toBe('')
   })
 
+  it('prints first a link that opens the console once, and whose secret it never shows again', async () => {
+    const server = run({ PORT: '0', COMPAT_ROUTER_FILE: place.file })
+    const text = await greeting(server)
+    const [, link] = /^\nConsole +(\S+)\n +opens once, within an hour; npm start prints a new link\n/.exec(
+      text,
+    )!
+    const { origin, hash } = new URL(link!)
+    const signIn = () =>
+      fetch(`${origin}/sign-in`, {
+        method: 'POST',
+        headers: { origin, 'content-type': 'application/json' },
+        body: JSON.stringify({ secret: hash.slice(1) }),
+      })
+    expect((await fetch(link!)).headers.get('content-type')).toContain('text/html')
+    const cookie = (await signIn()).headers.getSetCookie()[0]!
+    expect(cookie).toMatch(/; Path=\/; .*HttpOnly; SameSite=Strict$/)
+    const used = await signIn()
+    expect([used.status, await used.json()]).toEqual([
+      403,
+      { error: { message: expect.stringContaining('start it again with npm start: it prints a new link') } },
+    ])
+
+    const ask = async (path: string) =>
+      (await fetch(`${origin}/api/${path}`, { headers: { cookie: cookie.split(';')[0]! } })).json()
+    expect(await ask('me')).toMatchObject({ viewer: { kind: 'operator' }, routerPath: '/compat/v1' })
+    expect(await ask('models')).toMatchObject({ models: [{ id: 'demo/small' }, { id: 'demo/large' }] })
+    expect(await ask('routes')).toMatchObject({
+      routes: [
+        { model: 'demo/large', secretKeyId: expect.any(String) },
+        { model: 'demo/small', secretKeyId: expect.any(String) },
+      ],
+    })
+    await paste(curlsOf(text)[0]!)
+    expect(await ask('calls?account=alice&limit=1')).toMatchObject({
+      entries: [{ kind: 'charge', explanation: { outcome: 'completed' } }],
+    })
+    expect(await ask('spend?by=model')).toMatchObject({ total: { calls: 1 }, books: { isEqual: true } })
+    await stopped(server, 'SIGTERM')
+    expect(server.said.stdout.split(hash.slice(1))).toHaveLength(2)
+    expect(server.said.stderr).toBe('')
+  })
+
   describe.each(['SQLite', 'PostgreSQL'])('on %s', (engine) => {
     it('keeps balances and keys over kill -9, and says which database it uses', async () => {
       const folder = join(dirname(place.file), '.data')
@@ -63,7 +105,9 @@ describe('npm start', { timeout: 120_000 }, () => {
       try {
         const env = {
           PORT: '0',
-          ...(database === undefined ? { COMPAT_ROUTER_FILE: file } : { DATABASE_URL: database.url }),
+          ...(database === undefined
+            ? { COMPAT_ROUTER_FILE: file }
+            : { DATABASE_URL: database.url, COMPAT_ROUTER_SECRET_KEYS: `test:${'1'.repeat(64)}` }),
         }
         const first = run(env)
         const text = await greeting(first)
