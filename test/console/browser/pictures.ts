@@ -25,6 +25,12 @@ const PAGES = [
   'books',
 ]
 
+const DIALOGS = [
+  ['routes', 'Add a route'],
+  ['keys', /^Revoke/],
+  ['accounts', /^Statement/],
+] as const
+
 async function main([flag, folder]: readonly string[]): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), 'compat-router-pictures-'))
   await unpackChromium(work)
@@ -61,13 +67,21 @@ async function main([flag, folder]: readonly string[]): Promise<void> {
             const name = `${path.replace(/\W+/g, '-')}-${width}-${colorScheme}.png`
             await page.screenshot({ path: join(folder, name), fullPage: true })
           }
+          for (const [path, button] of DIALOGS) {
+            await show(page, stage, path)
+            await page.getByRole('button', { name: button }).first().click()
+            await page.getByRole('dialog').waitFor()
+            const name = `dialog-${path}-${width}-${colorScheme}.png`
+            await page.screenshot({ path: join(folder, name) })
+          }
           await page.context().close()
         }
       }
     } else {
       await mkdir(README_FOLDER, { recursive: true })
-      const page = await open(1280, 760, 'light', 2)
+      const page = await open(1280, 700, 'light', 2)
       await show(page, stage, 'playground')
+      await page.evaluate('scrollTo(0, 0)')
       await page.screenshot({ path: join(README_FOLDER, 'playground.png') })
       await show(page, stage, 'spend')
       await page.screenshot({ path: join(README_FOLDER, 'spend.png') })
@@ -121,9 +135,6 @@ async function talk(page: Page): Promise<void> {
   await page.getByLabel('Message').fill('What does a call cost me here?')
   await page.getByLabel('Message').press('Enter')
   await page.locator('[data-cost]').waitFor()
-  await page.getByLabel('Message').fill('And who gets the markup?')
-  await page.getByLabel('Message').press('Enter')
-  await page.locator('[data-cost]').nth(1).waitFor()
   await page.getByRole('button', { name: 'curl' }).click()
 }
 

@@ -49,7 +49,7 @@ export function Field({ spec, formId, complaint, onInput }: FieldProps) {
   )
   if (spec.kind === 'checks') return <Checks spec={spec} id={id} rest={rest} />
   return (
-    <div class={`field ${spec.kind ?? 'text'}`}>
+    <div class={`field ${spec.kind === 'area' ? 'is-area' : ''}`}>
       <label for={id}>
         {spec.label}
         {spec.isRequired === true && <span class="required"> (required)</span>}
