@@ -8,7 +8,7 @@ import type {
   ReleaseCommand,
   SettleCommand,
 } from '../sql/ledger-commands.js'
-import { toArray } from './arrays.js'
+import { isJsonColumn, toArray, toLines } from './arrays.js'
 
 /** A batch in the three parts of its statement. */
 interface Parts {
@@ -17,7 +17,7 @@ interface Parts {
   readonly holds: readonly HoldCommand[]
 }
 
-const ARRAYS = 17 + ENTRY_COLUMNS.length
+const ARRAYS = 20 + ENTRY_COLUMNS.length
 
 /** One statement for a batch, and its rows as outcomes in the order of the commands. */
 export function toLedgerBatch(commands: readonly LedgerCommand[]): {
@@ -39,7 +39,13 @@ function toStatement({ releases, settlements, holds }: Parts): Statement {
   const postings = settlements.flatMap((settlement, index) =>
     settlement.postings.map(({ account, amount }) => ({ settlement: index + 1, account, amount })),
   )
+  // What stands together in the index is written together.
+  postings.sort((first, second) =>
+    first.account < second.account ? -1 : Number(first.account > second.account),
+  )
   const groups = groupHolds(holds)
+  const payers = new Map<string, number>()
+  for (const [index, { account }] of settlements.entries()) payers.set(account, index + 1)
   const accounts = new Set<string>()
   for (const { account } of [...releases, ...settlements, ...postings, ...holds]) accounts.add(account)
   return {
@@ -49,7 +55,13 @@ function toStatement({ releases, settlements, holds }: Parts): Statement {
       toArray(releases.map((release) => release.holdId)),
       toArray(releases.map((release) => release.account)),
       toArray(settlements.map((settlement) => settlement.claim)),
-      ...ENTRY_COLUMNS.map((_, column) => toArray(settlements.map(({ entry }) => entry[column]!))),
+      ...ENTRY_COLUMNS.map((name, column) => {
+        const cells = settlements.map(({ entry }) => entry[column]!)
+        return isJsonColumn(name) ? toLines(cells) : toArray(cells)
+      }),
+      toArray([...payers.keys()]),
+      toArray([...payers.values()]),
+      toArray([...new Set(postings.map(({ account }) => account))]),
       toArray(postings.map((posting) => posting.settlement)),
       toArray(postings.map((posting) => posting.account)),
       toArray(postings.map((posting) => posting.amount)),
@@ -62,7 +74,7 @@ function toStatement({ releases, settlements, holds }: Parts): Statement {
       toArray(holds.map((hold) => hold.ttlMs)),
       toArray(holds.map((hold) => hold.claim)),
       toArray(holds.map((hold) => hold.replaces)),
-      toArray(holds.map((hold) => hold.facts)),
+      toLines(holds.map((hold) => hold.facts)),
     ],
   }
 }

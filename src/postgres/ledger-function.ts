@@ -1,12 +1,20 @@
 import { ENTRY_COLUMN_TYPES, ENTRY_COLUMNS } from '../sql/entry-rows.js'
+import { isJsonColumn } from './arrays.js'
 import { DURABLE, NOW, SETTINGS } from './function-settings.js'
 
-const entryParameters = ENTRY_COLUMNS.map((column) => `p_${column} ${ENTRY_COLUMN_TYPES[column]}[]`).join(
-  ',\n  ',
-)
-const entryArrays = ENTRY_COLUMNS.map((column) => `p_${column}`).join(', ')
+const entryParameters = ENTRY_COLUMNS.map((column) =>
+  isJsonColumn(column) ? `p_${column} text` : `p_${column} ${ENTRY_COLUMN_TYPES[column]}[]`,
+).join(',\n  ')
+const entryArrays = ENTRY_COLUMNS.map((column) =>
+  isJsonColumn(column) ? lines(`p_${column}`) : `p_${column}`,
+).join(', ')
 const entryColumns = ENTRY_COLUMNS.join(', ')
 const entryValues = ENTRY_COLUMNS.map((column) => `s.${column}`).join(', ')
+
+/** An array from text with an element a line. JSON has no line ends of its own, so nothing in it has to be escaped. */
+function lines(parameter: string): string {
+  return `string_to_array(${parameter}, E'\\n')`
+}
 
 /**
  * All commands of a batch in one transaction: releases, then settlements, then holds in their order.
@@ -24,6 +32,9 @@ export const applyLedgerFunction = `create function {apply_ledger_1}(
   p_release_accounts text[],
   p_claims text[],
   ${entryParameters},
+  p_payers text[],
+  p_payer_places bigint[],
+  p_creditors text[],
   p_posting_settlements int[],
   p_posting_accounts text[],
   p_posting_amounts bigint[],
@@ -36,7 +47,7 @@ export const applyLedgerFunction = `create function {apply_ledger_1}(
   p_ttls bigint[],
   p_hold_claims text[],
   p_replaces text[],
-  p_facts text[]
+  p_facts text
 ) returns table (kind text, place bigint, posted bigint, available numeric, entry_id bigint)
 language plpgsql
 ${SETTINGS}
@@ -46,24 +57,28 @@ declare
   v_now bigint;
   v_plain bigint := 0;
   v_count bigint;
-  v_expected bigint;
-  v_states bigint[];
-  v_claims text[];
+  v_has_claims boolean;
   v_open_accounts text[];
   v_open_amounts bigint[];
   v_entries bigint[];
   v_lost bigint[] := '{}';
   v_covered boolean[] := '{}';
+  v_places bigint[];
+  v_facts text[];
   v_place int;
+  v_state bigint;
+  v_claim text;
 begin
   ${DURABLE}
-  if cardinality(p_posting_accounts) > 0 then
+  perform from {accounts} a where a.id = any (p_accounts) order by a.id for no key update;
+  get diagnostics v_count = row_count;
+  if v_count < cardinality(p_accounts) and cardinality(p_creditors) > 0 then
     insert into {accounts} (id, created_at)
-    select distinct p.id, ${NOW} from unnest(p_posting_accounts) p(id)
+    select p.id, ${NOW} from unnest(p_creditors) p(id)
     where not exists (select from {accounts} a where a.id = p.id)
     order by 1 on conflict do nothing;
+    perform from {accounts} a where a.id = any (p_accounts) order by a.id for no key update;
   end if;
-  perform from {accounts} a where a.id = any (p_accounts) order by a.id for no key update;
   v_now := ${NOW};
 
   if cardinality(p_released) > 0 then
@@ -89,27 +104,41 @@ begin
   end if;
 
   if cardinality(p_hold_id) > 0 then
-    select array_agg(h.state order by s.place),
-      array_agg(coalesce(s.claim, h.claim) order by s.place),
-      array_agg(case when h.state = 0 then h.account end order by s.place),
-      array_agg(case when h.state = 0 then h.amount end order by s.place),
-      array_agg(case when h.state is distinct from 2 then nextval('{entries_id_seq}') end order by s.place),
-      count(*) filter (where h.state is distinct from 2)
-    into v_states, v_claims, v_open_accounts, v_open_amounts, v_entries, v_expected
-    from unnest(p_hold_id, p_claims) with ordinality s(id, claim, place) left join {holds} h on h.id = s.id;
+    v_entries := array(select nextval('{entries_id_seq}') from generate_series(1, cardinality(p_hold_id)));
+    -- Not "state = 0", which would let the planner walk through all open holds by the index of those. The entry has the
+    -- facts from here on.
+    with ended as (
+      update {holds} h set state = 2, ended_at = v_now, entry_id = s.entry_id, facts = null
+      from unnest(p_hold_id, v_entries) s(id, entry_id)
+      where h.id = s.id and h.state < 1
+      returning h.account, h.amount, h.claim
+    )
+    select array_agg(e.account), array_agg(e.amount), coalesce(bool_or(e.claim is not null), false), count(*)
+    into v_open_accounts, v_open_amounts, v_has_claims, v_count from ended e;
 
-    update {holds} h set state = 2, ended_at = v_now, entry_id = s.entry_id
-    from unnest(p_hold_id, v_entries) s(id, entry_id)
-    where h.id = s.id and s.entry_id is not null and h.state <> 2;
-    get diagnostics v_count = row_count;
-    v_expected := v_expected - v_count;
-    insert into {holds} (id, account, amount, state, expires_at, ended_at, entry_id)
-    select s.id, s.account, 0, 2, v_now, v_now, s.entry_id
-    from unnest(p_hold_id, p_account, v_states, v_entries) s(id, account, state, entry_id)
-    where s.state is null on conflict do nothing;
-    get diagnostics v_count = row_count;
-    if v_count <> v_expected then
-      raise exception 'A hold was settled twice at once' using errcode = 'serialization_failure';
+    -- Those that were not open: settled, ended otherwise, or never heard of.
+    if v_count < cardinality(p_hold_id) then
+      v_has_claims := true;
+      for v_place, v_state in
+        select s.place, h.state
+        from unnest(p_hold_id, v_entries) with ordinality s(id, entry_id, place) left join {holds} h on h.id = s.id
+        where h.entry_id is distinct from s.entry_id
+      loop
+        if v_state = 2 then
+          v_entries[v_place] := null;
+          continue;
+        elsif v_state is null then
+          insert into {holds} (id, account, amount, state, expires_at, ended_at, entry_id)
+          values (p_hold_id[v_place], p_account[v_place], 0, 2, v_now, v_now, v_entries[v_place])
+          on conflict do nothing;
+        else
+          update {holds} h set state = 2, ended_at = v_now, entry_id = v_entries[v_place]
+          where h.id = p_hold_id[v_place] and h.state in (1, 3);
+        end if;
+        if not found then
+          raise exception 'A hold was settled twice at once' using errcode = 'serialization_failure';
+        end if;
+      end loop;
     end if;
 
     insert into {entries} (id, at, kind, ${entryColumns}) overriding system value
@@ -121,71 +150,84 @@ begin
     from unnest(p_posting_settlements, p_posting_accounts, p_posting_amounts) p(settlement, account, amount)
     where v_entries[p.settlement] is not null;
 
-    update {accounts} a set posted = a.posted + d.posted, held = a.held - d.freed
-    from (
-      select x.account, sum(x.posted)::bigint as posted, sum(x.freed)::bigint as freed from (
-        select p.account, p.amount as posted, 0::bigint as freed
-        from unnest(p_posting_settlements, p_posting_accounts, p_posting_amounts) p(settlement, account, amount)
-        where v_entries[p.settlement] is not null
-        union all
-        select o.account, 0::bigint, o.amount from unnest(v_open_accounts, v_open_amounts) o(account, amount)
-        where o.account is not null
-      ) x group by x.account
-    ) d where a.id = d.account;
+    if v_has_claims or array_remove(p_claims, null) <> '{}' then
+      for v_place, v_claim in
+        select s.place, coalesce(s.claim, h.claim)
+        from unnest(p_hold_id, p_claims, v_entries) with ordinality s(id, claim, entry_id, place)
+        join {holds} h on h.id = s.id
+        where s.entry_id is not null and coalesce(s.claim, h.claim) is not null order by s.place
+      loop
+        insert into {claims} as c (claim, hold_id) values (v_claim, p_hold_id[v_place])
+        on conflict (claim) do update set hold_id = excluded.hold_id
+        where c.hold_id = excluded.hold_id or not exists (
+          select from {holds} h where h.id = c.hold_id and (h.state = 2 or (h.state = 0 and h.expires_at > v_now))
+        );
+        if not found then v_lost := v_lost || v_place::bigint; end if;
+      end loop;
+    end if;
 
-    for v_place in select s.place from unnest(v_claims, v_entries) with ordinality s(claim, entry_id, place)
-      where s.claim is not null and s.entry_id is not null order by s.place
-    loop
-      insert into {claims} as c (claim, hold_id) values (v_claims[v_place], p_hold_id[v_place])
-      on conflict (claim) do update set hold_id = excluded.hold_id
-      where c.hold_id = excluded.hold_id or not exists (
-        select from {holds} h where h.id = c.hold_id and (h.state = 2 or (h.state = 0 and h.expires_at > v_now))
-      );
-      if not found then v_lost := v_lost || v_place::bigint; end if;
-    end loop;
-
-    return query
-      select 'repeated'::text, s.place, null::bigint, null::numeric, h.entry_id
-      from unnest(p_hold_id, v_entries) with ordinality s(id, entry_id, place) join {holds} h on h.id = s.id
-      where s.entry_id is null;
-    get diagnostics v_count = row_count;
-    v_plain := v_plain + cardinality(p_hold_id) - v_count;
+    v_plain := v_plain + cardinality(p_hold_id);
+    if array_position(v_entries, null) is not null then
+      return query
+        select 'repeated'::text, s.place, null::bigint, null::numeric, h.entry_id
+        from unnest(p_hold_id, v_entries) with ordinality s(id, entry_id, place) join {holds} h on h.id = s.id
+        where s.entry_id is null;
+      get diagnostics v_count = row_count;
+      v_plain := v_plain - v_count;
+    end if;
     return query
       select 'claim-lost'::text, l.place, null::bigint, null::numeric, null::bigint from unnest(v_lost) l(place);
     return query
-      select 'balance'::text, min(s.place), a.posted, null::numeric, null::bigint
-      from unnest(p_account) with ordinality s(id, place) join {accounts} a on a.id = s.id
-      where a.posted < 0 group by a.id, a.posted;
+      with changed as (
+        update {accounts} a set posted = a.posted + d.posted, held = a.held - d.freed
+        from (
+          select x.account, sum(x.posted)::bigint as posted, sum(x.freed)::bigint as freed from (
+            select p.account, p.amount as posted, 0::bigint as freed
+            from unnest(p_posting_settlements, p_posting_accounts, p_posting_amounts) p(settlement, account, amount)
+            where v_entries[p.settlement] is not null
+            union all
+            select o.account, 0::bigint, o.amount from unnest(v_open_accounts, v_open_amounts) o(account, amount)
+            union all
+            select s.id, 0::bigint, 0::bigint from unnest(p_payers) s(id)
+          ) x group by x.account
+        ) d where a.id = d.account
+        returning a.id, a.posted
+      )
+      select 'balance'::text, s.place, c.posted, null::numeric, null::bigint
+      from changed c join unnest(p_payers, p_payer_places) s(id, place) on s.id = c.id where c.posted < 0;
   end if;
 
   if cardinality(p_holds) > 0 then
+    v_facts := ${lines('p_facts')};
     if cardinality(p_group_accounts) > 0 then
-      select array_agg(g.total = 0 or coalesce(a.posted::numeric - a.held >= g.total, false) order by g.place)
-      into v_covered
-      from unnest(p_group_accounts, p_group_totals) with ordinality g(id, total, place)
-      left join {accounts} a on a.id = g.id;
-
-      -- A hold that is known already must be looked at, and then nothing of its batch is taken together.
-      if exists (select from unnest(p_holds) s(id) join {holds} h on h.id = s.id) then
+      begin
+        with covered as (
+          update {accounts} a set held = a.held + g.total::bigint
+          from unnest(p_group_accounts, p_group_totals) with ordinality g(id, total, place)
+          where a.id = g.id and g.total > 0 and a.posted::numeric - a.held >= g.total
+          returning g.place
+        )
+        select coalesce(array_agg(c.place), '{}') into v_places from covered c;
+        v_covered := array(select g.total = 0 from unnest(p_group_totals) g(total));
+        foreach v_place in array v_places loop v_covered[v_place] := true; end loop;
+        insert into {holds} (id, account, amount, state, expires_at, facts)
+        select h.id, h.account, h.amount, 0, v_now + h.ttl, h.facts
+        from unnest(p_holds, p_hold_accounts, p_amounts, p_ttls, v_facts, p_hold_groups)
+          h(id, account, amount, ttl, facts, place)
+        where v_covered[h.place];
+        get diagnostics v_count = row_count;
+        v_plain := v_plain + v_count;
+      exception when unique_violation then
+        -- A hold that is known already must be looked at, and then nothing of its batch is taken together.
         v_covered := '{}';
-      end if;
-      insert into {holds} (id, account, amount, state, expires_at, facts)
-      select h.id, h.account, h.amount, 0, v_now + h.ttl, h.facts
-      from unnest(p_holds, p_hold_accounts, p_amounts, p_ttls, p_facts, p_hold_groups)
-        h(id, account, amount, ttl, facts, place)
-      where v_covered[h.place];
-      get diagnostics v_count = row_count;
-      v_plain := v_plain + v_count;
-      update {accounts} a set held = a.held + g.total::bigint
-      from unnest(p_group_accounts, p_group_totals, v_covered) g(id, total, covered)
-      where a.id = g.id and g.covered and g.total > 0;
+      end;
     end if;
 
     for v_place in 1 .. cardinality(p_holds) loop
       continue when v_covered[p_hold_groups[v_place]];
       select t.kind, t.posted, t.available, t.entry_id into kind, posted, available, entry_id
       from {take_hold_1}(p_holds[v_place], p_hold_accounts[v_place], p_amounts[v_place], v_now, p_ttls[v_place],
-        p_hold_claims[v_place], p_replaces[v_place], p_facts[v_place]) t;
+        p_hold_claims[v_place], p_replaces[v_place], v_facts[v_place]) t;
       if kind = 'granted' then
         v_plain := v_plain + 1;
       else

@@ -132,7 +132,7 @@ function toPrepared(statement: Database.Statement): Prepared {
 
 function toRow(columns: readonly string[], cells: readonly Cell[]): Row {
   const row: Record<string, Cell> = {}
-  for (const [index, column] of columns.entries()) row[column] = cells[index] ?? null
+  for (let index = 0; index < columns.length; index++) row[columns[index]!] = cells[index] ?? null
   return row
 }
 

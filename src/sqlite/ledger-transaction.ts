@@ -7,8 +7,9 @@ import type {
   SettleCommand,
 } from '../sql/ledger-commands.js'
 import { HOLD_STATE } from '../sql/schema.js'
-import { type Accounts, createAccounts } from './accounts.js'
-import type { Connection, Prepared } from './connection.js'
+import { type Accounts, createAccounts, FEW } from './accounts.js'
+import type { Connection } from './connection.js'
+import { createPostingRows, type PostingRow } from './posting-rows.js'
 
 interface HoldRow {
   readonly account: string
@@ -20,7 +21,15 @@ interface HoldRow {
   readonly entryId: bigint | null
 }
 
-/** Runs commands one after the other, in their order. */
+/** An open hold that a settlement of this batch has ended. */
+interface EndedHold {
+  readonly account: string
+  readonly amount: bigint
+  readonly claim: string | null
+  readonly entryId: bigint
+}
+
+/** Runs commands in one transaction: ends the open holds of all settlements first, then takes the commands in their order. */
 export interface LedgerTransaction {
   apply(commands: readonly LedgerCommand[]): readonly LedgerOutcome[]
 }
@@ -32,30 +41,53 @@ const RELEASED: LedgerOutcome = { kind: 'released' }
 const SETTLED: LedgerOutcome = { kind: 'settled' }
 
 /**
- * The ledger's commands over one connection, many in one transaction. Balances are read once, changed in memory and
- * written back before the commit, so that a hot account costs one update a batch.
+ * The ledger's commands over one connection, many in one transaction. A statement costs as much as the row it is for, so
+ * balances are read and written by one statement a batch, and so are the holds of its settlements ended.
  */
 export function createLedgerTransaction(connection: Connection): LedgerTransaction {
   const sql = prepareStatements(connection)
+  const postingRows = createPostingRows(connection)
 
   function apply(commands: readonly LedgerCommand[]): readonly LedgerOutcome[] {
     return connection.transaction(() => {
       const now = BigInt(Date.now())
       const accounts = createAccounts(connection, now)
-      let lastEntryId = (sql.lastEntry.first([])?.[0] ?? 0n) as bigint
-      const outcomes: LedgerOutcome[] = []
-      for (const command of commands) {
-        if (command.kind === 'hold') outcomes.push(hold(command, accounts, now))
-        else if (command.kind === 'release') outcomes.push(release(command, accounts, now))
-        else {
-          const outcome = settle(command, accounts, now, lastEntryId + 1n)
-          if (outcome.kind === 'posted') lastEntryId++
-          outcomes.push(outcome)
-        }
-      }
+      accounts.load(commands.flatMap(accountsOf))
+      const settlements = commands.filter((command) => command.kind === 'settle')
+      let entryId = (sql.lastEntry.first([])?.[0] ?? 0n) as bigint
+      const ended = endHolds(settlements, entryId + 1n, now)
+      const postings: PostingRow[] = []
+      const outcomes = commands.map((command): LedgerOutcome => {
+        if (command.kind === 'hold') return hold(command, accounts, now)
+        if (command.kind === 'release') return release(command, accounts, now)
+        return settle(command, accounts, now, ++entryId, ended.get(command.holdId), postings)
+      })
+      postingRows.insert(postings, now)
       accounts.write()
       return outcomes
     })
+  }
+
+  /** Ends the open holds among those to settle, the first with the entry `entryId` and so on, by hold id. */
+  function endHolds(
+    settlements: readonly SettleCommand[],
+    entryId: bigint,
+    now: bigint,
+  ): ReadonlyMap<string, EndedHold> {
+    const first = Number(entryId)
+    const cells = settlements.map(({ holdId }, index): [string, number] => [holdId, first + index])
+    if (cells.length > FEW) {
+      const rows = sql.settleMany.rows([now, JSON.stringify(cells)])
+      return new Map(rows.map((row) => [row.id as string, row as unknown as EndedHold]))
+    }
+    const ended = new Map<string, EndedHold>()
+    for (const [holdId, id] of cells) {
+      const open = sql.settle.first([now, BigInt(id), holdId])
+      if (open === undefined) continue
+      const [account, amount, claim] = open as [string, bigint, string | null]
+      ended.set(holdId, { account, amount, claim, entryId: BigInt(id) })
+    }
+    return ended
   }
 
   function release({ holdId, account }: ReleaseCommand, accounts: Accounts, now: bigint): LedgerOutcome {
@@ -150,33 +182,38 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
       : undefined
   }
 
-  function settle(command: SettleCommand, accounts: Accounts, now: bigint, entryId: bigint): LedgerOutcome {
+  function settle(
+    command: SettleCommand,
+    accounts: Accounts,
+    now: bigint,
+    entryId: bigint,
+    ended: EndedHold | undefined,
+    postings: PostingRow[],
+  ): LedgerOutcome {
     const { holdId, account } = command
     let claim = command.claim
     // An overdue hold that no sweeper has ended yet is still part of what its account holds.
-    const open = sql.settle.first([now, entryId, holdId])
-    if (open !== undefined) {
-      accounts.change(open[0] as string, 0n, -(open[1] as bigint))
-      claim ??= open[2] as string | null
+    if (ended?.entryId === entryId) {
+      accounts.change(ended.account, 0n, -ended.amount)
+      claim ??= ended.claim
     } else if (sql.settleUnknown.run([holdId, account, now, now, entryId]) === 0) {
       const known = readHold(holdId, now)!
       if (known.state === HOLD_STATE.settled) return { kind: 'repeated', entryId: known.entryId! }
+      // Open only where the same batch has taken it.
+      if (known.state === HOLD_STATE.open) accounts.change(known.account, 0n, -known.amount)
       sql.settleEnded.run([now, entryId, holdId])
       claim ??= known.claim
     }
-    for (const posting of command.postings) accounts.change(posting.account, posting.amount, 0n)
+    for (const posting of command.postings) {
+      accounts.change(posting.account, posting.amount, 0n)
+      postings.push({ ...posting, entryId })
+    }
     sql.insertEntry.run([entryId, now, ...command.entry])
-    insertPostings(command, now, entryId)
     return {
       kind: 'posted',
       balance: accounts.read(account).posted,
       claimLost: claim !== null && !takeClaim(claim, holdId, now),
     }
-  }
-
-  function insertPostings({ postings }: SettleCommand, now: bigint, entryId: bigint): void {
-    const insert = sql.insertPostings(postings.length)
-    insert?.run(postings.flatMap(({ account, amount }) => [account, now, entryId, amount]))
   }
 
   function takeClaim(claim: string, holdId: string, now: bigint): boolean {
@@ -186,6 +223,12 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
   }
 
   return { apply }
+}
+
+function accountsOf(command: LedgerCommand): readonly string[] {
+  return command.kind === 'settle'
+    ? [command.account, ...command.postings.map(({ account }) => account)]
+    : [command.account]
 }
 
 function isSameHold(known: HoldRow, command: HoldCommand): boolean {
@@ -199,7 +242,6 @@ function isSameHold(known: HoldRow, command: HoldCommand): boolean {
 }
 
 function prepareStatements(connection: Connection) {
-  const byCount = new Map<number, Prepared>()
   const entryColumns = ['id', 'at', 'kind', ...ENTRY_COLUMNS].join(', ')
   return {
     lastEntry: connection.prepare('select max(id) from {entries}'),
@@ -227,6 +269,12 @@ function prepareStatements(connection: Connection) {
       `update {holds} set state = 2, ended_at = ?1, entry_id = ?2 where id = ?3 and state = 0
        returning account, amount, claim`,
     ),
+    // The plus keeps the planner from walking through all open holds by the index of those.
+    settleMany: connection.prepare(
+      `update {holds} set state = 2, ended_at = ?1, entry_id = s.value ->> 1 from json_each(?2) s
+       where {holds}.id = s.value ->> 0 and +state = 0
+       returning {holds}.id, account, amount, claim, entry_id as "entryId"`,
+    ),
     settleUnknown: connection.prepare(
       `insert into {holds} (id, account, amount, state, expires_at, ended_at, entry_id)
        values (?1, ?2, 0, 2, ?3, ?4, ?5) on conflict do nothing`,
@@ -243,17 +291,5 @@ function prepareStatements(connection: Connection) {
       `insert into {claims} (claim, hold_id) values (?1, ?2)
        on conflict (claim) do update set hold_id = excluded.hold_id`,
     ),
-    /** One statement for all postings of an entry; none where a charge of 0 has none. */
-    insertPostings(count: number): Prepared | undefined {
-      if (count === 0) return undefined
-      const known = byCount.get(count)
-      if (known !== undefined) return known
-      const values = new Array(count).fill('(?, ?, ?, ?)').join(', ')
-      const made = connection.prepare(
-        `insert into {postings} (account, at, entry_id, amount) values ${values}`,
-      )
-      byCount.set(count, made)
-      return made
-    },
   }
 }

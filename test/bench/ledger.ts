@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type pg from 'pg'
 import type { HoldRequest, SettleRequest } from '../../src/contracts/index.js'
+import { createIdSource } from '../../src/ids.js'
 import { postgresStores } from '../../src/postgres/index.js'
 import { ENTRY_COLUMNS } from '../../src/sql/entry-rows.js'
 import { toHoldCommand, toSettleCommand } from '../../src/sql/ledger-commands.js'
 import type { DurableStores } from '../../src/sql/stores.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
 import { createWorkerClient } from '../../src/sqlite/worker-client.js'
-import { context, createCharge, createFacts, createHoldId } from '../helpers/ledger-requests.js'
+import { context, createCharge, createFacts } from '../helpers/ledger-requests.js'
 import { createPool } from '../helpers/postgres.js'
 import { startPostgresServer } from '../helpers/postgres-server.js'
 
@@ -20,6 +21,8 @@ import { startPostgresServer } from '../helpers/postgres-server.js'
 const CALLERS = 200
 const ACCOUNTS = 1_000
 const CREDIT = 10n ** 15n
+// As the router makes them.
+const createId = createIdSource()
 const rounds = Number(process.argv[2] ?? 3)
 const seconds = Number(process.argv[3] ?? 2)
 
@@ -42,7 +45,7 @@ async function measure(system: System, accounts: number): Promise<number> {
         routeId: 'openai:acme/fast',
         sessionId: 'session-1',
       })
-      const holdId = createHoldId()
+      const holdId = createId()
       await system.hold({ holdId, account, amount: 1_000n, ttlMs: 60_000, facts })
       await system.settle({
         holdId,

@@ -211,7 +211,7 @@ describe('a PostgreSQL store in trouble', () => {
     await openAccounts(stores.database, { alice: '1' })
     const client = await pool.connect()
     await client.query('begin')
-    await client.query(`select * from durable.apply_ledger_1('{}'${", '{}'".repeat(33)})`)
+    await client.query(`select * from durable.apply_ledger_1('{}'${", '{}'".repeat(36)})`)
     expect((await client.query('show synchronous_commit')).rows).toEqual([{ synchronous_commit: 'on' }])
     await client.query('commit')
     expect((await client.query('show synchronous_commit')).rows).toEqual([{ synchronous_commit: 'off' }])

@@ -84,6 +84,29 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     expect(results[1]).toEqual({ ok: false, reason: 'insufficient', posted: 10n, available: 6n })
   })
 
+  it('tells of an overdraft that a charge of nothing finds', async () => {
+    const { ledger } = engine.open('debt')
+    await ledger.settle(createSettle('first', 'alice', 5n), context)
+    const settled = await ledger.settle(createSettle('second', 'alice', 0n, { postings: [] }), context)
+    expect(settled).toMatchObject({ repeated: false, overdraft: 5n })
+  })
+
+  it('posts once where many settle the same holds at once, some taken, ended or unknown', async () => {
+    const { ledger, database } = engine.open('many')
+    const admin = createAdmin({ ledger, database, secrets: {} as never })
+    await openAccounts(database, { alice: '1' })
+    const holds = Array.from({ length: 40 }, () => createHold('alice', 3n))
+    await Promise.all(holds.slice(0, 30).map((hold) => ledger.hold(hold, context)))
+    await Promise.all(
+      holds.slice(0, 10).map(({ holdId }) => ledger.release({ holdId, account: 'alice' }, context)),
+    )
+    const settle = () => holds.map(({ holdId }) => ledger.settle(createSettle(holdId, 'alice', 2n), context))
+    const results = await Promise.all([...settle(), ...settle()])
+    expect(results.filter(({ repeated }) => !repeated).length).toBe(40)
+    expect(await ledger.balance('alice', context)).toMatchObject({ posted: 1_000_000_000n - 80n, held: 0n })
+    expect(await admin.verify()).toEqual([])
+  })
+
   it('counts no overdue hold, whether or not anybody has swept', async () => {
     const { ledger, database } = engine.open('overdue')
     await openAccounts(database, { alice: '0.00000001' })
