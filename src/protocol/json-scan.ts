@@ -102,8 +102,8 @@ function hasProtoKey(text: string): boolean {
   return (text.includes('__proto__') || text.includes('\\u00')) && PROTO_KEY.test(text)
 }
 
-/** Whether the text could be nested too deep at all. */
-function hasManyBrackets(text: string): boolean {
+/** Whether the text could be nested deeper than 128 at all. */
+export function hasManyBrackets(text: string): boolean {
   return countUpTo(text, '[', MAX_DEPTH) + countUpTo(text, '{', MAX_DEPTH) > MAX_DEPTH
 }
 

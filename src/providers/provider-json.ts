@@ -1,4 +1,5 @@
 import { ProviderError } from '../errors.js'
+import { hasManyBrackets } from '../protocol/json-scan.js'
 
 const MAX_DEPTH = 128
 
@@ -20,7 +21,7 @@ export function parseProviderObject(text: string): JsonObject {
   }
   if (!isObject(value))
     throw new ProviderError('invalid-response', 'The reply holds JSON that is not an object.')
-  if (isDeeperThan(value, MAX_DEPTH)) {
+  if (hasManyBrackets(text) && isDeeperThan(value, MAX_DEPTH)) {
     throw new ProviderError('invalid-response', `The reply is nested deeper than ${MAX_DEPTH}.`)
   }
   return value

@@ -28,53 +28,60 @@ const SKIPPED = new Set([0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf])
  * Reads a reply either way, whatever was asked for: a body whose first visible character is `{` is one JSON document,
  * one that begins like a field or a comment is a stream of events. Content types are not asked, since many are wrong.
  */
-export function createReplyReader({ eventBytes, onEvent, onBody }: ReplyReaderOptions): ReplyReader {
-  let stream: SseReader | undefined
-  let isBody = false
-  let pieces: Buffer[] = []
-  let done = false
-  let sink: ProviderEvent[] = []
+export function createReplyReader(options: ReplyReaderOptions): ReplyReader {
+  return new EitherReader(options)
+}
 
-  const openStream = (): SseReader =>
-    createSseReader({
-      eventBytes,
-      onEvent(data, type) {
-        if (!done) done = onEvent(data, type, sink)
-      },
-    })
+class EitherReader implements ReplyReader {
+  #stream: SseReader | undefined
+  #pieces: Buffer[] | undefined
+  #done = false
+  #sink: ProviderEvent[] = []
+
+  constructor(private readonly options: ReplyReaderOptions) {}
+
+  read(bytes: Buffer, events: ProviderEvent[]): boolean {
+    if (this.#stream === undefined && this.#pieces === undefined) this.#recognise(bytes)
+    this.#pieces?.push(bytes)
+    if (this.#stream !== undefined) {
+      this.#sink = events
+      this.#stream.read(bytes)
+    }
+    return this.#done
+  }
+
+  end(events: ProviderEvent[]): boolean {
+    if (this.#stream !== undefined) {
+      this.#sink = events
+      this.#stream.end()
+      return this.#done
+    }
+    const pieces = this.#pieces
+    if (pieces === undefined) throw new ProviderError('invalid-response', 'The reply is empty.')
+    this.#pieces = []
+    const body = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+    this.options.onBody(body.toString('utf8', body.indexOf(OPENING_BRACE)), events)
+    return true
+  }
 
   /** Does nothing with bytes that tell nothing yet. */
-  const recognise = (bytes: Buffer): void => {
+  #recognise(bytes: Buffer): void {
     for (const byte of bytes) {
       if (SKIPPED.has(byte)) continue
-      if (byte === OPENING_BRACE) isBody = true
-      else if (SSE_FIRST_BYTES.has(byte)) stream = openStream()
+      if (byte === OPENING_BRACE) this.#pieces = []
+      else if (SSE_FIRST_BYTES.has(byte)) this.#stream = this.#openStream()
       else throw new ProviderError('invalid-response', 'The reply is neither JSON nor a stream of events.')
       return
     }
   }
 
-  return {
-    read(bytes, events) {
-      if (stream === undefined && !isBody) recognise(bytes)
-      if (isBody) pieces.push(bytes)
-      if (stream !== undefined) {
-        sink = events
-        stream.read(bytes)
-      }
-      return done
-    },
-    end(events) {
-      if (stream !== undefined) {
-        sink = events
-        stream.end()
-        return done
-      }
-      if (!isBody) throw new ProviderError('invalid-response', 'The reply is empty.')
-      const body = Buffer.concat(pieces)
-      pieces = []
-      onBody(body.toString('utf8', body.indexOf(OPENING_BRACE)), events)
-      return true
-    },
+  #openStream(): SseReader {
+    const { eventBytes, onEvent } = this.options
+    return createSseReader({
+      eventBytes,
+      onEvent: (data, type) => {
+        if (!this.#done) this.#done = onEvent(data, type, this.#sink)
+      },
+    })
   }
 }

@@ -152,7 +152,11 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   /** Nothing is dispatched. */
   refuse(closed: boolean): void {
     this.#state = 'settled'
-    this.#reject(closed ? new ProviderError('unreachable', 'The adapter has been closed.') : abortedError(this.#call.abort.reason))
+    this.#reject(
+      closed
+        ? new ProviderError('unreachable', 'The adapter has been closed.')
+        : abortedError(this.#call.abort.reason),
+    )
   }
 
   #statusError({ status, retryAfter, pieces }: ErrorReply): ProviderError {

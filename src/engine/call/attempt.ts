@@ -156,7 +156,7 @@ export class Attempt {
       return Infinity
     }
     // A deadline that may begin to run at any moment is never looked at later than its own length.
-    const due = [deadlineAt, this.drainUntil, now + limits.drainMs, now + limits.clientStallMs]
+    let due = Math.min(deadlineAt, this.drainUntil, now + limits.drainMs, now + limits.clientStallMs)
     if (client.blockedSince !== undefined) {
       const stalledAt = client.blockedSince + limits.clientStallMs
       if (now >= stalledAt) {
@@ -164,7 +164,7 @@ export class Attempt {
         if (client.gone) this.leave()
         return now + 1
       }
-      return Math.min(...due, stalledAt)
+      return Math.min(due, stalledAt)
     }
     const idleAt = this.lastByteAt + limits.idleMs
     const tokenAt = this.lastTokenAt + limits.tokenMs
@@ -173,12 +173,12 @@ export class Attempt {
       this.interrupt({ why: 'broken', error: new ProviderError('timeout', `The provider ${what} in time.`) })
       return Infinity
     }
-    due.push(idleAt, tokenAt)
+    due = Math.min(due, idleAt, tokenAt)
     if (stream && !client.gone) {
       if (now >= client.lastWriteAt + limits.openStreamAfterMs) client.keepAlive()
-      due.push(client.lastWriteAt + limits.openStreamAfterMs)
+      due = Math.min(due, client.lastWriteAt + limits.openStreamAfterMs)
     }
-    return Math.min(...due)
+    return due
   }
 
   private interrupt(interruption: Interruption): void {

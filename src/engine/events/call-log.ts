@@ -5,6 +5,7 @@ import type { IncomingCall } from '../../contracts/reply.js'
 import type { Credits } from '../../money.js'
 import type { ParsedChatRequest } from '../../protocol/chat-request.js'
 import type { TraceContext } from '../../protocol/trace-context.js'
+import { ignoreEvents } from './emitter.js'
 
 const MAX_EXTRA_BYTES = 1_024
 /** Where the client left before any status was sent. */
@@ -69,6 +70,7 @@ export class CallLog {
   }
 
   end(): void {
+    if (this.emit === ignoreEvents) return
     const at = this.clock.now()
     const event: RequestEnd = {
       type: 'request-end',

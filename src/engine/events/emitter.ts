@@ -1,11 +1,14 @@
 import type { RouterEvent } from '../../contracts/events.js'
 
+/** Takes events where nobody asked for them. */
+export const ignoreEvents = (): void => {}
+
 /** Makes an event sink that cannot disturb the engine: it freezes what it is given and swallows what it throws. */
 export function createEmitter(
   onEvent: ((event: RouterEvent) => unknown) | undefined,
   onFirstFailure: (error: unknown) => void,
 ): (event: RouterEvent) => void {
-  if (onEvent === undefined) return () => {}
+  if (onEvent === undefined) return ignoreEvents
   let failed = false
   const fail = (error: unknown): void => {
     if (!failed) onFirstFailure(error)

@@ -10,15 +10,13 @@ export class ChoiceStream {
   finishReason: FinishReason | undefined
   nativeFinishReason: string | undefined
   private started = false
-  private readonly toolCalls: ToolCallStream
+  private toolCalls: ToolCallStream | undefined
 
   constructor(
     readonly index: number,
     readonly tally: TokenTally,
-    newToolCallId: () => string,
-  ) {
-    this.toolCalls = new ToolCallStream(newToolCallId)
-  }
+    private readonly newToolCallId: () => string,
+  ) {}
 
   /** @returns the choices to send, in order, and whether they carry a token */
   take(choice: Fields): { sent: Fields[]; token: boolean } {
@@ -31,7 +29,7 @@ export class ChoiceStream {
     const { role: _role, ...delta } = given
     mendText(delta)
     if (delta.tool_calls !== undefined) {
-      const calls = delta.tool_calls === null ? [] : this.toolCalls.take(delta.tool_calls)
+      const calls = delta.tool_calls === null ? [] : this.takeToolCalls(delta.tool_calls)
       if (calls.length > 0) delta.tool_calls = calls
       else delete delta.tool_calls
     }
@@ -55,12 +53,17 @@ export class ChoiceStream {
     return this.finishReason === undefined ? this.finish(reason, {}, {}, false) : []
   }
 
+  private takeToolCalls(deltas: unknown): Fields[] {
+    this.toolCalls ??= new ToolCallStream(this.newToolCallId)
+    return this.toolCalls.take(deltas)
+  }
+
   private finish(reason: string, delta: Fields, rest: Fields, native = true): Fields[] {
     const mapped = mapFinishReason(reason)
     // First, since it throws where the choice cannot be used: then it has not finished.
-    const missing = mapped === 'length' ? [] : this.toolCalls.missingArguments()
+    const missing = mapped === 'length' ? [] : (this.toolCalls?.missingArguments() ?? [])
     if (native) this.nativeFinishReason = cleanLabel(reason)
-    this.finishReason = mapped === 'stop' && this.toolCalls.any ? 'tool_calls' : mapped
+    this.finishReason = mapped === 'stop' && this.toolCalls?.any === true ? 'tool_calls' : mapped
     const nativeField = native ? { native_finish_reason: this.nativeFinishReason } : {}
     if (missing.length === 0) return [this.choice(delta, { ...rest, ...nativeField }, this.finishReason)]
     return [

@@ -3,7 +3,7 @@ import { isProviderError, ProviderError } from '../../errors.js'
 import type { FinishReason } from '../../protocol/finish-reason.js'
 import { cleanLabel } from '../../protocol/text.js'
 import { type WireCharge, wireUsage } from '../../protocol/wire-usage.js'
-import type { TokenCounter } from '../charging/token-counter.js'
+import type { TokenCounter, TokenTally } from '../charging/token-counter.js'
 import type { UsageMeter } from '../charging/usage-meter.js'
 import { ChoiceAccumulator } from './accumulate.js'
 import { ChoiceStream } from './choice-stream.js'
@@ -46,7 +46,10 @@ export class Relay {
   upstreamId: string | undefined
   private pending = ''
   private readonly head: string
-  private readonly choices = new Map<number, ChoiceStream>()
+  /** In the order in which they began. */
+  private readonly choices: ChoiceStream[] = []
+  /** The text of each choice. */
+  private readonly tallies: TokenTally[] = []
   private readonly splicer: Splicer | undefined
   private readonly accumulator: ChoiceAccumulator | undefined
   private whole: Fields[] | undefined
@@ -74,32 +77,27 @@ export class Relay {
   /** Whether every choice begun has its finish reason, or all came in one body. */
   get finished(): boolean {
     if (this.whole !== undefined || this.cameWhole) return true
-    for (const choice of this.choices.values()) if (choice.finishReason === undefined) return false
-    return this.choices.size > 0
+    for (const choice of this.choices) if (choice.finishReason === undefined) return false
+    return this.choices.length > 0
   }
 
   get finishReason(): FinishReason | undefined {
     const whole = this.whole?.[0]
     if (whole !== undefined)
       return whole.native_finish_reason === undefined ? undefined : (whole.finish_reason as FinishReason)
-    return this.first?.finishReason
+    return this.choices[0]?.finishReason
   }
 
   get nativeFinishReason(): string | undefined {
-    return (this.whole?.[0]?.native_finish_reason as string | undefined) ?? this.first?.nativeFinishReason
+    return (
+      (this.whole?.[0]?.native_finish_reason as string | undefined) ?? this.choices[0]?.nativeFinishReason
+    )
   }
 
   /** Whether the provider gave any choice a finish reason. */
   get gaveReason(): boolean {
     if (this.whole?.some((choice) => choice.native_finish_reason !== undefined)) return true
-    for (const { nativeFinishReason } of this.choices.values())
-      if (nativeFinishReason !== undefined) return true
-    return false
-  }
-
-  private get first(): ChoiceStream | undefined {
-    for (const choice of this.choices.values()) return choice
-    return undefined
+    return this.choices.some(({ nativeFinishReason }) => nativeFinishReason !== undefined)
   }
 
   /**
@@ -133,15 +131,15 @@ export class Relay {
   /** Output tokens of what came, each choice at most the model's maximum. */
   completionAtLeast(maxTokensPerChoice: number): number {
     let tokens = 0
-    for (const { tally } of this.choices.values()) tokens += Math.min(tally.atLeast(), maxTokensPerChoice)
+    for (const tally of this.tallies) tokens += Math.min(tally.atLeast(), maxTokensPerChoice)
     return tokens
   }
 
   /** Ends every choice to which the provider gave no reason. Throws a `ProviderError` where one is left unusable. */
   endChoices(reason: 'stop' | 'length'): void {
     if (this.whole !== undefined) return
-    if (this.choices.size === 0) this.choice(0)
-    for (const choice of this.choices.values()) this.pending += this.lines(choice.end(reason))
+    if (this.choices.length === 0) this.choice(0)
+    for (const choice of this.choices) this.pending += this.lines(choice.end(reason))
   }
 
   /** The end of a stream whose choices have ended: the usage with the charge, `[DONE]`. */
@@ -195,7 +193,7 @@ export class Relay {
     const sent = this.takeChunk(chunk)
     if (sent !== '' && splicer?.learn(bytes, chunk, sent) === true) {
       const [choice] = chunk.choices as { index?: number }[]
-      this.templateChoice = this.choices.get(choice?.index ?? 0)
+      this.templateChoice = this.choice(choice?.index ?? 0)
     }
     return sent
   }
@@ -223,7 +221,7 @@ export class Relay {
   private takeCompletion(completion: Fields): string {
     checkDepth(completion)
     this.takeLabels(completion)
-    const choices = mendChoices(completion.choices, this.options.n, () => this.toolCallId())
+    const choices = mendChoices(completion.choices, this.options.n, this.newToolCallId)
     if (this.options.stream) {
       const sent = this.takeChunk({ choices: asChunkChoices(choices) })
       this.cameWhole = true
@@ -231,8 +229,8 @@ export class Relay {
     }
     this.whole = choices
     this.begun = true
-    for (const { index, message } of choices as { index: number; message: Fields }[]) {
-      const { tally } = this.choice(index)
+    for (const { message } of choices as { message: Fields }[]) {
+      const tally = this.newTally()
       if (hasToken(message)) this.sawToken()
       eachText(message, (text) => tally.add(text))
     }
@@ -257,17 +255,19 @@ export class Relay {
   }
 
   private choice(index: number): ChoiceStream {
-    let choice = this.choices.get(index)
-    if (choice === undefined) {
-      choice = new ChoiceStream(index, this.options.counter.tally(), () => this.toolCallId())
-      this.choices.set(index, choice)
-    }
+    for (const choice of this.choices) if (choice.index === index) return choice
+    const choice = new ChoiceStream(index, this.newTally(), this.newToolCallId)
+    this.choices.push(choice)
     return choice
   }
 
-  private toolCallId(): string {
-    return `call_${this.options.newId()}`
+  private newTally(): TokenTally {
+    const tally = this.options.counter.tally()
+    this.tallies.push(tally)
+    return tally
   }
+
+  private readonly newToolCallId = (): string => `call_${this.options.newId()}`
 
   /** A chunk for each choice, or nothing where the client gets one body. */
   private lines(choices: readonly Fields[], labels = ''): string {

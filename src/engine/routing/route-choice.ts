@@ -47,12 +47,18 @@ export function chooseRoutes(
   const { model, request } = call
   const { providerKey, routing } = request.own
   const excluded: { routeId: string; why: string }[] = []
-  const keep: Keep = (routes, why, wanted) =>
-    routes.filter((route) => {
-      const kept = wanted(route)
-      if (!kept) excluded.push({ routeId: route.id, why })
-      return kept
-    })
+  const keep: Keep = (routes, why, wanted) => {
+    let kept: Route[] | undefined
+    for (const [position, route] of routes.entries()) {
+      if (wanted(route)) {
+        kept?.push(route)
+        continue
+      }
+      kept ??= routes.slice(0, position)
+      excluded.push({ routeId: route.id, why })
+    }
+    return kept ?? routes
+  }
   const onlyFirst = (routes: readonly Route[], why: string): readonly Route[] =>
     keep(routes, why, (route) => route === routes[0])
   const explain = (
@@ -119,11 +125,13 @@ function moveTroubled(
   routes: readonly Route[],
   health: RouteHealthBook,
 ): { ordered: readonly Route[]; behind: RoutingExplanation['behind'] } {
+  if (routes.every((route) => health.troubleOf(route) === undefined)) {
+    return { ordered: routes, behind: undefined }
+  }
   const troubled = routes.flatMap((route) => {
     const why = health.troubleOf(route)
     return why === undefined ? [] : [{ route, why }]
   })
-  if (troubled.length === 0) return { ordered: routes, behind: undefined }
   const last = new Set(troubled.map(({ route }) => route))
   return {
     ordered: [...routes.filter((route) => !last.has(route)), ...last],
