@@ -11,7 +11,14 @@ import { anchors, codeBlocks, codeSpans, relativeLinks, tableUnder } from './hel
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (name: string) => readFileSync(join(root, name), 'utf8')
 const readme = read('README.md')
-const documents = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'docs/charging.md', 'docs/stores.md']
+const documents = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'docs/charging.md',
+  'docs/stores.md',
+  'docs/observability.md',
+]
 
 describe('the tables of the README', () => {
   it('have every limit, with its default', () => {

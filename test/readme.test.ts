@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, Server } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import ts from 'typescript'
@@ -36,7 +37,7 @@ const clients = ['client-openai', 'client-ai-sdk', 'client-openrouter', 'client-
 const others = [
   ...['mount', 'curl', 'stream', 'error', 'events', 'closing'],
   ...['credentials', 'catalogue', 'price-list', 'providers', 'adapters', 'keyring', 'seal', 'cases'],
-  ...['durable', 'postgres', 'admin', 'cli', 'console'],
+  ...['durable', 'postgres', 'admin', 'cli', 'console', 'logs', 'telemetry'],
 ]
 const upstreamKey = 'sk-upstream-for-the-readme'
 
@@ -131,6 +132,7 @@ function onTheseAddresses(text: string, base = mounted): string {
     .replaceAll('https://api.openai.com/v1', upstream.baseUrl)
     .replaceAll('http://localhost:3000', base ?? 'http://localhost:3000')
     .replaceAll('.data/credits.db', join(folder, 'credits.db'))
+    .replaceAll('pino()', 'pino({}, { write: (line) => console.log(line) })')
 }
 
 function withPrelude({ directives, text }: CodeBlock): string {
@@ -277,6 +279,24 @@ describe('the README', () => {
     const printed = new Promise((done) => vi.spyOn(console, 'log').mockImplementation(done))
     await complete(base)
     expect(await printed).toMatch(/^alice paid 0\.0000\d+ credits for acme\/fast$/)
+  })
+
+  it('serves metrics of the calls that it completed', async () => {
+    const base = await serve('telemetry')
+    await complete(base)
+    const scrape = async () => (await fetch(`${base}/metrics`)).text()
+    while (!/^compat_router_requests_active\{.*\} 0$/m.test(await scrape())) await setImmediate()
+    const text = await scrape()
+    expect(text).toMatch(/^compat_router_requests_total\{.*outcome="completed".*\} 1$/m)
+    expect(text).toMatch(/^compat_router_credits_charged_total\{.*\} 0\.0000\d+$/m)
+    expect(text).toMatch(/^compat_router_holds_open(?:\{.*\})? 0$/m)
+  })
+
+  it('logs the line that it shows', async () => {
+    const base = await serve('logs')
+    const line = new Promise<string>((done) => vi.spyOn(console, 'log').mockImplementation(done))
+    await complete(base)
+    expect(shapeOf(JSON.parse(await line))).toEqual(shapeOf(JSON.parse(block('shows', 'logs').text)))
   })
 
   it('closes on the signal that it names', async () => {
