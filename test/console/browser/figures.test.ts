@@ -150,4 +150,19 @@ describe(`after ${CALLS} calls`, { timeout: 120_000 }, () => {
     }
     expect(visit.complaints).toEqual([])
   })
+
+  it('Calls goes through the entries page by page, and back', async () => {
+    const all = (await visit.stage.admin.entries({ limit: 150 })).entries.map(({ id }) => `Explain ${id}`)
+    await page.goto(`${visit.stage.consoleUrl}#/calls`)
+    const shown = page.getByRole('table').getByRole('button')
+    const expectPage = (number: number) =>
+      expect.poll(() => shown.allTextContents()).toEqual(all.slice((number - 1) * 50, number * 50))
+    await expectPage(1)
+    await page.getByRole('button', { name: 'Next' }).click()
+    await expectPage(2)
+    await page.getByRole('button', { name: 'Next' }).click()
+    await expectPage(3)
+    await page.getByRole('button', { name: 'Previous' }).click()
+    await expectPage(2)
+  })
 })

@@ -30,7 +30,8 @@ beforeAll(async () => {
   await once(server, 'listening')
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   browser = await openBrowser()
-  page = await (await browser.newContext({ locale: 'en-GB' })).newPage()
+  const permissions = ['clipboard-read', 'clipboard-write']
+  page = await (await browser.newContext({ locale: 'en-GB', permissions })).newPage()
   listen(page, complaints)
 }, 180_000)
 
@@ -102,6 +103,10 @@ describe('the first five minutes of a new user', { timeout: 120_000 }, () => {
     const shown = page.getByRole('dialog', { name: 'The new API key' })
     key = (await shown.locator('[data-secret]').textContent()) ?? ''
     expect(key).toMatch(/^sk-/)
+    await shown.getByRole('button', { name: 'Copy the token' }).click()
+    await page.locator('.message', { hasText: 'Copied the token.' }).waitFor()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(key)
+    await page.keyboard.press('Escape')
     await shown.getByRole('button', { name: 'I have kept it' }).click()
     await page.getByRole('row', { name: /My first key/ }).waitFor()
     expect(await page.content()).not.toContain(key)

@@ -40,14 +40,7 @@ export async function openStage({ baseUrl, apiKey, upstreamModels }: StageOption
   const stores = sqliteStores({
     file: join(folder, 'test.db'),
     secretKeys: [{ id: 'one', key: '07'.repeat(32) }],
-    adapters: {
-      openai: (settings, secret) =>
-        openaiCompatible({
-          ...settings,
-          baseUrl: String(settings.baseUrl),
-          ...(secret === undefined ? {} : { apiKey: secret }),
-        }),
-    },
+    adapters: { openai: openaiCompatible },
   })
   await stores.ready()
   const admin = createAdmin(stores)

@@ -1,6 +1,13 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { answerEvents, answerJson, finishChunk, sse, textChunk } from '../../helpers/scripted-upstream.js'
+import {
+  answerEvents,
+  answerJson,
+  finishChunk,
+  type Step,
+  sse,
+  textChunk,
+} from '../../helpers/scripted-upstream.js'
 import { openVisit, say, streamOf, type Visit } from './visit.js'
 
 let visit: Visit
@@ -45,6 +52,28 @@ describe('the playground', { timeout: 120_000 }, () => {
     release()
     await last('[data-cost="0.00000585"]').waitFor({ timeout: 60_000 })
     expect(await last('.said').textContent()).toBe('The first half')
+  })
+
+  it('is seen in Live while it waits, and no longer when it is over', async () => {
+    let release = (): void => undefined
+    const gate = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    visit.upstream.scriptOnce([{ wait: gate }, ...(streamOf(['Late.']) as readonly Step[])])
+    const live = await visit.open('operator', 'live')
+    await live.getByText('Nothing is under way.').waitFor()
+    await say(page, 'Hello')
+    const row = live.getByRole('table', { name: /^Calls in flight/ }).locator('tbody tr')
+    await row.waitFor()
+    expect(await row.textContent()).toContain('acme:acme/fast')
+    release()
+    await live.getByText('Nothing is under way.').waitFor()
+    await live
+      .getByRole('table', { name: /^Routes/ })
+      .getByText('in use')
+      .waitFor()
+    await last('.said').filter({ hasText: 'Late.' }).waitFor()
+    await live.context().close()
   })
 
   it('sends the parameters as they were written, and names the one that cannot be sent', async () => {

@@ -164,6 +164,9 @@ export function Accounts({ query }: { query: Place['query'] }) {
                     </a>
                     {isForOperator && (
                       <>
+                        <a class="button quiet" href={hrefOf('playground', { account: row.id })}>
+                          Try<span class="unseen"> as {row.id}</span>
+                        </a>
                         <Button tone="quiet" onPress={() => postTo(row.id, 'grant')} of={`to ${row.id}`}>
                           Grant
                         </Button>

@@ -82,6 +82,9 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
             kind: 'select' as const,
             value: account ?? '',
             options: optionsOf(accounts.data?.accounts ?? [], account),
+            ...(accounts.data?.next === undefined
+              ? {}
+              : { hint: 'The first 200. For another choose “Try” under Accounts.' }),
           },
         ]
       : []),
