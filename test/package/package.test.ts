@@ -104,6 +104,28 @@ describe('the packed package', () => {
     expect((await run(process.execPath, ['app.cjs'], { cwd: project })).stdout.trim()).toBe('m')
   })
 
+  it('serves the pages of the console, and nothing of them to who does not import it', async () => {
+    await writeFile(
+      join(project, 'console.cjs'),
+      `const http = require('node:http')
+       const { createConsole } = require('compat-router/console')
+       const pages = createConsole({ admin: { entries() {} }, authorise: () => undefined })
+       const server = http.createServer((req, res) => pages(req, res)).listen(0, '127.0.0.1', async () => {
+         const at = 'http://127.0.0.1:' + server.address().port
+         const page = await (await fetch(at)).text()
+         const [, script] = /<script[^>]* src="\\.([^"]+)"/.exec(page)
+         console.log(JSON.stringify([page.slice(0, 15), (await fetch(at + script)).status]))
+         server.close()
+       })`,
+    )
+    const { stdout } = await run(process.execPath, ['console.cjs'], { cwd: project })
+    expect(JSON.parse(stdout)).toEqual(['<!doctype html>', 200])
+    for (const entry of ['index', 'sqlite', 'postgres', 'admin']) {
+      const text = await readFile(join(project, 'node_modules/compat-router/dist', `${entry}.cjs`), 'utf8')
+      expect(text, entry).not.toContain('createConsole')
+    }
+  })
+
   it(
     'is typed for strict TypeScript, as ESM and as CJS',
     async () => {
