@@ -9,6 +9,7 @@ const ERROR_BODY_BYTES = 64 * 1024
 /** What may follow the provider's last word before its connection is given up. */
 const TAIL_BYTES = 64 * 1024
 const TAIL_MS = 1_000
+const SETTLED = Promise.resolve()
 const NO_EVENTS: readonly ProviderEvent[] = Object.freeze([])
 
 interface ErrorReply {
@@ -179,7 +180,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   #handOverSoon(): void {
     if (this.#handOverDue) return
     this.#handOverDue = true
-    queueMicrotask(this.#handOver)
+    // Cheaper than `queueMicrotask`, which makes an async resource for each.
+    void SETTLED.then(this.#handOver)
   }
 
   readonly #handOver = (): void => {
