@@ -94,6 +94,18 @@ function singlePostgres(pool: pg.Pool): System {
   const columns = ENTRY_COLUMNS.join(', ')
   const values = ENTRY_COLUMNS.map((_, index) => `$${index + 2}`).join(', ')
   const now = 'floor(extract(epoch from clock_timestamp()) * 1000)::bigint'
+  /** The last update takes its rows in no order that can be relied on, so that two settlements may deadlock. */
+  async function again(query: pg.QueryConfig): Promise<void> {
+    for (;;) {
+      try {
+        await pool.query(query)
+        return
+      } catch (error) {
+        if ((error as { code?: unknown }).code !== '40P01') throw error
+      }
+    }
+  }
+
   return {
     name: 'PostgreSQL, one by one',
     async hold(request) {
@@ -112,7 +124,7 @@ function singlePostgres(pool: pg.Pool): System {
       const { entry, postings } = toSettleCommand(request)
       const [payer, platform, app] = postings
       const at = ENTRY_COLUMNS.length + 2
-      await pool.query({
+      await again({
         name: 'settle',
         text: `with h as (
             update compat_router.holds set state = 2, ended_at = ${now}, entry_id = nextval('compat_router.entries_id_seq')
