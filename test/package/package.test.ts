@@ -15,6 +15,8 @@ const subpaths = Object.keys(manifest.exports).filter((path) => path !== './pack
 const specifiers = subpaths.map((path) => path.replace(/^\./, 'compat-router'))
 /** Programs, not libraries: importing them starts them. */
 const programs = ['compat-router/sqlite-worker']
+/** Peers that an entry imports at once. */
+const PEERS = ['@opentelemetry/api']
 const libraries = specifiers.filter((specifier) => !programs.includes(specifier))
 
 describe('the packed package', () => {
@@ -33,7 +35,10 @@ describe('the packed package', () => {
       join(project, 'package.json'),
       JSON.stringify({ name: 'consumer', private: true, type: 'module' }),
     )
-    await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', tarball], { cwd: project })
+    const installed = [tarball, ...PEERS.map((peer) => join(ROOT, 'node_modules', peer))]
+    await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...installed], {
+      cwd: project,
+    })
   }, SLOW_MS)
 
   afterAll(() => rm(project, { recursive: true, force: true }))

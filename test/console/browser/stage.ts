@@ -86,7 +86,7 @@ export async function openStage({ baseUrl, apiKey, upstreamModels }: StageOption
 function viewerOf({ headers }: IncomingMessage): ConsoleViewer | undefined {
   const viewer = new RegExp(`(?:^|; )${VIEWER_COOKIE}=([^;]+)`).exec(headers.cookie ?? '')?.[1]
   if (viewer === undefined) return undefined
-  return viewer === 'operator' ? { kind: 'operator', name: 'Olivia' } : { kind: 'user', account: viewer }
+  return viewer === 'operator' ? { kind: 'operator' } : { kind: 'user', account: viewer }
 }
 
 async function furnish(
