@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 const RANDOM_BYTES = 10
 const TIME_DIGITS = 12
-const POOL_IDS = 128
+const POOL_IDS = 1_024
 
 /**
  * Makes ids of 32 hex digits: 48 bits of time in milliseconds, then 80 random bits, drawn from a pool so that an id costs

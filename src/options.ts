@@ -50,7 +50,7 @@ export interface RouterOptions {
   readonly tokenCounter?: TokenCounter
   /** For simulations and tests. */
   readonly clock?: Clock
-  /** Makes ids that are never made twice. 128 random bits by default. */
+  /** Makes ids that are never made twice. 48 bits of time and 80 random ones by default. */
   readonly newId?: () => string
 }
 
