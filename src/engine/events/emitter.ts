@@ -28,7 +28,7 @@ export function createEmitter(
 function deepFreeze<Value>(value: Value): Value {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value)
-    for (const field of Object.values(value)) deepFreeze(field)
+    for (const name in value) deepFreeze(value[name])
   }
   return value
 }

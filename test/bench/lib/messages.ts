@@ -11,6 +11,8 @@ export interface SystemSetup {
   readonly openHolds: number
   /** `rotating` forgets what has ended, so that only a leak can make memory grow. */
   readonly ledger: 'memory' | 'rotating'
+  /** Whether a console and OpenTelemetry metrics hear what happens. */
+  readonly watched: boolean
 }
 
 export type SystemKind = 'pipe' | 'http' | 'connect' | 'express' | 'front'

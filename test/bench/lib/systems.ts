@@ -33,12 +33,14 @@ export interface SystemDefaults {
 export const PATH = '/chat/completions'
 const ROUTER_KINDS = ['http', 'connect', 'express', 'front'] as const
 const PLAIN_SUFFIX = '-plain'
+const WATCHED_SUFFIX = '-watched'
 
 /** Every name that `--systems` knows, for its help. */
 export const SYSTEM_NAMES = ['pipe', 'direct', ...ROUTER_KINDS, 'portkey']
 
 /**
- * Finds systems by name. `http-plain` is the router without its fast paths, `http@DIR` the one that was built to DIR.
+ * Finds systems by name. `http-plain` is the router without its fast paths, `http-watched` the one with a console and
+ * metrics beside it, `http@DIR` the one that was built to DIR.
  * A peer that cannot be installed is left out, with a word on stderr.
  */
 export async function findSystems(names: readonly string[], defaults: SystemDefaults): Promise<System[]> {
@@ -68,11 +70,13 @@ async function findSystem(name: string, { dist }: SystemDefaults): Promise<Start
   }
   const [base, otherDist] = name.split('@', 2) as [string, string | undefined]
   const isPlain = base.endsWith(PLAIN_SUFFIX)
-  const kind = isPlain ? base.slice(0, -PLAIN_SUFFIX.length) : base
+  const watched = base.endsWith(WATCHED_SUFFIX)
+  const suffix = isPlain ? PLAIN_SUFFIX : watched ? WATCHED_SUFFIX : ''
+  const kind = base.slice(0, base.length - suffix.length)
   if (kind !== 'pipe' && !ROUTER_KINDS.includes(kind as (typeof ROUTER_KINDS)[number])) {
     throw new Error(`--systems: there is no ${JSON.stringify(name)}; there are ${SYSTEM_NAMES.join(', ')}`)
   }
-  return startOwn(kind as SystemKind, resolve(otherDist ?? dist), isPlain)
+  return startOwn(kind as SystemKind, resolve(otherDist ?? dist), { isPlain, watched })
 }
 
 const MODEL_OF_PEERS = UPSTREAM_MODEL
@@ -89,7 +93,12 @@ async function direct(upstream: Program): Promise<Target> {
   }
 }
 
-function startOwn(kind: SystemKind, dist: string, isPlain: boolean): Start {
+interface Variant {
+  readonly isPlain: boolean
+  readonly watched: boolean
+}
+
+function startOwn(kind: SystemKind, dist: string, { isPlain, watched }: Variant): Start {
   return async (upstream, { nodeArguments = [], ...more } = {}) => {
     const setup: SystemSetup = {
       kind,
@@ -99,6 +108,7 @@ function startOwn(kind: SystemKind, dist: string, isPlain: boolean): Start {
       keys: 1,
       openHolds: 0,
       ledger: 'memory',
+      watched,
       ...more,
     }
     const program = await startProgram({

@@ -3,7 +3,10 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { CompatRouter, LedgerStore } from 'compat-router'
+import { PrometheusExporter } from '@opentelemetry/exporter-prometheus'
+import { MeterProvider } from '@opentelemetry/sdk-metrics'
+import type { CompatRouter, LedgerStore, RouterOptions } from 'compat-router'
+import type { Admin } from 'compat-router/admin'
 import connect from 'connect'
 import express from 'express'
 import { takeInventory } from '../lib/inventory.js'
@@ -86,7 +89,24 @@ async function createRouter(hasBasePath: boolean): Promise<CompatRouter> {
       },
     ]),
     ...(hasBasePath && { basePath: MOUNT }),
+    ...(setup.watched && { onEvent: await createListeners() }),
   })
+}
+
+/** Hears events as a host's console and its metrics do. */
+async function createListeners(): Promise<RouterOptions['onEvent']> {
+  const load = (entry: string) => import(pathToFileURL(join(setup.dist, entry)).href)
+  const { createConsole }: typeof import('compat-router/console') = await load('console.js')
+  const { createTelemetry }: typeof import('compat-router/opentelemetry') = await load('opentelemetry.js')
+  // Nobody looks at the pages here, so nothing is asked of it.
+  const admin = { entries: async () => ({ entries: [] }) } as Partial<Admin> as Admin
+  const pages = createConsole({ admin, authorise: () => undefined })
+  const provider = new MeterProvider({ readers: [new PrometheusExporter({ preventServerStart: true })] })
+  const telemetry = createTelemetry({ meter: provider.getMeter('bench'), tracer: false })
+  return (event) => {
+    pages.onEvent(event)
+    telemetry.onEvent(event)
+  }
 }
 
 async function takeHolds(ledger: LedgerStore): Promise<void> {
