@@ -42,7 +42,8 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
       // There is nobody left to tell, and a throw from here would end the host's process.
     }
   }
-  const tools: ReplyTools = { sockets: new SocketWatch(), onFault }
+  const { clientStallMs } = options.limits
+  const tools: ReplyTools = { clientStallMs, sockets: new SocketWatch(), onFault }
   const settings: CallSettings = {
     limits: options.limits,
     clock: options.clock,

@@ -16,6 +16,8 @@ const STREAM_CACHE_CONTROL = 'no-cache, no-transform'
 const HTTP2_INTERNAL_ERROR = 2
 
 export interface ReplyTools {
+  /** How long a client may take nothing of what is left to send. */
+  readonly clientStallMs: number
   readonly sockets: SocketWatch
   readonly onFault: (where: string, error: unknown, requestId?: string) => void
 }
@@ -154,7 +156,22 @@ export class HttpReply implements ReplyWriter {
     if (this.#isHttp2) {
       if (call.isHalfRead) (res as unknown as Http2ServerResponse).stream?.close()
     } else if (!mustClose) call.discardRest()
+    this.#dropIfStalled()
     this.#release()
+  }
+
+  /** Of an answer that is over nobody else sees whether the client still takes it. Node's own timers see to progress. */
+  #dropIfStalled(): void {
+    const { clientStallMs } = this.tools
+    if (this.#isHttp2) {
+      const { stream } = this.res as unknown as Http2ServerResponse
+      if (stream?.writableLength) stream.setTimeout(clientStallMs, () => stream.close(HTTP2_INTERNAL_ERROR))
+      return
+    }
+    const { socket } = this.res
+    if (!socket?.writableLength) return
+    // The server sets the timeout anew when the answer is out, and destroys a socket that passes it.
+    if (!socket.timeout || socket.timeout > clientStallMs) socket.setTimeout(clientStallMs)
   }
 
   #whenDrained(): Promise<void> {
