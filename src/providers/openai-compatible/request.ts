@@ -1,5 +1,6 @@
 import { ProviderError } from '../../errors.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
+import { cleanLabel } from '../../protocol/text.js'
 import { isObject } from '../provider-json.js'
 
 /**
@@ -19,36 +20,41 @@ export function buildRequestBody(request: ChatRequest, stream: boolean): string 
 }
 
 function prepareMessage(message: ChatMessage, index: number): ChatMessage {
-  if (Array.isArray(message.content)) {
-    message.content.forEach((part: unknown, place) => {
-      checkAddresses(part, `messages.${index}.content.${place}`)
-    })
-  }
+  if (Array.isArray(message.content)) checkAddresses(message.content, `messages.${index}.content`)
   if (!('parsed' in message)) return message
   // Added by client libraries to what they got, and sent back; strict providers refuse it.
   const { parsed: _, ...sent } = message
   return sent
 }
 
-/** Looks at `…url` of a part and of the objects directly in it, whatever the part's type is, and at `file_data`. */
-function checkAddresses(part: unknown, path: string, depth = 0): void {
-  if (!isObject(part)) return
-  for (const [name, value] of Object.entries(part)) {
-    const param = `${path}.${name}`
-    if (typeof value === 'string') {
-      const bad = /url$/i.test(name) ? !PASSED.test(value) : name === 'file_data' && isOtherAddress(value)
-      if (bad) {
-        throw new ProviderError('unsupported-request', `${param} must be an https: or a data: address.`, {
-          param,
-          providerMessage: `${param} must be an https: or a data: address.`,
-        })
-      }
-    } else if (depth === 0) {
-      checkAddresses(value, param, depth + 1)
-    }
-  }
+function checkAddresses(content: readonly unknown[], path: string): void {
+  const place = findOtherAddress(content, '')
+  if (place === undefined) return
+  const param = cleanLabel(`${path}${place}`)
+  const message = `${param} must be an https: or a data: address.`
+  throw new ProviderError('unsupported-request', message, { param, providerMessage: message })
 }
 
+/**
+ * Where the first string stands that is named `…url` or `…uri`, alone or in a list, and is no address that may be sent
+ * on, or a `file_data` that is such an address; whatever the types of the parts are. As deep as a body may be nested, 128.
+ */
+function findOtherAddress(value: unknown, name: string): string | undefined {
+  if (typeof value === 'string') return isRefused(value, name) ? '' : undefined
+  if (typeof value !== 'object' || value === null) return undefined
+  const isList = Array.isArray(value)
+  for (const [key, member] of Object.entries(value)) {
+    const place = findOtherAddress(member, isList ? name : key)
+    if (place !== undefined) return `.${key}${place}`
+  }
+  return undefined
+}
+
+function isRefused(value: string, name: string): boolean {
+  return ADDRESS_NAME.test(name) ? !PASSED.test(value) : name === 'file_data' && isOtherAddress(value)
+}
+
+const ADDRESS_NAME = /ur[il]s?$/i
 const PASSED = /^(?:https|data):/i
 const SCHEME = /^\s*[a-z][a-z0-9+.-]*:/i
 

@@ -91,4 +91,57 @@ describe('buildRequestBody', () => {
     expect(refusal({ type: 'file', file: { file_url: 'http://x' } }).param).toMatch(/file\.file_url$/)
     expect(refusal({ type: 'image', source: { type: 'url', url: 'http://x' } }).param).toMatch(/source\.url$/)
   })
+
+  it.each<[string, object, string]>([
+    ['in an object', { type: 'x', x: { y: { z: { url: 'http://x' } } } }, 'x.y.z.url'],
+    [
+      'in a list of objects',
+      { type: 'x', images: [{ url: 'https://x' }, { url: 'http://x' }] },
+      'images.1.url',
+    ],
+    ['in a list of addresses', { type: 'x', image_urls: ['https://x', 'gs://b'] }, 'image_urls.1'],
+    ['in a list within a list', { type: 'x', url: [[], [['http://x']]] }, 'url.1.0.0'],
+    [
+      'in the content of a part',
+      { type: 'tool_result', content: [{ source: { url: '/x' } }] },
+      'content.0.source.url',
+    ],
+    ['named uri', { type: 'file', uri: 'gs://bucket/x' }, 'uri'],
+    ['named …uri', { type: 'media', file_data: { fileUri: 'http://x' } }, 'file_data.fileUri'],
+    ['in file_data further down', { type: 'x', files: [{ file_data: 'ftp://x' }] }, 'files.0.file_data'],
+  ])('refuses an address %s, and says where it stands', (_, part, place) => {
+    expect(refusal(part)).toMatchObject({
+      reason: 'unsupported-request',
+      param: `messages.0.content.1.${place}`,
+      message: `messages.0.content.1.${place} must be an https: or a data: address.`,
+    })
+  })
+
+  it.each<[string, object]>([
+    ['https and data in lists', { type: 'x', urls: ['https://x', 'data:,x'], uri: 'HTTPS://x' }],
+    ['text that looks like an address', { type: 'text', text: 'http://x', parts: [{ text: 'file:///x' }] }],
+    ['a list of such texts', { type: 'x', lines: ['http://x', ['gs://b']] }],
+    ['file_data in Base64', { type: 'file', file: { file_data: 'AAAA' } }],
+    ['a name that has url only inside', { type: 'x', url_type: 'http', curly: 'http://x' }],
+    ['what is no string', { type: 'x', url: null, uri: 7, image_url: { url: [] } }],
+  ])('passes %s on as it is', (_, part) => {
+    expect(build(withPart(part))).toEqual({ ...request, ...withPart(part) })
+  })
+
+  it('looks as deep as a body can be nested, and names a bounded part of the way', () => {
+    const nest = (leaf: object) => {
+      let part = leaf
+      for (let depth = 0; depth < 124; depth++) part = { ['n'.repeat(50)]: part }
+      return { type: 'x', ...part }
+    }
+    expect(() => build(withPart(nest({ url: 'https://x' })))).not.toThrow()
+    const { param } = refusal(nest({ url: 'http://x' }))
+    expect(param).toMatch(/^messages\.0\.content\.1\.n/)
+    expect(param).toHaveLength(256)
+  })
+
+  it('does not look into content that is a string', () => {
+    const messages = [{ role: 'user', content: 'url: http://x' }]
+    expect(build({ messages }).messages).toEqual(messages)
+  })
 })
