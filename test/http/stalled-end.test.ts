@@ -8,19 +8,23 @@ import { testHandler } from './fixture.js'
 const STALL_MS = 200
 /** More than the sockets of both sides hold. */
 const LARGE = 'x'.repeat(48 * 1024 * 1024)
+/** More than the window of an http2 stream, less than Node lets wait on one session. */
+const SMALLER = 'x'.repeat(4 * 1024 * 1024)
 
-const { handler } = testHandler(
-  {
-    chatCompletions: async (call, writer) => {
-      await call.readBody()
-      writer.send(200, {}, LARGE)
+function answering(body: string) {
+  return testHandler(
+    {
+      chatCompletions: async (call, writer) => {
+        await call.readBody()
+        writer.send(200, {}, body)
+      },
     },
-  },
-  { limits: { clientStallMs: STALL_MS } },
-)
+    { limits: { clientStallMs: STALL_MS } },
+  ).handler
+}
 
 test('a client that takes nothing of a whole reply is dropped', async () => {
-  const server = http.createServer((req, res) => handler(req, res))
+  const server = http.createServer(answering(LARGE))
   const connected = once(server, 'connection') as Promise<[net.Socket]>
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -37,7 +41,7 @@ test('a client that takes nothing of a whole reply is dropped', async () => {
 })
 
 test('a client that takes it late but steadily gets all of it, and its connection lives on', async () => {
-  const server = http.createServer((req, res) => handler(req, res))
+  const server = http.createServer(answering(LARGE))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
@@ -57,6 +61,7 @@ test('a client that takes it late but steadily gets all of it, and its connectio
 })
 
 test('on http2 its stream is ended, and its session lives on', async () => {
+  const handler = answering(SMALLER)
   const server = http2.createServer((req, res) =>
     handler(req as unknown as http.IncomingMessage, res as unknown as http.ServerResponse),
   )
