@@ -1,3 +1,5 @@
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { postgresStores } from '../postgres/index.js'
 import type { SecretKey } from '../sql/secret-box.js'
 import type { DurableStores } from '../sql/stores.js'
@@ -11,14 +13,29 @@ export interface OpenDatabase {
   close(): Promise<void>
 }
 
+/**
+ * Rejects where the environment and the options name a SQLite file that is not there, so that a mistyped name does not
+ * become an empty database. Any other fault of the file is told by opening it.
+ */
+export async function requireDatabase(env: Surroundings['env'], { file }: GlobalOptions): Promise<void> {
+  if (serverUrl(env) !== undefined || file === '') return
+  try {
+    await stat(file)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') return
+    throw new Error(
+      `There is no SQLite file ${resolve(file)}. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to make this one, run compat-router migrate with the same settings.`,
+    )
+  }
+}
+
 /** Opens what the environment and the options name, brought up to date. */
 export async function openDatabase(env: Surroundings['env'], options: GlobalOptions): Promise<OpenDatabase> {
   const secretKeys = readSecretKeys(env.COMPAT_ROUTER_SECRET_KEYS)
-  const url = env.DATABASE_URL
+  const url = serverUrl(env)
   const open =
-    url === undefined || url === ''
-      ? openFile(options.file, secretKeys)
-      : await openServer(url, options.schema, secretKeys)
+    url === undefined ? openFile(options.file, secretKeys) : await openServer(url, options.schema, secretKeys)
   try {
     await open.stores.ready()
   } catch (error) {
@@ -26,6 +43,10 @@ export async function openDatabase(env: Surroundings['env'], options: GlobalOpti
     throw error
   }
   return open
+}
+
+function serverUrl({ DATABASE_URL: url }: Surroundings['env']): string | undefined {
+  return url === '' ? undefined : url
 }
 
 function openFile(file: string, secretKeys: readonly SecretKey[]): OpenDatabase {

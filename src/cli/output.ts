@@ -4,10 +4,10 @@ import { formatCredits } from '../money.js'
 /** Column to value. Amounts are `bigint`, times have been formatted. */
 export type TableRow = Readonly<Record<string, string | number | bigint | boolean | undefined>>
 
-/** Columns are those of the first row. */
-export function formatTable(rows: readonly TableRow[]): string {
+/** Columns are those of the first row; `none` stands for no rows. */
+export function formatTable(rows: readonly TableRow[], none = 'none'): string {
   const [first] = rows
-  if (first === undefined) return 'none\n'
+  if (first === undefined) return `${none}\n`
   const columns = Object.keys(first)
   const table = new Table({
     head: columns,

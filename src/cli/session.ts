@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { type Admin, createAdmin } from '../admin/index.js'
-import { type OpenDatabase, openDatabase } from './open-database.js'
+import { type OpenDatabase, openDatabase, requireDatabase } from './open-database.js'
 import { formatTable, type TableRow, toJson } from './output.js'
 
 /** What the command line touches outside itself. */
@@ -17,13 +17,30 @@ export interface GlobalOptions {
   readonly json: boolean
 }
 
+/** What of administration changes nothing. */
+export type AdminReader = Pick<
+  Admin,
+  | 'balance'
+  | 'entries'
+  | 'spend'
+  | 'verify'
+  | 'listAccounts'
+  | 'listApps'
+  | 'listCredentials'
+  | 'listModels'
+  | 'listRoutes'
+>
+
 /** What a command works with. The database is opened when it is first asked for. */
 export interface Session {
   readonly env: Surroundings['env']
+  /** For commands that write: a SQLite file that is not there is made. */
   admin(): Promise<Admin>
+  /** For commands that only read: rejects where the SQLite file is not there, and makes none. */
+  reader(): Promise<AdminReader>
   database(): Promise<OpenDatabase>
-  /** Writes a value as JSON, or its rows as a table. */
-  show(value: unknown, rows: readonly TableRow[]): void
+  /** Writes a value as JSON, or its rows as a table; `none` stands for a table without rows. */
+  show(value: unknown, rows: readonly TableRow[], none?: string): void
   say(text: string): void
   readStdin(): Promise<string>
   close(): Promise<void>
@@ -37,12 +54,20 @@ export function createSession(surroundings: Surroundings, options: () => GlobalO
     return opened
   }
 
+  async function admin(): Promise<Admin> {
+    return createAdmin((await database()).stores)
+  }
+
   return {
     env: surroundings.env,
     database,
-    admin: async () => createAdmin((await database()).stores),
-    show(value, rows) {
-      surroundings.write(options().json ? `${toJson(value)}\n` : formatTable(rows))
+    admin,
+    async reader() {
+      await requireDatabase(surroundings.env, options())
+      return admin()
+    },
+    show(value, rows, none) {
+      surroundings.write(options().json ? `${toJson(value)}\n` : formatTable(rows, none))
     },
     say(text) {
       surroundings.writeError(`${text}\n`)

@@ -128,7 +128,12 @@ describe('the command line', () => {
     expect((await run('spend --by model --from 2020-01-01')).out).toContain('1.5')
     expect((await run('spend --by colour')).exitCode).toBe(1)
     expect((await run('spend --from yesterday')).said).toContain('Must be a time')
-    expect((await run('verify')).out).toBe('none\n')
+    expect(await run('verify')).toEqual({
+      exitCode: 0,
+      out: 'The books are sound: every balance, hold and charge adds up.\n',
+      said: '',
+    })
+    expect(await run('--json verify')).toEqual({ exitCode: 0, out: '[]\n', said: '' })
     expect((await run('prune-holds --days 30')).said).toBe('0 holds forgotten\n')
     expect((await run('prune-holds --days 3')).said).toContain('at least 30 days')
   })
@@ -139,8 +144,14 @@ describe('the command line', () => {
     await stores.database.all({ text: "insert into {accounts} (id, posted, created_at) values ('x', 5, 0)" })
     await stores.close()
     const verified = await run('verify', { env: { COMPAT_ROUTER_FILE: file } })
-    expect(verified).toMatchObject({ exitCode: 1, said: 'error: 1 differences\n' })
-    expect(verified.out).toContain('balance')
+    const said = 'error: The books do not add up: 1 difference\n'
+    expect(verified).toMatchObject({ exitCode: 1, said })
+    expect(verified.out).toMatch(/balance .* x .* 0\.000000005 .* 0 /)
+    const asJson = await run('--json verify', { env: { COMPAT_ROUTER_FILE: file } })
+    expect(asJson).toMatchObject({ exitCode: 1, said })
+    expect(JSON.parse(asJson.out)).toEqual([
+      { what: 'balance', id: 'x', found: '0.000000005', expected: '0' },
+    ])
   })
 
   it('works on PostgreSQL where DATABASE_URL is set, and shows no password', async () => {

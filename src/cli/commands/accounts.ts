@@ -23,7 +23,7 @@ export function addAccountCommands(program: Command, session: Session): void {
     .option('--after <account>', 'go on behind this one')
     .option('--limit <rows>', 'how many', parseInteger, 100)
     .action(async (page: { after?: string; limit: number }) => {
-      const rows = await (await session.admin()).listAccounts(page)
+      const rows = await (await session.reader()).listAccounts(page)
       session.show(rows, rows.map(toAccountRow))
     })
 
@@ -47,7 +47,7 @@ export function addAccountCommands(program: Command, session: Session): void {
     .command('balance <account>')
     .description('what an account has, in credits')
     .action(async (account: string) => {
-      const balance = await (await session.admin()).balance(account)
+      const balance = await (await session.reader()).balance(account)
       if (balance === undefined) throw new Error(`There is no account ${account}`)
       session.show(balance, [{ posted: balance.posted, held: balance.held, available: balance.available }])
     })

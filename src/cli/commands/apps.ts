@@ -37,7 +37,7 @@ export function addAppCommands(program: Command, session: Session): void {
     .command('list')
     .description('all apps')
     .action(async () => {
-      const rows = await (await session.admin()).listApps()
+      const rows = await (await session.reader()).listApps()
       session.show(
         rows,
         rows.map((app) => ({

@@ -51,7 +51,7 @@ export function addCredentialCommands(program: Command, session: Session): void 
     .option('--account <account>', 'only of this payer')
     .option('--app <app>', 'only of this app')
     .action(async ({ account, app }: { account?: string; app?: string }) => {
-      const rows = await (await session.admin()).listCredentials({
+      const rows = await (await session.reader()).listCredentials({
         ...(account === undefined ? {} : { account }),
         ...(app === undefined ? {} : { appId: app }),
       })

@@ -14,12 +14,16 @@ export function addDatabaseCommands(program: Command, session: Session): void {
     .command('verify')
     .description('recompute every balance from its postings; exit code 1 where one differs')
     .action(async () => {
-      const found = await (await session.admin()).verify()
+      const found = await (await session.reader()).verify()
       session.show(
         found,
         found.map((row) => ({ ...row })),
+        'The books are sound: every balance, hold and charge adds up.',
       )
-      if (found.length > 0) throw new Error(`${found.length} differences`)
+      if (found.length > 0) {
+        const count = found.length === 1 ? '1 difference' : `${found.length} differences`
+        throw new Error(`The books do not add up: ${count}`)
+      }
     })
   program
     .command('prune-holds')

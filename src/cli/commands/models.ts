@@ -28,7 +28,7 @@ export function addModelCommands(program: Command, session: Session): void {
     .command('list')
     .description('all models')
     .action(async () => {
-      const rows = await (await session.admin()).listModels()
+      const rows = await (await session.reader()).listModels()
       session.show(
         rows,
         rows.map((model) => ({

@@ -34,7 +34,7 @@ export function addRouteCommands(program: Command, session: Session): void {
     .description('all routes, in their order')
     .option('--model <model>', 'only of this model')
     .action(async (query: { model?: string }) => {
-      const rows = await (await session.admin()).listRoutes(query)
+      const rows = await (await session.reader()).listRoutes(query)
       session.show(
         rows,
         rows.map((route) => ({

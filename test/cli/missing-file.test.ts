@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createTestFile, type TestFile } from '../helpers/sqlite.js'
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const READING = [
+  'accounts list',
+  'balance alice',
+  'apps list',
+  'credentials list',
+  'models list',
+  'routes list',
+  'entries',
+  'spend',
+  'verify',
+]
+
+describe('the command line where there is no SQLite file', () => {
+  let place: TestFile
+  beforeEach(async () => {
+    place = await createTestFile()
+    return () => place.remove()
+  })
+
+  /** Runs the program in a folder of its own. */
+  async function run(args: string, env: NodeJS.ProcessEnv = {}) {
+    const { DATABASE_URL: _, COMPAT_ROUTER_FILE: __, ...rest } = process.env
+    const child = spawn(
+      process.execPath,
+      ['--import', import.meta.resolve('tsx'), MAIN, ...args.split(' ')],
+      { cwd: dirname(place.file), env: { ...rest, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
+    )
+    const [out, said, [exitCode]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'close'),
+    ])
+    return { exitCode, out, said }
+  }
+  const made = () => readdirSync(dirname(place.file))
+
+  it.each(READING)(
+    '%s ends with 1, says which file is missing and what to do, and makes none',
+    async (args) => {
+      const { exitCode, out, said } = await run(args)
+      expect(said).toBe(
+        `error: There is no SQLite file ${join(dirname(place.file), '.data/compat-router.db')}. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to make this one, run compat-router migrate with the same settings.\n`,
+      )
+      expect({ exitCode, out, made: made() }).toEqual({ exitCode: 1, out: '', made: [] })
+    },
+  )
+
+  it('names the file of --file and of the environment', async () => {
+    expect((await run('--json verify', { COMPAT_ROUTER_FILE: place.file })).said).toContain(place.file)
+    expect((await run('balance alice --file typo.db')).said).toContain('typo.db. Name another')
+    expect((await run('verify', { COMPAT_ROUTER_FILE: '' })).said).toContain('needs the path of a file')
+    expect(made()).toEqual([])
+  })
+
+  it('makes the file for a command that writes, and reads it from then on', async () => {
+    expect(await run('accounts open alice --file books/new.db')).toMatchObject({ exitCode: 0 })
+    expect(existsSync(join(dirname(place.file), 'books/new.db'))).toBe(true)
+    expect((await run('accounts list --file books/new.db')).out).toContain('alice')
+    expect(await run('verify --file books/new.db')).toMatchObject({
+      exitCode: 0,
+      out: 'The books are sound: every balance, hold and charge adds up.\n',
+    })
+    expect((await run('migrate')).exitCode).toBe(0)
+    expect((await run('models list')).out).toBe('none\n')
+  })
+})
