@@ -314,6 +314,16 @@ describe('a reply in one body', () => {
   })
 })
 
+describe('the tokens of a choice', () => {
+  it.each([false, true])('are bounded once, also where text follows a whole reply (stream: %s)', (stream) => {
+    const { relay: tested } = relay({ stream })
+    const whole = { choices: [{ index: 0, message: { content: 'x'.repeat(32) }, finish_reason: 'stop' }] }
+    tested.take([{ type: 'completion', completion: whole }, chunk({ content: 'late' })])
+    expect(tested.completionAtLeast(Infinity)).toBe(9)
+    expect(tested.completionAtLeast(8)).toBe(8)
+  })
+})
+
 describe('splicing', () => {
   const text = fc.oneof(
     fc.string({ maxLength: 12 }),

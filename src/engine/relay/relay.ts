@@ -3,7 +3,7 @@ import { isProviderError, ProviderError } from '../../errors.js'
 import type { FinishReason } from '../../protocol/finish-reason.js'
 import { cleanLabel } from '../../protocol/text.js'
 import { type WireCharge, wireUsage } from '../../protocol/wire-usage.js'
-import type { TokenCounter, TokenTally } from '../charging/token-counter.js'
+import type { TokenCounter } from '../charging/token-counter.js'
 import type { UsageMeter } from '../charging/usage-meter.js'
 import { ChoiceAccumulator } from './accumulate.js'
 import { ChoiceStream } from './choice-stream.js'
@@ -48,8 +48,6 @@ export class Relay {
   private readonly head: string
   /** In the order in which they began. */
   private readonly choices: ChoiceStream[] = []
-  /** The text of each choice. */
-  private readonly tallies: TokenTally[] = []
   private readonly splicer: Splicer | undefined
   private readonly accumulator: ChoiceAccumulator | undefined
   private whole: Fields[] | undefined
@@ -131,7 +129,7 @@ export class Relay {
   /** Output tokens of what came, each choice at most the model's maximum. */
   completionAtLeast(maxTokensPerChoice: number): number {
     let tokens = 0
-    for (const tally of this.tallies) tokens += Math.min(tally.atLeast(), maxTokensPerChoice)
+    for (const { tally } of this.choices) tokens += Math.min(tally.atLeast(), maxTokensPerChoice)
     return tokens
   }
 
@@ -229,8 +227,8 @@ export class Relay {
     }
     this.whole = choices
     this.begun = true
-    for (const { message } of choices as { message: Fields }[]) {
-      const tally = this.newTally()
+    for (const { index, message } of choices as { index: number; message: Fields }[]) {
+      const { tally } = this.choice(index)
       if (hasToken(message)) this.sawToken()
       eachText(message, (text) => tally.add(text))
     }
@@ -256,15 +254,9 @@ export class Relay {
 
   private choice(index: number): ChoiceStream {
     for (const choice of this.choices) if (choice.index === index) return choice
-    const choice = new ChoiceStream(index, this.newTally(), this.newToolCallId)
+    const choice = new ChoiceStream(index, this.options.counter.tally(), this.newToolCallId)
     this.choices.push(choice)
     return choice
-  }
-
-  private newTally(): TokenTally {
-    const tally = this.options.counter.tally()
-    this.tallies.push(tally)
-    return tally
   }
 
   private readonly newToolCallId = (): string => `call_${this.options.newId()}`
