@@ -6,6 +6,7 @@ export interface CredentialsQuery {
   readonly appId?: string
 }
 
+/** The newest first. */
 export interface CredentialsReply {
   readonly credentials: readonly CredentialView[]
 }
@@ -161,6 +162,13 @@ export interface RouteView extends RouteFields {
   readonly secretKeyId?: string
   /** Absent where it was not called yet, or the console was not given `routes`. */
   readonly health?: RouteHealthView
+  /** Why no call can take it, in words for people; absent where nothing is known against it. */
+  readonly cannotBeUsed?: string
+}
+
+/** It is stored. `warnings` say, in words for people, what is missing before calls can take it. */
+export interface PutRouteReply extends DoneReply {
+  readonly warnings?: readonly string[]
 }
 
 export interface RotatedReply {

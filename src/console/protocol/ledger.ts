@@ -1,3 +1,5 @@
+import type { PricesView } from './administration.js'
+
 export interface UsageView {
   /** All input, cached and cache-written included. */
   readonly prompt: number
@@ -81,6 +83,8 @@ export interface CallsQuery {
   readonly account?: string
   readonly appId?: string
   readonly model?: string
+  /** A credential's id. */
+  readonly key?: string
   readonly sessionId?: string
   readonly from?: number
   readonly to?: number
@@ -123,14 +127,27 @@ export interface ChargeView {
   readonly byok: boolean
   readonly usage: UsageView
   readonly priceVersion?: string
+  readonly currentPrices?: CurrentPricesView
   /** What the call would have cost above its hold, where the host never overdraws. */
   readonly shortfall?: string
+}
+
+/**
+ * Unit prices as they are now, of the route where it has its own, else of the model. Those that were charged where their
+ * `priceVersion` is the charge's; else they may have changed since.
+ */
+export interface CurrentPricesView {
+  readonly of: 'model' | 'route'
+  readonly prices: PricesView
+  readonly priceVersion?: string
 }
 
 export interface FactsView {
   readonly requestId: string
   readonly account: string
   readonly credentialId: string
+  /** What people call the credential now. */
+  readonly credentialLabel?: string
   readonly model: string
   readonly appId?: string
   /** A label that came with an API key and that nobody has checked. */

@@ -41,6 +41,10 @@ export interface InFlightCall {
   readonly sessionId?: string
   /** What is set aside. */
   readonly holdAmount?: string
+  /** Whether this process has it under way. Otherwise another one has, or one that is gone. */
+  readonly isHere?: boolean
+  /** When what is set aside is freed, if no process settles it before. Absent where `isHere`. */
+  readonly freedAt?: number
 }
 
 export interface RouteHealthView {
