@@ -1,6 +1,13 @@
 import { z } from 'zod'
 import type { Balance, Entry } from '../contracts/index.js'
-import { labelShape, nameShape, readShape } from '../contracts/shapes.js'
+import {
+  creditsShape,
+  idShape,
+  labelShape,
+  nameShape,
+  readShape,
+  signedCreditsShape,
+} from '../contracts/shapes.js'
 import { createIdSource } from '../ids.js'
 import { type Credits, parseCredits } from '../money.js'
 import { readBigint, readNumber, readOptionalNumber, readText } from '../sql/cells.js'
@@ -43,22 +50,21 @@ export interface AccountsAdmin {
   listAccounts(page?: { readonly after?: string; readonly limit?: number }): Promise<readonly AccountRow[]>
 }
 
-const grantShape = z.strictObject({
-  account: nameShape,
-  amount: z.string(),
-  reference: nameShape.optional(),
-  memo: labelShape.optional(),
-})
+const grantFields = { account: nameShape, reference: nameShape.optional(), memo: labelShape.optional() }
+const SHAPES = {
+  grant: z.strictObject({ ...grantFields, amount: creditsShape }),
+  correction: z.strictObject({ ...grantFields, amount: signedCreditsShape }),
+}
 
 export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
   const newId = createIdSource()
 
   async function add(kind: 'grant' | 'correction', request: GrantRequest): Promise<Entry> {
-    const { account, amount, reference = newId(), memo } = readShape(grantShape, request, kind)
+    const { account, amount, reference = newId(), memo } = readShape(SHAPES[kind], request, kind)
     return post(database, {
       kind,
       account,
-      amount: kind === 'grant' ? parseCredits(amount) : parseSigned(amount),
+      amount: parseSigned(amount),
       reference,
       ...(memo === undefined ? {} : { memo }),
     })
@@ -69,7 +75,7 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
       {
         text: `update {accounts} set suspended_at = ${isSuspended ? `coalesce(suspended_at, ${database.now})` : 'null'}
           where id = ?1 returning id`,
-        parameters: [account],
+        parameters: [readShape(idShape, account, 'account')],
       },
       database.change('credentials'),
     ])
@@ -101,9 +107,15 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
     correct: (request) => add('correction', request),
     suspendAccount: (account) => mark(account, true),
     resumeAccount: (account) => mark(account, false),
-    findAccount: async (account) => (await read('a.id = ?1', account, 1))[0],
-    listAccounts: ({ after, limit = 100 } = {}) =>
-      after === undefined ? read('true', undefined, limit) : read('a.id > ?1', after, limit),
+    findAccount: async (account) => (await read('a.id = ?1', readShape(idShape, account, 'account'), 1))[0],
+    async listAccounts({ after, limit = 100 } = {}) {
+      if (!Number.isSafeInteger(limit) || limit < 1) {
+        throw new RangeError(`limit must be a whole number of rows, 1 or more; got ${String(limit)}`)
+      }
+      return after === undefined
+        ? read('true', undefined, limit)
+        : read('a.id > ?1', readShape(idShape, after, 'after'), limit)
+    },
   }
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { App, Model } from '../contracts/index.js'
 import {
   creditsShape,
+  idShape,
   labelShape,
   modelShape,
   nameShape,
@@ -61,8 +62,11 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
         parameters: [read.id, JSON.stringify(definition)],
       })
     },
-    removeModel: (id) =>
-      changes('models', id, { text: 'delete from {models} where id = ?1 returning id', parameters: [id] }),
+    removeModel: async (id) =>
+      changes('models', id, {
+        text: 'delete from {models} where id = ?1 returning id',
+        parameters: [readShape(idShape, id, 'model id')],
+      }),
     async listModels() {
       const rows = await database.all({ text: 'select definition from {models} order by position, id' })
       return rows.map((row) => readJson<Model>(row, 'definition'))
@@ -76,15 +80,15 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
         parameters: [read.id, JSON.stringify(read)],
       })
     },
-    suspendApp: (id) =>
+    suspendApp: async (id) =>
       changes('credentials', undefined, {
         text: `update {apps} set suspended_at = coalesce(suspended_at, ${database.now}) where id = ?1 returning id`,
-        parameters: [id],
+        parameters: [readShape(idShape, id, 'app id')],
       }),
-    resumeApp: (id) =>
+    resumeApp: async (id) =>
       changes('credentials', undefined, {
         text: 'update {apps} set suspended_at = null where id = ?1 returning id',
-        parameters: [id],
+        parameters: [readShape(idShape, id, 'app id')],
       }),
     async listApps() {
       const rows = await database.all({ text: 'select definition, suspended_at from {apps} order by id' })

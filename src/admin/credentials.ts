@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import { labelShape, nameShape, readShape, textsShape, timeShape } from '../contracts/shapes.js'
+import { idShape, labelShape, nameShape, readShape, textsShape, timeShape } from '../contracts/shapes.js'
 import { createIdSource } from '../ids.js'
 import {
   readNumber,
@@ -157,6 +157,7 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
     },
 
     async reissue(credentialId, options = {}) {
+      readShape(idShape, credentialId, 'credential id')
       const read = readShape(reissueShape, options, 'reissue')
       const [row] = await database.all({
         text: 'select kind, scopes, revoked_at from {credentials} where id = ?1',
@@ -186,6 +187,7 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
     },
 
     async revoke(credentialId) {
+      readShape(idShape, credentialId, 'credential id')
       const [rows] = await database.batch([
         {
           text: `update {credentials} set revoked_at = coalesce(revoked_at, ${database.now})

@@ -1,4 +1,5 @@
 import type { Balance, EntryPage } from '../contracts/index.js'
+import { idShape, readShape } from '../contracts/shapes.js'
 import { type PayerQuery, readEntries } from '../sql/entries.js'
 import type { DurableStores } from '../sql/stores.js'
 import { type AccountsAdmin, createAccountsAdmin } from './accounts.js'
@@ -51,6 +52,9 @@ export interface Admin
 
 /** Administration of the stores of one database, made by `sqliteStores` or `postgresStores`. */
 export function createAdmin(stores: Pick<DurableStores, 'database' | 'secrets' | 'ledger'>): Admin {
+  if (typeof stores !== 'object' || stores === null) {
+    throw new TypeError('createAdmin needs the stores of sqliteStores({ file }) or postgresStores(pool)')
+  }
   const { database, secrets, ledger } = stores
   const context = { requestId: 'admin', signal: new AbortController().signal }
   return {
@@ -59,7 +63,7 @@ export function createAdmin(stores: Pick<DurableStores, 'database' | 'secrets' |
     ...createCatalogueAdmin(database),
     ...createRoutesAdmin(database, secrets),
     ...createMaintenanceAdmin(database),
-    balance: (account) => ledger.balance(account, context),
+    balance: async (account) => ledger.balance(readShape(idShape, account, 'account'), context),
     entries: (query = {}) => readEntries(database, query),
     spend: (query) => readSpend(database, query),
     spendReport: (query) => readSpendReport(database, query),

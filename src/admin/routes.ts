@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { nameShape, pricesShape, readShape, textsShape } from '../contracts/shapes.js'
+import { idShape, nameShape, pricesShape, readShape, textsShape } from '../contracts/shapes.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { Refusal } from '../sql/refusal.js'
 import {
@@ -115,7 +115,7 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
     },
 
     async removeRoute(id) {
-      const before = await find(id)
+      const before = await find(readShape(idShape, id, 'route id'))
       if (before === undefined) return false
       await database.batch([
         { text: 'delete from {routes} where id = ?1', parameters: [id] },

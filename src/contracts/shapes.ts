@@ -1,16 +1,21 @@
 import { z } from 'zod'
 import { parseCredits } from '../money.js'
-import { parsePrices } from '../prices.js'
+import { describeFault, describePath, mustBe } from './shape-faults.js'
 
 /**
  * Copies a value in the shape of a schema, frozen where the schema says `readonly`.
- * Throws a `TypeError` that says where the first fault is; it never shows the value.
+ * Throws a `TypeError` that says where a fault is, what is wrong and what to do; it never shows the value.
  */
 export function readShape<Output>(schema: z.ZodType<Output>, value: unknown, what: string): Output {
-  const result = schema.safeParse(value)
+  const result = schema.safeParse(value, { error: describeFault })
   if (result.success) return result.data
-  const issue = result.error.issues[0]!
-  throw new TypeError(`${[what, ...issue.path].join('.')}: ${issue.message}`)
+  const { issues } = result.error
+  // A misspelt name is why another one is missing.
+  const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]!
+  const path = issue.code === 'invalid_key' ? issue.path.slice(0, -1) : issue.path
+  throw new TypeError(
+    `${[what, ...(path.length === 0 ? [] : [describePath(path)])].join('.')}: ${issue.message}`,
+  )
 }
 
 const MAX_NAME_BYTES = 256
@@ -31,32 +36,52 @@ export const labelShape = z
   .max(MAX_LABEL_CHARS)
   .refine((text) => !UNPRINTABLE_PATTERN.test(text), 'must be text without control characters')
 
+/** What a time is called in messages. */
+export const TIME = 'a time in milliseconds since the Unix epoch'
+
 /** Milliseconds since the Unix epoch. */
-export const timeShape = z.int().positive()
+export const timeShape = z.int(mustBe(TIME)).positive()
+
+/** A list whose items are read one by one. */
+export const listShape = z.array(z.unknown())
+
+/** What something is looked up by, so that it need not be a name that could be stored. */
+export const idShape = z.string()
 
 export const textsShape = z.array(z.string()).readonly()
 
+const CREDITS = "a decimal string of credits, zero or more, with at most 9 places, such as '0.15'"
+
 /** A decimal string of credits, zero or more. */
-export const creditsShape = z.string().superRefine(readBy(parseCredits))
+export const creditsShape = z.string(mustBe(CREDITS)).refine(isCredits, `must be ${CREDITS}`)
+
+const SIGNED_CREDITS = "a decimal string of credits with at most 9 places, such as '5.00' or '-1.50'"
+
+/** As {@link creditsShape}, with a minus sign where one is wanted. */
+export const signedCreditsShape = z
+  .string(mustBe(SIGNED_CREDITS))
+  .refine(
+    (text) => isCredits(text.replace('-', '')) && text.lastIndexOf('-') <= 0,
+    `must be ${SIGNED_CREDITS}`,
+  )
 
 const priceFields = {
-  input: z.string(),
-  output: z.string(),
-  cachedInput: z.string().optional(),
-  cacheWrite: z.string().optional(),
-  reasoning: z.string().optional(),
-  request: z.string().optional(),
+  input: creditsShape,
+  output: creditsShape,
+  cachedInput: creditsShape.optional(),
+  cacheWrite: creditsShape.optional(),
+  reasoning: creditsShape.optional(),
+  request: creditsShape.optional(),
 }
 
 export const pricesShape = z
   .strictObject({
     ...priceFields,
     tiers: z
-      .array(z.strictObject({ ...priceFields, above: z.number() }).readonly())
+      .array(z.strictObject({ ...priceFields, above: z.int().nonnegative() }).readonly())
       .readonly()
       .optional(),
   })
-  .superRefine(readBy(parsePrices))
   .readonly()
 
 const tokensShape = z.int().positive()
@@ -78,17 +103,11 @@ export const modelShape = z.strictObject({
   priceVersion: z.string().optional(),
 })
 
-interface Context {
-  addIssue(issue: { code: 'custom'; message: string }): void
-}
-
-/** A check that holds where `read` does not throw. */
-function readBy<Value>(read: (value: Value) => unknown): (value: Value, context: Context) => void {
-  return (value, context) => {
-    try {
-      read(value)
-    } catch (error) {
-      context.addIssue({ code: 'custom', message: (error as Error).message })
-    }
+function isCredits(text: string): boolean {
+  try {
+    parseCredits(text)
+    return true
+  } catch {
+    return false
   }
 }

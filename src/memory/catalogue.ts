@@ -1,5 +1,5 @@
 import type { CatalogueStore, Model, Watch } from '../contracts/index.js'
-import { modelShape, readShape } from '../contracts/shapes.js'
+import { listShape, modelShape, readShape } from '../contracts/shapes.js'
 import { createWatchers } from './watchers.js'
 
 /** A {@link Model}; `created` is 0 and `ownedBy` the part of the id before the first slash where they are left out. */
@@ -24,10 +24,13 @@ export function memoryCatalogue(models: readonly MemoryModel[] = []): MemoryCata
   const watchers = createWatchers()
   let listed: readonly Model[] | undefined
 
-  for (const [position, model] of models.entries()) {
+  for (const [position, model] of readShape(listShape, models, 'models').entries()) {
     const row = readModel(model, `models.${position}`)
     if (rows.has(row.id)) {
-      throw new TypeError(`models.${position}.id: ${JSON.stringify(row.id)} is there already`)
+      const first = [...rows.keys()].indexOf(row.id)
+      throw new TypeError(
+        `models.${position}.id: ${JSON.stringify(row.id)} is the id of models.${first} already; give each model its own`,
+      )
     }
     rows.set(row.id, row)
   }
@@ -54,7 +57,7 @@ export function memoryCatalogue(models: readonly MemoryModel[] = []): MemoryCata
   }
 }
 
-function readModel(model: MemoryModel, what: string): Model {
+function readModel(model: unknown, what: string): Model {
   const read = readShape(modelShape, model, what)
   return Object.freeze({ ...read, ownedBy: read.ownedBy ?? read.id.split('/', 1)[0]! })
 }

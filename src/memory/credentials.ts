@@ -10,8 +10,8 @@ import type {
   Principal,
   Watch,
 } from '../contracts/index.js'
-import { nameShape, readShape } from '../contracts/shapes.js'
-import { parseCredits } from '../money.js'
+import { mustBe } from '../contracts/shape-faults.js'
+import { creditsShape, nameShape, readShape, TIME, textsShape } from '../contracts/shapes.js'
 import { createWatchers } from './watchers.js'
 
 /** A {@link Principal} whose `credentialId` may be left out: by default the first 16 hex digits of the token's digest. */
@@ -57,9 +57,9 @@ export function memoryCredentials(
   const suspended = new Set<string>()
   const watchers = createWatchers()
 
-  function put(token: string, credential: MemoryCredential): string {
-    const digest = digestOf(token)
-    const row = readRow(credential, digest.slice(0, ID_DIGITS))
+  function put(token: string, credential: unknown, what: string): string {
+    const digest = digestOf(token, what)
+    const row = readRow(credential, digest.slice(0, ID_DIGITS), what)
     const before = rows.get(digest)?.principal.credentialId
     rows.set(digest, row)
     const { credentialId } = row.principal
@@ -76,11 +76,15 @@ export function memoryCredentials(
     for (const id of ids) watchers.notify(id)
   }
 
-  for (const [token, credential] of Object.entries(tokens)) put(token, credential)
+  // A token is never shown, so its place among the others says which one is meant.
+  const given = Object.entries(readShape(tokensShape, tokens, 'credentials'))
+  for (const [position, [token, credential]] of given.entries()) {
+    put(token, credential, `credentials.${position}`)
+  }
 
   return {
     watch: watchers.watch,
-    put,
+    put: (token, credential) => put(token, credential, 'credential'),
     resolve(token) {
       const row = rows.get(hash('sha256', token))
       if (row === undefined) return REFUSED.unknown
@@ -119,10 +123,10 @@ const REFUSED: Readonly<Record<CredentialRefusal, CredentialResult>> = Object.fr
 
 const TOKEN_PATTERN = /^[\x21-\x7e]{1,8192}$/
 
-function digestOf(token: string): string {
+function digestOf(token: string, what: string): string {
   if (typeof token !== 'string' || !TOKEN_PATTERN.test(token)) {
     throw new TypeError(
-      'A token must be 1 to 8,192 visible ASCII characters, as a Bearer header carries them',
+      `${what}: its token must be 1 to 8,192 visible ASCII characters, as a Bearer header carries them`,
     )
   }
   return hash('sha256', token)
@@ -130,18 +134,12 @@ function digestOf(token: string): string {
 
 const MAX_BASIS_POINTS = 1_000_000
 
-const flatShape = z.string().superRefine((flat, context) => {
-  try {
-    parseCredits(flat, 'flat')
-  } catch (error) {
-    context.addIssue({ code: 'custom', message: (error as Error).message })
-  }
-})
+const tokensShape = z.record(z.string(), z.unknown())
 
 const bearerFields = {
   credentialId: nameShape.optional(),
   account: nameShape,
-  expiresAt: z.number().optional(),
+  expiresAt: z.number(mustBe(TIME)).optional(),
   metadata: z.record(z.string(), z.string()).readonly().optional(),
 }
 
@@ -150,9 +148,9 @@ const appShape = z
     id: nameShape,
     name: z.string().optional(),
     markup: z
-      .strictObject({ basisPoints: z.int().min(0).max(MAX_BASIS_POINTS), flat: flatShape.optional() })
+      .strictObject({ basisPoints: z.int().min(0).max(MAX_BASIS_POINTS), flat: creditsShape.optional() })
       .readonly(),
-    allowedModels: z.array(z.string()).readonly(),
+    allowedModels: textsShape,
     account: nameShape.optional(),
   })
   .readonly()
@@ -163,12 +161,12 @@ const credentialShape = z.discriminatedUnion('kind', [
     kind: z.literal('access-token'),
     ...bearerFields,
     app: appShape,
-    scopes: z.array(z.string()).readonly(),
+    scopes: textsShape,
   }),
 ])
 
-function readRow(credential: MemoryCredential, digestId: string): Row {
-  const read = readShape(credentialShape, credential, `credential ${digestId}`)
+function readRow(credential: unknown, digestId: string, what: string): Row {
+  const read = readShape(credentialShape, credential, what)
   const principal: Principal = Object.freeze({ ...read, credentialId: read.credentialId ?? digestId })
   return { principal, found: Object.freeze({ ok: true, principal }), revoked: false }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ProviderAdapter, ProviderRegistry, Route, Secret } from '../contracts/index.js'
-import { nameShape, pricesShape, readShape } from '../contracts/shapes.js'
+import { listShape, nameShape, pricesShape, readShape } from '../contracts/shapes.js'
 
 /** One provider and the models that it serves. All but the first three members are as in {@link Route}. */
 export interface MemoryProvider extends Omit<Route, 'id' | 'provider' | 'adapter' | 'upstreamModel'> {
@@ -23,7 +23,7 @@ const NO_ROUTES: readonly Route[] = Object.freeze([])
 export function memoryProviders(providers: readonly MemoryProvider[]): ProviderRegistry {
   const routesByModel = new Map<string, Route[]>()
   const ids = new Set<string>()
-  for (const [position, provider] of providers.entries()) {
+  for (const [position, provider] of readShape(listShape, providers, 'providers').entries()) {
     const { id, models, ...settings } = readShape(providerShape, provider, `providers.${position}`)
     for (const [model, upstreamModel] of Object.entries(models)) {
       const route = { ...settings, id: freeId(`${id}:${model}`, ids), provider: id, upstreamModel }
@@ -53,7 +53,10 @@ const providerShape = z.strictObject({
   enabled: z.boolean().optional(),
   byok: z.enum(['yes', 'no', 'only']).optional(),
   secret: z
-    .custom<Secret>((value) => hasMethod(value, 'reveal'), 'must be a secret with a reveal method')
+    .custom<Secret>(
+      (value) => hasMethod(value, 'reveal'),
+      'must be a secret with a reveal method, such as createSecret(key)',
+    )
     .optional(),
   prices: pricesShape.optional(),
   supportedParameters: z.array(z.string()).readonly().optional(),

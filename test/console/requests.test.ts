@@ -241,8 +241,8 @@ describe('bad input', () => {
       'models/put',
       { id: 'm', prices: { input: '-1', output: '1' } },
       400,
-      'prices',
-      /prices\.input must be/,
+      'prices.input',
+      /prices\.input: must be/,
     ],
     ['a model that is not there', 'models/remove', { id: 'none' }, 404, 'id', /no model "none"/],
     [

@@ -152,7 +152,7 @@ describe('memoryCredentials', () => {
     ],
     ['a misspelt member', { ...alice, acount: 'x' }, 'acount'],
     ['an app on an API key', { ...alice, app }, 'app'],
-    ['nothing', null, 'expected object'],
+    ['nothing', null, 'must be an object'],
   ])('refuses %s, says where, and does not show the token', (_, credential, where) => {
     const add = () => memoryCredentials({ 'sk-very-secret': credential as MemoryCredential })
     expect(add).toThrow(TypeError)

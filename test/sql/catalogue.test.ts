@@ -41,7 +41,7 @@ describe.each(engineNames)('models in %s', (name) => {
   it('refuses a model with a price that is none', async () => {
     const admin = createAdmin(engine.open('bad'))
     await expect(admin.putModel({ id: 'a', prices: { input: '0.0000000001', output: '1' } })).rejects.toThrow(
-      'model.prices: ',
+      'model.prices.input: ',
     )
     await expect(admin.putModel({ id: '' })).rejects.toThrow('model.id')
     await expect(admin.putModel({ id: 'a', typo: 1 } as never)).rejects.toThrow('typo')

@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import { cleanLabel } from '../protocol/text.js'
+
+type Fault = z.core.$ZodRawIssue
+
+const SHOWN_NAME_CHARS = 64
+
+const NOUNS: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+  record: 'an object',
+  array: 'a list',
+}
+
+/**
+ * What is wrong with a value and what to do, in plain words that follow its path. Never shows the value. `noun` says
+ * what it must be where its type alone does not; undefined leaves the words to the schema library.
+ */
+export function describeFault(fault: Fault, noun?: string): string | undefined {
+  switch (fault.code) {
+    case 'invalid_type':
+      return describeType(fault.input, typeWanted(fault), noun)
+    case 'invalid_value':
+      return mustBeOneOf(fault.input, fault.values)
+    case 'invalid_union':
+      return describeUnion(fault)
+    case 'unrecognized_keys':
+      return describeStrangers(fault.keys, fault.inst)
+    case 'invalid_key':
+      return `each name in it ${fault.issues[0]?.message ?? 'must be of the right form'}`
+    case 'too_small':
+      return describeBound(fault.origin, fault.minimum, fault.inclusive === false ? 'above' : 'at least')
+    case 'too_big':
+      return describeBound(fault.origin, fault.maximum, fault.inclusive === false ? 'below' : 'at most')
+    default:
+      return undefined
+  }
+}
+
+/** Parameters of a schema whose type alone does not say what is meant. */
+export function mustBe(noun: string): { readonly error: (fault: Fault) => string | undefined } {
+  return { error: (fault) => describeFault(fault, noun) }
+}
+
+/** Segments joined by dots, fit for one line. */
+export function describePath(path: readonly PropertyKey[]): string {
+  return path.map((segment) => cleanLabel(String(segment), SHOWN_NAME_CHARS)).join('.')
+}
+
+/** A whole number is told apart from others by its schema alone where the value is no number at all. */
+function typeWanted({ expected, inst }: Extract<Fault, { code: 'invalid_type' }>): string {
+  return expected === 'number' && inst instanceof z.ZodNumberFormat ? 'int' : expected
+}
+
+function describeType(input: unknown, expected: string, noun = NOUNS[expected] ?? expected): string {
+  return input === undefined
+    ? `is missing; it must be ${noun}`
+    : `must be ${noun}; got ${kindOf(input, expected)}${remedy(input, expected)}`
+}
+
+function kindOf(input: unknown, expected: string): string {
+  if (input === null) return 'null'
+  if (Array.isArray(input)) return 'a list'
+  if (typeof input === 'object') return 'an object'
+  if (typeof input !== 'number') return `a ${typeof input}`
+  if (!Number.isFinite(input)) return String(input)
+  return expected === 'int' ? 'a fraction' : 'a number'
+}
+
+function remedy(input: unknown, expected: string): string {
+  if (expected === 'string' && typeof input === 'number') return ': put it in quotes'
+  if (expected === 'array' && typeof input === 'string') return ': put it in square brackets'
+  const isNumeric = typeof input === 'string' && input.trim() !== '' && Number.isFinite(Number(input))
+  return isNumeric && (expected === 'number' || expected === 'int') ? ': leave the quotes out' : ''
+}
+
+function mustBeOneOf(input: unknown, values: readonly unknown[]): string {
+  const shown = values.map((value) => (typeof value === 'string' ? JSON.stringify(value) : String(value)))
+  const last = shown.at(-1) ?? ''
+  const list = shown.length < 2 ? last : `${shown.slice(0, -1).join(', ')} or ${last}`
+  return input === undefined ? `is missing; it must be ${list}` : `must be ${list}`
+}
+
+function describeUnion(fault: Extract<Fault, { code: 'invalid_union' }>): string | undefined {
+  const { input, discriminator, options } = fault
+  if (typeof discriminator !== 'string' || !Array.isArray(options)) return undefined
+  return mustBeOneOf((input as Readonly<Record<string, unknown>>)[discriminator], options)
+}
+
+function describeStrangers(names: readonly string[], schema: unknown): string {
+  const shown = names.map((name) => JSON.stringify(cleanLabel(name, SHOWN_NAME_CHARS))).slice(0, 3)
+  const fields = schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
+  const rest = fields.length === 0 ? 'leave it out' : `its fields are ${fields.join(', ')}`
+  return `has no field ${shown.join(', ')}; ${rest}`
+}
+
+function describeBound(origin: string, bound: number | bigint, than: string): string | undefined {
+  if (origin === 'string' && than === 'at least' && bound === 1) return 'must not be empty'
+  const number = bound.toLocaleString('en')
+  if (origin === 'string') return `must have ${than} ${number} characters`
+  if (origin === 'array') return `must have ${than} ${number} items`
+  return `must be ${than} ${number}`
+}

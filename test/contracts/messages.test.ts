@@ -1,0 +1,311 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { type Admin, createAdmin } from '../../src/admin/index.js'
+import { modelShape, readShape } from '../../src/contracts/shapes.js'
+import { memoryCatalogue, memoryCredentials, memoryProviders } from '../../src/memory/index.js'
+import { sqliteStores } from '../../src/sqlite/index.js'
+import { createTestFile } from '../helpers/sqlite.js'
+
+const CREDITS = "a decimal string of credits, zero or more, with at most 9 places, such as '0.15'"
+const NAME = 'must be 1 to 256 bytes of text without control characters'
+const adapter = { chat: async () => ({ terminated: true }) }
+const key = { kind: 'api-key', account: 'alice' }
+const app = { id: 'writer', markup: { basisPoints: 0 }, allowedModels: [] }
+const access = { kind: 'access-token', account: 'bob', scopes: [], app }
+
+function messageOf(run: () => unknown): string {
+  try {
+    run()
+  } catch (error) {
+    expect(error).toBeInstanceOf(TypeError)
+    return (error as TypeError).message
+  }
+  throw new Error('Nothing was refused')
+}
+
+const price = (prices: unknown) => [{ id: 'a', prices }]
+const tier = (above: unknown) =>
+  price({ input: '1', output: '1', tiers: [{ above, input: '1', output: '1' }] })
+
+describe('memoryCatalogue says', () => {
+  it.each<[string, unknown, string]>([
+    ['no list', { id: 'a' }, 'models: must be a list; got an object'],
+    ['null for a model', [null], 'models.0: must be an object; got null'],
+    ['no id', [{ id: 'a' }, {}], 'models.1.id: is missing; it must be a string'],
+    ['an empty id', [{ id: '' }], `models.0.id: ${NAME}`],
+    ['an id that is a number', [{ id: 7 }], 'models.0.id: must be a string; got a number: put it in quotes'],
+    [
+      'an id for the second time',
+      [{ id: 'a' }, { id: 'b' }, { id: 'a' }],
+      'models.2.id: "a" is the id of models.0 already; give each model its own',
+    ],
+    [
+      'a misspelt field',
+      [{ id: 'a', price: {} }],
+      `models.0: has no field "price"; its fields are ${Object.keys(modelShape.shape).join(', ')}`,
+    ],
+    ['no price of input', price({ output: '1' }), `models.0.prices.input: is missing; it must be ${CREDITS}`],
+    [
+      'a price that is a number',
+      price({ input: 0.15, output: '1' }),
+      `models.0.prices.input: must be ${CREDITS}; got a number: put it in quotes`,
+    ],
+    ['a price below zero', price({ input: '-1', output: '1' }), `models.0.prices.input: must be ${CREDITS}`],
+    [
+      'a price of ten places',
+      price({ input: '1', output: '0.0000000001' }),
+      `models.0.prices.output: must be ${CREDITS}`,
+    ],
+    ['prices that are a number', price(5), 'models.0.prices: must be an object; got a number'],
+    [
+      'a price of another name, and no other',
+      price({ inputs: '1', output: '1' }),
+      'models.0.prices: has no field "inputs"; its fields are input, output, cachedInput, cacheWrite, reasoning, request, tiers',
+    ],
+    [
+      'tiers that are no list',
+      price({ input: '1', output: '1', tiers: {} }),
+      'models.0.prices.tiers: must be a list; got an object',
+    ],
+    ['half a token', tier(0.5), 'models.0.prices.tiers.0.above: must be a whole number; got a fraction'],
+    ['fewer tokens than none', tier(-1), 'models.0.prices.tiers.0.above: must be at least 0'],
+    [
+      'tokens in quotes',
+      tier('5'),
+      'models.0.prices.tiers.0.above: must be a whole number; got a string: leave the quotes out',
+    ],
+    ['a context of no token', [{ id: 'a', contextLength: 0 }], 'models.0.contextLength: must be above 0'],
+    [
+      'a context that is not a number',
+      [{ id: 'a', contextLength: Number.NaN }],
+      'models.0.contextLength: must be a whole number; got NaN',
+    ],
+    [
+      'a word in place of a list',
+      [{ id: 'a', supportedParameters: 'tools' }],
+      'models.0.supportedParameters: must be a list; got a string: put it in square brackets',
+    ],
+  ])('what is wrong with %s, where, and what to do', (_, models, message) => {
+    expect(messageOf(() => memoryCatalogue(models as never))).toBe(message)
+  })
+})
+
+describe('memoryCredentials says', () => {
+  it.each<[string, unknown, string]>([
+    ['a list', [], 'credentials: must be an object; got a list'],
+    ['null', { t: key, u: null }, 'credentials.1: must be an object; got null'],
+    [
+      'no kind',
+      { t: { account: 'a' } },
+      'credentials.0.kind: is missing; it must be "api-key" or "access-token"',
+    ],
+    ['another kind', { t: { ...key, kind: 'x' } }, 'credentials.0.kind: must be "api-key" or "access-token"'],
+    ['no account', { t: { kind: 'api-key' } }, 'credentials.0.account: is missing; it must be a string'],
+    ['an empty account', { t: { ...key, account: '' } }, `credentials.0.account: ${NAME}`],
+    [
+      'a misspelt account',
+      { t: { kind: 'api-key', acount: 'a' } },
+      'credentials.0: has no field "acount"; its fields are kind, credentialId, account, expiresAt, metadata',
+    ],
+    [
+      'a time that is a date',
+      { t: { ...key, expiresAt: new Date(0) } },
+      'credentials.0.expiresAt: must be a time in milliseconds since the Unix epoch; got an object',
+    ],
+    [
+      'a label that is a number',
+      { t: { ...key, metadata: { team: 1 } } },
+      'credentials.0.metadata.team: must be a string; got a number: put it in quotes',
+    ],
+    ['no app', { t: { ...access, app: undefined } }, 'credentials.0.app: is missing; it must be an object'],
+    [
+      'allowed models that are no list',
+      { t: { ...access, app: { ...app, allowedModels: 'a/b' } } },
+      'credentials.0.app.allowedModels: must be a list; got a string: put it in square brackets',
+    ],
+    [
+      'a markup of ten thousand percent and more',
+      { t: { ...access, app: { ...app, markup: { basisPoints: 1_000_001 } } } },
+      'credentials.0.app.markup.basisPoints: must be at most 1,000,000',
+    ],
+    [
+      'a flat markup that is a number',
+      { t: { ...access, app: { ...app, markup: { basisPoints: 0, flat: 1 } } } },
+      `credentials.0.app.markup.flat: must be ${CREDITS}; got a number: put it in quotes`,
+    ],
+    [
+      'a token with a space',
+      { t: key, 'a b': key },
+      'credentials.1: its token must be 1 to 8,192 visible ASCII characters, as a Bearer header carries them',
+    ],
+  ])('what is wrong with %s, where, and what to do', (_, tokens, message) => {
+    expect(messageOf(() => memoryCredentials(tokens as never))).toBe(message)
+  })
+
+  it('no position of one that is put', () => {
+    const put = () => memoryCredentials().put('t', { ...key, account: 5 } as never)
+    expect(messageOf(put)).toBe('credential.account: must be a string; got a number: put it in quotes')
+  })
+})
+
+describe('memoryProviders says', () => {
+  it.each<[string, unknown, string]>([
+    ['nothing', undefined, 'providers: is missing; it must be a list'],
+    ['no id', [{ models: {}, adapter }], 'providers.0.id: is missing; it must be a string'],
+    ['no models', [{ id: 'a', adapter }], 'providers.0.models: is missing; it must be an object'],
+    [
+      'a list of models',
+      [{ id: 'a', models: ['x'], adapter }],
+      'providers.0.models: must be an object; got a list',
+    ],
+    [
+      'an empty model',
+      [{ id: 'a', models: { '': 'x' }, adapter }],
+      `providers.0.models: each name in it ${NAME}`,
+    ],
+    [
+      'an empty name upstream',
+      [{ id: 'a', models: { m: '' }, adapter }],
+      'providers.0.models.m: must not be empty',
+    ],
+    [
+      'no adapter',
+      [{ id: 'a', models: {} }],
+      'providers.0.adapter: must be an adapter with a chat method, such as openaiCompatible({ baseUrl, apiKey })',
+    ],
+    [
+      'a misspelt adapter',
+      [{ id: 'a', models: {}, adpter: adapter }],
+      'providers.0: has no field "adpter"; its fields are id, models, adapter, enabled, byok, secret, prices, supportedParameters, onDisconnect, weight',
+    ],
+    [
+      'a secret that is a string',
+      [{ id: 'a', models: {}, adapter, secret: 'sk' }],
+      'providers.0.secret: must be a secret with a reveal method, such as createSecret(key)',
+    ],
+    [
+      'yes for true',
+      [{ id: 'a', models: {}, adapter, enabled: 'yes' }],
+      'providers.0.enabled: must be true or false; got a string',
+    ],
+    [
+      'true for yes',
+      [{ id: 'a', models: {}, adapter, byok: true }],
+      'providers.0.byok: must be "yes", "no" or "only"',
+    ],
+    [
+      'less weight than none',
+      [{ id: 'a', models: {}, adapter, weight: -1 }],
+      'providers.0.weight: must be at least 0',
+    ],
+  ])('what is wrong with %s, where, and what to do', (_, providers, message) => {
+    expect(messageOf(() => memoryProviders(providers as never))).toBe(message)
+  })
+})
+
+describe('administration says', () => {
+  let admin: Admin
+  let end: () => Promise<void>
+  beforeAll(async () => {
+    const place = await createTestFile()
+    const stores = sqliteStores({ file: place.file })
+    admin = createAdmin(stores)
+    end = async () => {
+      await stores.close()
+      place.remove()
+    }
+  })
+  afterAll(() => end())
+
+  const route = { id: 'r', model: 'm', provider: 'p', adapter: 'openai', upstreamModel: 'u' }
+
+  it.each<[keyof Admin, unknown, string]>([
+    ['putModel', undefined, 'model: is missing; it must be an object'],
+    [
+      'putModel',
+      price({ input: 1, output: '1' })[0],
+      `model.prices.input: must be ${CREDITS}; got a number: put it in quotes`,
+    ],
+    ['removeModel', undefined, 'model id: is missing; it must be a string'],
+    ['grant', { account: 'a' }, `grant.amount: is missing; it must be ${CREDITS}`],
+    [
+      'grant',
+      { account: 'a', amount: 5 },
+      `grant.amount: must be ${CREDITS}; got a number: put it in quotes`,
+    ],
+    ['grant', { account: 'a', amount: '-5' }, `grant.amount: must be ${CREDITS}`],
+    [
+      'correct',
+      { account: 'a', amount: '--5' },
+      "correction.amount: must be a decimal string of credits with at most 9 places, such as '5.00' or '-1.50'",
+    ],
+    ['openAccount', '', `account: ${NAME}`],
+    ['suspendAccount', {}, 'account: must be a string; got an object'],
+    ['balance', 5, 'account: must be a string; got a number: put it in quotes'],
+    ['findAccount', undefined, 'account: is missing; it must be a string'],
+    ['listAccounts', { limit: 1.5 }, 'limit must be a whole number of rows, 1 or more; got 1.5'],
+    ['listAccounts', { after: 5 }, 'after: must be a string; got a number: put it in quotes'],
+    ['issueKey', 'alice', 'key: must be an object; got a string'],
+    [
+      'issueKey',
+      { account: 'a', expiresAt: '2026-01-01' },
+      'key.expiresAt: must be a time in milliseconds since the Unix epoch; got a string',
+    ],
+    ['issueKey', { account: 'a', label: 'x'.repeat(1_001) }, 'key.label: must have at most 1,000 characters'],
+    [
+      'issueAccessToken',
+      { account: 'a', appId: 'x', scopes: 'models.run' },
+      'access token.scopes: must be a list; got a string: put it in square brackets',
+    ],
+    ['reissue', undefined, 'credential id: is missing; it must be a string'],
+    ['revoke', {}, 'credential id: must be a string; got an object'],
+    ['putApp', { ...app, markup: {} }, 'app.markup.basisPoints: is missing; it must be a whole number'],
+    ['suspendApp', undefined, 'app id: is missing; it must be a string'],
+    ['resumeApp', 5, 'app id: must be a string; got a number: put it in quotes'],
+    ['putRoute', { ...route, model: undefined }, 'route.model: is missing; it must be a string'],
+    ['putRoute', { ...route, settings: [] }, 'route.settings: must be an object; got a list'],
+    ['putRoute', { ...route, secret: '' }, 'route.secret: must not be empty'],
+    ['removeRoute', undefined, 'route id: is missing; it must be a string'],
+    ['spend', { by: 'colour' }, 'spend.by: must be "day", "model", "app", "key" or "provider"'],
+  ])('of bad input to %s what is wrong, where, and what to do', async (name, input, message) => {
+    const call = admin[name] as (input: unknown) => Promise<unknown>
+    await expect(call(input)).rejects.toMatchObject({ message })
+  })
+
+  it('which stores it needs', () => {
+    for (const stores of [undefined, null, 'file.db']) {
+      expect(messageOf(() => createAdmin(stores as never))).toBe(
+        'createAdmin needs the stores of sqliteStores({ file }) or postgresStores(pool)',
+      )
+    }
+  })
+})
+
+describe('readShape', () => {
+  it('shows no value, and of names from outside only so much as fits a line', () => {
+    const shape = z.strictObject({ secret: z.int().optional() })
+    expect(messageOf(() => readShape(shape, { secret: 'sk-secret' }, 'it'))).not.toContain('sk-secret')
+    expect(messageOf(() => readShape(shape, { [`a\n\u001b${'b'.repeat(100)}`]: 1 }, 'it'))).toBe(
+      `it: has no field "a${'b'.repeat(63)}"; its fields are secret`,
+    )
+    const numbers = z.record(z.string(), z.number())
+    expect(messageOf(() => readShape(numbers, { 'a\nb': 'c' }, 'it'))).toBe(
+      'it.ab: must be a number; got a string',
+    )
+  })
+
+  it('names every bound', () => {
+    const shape = z.object({
+      list: z.array(z.int()).min(2).max(3),
+      part: z.number().gt(0).lt(1),
+      word: z.string().min(3),
+    })
+    const of = (value: object) =>
+      messageOf(() => readShape(shape, { list: [1, 2], part: 0.5, word: 'abc', ...value }, 'it'))
+    expect(of({ list: [1] })).toBe('it.list: must have at least 2 items')
+    expect(of({ list: [1, 2, 3, 4] })).toBe('it.list: must have at most 3 items')
+    expect(of({ part: 0 })).toBe('it.part: must be above 0')
+    expect(of({ part: 1 })).toBe('it.part: must be below 1')
+    expect(of({ word: 'a' })).toBe('it.word: must have at least 3 characters')
+  })
+})
