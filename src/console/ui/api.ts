@@ -34,7 +34,7 @@ interface Writes {
   'api/apps/resume': { body: protocol.IdBody; reply: protocol.DoneReply }
   'api/models/put': { body: protocol.ModelBody; reply: protocol.DoneReply }
   'api/models/remove': { body: protocol.IdBody; reply: protocol.DoneReply }
-  'api/routes/put': { body: protocol.RouteBody; reply: protocol.DoneReply }
+  'api/routes/put': { body: protocol.RouteBody; reply: protocol.PutRouteReply }
   'api/routes/remove': { body: protocol.IdBody; reply: protocol.DoneReply }
   'api/routes/rotate-secrets': { body: object; reply: protocol.RotatedReply }
   'api/books/verify': { body: object; reply: protocol.VerifyReply }

@@ -12,7 +12,8 @@ import { Models } from './pages/models.js'
 import { Playground } from './pages/playground.js'
 import { Routes } from './pages/routes.js'
 import { Spend } from './pages/spend.js'
-import { Empty, Loading, ProblemNotice } from './parts/notice.js'
+import { Button } from './parts/basics.js'
+import { Empty, Loading, Notice, ProblemNotice } from './parts/notice.js'
 import { type NavigationLink, Shell } from './parts/shell.js'
 import { hrefOf, type Place, usePlace } from './place.js'
 import { asProblem, type Problem } from './problem.js'
@@ -39,6 +40,7 @@ const PAGES: readonly Page[] = [
 export function App() {
   const [me, setMe] = useState<MeReply>()
   const [problem, setProblem] = useState<Problem>()
+  const [hasLeft, setLeft] = useState(false)
   const load = useCallback(() => {
     setProblem(undefined)
     read('api/me', {})
@@ -47,7 +49,8 @@ export function App() {
   }, [])
   useEffect(() => {
     load()
-    const leave = (): void => {
+    const leave = (event: Event): void => {
+      setLeft(event instanceof CustomEvent)
       setMe(undefined)
       load()
     }
@@ -60,10 +63,24 @@ export function App() {
       <h1>Console</h1>
       {problem === undefined ? (
         <Loading what="the console" />
+      ) : problem.status === 401 ? (
+        <SignedOut problem={problem} hasLeft={hasLeft} onRetry={load} />
       ) : (
         <ProblemNotice problem={problem} onRetry={load} />
       )}
     </main>
+  )
+}
+
+/** No fault: what the server says of how to sign in, once. */
+function SignedOut(props: { problem: Problem; hasLeft: boolean; onRetry: () => void }) {
+  return (
+    <div role="status">
+      <Notice title={props.hasLeft ? 'You have signed out.' : 'You are not signed in.'}>
+        <p>{props.problem.message} Where you came by a sign-in link: each opens the console once.</p>
+        <Button onPress={props.onRetry}>Try again</Button>
+      </Notice>
+    </div>
   )
 }
 
@@ -75,6 +92,7 @@ function Signed({ me }: { me: MeReply }) {
   const session = useMemo<Session>(
     () => ({
       ...me,
+      tokens: new Map(),
       open: (make) => setDialog({ number: ++numbers.current, content: make(() => setDialog(undefined)) }),
       announce: setMessage,
     }),

@@ -8,9 +8,10 @@ const TIME_FORMAT = new Intl.DateTimeFormat('en-GB', {
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',
+  timeZone: 'UTC',
 })
 
-/** In the reader's own time zone. */
+/** In UTC, as the ledger's days and every filter are. */
 export const formatTime = (at: number): string => TIME_FORMAT.format(at)
 
 export function formatDuration(ms: number): string {

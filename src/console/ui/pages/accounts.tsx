@@ -106,7 +106,7 @@ export function Accounts({ query }: { query: Place['query'] }) {
 
   return (
     <>
-      <PageHead title="Accounts" lead="Who pays, and who earns.">
+      <PageHead title="Accounts" lead="Who pays, and who earns. Times are of UTC.">
         {isForOperator && (
           <Button tone="primary" onPress={openAccount}>
             Open an account

@@ -2,7 +2,7 @@ import type { EntryView, EventView } from '../../protocol.js'
 import { pathOf } from '../api.js'
 import { DAY_MS, dayStart, formatCount } from '../format.js'
 import { Amount } from '../parts/amount.js'
-import { Badge, Choice, PageHead, Time } from '../parts/basics.js'
+import { Badge, Choice, Id, PageHead, Time } from '../parts/basics.js'
 import { CallDetail, EndBadge } from '../parts/call-detail.js'
 import { daySpecs, Filters, useSubjectSpecs } from '../parts/filters.js'
 import { Empty, Listing } from '../parts/notice.js'
@@ -30,7 +30,7 @@ export function Calls({ query }: CallsProps) {
     <>
       <PageHead
         title="Calls"
-        lead="What was posted to the ledger, and what this process remembers of the latest calls."
+        lead="What was posted to the ledger, and what this process remembers of the latest calls. Times and days are of UTC."
       >
         {view === 'ledger' && (
           <a class="button" href={pathOf('api/calls.csv', question)} download>
@@ -55,12 +55,13 @@ export function Calls({ query }: CallsProps) {
   )
 }
 
-function questionOf({ account, model, appId, sessionId, fromDay, toDay }: Place['query']) {
+function questionOf({ account, model, appId, key, sessionId, fromDay, toDay }: Place['query']) {
   const [from, to] = [dayStart(fromDay), dayStart(toDay)]
   return {
     ...(account ? { account } : {}),
     ...(model ? { model } : {}),
     ...(appId ? { appId } : {}),
+    ...(key ? { key } : {}),
     ...(sessionId ? { sessionId } : {}),
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to: to + DAY_MS }),
@@ -76,7 +77,15 @@ function Ledger({ query }: CallsProps) {
   const isNarrowed = Object.keys(question).length > 0
   return (
     <>
-      <Filters specs={[...specs, { name: 'sessionId', label: 'Session' }, ...daySpecs]} query={query} />
+      <Filters
+        specs={[
+          ...specs,
+          { name: 'key', label: 'Key, by its id' },
+          { name: 'sessionId', label: 'Session' },
+          ...daySpecs,
+        ]}
+        query={query}
+      />
       <Listing what="the ledger" loaded={calls}>
         {({ entries, next }) => (
           <>
@@ -143,7 +152,7 @@ function amountOf({ charge, amount, postings }: EntryView): string {
 }
 
 function What({ entry: { kind, facts, memo } }: { entry: EntryView }) {
-  if (facts !== undefined) return <code>{facts.model}</code>
+  if (facts !== undefined) return <Id of={facts.model} />
   const name = kind === 'charge' ? 'earned from a call' : kind
   return (
     <>
@@ -203,8 +212,11 @@ function EventTable({ events, call }: { events: readonly EventView[]; call: stri
           cell: ({ type, explanation }) =>
             explanation === undefined ? <Badge tone="warn">{type}</Badge> : <EndBadge of={explanation} />,
         },
-        { head: 'Model', cell: ({ facts, message }) => facts?.model ?? message ?? '–' },
+        { head: 'Model', cell: ({ facts }) => <Id of={facts?.model} /> },
         { head: 'Account', cell: ({ account }) => account ?? '–' },
+        ...(events.some(({ message }) => message !== undefined)
+          ? [{ head: 'Message', cell: ({ message }: EventView) => message ?? '–' }]
+          : []),
         {
           head: 'Charge',
           isNumber: true,

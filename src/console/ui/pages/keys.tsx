@@ -13,6 +13,7 @@ import { useLoad } from '../use-load.js'
 
 const SHOWN = [
   { value: 'in-use', label: 'In use' },
+  { value: 'playground', label: 'Of the playground' },
   { value: 'all', label: 'All' },
 ] as const
 
@@ -23,7 +24,7 @@ export function Keys({ query }: { query: Place['query'] }) {
   const apps = useLoad('api/apps', {})
   const specs = useSubjectSpecs().filter(({ name }) => name !== 'model')
   const actions = useActions(keys.reload)
-  const isAll = query.shown === 'all'
+  const shown = SHOWN.find(({ value }) => value === query.shown)?.value ?? 'in-use'
   const own = account ?? ownAccount(viewer)
   const subject: readonly FieldSpec[] = [
     {
@@ -126,7 +127,7 @@ export function Keys({ query }: { query: Place['query'] }) {
     <>
       <PageHead
         title="Keys"
-        lead="API keys, whose owner pays, and access tokens, with which apps act for an account."
+        lead="API keys, whose owner pays, and access tokens, with which apps act for an account. Times are of UTC."
       >
         <Button onPress={issueToken} isDisabled={(apps.data?.apps.length ?? 0) === 0}>
           New access token
@@ -137,21 +138,22 @@ export function Keys({ query }: { query: Place['query'] }) {
       </PageHead>
       <Filters specs={specs} query={query} />
       <div class="toolbar">
-        <Choice
-          label="Show"
-          options={SHOWN}
-          value={isAll ? 'all' : 'in-use'}
-          onChange={(shown) => changeQuery({ shown })}
-        />
+        <Choice label="Show" options={SHOWN} value={shown} onChange={(shown) => changeQuery({ shown })} />
       </div>
       <Listing what="keys" loaded={keys}>
         {({ credentials }) => {
-          const found = isAll ? credentials : credentials.filter(isInUse)
+          const found = credentials
+            .filter(
+              (key) => shown === 'all' || (isInUse(key) && isOfPlayground(key) === (shown === 'playground')),
+            )
+            .toSorted((one, other) => other.createdAt - one.createdAt)
           return found.length === 0 ? (
             <Empty
               title={
                 credentials.length > 0
-                  ? 'No key is in use.'
+                  ? shown === 'playground'
+                    ? 'No key of the playground is in use.'
+                    : 'No key is in use.'
                   : account || appId
                     ? 'No key fits these filters.'
                     : 'There is no key yet.'
@@ -196,6 +198,12 @@ export function Keys({ query }: { query: Place['query'] }) {
 
 const isInUse = ({ revokedAt, expiresAt }: CredentialView): boolean =>
   revokedAt === undefined && (expiresAt === undefined || expiresAt > Date.now())
+
+const HOUR_MS = 3_600_000
+
+/** Made by the playground for an hour, as the server labels them. */
+const isOfPlayground = ({ label, createdAt, expiresAt }: CredentialView): boolean =>
+  label === 'Playground' && expiresAt !== undefined && expiresAt - createdAt <= HOUR_MS
 
 const hintOf = ({ prefix, lastFour }: CredentialView): string => `${prefix}…${lastFour}`
 

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { LiveReply, RouteHealthView } from '../../protocol.js'
+import type { InFlightCall, LiveReply, RouteHealthView } from '../../protocol.js'
 import { read } from '../api.js'
 import { formatDuration } from '../format.js'
 import { Amount } from '../parts/amount.js'
-import { Badge, PageHead, Time } from '../parts/basics.js'
+import { Badge, Id, PageHead, Time } from '../parts/basics.js'
 import { Empty, Loading, ProblemNotice } from '../parts/notice.js'
 import { type Column, Table } from '../parts/table.js'
 import { asProblem, type Problem } from '../problem.js'
@@ -48,7 +48,7 @@ export function Live() {
   const { viewer } = useSession()
   return (
     <>
-      <PageHead title="Live" lead="Calls under way, asked for once a second." />
+      <PageHead title="Live" lead="Calls under way, asked for once a second. Times are of UTC." />
       {problem !== undefined && <ProblemNotice problem={problem} />}
       {data === undefined ? (
         problem === undefined && <Loading what="calls in flight" />
@@ -56,11 +56,12 @@ export function Live() {
         <>
           <section>
             <h2>
-              In flight: {data.inFlight.length}
+              In flight here: {data.inFlight.filter(isHere).length}
               {data.isCut && ' and more'}
             </h2>
             <InFlight data={data} />
           </section>
+          <HeldElsewhere data={data} />
           {isOperator(viewer) && (
             <section>
               <h2>Routes</h2>
@@ -73,8 +74,12 @@ export function Live() {
   )
 }
 
+/** Servers before `isHere` told it by the start alone. */
+const isHere = (call: InFlightCall): boolean => call.isHere ?? call.startedAt !== undefined
+
 function InFlight({ data }: { data: LiveReply }) {
-  if (data.inFlight.length === 0) {
+  const calls = data.inFlight.filter(isHere)
+  if (calls.length === 0) {
     return (
       <Empty title="Nothing is under way.">
         Calls stand here from their first byte to their last. Start one in the{' '}
@@ -85,7 +90,7 @@ function InFlight({ data }: { data: LiveReply }) {
   return (
     <Table
       caption="Calls in flight, newest first"
-      rows={data.inFlight}
+      rows={calls}
       keyOf={({ requestId }) => requestId}
       columns={[
         { head: 'Request', cell: ({ requestId }) => <code>{requestId}</code> },
@@ -97,8 +102,8 @@ function InFlight({ data }: { data: LiveReply }) {
             startedAt === undefined ? '–' : formatDuration(Math.max(0, data.at - startedAt)),
         },
         { head: 'Account', cell: ({ account }) => account ?? '–' },
-        { head: 'Model', cell: ({ model }) => model ?? '–' },
-        { head: 'Route', cell: ({ routeId, provider }) => routeId ?? provider ?? '–' },
+        { head: 'Model', cell: ({ model }) => <Id of={model} /> },
+        { head: 'Route', cell: ({ routeId, provider }) => <Id of={routeId ?? provider} /> },
         {
           head: 'On hold',
           isNumber: true,
@@ -106,6 +111,40 @@ function InFlight({ data }: { data: LiveReply }) {
         },
       ]}
     />
+  )
+}
+
+/** Credits that are set aside without a call of this process. */
+function HeldElsewhere({ data }: { data: LiveReply }) {
+  const held = data.inFlight.filter((call) => !isHere(call))
+  if (held.length === 0) return null
+  return (
+    <section>
+      <h2>On hold elsewhere: {held.length}</h2>
+      <p class="hint">
+        Held by a call elsewhere, or of a process that is gone. What no process settles is freed at the time
+        that stands here.
+      </p>
+      <Table
+        caption="Held by calls elsewhere or of processes that are gone"
+        rows={held}
+        keyOf={({ requestId }) => requestId}
+        columns={[
+          { head: 'Request', cell: ({ requestId }) => <code>{requestId}</code> },
+          { head: 'Account', cell: ({ account }) => account ?? '–' },
+          { head: 'Model', cell: ({ model }) => <Id of={model} /> },
+          {
+            head: 'On hold',
+            isNumber: true,
+            cell: ({ holdAmount }) => (holdAmount === undefined ? '–' : <Amount value={holdAmount} />),
+          },
+          {
+            head: 'Freed at',
+            cell: ({ freedAt }) => (freedAt === undefined ? '–' : <Time at={freedAt} />),
+          },
+        ]}
+      />
+    </section>
   )
 }
 
@@ -150,7 +189,7 @@ function Health({ routes }: { routes: LiveReply['routes'] }) {
       rows={routes}
       keyOf={({ routeId }) => routeId}
       columns={[
-        { head: 'Route', cell: ({ routeId }) => <code>{routeId}</code> },
+        { head: 'Route', cell: ({ routeId }) => <Id of={routeId} /> },
         { head: 'Provider', cell: ({ provider }) => provider },
         ...healthColumns,
       ]}

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
-import type { ModelView } from '../../protocol.js'
+import type { AccountView, AppView, ModelView } from '../../protocol.js'
 import { percentOf } from '../format.js'
 import { Amount } from '../parts/amount.js'
 import { Button, PageHead } from '../parts/basics.js'
@@ -50,7 +50,10 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
   const isForOperator = isOperator(viewer)
   const accounts = useLoad('api/accounts', { limit: 200 }, { isOff: !isForOperator })
   const apps = useLoad('api/apps', {})
-  const account = query.account ?? ownAccount(viewer) ?? accounts.data?.accounts[0]?.id
+  const isOwn = query.app === '*own'
+  const payer = query.account ?? ownAccount(viewer) ?? likelyPayer(accounts.data?.accounts ?? [])
+  // Whose a pasted token is, only the router knows.
+  const account = isOwn ? undefined : payer
   const balance = useLoad('api/accounts', { account: account ?? '' }, { isOff: account === undefined })
   const baseUrl = new URL(routerPath, location.href).href.replace(/\/$/, '')
   const conversation = useConversation(baseUrl, balance.reload)
@@ -59,10 +62,10 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
   const [ownToken, setOwnToken] = useState('')
   const [complaint, setComplaint] = useState<Problem>()
   const form = useRef<HTMLFormElement>(null)
+  const canPay = isOwn ? ownToken.trim() !== '' : account !== undefined
 
   const model = models.find(({ id }) => id === query.model) ?? models[0]!
   const app = apps.data?.apps.find(({ id }) => id === query.app)
-  const isOwn = query.app === '*own'
   const roleSpecs: readonly FieldSpec[] = [
     {
       name: 'model',
@@ -74,7 +77,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
         label: name === undefined ? id : `${name} (${id})`,
       })),
     },
-    ...(isForOperator
+    ...(isForOperator && !isOwn
       ? [
           {
             name: 'account',
@@ -103,12 +106,12 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
 
   const bodyOf = (messages: readonly Message[]) => callBody(model.id, messages, parameters)
   const send = (said: readonly Message[]): void => {
-    if (account === undefined) return
+    if (!canPay) return
     setComplaint(undefined)
     try {
       const role = isOwn
-        ? { account, ownToken: ownToken.trim() }
-        : { account, ...(app === undefined ? {} : { appId: app.id }) }
+        ? { ownToken: ownToken.trim() }
+        : { account: account!, ...(app === undefined ? {} : { appId: app.id }) }
       conversation.send(role, said, bodyOf)
       setDraft('')
     } catch (caught) {
@@ -148,6 +151,8 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
         </div>
         <p class="terms">
           <PriceLine model={model} />
+          {isOwn &&
+            ' The account of the token pays; where it acts for an app, the markup of the app is added.'}
           {app !== undefined && (
             <>
               {' '}
@@ -156,7 +161,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
             </>
           )}
         </p>
-        {shown !== undefined && (
+        {shown !== undefined && !isOwn && (
           <p class="balance" role="status">
             <span>Balance of {shown.id}</span>{' '}
             <strong data-balance={shown.available}>
@@ -169,7 +174,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
         )}
         {accounts.problem !== undefined && <ProblemNotice problem={accounts.problem} />}
         {balance.problem !== undefined && <ProblemNotice problem={balance.problem} />}
-        {accounts.data?.accounts.length === 0 && account === undefined && (
+        {accounts.data?.accounts.length === 0 && payer === undefined && !isOwn && (
           <Empty title="No account can pay yet.">
             <a href="#/accounts">Open an account</a> and grant it credits.
           </Empty>
@@ -179,12 +184,11 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
             <TurnView
               key={turn.number}
               turn={turn}
-              account={account ?? ''}
               onResults={at === conversation.turns.length - 1 && turn.state === 'done' ? send : undefined}
             />
           ))}
         </ol>
-        {conversation.turns.length === 0 && account !== undefined && (
+        {conversation.turns.length === 0 && (payer !== undefined || isOwn) && (
           <Empty title="Nothing was said yet.">
             Write a message below. What it cost will stand under the reply.
           </Empty>
@@ -227,11 +231,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
                 Stop
               </Button>
             ) : (
-              <button
-                type="submit"
-                class="button primary"
-                disabled={account === undefined || draft.trim() === ''}
-              >
+              <button type="submit" class="button primary" disabled={!canPay || draft.trim() === ''}>
                 Send
               </button>
             )}
@@ -244,18 +244,31 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
         complaint={complaint}
         frames={conversation.frames}
         baseUrl={baseUrl}
+        tokenName={tokenNameOf(isOwn, app)}
         bodyOf={() => bodyOf(sampleMessages(conversation.turns, draft))}
       />
     </div>
   )
 }
 
-function optionsOf(accounts: readonly { id: string }[], chosen: string | undefined) {
-  const ids = accounts.map(({ id }) => id)
-  return (chosen === undefined || ids.includes(chosen) ? ids : [chosen, ...ids]).map((id) => ({
+function tokenNameOf(isOwn: boolean, app: AppView | undefined): string {
+  if (isOwn) return 'the token that you pasted'
+  return app === undefined ? 'an API key of the account' : `an access token for the app ${app.name ?? app.id}`
+}
+
+/** The first that is in use, and not the one that earns. */
+function likelyPayer(accounts: readonly AccountView[]): string | undefined {
+  const inUse = accounts.filter(({ suspendedAt }) => suspendedAt === undefined)
+  return (inUse.find(({ id }) => id !== 'platform') ?? inUse[0] ?? accounts[0])?.id
+}
+
+function optionsOf(accounts: readonly AccountView[], chosen: string | undefined) {
+  const options = accounts.map(({ id, suspendedAt }) => ({
     value: id,
-    label: id,
+    label: suspendedAt === undefined ? id : `${id} (suspended)`,
   }))
+  if (chosen === undefined || accounts.some(({ id }) => id === chosen)) return options
+  return [{ value: chosen, label: chosen }, ...options]
 }
 
 function PriceLine({ model }: { model: ModelView }) {

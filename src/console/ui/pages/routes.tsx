@@ -1,6 +1,6 @@
 import type { RouteView } from '../../protocol.js'
 import { write } from '../api.js'
-import { Badge, Button, PageHead } from '../parts/basics.js'
+import { Badge, Button, Id, PageHead } from '../parts/basics.js'
 import type { FieldSpec } from '../parts/fields.js'
 import { Filters } from '../parts/filters.js'
 import { Empty, Listing } from '../parts/notice.js'
@@ -13,12 +13,15 @@ import { Problem } from '../problem.js'
 import { useLoad } from '../use-load.js'
 import { healthColumns } from './live.js'
 
+/** What they are called where a host names them as the README does; others may be written. */
+const ADAPTERS = ['openai-compatible', 'anthropic'] as const
+
 export function Routes({ query }: { query: Place['query'] }) {
   const routes = useLoad('api/routes', {})
   const models = useLoad('api/models', {})
   const actions = useActions(routes.reload)
   const ids = models.data?.models.map(({ id }) => id) ?? []
-  const adapters = [...new Set(routes.data?.routes.map(({ adapter }) => adapter))]
+  const adapters = [...new Set([...(routes.data?.routes ?? []).map(({ adapter }) => adapter), ...ADAPTERS])]
 
   const edit = (route?: RouteView): void =>
     actions.form({
@@ -28,7 +31,7 @@ export function Routes({ query }: { query: Place['query'] }) {
       fields: fieldsOf(route, query.model, ids, adapters),
       run: async (values) => {
         const id = needed(values, 'id')
-        await write(
+        const { warnings } = await write(
           'api/routes/put',
           present({
             id,
@@ -46,7 +49,7 @@ export function Routes({ query }: { query: Place['query'] }) {
             prices: readPrices(values),
           }),
         )
-        return `Saved the route ${id}.`
+        return [`Saved the route ${id}.`, ...(warnings ?? [])].join(' ')
       },
     })
 
@@ -113,9 +116,28 @@ export function Routes({ query }: { query: Place['query'] }) {
               rows={found}
               keyOf={({ id }) => id}
               columns={[
-                { head: 'Route', cell: ({ id }) => <code>{id}</code> },
-                { head: 'Model', cell: ({ model }) => <code>{model}</code> },
-                { head: 'Provider', cell: ({ provider, upstreamModel }) => `${provider}: ${upstreamModel}` },
+                {
+                  head: 'Route',
+                  cell: ({ id, cannotBeUsed }) => (
+                    <>
+                      <Id of={id} />
+                      {cannotBeUsed !== undefined && (
+                        <span class="row-warning">
+                          <Badge tone="bad">cannot be used</Badge> {cannotBeUsed}
+                        </span>
+                      )}
+                    </>
+                  ),
+                },
+                { head: 'Model', cell: ({ model }) => <Id of={model} /> },
+                {
+                  head: 'Provider',
+                  cell: ({ provider, upstreamModel }) => (
+                    <>
+                      {provider}: <Id of={upstreamModel} />
+                    </>
+                  ),
+                },
                 {
                   head: 'Secret',
                   cell: ({ secretKeyId }) =>
@@ -203,7 +225,8 @@ function fieldsOf(
       name: 'settings',
       label: 'Settings, as JSON',
       kind: 'area',
-      value: JSON.stringify(route?.settings ?? { baseUrl: 'https://' }, undefined, 2),
+      value: route === undefined ? undefined : JSON.stringify(route.settings, undefined, 2),
+      placeholder: '{ "baseUrl": "https://api.example.com/v1" }',
       hint: 'Never a key: that goes below, where it is kept sealed.',
     },
     {

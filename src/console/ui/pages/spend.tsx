@@ -214,7 +214,7 @@ function columnsOf({ total }: SpendReply, by: SpendBy): readonly Column<SpendRow
     amount('Base', 'base'),
     amount('Markup', 'markup'),
     {
-      head: 'Share',
+      head: 'Markup share',
       isNumber: true,
       cell: (row) => formatShare(row.markup, row.cost),
       foot: formatShare(total.markup, total.cost),

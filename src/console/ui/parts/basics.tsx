@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import { type ComponentChildren, Fragment } from 'preact'
 import { useState } from 'preact/hooks'
 import { formatTime } from '../format.js'
 import { useSession } from '../session.js'
@@ -110,6 +110,21 @@ export function Time({ at }: { at: number }) {
 
 export function Badge({ tone, children }: { tone?: 'good' | 'warn' | 'bad'; children: ComponentChildren }) {
   return <span class={`badge ${tone ?? ''}`}>{children}</span>
+}
+
+/** A name such as `openai:acme/fast`, which breaks after its colons and slashes where it has to. */
+export function Id({ of }: { of: string | undefined }) {
+  if (of === undefined) return <>–</>
+  return (
+    <code class="id">
+      {of.split(/(?<=[/:_])/).map((part, at) => (
+        <Fragment key={at}>
+          {at > 0 && <wbr />}
+          {part}
+        </Fragment>
+      ))}
+    </code>
+  )
 }
 
 /** Names and what they stand for. What is undefined is left out. */

@@ -168,6 +168,7 @@ function ChargeFacts({ charge }: { charge: ChargeView }) {
           ['Markup', <Amount key="markup" value={charge.markup} />],
           ['Basis', charge.basis],
           ['Price version', charge.priceVersion],
+          ...pricesOf(charge),
           ['Not charged, above the hold', charge.shortfall],
           ['Key', charge.byok ? "the caller's own at the provider" : undefined],
           ['Tokens in', formatCount(usage.prompt)],
@@ -179,6 +180,33 @@ function ChargeFacts({ charge }: { charge: ChargeView }) {
       />
     </section>
   )
+}
+
+const UNIT_PRICES = [
+  ['input', 'a million tokens in'],
+  ['cachedInput', 'a million cached'],
+  ['cacheWrite', 'a million written to a cache'],
+  ['output', 'a million tokens out'],
+  ['reasoning', 'a million reasoning'],
+  ['request', 'a call'],
+] as const
+
+/** Prices are told as those of the charge only where their version says so. */
+function pricesOf({ currentPrices, priceVersion }: ChargeView) {
+  if (currentPrices === undefined) return []
+  const { prices, of, priceVersion: now } = currentPrices
+  const isSame = now !== undefined && now === priceVersion
+  const unit = UNIT_PRICES.map(([name, what]) => {
+    const price = prices[name]
+    return [what, price === undefined ? undefined : <Amount key={name} value={price} />] as const
+  })
+  return [
+    [
+      'Unit prices',
+      `of the ${of}${isSame ? '' : ', as they are now'}${prices.tiers === undefined ? '' : '; other tiers for long prompts'}`,
+    ] as const,
+    ...unit,
+  ]
 }
 
 function CallFacts({
@@ -200,7 +228,20 @@ function CallFacts({
           ['Model', code(facts.model)],
           ['Provider', facts.provider],
           ['Route', code(facts.routeId)],
-          ['Key', code(facts.credentialId)],
+          [
+            'Key',
+            <>
+              <a href={hrefOf('keys', { account: facts.account, shown: 'all' })}>
+                {facts.credentialLabel ?? 'without a label'}
+              </a>
+              <br />
+              <code>{facts.credentialId}</code>
+              <br />
+              <a href={hrefOf('calls', { account: facts.account, key: facts.credentialId })}>
+                Calls of this key
+              </a>
+            </>,
+          ],
           ['App', facts.appId],
           ['App, as the client says', facts.claimedAppId],
           [

@@ -62,6 +62,7 @@ export function FormDialog(props: FormDialogProps) {
   const { title, intro, fields, action, isDestructive, onSubmit, onClose } = props
   const formId = useId()
   const form = useRef<HTMLFormElement>(null)
+  const notice = useRef<HTMLDivElement>(null)
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState<Problem>()
   const named = fields.find(({ name }) => problem?.field === name || problem?.field?.startsWith(`${name}.`))
@@ -77,13 +78,15 @@ export function FormDialog(props: FormDialogProps) {
     }
   }
   useLayoutEffect(() => {
-    if (named !== undefined) document.getElementById(`${formId}-${named.name}`)?.focus()
-  }, [named, formId])
+    if (problem === undefined) return
+    const place = named === undefined ? notice.current : document.getElementById(`${formId}-${named.name}`)
+    place?.focus()
+    place?.scrollIntoView({ block: 'center' })
+  }, [problem, named, formId])
 
   return (
     <Dialog title={title} onClose={onClose}>
       {intro !== undefined && <div class="intro">{intro}</div>}
-      {problem !== undefined && named === undefined && <Notice title={problem.message} tone="bad" />}
       <form
         ref={form}
         onSubmit={(event) => {
@@ -99,6 +102,11 @@ export function FormDialog(props: FormDialogProps) {
             complaint={spec === named ? problem?.message : undefined}
           />
         ))}
+        {problem !== undefined && named === undefined && (
+          <div ref={notice} tabIndex={-1}>
+            <Notice title={problem.message} tone="bad" />
+          </div>
+        )}
         <div class="actions">
           <Button onPress={onClose} isDisabled={isBusy}>
             Cancel

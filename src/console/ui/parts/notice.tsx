@@ -29,7 +29,6 @@ export function Empty({ title, children }: { title: string; children: ComponentC
 
 const WHAT_TO_DO: Readonly<Record<number, string>> = {
   400: 'Correct the filter or the field that it names.',
-  401: 'Open the sign-in link again, or sign in where you did before.',
   403: 'This is for operators. Ask one, or look at what is yours.',
   404: 'Check the name. What belongs to another account is not shown either.',
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { signOut } from '../api.js'
+import { SIGNED_OUT_EVENT, signOut } from '../api.js'
 import { hrefOf } from '../place.js'
 import { asProblem } from '../problem.js'
 import { useSession } from '../session.js'
@@ -98,7 +98,7 @@ function Identity() {
   const who = viewer.name ?? (viewer.kind === 'user' ? viewer.account : 'Operator')
   const leave = (path: string): void => {
     signOut(path)
-      .then(() => location.reload())
+      .then(() => window.dispatchEvent(new CustomEvent(SIGNED_OUT_EVENT, { detail: 'on-purpose' })))
       .catch((caught: unknown) => announce(asProblem(caught).message))
   }
   return (

@@ -1,6 +1,7 @@
 import { type ComponentChildren, Fragment } from 'preact'
 import { useState } from 'preact/hooks'
 import { Button } from './basics.js'
+import { useRowFocus } from './use-row-focus.js'
 
 export interface Column<Row> {
   readonly head: string
@@ -29,6 +30,7 @@ const PAGE_ROWS = 60
 export function Table<Row>({ caption, columns, rows, keyOf, actions, detail, openKey }: TableProps<Row>) {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
   const [shown, setShown] = useState(PAGE_ROWS)
+  const body = useRowFocus(rows.map(keyOf))
   const width = columns.length + (actions === undefined ? 0 : 1) + (detail === undefined ? 0 : 1)
   const toggle = (key: string): void => {
     const next = new Set(toggled)
@@ -50,13 +52,13 @@ export function Table<Row>({ caption, columns, rows, keyOf, actions, detail, ope
             {detail !== undefined && <th scope="col">Details</th>}
           </tr>
         </thead>
-        <tbody>
+        <tbody ref={body.element} onFocusIn={body.remember}>
           {rows.slice(0, shown).map((row) => {
             const key = keyOf(row)
             const isOpen = toggled.has(key) !== (key === openKey)
             return (
               <Fragment key={key}>
-                <tr class={isOpen ? 'is-open' : ''}>
+                <tr class={isOpen ? 'is-open' : ''} data-row={key}>
                   {columns.map((column, index) => (
                     <Cell key={column.head} column={column} isHead={index === 0}>
                       {column.cell(row)}

@@ -5,15 +5,16 @@ export type SampleKind = 'curl' | 'typescript' | 'python'
 /** Fields that the clients' own types know; the others go through a door of their own. */
 const KNOWN = new Set(['model', 'messages', 'stream', 'temperature', 'top_p', 'max_tokens', 'tools'])
 
-/** The same call for a shell or a program. The key is taken from the environment: it stands in no sample. */
-export function sampleOf(kind: SampleKind, baseUrl: string, body: CallBody): string {
+/** The same call for a shell or a program. The key is taken from the environment: it stands in no sample, which only says whose it is. */
+export function sampleOf(kind: SampleKind, baseUrl: string, body: CallBody, tokenName: string): string {
+  const note = `COMPAT_API_KEY is ${tokenName.replace(/\s+/g, ' ')}`
   switch (kind) {
     case 'curl':
-      return curl(baseUrl, body)
+      return `# ${note}\n${curl(baseUrl, body)}`
     case 'typescript':
-      return typescript(baseUrl, body)
+      return `// ${note}\n${typescript(baseUrl, body)}`
     case 'python':
-      return python(baseUrl, body)
+      return `# ${note}\n${python(baseUrl, body)}`
   }
 }
 

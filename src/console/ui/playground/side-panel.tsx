@@ -37,6 +37,8 @@ interface SidePanelProps {
   readonly complaint: Problem | undefined
   readonly frames: readonly string[]
   readonly baseUrl: string
+  /** What the samples take for a key. */
+  readonly tokenName: string
   /** The request as it would be sent now. Throws a problem. */
   readonly bodyOf: () => CallBody
 }
@@ -95,10 +97,10 @@ function Frames({ frames }: { frames: readonly string[] }) {
   )
 }
 
-function Sample({ kind, baseUrl, bodyOf }: SidePanelProps & { kind: SampleKind }) {
+function Sample({ kind, baseUrl, tokenName, bodyOf }: SidePanelProps & { kind: SampleKind }) {
   let text: string
   try {
-    text = sampleOf(kind, baseUrl, bodyOf())
+    text = sampleOf(kind, baseUrl, bodyOf(), tokenName)
   } catch (caught) {
     const problem = asProblem(caught)
     return (
@@ -110,7 +112,7 @@ function Sample({ kind, baseUrl, bodyOf }: SidePanelProps & { kind: SampleKind }
       <CopyButton text={text} what="code" />
       <CodeArea name={`The call as ${kind}`} text={text} />
       <p class="hint">
-        Put a key of yours into <code>COMPAT_API_KEY</code>. <a href="#/keys">Make one under Keys.</a>
+        Put {tokenName} into <code>COMPAT_API_KEY</code>. <a href="#/keys">Make one under Keys.</a>
       </p>
     </div>
   )

@@ -13,17 +13,19 @@ const NAMES: Readonly<Record<string, string>> = { user: 'You', assistant: 'Model
 
 interface TurnProps {
   readonly turn: Turn
-  readonly account: string
   /** Takes what the tools said; absent where the conversation has gone on. */
   readonly onResults?: ((messages: readonly Message[]) => void) | undefined
 }
 
 /** What is said is only ever text: nothing in it becomes a part of the page. */
-export function TurnView({ turn, account, onResults }: TurnProps) {
+export function TurnView({ turn, onResults }: TurnProps) {
   const { message, reply, state } = turn
   return (
-    <li class={`turn ${message.role}`} aria-busy={state === 'waiting' || state === 'streaming'}>
-      <h3>{NAMES[message.role] ?? message.role}</h3>
+    <li
+      class={`turn ${message.role} ${hasSpoken(turn) ? '' : 'is-error'}`}
+      aria-busy={state === 'waiting' || state === 'streaming'}
+    >
+      <h3>{hasSpoken(turn) ? (NAMES[message.role] ?? message.role) : 'The call failed'}</h3>
       {reply === undefined ? (
         <p class="said">{String(message.content)}</p>
       ) : (
@@ -41,15 +43,21 @@ export function TurnView({ turn, account, onResults }: TurnProps) {
           {state === 'stopped' && (
             <Stopped hasCost={reply.cost !== undefined} isKnown={turn.requestId !== undefined} />
           )}
-          {reply.cost !== undefined && <CostView cost={reply.cost} turn={turn} account={account} />}
+          {reply.cost !== undefined && <CostView cost={reply.cost} turn={turn} />}
         </>
       )}
     </li>
   )
 }
 
-function CostView({ cost, turn, account }: { cost: Cost; turn: Turn; account: string }) {
-  const { requestId, firstTokenMs, durationMs } = turn
+/** An error that came in place of any reply was not said by the model. */
+function hasSpoken({ reply }: Turn): boolean {
+  if (reply?.error === undefined) return true
+  return reply.text !== '' || reply.reasoning !== '' || reply.toolCalls.length > 0
+}
+
+function CostView({ cost, turn }: { cost: Cost; turn: Turn }) {
+  const { account, requestId, firstTokenMs, durationMs } = turn
   const finish = turn.reply?.finishReason
   return (
     <div class="cost">
@@ -94,7 +102,7 @@ function ErrorView({ error, requestId }: { error: CallError; requestId?: string 
   const from =
     error.source === undefined ? '' : ` by the ${error.source === 'provider' ? 'provider' : 'router'}`
   return (
-    <div class="notice bad" role="alert">
+    <div class="notice bad">
       <strong>{error.message}</strong>
       <p>{adviceOn(error)}</p>
       <p class="where">

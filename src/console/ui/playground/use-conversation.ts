@@ -21,6 +21,8 @@ export interface Turn {
   readonly reply?: Reply
   readonly state: 'sent' | 'waiting' | 'streaming' | 'done' | 'stopped' | 'failed'
   readonly requestId?: string
+  /** Who pays; absent where the page does not know. */
+  readonly account?: string
   readonly startedAt?: number
   readonly firstTokenMs?: number
   readonly durationMs?: number
@@ -110,9 +112,12 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
     change(number, ({ reply }) => ({ state: 'failed', reply: { ...(reply ?? emptyReply), error } }))
 
   /** Who stops still pays for what the provider writes on; the books tell what it was. */
-  async function awaitCharge(number: number, account: string, requestId: string): Promise<void> {
+  async function awaitCharge(number: number, account: string | undefined, requestId: string): Promise<void> {
     for (let look = 0; look < CHARGE_LOOKS && !isGone.current; look++) {
-      const { events } = await read('api/events', { account, limit: 100 })
+      const { events } = await read('api/events', {
+        ...(account === undefined ? {} : { account }),
+        limit: 100,
+      })
       const found = events.find((event) => event.type === 'request-end' && event.requestId === requestId)
       const charge = found?.charge
       if (found !== undefined) {
@@ -141,7 +146,13 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
       const body = bodyOf([...earlier.map(messageOf), ...said])
       const sent = said.map((message): Turn => ({ number: nextNumber(), message, state: 'sent' }))
       const number = nextNumber()
-      const waiting: Turn = { number, message: { role: 'assistant' }, reply: emptyReply, state: 'waiting' }
+      const waiting: Turn = {
+        number,
+        message: { role: 'assistant' },
+        reply: emptyReply,
+        state: 'waiting',
+        ...(role.account === undefined ? {} : { account: role.account }),
+      }
       const controller = new AbortController()
       running.current = controller
       setTurns([...turns, ...sent, waiting])

@@ -1,0 +1,53 @@
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+
+interface Focused {
+  readonly element: Element
+  readonly key: string
+}
+
+/** Keeps the focus near where it was when its row, or the button in it, goes away: by keyboard one would begin anew. */
+export function useRowFocus(keys: readonly string[]) {
+  const body = useRef<HTMLTableSectionElement>(null)
+  const focused = useRef<Focused>(undefined)
+  const before = useRef(keys)
+  useLayoutEffect(() => {
+    const place = before.current.indexOf(focused.current?.key ?? '')
+    before.current = keys
+    if (!isLost(focused.current?.element)) return
+    const rows = [...(body.current?.querySelectorAll('tr[data-row]') ?? [])]
+    const stays = rows.some((row) => row.getAttribute('data-row') === focused.current?.key)
+    focused.current = undefined
+    const next = rows.slice(Math.max(0, stays ? place + 1 : place)).concat(rows.slice(0, place).toReversed())
+    focusOn(next.map(firstAction).find((found) => found !== null))
+  })
+  useEffect(
+    () => () => {
+      // The rows are taken out of the page after this.
+      queueMicrotask(() => {
+        if (isLost(focused.current?.element)) focusOn(undefined)
+      })
+    },
+    [],
+  )
+  return {
+    element: body,
+    remember: ({ target }: FocusEvent): void => {
+      const element = target as Element
+      const key = element.closest('tr[data-row]')?.getAttribute('data-row')
+      focused.current = key == null ? undefined : { element, key }
+    },
+  }
+}
+
+/** Whether it had the focus, and took it away when it went. */
+function isLost(element: Element | undefined): boolean {
+  if (element === undefined || element.isConnected) return false
+  return document.activeElement === null || document.activeElement === document.body
+}
+
+const firstAction = (row: Element): HTMLElement | null => row.querySelector('a, button')
+
+function focusOn(element: HTMLElement | undefined): void {
+  const target = element ?? document.getElementById('page-title')
+  target?.focus()
+}
