@@ -72,12 +72,16 @@ export function App() {
   )
 }
 
-/** No fault: what the server says of how to sign in, once. */
+const NOBODY = 'Nobody is signed in.'
+
+/** No fault, but how to sign in, as the server says it. */
 function SignedOut(props: { problem: Problem; hasLeft: boolean; onRetry: () => void }) {
+  const { message } = props.problem
+  const hint = message.startsWith(NOBODY) ? message.slice(NOBODY.length) : message
   return (
     <div role="status">
-      <Notice title={props.hasLeft ? 'You have signed out.' : 'You are not signed in.'}>
-        <p>{props.problem.message} Where you came by a sign-in link: each opens the console once.</p>
+      <Notice title={props.hasLeft ? 'You have signed out.' : NOBODY}>
+        <p>A sign-in link opens the console once. {hint}</p>
         <Button onPress={props.onRetry}>Try again</Button>
       </Notice>
     </div>

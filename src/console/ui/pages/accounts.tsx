@@ -1,7 +1,7 @@
 import type { AccountView } from '../../protocol.js'
 import { write } from '../api.js'
 import { Amount } from '../parts/amount.js'
-import { Badge, Button, Facts, PageHead, Time } from '../parts/basics.js'
+import { Badge, Button, Facts, Id, PageHead, Time } from '../parts/basics.js'
 import { Dialog } from '../parts/dialogs.js'
 import { Filters } from '../parts/filters.js'
 import { Empty, Listing, Notice } from '../parts/notice.js'
@@ -135,7 +135,7 @@ export function Accounts({ query }: { query: Place['query'] }) {
                 rows={found}
                 keyOf={({ id }) => id}
                 columns={[
-                  { head: 'Account', cell: ({ id }) => <code>{id}</code> },
+                  { head: 'Account', cell: ({ id }) => <Id of={id} /> },
                   {
                     head: 'Available',
                     isNumber: true,
@@ -156,17 +156,21 @@ export function Accounts({ query }: { query: Place['query'] }) {
                 ]}
                 actions={(row) => (
                   <>
-                    <Button tone="quiet" onPress={() => show(row.id)} of={`of ${row.id}`}>
-                      Statement
-                    </Button>
-                    <a class="button quiet" href={hrefOf('calls', { account: row.id })}>
-                      Calls<span class="unseen"> of {row.id}</span>
-                    </a>
-                    {isForOperator && (
-                      <>
+                    <span class="action-group">
+                      <Button tone="quiet" onPress={() => show(row.id)} of={`of ${row.id}`}>
+                        Statement
+                      </Button>
+                      <a class="button quiet" href={hrefOf('calls', { account: row.id })}>
+                        Calls<span class="unseen"> of {row.id}</span>
+                      </a>
+                      {isForOperator && (
                         <a class="button quiet" href={hrefOf('playground', { account: row.id })}>
                           Try<span class="unseen"> as {row.id}</span>
                         </a>
+                      )}
+                    </span>
+                    {isForOperator && (
+                      <span class="action-group">
                         <Button tone="quiet" onPress={() => postTo(row.id, 'grant')} of={`to ${row.id}`}>
                           Grant
                         </Button>
@@ -180,7 +184,7 @@ export function Accounts({ query }: { query: Place['query'] }) {
                         >
                           {row.suspendedAt === undefined ? 'Suspend' : 'Resume'}
                         </Button>
-                      </>
+                      </span>
                     )}
                   </>
                 )}

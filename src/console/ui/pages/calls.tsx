@@ -124,7 +124,7 @@ function EntryTable({ entries, call }: { entries: readonly EntryView[]; call: st
         { head: 'What', cell: (entry) => <What entry={entry} /> },
         {
           head: 'Account',
-          cell: ({ facts, postings }) => <code>{facts?.account ?? postings[0]?.account ?? ''}</code>,
+          cell: ({ facts, postings }) => <Id of={facts?.account ?? postings[0]?.account} />,
         },
         { head: 'Provider', cell: ({ facts }) => facts?.provider ?? '–' },
         {

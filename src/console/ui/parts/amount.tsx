@@ -1,20 +1,23 @@
-/** With commas between the thousands of its whole part, as counts have them. */
-function grouped(value: string): string {
-  const [whole = '', ...fraction] = value.split('.')
-  return [whole.replace(/\B(?=(\d{3})+$)/g, ','), ...fraction].join('.')
-}
-
 /**
  * An exact decimal as the server sent it: no digit is dropped or rounded. What stands before the first digit that counts
- * is dimmed, so that small amounts can be compared.
+ * is dimmed, so that small amounts can be compared. The commas between thousands are drawn: what is copied has none.
  */
 export function Amount({ value, unit }: { value: string; unit?: boolean }) {
   const idle = /^-?0\.0*(?=\d)/.exec(value)?.[0] ?? ''
+  const [first = '', ...thousands] = idle === '' ? value.split(THOUSANDS) : [value.slice(idle.length)]
   return (
     <span class="amount">
       {idle !== '' && <span class="amount-idle">{idle}</span>}
-      {idle === '' ? grouped(value) : value.slice(idle.length)}
+      {first}
+      {thousands.map((digits, at) => (
+        <span key={at} class="amount-thousand">
+          {digits}
+        </span>
+      ))}
       {unit && <span class="amount-unit"> credits</span>}
     </span>
   )
 }
+
+/** Where a comma belongs: before three, six, … digits that end the whole part. */
+const THOUSANDS = /(?<=^-?\d+)(?=(?:\d{3})+(?:\.|$))/

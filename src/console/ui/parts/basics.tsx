@@ -112,12 +112,12 @@ export function Badge({ tone, children }: { tone?: 'good' | 'warn' | 'bad'; chil
   return <span class={`badge ${tone ?? ''}`}>{children}</span>
 }
 
-/** A name such as `openai:acme/fast`, which breaks after its colons and slashes where it has to. */
+/** A name such as `openai:acme/fast`, which breaks there where it has to. */
 export function Id({ of }: { of: string | undefined }) {
   if (of === undefined) return <>–</>
   return (
     <code class="id">
-      {of.split(/(?<=[/:_])/).map((part, at) => (
+      {piecesOf(of).map((part, at) => (
         <Fragment key={at}>
           {at > 0 && <wbr />}
           {part}
@@ -125,6 +125,11 @@ export function Id({ of }: { of: string | undefined }) {
       ))}
     </code>
   )
+}
+
+/** Where an id may break: after what divides it, and in what is too long for any column. */
+function piecesOf(id: string): readonly string[] {
+  return id.split(/(?<=[/:_])/).flatMap((part) => part.match(/.{1,22}/gsu) ?? [])
 }
 
 /** Names and what they stand for. What is undefined is left out. */

@@ -21,6 +21,10 @@ interface ChartProps {
 
 const HEIGHT = 220
 const LABEL_CHARACTERS = 14
+/** Of a label at least, and of one of its characters; and what the other axis takes. */
+const LABEL_PX = 76
+const CHARACTER_PX = 7
+const AXIS_PX = 72
 
 /** Two stacked bars for each point. To look at: the exact figures stand in the table beside it. */
 export function Chart(props: ChartProps) {
@@ -123,7 +127,7 @@ function optionsOf(
           ? { values: dayLabels }
           : { splits: points.map(({ x }) => x), values: namesOf(points) }),
       },
-      { ...axis, size: 72, values: (_plot, splits) => splits.map((value) => shortDecimal(value)) },
+      { ...axis, size: AXIS_PX, values: (_plot, splits) => splits.map((value) => shortDecimal(value)) },
     ],
   }
 }
@@ -148,12 +152,15 @@ function dayLabels(_plot: UPlot, splits: number[]): string[] {
 }
 
 function namesOf(points: readonly ChartPoint[]): (plot: UPlot, splits: number[]) => string[] {
-  const every = Math.ceil(points.length / 8)
-  return (_plot, splits) =>
-    splits.map((x) => {
+  return ({ width }, splits) => {
+    const placePx = Math.max(1, (width - AXIS_PX) / points.length)
+    const every = Math.ceil(LABEL_PX / placePx)
+    const fit = Math.min(LABEL_CHARACTERS, Math.floor((every * placePx) / CHARACTER_PX) - 1)
+    return splits.map((x) => {
       const label = x % every === 0 ? (points[x]?.label ?? '') : ''
-      return label.length > LABEL_CHARACTERS ? `${label.slice(0, LABEL_CHARACTERS - 1)}…` : label
+      return label.length > fit ? `${label.slice(0, fit - 1)}…` : label
     })
+  }
 }
 
 function shortDecimal(value: number): string {

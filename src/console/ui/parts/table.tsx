@@ -39,67 +39,69 @@ export function Table<Row>({ caption, columns, rows, keyOf, actions, detail, ope
   }
   return (
     <>
-      <table class="table">
-        <caption class="unseen">{caption}</caption>
-        <thead>
-          <tr>
-            {columns.map(({ head, isNumber }) => (
-              <th key={head} scope="col" class={isNumber ? 'number' : ''}>
-                {head}
-              </th>
-            ))}
-            {actions !== undefined && <th scope="col">Actions</th>}
-            {detail !== undefined && <th scope="col">Details</th>}
-          </tr>
-        </thead>
-        <tbody ref={body.element} onFocusIn={body.remember}>
-          {rows.slice(0, shown).map((row) => {
-            const key = keyOf(row)
-            const isOpen = toggled.has(key) !== (key === openKey)
-            return (
-              <Fragment key={key}>
-                <tr class={isOpen ? 'is-open' : ''} data-row={key}>
-                  {columns.map((column, index) => (
-                    <Cell key={column.head} column={column} isHead={index === 0}>
-                      {column.cell(row)}
-                    </Cell>
-                  ))}
-                  {actions !== undefined && <td class="row-actions">{actions(row)}</td>}
-                  {detail !== undefined && (
-                    <td class="row-actions">
-                      <button
-                        type="button"
-                        class="button quiet"
-                        aria-expanded={isOpen}
-                        onClick={() => toggle(key)}
-                      >
-                        {isOpen ? 'Hide' : 'Explain'}
-                        <span class="unseen"> {key}</span>
-                      </button>
-                    </td>
-                  )}
-                </tr>
-                {isOpen && detail !== undefined && (
-                  <tr class="detail">
-                    <td colSpan={width}>{detail(row)}</td>
-                  </tr>
-                )}
-              </Fragment>
-            )
-          })}
-        </tbody>
-        {columns.some(({ foot }) => foot !== undefined) && (
-          <tfoot>
+      <div class="table-box">
+        <table class="table">
+          <caption class="unseen">{caption}</caption>
+          <thead>
             <tr>
-              {columns.map((column, index) => (
-                <Cell key={column.head} column={column} isHead={index === 0}>
-                  {column.foot}
-                </Cell>
+              {columns.map(({ head, isNumber }) => (
+                <th key={head} scope="col" class={isNumber ? 'number' : ''}>
+                  {head}
+                </th>
               ))}
+              {actions !== undefined && <th scope="col">Actions</th>}
+              {detail !== undefined && <th scope="col">Details</th>}
             </tr>
-          </tfoot>
-        )}
-      </table>
+          </thead>
+          <tbody ref={body.element} onFocusIn={body.remember}>
+            {rows.slice(0, shown).map((row) => {
+              const key = keyOf(row)
+              const isOpen = toggled.has(key) !== (key === openKey)
+              return (
+                <Fragment key={key}>
+                  <tr class={isOpen ? 'is-open' : ''} data-row={key}>
+                    {columns.map((column, index) => (
+                      <Cell key={column.head} column={column} isHead={index === 0}>
+                        {column.cell(row)}
+                      </Cell>
+                    ))}
+                    {actions !== undefined && <td class="row-actions">{actions(row)}</td>}
+                    {detail !== undefined && (
+                      <td class="row-actions">
+                        <button
+                          type="button"
+                          class="button quiet"
+                          aria-expanded={isOpen}
+                          onClick={() => toggle(key)}
+                        >
+                          {isOpen ? 'Hide' : 'Explain'}
+                          <span class="unseen"> {key}</span>
+                        </button>
+                      </td>
+                    )}
+                  </tr>
+                  {isOpen && detail !== undefined && (
+                    <tr class="detail">
+                      <td colSpan={width}>{detail(row)}</td>
+                    </tr>
+                  )}
+                </Fragment>
+              )
+            })}
+          </tbody>
+          {columns.some(({ foot }) => foot !== undefined) && (
+            <tfoot>
+              <tr>
+                {columns.map((column, index) => (
+                  <Cell key={column.head} column={column} isHead={index === 0}>
+                    {column.foot}
+                  </Cell>
+                ))}
+              </tr>
+            </tfoot>
+          )}
+        </table>
+      </div>
       {rows.length > shown && (
         <div class="actions more">
           <span class="hint">

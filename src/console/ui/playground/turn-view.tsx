@@ -102,7 +102,7 @@ function ErrorView({ error, requestId }: { error: CallError; requestId?: string 
   const from =
     error.source === undefined ? '' : ` by the ${error.source === 'provider' ? 'provider' : 'router'}`
   return (
-    <div class="notice bad">
+    <div class="notice bad" role="alert">
       <strong>{error.message}</strong>
       <p>{adviceOn(error)}</p>
       <p class="where">
