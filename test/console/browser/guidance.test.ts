@@ -1,0 +1,160 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openVisit, say, streamOf, type Visit } from './visit.js'
+
+let visit: Visit
+let page: Page
+
+beforeAll(async () => {
+  visit = await openVisit()
+  page = await visit.open('operator', 'playground', {
+    timezoneId: 'Pacific/Auckland',
+    viewport: { width: 1280, height: 620 },
+  })
+}, 180_000)
+
+afterAll(() => visit?.close())
+
+const visitPage = async (name: string): Promise<void> => {
+  await page.getByRole('navigation').getByRole('link', { name, exact: true }).click()
+  await page.getByRole('heading', { name, level: 1 }).waitFor()
+}
+
+const focused = (): Promise<string> => page.evaluate('document.activeElement.textContent')
+
+/** Fills in the form of a route; its one request is answered with an error. */
+async function putRoute(status: number, error: object): Promise<void> {
+  await page.route('**/api/routes/put', (route) => route.fulfill({ status, json: { error } }), { times: 1 })
+  await page.getByRole('button', { name: 'Add a route' }).click()
+  const form = page.getByRole('dialog')
+  expect(await form.getByLabel('Settings, as JSON').inputValue()).toBe('')
+  for (const label of ['Id', 'Model', 'Provider', "The provider's name for the model"]) {
+    await form.getByLabel(`${label} (required)`, { exact: true }).fill('acme')
+  }
+  await form.getByRole('button', { name: 'Add it' }).click()
+}
+
+/** Whether it is seen without scrolling. */
+const isInView = (selector: string): Promise<boolean> =>
+  page.evaluate(
+    `(() => { const { top, bottom } = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect(); return top >= 0 && bottom <= innerHeight })()`,
+  )
+
+describe('a dialog', { timeout: 120_000 }, () => {
+  it('brings what it complains of in general into view, and the focus to it', async () => {
+    await visitPage('Routes')
+    await putRoute(500, { message: 'The database is away' })
+    await page.getByRole('alert').getByText('The database is away').waitFor()
+    await expect.poll(() => isInView('dialog .notice')).toBe(true)
+    expect(await focused()).toContain('The database is away')
+    await page.keyboard.press('Escape')
+  })
+
+  it('brings the focus to the field at fault, also where a part of it is named', async () => {
+    await putRoute(400, { message: 'Not a URL', field: 'settings.baseUrl' })
+    const field = page.getByRole('dialog').getByLabel('Settings, as JSON')
+    await page.getByRole('dialog').getByText('Not a URL').waitFor()
+    await expect.poll(() => field.evaluate((element) => element.matches(':focus'))).toBe(true)
+    expect(await isInView('dialog [aria-invalid=true]')).toBe(true)
+    await page.keyboard.press('Escape')
+  })
+})
+
+describe('the playground', { timeout: 120_000 }, () => {
+  it('names no account, and no balance, where only the router knows whose a pasted token is', async () => {
+    const { token } = await visit.stage.admin.issueKey({ account: 'bob' })
+    await visitPage('Playground')
+    await page.getByText('Balance of alice').waitFor()
+    await page.getByLabel('Acts through').selectOption('a token that I paste')
+    await page.getByText('The account of the token pays').waitFor()
+    expect(await page.getByLabel('Account that pays').count()).toBe(0)
+    expect(await page.getByText(/^Balance of/).count()).toBe(0)
+    await page.getByLabel('Token', { exact: true }).fill(token)
+    visit.upstream.scriptOnce(streamOf(['Hello, Bob.']))
+    await say(page, 'Hello')
+    await page.getByRole('link', { name: 'Find it in Calls' }).click()
+    await page.getByRole('heading', { name: 'Calls', level: 1 }).waitFor()
+    const opened = page.locator('tr.is-open')
+    await opened.getByRole('cell', { name: 'bob', exact: true }).waitFor()
+    expect(await page.getByLabel('Account', { exact: true }).inputValue()).toBe('')
+  })
+
+  it('shows a call that failed as that, and says once what went wrong', async () => {
+    await visitPage('Playground')
+    await page.getByLabel('Acts through').selectOption('a token that I paste')
+    await page.getByLabel('Token', { exact: true }).fill('sk-unknown')
+    await say(page, 'Hello')
+    const turn = page.locator('.turn').last()
+    await turn.getByRole('heading', { name: 'The call failed' }).waitFor()
+    expect(await turn.getByRole('heading', { name: 'Model' }).count()).toBe(0)
+    expect(await turn.getByText('invalid_api_key').count()).toBe(1)
+  })
+
+  it('tells in its samples that an app takes an access token', async () => {
+    await visitPage('Playground')
+    await page.getByLabel('Acts through').selectOption('the app Notes')
+    for (const name of ['curl', 'TypeScript', 'Python']) {
+      await page.getByRole('button', { name, exact: true }).click()
+      const sample = await page.getByRole('textbox', { name: /^The call as/ }).inputValue()
+      expect(sample).toContain('COMPAT_API_KEY is an access token for the app Notes\n')
+    }
+  })
+
+  it('does not offer first an account that is suspended, and marks it', async () => {
+    await visit.stage.admin.suspendAccount('alice')
+    await visitPage('Spend')
+    await visitPage('Playground')
+    await page.getByText('Balance of bob').waitFor()
+    await page.getByRole('option', { name: 'alice (suspended)' }).waitFor({ state: 'attached' })
+    await visit.stage.admin.resumeAccount('alice')
+  })
+})
+
+describe('the pages', { timeout: 120_000 }, () => {
+  it('show times of UTC wherever the reader is, as the days of filters are', async () => {
+    await visitPage('Calls')
+    await page.getByText('Times and days are of UTC').waitFor()
+    const time = page.locator('tbody time').first()
+    const [iso, text] = [await time.getAttribute('datetime'), await time.textContent()]
+    expect(text).toContain(iso!.slice(11, 19))
+  })
+
+  it('draw commas between thousands, and copy the exact digits', async () => {
+    await visit.stage.admin.grant({ account: 'rich', amount: '9223372.0365' })
+    await visitPage('Accounts')
+    const row = page.getByRole('row', { name: /^rich/ })
+    expect(await row.getByRole('cell').first().textContent()).toBe('9223372.0365')
+    expect(await row.getByRole('cell').first().locator('.amount-thousand').count()).toBe(2)
+  })
+
+  it('give the focus to the next row when a row goes, and to the heading when it was the last', async () => {
+    const account = 'rows'
+    await visit.stage.admin.grant({ account, amount: '1' })
+    for (const label of ['Third', 'Second', 'First']) await visit.stage.admin.issueKey({ account, label })
+    await page.goto(`${visit.stage.consoleUrl}#/keys?account=${account}`)
+    const revoke = async (label: string): Promise<void> => {
+      await page.getByRole('button', { name: `Revoke ${label}` }).press('Enter')
+      await page.getByRole('button', { name: 'Revoke it' }).press('Enter')
+      await page.getByRole('button', { name: `Revoke ${label}` }).waitFor({ state: 'detached' })
+    }
+    await page.getByRole('button', { name: 'Revoke Third' }).waitFor()
+    const labels = await page.getByRole('button', { name: /^Revoke / }).allTextContents()
+    expect(labels).toHaveLength(3)
+    const names = labels.map((text) => text.replace('Revoke ', ''))
+    await revoke(names[1]!)
+    await expect.poll(focused).toBe(`Replace ${names[2]}`)
+    await revoke(names[2]!)
+    await expect.poll(focused).toBe(`Replace ${names[0]}`)
+    await revoke(names[0]!)
+    await expect.poll(focused).toBe('Keys')
+    expect(visit.complaints).toEqual([])
+  })
+
+  it('say how to sign in as something to know, without a status', async () => {
+    const stranger = await visit.open(undefined, 'spend')
+    await stranger.getByText('Nobody is signed in.').waitFor()
+    expect(await stranger.getByText(/Status 401/).count()).toBe(0)
+    expect(await stranger.getByRole('alert').count()).toBe(0)
+    await stranger.context().close()
+  })
+})
