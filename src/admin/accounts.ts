@@ -1,18 +1,13 @@
 import { z } from 'zod'
 import type { Balance, Entry } from '../contracts/index.js'
-import {
-  creditsShape,
-  idShape,
-  labelShape,
-  nameShape,
-  readShape,
-  signedCreditsShape,
-} from '../contracts/shapes.js'
+import { idShape, labelShape, nameShape, readShape, signedCreditsShape } from '../contracts/shapes.js'
 import { createIdSource } from '../ids.js'
-import { type Credits, parseCredits } from '../money.js'
+import { type Credits, formatCredits, parseCredits } from '../money.js'
+import { MAX_AMOUNT } from '../sql/bounds.js'
 import { readBigint, readNumber, readOptionalNumber, readText } from '../sql/cells.js'
 import type { Parameter, Row, SqlDatabase } from '../sql/database.js'
 import { post } from '../sql/grants.js'
+import { checkHoldable } from './amounts.js'
 
 export interface GrantRequest {
   readonly account: string
@@ -37,7 +32,7 @@ export interface AccountRow {
 export interface AccountsAdmin {
   /** Makes an account without credits. One that is there stays as it is. */
   openAccount(account: string): Promise<void>
-  /** Adds credits in one posting. The account is made if there is none. */
+  /** Adds credits, more than none, in one posting. The account is made if there is none. */
   grant(request: GrantRequest): Promise<Entry>
   /** Adds or takes credits, to put right what a charge or a grant got wrong. */
   correct(request: CorrectionRequest): Promise<Entry>
@@ -50,24 +45,40 @@ export interface AccountsAdmin {
   listAccounts(page?: { readonly after?: string; readonly limit?: number }): Promise<readonly AccountRow[]>
 }
 
-const grantFields = { account: nameShape, reference: nameShape.optional(), memo: labelShape.optional() }
-const SHAPES = {
-  grant: z.strictObject({ ...grantFields, amount: creditsShape }),
-  correction: z.strictObject({ ...grantFields, amount: signedCreditsShape }),
-}
+const grantShape = z.strictObject({
+  account: nameShape,
+  amount: signedCreditsShape,
+  reference: nameShape.optional(),
+  memo: labelShape.optional(),
+})
 
 export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
   const newId = createIdSource()
 
   async function add(kind: 'grant' | 'correction', request: GrantRequest): Promise<Entry> {
-    const { account, amount, reference = newId(), memo } = readShape(SHAPES[kind], request, kind)
-    return post(database, {
-      kind,
-      account,
-      amount: parseSigned(amount),
-      reference,
-      ...(memo === undefined ? {} : { memo }),
-    })
+    const { account, amount: text, reference = newId(), memo } = readShape(grantShape, request, kind)
+    const amount = parseSigned(text)
+    if (kind === 'grant' && amount < 0n) {
+      throw new RangeError('grant.amount: must be above 0. To take credits away, make a correction.')
+    }
+    if (kind === 'grant' && amount === 0n) {
+      throw new RangeError('grant.amount: must be above 0: a grant adds credits.')
+    }
+    checkHoldable(amount, `${kind}.amount`)
+    try {
+      return await post(database, {
+        kind,
+        account,
+        amount,
+        reference,
+        ...(memo === undefined ? {} : { memo }),
+      })
+    } catch (error) {
+      // The database refuses a sum that does not fit, and says so in words of its own.
+      const [before] = await read('a.id = ?1', account, 1).catch(() => [])
+      if (before !== undefined) checkSum(before.balance.posted + amount, kind)
+      throw error
+    }
   }
 
   async function mark(account: string, isSuspended: boolean): Promise<boolean> {
@@ -129,6 +140,13 @@ function readAccountRow(row: Row): AccountRow {
     createdAt: readNumber(row, 'created_at'),
     ...(suspendedAt === undefined ? {} : { suspendedAt }),
   }
+}
+
+function checkSum(sum: Credits, kind: string): void {
+  if (sum <= MAX_AMOUNT && sum >= -MAX_AMOUNT) return
+  throw new RangeError(
+    `${kind}.amount: must leave the account with at most ${formatCredits(MAX_AMOUNT)} credits, below zero or above; it would have ${formatCredits(sum)}`,
+  )
 }
 
 function parseSigned(text: string): Credits {

@@ -9,8 +9,10 @@ import {
   readShape,
   textsShape,
 } from '../contracts/shapes.js'
+import { parseCredits } from '../money.js'
 import { readJson, readOptionalNumber } from '../sql/cells.js'
 import type { SqlDatabase, Statement, Topic } from '../sql/database.js'
+import { checkHoldable, checkPrices } from './amounts.js'
 
 /** A {@link Model}; `created` is 0 and `ownedBy` the part of the id before the first slash where they are left out. */
 export type ModelRequest = Omit<Model, 'created' | 'ownedBy'> & Partial<Pick<Model, 'created' | 'ownedBy'>>
@@ -54,6 +56,7 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
   return {
     async putModel(model) {
       const read = readShape(modelShape, model, 'model')
+      if (read.prices !== undefined) checkPrices(read.prices, 'model.prices')
       const definition: Model = { ...read, ownedBy: read.ownedBy ?? read.id.split('/', 1)[0]! }
       await changes('models', read.id, {
         text: `insert into {models} as m (id, position, definition)
@@ -74,6 +77,7 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
 
     async putApp(app) {
       const read = readShape(appShape, app, 'app')
+      if (read.markup.flat !== undefined) checkHoldable(parseCredits(read.markup.flat), 'app.markup.flat')
       await changes('credentials', undefined, {
         text: `insert into {apps} (id, definition, created_at) values (?1, ?2, ${database.now})
           on conflict (id) do update set definition = excluded.definition`,

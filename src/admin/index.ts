@@ -7,6 +7,7 @@ import { type CatalogueAdmin, createCatalogueAdmin } from './catalogue.js'
 import { type CredentialsAdmin, createCredentialsAdmin } from './credentials.js'
 import { type OpenHold, type OpenHoldsQuery, readOpenHolds } from './holds.js'
 import { createMaintenanceAdmin, type MaintenanceAdmin } from './maintenance.js'
+import { createRouteFaults, type RouteFaultsAdmin } from './route-faults.js'
 import { createRoutesAdmin, type RoutesAdmin } from './routes.js'
 import { readSpend, readSpendReport, type SpendQuery, type SpendReport, type SpendRow } from './spend.js'
 import { type AccountStatement, readStatement } from './statement.js'
@@ -23,6 +24,7 @@ export type {
 } from './credentials.js'
 export type { OpenHold, OpenHoldsQuery } from './holds.js'
 export type { Discrepancy, MaintenanceAdmin } from './maintenance.js'
+export type { RouteFault, RouteFaultsAdmin } from './route-faults.js'
 export type { RouteListing, RouteRequest, RoutesAdmin } from './routes.js'
 export type { SpendBooks, SpendQuery, SpendReport, SpendRow } from './spend.js'
 export type { AccountStatement } from './statement.js'
@@ -36,6 +38,7 @@ export interface Admin
     CredentialsAdmin,
     CatalogueAdmin,
     RoutesAdmin,
+    RouteFaultsAdmin,
     MaintenanceAdmin {
   /** Undefined where there is no such account. */
   balance(account: string): Promise<Balance | undefined>
@@ -51,17 +54,20 @@ export interface Admin
 }
 
 /** Administration of the stores of one database, made by `sqliteStores` or `postgresStores`. */
-export function createAdmin(stores: Pick<DurableStores, 'database' | 'secrets' | 'ledger'>): Admin {
+export function createAdmin(
+  stores: Pick<DurableStores, 'database' | 'secrets' | 'ledger' | 'adapters'>,
+): Admin {
   if (typeof stores !== 'object' || stores === null) {
     throw new TypeError('createAdmin needs the stores of sqliteStores({ file }) or postgresStores(pool)')
   }
-  const { database, secrets, ledger } = stores
+  const { database, secrets, ledger, adapters } = stores
   const context = { requestId: 'admin', signal: new AbortController().signal }
   return {
     ...createAccountsAdmin(database),
     ...createCredentialsAdmin(database),
     ...createCatalogueAdmin(database),
     ...createRoutesAdmin(database, secrets),
+    ...createRouteFaults(database, secrets, adapters),
     ...createMaintenanceAdmin(database),
     balance: async (account) => ledger.balance(readShape(idShape, account, 'account'), context),
     entries: (query = {}) => readEntries(database, query),

@@ -10,6 +10,7 @@ import {
   readRouteRow,
 } from '../sql/route-rows.js'
 import type { SecretBox } from '../sql/secret-box.js'
+import { checkPrices } from './amounts.js'
 
 export interface RouteRequest extends Omit<RouteDefinition, 'settings'> {
   /** Unique among all routes. */
@@ -86,6 +87,7 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
     async putRoute(route) {
       const { id, model, secret, ...definition } = readShape(routeShape, route, 'route')
       checkSettings(definition.settings)
+      if (definition.prices !== undefined) checkPrices(definition.prices, 'route.prices')
       const binding = bindingOf(id, definition)
       const before = await find(id)
       if (secret === undefined && before?.secret !== undefined) {
@@ -159,5 +161,11 @@ function checkSettings(settings: Readonly<Record<string, unknown>>): void {
     if (SECRET_SETTING_PATTERN.test(name)) {
       throw new TypeError(`route.settings.${name}: a provider's key goes into secret, which is kept sealed`)
     }
+  }
+  const { baseUrl } = settings
+  if (baseUrl !== undefined && (typeof baseUrl !== 'string' || !URL.canParse(baseUrl))) {
+    throw new TypeError(
+      "route.settings.baseUrl: must be a whole URL. Give it as 'https://api.example.com/v1'.",
+    )
   }
 }

@@ -105,6 +105,9 @@ async function sum(
   withBooks: boolean,
 ): Promise<{ rows: readonly Row[]; by: SpendQuery['by'] }> {
   const { by, account, appId, model, from, to } = readShape(spendShape, query, 'spend')
+  if (from !== undefined && to !== undefined && from >= to) {
+    throw new RangeError('spend.from: must be before to')
+  }
   const { conditions, parameters, add } = createConditions()
   // With an account, its postings are the index to its entries.
   const at = account === undefined ? 'e.at' : 'p.at'

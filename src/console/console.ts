@@ -163,7 +163,7 @@ async function askOf(endpoint: Endpoint, viewer: ConsoleViewer, req: ConsoleRequ
   const start = target.indexOf('?')
   const query = new Map<string, string>()
   for (const [name, value] of new URLSearchParams(start === -1 ? '' : target.slice(start))) {
-    if (query.has(name)) throw new Refused(400, `query.${name}: stands there twice`, name)
+    if (query.has(name)) throw new Refused(400, `${name} stands there twice: give it once`, name)
     query.set(name, value)
   }
   return { viewer, query: Object.fromEntries(query), body: {} }

@@ -34,7 +34,7 @@
  * | POST `api/models/put` | operator | `ModelBody` | `DoneReply` |
  * | POST `api/models/remove` | operator | `IdBody` | `DoneReply` |
  * | GET `api/routes` | operator | | `RoutesReply` |
- * | POST `api/routes/put` | operator | `RouteBody` | `DoneReply` |
+ * | POST `api/routes/put` | operator | `RouteBody` | `PutRouteReply` |
  * | POST `api/routes/remove` | operator | `IdBody` | `DoneReply` |
  * | POST `api/routes/rotate-secrets` | operator | `{}` | `RotatedReply` |
  * | POST `api/books/verify` | operator | `{}` | `VerifyReply` |

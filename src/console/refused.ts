@@ -14,27 +14,46 @@ export function notFound(message: string, field?: string): Refused {
   return new Refused(404, message, field)
 }
 
-/**
- * What administration says of bad input: `grant.amount: …`, `prices.input must be …`. The part before names where it
- * stands. No error of the language's own begins so.
- */
-const INPUT_PATTERN =
-  /^(?:(?:grant|correction|key|access token|reissue|model|app|route|spend|query|body)(?:\.([\w.]+))?: |((?:amount|after|limit|from|to)\b[\w.]*) must )/
+/** How administration names what it was given, and where in it a fault stands: `grant.amount: must be …`. */
+const GIVEN_PATTERN =
+  /^(grant|correction|key|access token|reissue|model|app|route|spend|query|body|account|after|(?:credential|model|app|route) id)(?:\.([^\s:]+))?: (.+)$/s
+/** How it names a value that stands alone: `limit must be …`. No error of the language's own begins so. */
+const NAMED_PATTERN = /^([a-z]\w*(?:\.\w+)*) (?:must|is beyond)\b/
+
+/** The names of {@link GIVEN_PATTERN} that are fields themselves. */
+const FIELDS: ReadonlyMap<string, string> = new Map([
+  ['account', 'account'],
+  ['after', 'after'],
+  ['credential id', 'credentialId'],
+  ['model id', 'id'],
+  ['app id', 'id'],
+  ['route id', 'id'],
+])
 
 /** What went wrong as an answer, or undefined for a fault that is nobody else's business. */
 export function toRefused(error: unknown): Refused | undefined {
   if (error instanceof Refused) return error
   if (!(error instanceof Error)) return undefined
-  const [matched, path, name] = INPUT_PATTERN.exec(error.message) ?? []
-  const field = path ?? name
+  const { message, field } = readFault(error.message)
   if (error.name === 'Refusal') {
-    return new Refused(
-      (error as { reason?: string }).reason === 'not-found' ? 404 : 409,
-      error.message,
-      field,
-    )
+    return new Refused((error as { reason?: string }).reason === 'not-found' ? 404 : 409, message, field)
   }
-  return matched !== undefined && (error instanceof TypeError || error instanceof RangeError)
-    ? new Refused(400, error.message, field)
+  const isInput = message !== error.message || field !== undefined
+  return isInput && (error instanceof TypeError || error instanceof RangeError)
+    ? new Refused(400, message, field)
     : undefined
+}
+
+/** The same in the words of the API: its own name of the field first, then what is wrong with it. */
+function readFault(text: string): { message: string; field?: string } {
+  const [, given, path, fault] = GIVEN_PATTERN.exec(text) ?? []
+  if (given === undefined || fault === undefined) {
+    const field = NAMED_PATTERN.exec(text)?.[1]
+    return field === undefined ? { message: text } : { message: text, field }
+  }
+  const field = path ?? FIELDS.get(given)
+  const isSentence = /^(?:must|is|has|each) /.test(fault)
+  if (field !== undefined) return { message: `${field}${isSentence ? ' ' : ': '}${fault}`, field }
+  const what = given === 'query' || given === 'body' ? 'request' : given
+  return { message: `The ${what}${isSentence ? ' ' : ': '}${fault}` }
 }

@@ -34,6 +34,8 @@ export interface DurableStores {
   /** For `createAdmin`. */
   readonly database: SqlDatabase
   readonly secrets: SecretBox
+  /** As they were given; absent where none were, as in a program that only administers. */
+  readonly adapters?: AdapterFactories
   /** Fulfilled when the schema is up to date. Every store waits for it by itself; a host may, to fail at start. */
   ready(): Promise<void>
   /** Commits what waits, ends watches, closes adapters that the registry built. To be called after the router's `close`. */
@@ -67,6 +69,7 @@ export function createDurableStores({
     idempotency: createSqlIdempotency(database),
     database,
     secrets,
+    ...(options.adapters === undefined ? {} : { adapters: options.adapters }),
     ready,
     async close() {
       await providers.close?.()

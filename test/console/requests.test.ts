@@ -120,7 +120,7 @@ describe('a request that writes', () => {
 
 describe('bad input', () => {
   it.each<[string, string, object, number, string | undefined, RegExp]>([
-    ['a grant of no amount', 'accounts/grant', { account: 'alice' }, 400, 'amount', /grant\.amount/],
+    ['a grant of no amount', 'accounts/grant', { account: 'alice' }, 400, 'amount', /^amount is missing/],
     [
       'a grant of a word',
       'accounts/grant',
@@ -135,7 +135,98 @@ describe('bad input', () => {
       { account: 'alice', amount: '-1' },
       400,
       'amount',
-      /decimal string/,
+      /^amount must be above 0\. To take credits away, make a correction/,
+    ],
+    [
+      'a grant of nothing',
+      'accounts/grant',
+      { account: 'alice', amount: '0.000' },
+      400,
+      'amount',
+      /^amount must be above 0: a grant adds credits/,
+    ],
+    [
+      'a grant that no account can hold',
+      'accounts/grant',
+      { account: 'alice', amount: '9223372036.854775808' },
+      400,
+      'amount',
+      /^amount must be at most 9223372036\.854775807 credits$/,
+    ],
+    [
+      'a grant that alice cannot hold beside what she has',
+      'accounts/grant',
+      { account: 'alice', amount: '9223372036.854775807' },
+      400,
+      'amount',
+      /^amount must leave the account with at most 9223372036\.854775807 credits/,
+    ],
+    [
+      'a correction that no account can hold',
+      'accounts/correct',
+      { account: 'alice', amount: '-9223372036.854775808' },
+      400,
+      'amount',
+      /^amount must be at least -9223372036\.854775807 credits$/,
+    ],
+    [
+      'a price that no account could pay',
+      'models/put',
+      { id: 'm', prices: { input: '99999999999999999999999999999', output: '1' } },
+      400,
+      'prices.input',
+      /^prices\.input must be at most 9223372036\.854775807 credits$/,
+    ],
+    [
+      'a price of a tier that no account could pay',
+      'models/put',
+      {
+        id: 'm',
+        prices: { input: '1', output: '1', tiers: [{ above: 1, input: '1', output: '99999999999999' }] },
+      },
+      400,
+      'prices.tiers.0.output',
+      /^prices\.tiers\.0\.output must be at most/,
+    ],
+    [
+      'a fee that no account could pay',
+      'apps/put',
+      { id: 'a', markup: { basisPoints: 0, flat: '9999999999999' }, allowedModels: [] },
+      400,
+      'markup.flat',
+      /^markup\.flat must be at most/,
+    ],
+    ...['https://', 'notaurl', 5].map((baseUrl): [string, string, object, number, string, RegExp] => [
+      `a route to ${baseUrl}`,
+      'routes/put',
+      { id: 'r', model: 'm', provider: 'p', adapter: 'fake', upstreamModel: 'u', settings: { baseUrl } },
+      400,
+      'settings.baseUrl',
+      /^settings\.baseUrl must be a whole URL\. Give it as 'https:\/\/api\.example\.com\/v1'/,
+    ]),
+    [
+      'a route over an adapter that the stores do not have',
+      'routes/put',
+      { id: 'r', model: 'm', provider: 'p', adapter: 'nonsense', upstreamModel: 'u' },
+      400,
+      'adapter',
+      /^adapter must be one that the stores were given: "fake"/,
+    ],
+    [
+      'an account of a name that is too long',
+      'accounts/open',
+      { account: 'a'.repeat(257) },
+      400,
+      'account',
+      /^account must be 1 to 256 bytes/,
+    ],
+    [
+      'a grant to a name that is too long',
+      'accounts/grant',
+      { account: 'a'.repeat(257), amount: '1' },
+      400,
+      'account',
+      /^account must be 1 to 256 bytes/,
     ],
     [
       'a tenth place',
@@ -151,7 +242,7 @@ describe('bad input', () => {
       { account: 'alice', amount: 5 },
       400,
       'amount',
-      /grant\.amount/,
+      /^amount must be a decimal string/,
     ],
     [
       'a field that there is none of',
@@ -169,9 +260,16 @@ describe('bad input', () => {
       undefined,
       /names another posting/,
     ],
-    ['no account', 'accounts/open', {}, 400, 'account', /body\.account/],
+    ['no account', 'accounts/open', {}, 400, 'account', /^account is missing/],
     ['an account of control characters', 'accounts/open', { account: 'a\u0000b' }, 400, 'account', /control/],
-    ['an account as an object', 'accounts/suspend', { account: {} }, 400, 'account', /body\.account/],
+    [
+      'an account as an object',
+      'accounts/suspend',
+      { account: {} },
+      400,
+      'account',
+      /^account must be a string; got an object/,
+    ],
     [
       'an account that is not there',
       'accounts/suspend',
@@ -242,7 +340,7 @@ describe('bad input', () => {
       { id: 'm', prices: { input: '-1', output: '1' } },
       400,
       'prices.input',
-      /prices\.input: must be/,
+      /^prices\.input must be/,
     ],
     ['a model that is not there', 'models/remove', { id: 'none' }, 404, 'id', /no model "none"/],
     [
@@ -280,17 +378,18 @@ describe('bad input', () => {
   })
 
   it.each<[string, string, string]>([
-    ['spend', 'by', 'query.by'],
-    ['spend?by=hour', 'by', 'query.by'],
+    ['spend', 'by', 'by is missing; it must be "day"'],
+    ['spend?by=hour', 'by', 'by must be "day", "model"'],
     ['spend?by=day&from=yesterday', 'from', 'milliseconds'],
     ['spend?by=day&by=model', 'by', 'twice'],
-    ['spend?by=day&account=', 'account', 'query.account'],
+    ['spend?by=day&account=', 'account', 'account must be'],
+    ['spend?by=day&from=5&to=5', 'from', 'from must be before to'],
     ['statement', 'account', 'say which account'],
     ['calls?limit=0', 'limit', 'from 1 to 200'],
     ['calls?limit=201', 'limit', 'from 1 to 200'],
     ['calls?after=x', 'after', '`next` of an earlier page'],
     ['calls?to=-5', 'to', 'milliseconds'],
-    ['events?problems=maybe', 'problems', 'query.problems'],
+    ['events?problems=maybe', 'problems', 'problems must be "true" or "false"'],
   ])('is answered with what is wrong and where: GET %s', async (path, field, part) => {
     const { status, json } = await bench.as(operator).get(`api/${path}`)
     expect(status).toBe(400)

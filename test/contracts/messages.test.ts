@@ -7,6 +7,7 @@ import { sqliteStores } from '../../src/sqlite/index.js'
 import { createTestFile } from '../helpers/sqlite.js'
 
 const CREDITS = "a decimal string of credits, zero or more, with at most 9 places, such as '0.15'"
+const SIGNED = "a decimal string of credits with at most 9 places, such as '5.00' or '-1.50'"
 const NAME = 'must be 1 to 256 bytes of text without control characters'
 const adapter = { chat: async () => ({ terminated: true }) }
 const key = { kind: 'api-key', account: 'alice' }
@@ -227,18 +228,25 @@ describe('administration says', () => {
       `model.prices.input: must be ${CREDITS}; got a number: put it in quotes`,
     ],
     ['removeModel', undefined, 'model id: is missing; it must be a string'],
-    ['grant', { account: 'a' }, `grant.amount: is missing; it must be ${CREDITS}`],
+    ['grant', { account: 'a' }, `grant.amount: is missing; it must be ${SIGNED}`],
+    ['grant', { account: 'a', amount: 5 }, `grant.amount: must be ${SIGNED}; got a number: put it in quotes`],
     [
       'grant',
-      { account: 'a', amount: 5 },
-      `grant.amount: must be ${CREDITS}; got a number: put it in quotes`,
+      { account: 'a', amount: '-5' },
+      'grant.amount: must be above 0. To take credits away, make a correction.',
     ],
-    ['grant', { account: 'a', amount: '-5' }, `grant.amount: must be ${CREDITS}`],
+    ['grant', { account: 'a', amount: '0.00' }, 'grant.amount: must be above 0: a grant adds credits.'],
+    [
+      'grant',
+      { account: 'a', amount: '9223372036.854775808' },
+      'grant.amount: must be at most 9223372036.854775807 credits',
+    ],
     [
       'correct',
-      { account: 'a', amount: '--5' },
-      "correction.amount: must be a decimal string of credits with at most 9 places, such as '5.00' or '-1.50'",
+      { account: 'a', amount: '-9223372036.854775808' },
+      'correction.amount: must be at least -9223372036.854775807 credits',
     ],
+    ['correct', { account: 'a', amount: '--5' }, `correction.amount: must be ${SIGNED}`],
     ['openAccount', '', `account: ${NAME}`],
     ['suspendAccount', {}, 'account: must be a string; got an object'],
     ['balance', 5, 'account: must be a string; got a number: put it in quotes'],

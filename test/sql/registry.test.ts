@@ -191,7 +191,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     ).rejects.toThrow('route.settings.apiKey')
     await expect(admin.putRoute({ ...route, secret: 'sk-upstream' })).rejects.toThrow('secretKeys')
     await expect(admin.putRoute({ ...route, settings: { baseUrl: 'nowhere' } })).rejects.toThrow(
-      'settings.baseUrl must be a URL',
+      'settings.baseUrl: must be a whole URL',
     )
   })
 })

@@ -1,7 +1,10 @@
 import { z } from 'zod'
-import type { AppRow, ModelRequest, RouteRequest } from '../../admin/index.js'
+import type { Admin, AppRow, ModelRequest, RouteRequest } from '../../admin/index.js'
+import { missingModel } from '../../admin/route-faults.js'
 import type { App } from '../../contracts/index.js'
-import type { AppsReply, ModelsReply, RotatedReply, RoutesReply } from '../protocol.js'
+import type { AppsReply, ModelsReply, PutRouteReply, RotatedReply, RoutesReply } from '../protocol.js'
+import { Refused } from '../refused.js'
+import { present } from '../views.js'
 import { done, type Endpoint, get, name, nothing, post } from './endpoint.js'
 
 const idBody = z.strictObject({ id: name })
@@ -45,16 +48,20 @@ export const catalogueEndpoints: readonly Endpoint[] = [
 
   get('routes', 'operator', nothing, async (_query, _ask, { admin, routes }): Promise<RoutesReply> => {
     const health = new Map(routes().map((route) => [route.routeId, route]))
+    const [listed, faults] = await Promise.all([admin.listRoutes(), admin.routeFaults()])
     return {
-      routes: (await admin.listRoutes()).map((route) => {
-        const known = health.get(route.id)
-        return { ...route, ...(known === undefined ? {} : { health: known }) }
-      }),
+      routes: listed.map((route) =>
+        present({ ...route, health: health.get(route.id), cannotBeUsed: faults.get(route.id) }),
+      ),
     }
   }),
-  post('routes/put', 'operator', routeBody, async (route, _, { admin }) => {
+  post('routes/put', 'operator', routeBody, async (route, _, { admin }): Promise<PutRouteReply> => {
+    checkRoute(route, admin)
     await admin.putRoute(route)
-    return { done: true }
+    const models = await admin.listModels()
+    return models.some(({ id }) => id === route.model)
+      ? { done: true }
+      : { done: true, warnings: [missingModel(route.model)] }
   }),
   post('routes/remove', 'operator', idBody, async ({ id }, _, { admin }) =>
     done(await admin.removeRoute(id), 'route', id),
@@ -68,6 +75,13 @@ export const catalogueEndpoints: readonly Endpoint[] = [
     }),
   ),
 ]
+
+/** What is of the wrong form altogether is refused by the function that stores it. */
+function checkRoute({ adapter, settings = {} }: RouteRequest, admin: Admin): void {
+  if (typeof adapter !== 'string' || typeof settings !== 'object' || settings === null) return
+  const fault = admin.routeFault({ adapter, settings })
+  if (fault !== undefined) throw new Refused(400, `${fault.field} ${fault.message}`, fault.field)
+}
 
 /** Who earns is the operator's business. */
 function publicApp({ id, name: label, markup, allowedModels }: AppRow): AppsReply['apps'][number] {

@@ -91,7 +91,7 @@ export function limit(most: number, usual: number) {
 /** For what an operator has to name, since it has no account of its own. */
 export function needed(account: string | undefined): string {
   if (account !== undefined) return account
-  throw new Refused(400, 'query.account: say which account', 'account')
+  throw new Refused(400, 'account is missing: say which account', 'account')
 }
 
 /** A done thing, or 404 where there was nothing of that id. */

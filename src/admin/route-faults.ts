@@ -1,0 +1,113 @@
+import type { ProviderAdapter } from '../contracts/index.js'
+import type { SqlDatabase } from '../sql/database.js'
+import type { AdapterFactories } from '../sql/registry.js'
+import { bindingOf, ROUTE_COLUMNS, type RouteDefinition, readRouteRow } from '../sql/route-rows.js'
+import type { SecretBox } from '../sql/secret-box.js'
+
+/** What stands against a route. `field` is a path into it. */
+export interface RouteFault {
+  readonly field: string
+  /** In words that follow the field's name. */
+  readonly message: string
+}
+
+export interface RouteFaultsAdmin {
+  /**
+   * Why no call could take a route with this adapter and these settings; undefined where nothing is known against it.
+   * Tries to build the adapter where the stores were given `adapters`.
+   */
+  routeFault(route: Pick<RouteDefinition, 'adapter' | 'settings'>): RouteFault | undefined
+  /** Why routes that are stored cannot be used, in words, by their ids: adapter, settings, secret, or no such model. */
+  routeFaults(): Promise<ReadonlyMap<string, string>>
+}
+
+export function createRouteFaults(
+  database: SqlDatabase,
+  secrets: SecretBox,
+  adapters: AdapterFactories | undefined,
+): RouteFaultsAdmin {
+  const factories = adapters === undefined ? undefined : new Map(Object.entries(adapters))
+  // Listings are asked for again and again, of the same few routes.
+  let tried = new Map<string, RouteFault | undefined>()
+
+  function routeFault({
+    adapter,
+    settings,
+  }: Pick<RouteDefinition, 'adapter' | 'settings'>): RouteFault | undefined {
+    const { baseUrl } = settings
+    if (baseUrl !== undefined && (typeof baseUrl !== 'string' || !URL.canParse(baseUrl))) {
+      return {
+        field: 'settings.baseUrl',
+        message: "must be a whole URL. Give it as 'https://api.example.com/v1'.",
+      }
+    }
+    if (factories === undefined) return undefined
+    const build = factories.get(adapter)
+    if (build === undefined) {
+      const names = [...factories.keys()].map((name) => JSON.stringify(name)).join(', ') || 'none'
+      return { field: 'adapter', message: `must be one that the stores were given: ${names}.` }
+    }
+    try {
+      const built = build(structuredClone(settings) as never)
+      closeQuietly(built)
+      return undefined
+    } catch (error) {
+      return settingsFault(error)
+    }
+  }
+
+  return {
+    routeFault,
+    async routeFaults() {
+      const [rows, models] = await Promise.all([
+        database.all({ text: `select ${ROUTE_COLUMNS} from {routes} order by id` }),
+        database.all({ text: 'select id from {models}' }),
+      ])
+      const modelIds = new Set(models.map(({ id }) => id))
+      const faults = new Map<string, string>()
+      const now = new Map<string, RouteFault | undefined>()
+      for (const { id, modelId, definition, secret } of rows.map(readRouteRow)) {
+        const key = JSON.stringify([definition.adapter, definition.settings])
+        const fault = tried.has(key) ? tried.get(key) : routeFault(definition)
+        now.set(key, fault)
+        if (fault !== undefined) faults.set(id, `${fault.field} ${fault.message}`)
+        else if (!modelIds.has(modelId)) faults.set(id, missingModel(modelId))
+        else if (secret !== undefined) {
+          try {
+            secrets.open(secret, bindingOf(id, definition))
+          } catch (error) {
+            faults.set(id, textOf(error))
+          }
+        }
+      }
+      tried = now
+      return faults
+    },
+  }
+}
+
+/** What a route of such a model lacks. */
+export function missingModel(model: string): string {
+  return `There is no model ${JSON.stringify(model)} in the catalogue: add it, and calls can take this route.`
+}
+
+/** Adapters name the setting at fault first: `baseUrl must be a string. …` */
+const NAMED_PATTERN = /^([a-z]\w*)(?::| (?=must |is |has |was ))\s*(.+)$/s
+
+function settingsFault(error: unknown): RouteFault {
+  const text = textOf(error)
+  const [, name, message] = NAMED_PATTERN.exec(text) ?? []
+  return name === undefined || message === undefined
+    ? { field: 'settings', message: `do not make an adapter: ${text}` }
+    : { field: `settings.${name}`, message }
+}
+
+/** It was built only to see whether it can be. */
+function closeQuietly(adapter: ProviderAdapter): void {
+  const close = async (): Promise<void> => adapter.close?.()
+  close().catch(() => undefined)
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
