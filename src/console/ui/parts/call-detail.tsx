@@ -2,7 +2,7 @@ import type { ChargeView, ExplanationView, FactsView, RoutingView } from '../../
 import { formatCount, formatDuration } from '../format.js'
 import { hrefOf } from '../place.js'
 import { Amount } from './amount.js'
-import { Badge, Facts, Time } from './basics.js'
+import { Badge, Facts, Id, Time } from './basics.js'
 
 export function EndBadge({ of: { outcome, status } }: { of: ExplanationView }) {
   const tone = outcome === 'completed' ? 'good' : outcome === 'client-left' ? 'warn' : 'bad'
@@ -228,20 +228,7 @@ function CallFacts({
           ['Model', code(facts.model)],
           ['Provider', facts.provider],
           ['Route', code(facts.routeId)],
-          [
-            'Key',
-            <>
-              <a href={hrefOf('keys', { account: facts.account, shown: 'all' })}>
-                {facts.credentialLabel ?? 'without a label'}
-              </a>
-              <br />
-              <code>{facts.credentialId}</code>
-              <br />
-              <a href={hrefOf('calls', { account: facts.account, key: facts.credentialId })}>
-                Calls of this key
-              </a>
-            </>,
-          ],
+          ['Key', <KeyLinks key="key" of={facts} />],
           ['App', facts.appId],
           ['App, as the client says', facts.claimedAppId],
           [
@@ -256,5 +243,21 @@ function CallFacts({
         ]}
       />
     </section>
+  )
+}
+
+function KeyLinks({ of: { account, credentialId, credentialLabel } }: { of: FactsView }) {
+  return (
+    <>
+      <a href={hrefOf('keys', { account, shown: 'all' })}>{credentialLabel ?? <Id of={credentialId} />}</a>
+      {credentialLabel !== undefined && (
+        <>
+          <br />
+          <Id of={credentialId} />
+        </>
+      )}
+      <br />
+      <a href={hrefOf('calls', { account, key: credentialId })}>Calls of this key</a>
+    </>
   )
 }

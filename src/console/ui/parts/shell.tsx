@@ -104,7 +104,8 @@ function Identity() {
   return (
     <div class="identity">
       <strong>{who}</strong>
-      <span>{viewer.kind === 'user' ? `account ${viewer.account}` : 'operator'}</span>
+      {viewer.kind === 'user' && <span>account {viewer.account}</span>}
+      {viewer.kind === 'operator' && viewer.name !== undefined && <span>operator</span>}
       {signOutPath !== undefined && (
         <Button tone="quiet" onPress={() => leave(signOutPath)}>
           Sign out
