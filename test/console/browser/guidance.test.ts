@@ -150,6 +150,47 @@ describe('the pages', { timeout: 120_000 }, () => {
     expect(visit.complaints).toEqual([])
   })
 
+  it('tell holds of calls elsewhere from calls under way here', async () => {
+    const freedAt = Date.UTC(2026, 0, 31, 12, 30)
+    const inFlight = [
+      { requestId: 'here', startedAt: freedAt - 1_000, isHere: true, account: 'alice' },
+      { requestId: 'elsewhere', isHere: false, account: 'bob', holdAmount: '0.5', freedAt },
+    ]
+    await page.route('**/api/live', (route) =>
+      route.fulfill({ json: { at: freedAt, inFlight, isCut: false, routes: [] } }),
+    )
+    await visitPage('Live')
+    await page.getByRole('heading', { name: 'In flight here: 1' }).waitFor()
+    const held = page.getByRole('table', { name: /^Held by calls elsewhere/ }).locator('tbody tr')
+    expect(await held.allTextContents()).toEqual(['elsewherebob–0.531 Jan 2026, 12:30:00'])
+    await page.unroute('**/api/live')
+  })
+
+  it('say at a route why it cannot be used', async () => {
+    const [route] = await visit.stage.admin.listRoutes()
+    const cannotBeUsed = 'Its adapter is not one of the host.'
+    await page.route('**/api/routes', (asked) =>
+      asked.fulfill({ json: { routes: [{ ...route, settings: {}, cannotBeUsed }] } }),
+    )
+    await visitPage('Routes')
+    await page.getByText(cannotBeUsed).waitFor()
+    await page.getByText('cannot be used', { exact: true }).waitFor()
+    await page.unroute('**/api/routes')
+  })
+
+  it('keep what went wrong in its own place on a narrow screen', async () => {
+    await fetch(`${visit.stage.origin}/compat/v1/chat/completions`, { method: 'POST' })
+    const narrow = await visit.open('operator', 'calls?view=problems', {
+      viewport: { width: 360, height: 700 },
+    })
+    const badge = narrow.locator('td .badge.bad').first()
+    await badge.waitFor()
+    const inner = (await badge.boundingBox())!
+    const outer = (await narrow.locator('td:has(.badge.bad)').first().boundingBox())!
+    expect(inner.x + inner.width).toBeLessThanOrEqual(outer.x + outer.width)
+    await narrow.context().close()
+  })
+
   it('say how to sign in as something to know, without a status', async () => {
     const stranger = await visit.open(undefined, 'spend')
     await stranger.getByText('Nobody is signed in.').waitFor()
