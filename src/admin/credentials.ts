@@ -75,6 +75,7 @@ export interface CredentialsAdmin {
     readonly account?: string
     readonly appId?: string
     readonly credentialId?: string
+    readonly credentialIds?: readonly string[]
   }): Promise<readonly CredentialRow[]>
 }
 
@@ -199,11 +200,17 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
       return rows!.length > 0
     },
 
-    async listCredentials({ account, appId, credentialId } = {}) {
+    async listCredentials({ account, appId, credentialId, credentialIds } = {}) {
       const { conditions, parameters, add } = createConditions()
       if (account !== undefined) add((value) => `c.account = ${value}`, account)
       if (appId !== undefined) add((value) => `c.app_id = ${value}`, appId)
       if (credentialId !== undefined) add((value) => `c.id = ${value}`, credentialId)
+      if (credentialIds !== undefined) {
+        parameters.push(...credentialIds)
+        const first = parameters.length - credentialIds.length + 1
+        const values = credentialIds.map((_, position) => `?${first + position}`)
+        conditions.push(values.length === 0 ? 'false' : `c.id in (${values.join(', ')})`)
+      }
       const rows = await database.all({
         text: `select c.*, t.prefix, t.last_four, t.expires_at from {credentials} c
           join {tokens} t on t.credential_id = c.id and t.revoked_at is null

@@ -1,7 +1,16 @@
 import type { AccountRow } from '../admin/index.js'
 import type { CallFacts, Charge, Entry, RequestEnd } from '../contracts/index.js'
 import { formatCredits } from '../money.js'
-import type { AccountView, ChargeView, EntryView, ExplanationView, FactsView, SpendSums } from './protocol.js'
+import type {
+  AccountView,
+  ChargeView,
+  CurrentPricesView,
+  EntryView,
+  ExplanationView,
+  FactsView,
+  SpendSums,
+} from './protocol.js'
+import { NO_REFERENCES, type References } from './references.js'
 import type { ConsoleViewer } from './viewer.js'
 
 export function accountView({ id, balance, createdAt, suspendedAt }: AccountRow): AccountView {
@@ -27,7 +36,7 @@ export function spendSums(
   }
 }
 
-export function chargeView(charge: Charge): ChargeView {
+export function chargeView(charge: Charge, currentPrices: CurrentPricesView | undefined): ChargeView {
   const { basis, byok, usage, priceVersion, shortfall } = charge
   return {
     cost: formatCredits(charge.cost),
@@ -37,18 +46,20 @@ export function chargeView(charge: Charge): ChargeView {
     byok,
     usage,
     ...(priceVersion === undefined ? {} : { priceVersion }),
+    ...(currentPrices === undefined ? {} : { currentPrices }),
     ...(shortfall === undefined ? {} : { shortfall: formatCredits(shortfall) }),
   }
 }
 
 /** What the names of this type say, and nothing that a later release may add. */
-export function factsView(facts: CallFacts): FactsView {
+export function factsView(facts: CallFacts, { labelOf }: References): FactsView {
   const { requestId, account, credentialId, model, appId, claimedAppId } = facts
   const { sessionId, user, provider, routeId, completionId } = facts
   return present({
     requestId,
     account,
     credentialId,
+    credentialLabel: labelOf(credentialId),
     model,
     appId,
     claimedAppId,
@@ -90,6 +101,7 @@ export function entryView(
   viewer: ConsoleViewer,
   account: string | undefined,
   end: RequestEnd | undefined,
+  references: References = NO_REFERENCES,
 ): EntryView {
   const own = entry.postings.find((posting) => posting.account === account)
   const isAll = viewer.kind === 'operator'
@@ -108,8 +120,11 @@ export function entryView(
     memo: entry.memo,
     earnedFrom:
       facts === undefined || isOpen ? undefined : present({ model: facts.model, appId: facts.appId }),
-    charge: charge === undefined || !isOpen ? undefined : chargeView(charge),
-    facts: facts === undefined || !isOpen ? undefined : factsView(facts),
+    charge:
+      charge === undefined || !isOpen
+        ? undefined
+        : chargeView(charge, facts === undefined ? undefined : references.pricesOf(facts)),
+    facts: facts === undefined || !isOpen ? undefined : factsView(facts, references),
     holdId: isOpen ? holdId : undefined,
     explanation: end === undefined || !isOpen ? undefined : explanationView(end),
   })

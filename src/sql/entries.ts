@@ -10,6 +10,8 @@ const CURSOR_PATTERN = /^(\d{1,16})\.(\d{1,19})$/
 export interface PayerQuery extends EntryQuery {
   /** Charges that this account paid. */
   readonly payer?: string
+  /** Charges of calls with this credential. */
+  readonly credentialId?: string
 }
 
 /** A page of entries, newest first. Throws a `RangeError` or `TypeError` for a bad `limit` or `after`. */
@@ -27,6 +29,9 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
     conditions.push("e.kind = 'charge'")
   }
   if (query.appId !== undefined) add((value) => `e.app_id = ${value}`, query.appId)
+  if (query.credentialId !== undefined) {
+    add((value) => `e.credential_id = ${value}`, query.credentialId)
+  }
   if (query.model !== undefined) add((value) => `e.model = ${value}`, query.model)
   if (query.sessionId !== undefined) add((value) => `e.session_id = ${value}`, query.sessionId)
   if (query.from !== undefined) add((value) => `${at} >= ${value}`, toTime(query.from, 'from'))

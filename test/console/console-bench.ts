@@ -12,6 +12,7 @@ import {
   type RouterEvent,
   type RouterOptions,
 } from '../../src/index.js'
+import type { AdapterFactories } from '../../src/sql/registry.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
 import { createTestFile } from '../helpers/sqlite.js'
 
@@ -44,6 +45,8 @@ export interface BenchOptions {
   readonly console?: Partial<ConsoleOptions>
   readonly router?: Partial<RouterOptions>
   readonly usage?: Script
+  /** Beside the scripted one, which is `fake`. */
+  readonly adapters?: AdapterFactories
 }
 
 /** A console and a router over one SQLite file, in Express: `/console` and `/compat/v1`. */
@@ -53,7 +56,7 @@ export async function startBench(options: BenchOptions = {}) {
   const usage = options.usage ?? (() => ({ prompt: 100, completion: 10 }))
   const stores = sqliteStores({
     file: place.file,
-    adapters: { fake: () => fakeAdapter(usage, () => waiting) },
+    adapters: { ...options.adapters, fake: () => fakeAdapter(usage, () => waiting) },
     secretKeys: [{ id: 'k1', key: '1'.repeat(64) }],
   })
   await stores.ready()

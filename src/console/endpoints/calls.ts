@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Admin } from '../../admin/index.js'
 import { type Column, csvHeader, csvLine } from '../csv.js'
 import type { CallsReply, EntryView } from '../protocol.js'
+import { NO_REFERENCES, readReferences } from '../references.js'
 import { accountOf, type ConsoleViewer } from '../viewer.js'
 import { entryView } from '../views.js'
 import { type Endpoint, get, limit, name, type Services, time } from './endpoint.js'
@@ -10,6 +11,7 @@ const filters = {
   account: name.optional(),
   appId: name.optional(),
   model: name.optional(),
+  key: name.optional(),
   sessionId: z.string().max(8_192).optional(),
   from: time.optional(),
   to: time.optional(),
@@ -46,11 +48,18 @@ const columns: readonly Column<EntryView>[] = [
   { name: 'completion_tokens', kind: 'number', of: (entry) => entry.charge?.usage.completion },
   { name: 'reasoning_tokens', kind: 'number', of: (entry) => entry.charge?.usage.reasoning },
   { name: 'memo', of: (entry) => entry.memo },
+  { name: 'ended', of: endOf },
 ]
 
 /** Of the account that was asked for; a grant or a correction has only one. */
 function amountOf({ kind, amount, postings }: EntryView): string | undefined {
   return amount ?? (kind === 'charge' ? undefined : postings[0]?.amount)
+}
+
+/** As the page has it: how a call ended is known while this process remembers it. */
+function endOf({ kind, explanation }: EntryView): string | undefined {
+  if (explanation !== undefined) return explanation.outcome
+  return kind === 'charge' ? 'posted' : undefined
 }
 
 export const callEndpoints: readonly Endpoint[] = [
@@ -60,7 +69,7 @@ export const callEndpoints: readonly Endpoint[] = [
     z.strictObject({ ...filters, after: z.string().max(64).optional(), limit: limit(200, 50) }),
     async ({ after, limit: most, ...query }, { viewer }, services): Promise<CallsReply> => {
       const page = { limit: most, ...(after === undefined ? {} : { after }) }
-      return readPage(query, page, viewer, services)
+      return readPage(query, page, viewer, services, true)
     },
   ),
 
@@ -69,7 +78,7 @@ export const callEndpoints: readonly Endpoint[] = [
       let next: string | undefined
       do {
         const after: { after?: string } = next === undefined ? {} : { after: next }
-        const page: CallsReply = await readPage(query, { limit: CSV_PAGE, ...after }, viewer, services)
+        const page: CallsReply = await readPage(query, { limit: CSV_PAGE, ...after }, viewer, services, false)
         const head = next === undefined ? csvHeader(columns) : ''
         yield head + page.entries.map((entry) => csvLine(columns, entry)).join('')
         next = page.next
@@ -84,20 +93,35 @@ async function readPage(
   page: { readonly limit: number; readonly after?: string },
   viewer: ConsoleViewer,
   { admin, log }: Services,
+  withReferences: boolean,
 ): Promise<CallsReply> {
   const account = accountOf(viewer, filter.account)
+  const { key: credentialId, ...others } = filter
   const query = {
-    ...filter,
+    ...others,
+    credentialId,
     ...page,
     account,
-    // Whose session it was is the payer's business: to who earned from the call, a filter by it would tell.
-    payer: viewer.kind === 'user' && filter.sessionId !== undefined ? account : undefined,
+    // Whose session and key it was is the payer's business: to who earned from the call, a filter by them would tell.
+    payer:
+      viewer.kind === 'user' && (filter.sessionId !== undefined || credentialId !== undefined)
+        ? account
+        : undefined,
   } as Parameters<Admin['entries']>[0]
   const { entries, next } = await admin.entries(query)
+  const isOpen = (payer: string): boolean => viewer.kind === 'operator' || payer === viewer.account
+  const open = entries.map(({ facts }) => (facts !== undefined && isOpen(facts.account) ? facts : undefined))
+  const references = withReferences ? await readReferences(admin, open) : NO_REFERENCES
   const ends = log.endsByHold()
   return {
     entries: entries.map((entry) =>
-      entryView(entry, viewer, account, entry.holdId === undefined ? undefined : ends.get(entry.holdId)),
+      entryView(
+        entry,
+        viewer,
+        account,
+        entry.holdId === undefined ? undefined : ends.get(entry.holdId),
+        references,
+      ),
     ),
     ...(next === undefined ? {} : { next }),
   }

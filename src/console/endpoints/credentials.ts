@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Admin, CredentialRow } from '../../admin/index.js'
+import type { Clock } from '../../clock.js'
 import { labelShape, textsShape, timeShape } from '../../contracts/shapes.js'
 import type { CredentialsReply, CredentialView, IssuedReply } from '../protocol.js'
 import { notFound, Refused } from '../refused.js'
@@ -29,7 +30,7 @@ export const credentialEndpoints: readonly Endpoint[] = [
         ...(account === undefined ? {} : { account }),
         ...(appId === undefined ? {} : { appId }),
       })
-      return { credentials: rows.map(credentialView) }
+      return { credentials: rows.map(credentialView).reverse() }
     },
   ),
 
@@ -47,17 +48,24 @@ export const credentialEndpoints: readonly Endpoint[] = [
     },
   ),
 
-  post('credentials/issue-key', 'both', z.strictObject(keyFields), async (key, { viewer }, { admin }) => {
-    await checkAccount(key.account, viewer, admin)
-    checkMetadata(key.metadata, viewer)
-    return issued(await admin.issueKey(present(key)), key.expiresAt)
-  }),
+  post(
+    'credentials/issue-key',
+    'both',
+    z.strictObject(keyFields),
+    async (key, { viewer }, { admin, clock }) => {
+      checkEnd(key.expiresAt, clock)
+      await checkAccount(key.account, viewer, admin)
+      checkMetadata(key.metadata, viewer)
+      return issued(await admin.issueKey(present(key)), key.expiresAt)
+    },
+  ),
 
   post(
     'credentials/issue-token',
     'both',
     z.strictObject({ ...keyFields, appId: name, scopes: textsShape.default(RUN_SCOPES) }),
-    async (grant, { viewer }, { admin }) => {
+    async (grant, { viewer }, { admin, clock }) => {
+      checkEnd(grant.expiresAt, clock)
       await checkAccount(grant.account, viewer, admin)
       checkMetadata(grant.metadata, viewer)
       await checkApp(grant.appId, admin)
@@ -69,7 +77,8 @@ export const credentialEndpoints: readonly Endpoint[] = [
     'credentials/reissue',
     'both',
     z.strictObject({ credentialId: name, expiresAt: timeShape.optional(), scopes: textsShape.optional() }),
-    async ({ credentialId, ...options }, { viewer }, { admin }) => {
+    async ({ credentialId, ...options }, { viewer }, { admin, clock }) => {
+      checkEnd(options.expiresAt, clock)
       await checkCredential(credentialId, viewer, admin)
       return issued(await admin.reissue(credentialId, present(options)), options.expiresAt)
     },
@@ -111,6 +120,16 @@ async function checkApp(appId: string, admin: Admin): Promise<void> {
   if (app === undefined || app.suspendedAt !== undefined) {
     throw notFound(`There is no app ${JSON.stringify(appId)}, or it is suspended`, 'appId')
   }
+}
+
+/** One that is over from the start could only be a slip. */
+function checkEnd(expiresAt: number | undefined, clock: Clock): void {
+  if (expiresAt === undefined || expiresAt > clock.now()) return
+  throw new Refused(
+    400,
+    'expiresAt must be in the future: what is made now would have ended already. Leave it out for no end.',
+    'expiresAt',
+  )
 }
 
 /** The host's own limits may go by it. */

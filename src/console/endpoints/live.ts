@@ -4,6 +4,7 @@ import { formatCredits } from '../../money.js'
 import { version } from '../../version.js'
 import type { KeptEvent } from '../event-log.js'
 import type { EventsReply, EventView, InFlightCall, LiveReply, MeReply } from '../protocol.js'
+import { type References, readReferences } from '../references.js'
 import { accountOf, type ConsoleViewer } from '../viewer.js'
 import { chargeView, explanationView, factsView, present } from '../views.js'
 import { type Endpoint, get, limit, name, nothing, type Services } from './endpoint.js'
@@ -36,17 +37,24 @@ export const liveEndpoints: readonly Endpoint[] = [
       problems: z.enum(['true', 'false']).optional(),
       limit: limit(1_000, 100),
     }),
-    async (query, { viewer }, { log }): Promise<EventsReply> => {
+    async (query, { viewer }, { admin, log }): Promise<EventsReply> => {
       const account = accountOf(viewer, query.account)
-      const events: EventView[] = []
+      const found: KeptEvent[] = []
       for (const kept of log.newestFirst()) {
         if (account !== undefined && accountIn(kept.event) !== account) continue
         if (query.model !== undefined && factsIn(kept.event)?.model !== query.model) continue
         if (query.problems === 'true' && !isProblem(kept.event)) continue
-        events.push(eventView(kept, viewer))
-        if (events.length === query.limit) break
+        found.push(kept)
+        if (found.length === query.limit) break
       }
-      return { events, capacity: log.capacity }
+      const references = await readReferences(
+        admin,
+        found.map(({ event }) => factsIn(event)),
+      )
+      return {
+        events: found.map((kept) => eventView(kept, viewer, references)),
+        capacity: log.capacity,
+      }
     },
   ),
 ]
@@ -62,12 +70,14 @@ async function readInFlight(
     ...(account === undefined ? {} : { account }),
   })
   const known = new Set<string>()
-  const calls: InFlightCall[] = holds.map(({ holdId, account: payer, amount, facts }) => {
+  const calls: InFlightCall[] = holds.map(({ holdId, account: payer, amount, expiresAt, facts }) => {
     const requestId = facts?.requestId ?? holdId
     known.add(requestId)
+    const startedAt = log.started.get(requestId)?.at
+    const isHere = startedAt !== undefined
     return present({
       requestId,
-      startedAt: log.started.get(requestId)?.at,
+      startedAt,
       account: payer,
       model: facts?.model,
       appId: facts?.appId,
@@ -75,11 +85,13 @@ async function readInFlight(
       routeId: facts?.routeId,
       sessionId: facts?.sessionId,
       holdAmount: formatCredits(amount),
+      isHere,
+      freedAt: isHere ? undefined : expiresAt,
     })
   })
   if (viewer.kind === 'operator') {
     for (const [requestId, { at }] of log.started) {
-      if (!known.has(requestId)) calls.push({ requestId, startedAt: at })
+      if (!known.has(requestId)) calls.push({ requestId, startedAt: at, isHere: true })
     }
   }
   return calls.sort((one, other) => (other.startedAt ?? 0) - (one.startedAt ?? 0))
@@ -109,7 +121,11 @@ function isProblem(event: Kept): boolean {
   return event.type !== 'request-end' || event.charge === undefined || event.outcome !== 'completed'
 }
 
-function eventView({ number, at, event }: KeptEvent, viewer: ConsoleViewer): EventView {
+function eventView(
+  { number, at, event }: KeptEvent,
+  viewer: ConsoleViewer,
+  references: References,
+): EventView {
   const facts = factsIn(event)
   const isEnd = event.type === 'request-end'
   const charge = isEnd ? event.charge : event.type === 'charge-failed' ? event.request.charge : undefined
@@ -120,8 +136,11 @@ function eventView({ number, at, event }: KeptEvent, viewer: ConsoleViewer): Eve
     requestId: 'requestId' in event ? event.requestId : facts?.requestId,
     account: accountIn(event),
     message: isEnd ? undefined : messageOf(event, viewer),
-    facts: facts === undefined ? undefined : factsView(facts),
-    charge: charge === undefined ? undefined : chargeView(charge),
+    facts: facts === undefined ? undefined : factsView(facts, references),
+    charge:
+      charge === undefined
+        ? undefined
+        : chargeView(charge, facts === undefined ? undefined : references.pricesOf(facts)),
     explanation: isEnd ? explanationView(event) : undefined,
   })
 }

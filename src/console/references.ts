@@ -1,0 +1,45 @@
+import type { Admin } from '../admin/index.js'
+import type { CallFacts } from '../contracts/index.js'
+import type { CurrentPricesView } from './protocol.js'
+
+/** What calls name by an id, as it is now. */
+export interface References {
+  labelOf(credentialId: string): string | undefined
+  pricesOf(facts: CallFacts): CurrentPricesView | undefined
+}
+
+export const NO_REFERENCES: References = { labelOf: () => undefined, pricesOf: () => undefined }
+
+/** Looks up what these calls name, all at once. */
+export async function readReferences(
+  admin: Admin,
+  calls: readonly (CallFacts | undefined)[],
+): Promise<References> {
+  const credentialIds = [
+    ...new Set(calls.flatMap((facts) => (facts === undefined ? [] : [facts.credentialId]))),
+  ]
+  if (credentialIds.length === 0) return NO_REFERENCES
+  const [credentials, models, routes] = await Promise.all([
+    admin.listCredentials({ credentialIds }),
+    admin.listModels(),
+    admin.listRoutes(),
+  ])
+  const labels = new Map(credentials.map(({ credentialId, label }) => [credentialId, label]))
+  const modelsById = new Map(models.map((model) => [model.id, model]))
+  const routesById = new Map(routes.map((route) => [route.id, route]))
+  return {
+    labelOf: (credentialId) => labels.get(credentialId),
+    pricesOf({ model: modelId, routeId }) {
+      const model = modelsById.get(modelId)
+      const ofRoute = routeId === undefined ? undefined : routesById.get(routeId)?.prices
+      const prices = ofRoute ?? model?.prices
+      if (prices === undefined) return undefined
+      const version = model?.priceVersion
+      return {
+        of: ofRoute === undefined ? 'model' : 'route',
+        prices,
+        ...(version === undefined ? {} : { priceVersion: version }),
+      }
+    },
+  }
+}
