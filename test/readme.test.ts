@@ -382,9 +382,7 @@ describe('the README', () => {
   it('has a console that the link it prints opens, once', async () => {
     await askDatabases(inject('databases'), '/worker')
     const print = vi.spyOn(console, 'log').mockImplementation(() => {})
-    const base = await serve('console')
-    const { stores } = (await import(join(folder, 'stores.ts'))) as { stores: DurableStores }
-    toClose.push({ stores })
+    const base = await serve('console', 'export { stores }')
     const { pathname, hash } = new URL(print.mock.calls[0]![0] as string)
     const signIn = () =>
       fetch(base + pathname, {

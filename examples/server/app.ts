@@ -49,11 +49,17 @@ export interface ExampleApp {
 
 /** Everything but the listening. What fails closes what was opened before it. */
 export async function createApp(options: ExampleOptions): Promise<ExampleApp> {
-  const database = await openDatabase(options.database, options.log ?? (() => undefined))
+  const log = options.log ?? (() => undefined)
+  // The console and the metrics are made of what the stores are opened for, so they listen later.
+  const listeners: Listener[] = []
+  const tell: Listener = (event) => {
+    for (const listener of listeners) listener(event)
+  }
+  const database = await openDatabase(options.database, log, tell)
   try {
     const demo = options.upstream === undefined ? await startDemo(options.tokenDelayMs) : undefined
     try {
-      return await assemble(options, database, demo)
+      return await assemble(options, database, demo, listeners)
     } catch (error) {
       await demo?.server.close()
       throw error
@@ -63,6 +69,8 @@ export async function createApp(options: ExampleOptions): Promise<ExampleApp> {
     throw error
   }
 }
+
+type Listener = (event: RouterEvent) => void
 
 interface Demo {
   readonly server: DemoUpstream
@@ -79,6 +87,7 @@ async function assemble(
   options: ExampleOptions,
   database: OpenDatabase,
   demo: Demo | undefined,
+  listeners: Listener[],
 ): Promise<ExampleApp> {
   const upstream = demo?.upstream ?? options.upstream!
   const models = demo === undefined ? await offeredModels(upstream) : offeredDemoModels()
@@ -92,9 +101,16 @@ async function assemble(
     authorise: signIn.authorise,
     routerPath: MOUNT,
     routes: () => router.routes(),
-    signInHint: SIGN_IN_HINT,
+    signInHint: signIn.hint,
   })
   const metrics = prometheusMetrics()
+  const onEvent: Listener = (event) => {
+    metrics.onEvent(event)
+    pages.onEvent(event)
+    const line = lineOf(event)
+    if (line !== undefined) options.log?.(line)
+  }
+  listeners.push(onEvent)
   const router = createCompatRouter({
     credentials,
     catalogue,
@@ -102,12 +118,7 @@ async function assemble(
     providers,
     idempotency: { store: idempotency },
     limits: { inFlightPerAccount: 64, inFlightPerCredential: 16 },
-    onEvent: (event) => {
-      metrics.onEvent(event)
-      pages.onEvent(event)
-      const line = lineOf(event)
-      if (line !== undefined) options.log?.(line)
-    },
+    onEvent,
   })
   const app = express()
   app.disable('x-powered-by')
@@ -147,6 +158,8 @@ function lineOf(event: RouterEvent): string | undefined {
           : `, ${event.facts?.account} paid ${formatCredits(event.charge.cost)} credits for ${event.facts?.model}`
       return `${event.status} ${event.outcome}${paid} (${Math.round(event.durationMs)} ms)`
     }
+    case 'route-disabled':
+      return `route-disabled ${event.routeId}: ${event.why}`
     case 'charge-failed':
       return `charge-failed ${event.request.holdId}: ${event.error.message}`
     default:

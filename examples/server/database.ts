@@ -21,11 +21,12 @@ const QUIET_MS = 2_000
 export async function openDatabase(
   settings: DatabaseSettings,
   log: (line: string) => void,
+  onEvent: NonNullable<SharedOptions['onEvent']>,
 ): Promise<OpenDatabase> {
   const options: SharedOptions = {
     adapters: { openai: openaiCompatible },
     secretKeys: readSecretKeys(settings),
-    onEvent: ({ routeId, why }) => log(`route-disabled ${routeId}: ${why}`),
+    onEvent,
   }
   const opened =
     settings.kind === 'sqlite' ? openFile(settings.file, options) : openServer(settings, options, log)

@@ -7,7 +7,12 @@ export interface OfferedModel {
   readonly id: string
   readonly upstreamModel: string
   readonly prices: Prices
+  /** Names these prices in what was charged by them. */
+  readonly priceVersion: string
 }
+
+/** To be changed with the prices below. */
+const PRICE_VERSION = 'example-1'
 
 const LIST_TIMEOUT_MS = 10_000
 
@@ -24,13 +29,19 @@ export function offeredDemoModels(): OfferedModel[] {
     id: upstreamModel.replace('-', '/'),
     upstreamModel,
     prices: prices[upstreamModel],
+    priceVersion: PRICE_VERSION,
   }))
 }
 
 /** The models of a real provider: those in `UPSTREAM_MODELS`, else all that it lists, under its own names. */
 export async function offeredModels(upstream: UpstreamSettings): Promise<OfferedModel[]> {
   const names = upstream.models ?? (await listedModels(upstream))
-  return Object.entries(names).map(([id, upstreamModel]) => ({ id, upstreamModel, prices: EXAMPLE_PRICES }))
+  return Object.entries(names).map(([id, upstreamModel]) => ({
+    id,
+    upstreamModel,
+    prices: EXAMPLE_PRICES,
+    priceVersion: PRICE_VERSION,
+  }))
 }
 
 async function listedModels({ baseUrl, apiKey }: UpstreamSettings): Promise<Record<string, string>> {

@@ -20,8 +20,8 @@ export async function offer(
   const former = new Map(
     routes.filter(({ id }) => id.startsWith(ROUTE_PREFIX)).map((route) => [route.model, route] as const),
   )
-  for (const { id, prices, upstreamModel } of offered) {
-    if (!isThere.has(id)) await admin.putModel({ id, prices })
+  for (const { id, prices, priceVersion, upstreamModel } of offered) {
+    if (!isThere.has(id)) await admin.putModel({ id, prices, priceVersion })
     await admin.putRoute({
       ...kept(former.get(id)),
       id: `${ROUTE_PREFIX}${id}`,

@@ -16,7 +16,7 @@ export interface OneTimeSignInOptions {
   readonly linkMs?: number
   /** How long a session lasts. Twelve hours by default. */
   readonly sessionMs?: number
-  /** Told to who comes with a link that is used or too old: where to get another. */
+  /** Told to who comes with a link that is used or too old, and whose session has ended: where to get another. */
   readonly hint?: string
   /** As the console's. */
   readonly basePath?: string
@@ -32,13 +32,15 @@ export interface OneTimeSignIn {
   /** A new link to the console at an address. Its secret stands behind `#`: it is sent to no server, log or referrer. */
   link(consoleUrl: string): string
   readonly authorise: Authorise
+  /** How to get in again, for the console's `signInHint`. */
+  readonly hint: string
 }
 
 const HOUR_MS = 3_600_000
 const SECRET_BYTES = 32
 /** More than one person's browsers and links; the oldest gives way. */
 const MAX_KEPT = 100
-const HINT = 'Get a new link where this one came from.'
+const HINT = 'Get a new link where the last one came from.'
 
 /**
  * Makes links that open the console once each: the secret of a link is exchanged for a session cookie (`HttpOnly`,
@@ -49,6 +51,7 @@ export function oneTimeSignIn(options: OneTimeSignInOptions = {}): OneTimeSignIn
   const clock = options.clock ?? systemClock
   const sessionMs = options.sessionMs ?? 12 * HOUR_MS
   const basePath = normaliseBasePath(options.basePath ?? '')
+  const hint = options.hint ?? HINT
   const links = new Expiring(clock, options.linkMs ?? HOUR_MS)
   const sessions = new Expiring(clock, sessionMs)
 
@@ -65,7 +68,7 @@ export function oneTimeSignIn(options: OneTimeSignInOptions = {}): OneTimeSignIn
     } else if (isSignedIn(req)) {
       sendJson(res, 200, { done: true })
     } else {
-      throw new Refused(403, `This link has been used, is too old, or is not whole. ${options.hint ?? HINT}`)
+      throw new Refused(403, `This link has been used, is too old, or is not whole. ${hint}`)
     }
   }
 
@@ -107,6 +110,7 @@ export function oneTimeSignIn(options: OneTimeSignInOptions = {}): OneTimeSignIn
       else next()
     },
     {
+      hint: `A link opens the console once. ${hint}`,
       link: (consoleUrl: string) => `${consoleUrl.replace(/\/+$/, '')}/sign-in#${links.add()}`,
       authorise: (req: IncomingMessage) =>
         isSignedIn(req) ? { ...viewer, signOutPath: 'sign-out' } : undefined,

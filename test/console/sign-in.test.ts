@@ -110,6 +110,13 @@ describe('a one-time link', () => {
     },
   )
 
+  it('says that it opens once, and where another is, for who has no session any more', async () => {
+    const { signIn } = await start({ hint: 'Run it again.' })
+    expect(signIn.hint).toBe('A link opens the console once. Run it again.')
+    const { signIn: plain } = await start()
+    expect(plain.hint).toBe('A link opens the console once. Get a new link where the last one came from.')
+  })
+
   it('is good for an hour, and its session for twelve', async () => {
     const { secret, post, me, clock } = await start()
     const [late, good] = [secret(), secret()]

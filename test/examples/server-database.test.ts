@@ -20,7 +20,11 @@ afterEach(() => place.remove())
 /** What the operator is told, and the lines that came before. */
 async function refusal(settings: DatabaseSettings): Promise<{ message: string; lines: string[] }> {
   const lines: string[] = []
-  const error = await openDatabase(settings, (line) => lines.push(line)).then(
+  const error = await openDatabase(
+    settings,
+    (line) => lines.push(line),
+    () => undefined,
+  ).then(
     async (opened) => {
       await opened.close()
       return new Error('It opened')
@@ -35,7 +39,11 @@ describe('the SQLite file of the example', () => {
   const sqlite = (file: string) => ({ kind: 'sqlite', file }) as const
 
   it('is made with its folders where there is none', async () => {
-    const opened = await openDatabase(sqlite(join(dirname(place.file), 'a', 'b.db')), () => undefined)
+    const opened = await openDatabase(
+      sqlite(join(dirname(place.file), 'a', 'b.db')),
+      () => undefined,
+      () => undefined,
+    )
     expect(opened.where).toMatch(/^SQLite file .*a\/b\.db$/)
     await opened.close()
   })
@@ -97,6 +105,7 @@ describe('the PostgreSQL database of the example', () => {
   it('is opened in the schema that was asked for', async () => {
     const opened = await openDatabase(
       changed(() => undefined, 'example'),
+      () => undefined,
       () => undefined,
     )
     expect(opened.where).toMatch(/^PostgreSQL .*, schema example$/)

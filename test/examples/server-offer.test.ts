@@ -15,7 +15,11 @@ let admin: ReturnType<typeof createAdmin>
 
 beforeEach(async () => {
   place = await createTestFile()
-  const opened = await openDatabase({ kind: 'sqlite', file: place.file }, () => undefined)
+  const opened = await openDatabase(
+    { kind: 'sqlite', file: place.file },
+    () => undefined,
+    () => undefined,
+  )
   close = () => opened.close()
   admin = createAdmin(opened.stores)
 })
@@ -26,7 +30,12 @@ afterEach(async () => {
 })
 
 const prices = { input: '1', output: '2' }
-const model = (id: string): OfferedModel => ({ id, upstreamModel: `up-${id}`, prices })
+const model = (id: string): OfferedModel => ({
+  id,
+  upstreamModel: `up-${id}`,
+  prices,
+  priceVersion: 'v1',
+})
 const upstream = { baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'sk-upstream' }
 const modelIds = async () => (await admin.listModels()).map(({ id }) => id)
 const routeIds = async () => (await admin.listRoutes()).map(({ id }) => id)

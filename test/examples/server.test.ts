@@ -160,6 +160,36 @@ describe('the example server', () => {
     expect(await second.example.balances()).toEqual(balance)
   })
 
+  it('tells its log, its console and its metrics of a route that cannot be used', async () => {
+    const { example, client, lines, database, close } = await start()
+    const { apiKey } = await tokensOf(example)
+    const elsewhere = sqliteStores({ file: database.file })
+    closers.push(() => elsewhere.close())
+    const route = { id: 'mine', model: 'demo/small', provider: 'mine', upstreamModel: 'x' }
+    await createAdmin(elsewhere).putRoute({ ...route, adapter: 'nonsense' })
+    await vi.waitFor(async () => {
+      await client(apiKey).chat.completions.create({ model: 'demo/small', messages })
+      expect(lines).toContainEqual(expect.stringMatching(/^route-disabled mine: .*"nonsense"/))
+    })
+    const origin = new URL(client(apiKey).baseURL).origin
+    const link = new URL(example.signInLink(origin))
+    const signedIn = await fetch(`${origin}/sign-in`, {
+      method: 'POST',
+      headers: { origin, 'content-type': 'application/json' },
+      body: JSON.stringify({ secret: link.hash.slice(1) }),
+    })
+    const headers = { cookie: signedIn.headers.getSetCookie()[0]!.split(';')[0]! }
+    const read = async (path: string) => (await fetch(`${origin}${path}`, { headers })).text()
+    expect(JSON.parse(await read('/api/events')).events).toContainEqual(
+      expect.objectContaining({ type: 'route-disabled', message: expect.stringContaining('mine') }),
+    )
+    expect(JSON.parse(await read('/api/routes')).routes).toContainEqual(
+      expect.objectContaining({ id: 'mine', cannotBeUsed: expect.stringContaining('"openai"') }),
+    )
+    expect(await read('/metrics')).toMatch(/route-disabled/)
+    await close()
+  })
+
   it('offers the models that a real provider lists', async () => {
     const upstream = await provider(['gpt-4o-mini', 'vendor/llama'])
     const { example, client } = await start({ upstream: { baseUrl: upstream.baseUrl, apiKey: 'sk-real' } })
