@@ -2,7 +2,7 @@ import type { SpendBy, SpendReply, SpendRow } from '../../protocol.js'
 import { pathOf } from '../api.js'
 import { DAY_MS, dayOf, dayStart, formatCount, formatShare } from '../format.js'
 import { Amount } from '../parts/amount.js'
-import { Choice, Figure, PageHead } from '../parts/basics.js'
+import { Choice, Figure, Id, PageHead } from '../parts/basics.js'
 import { Chart, type ChartPoint } from '../parts/chart.js'
 import { daySpecs, Filters, useSubjectSpecs } from '../parts/filters.js'
 import { Empty, Listing, Notice } from '../parts/notice.js'
@@ -204,7 +204,7 @@ function columnsOf({ total }: SpendReply, by: SpendBy): readonly Column<SpendRow
       cell: (row) => (
         <>
           {row.name !== undefined && <span>{row.name} </span>}
-          <code>{row.key ?? NONE[by]}</code>
+          <Id of={row.key ?? NONE[by]} />
         </>
       ),
       foot: 'Total',

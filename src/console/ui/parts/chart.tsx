@@ -22,7 +22,7 @@ interface ChartProps {
 const HEIGHT = 220
 const LABEL_CHARACTERS = 14
 /** Of a label at least, and of one of its characters; and what the other axis takes. */
-const LABEL_PX = 76
+const LABEL_PX = 52
 const CHARACTER_PX = 7
 const AXIS_PX = 72
 
