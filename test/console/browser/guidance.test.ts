@@ -62,7 +62,10 @@ describe('a dialog', { timeout: 120_000 }, () => {
 
 describe('the playground', { timeout: 120_000 }, () => {
   it('names no account, and no balance, where only the router knows whose a pasted token is', async () => {
-    const { token } = await visit.stage.admin.issueKey({ account: 'bob' })
+    const { token, credentialId } = await visit.stage.admin.issueKey({
+      account: 'bob',
+      label: 'Laptop of Bob',
+    })
     await visitPage('Playground')
     await page.getByText('Balance of alice').waitFor()
     await page.getByLabel('Acts through').selectOption('a token that I paste')
@@ -77,6 +80,11 @@ describe('the playground', { timeout: 120_000 }, () => {
     const opened = page.locator('tr.is-open')
     await opened.getByRole('cell', { name: 'bob', exact: true }).waitFor()
     expect(await page.getByLabel('Account', { exact: true }).inputValue()).toBe('')
+    await page.getByRole('link', { name: 'Laptop of Bob' }).waitFor()
+    await page.getByText('Unit prices').waitFor()
+    await page.getByRole('link', { name: 'Calls of this key' }).click()
+    await expect.poll(() => page.getByLabel('Key, by its id').inputValue()).toBe(credentialId)
+    await expect.poll(() => page.locator('tbody > tr[data-row]').count()).toBe(1)
   })
 
   it('shows a call that failed as that, and says once what went wrong', async () => {
