@@ -2,12 +2,10 @@ import { formatCredits, parseCredits } from '../money.js'
 import type { Price, Prices } from '../prices.js'
 import { MAX_AMOUNT } from '../sql/bounds.js'
 
-const MOST = formatCredits(MAX_AMOUNT)
-
 /** Throws a `RangeError` where no account could hold the amount, sign or none. */
-export function checkHoldable(amount: bigint, what: string): void {
-  if (amount > MAX_AMOUNT) throw new RangeError(`${what}: must be at most ${MOST} credits`)
-  if (amount < -MAX_AMOUNT) throw new RangeError(`${what}: must be at least -${MOST} credits`)
+export function checkHoldable(amount: bigint, what: string, most = MAX_AMOUNT): void {
+  if (amount > most) throw new RangeError(`${what}: must be at most ${formatCredits(most)} credits`)
+  if (amount < -most) throw new RangeError(`${what}: must be at least -${formatCredits(most)} credits`)
 }
 
 const NAMES: readonly (keyof Price)[] = [
@@ -19,7 +17,10 @@ const NAMES: readonly (keyof Price)[] = [
   'request',
 ]
 
-/** Throws a `RangeError` that names the price which no account could ever pay. */
+/** Prices are of a million tokens; an account could pay a single one. */
+const MAX_PRICE = MAX_AMOUNT * 1_000_000n
+
+/** Throws a `RangeError` that names the price of which no account could pay a single token, or request. */
 export function checkPrices(prices: Prices, what: string): void {
   checkPrice(prices, what)
   for (const [position, tier] of (prices.tiers ?? []).entries()) checkPrice(tier, `${what}.tiers.${position}`)
@@ -28,6 +29,7 @@ export function checkPrices(prices: Prices, what: string): void {
 function checkPrice(price: Price, what: string): void {
   for (const name of NAMES) {
     const text = price[name]
-    if (text !== undefined) checkHoldable(parseCredits(text), `${what}.${name}`)
+    if (text === undefined) continue
+    checkHoldable(parseCredits(text), `${what}.${name}`, name === 'request' ? MAX_AMOUNT : MAX_PRICE)
   }
 }

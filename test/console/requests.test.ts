@@ -175,14 +175,14 @@ describe('bad input', () => {
       { id: 'm', prices: { input: '99999999999999999999999999999', output: '1' } },
       400,
       'prices.input',
-      /^prices\.input must be at most 9223372036\.854775807 credits$/,
+      /^prices\.input must be at most 9223372036854775\.807 credits$/,
     ],
     [
       'a price of a tier that no account could pay',
       'models/put',
       {
         id: 'm',
-        prices: { input: '1', output: '1', tiers: [{ above: 1, input: '1', output: '99999999999999' }] },
+        prices: { input: '1', output: '1', tiers: [{ above: 1, input: '1', output: '99999999999999999' }] },
       },
       400,
       'prices.tiers.0.output',
