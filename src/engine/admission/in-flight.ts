@@ -73,6 +73,7 @@ export class InFlight {
   }
 
   remove(call: LiveCall): void {
+    if (call.place < 0) return
     const last = this.calls.pop()!
     if (last !== call) {
       this.calls[call.place] = last

@@ -186,7 +186,12 @@ export class Attempt {
     this.interruption = interruption
     // Not at once, since it may come in the middle of `take`.
     queueMicrotask(() => this.finish(false, undefined))
-    this.abort.abort()
+    try {
+      this.abort.abort()
+    } catch (error) {
+      // An adapter's listener: its fault must not keep a shutdown from the other calls.
+      this.readError(error)
+    }
   }
 
   /** What the provider says after an interruption no longer counts. */
