@@ -9,7 +9,7 @@ export interface ErrandRequest<T> {
   heard?(answer: T): void
   /** There was no answer in the time for all tries together. */
   gaveUp(error: unknown): void
-  /** Told once, with the answer, or with undefined as soon as a reply can wait for it no longer. */
+  /** Told of the end; before it also, with undefined, where a reply can wait no longer. The first word counts. */
   tell(answer: T | undefined): void
   /** Nothing is asked any more. */
   ended(): void
