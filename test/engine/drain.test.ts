@@ -20,7 +20,8 @@ async function drain(
   {
     first = [TOKEN],
     onDisconnect = 'drain',
-  }: { first?: ProviderEvent[]; onDisconnect?: 'abort' | 'drain' } = {},
+    neverOverdraw = false,
+  }: { first?: ProviderEvent[]; onDisconnect?: 'abort' | 'drain'; neverOverdraw?: boolean } = {},
 ): Promise<RequestEnd | undefined> {
   const clock = createManualClock()
   const events: RouterEvent[] = []
@@ -54,6 +55,7 @@ async function drain(
       ledger: memoryLedger({ alice: '5' }, { clock }),
       providers: memoryProviders([{ id: 'acme', models: { 'acme/fast': 'fast' }, adapter, onDisconnect }]),
       limits: { drainBytes: 100 },
+      neverOverdraw,
       clock,
       onEvent: (event) => events.push(event),
     }),
@@ -75,6 +77,14 @@ async function drain(
 describe('a call that is read on without its client', () => {
   it('is charged for what came where it is more than is read on', async () => {
     expect((await drain([LONG_TEXT]))?.charge?.basis).toBe('estimated')
+  })
+
+  it('is charged its hold where one read costs more than that, and is more than is read on', async () => {
+    const role = data({ choices: [{ index: 0, delta: { role: 'assistant' }, finish_reason: null }] })
+    const usage: ProviderEvent = { type: 'usage', usage: { prompt: 1_000_000, completion: 0 } }
+    const end = await drain([usage, role, role], { first: [role], neverOverdraw: true })
+    expect(end?.charge?.shortfall).toBeGreaterThan(0n)
+    expect(end?.charge?.cost).toBe(end?.holdAmount)
   })
 
   it('is not charged where the provider breaks in the very read that is more than is read on', async () => {

@@ -124,11 +124,11 @@ export class Attempt {
     const waiting = bytes === '' ? undefined : client.write(bytes)
     // A provider that broke did so whatever else this read brought: nobody pays an estimate for it.
     if (relay.failure !== undefined) this.interrupt({ why: 'broken', error: relay.failure })
+    if (!relay.finished && this.options.holdIsSpent?.()) this.interrupt({ why: 'cut' })
     if (this.drainUntil !== Infinity) {
       if (client.gone) this.countDrained(events)
       else this.stay()
     }
-    if (!relay.finished && this.options.holdIsSpent?.()) this.interrupt({ why: 'cut' })
     return waiting?.then(() => {
       this.lastByteAt = engine.clock.now()
       this.lastTokenAt = this.lastByteAt
