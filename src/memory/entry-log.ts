@@ -1,48 +1,54 @@
-import type { Entry, EntryPage, EntryQuery, Posting } from '../contracts/index.js'
-import { type HoldRow, RETENTION_MS } from './hold-book.js'
-import { copyCharge, copyFacts, copyPostings } from './ledger-input.js'
+import type { Entry, EntryPage, EntryQuery } from '../contracts/index.js'
+import { type KeptEntry, type PackedEntry, packEntry, packedStrings, unpackEntry } from './packed-entry.js'
 import { createQueue } from './queue.js'
+import { FORGOTTEN_AT_ONCE, RETENTION_MS } from './retention.js'
 
-/** Credits added to an account. */
-export interface Grant {
-  readonly endedAt: number
-  readonly postings: readonly Posting[]
-  readonly memo: string | undefined
-}
-
-/** What was posted, in order. A settled hold is its own entry, so that a charge costs no more memory than it must. */
+/** What was posted, in order. */
 export interface EntryLog {
-  add(posted: Grant | HoldRow): void
+  /** Returns the entry as it is kept. */
+  add(entry: KeptEntry): PackedEntry
   read(query: EntryQuery): EntryPage
+  /** Forgets a few entries that are past retention and hands each to `forgotten`. */
+  tidy(now: number, forgotten: (entry: KeptEntry) => void): void
 }
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1_000
 const POSITION_PATTERN = /^\d{1,15}$/
-const FORGOTTEN_AT_ONCE = 2
 
 /** `name` starts the id of every entry. */
 export function createEntryLog(name: string): EntryLog {
-  const entries = createQueue<Grant | HoldRow>()
+  const entries = createQueue<PackedEntry>()
+  let oldest: KeptEntry | undefined
+
   return {
-    add(posted) {
-      entries.push(posted)
-      for (let count = 0; count < FORGOTTEN_AT_ONCE; count++) {
-        const oldest = entries.at(entries.start)
-        if (oldest === undefined || oldest.endedAt + RETENTION_MS > posted.endedAt) return
-        entries.shift()
-      }
+    add(entry) {
+      const packed = packEntry(entry)
+      entries.push(packed)
+      return packed
     },
     read(query) {
       const limit = readLimit(query.limit)
+      const wanted = packedStrings([query.account, query.appId, query.model, query.sessionId])
       const found: Entry[] = []
       for (let position = startOf(query.after, entries.end); position >= entries.start; position--) {
-        const posted = entries.at(position)!
-        if (!matches(posted, query)) continue
+        const packed = entries.at(position)!
+        if (!wanted.every((text) => packed.includes(text))) continue
+        const entry = unpackEntry(packed)
+        if (!matches(entry, query)) continue
         if (found.length === limit) return { entries: found, next: String(position + 1) }
-        found.push(toEntry(posted, `${name}-${position}`))
+        found.push(toEntry(entry, `${name}-${position}`))
       }
       return { entries: found }
+    },
+    tidy(now, forgotten) {
+      for (let count = 0; count < FORGOTTEN_AT_ONCE && entries.start < entries.end; count++) {
+        oldest ??= unpackEntry(entries.at(entries.start)!)
+        if (oldest.at + RETENTION_MS > now) return
+        entries.shift()
+        forgotten(oldest)
+        oldest = undefined
+      }
     },
   }
 }
@@ -59,23 +65,19 @@ function readLimit(limit = DEFAULT_LIMIT): number {
   throw new RangeError(`limit must be an integer from 1 to ${MAX_LIMIT}; got ${limit}`)
 }
 
-function toEntry(posted: Grant | HoldRow, id: string): Entry {
-  const shared = { id, at: posted.endedAt, postings: copyPostings(posted.postings!) }
-  if ('memo' in posted) {
-    return { ...shared, kind: 'grant', ...(posted.memo !== undefined && { memo: posted.memo }) }
-  }
-  const { holdId, charge, facts } = posted
-  return { ...shared, kind: 'charge', holdId, charge: copyCharge(charge!), facts: copyFacts(facts!) }
+function toEntry({ at, postings, memo, holdId, charge, facts }: KeptEntry, id: string): Entry {
+  if (holdId !== undefined)
+    return { id, at, postings, kind: 'charge', holdId, charge: charge!, facts: facts! }
+  return { id, at, postings, kind: 'grant', ...(memo !== undefined && { memo }) }
 }
 
-function matches(posted: Grant | HoldRow, query: EntryQuery): boolean {
-  const facts = 'memo' in posted ? undefined : posted.facts
+function matches({ at, facts, postings }: KeptEntry, query: EntryQuery): boolean {
   return (
-    (query.from === undefined || posted.endedAt >= query.from) &&
-    (query.to === undefined || posted.endedAt < query.to) &&
+    (query.from === undefined || at >= query.from) &&
+    (query.to === undefined || at < query.to) &&
     (query.appId === undefined || facts?.appId === query.appId) &&
     (query.model === undefined || facts?.model === query.model) &&
     (query.sessionId === undefined || facts?.sessionId === query.sessionId) &&
-    (query.account === undefined || posted.postings!.some(({ account }) => account === query.account))
+    (query.account === undefined || postings.some(({ account }) => account === query.account))
   )
 }

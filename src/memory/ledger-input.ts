@@ -1,4 +1,4 @@
-import type { CallFacts, Charge, Credits, HoldRequest, Posting, SettleRequest } from '../contracts/index.js'
+import type { Credits, HoldRequest, Posting, SettleRequest } from '../contracts/index.js'
 import { parseCredits } from '../money.js'
 
 /** Most that an account holds or owes: what a signed 64-bit integer carries, as in the durable ledgers. */
@@ -49,16 +49,4 @@ export function readGrant(amount: string, what: string): Credits {
   const credits = parseCredits(amount, what)
   if (credits > MAX_CREDITS) throw new RangeError(`${what} must be at most ${MAX_CREDITS} nanocredits`)
   return credits
-}
-
-export function copyCharge(charge: Charge): Charge {
-  return { ...charge, usage: { ...charge.usage } }
-}
-
-export function copyFacts(facts: CallFacts): CallFacts {
-  return { ...facts }
-}
-
-export function copyPostings(postings: readonly Posting[]): readonly Posting[] {
-  return postings.map(({ account, amount }) => ({ account, amount }))
 }

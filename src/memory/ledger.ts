@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../clock.js'
 import type {
   Balance,
   CallContext,
+  Charge,
   EntryPage,
   EntryQuery,
   ExpiredHold,
@@ -16,16 +17,9 @@ import type {
 import { createIdSource } from '../ids.js'
 import type { Credits } from '../money.js'
 import { createEntryLog } from './entry-log.js'
-import { createHoldBook, type HoldRow, type HoldState } from './hold-book.js'
-import {
-  addCredits,
-  checkHold,
-  checkSettlement,
-  copyCharge,
-  copyFacts,
-  copyPostings,
-  readGrant,
-} from './ledger-input.js'
+import { createHoldBook, type HoldRow } from './hold-book.js'
+import { addCredits, checkHold, checkSettlement, readGrant } from './ledger-input.js'
+import { type KeptEntry, type PackedEntry, unpackEntry } from './packed-entry.js'
 
 export interface MemoryLedgerOptions {
   /** Decides when a hold's time is over. The machine's by default. */
@@ -71,9 +65,14 @@ export function memoryLedger(
     accountOf(row.account).held -= row.amount
   }
 
+  function forget({ holdId, claim }: KeptEntry): void {
+    if (holdId !== undefined) book.forget(holdId, claim)
+  }
+
   function tidyNow(): number {
     const now = clock.now()
     book.tidy(now, uncount)
+    log.tidy(now, forget)
     return now
   }
 
@@ -81,76 +80,72 @@ export function memoryLedger(
     const credits = readGrant(amount, what)
     const account = accountOf(name)
     account.posted = addCredits(account.posted, credits, name)
-    log.add({ endedAt: clock.now(), postings: [{ account: name, amount: credits }], memo })
+    log.add({ at: clock.now(), postings: [{ account: name, amount: credits }], memo })
   }
 
   function hold(request: HoldRequest): HoldResult {
     checkHold(request)
     const now = tidyNow()
-    const known = book.get(request.holdId)
+    const { account: name, amount, holdId, replaces } = request
+    const known = book.get(holdId)
     if (known !== undefined) return repeatHold(known, request)
 
-    const old = request.replaces === undefined ? undefined : book.get(request.replaces)
-    if (old?.state === 'settled') return { ok: false, reason: 'closed' }
+    const old = replaces === undefined ? undefined : book.get(replaces)
+    if (isSettled(old)) return { ok: false, reason: 'closed' }
     const swapped = old?.state === 'held' ? old : undefined
     const claim = request.claim ?? swapped?.claim
     const claimant = claim === undefined ? undefined : book.claimant(claim)
-    if (claimant !== undefined && claimant !== swapped) return claimedBy(claimant)
+    if (claimant !== undefined && claimant !== swapped?.holdId) return claimedBy(book.get(claimant))
 
-    const account = balances.get(request.account)
+    const account = balances.get(name)
     const posted = account?.posted ?? 0n
-    const freed = swapped?.account === request.account ? swapped.amount : 0n
+    const freed = swapped?.account === name ? swapped.amount : 0n
     const available = posted - (account?.held ?? 0n) + freed
-    if (request.amount > 0n && available < request.amount) {
-      return { ok: false, reason: 'insufficient', posted, available }
-    }
+    if (amount > 0n && available < amount) return { ok: false, reason: 'insufficient', posted, available }
     if (swapped !== undefined) {
       uncount(swapped)
       book.end(swapped, 'released', now)
     }
-    const row = createRow(request.holdId, request.account, request.amount, 'held', now)
-    row.facts = copyFacts(request.facts)
-    row.claim = claim
-    row.replaces = request.replaces
-    row.deadline = now + request.ttlMs
-    accountOf(request.account).held += request.amount
-    book.open(row)
+    accountOf(name).held += amount
+    book.open({
+      holdId,
+      account: name,
+      amount,
+      replaces,
+      claim,
+      facts: { ...request.facts },
+      state: 'held',
+      deadline: now + request.ttlMs,
+      endedAt: Infinity,
+      place: -1,
+    })
     return { ok: true }
   }
 
   function settle(request: SettleRequest): SettleResult {
     const sums = checkSettlement(request)
     const now = tidyNow()
-    const payer = request.facts.account
-    const known = book.get(request.holdId)
-    if (known?.charge !== undefined) {
-      return { repeated: true, charge: copyCharge(known.charge), overdraft: overdraftOf(payer) }
-    }
+    const { charge, facts, holdId, postings } = request
+    const payer = facts.account
+    const known = book.get(holdId)
+    if (isSettled(known)) return { repeated: true, charge: chargeOf(known), overdraft: overdraftOf(payer) }
 
     for (const { account, amount } of sums) addCredits(balances.get(account)?.posted ?? 0n, amount, account)
     for (const { account, amount } of sums) accountOf(account).posted += amount
-    const row = known ?? createRow(request.holdId, payer, 0n, 'settled', now)
-    if (known === undefined) book.mark(row)
-    else {
-      if (known.state === 'held') uncount(known)
-      book.end(known, 'settled', now)
-    }
-    row.charge = copyCharge(request.charge)
-    row.postings = copyPostings(request.postings)
-    row.facts = copyFacts(request.facts)
-    log.add(row)
-    const settled = { repeated: false, charge: request.charge, overdraft: overdraftOf(payer) }
-    return takeClaim(row, request.claim) ? settled : { ...settled, claimLost: true }
+    if (known?.state === 'held') uncount(known)
+    const wanted = request.claim ?? known?.claim
+    const hasClaim = wanted === undefined || takeClaim(wanted, holdId)
+    const claim = hasClaim ? wanted : undefined
+    book.settle(holdId, log.add({ at: now, holdId, claim, charge, facts, postings }))
+    const settled = { repeated: false, charge, overdraft: overdraftOf(payer) }
+    return hasClaim ? settled : { ...settled, claimLost: true }
   }
 
-  /** Returns whether the row has its claim, if any. */
-  function takeClaim(row: HoldRow, claim = row.claim): boolean {
-    if (claim === undefined) return true
+  /** Returns whether the hold has the claim now. */
+  function takeClaim(claim: string, holdId: string): boolean {
     const claimant = book.claimant(claim)
-    if (claimant === row) return true
-    if (claimant !== undefined) return false
-    book.give(claim, row)
-    return true
+    if (claimant === undefined) book.give(claim, holdId)
+    return claimant === undefined || claimant === holdId
   }
 
   function overdraftOf(name: string): Credits {
@@ -161,8 +156,8 @@ export function memoryLedger(
   function release({ holdId, account }: ReleaseRequest): { state: 'released' | 'settled' } {
     const now = tidyNow()
     const known = book.get(holdId)
-    if (known === undefined) book.mark(createRow(holdId, account, 0n, 'released', now))
-    else if (known.state === 'settled') return { state: 'settled' }
+    if (isSettled(known)) return { state: 'settled' }
+    if (known === undefined) book.mark(createMark(holdId, account, now))
     else if (known.state === 'held') {
       uncount(known)
       book.end(known, 'released', now)
@@ -184,12 +179,8 @@ export function memoryLedger(
     while (taken.length < limit) {
       const row = book.takeExpired()
       if (row === undefined) break
-      taken.push({
-        holdId: row.holdId,
-        account: row.account,
-        amount: row.amount,
-        facts: copyFacts(row.facts!),
-      })
+      const { account, amount, facts, holdId } = row
+      taken.push({ holdId, account, amount, facts: { ...facts! } })
     }
     return taken
   }
@@ -210,27 +201,32 @@ export function memoryLedger(
   }
 }
 
-function createRow(holdId: string, account: string, amount: Credits, state: HoldState, now: number): HoldRow {
+function createMark(holdId: string, account: string, now: number): HoldRow {
   return {
     holdId,
     account,
-    amount,
-    state,
-    facts: undefined,
-    claim: undefined,
+    amount: 0n,
     replaces: undefined,
-    charge: undefined,
-    postings: undefined,
+    claim: undefined,
+    facts: undefined,
+    state: 'released',
     deadline: now,
     endedAt: now,
-    endings: 0,
     place: -1,
   }
 }
 
+function isSettled(hold: HoldRow | PackedEntry | undefined): hold is PackedEntry {
+  return typeof hold === 'string'
+}
+
+function chargeOf(settled: PackedEntry): Charge {
+  return unpackEntry(settled).charge!
+}
+
 /** A repeat names its claim as the first did, or left it to the hold that it replaces. */
-function repeatHold(known: HoldRow, request: HoldRequest): HoldResult {
-  if (known.state !== 'held') return { ok: false, reason: 'closed' }
+function repeatHold(known: HoldRow | PackedEntry, request: HoldRequest): HoldResult {
+  if (isSettled(known) || known.state !== 'held') return { ok: false, reason: 'closed' }
   const isSame =
     known.account === request.account &&
     known.amount === request.amount &&
@@ -239,8 +235,8 @@ function repeatHold(known: HoldRow, request: HoldRequest): HoldResult {
   return isSame ? { ok: true } : { ok: false, reason: 'conflict' }
 }
 
-function claimedBy(claimant: HoldRow): HoldResult {
-  return claimant.charge === undefined
-    ? { ok: false, reason: 'claimed' }
-    : { ok: false, reason: 'claimed', charge: copyCharge(claimant.charge) }
+function claimedBy(claimant: HoldRow | PackedEntry | undefined): HoldResult {
+  return isSettled(claimant)
+    ? { ok: false, reason: 'claimed', charge: chargeOf(claimant) }
+    : { ok: false, reason: 'claimed' }
 }
