@@ -53,7 +53,7 @@ export async function chat(
     const key = idempotencyKey(call)
     if (key === undefined) await complete(parts, accepted, undefined, writer, context)
     else {
-      await idempotency.once(key, caller, body, writer, log, (claim, reply) =>
+      await idempotency.once(key, caller, body, writer, log, async (claim, reply) =>
         complete(parts, accepted, claim, reply, context),
       )
     }
@@ -65,24 +65,24 @@ export async function chat(
 type AcceptedCall = Omit<AdmittedCall, 'routes' | 'providerKey' | 'claim'>
 
 /** Chooses the routes of a call, opens the key that it brings, and runs it. */
-async function complete(
+function complete(
   parts: EngineParts,
   call: AcceptedCall,
   claim: string | undefined,
   writer: ReplyWriter,
   context: LazyContext,
-): Promise<void> {
+): Awaitable<void> {
   const { caller, facts, log, model, request, requestId } = call
-  const choosing = choose(parts, call, context)
-  const { routes, explanation } = isPromise(choosing) ? await choosing : choosing
-  log.routing = explanation
-  const envelope = request.own.providerKey
-  const providerKey =
-    envelope === undefined
-      ? undefined
-      : await openEnvelope(parts, envelope, routes[0]!.provider, caller, context)
-  const admitted: AdmittedCall = { requestId, caller, model, request, facts, routes, providerKey, log, claim }
-  return new CompletionCall(parts, admitted, writer).run()
+  return andThen(choose(parts, call, context), ({ routes, explanation }) => {
+    log.routing = explanation
+    const envelope = request.own.providerKey
+    const opening =
+      envelope === undefined ? undefined : openEnvelope(parts, envelope, routes[0]!.provider, caller, context)
+    return andThen(opening, (providerKey) => {
+      const admitted = { requestId, caller, model, request, facts, routes, providerKey, log, claim }
+      return new CompletionCall(parts, admitted, writer).run()
+    })
+  })
 }
 
 async function admit(

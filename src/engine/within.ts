@@ -36,7 +36,7 @@ export function within<T>(
 }
 
 /** What `next` makes of an answer: at once where the answer is there, since most stores have it in memory. */
-export function andThen<T, U>(answer: Awaitable<T>, next: (value: T) => U): Awaitable<U> {
+export function andThen<T, U>(answer: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {
   return isPromise(answer) ? answer.then(next) : next(answer)
 }
 

@@ -9,10 +9,10 @@ import { UpstreamExchange } from './upstream-exchange.js'
 export interface Upstream {
   /**
    * Posts a JSON body and reads the reply as `ProviderAdapter.chat` promises to. Rejects with a `ProviderError` for
-   * everything that goes wrong on the way, its credentials hidden in what the provider said; what `take` throws comes
-   * out as it is.
+   * everything that goes wrong on the way, its credentials hidden in what the provider said; what `prepare` and `take`
+   * throw comes out as it is.
    */
-  post(call: UpstreamCall): Promise<{ terminated: boolean }>
+  post(prepare: () => UpstreamCall): Promise<{ terminated: boolean }>
   /** Ends idle connections, and the others when their calls end. */
   close(): Promise<void>
 }
@@ -58,25 +58,27 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings): Ups
   }
 
   return {
-    post(call) {
+    post(prepare) {
       return new Promise((resolve, reject) => {
-        const own = { ...fixed, ...call.headers }
-        if (call.trace !== undefined) Object.assign(own, call.trace)
+        const call = prepare()
+        const headers = {
+          'user-agent': USER_AGENT,
+          ...fixed,
+          ...call.headers,
+          'content-type': 'application/json',
+          accept: call.stream ? 'text/event-stream' : 'application/json',
+          'accept-encoding': 'identity',
+        }
+        if (call.trace !== undefined) Object.assign(headers, call.trace)
         const exchange = new UpstreamExchange(call, resolve, (failure) =>
-          reject(hideCredentials(failure, credentialsIn(own))),
+          reject(hideCredentials(failure, credentialsIn(headers))),
         )
         if (call.abort.aborted || closing !== undefined) {
           exchange.refuse(closing !== undefined)
           return
         }
         pool ??= openPool(call.limits.connectMs)
-        exchange.start(pool, basePath + call.path, {
-          'user-agent': USER_AGENT,
-          ...own,
-          'content-type': 'application/json',
-          accept: call.stream ? 'text/event-stream' : 'application/json',
-          'accept-encoding': 'identity',
-        })
+        exchange.start(pool, basePath + call.path, headers)
       })
     },
     close() {

@@ -34,12 +34,14 @@ export interface AttemptEnd {
   readonly ended: CallEnd['ended']
   readonly terminated: boolean
   /** Present where `ended` is `broken`. */
-  readonly failure?: ProviderError
+  readonly failure: ProviderError | undefined
   /** Present where `ended` is `stopped`. */
-  readonly stoppedBy?: 'deadline' | 'shutdown'
-  readonly firstTokenMs?: number
+  readonly stoppedBy: 'deadline' | 'shutdown' | undefined
+  readonly firstTokenMs: number | undefined
   readonly durationMs: number
 }
+
+type HowItEnded = Pick<AttemptEnd, 'ended'> & Partial<Pick<AttemptEnd, 'failure' | 'stoppedBy'>>
 
 /** One route dialled for one call: reads the provider, writes the client, and says how it ended. */
 export class Attempt {
@@ -210,25 +212,27 @@ export class Attempt {
 
   private end(terminated: boolean, failed: ProviderError | undefined, relay: Relay): AttemptEnd {
     const ended = this.howItEnded(terminated, failed, relay)
-    const facts = {
-      terminated,
-      durationMs: this.options.engine.clock.now() - this.startedAt,
-      ...(this.firstTokenAt !== undefined && { firstTokenMs: this.firstTokenAt - this.startedAt }),
-    }
-    if (ended.ended !== 'finished' && ended.ended !== 'cut') return { ...facts, ...ended }
+    if (ended.ended !== 'finished' && ended.ended !== 'cut') return this.endOf(terminated, ended)
     try {
       relay.endChoices(ended.ended === 'cut' ? 'length' : 'stop')
     } catch (error) {
-      return { ...facts, ended: 'broken', failure: this.readError(error) }
+      return this.endOf(terminated, { ended: 'broken', failure: this.readError(error) })
     }
-    return { ...facts, ...ended }
+    return this.endOf(terminated, ended)
   }
 
-  private howItEnded(
-    terminated: boolean,
-    failed: ProviderError | undefined,
-    relay: Relay,
-  ): Pick<AttemptEnd, 'ended' | 'failure' | 'stoppedBy'> {
+  private endOf(terminated: boolean, { ended, failure, stoppedBy }: HowItEnded): AttemptEnd {
+    return {
+      ended,
+      terminated,
+      failure,
+      stoppedBy,
+      firstTokenMs: this.firstTokenAt === undefined ? undefined : this.firstTokenAt - this.startedAt,
+      durationMs: this.options.engine.clock.now() - this.startedAt,
+    }
+  }
+
+  private howItEnded(terminated: boolean, failed: ProviderError | undefined, relay: Relay): HowItEnded {
     const { interruption } = this
     const failure =
       interruption?.why === 'broken' ? interruption.error : interruption === undefined ? failed : undefined

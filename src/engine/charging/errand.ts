@@ -9,10 +9,6 @@ export interface ErrandRequest<T> {
   heard?(answer: T): void
   /** There was no answer in the time for all tries together. */
   gaveUp(error: unknown): void
-  /** Told of the end; before it also, with undefined, where a reply can wait no longer. The first word counts. */
-  tell(answer: T | undefined): void
-  /** Nothing is asked any more. */
-  ended(): void
 }
 
 const FIRST_RETRY_MS = 100
@@ -32,6 +28,10 @@ export class Errand<T> {
   constructor(
     private readonly options: Pick<EngineOptions, 'clock' | 'limits'>,
     private readonly request: ErrandRequest<T>,
+    /** Told of the end; before it also, with undefined, where a reply can wait no longer. The first word counts. */
+    private readonly tell: (answer: T | undefined) => void,
+    /** Nothing is asked any more. */
+    private readonly ended: () => void,
   ) {
     const now = options.clock.now()
     this.giveUpAt = now + options.limits.settleMs
@@ -90,8 +90,8 @@ export class Errand<T> {
   private end(answer: T | undefined): void {
     this.tried = undefined
     this.cancelTimer()
-    this.request.tell(answer)
-    this.request.ended()
+    this.tell(answer)
+    this.ended()
   }
 
   private wakeAt(nextAt: number): void {
@@ -105,7 +105,7 @@ export class Errand<T> {
     const now = this.options.clock.now()
     if (now >= this.tellAt) {
       this.tellAt = Infinity
-      this.request.tell(undefined)
+      this.tell(undefined)
     }
     if (now < this.nextAt) this.wakeAt(this.nextAt)
     else if (this.tried === undefined) this.try(now)

@@ -48,6 +48,7 @@ export class HeldCredit {
       this.requestId,
     )
     if (result?.ok === true) {
+      if (this.held === undefined) settlements.holdTaken()
       this.held = { holdId, amount }
       return undefined
     }

@@ -95,7 +95,7 @@ export function dearestCost(promptTokens: number, outputTokens: number, terms: T
     if (above >= promptTokens * 2) continue
     const list =
       row.request * TOKENS_PER_PRICE +
-      BigInt(promptTokens) * max(row.input, row.cachedInput, row.cacheWrite) +
+      BigInt(promptTokens) * max(row.input, max(row.cachedInput, row.cacheWrite)) +
       BigInt(outputTokens) * max(row.output, row.reasoning)
     if (list > dearest) dearest = list
   }
@@ -104,8 +104,6 @@ export function dearestCost(promptTokens: number, outputTokens: number, terms: T
   return fromExactBase(exact, terms.markup).cost
 }
 
-function max(first: Credits, ...others: readonly Credits[]): Credits {
-  let largest = first
-  for (const amount of others) if (amount > largest) largest = amount
-  return largest
+function max(one: Credits, other: Credits): Credits {
+  return one > other ? one : other
 }

@@ -31,7 +31,8 @@ export function estimatePrompt(request: ChatRequest, counter: TokenCounter): Pro
   let extra = 0
   for (const message of request.messages) {
     extra += TOKENS_A_MESSAGE
-    for (const [field, value] of Object.entries(message)) {
+    for (const field of Object.keys(message)) {
+      const value = message[field]
       if (field === 'role') {
         if (message.role.length > LONGEST_ROLE_CHARS) perhaps.add(message.role)
       } else if (field === 'content' && Array.isArray(value)) {
@@ -41,7 +42,8 @@ export function estimatePrompt(request: ChatRequest, counter: TokenCounter): Pro
       }
     }
   }
-  for (const [field, value] of Object.entries(request)) {
+  for (const field of Object.keys(request)) {
+    const value = request[field]
     if (value === undefined || value === null || NO_PROMPT.has(field)) continue
     if (PROMPT_FIELDS.has(field)) text.add(JSON.stringify(value))
     else if (typeof value === 'object' || typeof value === 'string') {

@@ -72,8 +72,9 @@ export function quote(request: QuoteRequest, readPrices: PriceReader): Quote {
 
 /** The most output tokens of one choice: the larger valid bound of the request, else the default; never over the model's. */
 export function outputBound(request: ChatRequest, model: Model, holdOutputTokens: number): number {
-  const asked = [request.max_completion_tokens, request.max_tokens].filter(isOutputBound)
-  const bound = asked.length > 0 ? Math.max(...asked) : holdOutputTokens
+  const { max_completion_tokens: newer, max_tokens: older } = request
+  const asked = Math.max(isOutputBound(newer) ? newer : 0, isOutputBound(older) ? older : 0)
+  const bound = asked > 0 ? asked : holdOutputTokens
   return Math.min(bound, model.maxOutputTokens ?? bound)
 }
 

@@ -1,3 +1,4 @@
+import type { Awaitable } from '../../contracts/context.js'
 import type {
   HoldRequest,
   HoldResult,
@@ -5,6 +6,7 @@ import type {
   SettleRequest,
   SettleResult,
 } from '../../contracts/ledger.js'
+import type { CompatError } from '../../errors.js'
 import { eventError } from '../events/event-error.js'
 import type { EngineOptions } from '../options.js'
 import { unavailable } from '../stores.js'
@@ -20,19 +22,30 @@ export class Settlements {
 
   constructor(private readonly options: EngineOptions) {}
 
-  /** Asks for a hold, once. Where there is no answer the hold is released, since it may have been taken, and 503 thrown. */
-  async hold(request: HoldRequest, requestId: string): Promise<HoldResult> {
+  /**
+   * Asks for a hold, once. Where there is no answer the hold is released, since it may have been taken, and the outcome is
+   * a 503. A hold that is granted is to be told to {@link holdTaken}.
+   */
+  hold(request: HoldRequest, requestId: string): Awaitable<HoldResult> {
     const { clock, ledger, limits } = this.options
     const context = new LazyContext(requestId)
-    try {
-      const result = await within(clock, limits.storeMs, ledger.hold(request, context))
-      if (result?.ok === true && request.replaces === undefined) this.openHolds++
-      return result
-    } catch (error) {
+    const failed = (error: unknown): CompatError => {
       context.end()
       void this.free(request, requestId, 0)
-      throw unavailable('ledger', this.options, requestId, error)
+      return unavailable('ledger', this.options, requestId, error)
     }
+    let answer: Awaitable<HoldResult>
+    try {
+      answer = ledger.hold(request, context)
+    } catch (error) {
+      throw failed(error)
+    }
+    return within(clock, limits.storeMs, answer, failed)
+  }
+
+  /** A call has a hold, and had none before. */
+  holdTaken(): void {
+    this.openHolds++
   }
 
   /**
@@ -72,10 +85,7 @@ export class Settlements {
     })
   }
 
-  private run<T>(
-    holds: 0 | 1,
-    { requestId, ask, heard, gaveUp }: Omit<ErrandRequest<T>, 'tell' | 'ended'>,
-  ): Promise<T | undefined> {
+  private run<T>(holds: 0 | 1, request: ErrandRequest<T>): Promise<T | undefined> {
     this.underWay++
     const ended = (): void => {
       this.openHolds -= holds
@@ -83,7 +93,7 @@ export class Settlements {
       if (this.underWay === 0) for (const resume of this.waiting.splice(0)) resume()
     }
     return new Promise((tell) => {
-      new Errand(this.options, { requestId, ask, heard, gaveUp, tell, ended }).start()
+      new Errand(this.options, request, tell, ended).start()
     })
   }
 }

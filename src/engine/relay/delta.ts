@@ -25,8 +25,8 @@ export function mendText(fields: Fields): void {
   }
   const reasoning = firstText(fields.reasoning, fields.reasoning_content)
   if (reasoning === undefined) {
-    delete fields.reasoning
-    delete fields.reasoning_content
+    if ('reasoning' in fields) delete fields.reasoning
+    if ('reasoning_content' in fields) delete fields.reasoning_content
   } else {
     fields.reasoning = reasoning
     fields.reasoning_content = reasoning

@@ -7,14 +7,19 @@ import { mendToolCalls } from './tool-calls.js'
 /** The choices of a reply in one body by their index, each brought to the shape that every client reads. */
 export function mendChoices(choices: unknown, n: number, newToolCallId: () => string): Fields[] {
   if (!Array.isArray(choices)) throw invalidReply('choices is not a list')
-  const mended = new Map<number, Fields>()
-  for (const [position, choice] of choices.entries()) {
+  const mended: MendedChoice[] = []
+  for (let position = 0; position < choices.length; position++) {
+    const choice: unknown = choices[position]
     if (!isObject(choice)) throw invalidReply('a choice is not an object')
     const index = choiceIndex(choice.index, position, n)
-    if (mended.has(index)) throw invalidReply('two choices have one index')
-    mended.set(index, mendChoice(choice, index, newToolCallId))
+    if (mended.some((other) => other.index === index)) throw invalidReply('two choices have one index')
+    mended.push(mendChoice(choice, index, newToolCallId))
   }
-  return [...mended].sort(([one], [other]) => one - other).map(([, choice]) => choice)
+  return mended.sort((one, other) => one.index - other.index)
+}
+
+interface MendedChoice extends Fields {
+  readonly index: number
 }
 
 /** A choice's index: the position where it has none. */
@@ -40,34 +45,27 @@ export function asChunkChoices(choices: readonly Fields[]): Fields[] {
   })
 }
 
-function mendChoice(choice: Fields, index: number, newToolCallId: () => string): Fields {
-  const {
-    index: _index,
-    message: given,
-    delta,
-    finish_reason: native,
-    native_finish_reason: _native,
-    ...rest
-  } = choice
+function mendChoice(choice: Fields, index: number, newToolCallId: () => string): MendedChoice {
+  const { delta, finish_reason: native, message: given } = choice
   const raw = given ?? delta
   if (!isObject(raw)) throw invalidReply('a choice has no message')
   if (native === 'error')
     throw new ProviderError('error-frame', 'The provider ended its reply with an error.')
-  const { role: _role, tool_calls: rawCalls, ...fields } = raw
-  mendText(fields)
-  const calls = rawCalls === undefined || rawCalls === null ? [] : mendToolCalls(rawCalls, newToolCallId)
+  const message: Fields = { ...raw, role: 'assistant', content: raw.content ?? null }
+  mendText(message)
+  const rawCalls = raw.tool_calls ?? undefined
+  const calls = rawCalls === undefined ? [] : mendToolCalls(rawCalls, newToolCallId)
+  if (calls.length > 0) message.tool_calls = calls
+  else if ('tool_calls' in message) delete message.tool_calls
   const known = typeof native === 'string' && native !== ''
   const mapped = known ? mapFinishReason(native) : 'stop'
-  return {
+  const mended = {
+    ...choice,
     index,
-    message: {
-      role: 'assistant',
-      ...fields,
-      content: fields.content ?? null,
-      ...(calls.length > 0 && { tool_calls: calls }),
-    },
-    ...rest,
+    message,
     finish_reason: mapped === 'stop' && calls.length > 0 ? 'tool_calls' : mapped,
-    ...(known && { native_finish_reason: cleanLabel(native) }),
+    native_finish_reason: known ? cleanLabel(native) : undefined,
   }
+  if (delta !== undefined) delete (mended as Fields).delta
+  return mended
 }

@@ -49,7 +49,8 @@ export function chooseRoutes(
   const excluded: { routeId: string; why: string }[] = []
   const keep: Keep = (routes, why, wanted) => {
     let kept: Route[] | undefined
-    for (const [position, route] of routes.entries()) {
+    for (let position = 0; position < routes.length; position++) {
+      const route = routes[position]!
       if (wanted(route)) {
         kept?.push(route)
         continue
@@ -75,7 +76,7 @@ export function chooseRoutes(
   if (providerKey !== undefined) {
     const pinned = pinnedRoutes(call, enabled, keep)
     if (routing !== undefined) checkNames(routing, call)
-    const { routes } = orderRoutes(pinned, { ...call, routing: undefined }, health, prices)
+    const { routes } = orderRoutes(pinned, undefined, call, health, prices)
     const { ordered, behind } = moveTroubled(routes, health)
     return explain(onlyFirst(ordered, 'another route of the pinned provider is first'), 'pin', behind)
   }
@@ -86,7 +87,7 @@ export function chooseRoutes(
   }
   const wanted = routing === undefined ? shared : applyWishes(routing, call, shared, keep, prices)
   const priced = withPrices(wanted, keep, prices)
-  const { routes, orderedBy } = orderRoutes(priced, { ...call, routing }, health, prices)
+  const { routes, orderedBy } = orderRoutes(priced, routing, call, health, prices)
   const { ordered, behind } = moveTroubled(routes, health)
   const chosenBy = ordered.length === 1 ? 'only-route' : orderedBy
   if (routing === undefined || routing.allowFallbacks || routing.order !== undefined) {

@@ -7,10 +7,6 @@ import type { RouteHealthBook } from './route-health.js'
 import type { RoutePrices } from './route-prices.js'
 import { rankByKey } from './route-rank.js'
 
-interface OrderRequest extends Pick<RouteChoiceRequest, 'account' | 'request' | 'spreadKey'> {
-  readonly routing: RoutingPreferences | undefined
-}
-
 interface Ordered {
   readonly routes: readonly Route[]
   readonly orderedBy: RoutingExplanation['chosenBy']
@@ -19,12 +15,12 @@ interface Ordered {
 /** Orders routes by the caller's wish; those that it leaves equal, and all where there is none, as {@link spreadOut} does. */
 export function orderRoutes(
   routes: readonly Route[],
-  call: OrderRequest,
+  routing: RoutingPreferences | undefined,
+  call: RouteChoiceRequest,
   health: RouteHealthBook,
   prices: RoutePrices,
 ): Ordered {
   if (routes.length === 1) return { routes, orderedBy: 'only-route' }
-  const { routing } = call
   let ordered = spreadOut(routes, call, prices)
   if (routing?.sort !== undefined) {
     const value = sortValue(routing.sort, health, prices)
@@ -37,7 +33,7 @@ export function orderRoutes(
 /** A session stays with its route; else weights share calls out; else the cheapest is first, and of equals the host's first. */
 function spreadOut(
   routes: readonly Route[],
-  { account, request, spreadKey }: OrderRequest,
+  { account, request, spreadKey }: RouteChoiceRequest,
   prices: RoutePrices,
 ): Ordered {
   const { sessionId } = request.own

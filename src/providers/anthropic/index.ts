@@ -57,20 +57,18 @@ export function anthropic(settings: AnthropicSettings = {}): ProviderAdapter {
   }
 
   return {
-    async chat(call, take) {
-      const request = toNativeRequest(call.request, call.stream, defaultMaxTokens)
-      return upstream.post({
+    chat: (call, take) =>
+      upstream.post(() => ({
         path: '/messages',
         headers: { 'anthropic-version': version, ...credentialOf(call) },
-        body: JSON.stringify(request),
+        body: JSON.stringify(toNativeRequest(call.request, call.stream, defaultMaxTokens)),
         stream: call.stream,
         limits: call.limits,
         abort: abortSourceOf(call),
         trace: call.trace,
         reader: createReader(call.limits.eventBytes),
         take,
-      })
-    },
+      })),
     close: () => upstream.close(),
   }
 }

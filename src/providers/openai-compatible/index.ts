@@ -39,8 +39,8 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
   }
 
   return {
-    async chat(call, take) {
-      return upstream.post({
+    chat: (call, take) =>
+      upstream.post(() => ({
         path: '/chat/completions',
         headers: credentialOf(call),
         body: buildRequestBody(call.request, call.stream),
@@ -54,8 +54,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
           onBody: (text, events) => readBody(text, events, unlistedTokens),
         }),
         take,
-      })
-    },
+      })),
     close: () => upstream.close(),
   }
 }

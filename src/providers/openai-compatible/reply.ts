@@ -19,25 +19,28 @@ export function readEvent(
     return false
   }
   if (data.trim() === '') return false
-  const { rest, usage } = takeUsage(parseProviderObject(fromLatin1(data)))
-  const report = readUsage(usage, unlistedTokens)
-  if (isFailure(rest)) {
+  const reply = parseProviderObject(fromLatin1(data))
+  const report = readUsage(usageOf(reply), unlistedTokens)
+  if (isFailure(reply)) {
     if (report !== undefined) events.push({ type: 'usage', usage: report })
-    throw frameError(rest)
+    throw frameError(reply)
   }
-  events.push({ type: 'chunk', chunk: { ...rest, choices: readChoices(rest.choices) } })
+  events.push({
+    type: 'chunk',
+    chunk: { ...labelsOf(reply), choices: readChoices(reply.choices)?.map(withoutUsage) },
+  })
   if (report !== undefined) events.push({ type: 'usage', usage: report })
   return false
 }
 
 /** Reads a reply in one body. */
 export function readBody(text: string, events: ProviderEvent[], unlistedTokens: UnlistedTokens): void {
-  const { rest, usage } = takeUsage(parseProviderObject(text))
-  const report = readUsage(usage, unlistedTokens)
-  if (isFailure(rest)) throw frameError(rest)
-  const choices = readChoices(rest.choices)
+  const reply = parseProviderObject(text)
+  if (isFailure(reply)) throw frameError(reply)
+  const choices = readChoices(reply.choices)
   if (choices === undefined) throw new ProviderError('invalid-response', 'The reply has no list of choices.')
-  events.push({ type: 'completion', completion: { ...rest, choices } })
+  const report = readUsage(usageOf(reply), unlistedTokens)
+  events.push({ type: 'completion', completion: { ...labelsOf(reply), choices: choices.map(withoutUsage) } })
   if (report !== undefined) events.push({ type: 'usage', usage: report })
 }
 
@@ -48,18 +51,22 @@ function readChoices(choices: unknown): readonly unknown[] | undefined {
 }
 
 /** Groq repeats its usage in `x_groq`, and may have it there alone; Moonshot puts it in the last choice. */
-function takeUsage(reply: JsonObject): { rest: JsonObject; usage: unknown } {
-  const { usage, x_groq: groq, ...rest } = reply
-  let usageOfChoice: unknown
-  if (Array.isArray(rest.choices) && rest.choices.some((choice) => isObject(choice) && 'usage' in choice)) {
-    if (rest.choices.length === 1) usageOfChoice = rest.choices[0].usage
-    rest.choices = rest.choices.map((choice: unknown) => {
-      if (!isObject(choice)) return choice
-      const { usage: _, ...other } = choice
-      return other
-    })
-  }
-  return { rest, usage: usage ?? (isObject(groq) ? groq.usage : undefined) ?? usageOfChoice }
+function usageOf({ choices, usage, x_groq: groq }: JsonObject): unknown {
+  const stated = usage ?? (isObject(groq) ? groq.usage : undefined)
+  if (stated !== undefined && stated !== null) return stated
+  const only = Array.isArray(choices) && choices.length === 1 ? choices[0] : undefined
+  return isObject(only) ? only.usage : undefined
+}
+
+/** What is told of a reply beside its choices and its usage. */
+function labelsOf({ id, system_fingerprint, service_tier }: JsonObject): JsonObject {
+  return { id, system_fingerprint, service_tier }
+}
+
+function withoutUsage(choice: unknown): unknown {
+  if (!isObject(choice) || !('usage' in choice)) return choice
+  const { usage: _, ...rest } = choice
+  return rest
 }
 
 function isFailure(reply: JsonObject): boolean {

@@ -8,14 +8,14 @@ import { isObject } from '../provider-json.js'
  * `https:` nor `data:`.
  */
 export function buildRequestBody(request: ChatRequest, stream: boolean): string {
-  const { stream: _, stream_options: streamOptions, messages, ...rest } = request
+  const { stream_options: streamOptions, messages } = request
   return JSON.stringify({
-    ...rest,
+    ...request,
     messages: messages.map(prepareMessage),
-    ...(stream && {
-      stream: true,
-      stream_options: { ...(isObject(streamOptions) && streamOptions), include_usage: true },
-    }),
+    stream: stream ? true : undefined,
+    stream_options: stream
+      ? { ...(isObject(streamOptions) && streamOptions), include_usage: true }
+      : undefined,
   })
 }
 
