@@ -44,4 +44,27 @@ describe('the event at the end of a call', () => {
     const { facts, providerMs } = await service.end(await service.ask({ max_tokens: 1_000_000 }))
     expect([facts?.model, facts?.provider, providerMs]).toEqual(['acme/fast', undefined, undefined])
   })
+
+  it('is frozen with all that it holds, also where the caller and the breaker had a say', async () => {
+    const { service } = await start()
+    service.upstreams[0]!.script(fails(503))
+    for (let call = 0; call < 6; call++) await service.end(await service.ask())
+    const end = await service.end(
+      await service.ask({
+        routing: { sort: 'price' },
+        action: { name: 'search', steps: [{ at: 1 }] },
+        connected: ['calendar'],
+      }),
+    )
+    expect(end.routing?.behind).toHaveLength(1)
+    expect(end.charge?.usage).toBeDefined()
+    expect(unfrozenIn(end, 'event')).toEqual([])
+  })
 })
+
+/** The places in a value where something could be changed. */
+function unfrozenIn(value: unknown, path: string): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const inside = Object.entries(value).flatMap(([name, member]) => unfrozenIn(member, `${path}.${name}`))
+  return Object.isFrozen(value) ? inside : [path, ...inside]
+}

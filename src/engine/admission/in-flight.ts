@@ -31,18 +31,16 @@ export class InFlight {
     if (this.closed) throw shuttingDown()
     const { inFlightPerAccount, inFlightPerCredential } = this.limits
     const { account, credentialId } = principal
-    if ((this.perAccount.get(account) ?? 0) >= (inFlightPerAccount ?? Infinity)) {
-      throw tooMany('account', inFlightPerAccount)
-    }
-    if ((this.perCredential.get(credentialId) ?? 0) >= (inFlightPerCredential ?? Infinity)) {
+    if (this.perAccount.get(account)! >= inFlightPerAccount!) throw tooMany('account', inFlightPerAccount)
+    if (this.perCredential.get(credentialId)! >= inFlightPerCredential!) {
       throw tooMany('credential', inFlightPerCredential)
     }
     this.entered++
-    add(this.perAccount, account, 1)
-    add(this.perCredential, credentialId, 1)
+    if (inFlightPerAccount !== undefined) add(this.perAccount, account, 1)
+    if (inFlightPerCredential !== undefined) add(this.perCredential, credentialId, 1)
     return () => {
-      add(this.perAccount, account, -1)
-      add(this.perCredential, credentialId, -1)
+      if (inFlightPerAccount !== undefined) add(this.perAccount, account, -1)
+      if (inFlightPerCredential !== undefined) add(this.perCredential, credentialId, -1)
       this.entered--
       if (this.entered === 0) for (const resume of this.waiting.splice(0)) resume()
     }

@@ -1,4 +1,5 @@
 import type { RouterEvent } from '../../contracts/events.js'
+import { freezeEvent } from './freeze.js'
 
 /** Takes events where nobody asked for them. */
 export const ignoreEvents = (): void => {}
@@ -16,19 +17,10 @@ export function createEmitter(
   }
   return (event) => {
     try {
-      const result = onEvent(deepFreeze(event))
+      const result = onEvent(freezeEvent(event))
       if (result instanceof Promise) result.catch(fail)
     } catch (error) {
       fail(error)
     }
   }
-}
-
-/** Events are plain data without cycles. */
-function deepFreeze<Value>(value: Value): Value {
-  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value)
-    for (const name in value) deepFreeze(value[name])
-  }
-  return value
 }

@@ -1,0 +1,38 @@
+import type { RequestEnd, RouterEvent } from '../../contracts/events.js'
+
+/** Freezes an event and all that it holds. Events are plain data without cycles. */
+export function freezeEvent(event: RouterEvent): RouterEvent {
+  switch (event.type) {
+    // Every call has these two: to search them for what they hold would take longer than all else that is done with them.
+    case 'request-start':
+      Object.freeze(event.trace)
+      return Object.freeze(event)
+    case 'request-end':
+      return freezeEnd(event)
+    default:
+      return freezeDeep(event)
+  }
+}
+
+function freezeEnd(event: RequestEnd): RequestEnd {
+  const { action, charge, connected, facts, routing } = event
+  Object.freeze(facts)
+  if (charge !== undefined) Object.freeze(Object.freeze(charge).usage)
+  if (routing !== undefined) {
+    Object.freeze(Object.freeze(routing).considered)
+    for (const list of [routing.excluded, routing.behind, routing.attempts]) {
+      if (list !== undefined) for (const item of Object.freeze(list)) Object.freeze(item)
+    }
+  }
+  if (action !== undefined) freezeDeep(action)
+  if (connected !== undefined) freezeDeep(connected)
+  return Object.freeze(event)
+}
+
+function freezeDeep<Value>(value: Value): Value {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const name in value) freezeDeep(value[name])
+  }
+  return value
+}
