@@ -8,6 +8,7 @@ import { readBigint, readNumber, readOptionalNumber, readText } from '../sql/cel
 import type { Parameter, Row, SqlDatabase } from '../sql/database.js'
 import { post } from '../sql/grants.js'
 import { checkHoldable } from './amounts.js'
+import { checkLimit } from './limit.js'
 
 export interface GrantRequest {
   readonly account: string
@@ -120,9 +121,7 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
     resumeAccount: (account) => mark(account, false),
     findAccount: async (account) => (await read('a.id = ?1', readShape(idShape, account, 'account'), 1))[0],
     async listAccounts({ after, limit = 100 } = {}) {
-      if (!Number.isSafeInteger(limit) || limit < 1) {
-        throw new RangeError(`limit must be a whole number of rows, 1 or more; got ${String(limit)}`)
-      }
+      checkLimit(limit)
       return after === undefined
         ? read('true', undefined, limit)
         : read('a.id > ?1', readShape(idShape, after, 'after'), limit)

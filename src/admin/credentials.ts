@@ -14,6 +14,7 @@ import { digestToken } from '../sql/credentials.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { createConditions } from '../sql/entries.js'
 import { Refusal } from '../sql/refusal.js'
+import { checkLimit } from './limit.js'
 
 export interface KeyRequest {
   /** Who pays. */
@@ -71,12 +72,19 @@ export interface CredentialsAdmin {
   reissue(credentialId: string, options?: ReissueOptions): Promise<IssuedCredential>
   /** Ends a key or a grant with all its tokens, everywhere within a second. Returns whether there was one. */
   revoke(credentialId: string): Promise<boolean>
-  listCredentials(query?: {
-    readonly account?: string
-    readonly appId?: string
-    readonly credentialId?: string
-    readonly credentialIds?: readonly string[]
-  }): Promise<readonly CredentialRow[]>
+  /** The newest first; the last one's id goes into `after` for the next page of `limit`. All without a limit. */
+  listCredentials(query?: CredentialsQuery): Promise<readonly CredentialRow[]>
+}
+
+export interface CredentialsQuery {
+  readonly account?: string
+  readonly appId?: string
+  readonly credentialId?: string
+  readonly credentialIds?: readonly string[]
+  /** Leaves out what is revoked or has expired. */
+  readonly inUse?: boolean
+  readonly after?: string
+  readonly limit?: number
 }
 
 const KEY_PREFIX = 'sk-cr-'
@@ -200,7 +208,8 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
       return rows!.length > 0
     },
 
-    async listCredentials({ account, appId, credentialId, credentialIds } = {}) {
+    async listCredentials({ account, after, appId, credentialId, credentialIds, inUse, limit } = {}) {
+      checkLimit(limit)
       const { conditions, parameters, add } = createConditions()
       if (account !== undefined) add((value) => `c.account = ${value}`, account)
       if (appId !== undefined) add((value) => `c.app_id = ${value}`, appId)
@@ -211,11 +220,17 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
         const values = credentialIds.map((_, position) => `?${first + position}`)
         conditions.push(values.length === 0 ? 'false' : `c.id in (${values.join(', ')})`)
       }
+      if (inUse === true) {
+        conditions.push(`c.revoked_at is null and (t.expires_at is null or t.expires_at > ${database.now})`)
+      }
+      // Ids begin with the time at which they were made.
+      if (after !== undefined) add((value) => `c.id < ${value}`, readShape(idShape, after, 'after'))
+      if (limit !== undefined) parameters.push(BigInt(limit))
       const rows = await database.all({
         text: `select c.*, t.prefix, t.last_four, t.expires_at from {credentials} c
           join {tokens} t on t.credential_id = c.id and t.revoked_at is null
           ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
-          order by c.created_at, c.id`,
+          order by c.id desc ${limit === undefined ? '' : `limit ?${parameters.length}`}`,
         parameters,
       })
       return rows.map(readCredentialRow)

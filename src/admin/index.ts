@@ -18,6 +18,7 @@ export type {
   AccessTokenRequest,
   CredentialRow,
   CredentialsAdmin,
+  CredentialsQuery,
   IssuedCredential,
   KeyRequest,
   ReissueOptions,

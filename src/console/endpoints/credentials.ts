@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import type { Admin, CredentialRow } from '../../admin/index.js'
+import type { Admin, CredentialRow, CredentialsQuery } from '../../admin/index.js'
 import type { Clock } from '../../clock.js'
 import { labelShape, textsShape, timeShape } from '../../contracts/shapes.js'
 import type { CredentialsReply, CredentialView, IssuedReply } from '../protocol.js'
 import { notFound, Refused } from '../refused.js'
 import { accountOf, type ConsoleViewer, noAccount } from '../viewer.js'
 import { present } from '../views.js'
-import { done, type Endpoint, get, name, post } from './endpoint.js'
+import { done, type Endpoint, get, limit, name, post } from './endpoint.js'
 
 const PLAYGROUND_MS = 3_600_000
 const PLAYGROUND_LABEL = 'Playground'
@@ -23,14 +23,21 @@ export const credentialEndpoints: readonly Endpoint[] = [
   get(
     'credentials',
     'both',
-    z.strictObject({ account: name.optional(), appId: name.optional() }),
-    async ({ account: asked, appId }, { viewer }, { admin }): Promise<CredentialsReply> => {
-      const account = accountOf(viewer, asked)
-      const rows = await admin.listCredentials({
-        ...(account === undefined ? {} : { account }),
-        ...(appId === undefined ? {} : { appId }),
-      })
-      return { credentials: rows.map(credentialView).reverse() }
+    z.strictObject({
+      account: name.optional(),
+      appId: name.optional(),
+      shown: z.enum(['in-use', 'playground', 'all']).default('all'),
+      after: name.optional(),
+      limit: limit(200, 50),
+    }),
+    async (query, { viewer }, { admin }): Promise<CredentialsReply> => {
+      const { shown, limit: most, account, ...rest } = query
+      const asked = { ...present({ ...rest, account: accountOf(viewer, account) }), inUse: shown !== 'all' }
+      const isShown = (row: CredentialRow): boolean =>
+        shown === 'all' || isOfPlayground(row) === (shown === 'playground')
+      const rows = await readPage(admin, asked, most + 1, isShown)
+      const credentials = rows.slice(0, most).map(credentialView)
+      return { credentials, ...(rows.length > most ? { next: credentials.at(-1)!.credentialId } : {}) }
     },
   ),
 
@@ -94,6 +101,30 @@ export const credentialEndpoints: readonly Endpoint[] = [
     },
   ),
 ]
+
+const SCANNED_AT_ONCE = 500
+
+/** The first `count` rows that are wanted. The database is read in steps, since what is wanted is for us to tell. */
+async function readPage(
+  admin: Admin,
+  query: CredentialsQuery,
+  count: number,
+  isWanted: (row: CredentialRow) => boolean,
+): Promise<readonly CredentialRow[]> {
+  const found: CredentialRow[] = []
+  let { after } = query
+  for (;;) {
+    const rows = await admin.listCredentials({ ...query, ...present({ after }), limit: SCANNED_AT_ONCE })
+    found.push(...rows.filter(isWanted))
+    if (found.length >= count || rows.length < SCANNED_AT_ONCE) return found.slice(0, count)
+    after = rows.at(-1)!.credentialId
+  }
+}
+
+/** Made by the playground, which makes them for an hour. */
+function isOfPlayground({ createdAt, expiresAt, label }: CredentialRow): boolean {
+  return label === PLAYGROUND_LABEL && expiresAt !== undefined && expiresAt - createdAt <= PLAYGROUND_MS
+}
 
 function issued(made: { credentialId: string; token: string }, expiresAt: number | undefined): IssuedReply {
   return { ...made, ...(expiresAt === undefined ? {} : { expiresAt }) }

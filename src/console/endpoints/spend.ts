@@ -1,5 +1,9 @@
 import { z } from 'zod'
-import type { SpendQuery as AdminSpendQuery } from '../../admin/index.js'
+import type {
+  SpendQuery as AdminSpendQuery,
+  SpendRow as AdminSpendRow,
+  SpendReport,
+} from '../../admin/index.js'
 import { formatCredits } from '../../money.js'
 import { type Column, csvHeader, csvLine } from '../csv.js'
 import type { SpendReply, SpendRow, StatementReply } from '../protocol.js'
@@ -15,8 +19,15 @@ const spendQuery = z.strictObject({
   from: time.optional(),
   to: time.optional(),
 })
+/** The position of the last row of the page before. */
+const position = z
+  .string()
+  .regex(/^\d{1,9}$/, 'must be the next of an earlier page')
+  .transform(Number)
 
 type Query = z.infer<typeof spendQuery>
+
+const ROWS_A_PAGE = 50
 
 const columns = (by: Query['by']): readonly Column<SpendRow>[] => [
   { name: by, of: (row) => row.key },
@@ -33,13 +44,36 @@ const columns = (by: Query['by']): readonly Column<SpendRow>[] => [
 ]
 
 export const spendEndpoints: readonly Endpoint[] = [
-  get('spend', 'both', spendQuery, (query, { viewer }, services) => readSpend(query, viewer, services)),
+  get(
+    'spend',
+    'both',
+    spendQuery.extend({ after: position.default(0) }),
+    async ({ after, ...query }, { viewer }, { admin }): Promise<SpendReply> => {
+      const { rows, total, books } = await readReport(query, viewer, admin)
+      const end = query.by === 'day' ? rows.length : after + ROWS_A_PAGE
+      return {
+        rows: await viewsOf(rows.slice(after, end), query.by, admin),
+        rowCount: rows.length,
+        ...(end < rows.length ? { next: String(end) } : {}),
+        total: spendSums(total),
+        books: {
+          debited: formatCredits(books.debited),
+          kept: formatCredits(books.kept),
+          paid: formatCredits(books.debited + books.kept),
+          isEqual: books.isEqual,
+        },
+      }
+    },
+  ),
 
-  get('spend.csv', 'both', spendQuery, async (query, { viewer }, services) => {
-    const { rows } = await readSpend(query, viewer, services)
+  get('spend.csv', 'both', spendQuery, async (query, { viewer }, { admin }) => {
+    const { rows } = await readReport(query, viewer, admin)
     async function* lines(): AsyncGenerator<string> {
       yield csvHeader(columns(query.by))
-      for (const row of rows) yield csvLine(columns(query.by), row)
+      for (let start = 0; start < rows.length; start += ROWS_A_PAGE) {
+        const page = await viewsOf(rows.slice(start, start + ROWS_A_PAGE), query.by, admin)
+        for (const row of page) yield csvLine(columns(query.by), row)
+      }
     }
     return { csv: { fileName: `spend-by-${query.by}.csv`, lines: lines() } }
   }),
@@ -71,38 +105,39 @@ export const spendEndpoints: readonly Endpoint[] = [
   ),
 ]
 
-async function readSpend(query: Query, viewer: ConsoleViewer, { admin }: Services): Promise<SpendReply> {
-  const { account: asked, ...rest } = query
+async function readReport(
+  { account: asked, ...rest }: Query,
+  viewer: ConsoleViewer,
+  admin: Services['admin'],
+): Promise<SpendReport> {
   const account = accountOf(viewer, asked)
-  const scoped = { ...rest, ...(account === undefined ? {} : { account }) } as AdminSpendQuery
-  const { rows, total, books } = await admin.spendReport(scoped)
-  const names = await namesOf(query.by, account, admin)
-  return {
-    rows: rows.map((row) => {
-      const called = row.key === undefined ? undefined : names.get(row.key)
-      return {
-        ...(row.key === undefined ? {} : { key: row.key }),
-        ...(called === undefined ? {} : { name: called }),
-        ...spendSums(row),
-      }
-    }),
-    total: spendSums(total),
-    books: {
-      debited: formatCredits(books.debited),
-      kept: formatCredits(books.kept),
-      paid: formatCredits(books.debited + books.kept),
-      isEqual: books.isEqual,
-    },
-  }
+  return admin.spendReport({ ...rest, ...(account === undefined ? {} : { account }) } as AdminSpendQuery)
+}
+
+async function viewsOf(
+  rows: readonly AdminSpendRow[],
+  by: Query['by'],
+  admin: Services['admin'],
+): Promise<readonly SpendRow[]> {
+  const names = await namesOf(rows, by, admin)
+  return rows.map((row) => {
+    const called = row.key === undefined ? undefined : names.get(row.key)
+    return {
+      ...(row.key === undefined ? {} : { key: row.key }),
+      ...(called === undefined ? {} : { name: called }),
+      ...spendSums(row),
+    }
+  })
 }
 
 async function namesOf(
+  rows: readonly AdminSpendRow[],
   by: Query['by'],
-  account: string | undefined,
   admin: Services['admin'],
 ): Promise<ReadonlyMap<string, string | undefined>> {
   if (by === 'app') return new Map((await admin.listApps()).map((app) => [app.id, app.name]))
   if (by !== 'key') return new Map()
-  const credentials = await admin.listCredentials(account === undefined ? {} : { account })
+  const credentialIds = rows.flatMap(({ key }) => key ?? [])
+  const credentials = await admin.listCredentials({ credentialIds })
   return new Map(credentials.map((credential) => [credential.credentialId, credential.label]))
 }

@@ -4,11 +4,15 @@ export interface CredentialsQuery {
   /** A user's own by default, and no other. */
   readonly account?: string
   readonly appId?: string
+  /** All by default. `in-use` leaves out what the playground made for itself. */
+  readonly shown?: 'in-use' | 'playground' | 'all'
+  readonly after?: string
 }
 
-/** The newest first. */
+/** The newest first. `next` goes into `after` for the following page. */
 export interface CredentialsReply {
   readonly credentials: readonly CredentialView[]
+  readonly next?: string
 }
 
 export interface CredentialView {

@@ -22,6 +22,7 @@ export interface SpendQuery {
   readonly from?: number
   /** Exclusive. */
   readonly to?: number
+  readonly after?: string
 }
 
 export interface SpendSums {
@@ -39,8 +40,13 @@ export interface SpendRow extends SpendSums {
   readonly name?: string
 }
 
+/** Days are on one page; of all else the dearest come first, fifty a page. The sums are those of all pages. */
 export interface SpendReply {
   readonly rows: readonly SpendRow[]
+  /** How many there are on all pages. */
+  readonly rowCount: number
+  /** Goes into `after` for the following page. */
+  readonly next?: string
   readonly total: SpendSums
   readonly books: SpendBooks
 }

@@ -133,6 +133,21 @@ describe('an operator', { timeout: 120_000 }, () => {
     await expect.poll(status, { timeout: 10_000 }).toBe(401)
   })
 
+  it('goes through many keys page by page', async () => {
+    for (let number = 0; number < 51; number++) {
+      await visit.stage.admin.issueKey({ account: 'carol', label: `Till ${number}` })
+    }
+    await page.goto(`${visit.stage.consoleUrl}#/keys?account=carol`)
+    const rows = page.getByRole('table').getByText(/^Till \d+/)
+    await expect.poll(() => rows.count()).toBe(50)
+    const first = await rows.allTextContents()
+    await page.getByRole('button', { name: 'Next' }).click()
+    await expect.poll(() => rows.count()).toBe(1)
+    expect(first).not.toContain(await rows.first().textContent())
+    await page.getByRole('button', { name: 'Previous' }).click()
+    await expect.poll(() => rows.allTextContents()).toEqual(first)
+  })
+
   it('takes a model out after a dialog that names it', async () => {
     await visitPage('Models')
     const button = page.getByRole('button', { name: 'Remove acme/new' })

@@ -4,6 +4,7 @@ import { Badge, Button, Choice, PageHead, Time } from '../parts/basics.js'
 import type { FieldSpec } from '../parts/fields.js'
 import { Filters, useSubjectSpecs } from '../parts/filters.js'
 import { Empty, Listing } from '../parts/notice.js'
+import { Pager, usePages } from '../parts/pager.js'
 import { dayEnd, needed, optional, present } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
@@ -17,14 +18,23 @@ const SHOWN = [
   { value: 'all', label: 'All' },
 ] as const
 
+const NONE = {
+  'in-use': 'No key is in use.',
+  playground: 'No key of the playground is in use.',
+  all: 'There is no key yet.',
+} as const
+
 export function Keys({ query }: { query: Place['query'] }) {
   const { viewer } = useSession()
   const { account, appId } = query
-  const keys = useLoad('api/credentials', { ...(account ? { account } : {}), ...(appId ? { appId } : {}) })
+  const shown = SHOWN.find(({ value }) => value === query.shown)?.value ?? 'in-use'
+  const question = { ...(account ? { account } : {}), ...(appId ? { appId } : {}), shown }
+  const pages = usePages(JSON.stringify(question))
+  const { after } = pages
+  const keys = useLoad('api/credentials', { ...question, ...(after === undefined ? {} : { after }) })
   const apps = useLoad('api/apps', {})
   const specs = useSubjectSpecs().filter(({ name }) => name !== 'model')
   const actions = useActions(keys.reload)
-  const shown = SHOWN.find(({ value }) => value === query.shown)?.value ?? 'in-use'
   const own = account ?? ownAccount(viewer)
   const subject: readonly FieldSpec[] = [
     {
@@ -141,69 +151,48 @@ export function Keys({ query }: { query: Place['query'] }) {
         <Choice label="Show" options={SHOWN} value={shown} onChange={(shown) => changeQuery({ shown })} />
       </div>
       <Listing what="keys" loaded={keys}>
-        {({ credentials }) => {
-          const found = credentials
-            .filter(
-              (key) => shown === 'all' || (isInUse(key) && isOfPlayground(key) === (shown === 'playground')),
-            )
-            .toSorted((one, other) => other.createdAt - one.createdAt)
-          return found.length === 0 ? (
-            <Empty
-              title={
-                credentials.length > 0
-                  ? shown === 'playground'
-                    ? 'No key of the playground is in use.'
-                    : 'No key is in use.'
-                  : account || appId
-                    ? 'No key fits these filters.'
-                    : 'There is no key yet.'
-              }
-            >
+        {({ credentials, next }) =>
+          credentials.length === 0 ? (
+            <Empty title={account || appId ? 'No key fits these filters.' : NONE[shown]}>
               Make one with “New API key”, and put it into the program that calls.
             </Empty>
           ) : (
-            <Table
-              caption="Keys and access tokens"
-              rows={found}
-              keyOf={({ credentialId }) => credentialId}
-              columns={[
-                { head: 'Key', cell: (key) => <KeyName of={key} /> },
-                { head: 'Account', cell: (key) => key.account },
-                {
-                  head: 'Acts as',
-                  cell: ({ kind, appId }) => (kind === 'api-key' ? 'API key' : `app ${appId}`),
-                },
-                { head: 'Made', cell: ({ createdAt }) => <Time at={createdAt} /> },
-                { head: 'State', cell: (key) => <State of={key} /> },
-              ]}
-              actions={(key) =>
-                key.revokedAt === undefined && (
-                  <>
-                    <Button tone="quiet" onPress={() => reissue(key)} of={nameOf(key)}>
-                      Replace
-                    </Button>
-                    <Button tone="quiet" onPress={() => revoke(key)} of={nameOf(key)}>
-                      Revoke
-                    </Button>
-                  </>
-                )
-              }
-            />
+            <>
+              <Table
+                caption="Keys and access tokens"
+                rows={credentials}
+                keyOf={({ credentialId }) => credentialId}
+                columns={[
+                  { head: 'Key', cell: (key) => <KeyName of={key} /> },
+                  { head: 'Account', cell: (key) => key.account },
+                  {
+                    head: 'Acts as',
+                    cell: ({ kind, appId }) => (kind === 'api-key' ? 'API key' : `app ${appId}`),
+                  },
+                  { head: 'Made', cell: ({ createdAt }) => <Time at={createdAt} /> },
+                  { head: 'State', cell: (key) => <State of={key} /> },
+                ]}
+                actions={(key) =>
+                  key.revokedAt === undefined && (
+                    <>
+                      <Button tone="quiet" onPress={() => reissue(key)} of={nameOf(key)}>
+                        Replace
+                      </Button>
+                      <Button tone="quiet" onPress={() => revoke(key)} of={nameOf(key)}>
+                        Revoke
+                      </Button>
+                    </>
+                  )
+                }
+              />
+              <Pager pages={pages} next={next} />
+            </>
           )
-        }}
+        }
       </Listing>
     </>
   )
 }
-
-const isInUse = ({ revokedAt, expiresAt }: CredentialView): boolean =>
-  revokedAt === undefined && (expiresAt === undefined || expiresAt > Date.now())
-
-const HOUR_MS = 3_600_000
-
-/** Made by the playground for an hour, as the server labels them. */
-const isOfPlayground = ({ label, createdAt, expiresAt }: CredentialView): boolean =>
-  label === 'Playground' && expiresAt !== undefined && expiresAt - createdAt <= HOUR_MS
 
 const hintOf = ({ prefix, lastFour }: CredentialView): string => `${prefix}…${lastFour}`
 

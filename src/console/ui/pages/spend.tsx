@@ -6,6 +6,7 @@ import { Choice, Figure, Id, PageHead } from '../parts/basics.js'
 import { Chart, type ChartPoint } from '../parts/chart.js'
 import { daySpecs, Filters, useSubjectSpecs } from '../parts/filters.js'
 import { Empty, Listing, Notice } from '../parts/notice.js'
+import { Pager, usePages } from '../parts/pager.js'
 import { type Column, Table } from '../parts/table.js'
 import { changeQuery, hrefOf, type Place } from '../place.js'
 import { useLoad } from '../use-load.js'
@@ -39,7 +40,9 @@ export function Spend({ query }: { query: Place['query'] }) {
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to: to + DAY_MS }),
   }
-  const spend = useLoad('api/spend', question)
+  const pages = usePages(JSON.stringify(question))
+  const { after } = pages
+  const spend = useLoad('api/spend', { ...question, ...(after === undefined ? {} : { after }) })
   const specs = useSubjectSpecs()
   return (
     <>
@@ -55,7 +58,14 @@ export function Spend({ query }: { query: Place['query'] }) {
       </div>
       <Listing what="what was spent" loaded={spend}>
         {(reply) =>
-          reply.rows.length === 0 ? <NothingSpent query={query} /> : <Report reply={reply} by={by} />
+          reply.rowCount === 0 ? (
+            <NothingSpent query={query} />
+          ) : (
+            <>
+              <Report reply={reply} by={by} />
+              <Pager pages={pages} next={reply.next} />
+            </>
+          )
         }
       </Listing>
     </>
@@ -137,8 +147,11 @@ function Report({ reply, by }: { reply: SpendReply; by: SpendBy }) {
         description={`Credits charged by ${by}, base and markup stacked; the table below has the figures.`}
       />
       {rows.length > CHART_BARS && by !== 'day' && (
+        <p class="hint">The chart shows the first {CHART_BARS} rows of the table.</p>
+      )}
+      {reply.rowCount > rows.length && (
         <p class="hint">
-          The chart shows the dearest {CHART_BARS}; the table has all {rows.length}.
+          {rows.length} of {formatCount(reply.rowCount)} rows, the dearest first. Totals are of all.
         </p>
       )}
       <Table
