@@ -181,8 +181,13 @@ export function engineOptions(options: RouterOptions): EngineOptions {
     clock,
     newId: options.newId ?? createIdSource(),
     counter: options.tokenCounter ?? byteRatioCounter,
-    splice: process.env.COMPAT_ROUTER_FAST_PATHS !== 'off',
+    splice: usesFastPaths(),
   })
+}
+
+/** Off for comparison and for tests. */
+export function usesFastPaths(): boolean {
+  return process.env.COMPAT_ROUTER_FAST_PATHS !== 'off'
 }
 
 function requireMethods(name: string, store: unknown, methods: readonly string[]): void {

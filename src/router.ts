@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createEngine } from './engine/engine.js'
 import { eventError } from './engine/events/event-error.js'
 import type { RouteHealth } from './engine/routing/route-health.js'
-import { createHttpHandler, type Endpoints } from './http/index.js'
-import { engineOptions, type RouterOptions } from './options.js'
+import { createHttpHandler, type Endpoints, Outbox } from './http/index.js'
+import { engineOptions, type RouterOptions, usesFastPaths } from './options.js'
 import { createOpenApiDocument } from './protocol/openapi.js'
 import { version } from './version.js'
 
@@ -45,10 +45,12 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
       if (document !== undefined) writer.send(200, {}, document)
     },
   }
+  const outbox = new Outbox(usesFastPaths())
   const handler = createHttpHandler(endpoints, {
     limits,
     clock,
     newId,
+    outbox,
     ...(options.basePath !== undefined && { basePath: options.basePath }),
     onFault: (where, error, requestId) =>
       emit({ type: 'fault', where, error: eventError(error), ...(requestId !== undefined && { requestId }) }),
@@ -61,11 +63,19 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
     openapi,
     envelopeKeys: typeof options.envelopes?.publicKeys === 'function',
   })
+  let closing: ReturnType<CompatRouter['close']> | undefined
+  const close: CompatRouter['close'] = (closeOptions) => {
+    closing ??= engine.close(closeOptions).then(async (ended) => {
+      await outbox.empty()
+      return ended
+    })
+    return closing
+  }
   const router = ((req, res, next) => handler(req, res, next)) as CompatRouter
   return Object.defineProperties(router, {
     inFlight: { get: () => engine.inFlight },
     openHolds: { get: () => engine.openHolds },
     routes: { value: engine.routes },
-    close: { value: engine.close },
+    close: { value: close },
   })
 }

@@ -7,6 +7,7 @@ import { type CallSettings, type HostRequest, HttpCall } from './call.js'
 import { BodyBudget } from './collect-body.js'
 import type { Endpoints } from './endpoints.js'
 import { matchRoute, normaliseBasePath, pathOf, pathUnder, type RouteMatch, type RouteName } from './match.js'
+import type { Outbox } from './outbox.js'
 import { HttpReply, type ReplyTools } from './reply.js'
 import { requestIdOf } from './request-id.js'
 import { SocketWatch } from './socket-watch.js'
@@ -15,6 +16,7 @@ export interface HttpHandlerOptions {
   readonly limits: Limits
   readonly clock: Clock
   readonly newId: () => string
+  readonly outbox: Outbox
   /** Where nobody strips the mount from `req.url`. Requests outside of it go to `next`, or are 404. */
   readonly basePath?: string
   /** Must not throw; what it throws is swallowed. */
@@ -42,8 +44,9 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
       // There is nobody left to tell, and a throw from here would end the host's process.
     }
   }
+  const { outbox } = options
   const { clientStallMs } = options.limits
-  const tools: ReplyTools = { clientStallMs, sockets: new SocketWatch(), onFault }
+  const tools: ReplyTools = { clientStallMs, sockets: new SocketWatch(), outbox, onFault }
   const settings: CallSettings = {
     limits: options.limits,
     clock: options.clock,
@@ -69,12 +72,15 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
   }
 
   function run(match: RouteMatch, call: HttpCall, reply: HttpReply): void {
+    const ended = (): void => outbox.callEnds()
     const failed = (error: unknown): void => {
+      ended()
       onFault('http endpoint', error, call.requestId)
       reply.fail(asCompatError(error))
     }
+    outbox.callBegins()
     try {
-      dispatch(endpoints, match, call, reply).catch(failed)
+      dispatch(endpoints, match, call, reply).then(ended, failed)
     } catch (error) {
       failed(error)
     }

@@ -1,2 +1,3 @@
 export type { Endpoints } from './endpoints.js'
 export { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.js'
+export { Outbox } from './outbox.js'

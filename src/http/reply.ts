@@ -5,6 +5,7 @@ import type { ReplyWriter } from '../contracts/reply.js'
 import type { CompatError } from '../errors.js'
 import { errorReply } from '../protocol/error-body.js'
 import type { HostRequest, HttpCall } from './call.js'
+import type { Outbox } from './outbox.js'
 import type { RequestId } from './request-id.js'
 import type { SocketWatch } from './socket-watch.js'
 
@@ -19,6 +20,7 @@ export interface ReplyTools {
   /** How long a client may take nothing of what is left to send. */
   readonly clientStallMs: number
   readonly sockets: SocketWatch
+  readonly outbox: Outbox
   readonly onFault: (where: string, error: unknown, requestId?: string) => void
 }
 
@@ -147,8 +149,22 @@ export class HttpReply implements ReplyWriter {
   }
 
   #finish(body: string | undefined): void {
-    const { call, res } = this
     this.#phase = 'done'
+    if (body === undefined) this.#sendEnd(undefined)
+    else this.tools.outbox.post(() => this.#sendEndSafely(body))
+  }
+
+  #sendEndSafely(body: string): void {
+    try {
+      this.#sendEnd(body)
+    } catch (error) {
+      this.tools.onFault('http reply', error, this.requestId.id)
+      this.res.destroy()
+    }
+  }
+
+  #sendEnd(body: string | undefined): void {
+    const { call, res } = this
     const mustClose = call.mustClose
     call.abandonBody()
     if (body === undefined) res.end()

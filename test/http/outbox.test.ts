@@ -1,0 +1,186 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Outbox } from '../../src/http/index.js'
+import {
+  createCompatRouter,
+  memoryCatalogue,
+  memoryCredentials,
+  memoryLedger,
+  memoryProviders,
+  type ProviderAdapter,
+} from '../../src/index.js'
+import { testHandler } from './fixture.js'
+
+const MANY = 9
+
+function busy(gathers = true): Outbox {
+  const outbox = new Outbox(gathers)
+  for (let call = 0; call < MANY; call++) outbox.callBegins()
+  return outbox
+}
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** A server whose calls are all answered in one turn, once as many as `calls` have come. */
+async function startCrowd(calls: number, around: (res: ServerResponse, run: () => void) => void) {
+  const waiting: (() => void)[] = []
+  const outbox = new Outbox(true)
+  const { handler, faults } = testHandler(
+    {
+      chatCompletions: async (call, writer) => {
+        const body = await call.readBody()
+        await new Promise<void>((resolve) => {
+          waiting.push(resolve)
+          if (waiting.length === calls) for (const answer of waiting.splice(0)) answer()
+        })
+        writer.send(200, {}, JSON.stringify(body))
+      },
+    },
+    { outbox },
+  )
+  const server = createServer((req, res) => around(res, () => handler(req, res)))
+  const url = `${await listen(server)}/chat/completions`
+  const ask = (number: number) =>
+    fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ number }),
+    })
+  return { ask, faults }
+}
+
+describe('the outbox', () => {
+  it('sends at once while few calls are under way, and always where it does not gather', () => {
+    for (const outbox of [new Outbox(true), busy(false)]) {
+      let sent = false
+      outbox.post(() => {
+        sent = true
+      })
+      expect(sent).toBe(true)
+    }
+  })
+
+  it('sends what was posted in one turn at its end, in order, and is empty then', async () => {
+    const outbox = busy()
+    const sent: number[] = []
+    for (const number of [1, 2, 3]) outbox.post(() => sent.push(number))
+    const empty = outbox.empty()
+    await Promise.resolve()
+    expect(sent).toEqual([])
+    await empty
+    expect(sent).toEqual([1, 2, 3])
+    await outbox.empty()
+  })
+
+  it('sends at once again when most calls have ended', () => {
+    const outbox = busy()
+    outbox.callEnds()
+    let sent = false
+    outbox.post(() => {
+      sent = true
+    })
+    expect(sent).toBe(true)
+  })
+})
+
+describe('replies that are gathered', () => {
+  it('reach their own clients whole, each sent in the async context of its request', async () => {
+    const context = new AsyncLocalStorage<number>()
+    let requests = 0
+    const seen: [number, number | undefined][] = []
+    const { ask, faults } = await startCrowd(20, (res, run) => {
+      const request = ++requests
+      const end = res.end.bind(res)
+      res.end = ((...values: Parameters<typeof end>) => {
+        seen.push([request, context.getStore()])
+        return end(...values)
+      }) as typeof res.end
+      context.run(request, run)
+    })
+    const replies = await Promise.all(Array.from({ length: 20 }, (_, number) => ask(number)))
+    for (const [number, reply] of replies.entries()) expect(await reply.json()).toEqual({ number })
+    expect(seen).toHaveLength(20)
+    for (const [request, store] of seen) expect(store).toBe(request)
+    expect(faults).toEqual([])
+  })
+
+  it('tell of an `end()` of the host that throws, and disturb no other', async () => {
+    let requests = 0
+    const { ask, faults } = await startCrowd(12, (res, run) => {
+      if (++requests === 5) {
+        res.end = () => {
+          throw new Error('a broken middleware')
+        }
+      }
+      run()
+    })
+    const replies = await Promise.allSettled(Array.from({ length: 12 }, (_, number) => ask(number)))
+    expect(replies.filter(({ status }) => status === 'fulfilled')).toHaveLength(11)
+    expect(faults).toMatchObject([{ where: 'http reply', error: { message: 'a broken middleware' } }])
+  })
+
+  it('leave an answer alone that the host has ended meanwhile', async () => {
+    const { ask, faults } = await startCrowd(12, (res, run) => {
+      const writeHead = res.writeHead.bind(res) as (
+        status: number,
+        headers: Record<string, number>,
+      ) => ServerResponse
+      res.writeHead = ((status: number, headers: Record<string, number>) => {
+        queueMicrotask(() => res.end('0'.repeat(headers['content-length']!)))
+        return writeHead(status, headers)
+      }) as typeof res.writeHead
+      run()
+    })
+    const replies = await Promise.all(Array.from({ length: 12 }, (_, number) => ask(number)))
+    for (const reply of replies) expect(await reply.text()).toMatch(/^0+$/)
+    expect(faults).toEqual([])
+  })
+
+  it('are out when `close()` is settled', async () => {
+    let open = (): void => undefined
+    const gate = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    const adapter: ProviderAdapter = {
+      async chat(_, take) {
+        await gate
+        const message = { role: 'assistant', content: 'Hi' }
+        take([
+          { type: 'completion', completion: { choices: [{ index: 0, message, finish_reason: 'stop' }] } },
+        ])
+        return { terminated: true }
+      },
+    }
+    const router = createCompatRouter({
+      basePath: '/v1',
+      credentials: memoryCredentials({ key: { kind: 'api-key', account: 'alice' } }),
+      catalogue: memoryCatalogue([{ id: 'm', prices: { input: '1', output: '1' } }]),
+      ledger: memoryLedger({ alice: '100' }),
+      providers: memoryProviders([{ id: 'p', models: { m: 'm' }, adapter }]),
+    })
+    const responses: ServerResponse[] = []
+    const server = createServer((req, res) => {
+      responses.push(res)
+      router(req, res)
+    })
+    const url = `${await listen(server)}/v1/chat/completions`
+    const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Hi' }] })
+    const headers = { authorization: 'Bearer key', 'content-type': 'application/json' }
+    const asked = Array.from({ length: 20 }, () => fetch(url, { method: 'POST', headers, body }))
+    await expect.poll(() => router.inFlight).toBe(20)
+    const closed = router.close()
+    open()
+    await closed
+    expect(responses.map(({ writableEnded }) => writableEnded)).toEqual(responses.map(() => true))
+    for (const { status } of await Promise.all(asked)) expect(status).toBe(200)
+  })
+})
