@@ -72,7 +72,7 @@ export interface CredentialsAdmin {
   reissue(credentialId: string, options?: ReissueOptions): Promise<IssuedCredential>
   /** Ends a key or a grant with all its tokens, everywhere within a second. Returns whether there was one. */
   revoke(credentialId: string): Promise<boolean>
-  /** The newest first; the last one's id goes into `after` for the next page of `limit`. All without a limit. */
+  /** The newest first, to the millisecond; the last one's id goes into `after` for the next page of `limit`. All without a limit. */
   listCredentials(query?: CredentialsQuery): Promise<readonly CredentialRow[]>
 }
 
