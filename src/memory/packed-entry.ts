@@ -25,18 +25,18 @@ export function packEntry({ at, holdId, claim, charge, facts, memo, postings }: 
     holdId,
     claim,
     memo,
-    charge: charge && packCharge(charge),
+    charge: charge && convertCharge(charge, String),
     facts,
-    postings: postings.map(({ account, amount }) => ({ account, amount: String(amount) })),
+    postings: convertPostings(postings, String),
   })
 }
 
 export function unpackEntry(packed: PackedEntry): KeptEntry {
-  const { charge, postings, ...rest } = JSON.parse(packed) as Packed<KeptEntry>
+  const { charge, postings, ...rest }: EntryAsText = JSON.parse(packed)
   return {
     ...rest,
-    ...(charge !== undefined && { charge: unpackCharge(charge) }),
-    postings: postings.map(({ account, amount }) => ({ account, amount: BigInt(amount) })),
+    ...(charge !== undefined && { charge: convertCharge(charge, BigInt) }),
+    postings: convertPostings(postings, BigInt),
   }
 }
 
@@ -45,31 +45,31 @@ export function packedStrings(strings: readonly (string | undefined)[]): readonl
   return strings.flatMap((text) => (text === undefined ? [] : JSON.stringify(text)))
 }
 
-/** The same shape with amounts as decimal strings. */
-type Packed<T> = T extends Credits
-  ? string
-  : T extends object
-    ? { readonly [Key in keyof T]: Packed<T[Key]> }
-    : T
+/** A charge, or a posting, whose amounts are of another type. */
+type With<Amount, T> = { readonly [Key in keyof T]: T[Key] extends Credits | undefined ? Amount : T[Key] }
 
-function packCharge(charge: Charge): Packed<Charge> {
-  const { shortfall } = charge
-  return {
-    ...charge,
-    cost: String(charge.cost),
-    base: String(charge.base),
-    markup: String(charge.markup),
-    ...(shortfall !== undefined && { shortfall: String(shortfall) }),
-  } as Packed<Charge>
+interface EntryAsText extends Omit<KeptEntry, 'charge' | 'postings'> {
+  readonly charge?: With<string, Charge>
+  readonly postings: readonly With<string, Posting>[]
 }
 
-function unpackCharge(charge: Packed<Charge>): Charge {
+function convertCharge<From, To>(
+  charge: With<From, Charge>,
+  convert: (amount: From) => To,
+): With<To, Charge> {
   const { shortfall } = charge
   return {
     ...charge,
-    cost: BigInt(charge.cost),
-    base: BigInt(charge.base),
-    markup: BigInt(charge.markup),
-    ...(shortfall !== undefined && { shortfall: BigInt(shortfall) }),
-  } as Charge
+    cost: convert(charge.cost),
+    base: convert(charge.base),
+    markup: convert(charge.markup),
+    shortfall: shortfall === undefined ? undefined : convert(shortfall),
+  }
+}
+
+function convertPostings<From, To>(
+  postings: readonly With<From, Posting>[],
+  convert: (amount: From) => To,
+): readonly With<To, Posting>[] {
+  return postings.map(({ account, amount }) => ({ account, amount: convert(amount) }))
 }

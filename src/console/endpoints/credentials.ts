@@ -33,9 +33,10 @@ export const credentialEndpoints: readonly Endpoint[] = [
     async (query, { viewer }, { admin }): Promise<CredentialsReply> => {
       const { shown, limit: most, account, ...rest } = query
       const asked = { ...present({ ...rest, account: accountOf(viewer, account) }), inUse: shown !== 'all' }
-      const isShown = (row: CredentialRow): boolean =>
-        shown === 'all' || isOfPlayground(row) === (shown === 'playground')
-      const rows = await readPage(admin, asked, most + 1, isShown)
+      const rows =
+        shown === 'all'
+          ? await admin.listCredentials({ ...asked, limit: most + 1 })
+          : await readPage(admin, asked, most + 1, (row) => isOfPlayground(row) === (shown === 'playground'))
       const credentials = rows.slice(0, most).map(credentialView)
       return { credentials, ...(rows.length > most ? { next: credentials.at(-1)!.credentialId } : {}) }
     },

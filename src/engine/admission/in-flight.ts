@@ -13,14 +13,17 @@ export interface LiveCall {
 export class InFlight {
   // Not a `Set`: one that is filled and emptied all the time leaves a chain of tables behind, which keeps ended calls alive.
   private readonly calls: LiveCall[] = []
-  private readonly perAccount = new Map<string, number>()
-  private readonly perCredential = new Map<string, number>()
+  private readonly accounts: Occupancy
+  private readonly credentials: Occupancy
   private readonly waiting: (() => void)[] = []
   private entered = 0
   private closed = false
   private stopping = false
 
-  constructor(private readonly limits: Limits) {}
+  constructor({ inFlightPerAccount, inFlightPerCredential }: Limits) {
+    this.accounts = new Occupancy('account', inFlightPerAccount)
+    this.credentials = new Occupancy('credential', inFlightPerCredential)
+  }
 
   get count(): number {
     return this.entered
@@ -29,18 +32,15 @@ export class InFlight {
   /** Counts a call in. Returns what counts it out, or refuses it with `rate_limited` or `shutting_down`. */
   enter(principal: Principal): () => void {
     if (this.closed) throw shuttingDown()
-    const { inFlightPerAccount, inFlightPerCredential } = this.limits
     const { account, credentialId } = principal
-    if (this.perAccount.get(account)! >= inFlightPerAccount!) throw tooMany('account', inFlightPerAccount)
-    if (this.perCredential.get(credentialId)! >= inFlightPerCredential!) {
-      throw tooMany('credential', inFlightPerCredential)
-    }
+    this.accounts.checkRoomFor(account)
+    this.credentials.checkRoomFor(credentialId)
     this.entered++
-    if (inFlightPerAccount !== undefined) add(this.perAccount, account, 1)
-    if (inFlightPerCredential !== undefined) add(this.perCredential, credentialId, 1)
+    this.accounts.change(account, 1)
+    this.credentials.change(credentialId, 1)
     return () => {
-      if (inFlightPerAccount !== undefined) add(this.perAccount, account, -1)
-      if (inFlightPerCredential !== undefined) add(this.perCredential, credentialId, -1)
+      this.accounts.change(account, -1)
+      this.credentials.change(credentialId, -1)
       this.entered--
       if (this.entered === 0) for (const resume of this.waiting.splice(0)) resume()
     }
@@ -100,18 +100,28 @@ export function shuttingDown(headers: Readonly<Record<string, string>> = {}): Co
   return new CompatError('shutting_down', 'This service is shutting down. Try again shortly.', { headers })
 }
 
-function add(counts: Map<string, number>, key: string, change: 1 | -1): void {
-  const count = (counts.get(key) ?? 0) + change
-  if (count === 0) counts.delete(key)
-  else counts.set(key, count)
-}
+/** The calls under way of each account, or of each credential. Counted only where there is a limit. */
+class Occupancy {
+  private readonly counts = new Map<string, number>()
 
-function tooMany(what: string, limit: number | undefined): CompatError {
-  return new CompatError(
-    'rate_limited',
-    `This ${what} has ${limit} calls under way, which is as many as it may have at once.`,
-    {
-      headers: { 'retry-after': '1' },
-    },
-  )
+  constructor(
+    private readonly what: string,
+    private readonly limit: number | undefined,
+  ) {}
+
+  checkRoomFor(key: string): void {
+    if (this.limit === undefined || (this.counts.get(key) ?? 0) < this.limit) return
+    throw new CompatError(
+      'rate_limited',
+      `This ${this.what} has ${this.limit} calls under way, which is as many as it may have at once.`,
+      { headers: { 'retry-after': '1' } },
+    )
+  }
+
+  change(key: string, by: 1 | -1): void {
+    if (this.limit === undefined) return
+    const count = (this.counts.get(key) ?? 0) + by
+    if (count === 0) this.counts.delete(key)
+    else this.counts.set(key, count)
+  }
 }

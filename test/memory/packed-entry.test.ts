@@ -1,0 +1,63 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type KeptEntry, packEntry, packedStrings, unpackEntry } from '../../src/memory/packed-entry.js'
+
+const amount = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n })
+const name = fc.string({ minLength: 1, unit: 'binary' })
+const count = fc.nat()
+const postings = fc.array(
+  fc.record({ account: name, amount: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n }) }),
+  { minLength: 1, maxLength: 3 },
+)
+const charge = fc.record(
+  {
+    cost: amount,
+    base: amount,
+    markup: amount,
+    basis: fc.constantFrom('reported' as const, 'estimated' as const),
+    byok: fc.boolean(),
+    usage: fc.record({
+      prompt: count,
+      cached: count,
+      cacheWrite: count,
+      completion: count,
+      reasoning: count,
+    }),
+    priceVersion: name,
+    shortfall: amount,
+  },
+  { requiredKeys: ['cost', 'base', 'markup', 'basis', 'byok', 'usage'] },
+)
+const facts = fc.record(
+  { requestId: name, account: name, credentialId: name, model: name, appId: name, sessionId: name },
+  { requiredKeys: ['requestId', 'account', 'credentialId', 'model'] },
+)
+const entry: fc.Arbitrary<KeptEntry> = fc.oneof(
+  fc.record({ at: count, postings, memo: name }, { requiredKeys: ['at', 'postings'] }),
+  fc.record(
+    { at: count, postings, holdId: name, claim: name, charge, facts },
+    { requiredKeys: ['at', 'postings', 'holdId', 'charge', 'facts'] },
+  ),
+)
+
+describe('a packed entry', () => {
+  it('has all that the entry had, to the last digit', () => {
+    fc.assert(
+      fc.property(entry, (kept) => {
+        expect(unpackEntry(packEntry(kept))).toEqual(kept)
+      }),
+      { seed: 20_261_122 },
+    )
+  })
+
+  it('holds every string of the entry as it is looked for', () => {
+    fc.assert(
+      fc.property(entry, (kept) => {
+        const packed = packEntry(kept)
+        const strings = [kept.facts?.model, kept.facts?.appId, ...kept.postings.map(({ account }) => account)]
+        for (const text of packedStrings(strings)) expect(packed).toContain(text)
+      }),
+      { seed: 20_261_122 },
+    )
+  })
+})
