@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
 
@@ -16,10 +17,22 @@ export async function unpackChromium(folder: string): Promise<void> {
   try {
     const { default: packaged } = await import('@sparticuz/chromium')
     await packaged.executablePath()
+    await writeFile(join(folder, 'fonts', 'fonts.conf'), fontsOf(folder))
   } finally {
     for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name]
     Object.assign(process.env, before)
   }
+}
+
+/** The package looks for its fonts in `/tmp`, wherever they were unpacked; and without any font no page opens. */
+function fontsOf(folder: string): string {
+  return `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>${join(folder, 'fonts')}</dir>
+  <cachedir>${join(folder, 'fonts-cache')}</cachedir>
+</fontconfig>
+`
 }
 
 /** Starts the browser that stands in a folder. Close it. */

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { simulateCalls, spreadOverDays } from './simulated-calls.js'
-import { openVisit, say, streamOf, type Visit } from './visit.js'
+import { isOpen, openVisit, say, streamOf, type Visit } from './visit.js'
 
 const OPERATOR_PAGES = [
   'playground',
@@ -59,7 +59,7 @@ async function violations(page: Page): Promise<readonly string[]> {
 
 async function go(page: Page, path: string): Promise<void> {
   await page.goto(`${visit.stage.consoleUrl}#/${path}`)
-  await page.locator('h1').waitFor()
+  await isOpen(page)
   await page.locator('.loading').waitFor({ state: 'detached' })
 }
 
@@ -156,7 +156,7 @@ describe('by keyboard alone', { timeout: 120_000 }, () => {
     await page.keyboard.press('Enter')
     expect(await page.evaluate('document.activeElement.id')).toBe('page')
     await page.reload()
-    await page.locator('h1').waitFor()
+    await isOpen(page)
     await tabTo(page, 'Accounts')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Accounts', level: 1 }).waitFor()

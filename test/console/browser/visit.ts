@@ -47,7 +47,7 @@ export async function openVisit(): Promise<Visit> {
       const page = await context.newPage()
       listen(page, complaints)
       await page.goto(`${stage.consoleUrl}#/${path}`)
-      await page.locator('h1').waitFor()
+      await isOpen(page)
       return page
     },
     async close() {
@@ -56,6 +56,12 @@ export async function openVisit(): Promise<Visit> {
       await upstream.close()
     },
   }
+}
+
+/** Until the console knows who looks at it: before that it has a heading, and nothing to use. */
+export async function isOpen(page: Page): Promise<void> {
+  await page.locator('h1').waitFor()
+  await page.getByText('Loading the console').waitFor({ state: 'detached' })
 }
 
 /** Errors of scripts, and what the page's policy did not let happen. Answers that are errors are the test's to judge. */
