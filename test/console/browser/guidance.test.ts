@@ -207,3 +207,62 @@ describe('the pages', { timeout: 120_000 }, () => {
     await stranger.context().close()
   })
 })
+
+describe('what is still loading', { timeout: 120_000 }, () => {
+  /** Holds the answers of one path back until the function it gives is called. */
+  async function holdBack(held: Page, path: string): Promise<() => void> {
+    let release = (): void => undefined
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await held.route(`**/${path}`, async (route) => {
+      await released
+      await route.continue()
+    })
+    return release
+  }
+
+  it('cannot be left out of an app: its form opens once the models are known', async () => {
+    const waiting = await visit.open('operator', 'spend')
+    const release = await holdBack(waiting, 'api/models')
+    await waiting.getByRole('link', { name: 'Apps', exact: true }).click()
+    await waiting.getByRole('table', { name: 'Apps' }).waitFor()
+    const register = waiting.getByRole('button', { name: 'Register an app' })
+    expect(await register.isDisabled()).toBe(true)
+    expect(await waiting.getByRole('button', { name: 'Change Notes' }).isDisabled()).toBe(true)
+    release()
+    await register.click()
+    const models = waiting.getByRole('dialog').getByRole('checkbox')
+    expect(await models.count()).toBeGreaterThan(0)
+    expect(await Promise.all((await models.all()).map((model) => model.isChecked()))).not.toContain(false)
+    await waiting.context().close()
+  })
+
+  it('cannot change who pays: no call is sent through an app before the apps are known', async () => {
+    const waiting = await visit.open('operator', 'spend')
+    const release = await holdBack(waiting, 'api/apps')
+    await waiting.goto(`${visit.stage.consoleUrl}#/playground?account=alice&app=notes`)
+    await waiting.getByLabel('Message').fill('Hello')
+    const send = waiting.getByRole('button', { name: 'Send', exact: true })
+    expect(await send.isDisabled()).toBe(true)
+    visit.upstream.script(streamOf(['Hi']))
+    release()
+    await send.click()
+    await waiting.locator('[data-cost]').waitFor()
+    expect(await waiting.locator('.cost').textContent()).toContain('markup')
+    await waiting.context().close()
+  })
+
+  it('says so where the models of an app cannot be had', async () => {
+    const failing = await visit.open('operator', 'spend')
+    await failing.route('**/api/models', (route) =>
+      route.fulfill({ status: 500, json: { error: { message: 'The database is away' } } }),
+    )
+    await failing.getByRole('link', { name: 'Apps', exact: true }).click()
+    await failing.getByRole('alert').getByText('The database is away').waitFor()
+    await failing.unroute('**/api/models')
+    await failing.getByRole('button', { name: 'Try again' }).click()
+    await expect.poll(() => failing.getByRole('button', { name: 'Register an app' }).isDisabled()).toBe(false)
+    await failing.context().close()
+  })
+})

@@ -2,7 +2,7 @@ import type { AppView } from '../../protocol.js'
 import { write } from '../api.js'
 import { basisPointsOf, percentOf } from '../format.js'
 import { Badge, Button, PageHead } from '../parts/basics.js'
-import { Empty, Listing } from '../parts/notice.js'
+import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
 import { needed, optional } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
@@ -17,8 +17,9 @@ export function Apps() {
   const models = useLoad('api/models', {})
   const actions = useActions(apps.reload)
 
+  const known = models.data?.models.map(({ id }) => id)
   const edit = (app?: AppView): void => {
-    const known = models.data?.models.map(({ id }) => id) ?? []
+    if (known === undefined) return
     const allowed = app?.allowedModels ?? known
     actions.form({
       title: app === undefined ? 'Register an app' : `Change ${nameOf(app)}`,
@@ -99,11 +100,12 @@ export function Apps() {
     <>
       <PageHead title="Apps" lead="Who acts for accounts, and what they add to the price.">
         {isForOperator && (
-          <Button tone="primary" onPress={() => edit()}>
+          <Button tone="primary" onPress={() => edit()} isDisabled={known === undefined}>
             Register an app
           </Button>
         )}
       </PageHead>
+      {models.problem !== undefined && <ProblemNotice problem={models.problem} onRetry={models.reload} />}
       <Listing what="apps" loaded={apps}>
         {({ apps: found }) =>
           found.length === 0 ? (
@@ -156,7 +158,12 @@ export function Apps() {
                   </a>
                   {isForOperator && (
                     <>
-                      <Button tone="quiet" onPress={() => edit(app)} of={nameOf(app)}>
+                      <Button
+                        tone="quiet"
+                        onPress={() => edit(app)}
+                        of={nameOf(app)}
+                        isDisabled={known === undefined}
+                      >
                         Change
                       </Button>
                       <Button

@@ -62,7 +62,9 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
   const [ownToken, setOwnToken] = useState('')
   const [complaint, setComplaint] = useState<Problem>()
   const form = useRef<HTMLFormElement>(null)
-  const canPay = isOwn ? ownToken.trim() !== '' : account !== undefined
+  // Until the apps are there, nobody can say through which of them the call would go.
+  const isAppKnown = query.app === undefined || apps.data !== undefined
+  const canPay = isOwn ? ownToken.trim() !== '' : account !== undefined && isAppKnown
 
   const model = models.find(({ id }) => id === query.model) ?? models[0]!
   const app = apps.data?.apps.find(({ id }) => id === query.app)
