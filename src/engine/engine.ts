@@ -9,6 +9,7 @@ import { authenticate } from './admission/authenticate.js'
 import { lookUpModel } from './admission/find-model.js'
 import { InFlight, shuttingDown } from './admission/in-flight.js'
 import { DrainSlots } from './call/drain-slots.js'
+import { Watchdog } from './call/watchdog.js'
 import { createPriceReader } from './charging/quote.js'
 import { Settlements } from './charging/settlements.js'
 import { startSweeper } from './charging/sweeper.js'
@@ -44,6 +45,7 @@ export function createEngine(options: EngineOptions): Engine {
     settlements: new Settlements(options),
     inFlight: new InFlight(options.limits),
     drains: new DrainSlots(options.limits.drains),
+    watchdog: new Watchdog(options.clock),
     health: new RouteHealthBook(options.clock),
     readPrices: createPriceReader(),
   }

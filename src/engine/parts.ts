@@ -1,5 +1,6 @@
 import type { InFlight } from './admission/in-flight.js'
 import type { DrainSlots } from './call/drain-slots.js'
+import type { Watchdog } from './call/watchdog.js'
 import type { PriceReader } from './charging/quote.js'
 import type { Settlements } from './charging/settlements.js'
 import type { EngineOptions } from './options.js'
@@ -11,6 +12,7 @@ export interface EngineParts {
   readonly settlements: Settlements
   readonly inFlight: InFlight
   readonly drains: DrainSlots
+  readonly watchdog: Watchdog
   readonly health: RouteHealthBook
   readonly readPrices: PriceReader
 }

@@ -21,19 +21,34 @@ export function within<T>(
 ): Awaitable<T> {
   if (!isPromise(answer)) return answer
   return new Promise((resolve, reject) => {
-    const cancel = clock.after(ms, () => reject(explain(new DeadlinePassed(ms))))
+    let cancel: (() => void) | undefined
+    let isAnswered = false
+    const answered = (): void => {
+      isAnswered = true
+      cancel?.()
+    }
     answer.then(
       (value) => {
-        cancel()
+        answered()
         resolve(value)
       },
       (error) => {
-        cancel()
+        answered()
         reject(explain(error))
       },
     )
+    afterReadyAnswers(() => {
+      if (!isAnswered) cancel = clock.after(ms, () => reject(explain(new DeadlinePassed(ms))))
+    })
   })
 }
+
+/** Runs `run` once every promise that is fulfilled by now has told so. An answer that was there needs no timer. */
+export function afterReadyAnswers(run: () => void): void {
+  void READY.then(run)
+}
+
+const READY = Promise.resolve()
 
 /** What `next` makes of an answer: at once where the answer is there, since most stores have it in memory. */
 export function andThen<T, U>(answer: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {

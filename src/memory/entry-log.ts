@@ -1,12 +1,14 @@
 import type { Entry, EntryPage, EntryQuery } from '../contracts/index.js'
-import { type KeptEntry, type PackedEntry, packEntry, packedStrings, unpackEntry } from './packed-entry.js'
-import { createQueue } from './queue.js'
+import { createIdIndex } from './id-index.js'
+import { type KeptEntry, packEntry, packedStrings, unpackEntry } from './packed-entry.js'
 import { FORGOTTEN_AT_ONCE, RETENTION_MS } from './retention.js'
+import { createTextLog } from './text-log.js'
 
 /** What was posted, in order. */
 export interface EntryLog {
-  /** Returns the entry as it is kept. */
-  add(entry: KeptEntry): PackedEntry
+  add(entry: KeptEntry): void
+  /** The entry that settled a hold. */
+  settlementOf(holdId: string): KeptEntry | undefined
   read(query: EntryQuery): EntryPage
   /** Forgets a few entries that are past retention and hands each to `forgotten`. */
   tidy(now: number, forgotten: (entry: KeptEntry) => void): void
@@ -18,14 +20,24 @@ const POSITION_PATTERN = /^\d{1,15}$/
 
 /** `name` starts the id of every entry. */
 export function createEntryLog(name: string): EntryLog {
-  const entries = createQueue<PackedEntry>()
+  const entries = createTextLog()
+  const holds = createIdIndex(() => entries.start)
   let oldest: KeptEntry | undefined
 
   return {
     add(entry) {
       const packed = packEntry(entry)
+      if (entry.holdId !== undefined) holds.add(entry.holdId, entries.end)
       entries.push(packed)
-      return packed
+    },
+    settlementOf(holdId) {
+      let found: KeptEntry | undefined
+      holds.find(holdId, (position) => {
+        const entry = unpackEntry(entries.at(position)!)
+        if (entry.holdId === holdId) found = entry
+        return found !== undefined
+      })
+      return found
     },
     read(query) {
       const limit = readLimit(query.limit)

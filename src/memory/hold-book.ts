@@ -1,6 +1,5 @@
 import type { CallFacts, Credits } from '../contracts/index.js'
-import { createDeadlineHeap, type Due } from './deadline-heap.js'
-import type { PackedEntry } from './packed-entry.js'
+import { createDeadlineHeap, type Due } from '../deadline-heap.js'
 import { createQueue } from './queue.js'
 import { FORGOTTEN_AT_ONCE, RETENTION_MS } from './retention.js'
 
@@ -16,10 +15,9 @@ export interface HoldRow extends Due {
   endedAt: number
 }
 
-/** Which holds there are, who has which claim, and what is over. Knows nothing of balances. */
+/** Which holds are not settled, who has which claim, and what is over. Knows nothing of balances. */
 export interface HoldBook {
-  /** A settled hold is its entry. */
-  get(holdId: string): HoldRow | PackedEntry | undefined
+  get(holdId: string): HoldRow | undefined
   /** The id of the hold that has this claim, open or settled. */
   claimant(claim: string): string | undefined
   /** Adds a row that is held. */
@@ -28,12 +26,12 @@ export interface HoldBook {
   mark(row: HoldRow): void
   /** Ends a row that is held, and frees its claim. */
   end(row: HoldRow, state: 'expired' | 'released', now: number): void
-  /** Puts the entry of a hold in the place of its row, whatever that was. Its claim stays as it is. */
-  settle(holdId: string, entry: PackedEntry): void
+  /** Takes out the row of a hold that is settled, whatever it was. Its claim stays as it is. */
+  settle(holdId: string): void
   /** Gives a claim to a hold. */
   give(claim: string, holdId: string): void
-  /** Forgets a hold and frees its claim. */
-  forget(holdId: string, claim: string | undefined): void
+  /** Frees the claim of a hold, where it has it. */
+  freeClaim(holdId: string, claim: string | undefined): void
   /** Ends what is overdue and hands each to `ended`; forgets a few rows that ended long ago. */
   tidy(now: number, ended: (row: HoldRow) => void): void
   /** Takes an expired row that nobody has taken before. */
@@ -41,7 +39,7 @@ export interface HoldBook {
 }
 
 export function createHoldBook(): HoldBook {
-  const holds = new Map<string, HoldRow | PackedEntry>()
+  const holds = new Map<string, HoldRow>()
   const claims = new Map<string, string>()
   const open = createDeadlineHeap<HoldRow>()
   const ended = createQueue<HoldRow>()
@@ -62,17 +60,14 @@ export function createHoldBook(): HoldBook {
     ended.push(row)
   }
 
-  function forget(holdId: string, claim: string | undefined): void {
-    holds.delete(holdId)
-    freeClaim(holdId, claim)
-  }
-
   function forgetOld(now: number): void {
     for (let count = 0; count < FORGOTTEN_AT_ONCE; count++) {
       const row = ended.at(ended.start)
       if (row === undefined || row.endedAt + RETENTION_MS > now) return
       ended.shift()
-      if (isCurrent(row)) forget(row.holdId, row.claim)
+      if (!isCurrent(row)) continue
+      holds.delete(row.holdId)
+      freeClaim(row.holdId, row.claim)
     }
   }
 
@@ -89,13 +84,14 @@ export function createHoldBook(): HoldBook {
       ended.push(row)
     },
     end,
-    settle(holdId, entry) {
-      const known = holds.get(holdId)
-      if (typeof known === 'object') open.remove(known)
-      holds.set(holdId, entry)
+    settle(holdId) {
+      const row = holds.get(holdId)
+      if (row === undefined) return
+      open.remove(row)
+      holds.delete(holdId)
     },
     give: (claim, holdId) => claims.set(claim, holdId),
-    forget,
+    freeClaim,
     tidy(now, onEnd) {
       for (let row = open.first; row !== undefined && row.deadline <= now; row = open.first) {
         end(row, 'expired', now)

@@ -2,7 +2,6 @@ import { type Clock, systemClock } from '../clock.js'
 import type {
   Balance,
   CallContext,
-  Charge,
   EntryPage,
   EntryQuery,
   ExpiredHold,
@@ -19,7 +18,7 @@ import type { Credits } from '../money.js'
 import { createEntryLog } from './entry-log.js'
 import { createHoldBook, type HoldRow } from './hold-book.js'
 import { addCredits, checkHold, checkSettlement, readGrant } from './ledger-input.js'
-import { type KeptEntry, type PackedEntry, unpackEntry } from './packed-entry.js'
+import type { KeptEntry } from './packed-entry.js'
 
 export interface MemoryLedgerOptions {
   /** Decides when a hold's time is over. The machine's by default. */
@@ -66,7 +65,7 @@ export function memoryLedger(
   }
 
   function forget({ holdId, claim }: KeptEntry): void {
-    if (holdId !== undefined) book.forget(holdId, claim)
+    if (holdId !== undefined) book.freeClaim(holdId, claim)
   }
 
   function tidyNow(): number {
@@ -89,13 +88,15 @@ export function memoryLedger(
     const { account: name, amount, holdId, replaces } = request
     const known = book.get(holdId)
     if (known !== undefined) return repeatHold(known, request)
+    if (isSettled(holdId)) return { ok: false, reason: 'closed' }
 
     const old = replaces === undefined ? undefined : book.get(replaces)
-    if (isSettled(old)) return { ok: false, reason: 'closed' }
+    if (replaces !== undefined && old === undefined && isSettled(replaces))
+      return { ok: false, reason: 'closed' }
     const swapped = old?.state === 'held' ? old : undefined
     const claim = request.claim ?? swapped?.claim
     const claimant = claim === undefined ? undefined : book.claimant(claim)
-    if (claimant !== undefined && claimant !== swapped?.holdId) return claimedBy(book.get(claimant))
+    if (claimant !== undefined && claimant !== swapped?.holdId) return claimedBy(claimant)
 
     const account = balances.get(name)
     const posted = account?.posted ?? 0n
@@ -128,15 +129,18 @@ export function memoryLedger(
     const { charge, facts, holdId, postings } = request
     const payer = facts.account
     const known = book.get(holdId)
-    if (isSettled(known)) return { repeated: true, charge: chargeOf(known), overdraft: overdraftOf(payer) }
+    const first = known === undefined ? log.settlementOf(holdId) : undefined
+    if (first !== undefined) return { repeated: true, charge: first.charge!, overdraft: overdraftOf(payer) }
 
     for (const { account, amount } of sums) addCredits(balances.get(account)?.posted ?? 0n, amount, account)
-    for (const { account, amount } of sums) accountOf(account).posted += amount
-    if (known?.state === 'held') uncount(known)
     const wanted = request.claim ?? known?.claim
     const hasClaim = wanted === undefined || takeClaim(wanted, holdId)
     const claim = hasClaim ? wanted : undefined
-    book.settle(holdId, log.add({ at: now, holdId, claim, charge, facts, postings }))
+    // First, since it throws where the facts are no text: nothing has been posted then.
+    log.add({ at: now, holdId, claim, charge, facts, postings })
+    for (const { account, amount } of sums) accountOf(account).posted += amount
+    if (known?.state === 'held') uncount(known)
+    book.settle(holdId)
     const settled = { repeated: false, charge, overdraft: overdraftOf(payer) }
     return hasClaim ? settled : { ...settled, claimLost: true }
   }
@@ -148,6 +152,16 @@ export function memoryLedger(
     return claimant === undefined || claimant === holdId
   }
 
+  /** Of a hold that the book does not know. */
+  function isSettled(holdId: string): boolean {
+    return log.settlementOf(holdId) !== undefined
+  }
+
+  function claimedBy(holdId: string): HoldResult {
+    const charge = book.get(holdId) === undefined ? log.settlementOf(holdId)?.charge : undefined
+    return charge === undefined ? { ok: false, reason: 'claimed' } : { ok: false, reason: 'claimed', charge }
+  }
+
   function overdraftOf(name: string): Credits {
     const posted = balances.get(name)?.posted ?? 0n
     return posted < 0n ? -posted : 0n
@@ -156,7 +170,7 @@ export function memoryLedger(
   function release({ holdId, account }: ReleaseRequest): { state: 'released' | 'settled' } {
     const now = tidyNow()
     const known = book.get(holdId)
-    if (isSettled(known)) return { state: 'settled' }
+    if (known === undefined && isSettled(holdId)) return { state: 'settled' }
     if (known === undefined) book.mark(createMark(holdId, account, now))
     else if (known.state === 'held') {
       uncount(known)
@@ -216,27 +230,13 @@ function createMark(holdId: string, account: string, now: number): HoldRow {
   }
 }
 
-function isSettled(hold: HoldRow | PackedEntry | undefined): hold is PackedEntry {
-  return typeof hold === 'string'
-}
-
-function chargeOf(settled: PackedEntry): Charge {
-  return unpackEntry(settled).charge!
-}
-
 /** A repeat names its claim as the first did, or left it to the hold that it replaces. */
-function repeatHold(known: HoldRow | PackedEntry, request: HoldRequest): HoldResult {
-  if (isSettled(known) || known.state !== 'held') return { ok: false, reason: 'closed' }
+function repeatHold(known: HoldRow, request: HoldRequest): HoldResult {
+  if (known.state !== 'held') return { ok: false, reason: 'closed' }
   const isSame =
     known.account === request.account &&
     known.amount === request.amount &&
     known.replaces === request.replaces &&
     (known.claim === request.claim || (request.claim === undefined && request.replaces !== undefined))
   return isSame ? { ok: true } : { ok: false, reason: 'conflict' }
-}
-
-function claimedBy(claimant: HoldRow | PackedEntry | undefined): HoldResult {
-  return isSettled(claimant)
-    ? { ok: false, reason: 'claimed', charge: chargeOf(claimant) }
-    : { ok: false, reason: 'claimed' }
 }

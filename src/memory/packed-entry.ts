@@ -1,4 +1,4 @@
-import type { CallFacts, Charge, Credits, Posting } from '../contracts/index.js'
+import type { CallFacts, Charge, Posting } from '../contracts/index.js'
 
 /** What was posted, as the ledger keeps it. */
 export interface KeptEntry {
@@ -13,30 +13,31 @@ export interface KeptEntry {
   readonly facts?: CallFacts
 }
 
-/**
- * An entry as one string. A ledger keeps very many, and the garbage collector carries and marks a string as one thing,
- * but the objects of an entry as twenty.
- */
-export type PackedEntry = string
+/** An entry as one line of JSON: its cells in a fixed order, without their names. */
+type PackedEntry = string
 
-export function packEntry({ at, holdId, claim, charge, facts, memo, postings }: KeptEntry): PackedEntry {
-  return JSON.stringify({
+export function packEntry({ at, holdId, claim, memo, postings, charge, facts }: KeptEntry): PackedEntry {
+  return JSON.stringify([
     at,
     holdId,
     claim,
     memo,
-    charge: charge && convertCharge(charge, String),
-    facts,
-    postings: convertPostings(postings, String),
-  })
+    postingCells(postings),
+    charge && chargeCells(charge),
+    facts && factCells(facts),
+  ])
 }
 
 export function unpackEntry(packed: PackedEntry): KeptEntry {
-  const { charge, postings, ...rest }: EntryAsText = JSON.parse(packed)
+  const [at, holdId, claim, memo, postings, charge, facts]: EntryCells = JSON.parse(packed)
   return {
-    ...rest,
-    ...(charge !== undefined && { charge: convertCharge(charge, BigInt) }),
-    postings: convertPostings(postings, BigInt),
+    at,
+    postings: readPostings(postings),
+    ...(holdId !== null && { holdId }),
+    ...(claim !== null && { claim }),
+    ...(memo !== null && { memo }),
+    ...(charge !== null && { charge: readCharge(charge) }),
+    ...(facts !== null && { facts: readFacts(facts) }),
   }
 }
 
@@ -45,31 +46,98 @@ export function packedStrings(strings: readonly (string | undefined)[]): readonl
   return strings.flatMap((text) => (text === undefined ? [] : JSON.stringify(text)))
 }
 
-/** A charge, or a posting, whose amounts are of another type. */
-type With<Amount, T> = { readonly [Key in keyof T]: T[Key] extends Credits | undefined ? Amount : T[Key] }
+/** What is undefined is null in JSON. */
+type Cell = string | number | boolean | null
+type EntryCells = [
+  at: number,
+  holdId: string | null,
+  claim: string | null,
+  memo: string | null,
+  postings: readonly string[],
+  charge: readonly Cell[] | null,
+  facts: readonly Cell[] | null,
+]
 
-interface EntryAsText extends Omit<KeptEntry, 'charge' | 'postings'> {
-  readonly charge?: With<string, Charge>
-  readonly postings: readonly With<string, Posting>[]
+function postingCells(postings: readonly Posting[]): string[] {
+  const cells: string[] = []
+  for (const { account, amount } of postings) cells.push(account, String(amount))
+  return cells
 }
 
-function convertCharge<From, To>(
-  charge: With<From, Charge>,
-  convert: (amount: From) => To,
-): With<To, Charge> {
-  const { shortfall } = charge
-  return {
-    ...charge,
-    cost: convert(charge.cost),
-    base: convert(charge.base),
-    markup: convert(charge.markup),
-    shortfall: shortfall === undefined ? undefined : convert(shortfall),
+function readPostings(cells: readonly string[]): Posting[] {
+  const postings: Posting[] = []
+  for (let index = 0; index < cells.length; index += 2) {
+    postings.push({ account: cells[index]!, amount: BigInt(cells[index + 1]!) })
   }
+  return postings
 }
 
-function convertPostings<From, To>(
-  postings: readonly With<From, Posting>[],
-  convert: (amount: From) => To,
-): readonly With<To, Posting>[] {
-  return postings.map(({ account, amount }) => ({ account, amount: convert(amount) }))
+// Cells are written out one by one: every call passes here, and to look fields up by name would cost a microsecond.
+
+function chargeCells({ cost, base, markup, basis, byok, priceVersion, shortfall, usage }: Charge) {
+  const { prompt, cached, cacheWrite, completion, reasoning } = usage
+  return [
+    String(cost),
+    String(base),
+    String(markup),
+    basis,
+    byok,
+    prompt,
+    cached,
+    cacheWrite,
+    completion,
+    reasoning,
+    priceVersion,
+    shortfall === undefined ? undefined : String(shortfall),
+  ]
+}
+
+function readCharge(cells: readonly Cell[]): Charge {
+  const [cost, base, markup, basis, byok, ...rest] = cells
+  const [prompt, cached, cacheWrite, completion, reasoning, priceVersion, shortfall] = rest
+  return {
+    cost: BigInt(cost!),
+    base: BigInt(base!),
+    markup: BigInt(markup!),
+    basis,
+    byok,
+    usage: { prompt, cached, cacheWrite, completion, reasoning },
+    ...(priceVersion !== null && { priceVersion }),
+    ...(shortfall !== null && { shortfall: BigInt(shortfall!) }),
+  } as Charge
+}
+
+function factCells(facts: CallFacts) {
+  return [
+    facts.requestId,
+    facts.account,
+    facts.credentialId,
+    facts.model,
+    facts.appId,
+    facts.claimedAppId,
+    facts.sessionId,
+    facts.user,
+    facts.provider,
+    facts.routeId,
+    facts.completionId,
+  ]
+}
+
+const FACTS = [
+  'requestId',
+  'account',
+  'credentialId',
+  'model',
+  'appId',
+  'claimedAppId',
+  'sessionId',
+  'user',
+  'provider',
+  'routeId',
+  'completionId',
+] as const satisfies readonly (keyof CallFacts)[]
+
+function readFacts(cells: readonly Cell[]): CallFacts {
+  const present = FACTS.flatMap((name, index) => (cells[index] === null ? [] : [[name, cells[index]]]))
+  return Object.fromEntries(present)
 }

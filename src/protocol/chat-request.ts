@@ -187,9 +187,15 @@ function checkMessages(messages: unknown, faults: RequestFaults): void {
     return
   }
   for (let index = 0; index < messages.length && !faults.full; index += 1) {
+    if (isPlainMessage(messages[index])) continue
     const checked = messageSchema.safeParse(messages[index])
     if (!checked.success) faults.addIssues(checked.error.issues, ['messages', index])
   }
+}
+
+/** What most messages are, and what {@link messageSchema} takes as it is. */
+function isPlainMessage(message: unknown): boolean {
+  return isRecord(message) && typeof message.role === 'string' && typeof message.content === 'string'
 }
 
 function forwarded(body: Readonly<Record<string, unknown>>): ChatRequest {

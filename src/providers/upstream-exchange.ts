@@ -9,6 +9,8 @@ const ERROR_BODY_BYTES = 64 * 1024
 /** What may follow the provider's last word before its connection is given up. */
 const TAIL_BYTES = 64 * 1024
 const TAIL_MS = 1_000
+/** What undici wants to hear, lest it stop its parser. */
+const GO_ON = true
 const SETTLED = Promise.resolve()
 const NO_EVENTS: readonly ProviderEvent[] = Object.freeze([])
 
@@ -23,6 +25,8 @@ interface ErrorReply {
  *
  * What one network read brought may come in many pieces (each HTTP chunk is one), all in the same turn of the event
  * loop: they are gathered, and handed over once in a microtask.
+ *
+ * Takes the reply by undici's older handler methods, which cost a tenth of a bare pipe's time less than the newer ones.
  */
 export class UpstreamExchange implements Dispatcher.DispatchHandler {
   #connection: UpstreamConnection | undefined
@@ -69,17 +73,21 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     dispatcher.dispatch(options, this)
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
+  onConnect(abort: (reason?: Error) => void): void {
     this.#sent = true
-    if (this.#state === 'settled') controller.abort(new Error('The call was aborted before it was sent.'))
+    if (this.#state === 'settled') abort(new Error('The call was aborted before it was sent.'))
   }
 
-  onResponseStart(_: unknown, status: number, headers: Dispatcher.ResponseData['headers']): void {
-    if (status < 200 || this.#state !== 'open') return
-    const encoding = headers['content-encoding']
-    const encoded = encoding !== undefined && encoding !== '' && encoding !== 'identity'
+  onHeaders(status: number, headers: readonly Buffer[]): true {
+    if (status >= 200 && this.#state === 'open') this.#takeHead(status, headers)
+    return GO_ON
+  }
+
+  #takeHead(status: number, headers: readonly Buffer[]): void {
+    const encodings = valuesOf('content-encoding', headers)
+    const encoded = encodings.some((encoding) => encoding !== '' && encoding !== 'identity')
     if (status >= 400) {
-      this.#errorReply = { status, retryAfter: first(headers['retry-after']), pieces: [] }
+      this.#errorReply = { status, retryAfter: valuesOf('retry-after', headers)[0], pieces: [] }
       if (encoded) this.#fail(this.#statusError(this.#errorReply))
       return
     }
@@ -92,7 +100,12 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  onResponseData(_: unknown, bytes: Buffer): void {
+  onData(bytes: Buffer): true {
+    this.#takeBytes(bytes)
+    return GO_ON
+  }
+
+  #takeBytes(bytes: Buffer): void {
     this.#bytes += bytes.length
     if (this.#state !== 'open') {
       if (this.#bytes > TAIL_BYTES) this.#hangUp('The reply goes on after its end.')
@@ -122,7 +135,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  onResponseEnd(): void {
+  onComplete(): void {
     this.#ended = true
     clearTimeout(this.#tailTimer)
     if (this.#state !== 'open') return
@@ -139,7 +152,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  onResponseError(_: unknown, error: Error): void {
+  onError(error: Error): void {
     this.#ended = true
     clearTimeout(this.#tailTimer)
     if (this.#state !== 'open') return
@@ -249,8 +262,16 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   }
 }
 
-function first(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value
+/** The values of one header in a list of names and values in turn. */
+function valuesOf(name: string, headers: readonly Buffer[]): string[] {
+  const values: string[] = []
+  for (let index = 0; index < headers.length; index += 2) {
+    const found = headers[index]!
+    if (found.length === name.length && found.toString('latin1').toLowerCase() === name) {
+      values.push(headers[index + 1]!.toString('latin1'))
+    }
+  }
+  return values
 }
 
 function abortedError(cause: unknown): ProviderError {

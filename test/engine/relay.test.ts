@@ -164,6 +164,22 @@ describe('a stream, whatever the provider sends', () => {
     })
   })
 
+  it('lets no __proto__ of a choice through, nor have an effect', () => {
+    const text =
+      '{"message":{"content":"Hi"},"finish_reason":"stop","__proto__":{"delta":{"content":"evil"}}}'
+    const { relay: played } = relay({ stream: false })
+    played.take([{ type: 'completion', completion: { choices: [JSON.parse(text)] } }])
+    expect(JSON.parse(played.body(CHARGE)).choices).toEqual([
+      {
+        index: 0,
+        message: { role: 'assistant', content: 'Hi' },
+        finish_reason: 'stop',
+        native_finish_reason: 'stop',
+      },
+    ])
+    expect(played.body(CHARGE)).not.toContain('evil')
+  })
+
   it('knows of a whole reply without a finish reason that none was given, and that it has finished', () => {
     for (const stream of [true, false]) {
       const { relay: silent } = relay({ stream })

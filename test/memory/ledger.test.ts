@@ -94,6 +94,16 @@ describe('memoryLedger', () => {
     expect(await ledger.balance('other', context)).toBeUndefined()
   })
 
+  it('posts nothing of a charge whose facts it cannot keep, and all of it when they are mended', async () => {
+    const { ledger } = open()
+    await ledger.hold(holdOf('h', 50n), context)
+    const broken = { ...facts, user: 1n as unknown as string }
+    await expect(ledger.settle(settleOf('h', 40n, { facts: broken }), context)).rejects.toThrow(TypeError)
+    expect(await ledger.balance('alice', context)).toEqual({ posted: 100n, held: 50n, available: 50n })
+    expect(await ledger.settle(settleOf('h', 40n), context)).toMatchObject({ repeated: false })
+    expect(await ledger.balance('alice', context)).toEqual({ posted: 60n, held: 0n, available: 60n })
+  })
+
   it('rejects what is no amount or no time, and never throws', async () => {
     const { ledger } = open()
     await expect(ledger.hold(holdOf('h', 5 as unknown as bigint), context)).rejects.toThrow(

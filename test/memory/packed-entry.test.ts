@@ -1,12 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { CallFacts } from '../../src/contracts/index.js'
 import { type KeptEntry, packEntry, packedStrings, unpackEntry } from '../../src/memory/packed-entry.js'
 
 const amount = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n })
 const name = fc.string({ minLength: 1, unit: 'binary' })
 const count = fc.nat()
 const postings = fc.array(
-  fc.record({ account: name, amount: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n }) }),
+  fc.record(
+    { account: name, amount: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n }) },
+    { noNullPrototype: true },
+  ),
   { minLength: 1, maxLength: 3 },
 )
 const charge = fc.record(
@@ -16,27 +20,42 @@ const charge = fc.record(
     markup: amount,
     basis: fc.constantFrom('reported' as const, 'estimated' as const),
     byok: fc.boolean(),
-    usage: fc.record({
-      prompt: count,
-      cached: count,
-      cacheWrite: count,
-      completion: count,
-      reasoning: count,
-    }),
+    usage: fc.record(
+      {
+        prompt: count,
+        cached: count,
+        cacheWrite: count,
+        completion: count,
+        reasoning: count,
+      },
+      { noNullPrototype: true },
+    ),
     priceVersion: name,
     shortfall: amount,
   },
-  { requiredKeys: ['cost', 'base', 'markup', 'basis', 'byok', 'usage'] },
+  { requiredKeys: ['cost', 'base', 'markup', 'basis', 'byok', 'usage'], noNullPrototype: true },
 )
 const facts = fc.record(
-  { requestId: name, account: name, credentialId: name, model: name, appId: name, sessionId: name },
-  { requiredKeys: ['requestId', 'account', 'credentialId', 'model'] },
+  {
+    requestId: name,
+    account: name,
+    credentialId: name,
+    model: name,
+    appId: name,
+    claimedAppId: name,
+    sessionId: name,
+    user: name,
+    provider: name,
+    routeId: name,
+    completionId: name,
+  } satisfies Record<keyof CallFacts, unknown>,
+  { requiredKeys: ['requestId', 'account', 'credentialId', 'model'], noNullPrototype: true },
 )
 const entry: fc.Arbitrary<KeptEntry> = fc.oneof(
-  fc.record({ at: count, postings, memo: name }, { requiredKeys: ['at', 'postings'] }),
+  fc.record({ at: count, postings, memo: name }, { requiredKeys: ['at', 'postings'], noNullPrototype: true }),
   fc.record(
     { at: count, postings, holdId: name, claim: name, charge, facts },
-    { requiredKeys: ['at', 'postings', 'holdId', 'charge', 'facts'] },
+    { requiredKeys: ['at', 'postings', 'holdId', 'charge', 'facts'], noNullPrototype: true },
   ),
 )
 
@@ -44,7 +63,7 @@ describe('a packed entry', () => {
   it('has all that the entry had, to the last digit', () => {
     fc.assert(
       fc.property(entry, (kept) => {
-        expect(unpackEntry(packEntry(kept))).toEqual(kept)
+        expect(unpackEntry(packEntry(kept))).toStrictEqual(kept)
       }),
       { seed: 20_261_122 },
     )

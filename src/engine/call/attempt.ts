@@ -7,7 +7,7 @@ import type { Relay } from '../relay/relay.js'
 import { CallAbort } from './call-abort.js'
 import type { ClientReply } from './client-reply.js'
 import type { DrainSlots } from './drain-slots.js'
-import { watch } from './watchdog.js'
+import type { Watchdog, Watched } from './watchdog.js'
 
 /** Why the router itself ended an attempt. */
 type Interruption =
@@ -22,6 +22,7 @@ export interface AttemptOptions {
   readonly client: ClientReply
   readonly stream: boolean
   readonly drains: DrainSlots
+  readonly watchdog: Watchdog
   /** The call is finished for its `Idempotency-Key`, whoever has left. */
   readonly keyed: boolean
   /** When the whole call must be over. */
@@ -44,7 +45,9 @@ export interface AttemptEnd {
 type HowItEnded = Pick<AttemptEnd, 'ended'> & Partial<Pick<AttemptEnd, 'failure' | 'stoppedBy'>>
 
 /** One route dialled for one call: reads the provider, writes the client, and says how it ended. */
-export class Attempt {
+export class Attempt implements Watched {
+  place = -1
+  deadline = Infinity
   private readonly abort = new CallAbort()
   private readonly startedAt: number
   private lastByteAt: number
@@ -53,7 +56,6 @@ export class Attempt {
   private over = false
   private interruption: Interruption | undefined
   private tell: { resolve(end: AttemptEnd): void; reject(error: unknown): void } | undefined
-  private unwatch: (() => void) | undefined
   private freeDrain: (() => void) | undefined
   private drainUntil = Infinity
   private drainedBytes = 0
@@ -66,11 +68,11 @@ export class Attempt {
 
   /** Calls the provider, and waits for the end of its reply or for an interruption. */
   run(call: Omit<ProviderCall, 'abort' | 'signal'>): Promise<AttemptEnd> {
-    const { client, engine, route } = this.options
+    const { client, route, watchdog } = this.options
     return new Promise((resolve, reject) => {
       this.tell = { resolve, reject }
       if (client.gone) this.leave()
-      this.unwatch = watch(engine.clock, (now) => this.check(now))
+      watchdog.add(this)
       if (this.interruption !== undefined) {
         this.finish(false, undefined)
         return
@@ -145,7 +147,8 @@ export class Attempt {
   }
 
   /** Looks at every deadline of the attempt. Returns when the next one may have come. */
-  private check(now: number): number {
+  check(now: number): number {
+    if (this.over) return Infinity
     const { client, deadlineAt, engine, stream } = this.options
     const { limits } = engine
     if (now >= deadlineAt) {
@@ -200,7 +203,7 @@ export class Attempt {
   private finish(terminated: boolean, failure: ProviderError | undefined): void {
     if (this.over || this.tell === undefined) return
     this.over = true
-    this.unwatch?.()
+    this.options.watchdog.remove(this)
     this.freeDrain?.()
     const heard = this.interruption === undefined
     try {

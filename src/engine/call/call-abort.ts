@@ -1,5 +1,13 @@
 import type { AbortSource, ProviderCall } from '../../contracts/providers.js'
 
+/** One for all calls: each with a getter of its own would be an object that V8 keeps as a dictionary. */
+const SIGNAL: PropertyDescriptor & ThisType<{ readonly abort: CallAbort }> = {
+  enumerable: true,
+  get() {
+    return this.abort.signal
+  },
+}
+
 /** Ends the provider's work on one call. The signal is made when an adapter first asks for it: many need none. */
 export class CallAbort implements AbortSource {
   aborted = false
@@ -16,19 +24,8 @@ export class CallAbort implements AbortSource {
     stream,
     trace,
   }: Omit<ProviderCall, 'abort' | 'signal'>): ProviderCall {
-    const abort = this
-    this.call = {
-      request,
-      stream,
-      auth,
-      limits,
-      requestId,
-      trace,
-      abort,
-      get signal() {
-        return abort.signal
-      },
-    }
+    const call = { request, stream, auth, limits, requestId, trace, abort: this }
+    this.call = Object.defineProperty(call, 'signal', SIGNAL) as typeof call & Pick<ProviderCall, 'signal'>
     return this.call
   }
 
@@ -49,7 +46,7 @@ export class CallAbort implements AbortSource {
     this.listener?.()
   }
 
-  private get signal(): AbortSignal {
+  get signal(): AbortSignal {
     this.controller ??= new AbortController()
     if (this.aborted) this.controller.abort()
     return this.controller.signal

@@ -89,12 +89,12 @@ export class CompletionCall implements LiveCall {
   private async tryRoutes(): Promise<DialledRoute> {
     const { claim, log, model, routes } = this.call
     const { clock, limits } = this.parts.options
-    const waiting = [...routes]
-    const overtaken = new Set<Route>()
+    let queue = routes
     let dials = 0
     let last: DialledRoute | undefined
     let refusal: CompatError | undefined
-    for (let route = waiting.shift(); route !== undefined; route = waiting.shift()) {
+    for (let position = 0; position < queue.length; position++) {
+      const route = queue[position]!
       if (dials >= limits.attempts || clock.now() >= this.deadlineAt) break
       const quoted = this.quote(route)
       const facts = routeFacts(this.call.facts, route, this.completionId)
@@ -108,9 +108,9 @@ export class CompletionCall implements LiveCall {
       const nobodyWaits = this.client.gone && claim === undefined
       if (nobodyWaits) break
       // Nothing may come between this and the call's beginning, or a half-open route would get more than one probe.
-      if (!overtaken.has(route) && this.isOvertaken(route, waiting)) {
-        overtaken.add(route)
-        waiting.push(route)
+      const isSecondTime = position >= routes.length
+      if (!isSecondTime && this.isOvertaken(route, queue, position)) {
+        queue = [...queue, route]
         continue
       }
       dials++
@@ -126,11 +126,11 @@ export class CompletionCall implements LiveCall {
     )
   }
 
-  /** Whether a route has come into trouble since the routes were chosen, and another that waits has not. */
-  private isOvertaken(route: Route, waiting: readonly Route[]): boolean {
+  /** Whether a route has come into trouble since the routes were chosen, and another behind it in the queue has not. */
+  private isOvertaken(route: Route, queue: readonly Route[], position: number): boolean {
     const { health } = this.parts
     if (health.troubleOf(route) === undefined) return false
-    return waiting.some((other) => health.troubleOf(other) === undefined)
+    return queue.slice(position + 1).some((other) => health.troubleOf(other) === undefined)
   }
 
   private dial(route: Route, quoted: Quote, facts: CallFacts): DialledRoute {

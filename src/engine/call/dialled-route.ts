@@ -67,6 +67,7 @@ export class DialledRoute {
       client,
       stream: call.request.stream,
       drains: parts.drains,
+      watchdog: parts.watchdog,
       keyed: call.claim !== undefined,
       deadlineAt,
       holdIsSpent: neverOverdraw && call.request.stream ? () => this.holdIsSpent() : undefined,

@@ -1,20 +1,63 @@
 import type { Clock } from '../../clock.js'
+import { createDeadlineHeap, type Due } from '../../deadline-heap.js'
+
+/** Something with deadlines that move while it goes on. */
+export interface Watched extends Due {
+  /** Is handed the time, and returns when to look again: Infinity for never. */
+  check(now: number): number
+}
 
 /**
- * Runs `check` when the time that it last returned has come, until the watch is ended. `check` is handed the time and
- * returns when to look again, so that a deadline which moves with every byte needs no timer of its own per byte.
+ * Looks at each of the calls under way when it is due, with one timer for all. A deadline that moves with every byte is
+ * only read when it could have passed, and so costs nothing per byte.
  */
-export function watch(clock: Clock, check: (now: number) => number): () => void {
-  let ended = false
-  let cancel = (): void => {}
-  const look = (): void => {
-    if (ended) return
-    const due = check(clock.now())
-    if (!ended && Number.isFinite(due)) cancel = clock.after(Math.max(due - clock.now(), 1), look)
+export class Watchdog {
+  private readonly watched = createDeadlineHeap<Watched>()
+  private timerAt = Infinity
+  private cancelTimer = (): void => {}
+
+  constructor(private readonly clock: Clock) {}
+
+  /** Looks at once, and then whenever `check` has said. */
+  add(watched: Watched): void {
+    this.look(watched, this.clock.now())
+    this.setTimer()
   }
-  look()
-  return () => {
-    ended = true
-    cancel()
+
+  /** Does nothing where it is not watched any more. */
+  remove(watched: Watched): void {
+    this.watched.remove(watched)
+    if (this.watched.first !== undefined) return
+    this.cancelTimer()
+    this.timerAt = Infinity
+  }
+
+  private look(watched: Watched, now: number): void {
+    const due = watched.check(now)
+    if (due === Infinity) return
+    watched.deadline = Math.max(due, now + 1)
+    this.watched.add(watched)
+  }
+
+  /** One that is set stays where it would come earlier: whatever it was set for may be over, and another be due next. */
+  private setTimer(): void {
+    const { first } = this.watched
+    if (first === undefined || first.deadline >= this.timerAt) return
+    this.cancelTimer()
+    this.timerAt = first.deadline
+    this.cancelTimer = this.clock.after(first.deadline - this.clock.now(), this.wake)
+  }
+
+  private readonly wake = (): void => {
+    this.timerAt = Infinity
+    const now = this.clock.now()
+    try {
+      for (let { first } = this.watched; first && first.deadline <= now; first = this.watched.first) {
+        this.watched.remove(first)
+        this.look(first, now)
+      }
+    } finally {
+      this.setTimer()
+    }
   }
 }

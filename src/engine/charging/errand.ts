@@ -1,5 +1,5 @@
 import type { EngineOptions } from '../options.js'
-import { DeadlinePassed, isPromise, LazyContext } from '../within.js'
+import { afterReadyAnswers, DeadlinePassed, isPromise, LazyContext } from '../within.js'
 
 /** What is asked of the ledger, and who is told of it. */
 export interface ErrandRequest<T> {
@@ -45,7 +45,6 @@ export class Errand<T> {
   private try(now: number): void {
     const context = new LazyContext(this.request.requestId)
     this.tried = context
-    this.wakeAt(now + this.options.limits.storeMs)
     let answer: Promise<T>
     try {
       answer = this.request.ask(context)
@@ -61,6 +60,9 @@ export class Errand<T> {
       (value) => this.answered(context, value),
       (error) => this.failed(context, error),
     )
+    afterReadyAnswers(() => {
+      if (this.tried === context) this.wakeAt(now + this.options.limits.storeMs)
+    })
   }
 
   private answered(context: LazyContext, answer: T): void {

@@ -1,9 +1,11 @@
+import type { Awaitable } from '../../contracts/context.js'
 import type { CallFacts, HoldResult } from '../../contracts/ledger.js'
 import { CompatError } from '../../errors.js'
 import { type Credits, formatCredits } from '../../money.js'
 import { callCompleted, callInFlight } from '../idempotency/idempotency-errors.js'
 import type { EngineParts } from '../parts.js'
 import { unavailable } from '../stores.js'
+import { andThen } from '../within.js'
 
 /** Beyond every limit of a call: what a process needs to notice and to tell the ledger. */
 const SPARE_TTL_MS = 60_000
@@ -30,12 +32,12 @@ export class HeldCredit {
    * @returns the refusal where there is not enough credit; a smaller hold then stands. Throws where there is no answer,
    * or where another call has the claim.
    */
-  async secure(amount: Credits, facts: CallFacts): Promise<CompatError | undefined> {
+  secure(amount: Credits, facts: CallFacts): Awaitable<CompatError | undefined> {
     if (this.held !== undefined && amount <= this.held.amount) return undefined
     const { options, settlements } = this.parts
     const { limits } = options
     const holdId = options.newId()
-    const result = await settlements.hold(
+    const answer = settlements.hold(
       {
         holdId,
         account: this.account,
@@ -47,12 +49,12 @@ export class HeldCredit {
       },
       this.requestId,
     )
-    if (result?.ok === true) {
+    return andThen(answer, (result) => {
+      if (result?.ok !== true) return this.refusal(result, amount)
       if (this.held === undefined) settlements.holdTaken()
       this.held = { holdId, amount }
       return undefined
-    }
-    return this.refusal(result, amount)
+    })
   }
 
   /** The hold is the settlement's from now on. Returns its id. */

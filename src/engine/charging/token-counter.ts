@@ -20,15 +20,20 @@ const FEWEST_BYTES_PER_TOKEN = 3
 const MOST_BYTES_PER_TOKEN = 4
 
 /** The default: a token is 3 bytes of UTF-8 where too few would be wrong, 4 where too many would. */
-export const byteRatioCounter: TokenCounter = {
-  tally() {
-    let bytes = 0
-    return {
-      add(text) {
-        bytes += Buffer.byteLength(text)
-      },
-      atMost: () => Math.ceil(bytes / FEWEST_BYTES_PER_TOKEN),
-      atLeast: () => Math.floor(bytes / MOST_BYTES_PER_TOKEN),
-    }
-  },
+export const byteRatioCounter: TokenCounter = { tally: () => new ByteTally() }
+
+class ByteTally implements TokenTally {
+  private bytes = 0
+
+  add(text: string): void {
+    this.bytes += Buffer.byteLength(text)
+  }
+
+  atMost(): number {
+    return Math.ceil(this.bytes / FEWEST_BYTES_PER_TOKEN)
+  }
+
+  atLeast(): number {
+    return Math.floor(this.bytes / MOST_BYTES_PER_TOKEN)
+  }
 }

@@ -85,7 +85,7 @@ export class CallLog {
       charge: this.charge,
       holdId: this.holdId,
       holdAmount: this.holdAmount,
-      routing: this.routing && { ...this.routing, attempts: this.attempts },
+      routing: this.routing && withAttempts(this.routing, this.attempts),
       providerMs: this.providerMs,
       firstTokenMs: this.firstTokenMs,
       finishReason: this.finishReason,
@@ -99,6 +99,15 @@ export class CallLog {
     }
     this.emit(event)
   }
+}
+
+function withAttempts(
+  { behind, chosenBy, considered, excluded }: Omit<RoutingExplanation, 'attempts'>,
+  attempts: RoutingExplanation['attempts'],
+): RoutingExplanation {
+  return behind === undefined
+    ? { considered, excluded, chosenBy, attempts }
+    : { considered, excluded, behind, chosenBy, attempts }
 }
 
 /** A value that the client sent for the record, or how large it was. */

@@ -59,13 +59,11 @@ function mendChoice(choice: Fields, index: number, newToolCallId: () => string):
   else if ('tool_calls' in message) delete message.tool_calls
   const known = typeof native === 'string' && native !== ''
   const mapped = known ? mapFinishReason(native) : 'stop'
-  const mended = {
-    ...choice,
+  return Object.assign({}, choice, {
     index,
     message,
+    delta: undefined,
     finish_reason: mapped === 'stop' && calls.length > 0 ? 'tool_calls' : mapped,
     native_finish_reason: known ? cleanLabel(native) : undefined,
-  }
-  if (delta !== undefined) delete (mended as Fields).delta
-  return mended
+  })
 }

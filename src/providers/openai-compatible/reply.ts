@@ -25,10 +25,7 @@ export function readEvent(
     if (report !== undefined) events.push({ type: 'usage', usage: report })
     throw frameError(reply)
   }
-  events.push({
-    type: 'chunk',
-    chunk: { ...labelsOf(reply), choices: readChoices(reply.choices)?.map(withoutUsage) },
-  })
+  events.push({ type: 'chunk', chunk: withLabels(reply, readChoices(reply.choices)?.map(withoutUsage)) })
   if (report !== undefined) events.push({ type: 'usage', usage: report })
   return false
 }
@@ -40,7 +37,7 @@ export function readBody(text: string, events: ProviderEvent[], unlistedTokens: 
   const choices = readChoices(reply.choices)
   if (choices === undefined) throw new ProviderError('invalid-response', 'The reply has no list of choices.')
   const report = readUsage(usageOf(reply), unlistedTokens)
-  events.push({ type: 'completion', completion: { ...labelsOf(reply), choices: choices.map(withoutUsage) } })
+  events.push({ type: 'completion', completion: withLabels(reply, choices.map(withoutUsage)) })
   if (report !== undefined) events.push({ type: 'usage', usage: report })
 }
 
@@ -58,9 +55,9 @@ function usageOf({ choices, usage, x_groq: groq }: JsonObject): unknown {
   return isObject(only) ? only.usage : undefined
 }
 
-/** What is told of a reply beside its choices and its usage. */
-function labelsOf({ id, system_fingerprint, service_tier }: JsonObject): JsonObject {
-  return { id, system_fingerprint, service_tier }
+/** The choices with all else that is told of a reply beside its usage. */
+function withLabels<Choices>({ id, system_fingerprint, service_tier }: JsonObject, choices: Choices) {
+  return { id, system_fingerprint, service_tier, choices }
 }
 
 function withoutUsage(choice: unknown): unknown {

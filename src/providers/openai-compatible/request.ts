@@ -9,14 +9,14 @@ import { isObject } from '../provider-json.js'
  */
 export function buildRequestBody(request: ChatRequest, stream: boolean): string {
   const { stream_options: streamOptions, messages } = request
-  return JSON.stringify({
-    ...request,
+  const body = Object.assign({}, request, {
     messages: messages.map(prepareMessage),
     stream: stream ? true : undefined,
     stream_options: stream
       ? { ...(isObject(streamOptions) && streamOptions), include_usage: true }
       : undefined,
   })
+  return JSON.stringify(body)
 }
 
 function prepareMessage(message: ChatMessage, index: number): ChatMessage {

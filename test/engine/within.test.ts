@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest'
+import { DeadlinePassed, within } from '../../src/engine/within.js'
+import { createSteppedClock, turns } from '../helpers/stepped-clock.js'
+
+describe('an answer within its time', () => {
+  it('sets no timer where the answer is there', async () => {
+    const clock = createSteppedClock()
+    const answer = within(clock, 100, Promise.resolve('there'))
+    const refusal = within(clock, 100, Promise.reject(new Error('no'))) as Promise<never>
+    await expect(refusal).rejects.toThrow('no')
+    await expect(answer).resolves.toBe('there')
+    await turns(1)
+    expect(clock.pending).toBe(0)
+  })
+
+  it('waits for one that takes its time, and then lets go of its timer', async () => {
+    const clock = createSteppedClock()
+    let give = (_answer: string): void => {}
+    const answer = within(clock, 100, new Promise<string>((resolve) => (give = resolve)))
+    await clock.elapse(99)
+    expect(clock.pending).toBe(1)
+    give('late')
+    await expect(answer).resolves.toBe('late')
+    expect(clock.pending).toBe(0)
+  })
+
+  it('rejects at the deadline with what is made of it, and drops what comes afterwards', async () => {
+    const clock = createSteppedClock()
+    let give = (_answer: string): void => {}
+    const slow = new Promise<string>((resolve) => (give = resolve))
+    const answer = within(clock, 100, slow, (error) => [error]) as Promise<string>
+    const told = expect(answer).rejects.toEqual([expect.any(DeadlinePassed)])
+    await clock.elapse(100)
+    give('too late')
+    await told
+  })
+})
