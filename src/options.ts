@@ -12,6 +12,7 @@ import type {
 import { byteRatioCounter, type TokenCounter } from './engine/charging/token-counter.js'
 import { createEmitter } from './engine/events/emitter.js'
 import type { Admit, EngineOptions } from './engine/options.js'
+import { usesFastPaths } from './fast-paths.js'
 import { createIdSource } from './ids.js'
 import { memoryIdempotency } from './memory/index.js'
 import { parseCredits } from './money.js'
@@ -181,13 +182,8 @@ export function engineOptions(options: RouterOptions): EngineOptions {
     clock,
     newId: options.newId ?? createIdSource(),
     counter: options.tokenCounter ?? byteRatioCounter,
-    splice: usesFastPaths(),
+    splice: usesFastPaths,
   })
-}
-
-/** Off for comparison and for tests. */
-export function usesFastPaths(): boolean {
-  return process.env.COMPAT_ROUTER_FAST_PATHS !== 'off'
 }
 
 function requireMethods(name: string, store: unknown, methods: readonly string[]): void {

@@ -2,8 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createEngine } from './engine/engine.js'
 import { eventError } from './engine/events/event-error.js'
 import type { RouteHealth } from './engine/routing/route-health.js'
+import { usesFastPaths } from './fast-paths.js'
 import { createHttpHandler, type Endpoints, Outbox } from './http/index.js'
-import { engineOptions, type RouterOptions, usesFastPaths } from './options.js'
+import { engineOptions, type RouterOptions } from './options.js'
 import { createOpenApiDocument } from './protocol/openapi.js'
 import { version } from './version.js'
 
@@ -45,12 +46,13 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
       if (document !== undefined) writer.send(200, {}, document)
     },
   }
-  const outbox = new Outbox(usesFastPaths())
+  const outbox = new Outbox(usesFastPaths)
   const handler = createHttpHandler(endpoints, {
     limits,
     clock,
     newId,
     outbox,
+    fastPaths: usesFastPaths,
     ...(options.basePath !== undefined && { basePath: options.basePath }),
     onFault: (where, error, requestId) =>
       emit({ type: 'fault', where, error: eventError(error), ...(requestId !== undefined && { requestId }) }),

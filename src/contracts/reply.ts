@@ -15,7 +15,8 @@ export interface ReplyWriter {
   openStream(headers: Readonly<Record<string, string>>): void
   /** `bytes` is latin1: each character a byte. A promise when the client is slow: settled when it can take more, or has left. */
   write(bytes: string): void | Promise<void>
-  end(): void
+  /** Sends the last bytes, if there are any, in latin1, and ends the stream. */
+  end(bytes: string): void
   /** Drops a client that takes nothing more. */
   drop(): void
 }

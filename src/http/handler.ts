@@ -17,6 +17,7 @@ export interface HttpHandlerOptions {
   readonly clock: Clock
   readonly newId: () => string
   readonly outbox: Outbox
+  readonly fastPaths: boolean
   /** Where nobody strips the mount from `req.url`. Requests outside of it go to `next`, or are 404. */
   readonly basePath?: string
   /** Must not throw; what it throws is swallowed. */
@@ -44,9 +45,9 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
       // There is nobody left to tell, and a throw from here would end the host's process.
     }
   }
-  const { outbox } = options
+  const { outbox, fastPaths } = options
   const { clientStallMs } = options.limits
-  const tools: ReplyTools = { clientStallMs, sockets: new SocketWatch(), outbox, onFault }
+  const tools: ReplyTools = { clientStallMs, sockets: new SocketWatch(), outbox, fastPaths, onFault }
   const settings: CallSettings = {
     limits: options.limits,
     clock: options.clock,

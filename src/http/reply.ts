@@ -8,6 +8,7 @@ import type { HostRequest, HttpCall } from './call.js'
 import type { Outbox } from './outbox.js'
 import type { RequestId } from './request-id.js'
 import type { SocketWatch } from './socket-watch.js'
+import { writeChunk } from './write-chunk.js'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 const NO_STORE = 'no-store'
@@ -21,6 +22,8 @@ export interface ReplyTools {
   readonly clientStallMs: number
   readonly sockets: SocketWatch
   readonly outbox: Outbox
+  /** Whether a chunk may be framed here, past `res.write`. */
+  readonly fastPaths: boolean
   readonly onFault: (where: string, error: unknown, requestId?: string) => void
 }
 
@@ -106,11 +109,18 @@ export class HttpReply implements ReplyWriter {
     if (this.#left || this.#phase !== 'stream' || bytes === '') return
     const { res } = this
     if (res.writableEnded || res.destroyed) return this.#leave()
+    if (this.tools.fastPaths && !this.#isHttp2 && writeChunk(res, bytes)) return
     if (!res.write(bytes, 'latin1')) return this.#whenDrained()
   }
 
-  end(): void {
-    if (!this.#left && this.#phase === 'stream') this.#finish(undefined)
+  end(bytes: string): void {
+    if (this.#left || this.#phase !== 'stream') return
+    if (this.res.writableEnded || this.res.destroyed) {
+      this.#leave()
+      return
+    }
+    this.#phase = 'done'
+    this.#sendEnd(bytes, 'latin1')
   }
 
   drop(): void {
@@ -150,25 +160,25 @@ export class HttpReply implements ReplyWriter {
 
   #finish(body: string | undefined): void {
     this.#phase = 'done'
-    if (body === undefined) this.#sendEnd(undefined)
+    if (body === undefined) this.#sendEnd('', 'utf8')
     else this.tools.outbox.post(() => this.#sendEndSafely(body))
   }
 
   #sendEndSafely(body: string): void {
     try {
-      this.#sendEnd(body)
+      this.#sendEnd(body, 'utf8')
     } catch (error) {
       this.tools.onFault('http reply', error, this.requestId.id)
       this.res.destroy()
     }
   }
 
-  #sendEnd(body: string | undefined): void {
+  #sendEnd(body: string, encoding: BufferEncoding): void {
     const { call, res } = this
     const mustClose = call.mustClose
     call.abandonBody()
-    if (body === undefined) res.end()
-    else res.end(body)
+    if (body === '') res.end()
+    else res.end(body, encoding)
     if (this.#isHttp2) {
       if (call.isHalfRead) (res as unknown as Http2ServerResponse).stream?.close()
     } else if (!mustClose) call.discardRest()

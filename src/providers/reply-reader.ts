@@ -15,6 +15,7 @@ export interface ReplyReaderOptions {
   readonly eventBytes: number
   /** One event of a stream, in latin1. `true` where it says that the provider is done: nothing after it is read. */
   readonly onEvent: (data: string, type: string | undefined, events: ProviderEvent[]) => boolean
+  readonly fastPaths: boolean
   /** A whole JSON body, as text. */
   readonly onBody: (text: string, events: ProviderEvent[]) => void
 }
@@ -76,9 +77,10 @@ class EitherReader implements ReplyReader {
   }
 
   #openStream(): SseReader {
-    const { eventBytes, onEvent } = this.options
+    const { eventBytes, fastPaths, onEvent } = this.options
     return createSseReader({
       eventBytes,
+      fastPaths,
       onEvent: (data, type) => {
         if (!this.#done) this.#done = onEvent(data, type, this.#sink)
       },

@@ -106,6 +106,7 @@ export function testHandler(
       clock,
       newId: () => `made-${++ids}`,
       outbox: new Outbox(true),
+      fastPaths: true,
       onFault: (where, error, requestId) => {
         faults.push(requestId === undefined ? { where, error } : { where, error, requestId })
       },

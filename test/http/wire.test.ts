@@ -17,7 +17,7 @@ async function complete(call: IncomingCall, writer: ReplyWriter): Promise<void> 
       await writer.write(Buffer.from(`data: ${text}\n\n`).toString('latin1'))
     }
     writer.write('data: [DONE]\n\n')
-    writer.end()
+    writer.end('')
   } catch (error) {
     refuse(writer, error)
   }

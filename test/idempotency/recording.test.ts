@@ -43,8 +43,10 @@ class FakeClient implements ReplyWriter {
     })
     return this.waiting
   }
-  end(): void {
-    if (!this.left) this.ended = true
+  end(bytes: string): void {
+    if (this.left) return
+    this.text += bytes
+    this.ended = true
   }
   drop(): void {
     this.dropped = true
@@ -84,7 +86,7 @@ function start(reservation: Reservation = new RecordingBudget().open('alice')) {
     )
     return state
   }
-  const retained = () => (recording as unknown as { retainedBytes: number }).retainedBytes
+  const retained = () => (recording as unknown as { pieces: { retainedBytes: number } }).pieces.retainedBytes
   return { clock, recording, follow, retained }
 }
 
@@ -109,7 +111,7 @@ describe('a recording', () => {
     const [slowState, fastState] = [follow(slow, false), follow(fast)]
     recording.openStream({ 'x-should-retry': 'false' })
     for (const piece of ['one ', 'two ', 'three']) expect(recording.write(piece)).toBeUndefined()
-    recording.end()
+    recording.end('')
     await turns(1)
     expect([fast.text, fast.ended, fastState.over]).toEqual(['one two three', true, true])
     expect([slow.text, slow.ended, slowState.over]).toEqual(['one ', false, false])
@@ -129,7 +131,7 @@ describe('a recording', () => {
     follow(late)
     expect(late.writes).toBe(1)
     recording.write('end')
-    recording.end()
+    recording.end('')
     expect(late.text).toBe(`${Array.from({ length: 1_000 }, (_, piece) => `${piece} `).join('')}end`)
   })
 
@@ -145,7 +147,7 @@ describe('a recording', () => {
     expect(stuck.dropped).toBe(false)
     await clock.elapse(1)
     expect([stuck.dropped, state.over, other.dropped]).toEqual([true, true, false])
-    recording.end()
+    recording.end('')
     expect(other.ended).toBe(true)
     expect(clock.pending).toBe(0)
   })
@@ -194,7 +196,7 @@ describe('a recording', () => {
     follow(client)
     recording.openStream({})
     recording.write('text')
-    recording.end()
+    recording.end('')
     client.leave()
     expect(left).toBe(0)
   })
@@ -220,7 +222,7 @@ describe('a recording', () => {
     expect(stuck.text).toBe('one ')
     recording.hurry()
     recording.write('three')
-    recording.end()
+    recording.end('')
     await turns(1)
     expect([stuck.text, stuck.ended, state.over]).toEqual(['one two three', true, true])
     expect(clock.pending).toBe(0)
@@ -236,7 +238,7 @@ describe('a recording', () => {
     follow(good)
     recording.openStream({})
     recording.write('text')
-    recording.end()
+    recording.end('')
     await turns(1)
     expect(state.fault).toMatchObject({ message: 'no socket' })
     expect([good.text, good.ended]).toEqual(['text', true])
@@ -279,7 +281,7 @@ describe('a reply for which there is no room', () => {
     expect([through, slow.text.length, retained()]).toEqual([true, 200, 0])
     slow.blocked = false
     slow.take()
-    recording.end()
+    recording.end('')
     await turns(1)
     expect([slow.ended, fast.ended, recording.reply]).toEqual([true, true, undefined])
   })
@@ -312,7 +314,7 @@ describe('a reply for which there is no room', () => {
       expect(recording.write('x'.repeat(10))).toBeUndefined()
       expect(retained()).toBeLessThanOrEqual(10)
     }
-    recording.end()
+    recording.end('')
     expect(recording.reply).toBeUndefined()
     expect(() => recording.follow(new FakeClient(), true)).toThrow('too large to be followed')
   })
@@ -353,7 +355,7 @@ describe('what running replies are kept in', () => {
     recording.openStream({})
     recording.write('text')
     recording.write('text')
-    recording.end()
+    recording.end('')
     recording.retire()
     expect(freed).toBe(0)
     client.leave()
@@ -423,7 +425,7 @@ describe('in any order of events', () => {
           client.take()
         }
         await turns(2)
-        recording.end()
+        recording.end('')
         for (const client of clients.filter(({ left }) => !left)) {
           expect([client.text, client.ended]).toEqual([written, true])
         }

@@ -1,13 +1,16 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { isProviderError } from '../../src/errors.js'
 import { createSseReader } from '../../src/providers/sse-reader.js'
 
 type Event = [data: string, type: string | undefined]
 
+let fastPaths: boolean
+
 function read(pieces: readonly Buffer[], eventBytes = 1_000_000): Event[] {
   const events: Event[] = []
-  const reader = createSseReader({ eventBytes, onEvent: (data, type) => events.push([data, type]) })
+  const onEvent = (data: string, type: string | undefined) => events.push([data, type])
+  const reader = createSseReader({ eventBytes, fastPaths, onEvent })
   for (const piece of pieces) reader.read(piece)
   reader.end()
   return events
@@ -63,9 +66,18 @@ const streams: Record<string, string> = {
   'a byte order mark': '\ufeffdata: a\n\ndata: \ufeffb\n\n',
   'an unfinished event': 'data: a\n\ndata: lost\n',
   'empty data': 'data:\n\ndata: \n\ndata: x\n\n',
+  'events of one line among others':
+    'data: a\n\ndata: b\n\nevent: t\ndata: c\n\ndata: d\n\ndata: e\ndata: f\n\n: x\n\ndata: g\n\ndata: h\rdata: i\n\n',
 }
 
-describe('createSseReader', () => {
+describe.each([
+  ['with its fast path', true],
+  ['without its fast path', false],
+])('createSseReader %s', (_name, isFast) => {
+  beforeEach(() => {
+    fastPaths = isFast
+  })
+
   for (const [name, stream] of Object.entries(streams)) {
     it(`reads ${name} alike wherever the bytes are cut`, () => {
       const bytes = Buffer.from(stream)
@@ -139,6 +151,7 @@ describe('createSseReader', () => {
   it('lets what the listener throws out of read', () => {
     const reader = createSseReader({
       eventBytes: 100,
+      fastPaths,
       onEvent() {
         throw new Error('stop here')
       },

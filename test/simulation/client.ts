@@ -69,9 +69,10 @@ export class SimClient implements ReplyWriter {
     return this.full ?? this.fill()
   }
 
-  end(): void {
+  end(bytes: string): void {
     if (!this.takes('end')) return
     if (!this.opened) this.hooks.broken('end before openStream')
+    this.text += bytes
     this.finish()
   }
 

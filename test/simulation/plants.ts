@@ -235,7 +235,7 @@ export const PLANTS: readonly Plant[] = [
     patch: () =>
       patched(
         ClientReply.prototype,
-        'write',
+        'end',
         (original) =>
           function (this: ClientReply, bytes) {
             const isError = bytes.startsWith('data: {"error"')

@@ -37,7 +37,7 @@ interface Choice {
   readonly finish_reason?: string | null
 }
 
-const FORBIDDEN = /secret-upstream|cost_details|"cost":99|the-callers-own-key/
+const FORBIDDEN = /secret-upstream|cost_details|"cost":99[,}]|the-callers-own-key/
 
 /** Reads a reply as strictly as docs say that it is written; `broken` is told of whatever is not so. */
 export function readReply(client: SimClient, broken: (what: string) => void): ReadReply {

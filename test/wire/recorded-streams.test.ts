@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { byteRatioCounter } from '../../src/engine/charging/token-counter.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import { Relay } from '../../src/engine/relay/relay.js'
+import { usesFastPaths } from '../../src/fast-paths.js'
 import type { ProviderEvent } from '../../src/index.js'
 import { createReader } from '../../src/providers/anthropic/reader.js'
 import { readBody as readCompatibleBody, readEvent } from '../../src/providers/openai-compatible/reply.js'
@@ -17,6 +18,7 @@ function readerOf({ kind }: Recording): ReplyReader {
   const unlisted = kind === 'gemini' ? 'output' : undefined
   return createReplyReader({
     eventBytes: EVENT_BYTES,
+    fastPaths: usesFastPaths,
     onEvent: (data, type, events) => readEvent(data, type, events, unlisted),
     onBody: (text, events) => readCompatibleBody(text, events, unlisted),
   })

@@ -43,6 +43,12 @@ export class ClientReply {
     })
   }
 
+  /** The last bytes of the stream. */
+  end(bytes: string): void {
+    this.openStream()
+    this.writer.end(bytes)
+  }
+
   /** Drops a client that has been taking nothing for too long. */
   drop(): void {
     this.blockedSince = undefined

@@ -217,8 +217,7 @@ export class CompletionCall implements LiveCall {
       if (!this.client.open) throw error
       this.endWithError(error, charge)
     } else if (this.call.request.stream) {
-      void this.client.write(last.relay.closing(charge))
-      this.writer.end()
+      this.client.end(last.relay.closing(charge))
     } else {
       this.writer.send(200, JSON_HEADERS, last.relay.body(charge))
     }
@@ -227,7 +226,6 @@ export class CompletionCall implements LiveCall {
   /** Ends a stream that is already open. There is no `[DONE]`: what ends without it is no success. */
   private endWithError(error: CompatError, charge: WireCharge): void {
     this.call.log.failed(error.code, 200)
-    void this.client.write(errorFrame(error, wireUsage(charge)))
-    this.writer.end()
+    this.client.end(errorFrame(error, wireUsage(charge)))
   }
 }

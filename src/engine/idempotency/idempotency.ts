@@ -239,6 +239,5 @@ function sendStored({ mode, bytes, status, charge }: StoredReply, recording: Rec
     return
   }
   recording.openStream(REPLAY_HEADERS)
-  void recording.write(bytes)
-  recording.end()
+  recording.end(bytes)
 }

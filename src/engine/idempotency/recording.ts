@@ -3,7 +3,8 @@ import type { ReplyWriter } from '../../contracts/reply.js'
 import type { CompatError } from '../../errors.js'
 import { errorReply } from '../../protocol/error-body.js'
 import { replyNotKept } from './idempotency-errors.js'
-import { KEPT_ELSEWHERE, type Reservation } from './recording-budget.js'
+import type { Reservation } from './recording-budget.js'
+import { ReplyPieces } from './reply-pieces.js'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -35,8 +36,6 @@ interface Follower {
   readonly done: (fault?: { readonly error: unknown }) => void
 }
 
-/** Pieces are put together up to about this length for one who has to catch up. */
-const BATCH_BYTES = 64 * 1_024
 const REPLAYED: Headers = Object.freeze({ 'idempotent-replayed': 'true' })
 
 /**
@@ -49,16 +48,8 @@ export class Recording implements ReplyWriter {
   readonly digest: string
   /** The result when the reply ended. */
   result: CallResult | undefined
-  private reservation: Reservation
   private readonly followers = new Set<Follower>()
-  private readonly pieces: string[] = []
-  /** How many pieces were dropped from the front. */
-  private dropped = 0
-  private retainedBytes = 0
-  private kept = true
-  /** What may wait for slow followers once the reply is not kept. */
-  private mostRetainedBytes = 0
-  private room: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined
+  private readonly pieces: ReplyPieces
   private streamHeaders: Headers | undefined
   private whole: { readonly status: number; readonly headers: Headers; readonly body: string } | undefined
   private ended = false
@@ -70,7 +61,7 @@ export class Recording implements ReplyWriter {
 
   constructor(private readonly options: RecordingOptions) {
     this.digest = options.digest
-    this.reservation = options.reservation
+    this.pieces = new ReplyPieces(options.reservation)
   }
 
   get left(): boolean {
@@ -79,9 +70,9 @@ export class Recording implements ReplyWriter {
 
   /** The whole reply, or undefined where it was too large, came to no end, or is an error that nothing was charged for. */
   get reply(): { mode: 'json' | 'stream'; bytes: string; status: number } | undefined {
-    if (!this.ended || !this.kept || this.failed) return undefined
+    if (!this.ended || !this.pieces.kept || this.failed) return undefined
     if (this.whole !== undefined) return { mode: 'json', bytes: this.whole.body, status: this.whole.status }
-    return { mode: 'stream', bytes: this.pieces.join(''), status: 200 }
+    return { mode: 'stream', bytes: this.pieces.text, status: 200 }
   }
 
   /** Whether those who come later are given an answer that was another's. */
@@ -99,7 +90,7 @@ export class Recording implements ReplyWriter {
    * written to. Throws where the reply is no longer there from its start.
    */
   follow(writer: ReplyWriter, joined: boolean): Promise<void> {
-    if (!this.kept) throw replyNotKept()
+    if (!this.pieces.kept) throw replyNotKept()
     return new Promise((resolve, reject) => {
       const follower: Follower = {
         writer,
@@ -120,14 +111,14 @@ export class Recording implements ReplyWriter {
   /** What is written from now on was answered, and kept, earlier. */
   replay(): void {
     this.stored = true
-    this.reservation = KEPT_ELSEWHERE
+    this.pieces.keptElsewhere()
   }
 
   send(status: number, headers: Headers, body: string): void {
     this.whole = { status, headers, body }
-    this.kept = this.reservation.grow(Buffer.byteLength(body))
-    this.end()
-    if (!this.kept) this.whole = undefined
+    this.pieces.reserve(Buffer.byteLength(body))
+    this.end('')
+    if (!this.pieces.kept) this.whole = undefined
   }
 
   /** Ends the recording with an error that stands for no reply. */
@@ -135,7 +126,7 @@ export class Recording implements ReplyWriter {
     const { status, headers, body } = errorReply(error)
     this.whole = { status, headers, body }
     this.failed = true
-    this.end()
+    this.end('')
   }
 
   openStream(headers: Headers): void {
@@ -144,20 +135,14 @@ export class Recording implements ReplyWriter {
   }
 
   write(bytes: string): void | Promise<void> {
-    if (this.kept && !this.reservation.grow(bytes.length)) {
-      this.kept = false
-      this.mostRetainedBytes = this.retainedBytes
-    }
     this.pieces.push(bytes)
-    this.retainedBytes += bytes.length
     this.pumpAll()
     this.dropSent()
-    if (this.hasRoom) return
-    this.room ??= createRoom()
-    return this.room.promise
+    return this.pieces.untilRoom()
   }
 
-  end(): void {
+  end(bytes: string): void {
+    if (bytes !== '') this.pieces.push(bytes)
     this.ended = true
     this.result = this.options.result()
     this.pumpAll()
@@ -209,25 +194,18 @@ export class Recording implements ReplyWriter {
       follower.open = true
       writer.openStream(this.headersFor(follower, this.streamHeaders))
     }
-    while (this.followers.has(follower) && follower.sent < this.dropped + this.pieces.length) {
-      const waiting = writer.write(this.takeBatch(follower))
+    while (this.followers.has(follower) && follower.sent < this.pieces.count) {
+      const { bytes, next } = this.pieces.batch(follower.sent)
+      follower.sent = next
+      const waiting = writer.write(bytes)
       if (waiting === undefined || this.hurrying || !this.followers.has(follower)) continue
       this.wait(follower, waiting)
       return
     }
     if (this.ended && this.followers.has(follower)) {
-      writer.end()
+      writer.end('')
       this.finish(follower)
     }
-  }
-
-  private takeBatch(follower: Follower): string {
-    let batch = ''
-    do {
-      batch += this.pieces[follower.sent - this.dropped]!
-      follower.sent++
-    } while (follower.sent < this.dropped + this.pieces.length && batch.length < BATCH_BYTES)
-    return batch
   }
 
   private wait(follower: Follower, waiting: Promise<void>): void {
@@ -271,34 +249,16 @@ export class Recording implements ReplyWriter {
   }
 
   private freeIfOver(): void {
-    if (this.retired && this.followers.size === 0) this.reservation.free()
+    if (this.retired && this.followers.size === 0) this.pieces.free()
   }
 
   private get slowest(): number {
-    let sent = this.dropped + this.pieces.length
+    let sent = this.pieces.count
     for (const follower of this.followers) sent = Math.min(sent, follower.sent)
     return sent
   }
 
-  private get hasRoom(): boolean {
-    return this.kept || this.retainedBytes <= this.mostRetainedBytes
-  }
-
   private dropSent(): void {
-    if (this.kept) return
-    const { slowest } = this
-    for (const piece of this.pieces.splice(0, slowest - this.dropped)) this.retainedBytes -= piece.length
-    this.dropped = slowest
-    if (!this.hasRoom) return
-    this.room?.resolve()
-    this.room = undefined
+    if (!this.pieces.kept) this.pieces.dropBefore(this.slowest)
   }
-}
-
-function createRoom(): { promise: Promise<void>; resolve: () => void } {
-  let resolve = (): void => undefined
-  const promise = new Promise<void>((settle) => {
-    resolve = settle
-  })
-  return { promise, resolve }
 }

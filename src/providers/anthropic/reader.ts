@@ -1,3 +1,4 @@
+import { usesFastPaths } from '../../fast-paths.js'
 import { fromLatin1, parseProviderObject } from '../provider-json.js'
 import { createReplyReader, type ReplyReader } from '../reply-reader.js'
 import { readMessage } from './message.js'
@@ -8,6 +9,7 @@ export function createReader(eventBytes: number): ReplyReader {
   const stream = createStreamReader()
   return createReplyReader({
     eventBytes,
+    fastPaths: usesFastPaths,
     onEvent(data, _type, events) {
       events.push(...stream.read(parseProviderObject(fromLatin1(data))))
       return stream.terminated

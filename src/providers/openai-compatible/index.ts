@@ -1,4 +1,5 @@
 import type { ProviderAdapter, ProviderCall } from '../../contracts/providers.js'
+import { usesFastPaths } from '../../fast-paths.js'
 import { createSecret } from '../../secret.js'
 import { abortSourceOf } from '../abort-source.js'
 import { createReplyReader } from '../reply-reader.js'
@@ -50,6 +51,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
         trace: call.trace,
         reader: createReplyReader({
           eventBytes: call.limits.eventBytes,
+          fastPaths: usesFastPaths,
           onEvent: (data, type, events) => readEvent(data, type, events, unlistedTokens),
           onBody: (text, events) => readBody(text, events, unlistedTokens),
         }),

@@ -37,16 +37,22 @@ export function jobFor(scenario: Scenario, target: Target, measureMs: number): L
   }
 }
 
-/** Runs a system until its code is compiled, which few calls at a time would take long to do. */
+/** Runs a system until its code is compiled, which few calls at a time or slow ones would take minutes to do. */
 export async function warmUp(
   scenario: Scenario,
   target: Target,
   load: Program,
   forMs: number,
 ): Promise<void> {
-  const connections = Math.max(scenario.connections, JIT_CONNECTIONS)
+  const { paceMs = 0, ...answer } = scenario.answer
+  const quick: Scenario = {
+    ...scenario,
+    answer: { ...answer, ...(paceMs > 0 && { segments: true }) },
+    connections: Math.max(scenario.connections, JIT_CONNECTIONS),
+    rampMs: 0,
+  }
   await untilSteady(async () => {
-    const { cpuMicroseconds } = await measureLoad({ ...scenario, connections }, target, load, forMs)
+    const { cpuMicroseconds } = await measureLoad(quick, target, load, forMs)
     return cpuMicroseconds
   })
 }

@@ -1,0 +1,176 @@
+import http from 'node:http'
+import { setImmediate as turn } from 'node:timers/promises'
+import compression from 'compression'
+import express from 'express'
+import fc from 'fast-check'
+import { afterEach, describe, expect, it } from 'vitest'
+import { writeChunk } from '../../src/http/write-chunk.js'
+import { listenHttp, type MountedHost } from '../helpers/hosts.js'
+import { deferred, RawClient, testHandler } from './fixture.js'
+
+const GET = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'
+const open: MountedHost[] = []
+const clients: RawClient[] = []
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.socket.destroy()
+  for (const host of open.splice(0)) await host.close()
+})
+
+async function connectTo(listener: http.RequestListener): Promise<RawClient> {
+  const host = await listenHttp(http.createServer(listener), '')
+  open.push(host)
+  const client = await RawClient.connect(host.port)
+  clients.push(client)
+  return client
+}
+
+/** A reply whose head has gone out, on a connection with nothing under way. */
+async function begun(request = GET, host: (res: http.ServerResponse) => void = (res) => res.flushHeaders()) {
+  const reply = deferred<http.ServerResponse>()
+  const client = await connectTo((_req, res) => reply.resolve(res))
+  client.write(request)
+  const res = await reply.promise
+  host(res)
+  await turn()
+  return { res, client }
+}
+
+describe('a chunk written past res.write', () => {
+  it('goes out framed, in one piece', async () => {
+    const { res, client } = await begun()
+    expect(writeChunk(res, 'gr\u00fc\u00df')).toBe(true)
+    res.end('!')
+    await client.untilReceived('0\r\n\r\n')
+    expect(client.received.split('\r\n\r\n')[1]).toBe('4\r\ngr\u00fc\u00df\r\n1\r\n!\r\n0')
+  })
+
+  const others: Record<string, (res: http.ServerResponse) => void> = {
+    'before the head': () => undefined,
+    'where the body has a length': (res) => res.writeHead(200, { 'content-length': 3 }).flushHeaders(),
+    'where a middleware writes in its own way': (res) => {
+      res.flushHeaders()
+      const write = res.write.bind(res) as (...values: unknown[]) => boolean
+      res.write = (...values: unknown[]) => write(...values)
+    },
+    'where the host gathers what it writes': (res) => {
+      res.flushHeaders()
+      res.cork()
+    },
+    'after the end': (res) => {
+      res.end()
+    },
+  }
+  it.each(Object.entries(others))('is not taken %s', async (_name, host) => {
+    const { res } = await begun(GET, host)
+    expect(writeChunk(res, 'abc')).toBe(false)
+  })
+
+  it('is not taken for a client of HTTP/1.0', async () => {
+    const { res } = await begun('GET / HTTP/1.0\r\n\r\n')
+    expect(writeChunk(res, 'abc')).toBe(false)
+  })
+
+  it('is not taken where it might have to be waited for', async () => {
+    const { res } = await begun()
+    expect(writeChunk(res, 'x'.repeat(res.writableHighWaterMark))).toBe(false)
+  })
+
+  it('is not taken while the client takes nothing', async () => {
+    const { res, client } = await begun()
+    client.socket.pause()
+    const piece = 'x'.repeat(10_000)
+    let taken = 0
+    while (writeChunk(res, piece)) taken++
+    expect(taken).toBeGreaterThan(0)
+    expect(res.writableLength).toBeGreaterThan(0)
+    client.socket.resume()
+    await client.until(() => client.received.length > taken * piece.length)
+  })
+
+  it('is not taken by a reply whose turn on its connection has not come', async () => {
+    const replies: http.ServerResponse[] = []
+    const both = deferred()
+    const client = await connectTo((_req, res) => {
+      res.flushHeaders()
+      if (replies.push(res) === 2) both.resolve()
+    })
+    client.write(GET + GET)
+    await both.promise
+    await turn()
+    expect(writeChunk(replies[1]!, 'second')).toBe(false)
+    expect(writeChunk(replies[0]!, 'first')).toBe(true)
+  })
+
+  it('is not taken once the connection is gone', async () => {
+    const { res, client } = await begun()
+    const closed = deferred()
+    res.on('close', () => closed.resolve())
+    client.socket.destroy()
+    await closed.promise
+    expect(writeChunk(res, 'abc')).toBe(false)
+  })
+})
+
+describe('a stream', () => {
+  type Step = string | 'turn'
+  const step = fc.oneof(
+    { weight: 3, arbitrary: fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 60 }) },
+    { weight: 1, arbitrary: fc.nat(40_000).map((length) => '\u00e9'.repeat(length + 1)) },
+    { weight: 3, arbitrary: fc.constant('turn') },
+  )
+
+  /** What a client gets of the steps: the chunks of the body, framing included. */
+  async function bytesOf(steps: readonly Step[], last: string, fastPaths: boolean): Promise<string> {
+    const { handler } = testHandler(
+      {
+        chatCompletions: async (_call, writer) => {
+          writer.openStream({})
+          for (const each of steps) await (each === 'turn' ? turn() : writer.write(each))
+          writer.end(last)
+        },
+      },
+      { fastPaths },
+    )
+    const client = await connectTo(handler)
+    client.write(
+      'POST /chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n',
+    )
+    await client.untilClosed()
+    return client.received.slice(client.received.indexOf('\r\n\r\n') + 4)
+  }
+
+  it('is the same to the byte with the fast path and without it', { timeout: 60_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { maxLength: 12 }),
+        fc.constantFrom('', 'the end'),
+        async (steps, last) => {
+          expect(await bytesOf(steps, last, true)).toBe(await bytesOf(steps, last, false))
+        },
+      ),
+      { seed: 20_260_102, numRuns: 150 },
+    )
+  })
+
+  it('still goes through a middleware that compresses', async () => {
+    const { handler } = testHandler({
+      chatCompletions: async (_call, writer) => {
+        writer.openStream({ 'cache-control': 'no-cache' })
+        for (let piece = 0; piece < 20; piece++) {
+          await writer.write(`data: ${piece}\n\n`)
+          await turn()
+        }
+        writer.end('data: [DONE]\n\n')
+      },
+    })
+    const app = express().use(compression({ filter: () => true, threshold: 0 }), handler)
+    const host = await listenHttp(http.createServer(app), '')
+    open.push(host)
+    const response = await fetch(`http://127.0.0.1:${host.port}/chat/completions`, { method: 'POST' })
+    expect(response.headers.get('content-encoding')).toMatch(/gzip|br|deflate/)
+    const text = await response.text()
+    expect(text).toContain('data: 19\n\n')
+    expect(text.endsWith('data: [DONE]\n\n')).toBe(true)
+  })
+})
