@@ -110,8 +110,8 @@ describe('a recording', () => {
     slow.blocked = true
     const [slowState, fastState] = [follow(slow, false), follow(fast)]
     recording.openStream({ 'x-should-retry': 'false' })
-    for (const piece of ['one ', 'two ', 'three']) expect(recording.write(piece)).toBeUndefined()
-    recording.end('')
+    for (const piece of ['one ', 'two ']) expect(recording.write(piece)).toBeUndefined()
+    recording.end('three')
     await turns(1)
     expect([fast.text, fast.ended, fastState.over]).toEqual(['one two three', true, true])
     expect([slow.text, slow.ended, slowState.over]).toEqual(['one ', false, false])
@@ -314,7 +314,8 @@ describe('a reply for which there is no room', () => {
       expect(recording.write('x'.repeat(10))).toBeUndefined()
       expect(retained()).toBeLessThanOrEqual(10)
     }
-    recording.end('')
+    recording.end('the last of it')
+    expect(retained()).toBe(0)
     expect(recording.reply).toBeUndefined()
     expect(() => recording.follow(new FakeClient(), true)).toThrow('too large to be followed')
   })

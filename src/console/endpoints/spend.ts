@@ -52,7 +52,7 @@ export const spendEndpoints: readonly Endpoint[] = [
       const { rows, total, books } = await readReport(query, viewer, admin)
       const end = query.by === 'day' ? rows.length : after + ROWS_A_PAGE
       return {
-        rows: await viewsOf(rows.slice(after, end), query.by, admin),
+        rows: await viewsOf(rows.slice(after, end), namerOf(query.by, admin)),
         rowCount: rows.length,
         ...(end < rows.length ? { next: String(end) } : {}),
         total: spendSums(total),
@@ -68,10 +68,11 @@ export const spendEndpoints: readonly Endpoint[] = [
 
   get('spend.csv', 'both', spendQuery, async (query, { viewer }, { admin }) => {
     const { rows } = await readReport(query, viewer, admin)
+    const namer = namerOf(query.by, admin)
     async function* lines(): AsyncGenerator<string> {
       yield csvHeader(columns(query.by))
       for (let start = 0; start < rows.length; start += ROWS_A_PAGE) {
-        const page = await viewsOf(rows.slice(start, start + ROWS_A_PAGE), query.by, admin)
+        const page = await viewsOf(rows.slice(start, start + ROWS_A_PAGE), namer)
         for (const row of page) yield csvLine(columns(query.by), row)
       }
     }
@@ -114,12 +115,8 @@ async function readReport(
   return admin.spendReport({ ...rest, ...(account === undefined ? {} : { account }) } as AdminSpendQuery)
 }
 
-async function viewsOf(
-  rows: readonly AdminSpendRow[],
-  by: Query['by'],
-  admin: Services['admin'],
-): Promise<readonly SpendRow[]> {
-  const names = await namesOf(rows, by, admin)
+async function viewsOf(rows: readonly AdminSpendRow[], namer: Namer): Promise<readonly SpendRow[]> {
+  const names = await namer(rows)
   return rows.map((row) => {
     const called = row.key === undefined ? undefined : names.get(row.key)
     return {
@@ -130,14 +127,21 @@ async function viewsOf(
   })
 }
 
-async function namesOf(
-  rows: readonly AdminSpendRow[],
-  by: Query['by'],
-  admin: Services['admin'],
-): Promise<ReadonlyMap<string, string | undefined>> {
-  if (by === 'app') return new Map((await admin.listApps()).map((app) => [app.id, app.name]))
-  if (by !== 'key') return new Map()
-  const credentialIds = rows.flatMap(({ key }) => key ?? [])
-  const credentials = await admin.listCredentials({ credentialIds })
-  return new Map(credentials.map((credential) => [credential.credentialId, credential.label]))
+/** What the keys of rows are called. */
+type Namer = (rows: readonly AdminSpendRow[]) => Promise<ReadonlyMap<string, string | undefined>>
+
+/** Apps are read once, however many pages of rows are named; credentials a page at a time, since there may be millions. */
+function namerOf(by: Query['by'], admin: Services['admin']): Namer {
+  if (by === 'key') {
+    return async (rows) => {
+      const credentials = await admin.listCredentials({ credentialIds: rows.flatMap(({ key }) => key ?? []) })
+      return new Map(credentials.map(({ credentialId, label }) => [credentialId, label]))
+    }
+  }
+  if (by !== 'app') return async () => new Map()
+  let names: ReturnType<Namer> | undefined
+  return () => {
+    names ??= admin.listApps().then((apps) => new Map(apps.map((app) => [app.id, app.name])))
+    return names
+  }
 }

@@ -146,6 +146,7 @@ export class Recording implements ReplyWriter {
     this.ended = true
     this.result = this.options.result()
     this.pumpAll()
+    this.dropSent()
   }
 
   /** Drops those who hold up all the others. */
