@@ -134,22 +134,17 @@ export function memoryLedger(
 
     for (const { account, amount } of sums) addCredits(balances.get(account)?.posted ?? 0n, amount, account)
     const wanted = request.claim ?? known?.claim
-    const hasClaim = wanted === undefined || takeClaim(wanted, holdId)
+    const claimant = wanted === undefined ? undefined : book.claimant(wanted)
+    const hasClaim = claimant === undefined || claimant === holdId
     const claim = hasClaim ? wanted : undefined
-    // First, since it throws where the facts are no text: nothing has been posted then.
+    // First, since it throws where the facts are no text: nothing has been posted or claimed then.
     log.add({ at: now, holdId, claim, charge, facts, postings })
+    if (claim !== undefined && claimant === undefined) book.give(claim, holdId)
     for (const { account, amount } of sums) accountOf(account).posted += amount
     if (known?.state === 'held') uncount(known)
     book.settle(holdId)
     const settled = { repeated: false, charge, overdraft: overdraftOf(payer) }
     return hasClaim ? settled : { ...settled, claimLost: true }
-  }
-
-  /** Returns whether the hold has the claim now. */
-  function takeClaim(claim: string, holdId: string): boolean {
-    const claimant = book.claimant(claim)
-    if (claimant === undefined) book.give(claim, holdId)
-    return claimant === undefined || claimant === holdId
   }
 
   /** Of a hold that the book does not know. */

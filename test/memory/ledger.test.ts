@@ -98,8 +98,12 @@ describe('memoryLedger', () => {
     const { ledger } = open()
     await ledger.hold(holdOf('h', 50n), context)
     const broken = { ...facts, user: 1n as unknown as string }
-    await expect(ledger.settle(settleOf('h', 40n, { facts: broken }), context)).rejects.toThrow(TypeError)
+    const refused = settleOf('h', 40n, { facts: broken, claim: 'c' })
+    await expect(ledger.settle(refused, context)).rejects.toThrow(TypeError)
     expect(await ledger.balance('alice', context)).toEqual({ posted: 100n, held: 50n, available: 50n })
+    const other = holdOf('other', 10n, { claim: 'c' })
+    expect(await ledger.hold(other, context)).toEqual({ ok: true })
+    await ledger.release({ holdId: 'other', account: 'alice' }, context)
     expect(await ledger.settle(settleOf('h', 40n), context)).toMatchObject({ repeated: false })
     expect(await ledger.balance('alice', context)).toEqual({ posted: 60n, held: 0n, available: 60n })
   })
