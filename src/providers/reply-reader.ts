@@ -15,6 +15,7 @@ export interface ReplyReaderOptions {
   readonly eventBytes: number
   /** One event of a stream, in latin1. `true` where it says that the provider is done: nothing after it is read. */
   readonly onEvent: (data: string, type: string | undefined, events: ProviderEvent[]) => boolean
+  /** Whether events of one line may be read past the parser. */
   readonly fastPaths: boolean
   /** A whole JSON body, as text. */
   readonly onBody: (text: string, events: ProviderEvent[]) => void

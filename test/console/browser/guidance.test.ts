@@ -253,6 +253,22 @@ describe('what is still loading', { timeout: 120_000 }, () => {
     await waiting.context().close()
   })
 
+  it('says so where the apps cannot be had, and sends once they can', async () => {
+    const failing = await visit.open('operator', 'spend')
+    await failing.route('**/api/apps', (route) =>
+      route.fulfill({ status: 500, json: { error: { message: 'The database is away' } } }),
+    )
+    await failing.goto(`${visit.stage.consoleUrl}#/playground?account=alice&app=notes`)
+    await failing.getByLabel('Message').fill('Hello')
+    await failing.getByRole('alert').getByText('The database is away').waitFor()
+    const send = failing.getByRole('button', { name: 'Send', exact: true })
+    expect(await send.isDisabled()).toBe(true)
+    await failing.unroute('**/api/apps')
+    await failing.getByRole('button', { name: 'Try again' }).click()
+    await expect.poll(() => send.isDisabled()).toBe(false)
+    await failing.context().close()
+  })
+
   it('says so where the models of an app cannot be had', async () => {
     const failing = await visit.open('operator', 'spend')
     await failing.route('**/api/models', (route) =>

@@ -176,6 +176,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
         )}
         {accounts.problem !== undefined && <ProblemNotice problem={accounts.problem} />}
         {balance.problem !== undefined && <ProblemNotice problem={balance.problem} />}
+        {apps.problem !== undefined && <ProblemNotice problem={apps.problem} onRetry={apps.reload} />}
         {accounts.data?.accounts.length === 0 && payer === undefined && !isOwn && (
           <Empty title="No account can pay yet.">
             <a href="#/accounts">Open an account</a> and grant it credits.
