@@ -1,18 +1,39 @@
-import type { CallFacts, Credits } from '../contracts/index.js'
+import type { CallFacts, Credits, HoldRequest } from '../contracts/index.js'
 import { createDeadlineHeap, type Due } from '../deadline-heap.js'
 import { createQueue } from './queue.js'
 import { FORGOTTEN_AT_ONCE, RETENTION_MS } from './retention.js'
 
-/** A hold that is not settled, or the mark that a release without one has left. */
-export interface HoldRow extends Due {
+/**
+ * A hold that is not settled, or the mark that a release without one has left.
+ *
+ * A class, since V8 may come to make objects of a literal in its old space, where each keeps what it refers to until a
+ * full collection.
+ */
+export class HoldRow implements Due {
   readonly holdId: string
   readonly account: string
   readonly amount: Credits
   readonly replaces: string | undefined
   readonly facts: CallFacts | undefined
   readonly claim: string | undefined
-  state: 'held' | 'expired' | 'released'
-  endedAt: number
+  readonly deadline: number
+  state: 'held' | 'expired' | 'released' = 'held'
+  endedAt = Infinity
+  place = -1
+
+  constructor(
+    { account, amount, facts, holdId, replaces, ttlMs }: HoldRequest,
+    claim: string | undefined,
+    now: number,
+  ) {
+    this.holdId = holdId
+    this.account = account
+    this.amount = amount
+    this.replaces = replaces
+    this.facts = { ...facts }
+    this.claim = claim
+    this.deadline = now + ttlMs
+  }
 }
 
 /** Which holds are not settled, who has which claim, and what is over. Knows nothing of balances. */

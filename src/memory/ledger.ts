@@ -16,7 +16,7 @@ import type {
 import { createIdSource } from '../ids.js'
 import type { Credits } from '../money.js'
 import { createEntryLog } from './entry-log.js'
-import { createHoldBook, type HoldRow } from './hold-book.js'
+import { createHoldBook, HoldRow } from './hold-book.js'
 import { addCredits, checkHold, checkSettlement, readGrant } from './ledger-input.js'
 import type { KeptEntry } from './packed-entry.js'
 
@@ -108,18 +108,7 @@ export function memoryLedger(
       book.end(swapped, 'released', now)
     }
     accountOf(name).held += amount
-    book.open({
-      holdId,
-      account: name,
-      amount,
-      replaces,
-      claim,
-      facts: { ...request.facts },
-      state: 'held',
-      deadline: now + request.ttlMs,
-      endedAt: Infinity,
-      place: -1,
-    })
+    book.open(new HoldRow(request, claim, now))
     return { ok: true }
   }
 

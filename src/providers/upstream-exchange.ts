@@ -31,7 +31,7 @@ interface ErrorReply {
 export class UpstreamExchange implements Dispatcher.DispatchHandler {
   #connection: UpstreamConnection | undefined
   #sent = false
-  #events: ProviderEvent[] = []
+  readonly #events: ProviderEvent[] = []
   #bytes = 0
   #errorReply: ErrorReply | undefined
   /** `done`: nothing more is read, the last events are still to be handed over. */
@@ -78,8 +78,10 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     if (this.#state === 'settled') abort(new Error('The call was aborted before it was sent.'))
   }
 
-  onHeaders(status: number, headers: readonly Buffer[]): true {
+  onHeaders(status: number, headers: Buffer[]): true {
     if (status >= 200 && this.#state === 'open') this.#takeHead(status, headers)
+    // Each header is a view that keeps the whole read, and undici's list of them outlives the reply.
+    headers.length = 0
     return GO_ON
   }
 
@@ -200,8 +202,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   readonly #handOver = (): void => {
     this.#handOverDue = false
     if (this.#state === 'settled' || this.#waiting) return
-    const events = this.#events
-    this.#events = []
+    // A list of its own for whoever takes them; ours, which lives as long as the reply, keeps none.
+    const events = this.#events.splice(0)
     if (this.#failure !== undefined && events.length === 0) {
       this.#settle()
       return

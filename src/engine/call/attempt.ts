@@ -120,6 +120,7 @@ export class Attempt implements Watched {
     this.lastByteAt = now
     if (events.length === 0) return
     const tokens = relay.tokenEvents
+    const wasFinished = relay.finished
     const bytes = relay.take(events)
     if (relay.tokenEvents !== tokens) {
       this.lastTokenAt = now
@@ -133,6 +134,8 @@ export class Attempt implements Watched {
       if (client.gone) this.countDrained(events)
       else this.stay()
     }
+    // What ends the choices is followed by little: it goes out with that, whether or not the client can take more.
+    if (relay.finished && !wasFinished) return
     return waiting?.then(() => {
       this.lastByteAt = engine.clock.now()
       this.lastTokenAt = this.lastByteAt
