@@ -1,6 +1,6 @@
 import type { ProviderEvent } from '../contracts/providers.js'
 import { ProviderError } from '../errors.js'
-import { createSseReader, type SseReader } from './sse-reader.js'
+import { SseReader } from './sse-reader.js'
 
 /** Turns the body of a successful reply into events. What it throws should be a `ProviderError`. */
 export interface ReplyReader {
@@ -10,9 +10,8 @@ export interface ReplyReader {
   end(events: ProviderEvent[]): boolean
 }
 
-export interface ReplyReaderOptions {
-  /** The longest event of a stream, in bytes. */
-  readonly eventBytes: number
+/** How a provider's replies are read. */
+export interface ReplyFormat {
   /** One event of a stream, in latin1. `true` where it says that the provider is done: nothing after it is read. */
   readonly onEvent: (data: string, type: string | undefined, events: ProviderEvent[]) => boolean
   /** Whether events of one line may be read past the parser. */
@@ -29,9 +28,10 @@ const SKIPPED = new Set([0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf])
 /**
  * Reads a reply either way, whatever was asked for: a body whose first visible character is `{` is one JSON document,
  * one that begins like a field or a comment is a stream of events. Content types are not asked, since many are wrong.
+ * `eventBytes` is the longest event of a stream.
  */
-export function createReplyReader(options: ReplyReaderOptions): ReplyReader {
-  return new EitherReader(options)
+export function createReplyReader(eventBytes: number, format: ReplyFormat): ReplyReader {
+  return new EitherReader(eventBytes, format)
 }
 
 class EitherReader implements ReplyReader {
@@ -40,7 +40,10 @@ class EitherReader implements ReplyReader {
   #done = false
   #sink: ProviderEvent[] = []
 
-  constructor(private readonly options: ReplyReaderOptions) {}
+  constructor(
+    private readonly eventBytes: number,
+    private readonly format: ReplyFormat,
+  ) {}
 
   read(bytes: Buffer, events: ProviderEvent[]): boolean {
     if (this.#stream === undefined && this.#pieces === undefined) this.#recognise(bytes)
@@ -62,7 +65,7 @@ class EitherReader implements ReplyReader {
     if (pieces === undefined) throw new ProviderError('invalid-response', 'The reply is empty.')
     this.#pieces = []
     const body = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
-    this.options.onBody(body.toString('utf8', body.indexOf(OPENING_BRACE)), events)
+    this.format.onBody(body.toString('utf8', body.indexOf(OPENING_BRACE)), events)
     return true
   }
 
@@ -78,9 +81,9 @@ class EitherReader implements ReplyReader {
   }
 
   #openStream(): SseReader {
-    const { eventBytes, fastPaths, onEvent } = this.options
-    return createSseReader({
-      eventBytes,
+    const { fastPaths, onEvent } = this.format
+    return new SseReader({
+      eventBytes: this.eventBytes,
       fastPaths,
       onEvent: (data, type) => {
         if (!this.#done) this.#done = onEvent(data, type, this.#sink)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { isProviderError } from '../../src/errors.js'
-import { createSseReader } from '../../src/providers/sse-reader.js'
+import { SseReader } from '../../src/providers/sse-reader.js'
 
 type Event = [data: string, type: string | undefined]
 
@@ -10,7 +10,7 @@ let fastPaths: boolean
 function read(pieces: readonly Buffer[], eventBytes = 1_000_000): Event[] {
   const events: Event[] = []
   const onEvent = (data: string, type: string | undefined) => events.push([data, type])
-  const reader = createSseReader({ eventBytes, fastPaths, onEvent })
+  const reader = new SseReader({ eventBytes, fastPaths, onEvent })
   for (const piece of pieces) reader.read(piece)
   reader.end()
   return events
@@ -64,6 +64,9 @@ const streams: Record<string, string> = {
   'bare carriage returns': 'data: a\r\rdata: b\rdata: c\r\revent: t\rdata: d\r\r',
   'mixed line ends': 'data: a\n\r\ndata: b\r\n\ndata: c\n\ndata: d\r\r\n',
   'a byte order mark': '\ufeffdata: a\n\ndata: \ufeffb\n\n',
+  'a byte order mark that is none, since a stream has one only':
+    'data: a\n\n\ufeffdata: b\n\ndata: c\n\n: x\n\n\ufeffdata: d\n\n',
+  'two byte order marks': '\ufeff\ufeffdata: a\n\ndata: b\n\n',
   'an unfinished event': 'data: a\n\ndata: lost\n',
   'empty data': 'data:\n\ndata: \n\ndata: x\n\n',
   'events of one line among others':
@@ -73,7 +76,7 @@ const streams: Record<string, string> = {
 describe.each([
   ['with its fast path', true],
   ['without its fast path', false],
-])('createSseReader %s', (_name, isFast) => {
+])('SseReader %s', (_name, isFast) => {
   beforeEach(() => {
     fastPaths = isFast
   })
@@ -149,7 +152,7 @@ describe.each([
   })
 
   it('lets what the listener throws out of read', () => {
-    const reader = createSseReader({
+    const reader = new SseReader({
       eventBytes: 100,
       fastPaths,
       onEvent() {

@@ -16,8 +16,7 @@ const EVENT_BYTES = 1_048_576
 function readerOf({ kind }: Recording): ReplyReader {
   if (kind === 'anthropic') return createReader(EVENT_BYTES)
   const unlisted = kind === 'gemini' ? 'output' : undefined
-  return createReplyReader({
-    eventBytes: EVENT_BYTES,
+  return createReplyReader(EVENT_BYTES, {
     fastPaths: usesFastPaths,
     onEvent: (data, type, events) => readEvent(data, type, events, unlisted),
     onBody: (text, events) => readCompatibleBody(text, events, unlisted),

@@ -7,8 +7,7 @@ import { createStreamReader } from './stream.js'
 /** Reads one reply of the Messages API, streamed or whole. */
 export function createReader(eventBytes: number): ReplyReader {
   const stream = createStreamReader()
-  return createReplyReader({
-    eventBytes,
+  return createReplyReader(eventBytes, {
     fastPaths: usesFastPaths,
     onEvent(data, _type, events) {
       events.push(...stream.read(parseProviderObject(fromLatin1(data))))

@@ -2,7 +2,7 @@ import type { ProviderAdapter, ProviderCall } from '../../contracts/providers.js
 import { usesFastPaths } from '../../fast-paths.js'
 import { createSecret } from '../../secret.js'
 import { abortSourceOf } from '../abort-source.js'
-import { createReplyReader } from '../reply-reader.js'
+import { createReplyReader, type ReplyFormat } from '../reply-reader.js'
 import { createUpstream, type UpstreamSettings } from '../upstream.js'
 import { readBody, readEvent } from './reply.js'
 import { buildRequestBody } from './request.js'
@@ -34,6 +34,12 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
   const upstream = createUpstream(settings)
   const ownKey = apiKey === undefined ? undefined : createSecret(apiKey)
 
+  const format: ReplyFormat = {
+    fastPaths: usesFastPaths,
+    onEvent: (data, type, events) => readEvent(data, type, events, unlistedTokens),
+    onBody: (text, events) => readBody(text, events, unlistedTokens),
+  }
+
   const credentialOf = ({ auth }: ProviderCall): Record<string, string> => {
     const secret = auth.kind === 'byok' ? auth.secret : (auth.secret ?? ownKey)
     return secret === undefined ? {} : { authorization: `Bearer ${secret.reveal()}` }
@@ -49,12 +55,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
         limits: call.limits,
         abort: abortSourceOf(call),
         trace: call.trace,
-        reader: createReplyReader({
-          eventBytes: call.limits.eventBytes,
-          fastPaths: usesFastPaths,
-          onEvent: (data, type, events) => readEvent(data, type, events, unlistedTokens),
-          onBody: (text, events) => readBody(text, events, unlistedTokens),
-        }),
+        reader: createReplyReader(call.limits.eventBytes, format),
         take,
       })),
     close: () => upstream.close(),

@@ -328,8 +328,7 @@ describe('what is read', () => {
     )
     const read = (pieces: Buffer[]) => {
       const events: ProviderEvent[] = []
-      const reader = createReplyReader({
-        eventBytes: 10_000,
+      const reader = createReplyReader(10_000, {
         fastPaths: true,
         onEvent: (data, type, sink) => readEvent(data, type, sink, undefined),
         onBody: (text, sink) => readBody(text, sink, undefined),
