@@ -1,0 +1,45 @@
+import type { ProviderAdapter, ProviderEvent } from '../../src/contracts/providers.js'
+import type { IncomingCall } from '../../src/contracts/reply.js'
+import { createEngine } from '../../src/engine/engine.js'
+import { memoryCatalogue, memoryCredentials, memoryLedger, memoryProviders } from '../../src/memory/index.js'
+import { engineOptions, type RouterOptions } from '../../src/options.js'
+import { createManualClock } from '../conformance/manual-clock.js'
+
+const data = (chunk: object): ProviderEvent => ({ type: 'data', bytes: JSON.stringify(chunk) })
+
+/** An event of a choice with this delta. */
+export const choiceEvent = (delta: object, finishReason: string | null = null): ProviderEvent =>
+  data({ choices: [{ index: 0, delta, finish_reason: finishReason }] })
+export const TOKEN = choiceEvent({ content: 'Hi' })
+export const FINISH = choiceEvent({}, 'stop')
+export const ERROR = data({ error: { message: 'It broke' } })
+
+/** An engine with one model at one provider, on a clock that stands still. */
+export function openEngine(
+  adapter: ProviderAdapter,
+  { onDisconnect = 'drain', ...options }: Partial<RouterOptions> & { onDisconnect?: 'abort' | 'drain' } = {},
+) {
+  const clock = createManualClock()
+  return createEngine(
+    engineOptions({
+      credentials: memoryCredentials({ 'sk-demo': { kind: 'api-key', account: 'alice' } }, { clock }),
+      catalogue: memoryCatalogue([{ id: 'acme/fast', prices: { input: '1', output: '1' } }]),
+      ledger: memoryLedger({ alice: '5' }, { clock }),
+      providers: memoryProviders([{ id: 'acme', models: { 'acme/fast': 'fast' }, adapter, onDisconnect }]),
+      clock,
+      ...options,
+    }),
+  )
+}
+
+/** A call of that model, for a stream. */
+export const streamedCall: IncomingCall = {
+  requestId: 'one',
+  headers: { authorization: 'Bearer sk-demo' },
+  authorizationLines: 1,
+  readBody: async () => ({
+    model: 'acme/fast',
+    stream: true,
+    messages: [{ role: 'user', content: 'Hello there' }],
+  }),
+}
