@@ -3,9 +3,10 @@ import { createEngine } from './engine/engine.js'
 import { eventError } from './engine/events/event-error.js'
 import type { RouteHealth } from './engine/routing/route-health.js'
 import { usesFastPaths } from './fast-paths.js'
-import { createHttpHandler, type Endpoints, Outbox } from './http/index.js'
+import { createHttpHandler, type Endpoints } from './http/index.js'
 import { engineOptions, type RouterOptions } from './options.js'
 import { createOpenApiDocument } from './protocol/openapi.js'
+import { TurnGate } from './turn-gate.js'
 import { version } from './version.js'
 
 /** Middleware for Express, Connect and bare `http`, and a handle on what it is doing. */
@@ -46,12 +47,11 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
       if (document !== undefined) writer.send(200, {}, document)
     },
   }
-  const outbox = new Outbox(usesFastPaths)
   const handler = createHttpHandler(endpoints, {
     limits,
     clock,
     newId,
-    outbox,
+    turns: new TurnGate(usesFastPaths),
     fastPaths: usesFastPaths,
     ...(options.basePath !== undefined && { basePath: options.basePath }),
     onFault: (where, error, requestId) =>
@@ -67,10 +67,7 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
   })
   let closing: ReturnType<CompatRouter['close']> | undefined
   const close: CompatRouter['close'] = (closeOptions) => {
-    closing ??= engine.close(closeOptions).then(async (ended) => {
-      await outbox.empty()
-      return ended
-    })
+    closing ??= engine.close(closeOptions)
     return closing
   }
   const router = ((req, res, next) => handler(req, res, next)) as CompatRouter

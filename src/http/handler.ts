@@ -3,11 +3,11 @@ import type { Clock } from '../clock.js'
 import type { Limits } from '../contracts/limits.js'
 import { CompatError } from '../errors.js'
 import { asCompatError } from '../protocol/error-body.js'
+import type { TurnGate } from '../turn-gate.js'
 import { type CallSettings, type HostRequest, HttpCall } from './call.js'
 import { BodyBudget } from './collect-body.js'
 import type { Endpoints } from './endpoints.js'
 import { matchRoute, normaliseBasePath, pathOf, pathUnder, type RouteMatch, type RouteName } from './match.js'
-import type { Outbox } from './outbox.js'
 import { HttpReply, type ReplyTools } from './reply.js'
 import { requestIdOf } from './request-id.js'
 import { SocketWatch } from './socket-watch.js'
@@ -16,7 +16,8 @@ export interface HttpHandlerOptions {
   readonly limits: Limits
   readonly clock: Clock
   readonly newId: () => string
-  readonly outbox: Outbox
+  /** Where requests wait for each other. */
+  readonly turns: TurnGate
   readonly fastPaths: boolean
   /** Where nobody strips the mount from `req.url`. Requests outside of it go to `next`, or are 404. */
   readonly basePath?: string
@@ -45,9 +46,9 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
       // There is nobody left to tell, and a throw from here would end the host's process.
     }
   }
-  const { outbox, fastPaths } = options
+  const { fastPaths, turns } = options
   const { clientStallMs } = options.limits
-  const tools: ReplyTools = { clientStallMs, sockets: new SocketWatch(), outbox, fastPaths, onFault }
+  const tools: ReplyTools = { clientStallMs, sockets: new SocketWatch(), fastPaths, onFault }
   const settings: CallSettings = {
     limits: options.limits,
     clock: options.clock,
@@ -73,15 +74,18 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
   }
 
   function run(match: RouteMatch, call: HttpCall, reply: HttpReply): void {
-    const ended = (): void => outbox.callEnds()
+    const begin = (): Promise<void> => dispatch(endpoints, match, call, reply)
+    const ended = (): void => turns.leave()
     const failed = (error: unknown): void => {
       ended()
       onFault('http endpoint', error, call.requestId)
       reply.fail(asCompatError(error))
     }
-    outbox.callBegins()
+    turns.enter()
+    const turn = turns.wait()
     try {
-      dispatch(endpoints, match, call, reply).then(ended, failed)
+      const answered = turn === undefined ? begin() : turn.then(begin)
+      answered.then(ended, failed)
     } catch (error) {
       failed(error)
     }

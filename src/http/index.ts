@@ -1,3 +1,2 @@
 export type { Endpoints } from './endpoints.js'
 export { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.js'
-export { Outbox } from './outbox.js'

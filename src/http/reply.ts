@@ -5,7 +5,6 @@ import type { ReplyWriter } from '../contracts/reply.js'
 import type { CompatError } from '../errors.js'
 import { errorReply } from '../protocol/error-body.js'
 import type { HostRequest, HttpCall } from './call.js'
-import type { Outbox } from './outbox.js'
 import type { RequestId } from './request-id.js'
 import type { SocketWatch } from './socket-watch.js'
 import { writeChunk } from './write-chunk.js'
@@ -21,7 +20,6 @@ export interface ReplyTools {
   /** How long a client may take nothing of what is left to send. */
   readonly clientStallMs: number
   readonly sockets: SocketWatch
-  readonly outbox: Outbox
   /** Whether a chunk may be framed here, past `res.write`. */
   readonly fastPaths: boolean
   readonly onFault: (where: string, error: unknown, requestId?: string) => void
@@ -71,7 +69,7 @@ export class HttpReply implements ReplyWriter {
       'x-content-type-options': 'nosniff',
       ...headers,
     })
-    this.#finish(this.req.method === 'HEAD' ? undefined : body)
+    this.#finish(this.req.method === 'HEAD' ? '' : body)
   }
 
   sendError(error: CompatError): void {
@@ -83,7 +81,7 @@ export class HttpReply implements ReplyWriter {
   sendNoContent(headers: Readonly<Record<string, string>>): void {
     if (!this.#mayBegin()) return
     this.#writeHead(204, { 'cache-control': NO_STORE, 'x-content-type-options': 'nosniff', ...headers })
-    this.#finish(undefined)
+    this.#finish('')
   }
 
   openStream(headers: Readonly<Record<string, string>>): void {
@@ -158,13 +156,8 @@ export class HttpReply implements ReplyWriter {
     this.res.writeHead(status, headers)
   }
 
-  #finish(body: string | undefined): void {
+  #finish(body: string): void {
     this.#phase = 'done'
-    if (body === undefined) this.#sendEnd('', 'utf8')
-    else this.tools.outbox.post(() => this.#sendEndSafely(body))
-  }
-
-  #sendEndSafely(body: string): void {
     try {
       this.#sendEnd(body, 'utf8')
     } catch (error) {

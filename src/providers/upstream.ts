@@ -1,5 +1,7 @@
 import { buildConnector, Pool } from 'undici'
 import type { AbortSource, ProviderCall, ProviderEvent } from '../contracts/providers.js'
+import { usesFastPaths } from '../fast-paths.js'
+import { TurnGate } from '../turn-gate.js'
 import { credentialsIn, hideCredentials } from './hide-credentials.js'
 import type { ReplyReader } from './reply-reader.js'
 import { UpstreamConnection } from './upstream-connection.js'
@@ -47,6 +49,7 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings): Ups
   const base = parseBaseUrl(baseUrl)
   const basePath = base.pathname.replace(/\/+$/, '')
   const fixed = checkHeaders(headers)
+  const turns = new TurnGate(usesFastPaths)
   let pool: Pool | undefined
   let closing: Promise<void> | undefined
 
@@ -70,7 +73,7 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings): Ups
           'accept-encoding': 'identity',
         }
         if (call.trace !== undefined) Object.assign(headers, call.trace)
-        const exchange = new UpstreamExchange(call, resolve, (failure) =>
+        const exchange = new UpstreamExchange(call, turns, resolve, (failure) =>
           reject(hideCredentials(failure, credentialsIn(headers))),
         )
         if (call.abort.aborted || closing !== undefined) {

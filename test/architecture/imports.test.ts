@@ -7,7 +7,18 @@ const SRC = fileURLToPath(new URL('../../src', import.meta.url))
 const MAX_LINES = 310
 
 /** What each room may import besides itself. */
-const BASE = ['errors', 'money', 'prices', 'secret', 'clock', 'ids', 'deadline-heap', 'fast-paths', 'version']
+const BASE = [
+  'errors',
+  'money',
+  'prices',
+  'secret',
+  'clock',
+  'ids',
+  'deadline-heap',
+  'fast-paths',
+  'turn-gate',
+  'version',
+]
 const PROTOCOL = [...BASE, 'protocol']
 const CONTRACTS = [...PROTOCOL, 'contracts']
 const ALLOWED: Record<string, readonly string[]> = {

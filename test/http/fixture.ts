@@ -4,8 +4,9 @@ import type { Clock } from '../../src/clock.js'
 import type { Limits } from '../../src/contracts/limits.js'
 import type { IncomingCall, ReplyWriter } from '../../src/contracts/reply.js'
 import { CompatError, isCompatError } from '../../src/errors.js'
-import { createHttpHandler, type Endpoints, type HttpHandlerOptions, Outbox } from '../../src/http/index.js'
+import { createHttpHandler, type Endpoints, type HttpHandlerOptions } from '../../src/http/index.js'
 import { errorReply } from '../../src/protocol/error-body.js'
+import { TurnGate } from '../../src/turn-gate.js'
 
 export const LIMITS: Limits = {
   bodyBytes: 32 * 1024 * 1024,
@@ -105,7 +106,7 @@ export function testHandler(
     {
       clock,
       newId: () => `made-${++ids}`,
-      outbox: new Outbox(true),
+      turns: new TurnGate(true),
       fastPaths: true,
       onFault: (where, error, requestId) => {
         faults.push(requestId === undefined ? { where, error } : { where, error, requestId })

@@ -2,7 +2,6 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Outbox } from '../../src/http/index.js'
 import {
   createCompatRouter,
   memoryCatalogue,
@@ -11,15 +10,8 @@ import {
   memoryProviders,
   type ProviderAdapter,
 } from '../../src/index.js'
+import { TurnGate } from '../../src/turn-gate.js'
 import { testHandler } from './fixture.js'
-
-const MANY = 9
-
-function busy(gathers = true): Outbox {
-  const outbox = new Outbox(gathers)
-  for (let call = 0; call < MANY; call++) outbox.callBegins()
-  return outbox
-}
 
 async function listen(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -33,20 +25,16 @@ async function listen(server: Server): Promise<string> {
 /** A server whose calls are all answered in one turn, once as many as `calls` have come. */
 async function startCrowd(calls: number, around: (res: ServerResponse, run: () => void) => void) {
   const waiting: (() => void)[] = []
-  const outbox = new Outbox(true)
-  const { handler, faults } = testHandler(
-    {
-      chatCompletions: async (call, writer) => {
-        const body = await call.readBody()
-        await new Promise<void>((resolve) => {
-          waiting.push(resolve)
-          if (waiting.length === calls) for (const answer of waiting.splice(0)) answer()
-        })
-        writer.send(200, {}, JSON.stringify(body))
-      },
+  const { handler, faults } = testHandler({
+    chatCompletions: async (call, writer) => {
+      const body = await call.readBody()
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve)
+        if (waiting.length === calls) for (const answer of waiting.splice(0)) answer()
+      })
+      writer.send(200, {}, JSON.stringify(body))
     },
-    { outbox },
-  )
+  })
   const server = createServer((req, res) => around(res, () => handler(req, res)))
   const url = `${await listen(server)}/chat/completions`
   const ask = (number: number) =>
@@ -58,41 +46,7 @@ async function startCrowd(calls: number, around: (res: ServerResponse, run: () =
   return { ask, faults }
 }
 
-describe('the outbox', () => {
-  it('sends at once while few calls are under way, and always where it does not gather', () => {
-    for (const outbox of [new Outbox(true), busy(false)]) {
-      let sent = false
-      outbox.post(() => {
-        sent = true
-      })
-      expect(sent).toBe(true)
-    }
-  })
-
-  it('sends what was posted in one turn at its end, in order, and is empty then', async () => {
-    const outbox = busy()
-    const sent: number[] = []
-    for (const number of [1, 2, 3]) outbox.post(() => sent.push(number))
-    const empty = outbox.empty()
-    await Promise.resolve()
-    expect(sent).toEqual([])
-    await empty
-    expect(sent).toEqual([1, 2, 3])
-    await outbox.empty()
-  })
-
-  it('sends at once again when most calls have ended', () => {
-    const outbox = busy()
-    outbox.callEnds()
-    let sent = false
-    outbox.post(() => {
-      sent = true
-    })
-    expect(sent).toBe(true)
-  })
-})
-
-describe('replies that are gathered', () => {
+describe('many calls at once', () => {
   it('reach their own clients whole, each sent in the async context of its request', async () => {
     const context = new AsyncLocalStorage<number>()
     let requests = 0
@@ -128,20 +82,51 @@ describe('replies that are gathered', () => {
     expect(faults).toMatchObject([{ where: 'http reply', error: { message: 'a broken middleware' } }])
   })
 
-  it('leave an answer alone that the host has ended meanwhile', async () => {
-    const { ask, faults } = await startCrowd(12, (res, run) => {
-      const writeHead = res.writeHead.bind(res) as (
-        status: number,
-        headers: Record<string, number>,
-      ) => ServerResponse
-      res.writeHead = ((status: number, headers: Record<string, number>) => {
-        queueMicrotask(() => res.end('0'.repeat(headers['content-length']!)))
-        return writeHead(status, headers)
-      }) as typeof res.writeHead
-      run()
+  it('begin together, each in the async context of its request', async () => {
+    const context = new AsyncLocalStorage<number>()
+    let requests = 0
+    const steps: string[] = []
+    const stores: (number | undefined)[] = []
+    const turns = new TurnGate(true)
+    const { handler } = testHandler(
+      {
+        async listModels(_, writer) {
+          const store = context.getStore()
+          stores.push(store)
+          steps.push('begin')
+          await undefined
+          steps.push('answer')
+          writer.send(200, {}, '{}')
+        },
+      },
+      { turns },
+    )
+    for (let other = 0; other < 9; other++) turns.enter()
+    const held: (() => void)[] = []
+    const server = createServer((req, res) => {
+      const request = ++requests
+      held.push(() => context.run(request, () => handler(req, res)))
+      if (held.length === 5) for (const run of held) run()
     })
-    const replies = await Promise.all(Array.from({ length: 12 }, (_, number) => ask(number)))
-    for (const reply of replies) expect(await reply.text()).toMatch(/^0+$/)
+    const url = `${await listen(server)}/models`
+    await Promise.all(Array.from({ length: 5 }, () => fetch(url)))
+    expect(stores).toEqual([1, 2, 3, 4, 5])
+    expect(steps).toEqual([...Array(5).fill('begin'), ...Array(5).fill('answer')])
+  })
+
+  it('leave an answer alone that the host has given while its call waited to begin', async () => {
+    const turns = new TurnGate(true)
+    const { handler, faults } = testHandler(
+      { listModels: async (_, writer) => writer.send(200, {}, '{}') },
+      { turns },
+    )
+    for (let other = 0; other < 9; other++) turns.enter()
+    const server = createServer((req, res) => {
+      handler(req, res)
+      res.end('the host')
+    })
+    const reply = await fetch(`${await listen(server)}/models`)
+    expect(await reply.text()).toBe('the host')
     expect(faults).toEqual([])
   })
 

@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { ProviderAdapter } from '../../../src/contracts/providers.js'
+import { openaiCompatible } from '../../../src/providers/openai-compatible/index.js'
+import {
+  finishChunk,
+  type ScriptedUpstream,
+  sse,
+  startScriptedUpstream,
+  textChunk,
+} from '../../helpers/scripted-upstream.js'
+import { runCall, textOf } from './run-call.js'
+
+// So many that what their connections brought waits for the end of a turn.
+const CALLS = 20
+
+let upstream: ScriptedUpstream
+let adapter: ProviderAdapter
+
+beforeEach(async () => {
+  upstream = await startScriptedUpstream()
+  adapter = openaiCompatible({ baseUrl: upstream.baseUrl })
+})
+afterEach(async () => {
+  await adapter.close?.()
+  await upstream.close()
+})
+
+const names = Array.from({ length: CALLS }, (_, number) => `call-${number}`)
+
+/** Answers each call with its own prompt, letter by letter, once all have come; all of them at the same time. */
+function answerTogether(ending: 'end' | 'hang-up'): void {
+  let come = 0
+  let open = (): void => {}
+  const all = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  upstream.script(async (reply, request) => {
+    const { content } = (request.body as { messages: { content: string }[] }).messages[0]!
+    if (++come === CALLS) open()
+    await all
+    reply.head(200)
+    for (const letter of content) await reply.write(sse([textChunk(letter)]))
+    if (ending === 'hang-up') reply.hangUp()
+    else {
+      await reply.write(`${sse([finishChunk()])}data: [DONE]\n\n`)
+      reply.end()
+    }
+  })
+}
+
+const ask = (name: string, onTake?: () => void | Promise<void>, signal?: AbortSignal) =>
+  runCall(
+    adapter,
+    {
+      request: { model: 'm', messages: [{ role: 'user', content: name }] },
+      ...(signal !== undefined && { signal }),
+    },
+    onTake,
+  )
+
+it('hands each of many calls its own reply, whole and in order', async () => {
+  answerTogether('end')
+  const outcomes = await Promise.all(names.map((name) => ask(name)))
+  for (const [number, { events, terminated, error }] of outcomes.entries()) {
+    expect(error).toBeUndefined()
+    expect(terminated).toBe(true)
+    expect(textOf(events)).toBe(names[number])
+  }
+})
+
+it('hands over nothing while a take of the same call is waited for, and all of it afterwards', async () => {
+  answerTogether('end')
+  const outcomes = await Promise.all(
+    names.map(async (name) => {
+      let taking = 0
+      return ask(name, async () => {
+        expect(taking++).toBe(0)
+        await new Promise((resolve) => setImmediate(resolve))
+        taking--
+      })
+    }),
+  )
+  for (const [number, { events }] of outcomes.entries()) expect(textOf(events)).toBe(names[number])
+})
+
+it('hands over what came before a hang-up, and then its failure', async () => {
+  answerTogether('hang-up')
+  const outcomes = await Promise.all(names.map((name) => ask(name)))
+  for (const [number, { events, error }] of outcomes.entries()) {
+    expect(error?.reason).toBe('cut-short')
+    expect(textOf(events)).toBe(names[number])
+  }
+})
+
+it('hands over nothing more of a call that is aborted, and all of the others', async () => {
+  answerTogether('end')
+  const controller = new AbortController()
+  let takenAfter = 0
+  const aborted = ask(
+    names[0]!,
+    () => {
+      if (controller.signal.aborted) takenAfter++
+      controller.abort()
+    },
+    controller.signal,
+  )
+  const others = await Promise.all(names.slice(1).map((name) => ask(name)))
+  expect((await aborted).error?.reason).toBe('cut-short')
+  expect(takenAfter).toBe(0)
+  for (const [number, { events }] of others.entries()) expect(textOf(events)).toBe(names[number + 1])
+})
