@@ -226,11 +226,9 @@ export class DialledRoute {
     if (firstTokenMs === undefined) return { ok: true }
     // Over the whole of the call, since a reply may come in one piece.
     const tokens = this.relay.completionAtLeast(Infinity)
-    return {
-      ok: true,
-      firstTokenMs,
-      ...(durationMs > 0 && { tokensPerSecond: (tokens * 1_000) / durationMs }),
-    }
+    return durationMs === 0
+      ? { ok: true, firstTokenMs }
+      : { ok: true, firstTokenMs, tokensPerSecond: (tokens * 1_000) / durationMs }
   }
 
   private createMeter(): UsageMeter {

@@ -3,8 +3,7 @@ import type { CallFacts } from '../../contracts/ledger.js'
 import type { Route } from '../../contracts/providers.js'
 import type { ParsedChatRequest } from '../../protocol/chat-request.js'
 import { cleanLabel, escapeControl } from '../../protocol/text.js'
-
-type Writable<Shape> = { -readonly [Field in keyof Shape]: Shape[Field] }
+import type { Writable } from '../writable.js'
 
 /** What the ledger and the events record of a call, every string of the client's cleaned. */
 export function callFacts(

@@ -1,6 +1,7 @@
 import type { Principal } from '../../contracts/credentials.js'
 import type { CallFacts, Charge, Posting, SettleRequest } from '../../contracts/ledger.js'
 import type { Credits } from '../../money.js'
+import type { Writable } from '../writable.js'
 import { FREE, type PricedUsage, price, type Terms } from './price.js'
 import type { ResolvedUsage } from './usage-meter.js'
 
@@ -35,8 +36,6 @@ function charge(
   if (shortfall > 0n) made.shortfall = shortfall
   return made
 }
-
-type Writable<Shape> = { -readonly [Field in keyof Shape]: Shape[Field] }
 
 /** The host's own cost is covered first; the markup gives way. */
 function atMost(full: PricedUsage, limit: Credits): PricedUsage {

@@ -1,11 +1,12 @@
 import type { Awaitable } from '../../contracts/context.js'
-import type { CallFacts, HoldResult } from '../../contracts/ledger.js'
+import type { CallFacts, HoldRequest, HoldResult } from '../../contracts/ledger.js'
 import { CompatError } from '../../errors.js'
 import { type Credits, formatCredits } from '../../money.js'
 import { callCompleted, callInFlight } from '../idempotency/idempotency-errors.js'
 import type { EngineParts } from '../parts.js'
 import { unavailable } from '../stores.js'
 import { andThen } from '../within.js'
+import type { Writable } from '../writable.js'
 
 /** Beyond every limit of a call: what a process needs to notice and to tell the ledger. */
 const SPARE_TTL_MS = 60_000
@@ -37,19 +38,16 @@ export class HeldCredit {
     const { options, settlements } = this.parts
     const { limits } = options
     const holdId = options.newId()
-    const answer = settlements.hold(
-      {
-        holdId,
-        account: this.account,
-        amount,
-        ttlMs: limits.totalMs + limits.drainMs + limits.settleMs + SPARE_TTL_MS,
-        facts,
-        ...(this.claim !== undefined && { claim: this.claim }),
-        ...(this.held !== undefined && { replaces: this.held.holdId }),
-      },
-      this.requestId,
-    )
-    return andThen(answer, (result) => {
+    const request: Writable<HoldRequest> = {
+      holdId,
+      account: this.account,
+      amount,
+      ttlMs: limits.totalMs + limits.drainMs + limits.settleMs + SPARE_TTL_MS,
+      facts,
+    }
+    if (this.claim !== undefined) request.claim = this.claim
+    if (this.held !== undefined) request.replaces = this.held.holdId
+    return andThen(settlements.hold(request, this.requestId), (result) => {
       if (result?.ok !== true) return this.refusal(result, amount)
       if (this.held === undefined) settlements.holdTaken()
       this.held = { holdId, amount }

@@ -55,6 +55,8 @@ const TOKENS_PER_PRICE = 1_000_000n
 const BASIS = 10_000n
 /** The unit in which `base` is exact: a share in basis points of a price per million tokens. */
 const UNIT = TOKENS_PER_PRICE * BASIS
+/** The same of `base` with a markup, a share of it in basis points. */
+const MARKED_UNIT = UNIT * BASIS
 
 /**
  * What a usage costs under the terms: `base` exact, then `cost = base + base x basisPoints / 10,000 + flat`. Each of
@@ -78,8 +80,8 @@ function exactBase(usage: Usage, terms: Terms): bigint {
 }
 
 function fromExactBase(exact: bigint, markup: MarkupTerms): PricedUsage {
-  const marked = exact * (BASIS + markup.basisPoints) + markup.flat * UNIT * BASIS
-  const cost = roundUpToWire(ceilDiv(marked, UNIT * BASIS))
+  const marked = exact * (BASIS + markup.basisPoints) + markup.flat * MARKED_UNIT
+  const cost = roundUpToWire(ceilDiv(marked, MARKED_UNIT))
   // A base of more places than the cost would leave a markup that no JSON number carries.
   const base = roundUpTo(wireStep(cost), ceilDiv(exact, UNIT))
   return { cost, base, markup: cost - base }

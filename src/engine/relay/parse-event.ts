@@ -18,15 +18,15 @@ export function parseEvent(bytes: string): Fields {
 }
 
 /** Throws a `ProviderError` where an event or a reply is nested too deeply to be handled. */
-export function checkDepth(value: unknown): void {
+export function checkDepth(value: object): void {
   if (depthOver(value, MAX_DEPTH)) throw invalidReply(`it is nested deeper than ${MAX_DEPTH}`)
 }
 
-function depthOver(value: unknown, limit: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
+function depthOver(value: object, limit: number): boolean {
   if (limit === 0) return true
   for (const field in value) {
-    if (depthOver((value as Fields)[field], limit - 1)) return true
+    const member = (value as Fields)[field]
+    if (typeof member === 'object' && member !== null && depthOver(member, limit - 1)) return true
   }
   return false
 }

@@ -49,7 +49,8 @@ export class Relay {
   /** In the order in which they began. */
   private readonly choices: ChoiceStream[] = []
   private readonly splicer: Splicer | undefined
-  private readonly accumulator: ChoiceAccumulator | undefined
+  /** Of a stream for a client that gets one body. */
+  private accumulator: ChoiceAccumulator | undefined
   private whole: Fields[] | undefined
   /** A reply in one body came, for a client that gets a stream. */
   private cameWhole = false
@@ -61,11 +62,9 @@ export class Relay {
     if (options.stream) {
       this.head = chunkHead(options)
       this.splicer = options.splice ? new Splicer() : undefined
-      this.accumulator = undefined
     } else {
       this.head = ''
       this.splicer = undefined
-      this.accumulator = new ChoiceAccumulator()
     }
   }
 
@@ -157,7 +156,7 @@ export class Relay {
       choices: this.whole ?? this.accumulator?.finished() ?? [],
       usage: wireUsage(charge),
       system_fingerprint: this.systemFingerprint ?? null,
-      ...(this.serviceTier !== undefined && { service_tier: this.serviceTier }),
+      service_tier: this.serviceTier,
     })
   }
 
@@ -264,7 +263,8 @@ export class Relay {
   /** A chunk for each choice, or nothing where the client gets one body. */
   private lines(choices: readonly Fields[], labels = ''): string {
     if (!this.options.stream) {
-      for (const choice of choices) this.accumulator?.add(choice)
+      this.accumulator ??= new ChoiceAccumulator()
+      for (const choice of choices) this.accumulator.add(choice)
       return ''
     }
     let lines = ''
