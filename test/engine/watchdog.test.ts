@@ -33,7 +33,7 @@ describe('the watchdog', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('does not look again at what is removed, and leaves no timer behind', async () => {
+  it('does not look again at what is removed, and wakes once at most when all is', async () => {
     const clock = createSteppedClock(START)
     const watchdog = new Watchdog(clock)
     const [gone, kept] = [watched(10, 10), watched(20, 20)]
@@ -44,7 +44,26 @@ describe('the watchdog', () => {
     await clock.elapse(25)
     expect([gone.lookedAt, kept.lookedAt]).toEqual([[0], [0, 20]])
     watchdog.remove(kept)
+    await clock.elapse(20)
+    expect(kept.lookedAt).toEqual([0, 20])
     expect(clock.pending).toBe(0)
+  })
+
+  it('sets one timer for calls that come one after the other, which does not keep the process alive', () => {
+    const timers: (string | undefined)[] = []
+    const watchdog = new Watchdog({
+      now: () => START,
+      after(_ms, _run, background) {
+        timers.push(background)
+        return () => {}
+      },
+    })
+    for (let call = 0; call < 3; call++) {
+      const one = watched(10)
+      watchdog.add(one)
+      watchdog.remove(one)
+    }
+    expect(timers).toEqual(['background'])
   })
 
   it('looks no more often than every millisecond, however impatient a check is', async () => {

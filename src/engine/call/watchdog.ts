@@ -27,9 +27,6 @@ export class Watchdog {
   /** Does nothing where it is not watched any more. */
   remove(watched: Watched): void {
     this.watched.remove(watched)
-    if (this.watched.first !== undefined) return
-    this.cancelTimer()
-    this.timerAt = Infinity
   }
 
   private look(watched: Watched, now: number): void {
@@ -39,13 +36,16 @@ export class Watchdog {
     this.watched.add(watched)
   }
 
-  /** One that is set stays where it would come earlier: whatever it was set for may be over, and another be due next. */
+  /**
+   * One that is set stays where it would come earlier, also when what it was set for is over: another call may come, and to
+   * set and cancel one for each costs more than to wake for nothing. It does not keep the process alive, calls do.
+   */
   private setTimer(): void {
     const { first } = this.watched
     if (first === undefined || first.deadline >= this.timerAt) return
     this.cancelTimer()
     this.timerAt = first.deadline
-    this.cancelTimer = this.clock.after(first.deadline - this.clock.now(), this.wake)
+    this.cancelTimer = this.clock.after(first.deadline - this.clock.now(), this.wake, 'background')
   }
 
   private readonly wake = (): void => {
