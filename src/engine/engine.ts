@@ -93,6 +93,7 @@ export function createEngine(options: EngineOptions): Engine {
     let aborted = 0
     await parts.inFlight.empty()
     cancel()
+    parts.watchdog.close()
     await parts.settlements.idle()
     await swept
     return { drained: before - aborted, aborted }

@@ -49,6 +49,19 @@ describe('the watchdog', () => {
     expect(clock.pending).toBe(0)
   })
 
+  it('leaves no timer behind when it is closed, and sets one again for what comes later', async () => {
+    const clock = createSteppedClock(START)
+    const watchdog = new Watchdog(clock)
+    const [gone, later] = [watched(10), watched(10)]
+    watchdog.add(gone)
+    watchdog.remove(gone)
+    watchdog.close()
+    expect(clock.pending).toBe(0)
+    watchdog.add(later)
+    await clock.elapse(10)
+    expect(later.lookedAt).toEqual([0, 10])
+  })
+
   it('sets one timer for calls that come one after the other, which does not keep the process alive', () => {
     const timers: (string | undefined)[] = []
     const watchdog = new Watchdog({

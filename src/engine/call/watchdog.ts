@@ -29,6 +29,12 @@ export class Watchdog {
     this.watched.remove(watched)
   }
 
+  /** Leaves no timer behind. To be called when nothing is watched any more. */
+  close(): void {
+    this.cancelTimer()
+    this.timerAt = Infinity
+  }
+
   private look(watched: Watched, now: number): void {
     const due = watched.check(now)
     if (due === Infinity) return
