@@ -10,6 +10,8 @@ const ERROR_BODY_BYTES = 64 * 1024
 /** What may follow the provider's last word before its connection is given up. */
 const TAIL_BYTES = 64 * 1024
 const TAIL_MS = 1_000
+/** What may wait for the end of a turn, in which a connection can bring megabytes: more than that is handed over at once. */
+const GATHERED_BYTES = 64 * 1024
 /** What undici wants to hear, lest it stop its parser. */
 const GO_ON = true
 const SETTLED = Promise.resolve()
@@ -41,6 +43,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   #terminated = false
   #failure: ProviderError | undefined
   #handOverDue = false
+  /** Read since the last hand-over was due. */
+  #gatheredBytes = 0
   #waiting = false
   #tailTimer: NodeJS.Timeout | undefined
   #unlisten: (() => void) | undefined
@@ -114,6 +118,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
 
   #takeBytes(bytes: Buffer): void {
     this.#bytes += bytes.length
+    this.#gatheredBytes += bytes.length
     if (this.#state !== 'open') {
       if (this.#bytes > TAIL_BYTES) this.#hangUp('The reply goes on after its end.')
       return
@@ -198,14 +203,22 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   }
 
   #handOverSoon(): void {
-    if (this.#handOverDue) return
+    const isMuch = this.#gatheredBytes > GATHERED_BYTES
+    if (this.#handOverDue && !isMuch) return
     this.#handOverDue = true
+    const turn = isMuch ? undefined : this.#turns.wait()
+    if (isMuch) this.#gatheredBytes = 0
     // Cheaper than `queueMicrotask`, which makes an async resource for each.
-    void (this.#turns.wait() ?? SETTLED).then(this.#handOver)
+    void (turn ?? SETTLED).then(this.#handOverIfDue)
+  }
+
+  readonly #handOverIfDue = (): void => {
+    if (this.#handOverDue) this.#handOver()
   }
 
   readonly #handOver = (): void => {
     this.#handOverDue = false
+    this.#gatheredBytes = 0
     if (this.#state === 'settled' || this.#waiting) return
     // A list of its own for whoever takes them; ours, which lives as long as the reply, keeps none.
     const events = this.#events.splice(0)

@@ -48,7 +48,7 @@ function answerTogether(ending: 'end' | 'hang-up'): void {
   })
 }
 
-const ask = (name: string, onTake?: () => void | Promise<void>, signal?: AbortSignal) =>
+const ask = (name: string, onTake?: Parameters<typeof runCall>[2], signal?: AbortSignal) =>
   runCall(
     adapter,
     {
@@ -81,6 +81,30 @@ it('hands over nothing while a take of the same call is waited for, and all of i
     }),
   )
   for (const [number, { events }] of outcomes.entries()) expect(textOf(events)).toBe(names[number])
+})
+
+it('keeps little of a reply whose take is waited for, however fast it comes', async () => {
+  const piece = sse([textChunk('x'.repeat(1_000))]).repeat(50)
+  const pieces = 100
+  upstream.script(async (reply) => {
+    reply.head(200)
+    for (let sent = 0; sent < pieces; sent++) await reply.write(piece)
+    await reply.write(`${sse([finishChunk()])}data: [DONE]\n\n`)
+    reply.end()
+  })
+  let largest = 0
+  const outcomes = await Promise.all(
+    names.map((name) =>
+      ask(name, async (events) => {
+        let bytes = 0
+        for (const event of events) bytes += event.type === 'data' ? event.bytes.length : 0
+        largest = Math.max(largest, bytes)
+        await new Promise((resolve) => setImmediate(resolve))
+      }),
+    ),
+  )
+  expect(largest).toBeLessThan(256 * 1024)
+  for (const { events } of outcomes) expect(textOf(events)).toHaveLength(pieces * 50 * 1_000)
 })
 
 it('hands over what came before a hang-up, and then its failure', async () => {
