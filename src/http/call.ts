@@ -32,6 +32,7 @@ const AUTHORIZATION = 'authorization'
 export class HttpCall implements IncomingCall {
   #collector: BodyCollector | undefined
   #receivedBytes = 0
+  #isAbandoned = false
 
   constructor(
     readonly requestId: string,
@@ -68,6 +69,7 @@ export class HttpCall implements IncomingCall {
       if (!budget.hasRoomFor(arrived.length)) throw tooManyBytes()
       return parseBytes(arrived)
     }
+    if (this.#isAbandoned) throw abandoned()
     if (!budget.take(declared ?? 0)) throw tooManyBytes()
     this.#collector = new BodyCollector(req, declared, limits, this.settings.clock, budget)
     return this.#collect(this.#collector)
@@ -81,9 +83,10 @@ export class HttpCall implements IncomingCall {
     }
   }
 
-  /** Ends a reading whose outcome nobody will use. */
+  /** Ends a reading whose outcome nobody will use, and has a later one fail at once. */
   abandonBody(): void {
-    this.#collector?.stop(new CompatError('invalid_request', 'The request ended before its body was read.'))
+    this.#isAbandoned = true
+    this.#collector?.stop(abandoned())
   }
 
   /** Whether so much of the body may still come that the connection must end with the answer. */
@@ -139,6 +142,10 @@ export class HttpCall implements IncomingCall {
     checkJsonValue(body)
     return body
   }
+}
+
+function abandoned(): CompatError {
+  return new CompatError('invalid_request', 'The request ended before its body was read.')
 }
 
 function parseBytes(bytes: Uint8Array): unknown {

@@ -125,6 +125,27 @@ describe('a slow body', () => {
 })
 
 describe('a client that leaves while its body is read', () => {
+  test('before anybody reads it has the reading fail at once', async () => {
+    const left = deferred()
+    const outcome = deferred<unknown>()
+    const tested = testHandler({
+      chatCompletions: async (call, writer) => {
+        writer.onLeave(() => left.resolve())
+        await left.promise
+        try {
+          await call.readBody()
+        } catch (error) {
+          outcome.resolve(error)
+        }
+      },
+    })
+    const client = await connectTo(await serve(tested.handler))
+    client.write(`${head('content-length: 120')}{`)
+    client.socket.destroy()
+    expect(await outcome.promise).toMatchObject({ name: 'CompatError', code: 'invalid_request' })
+    expect(tested.clock.pending).toBe(0)
+  })
+
   test('ends the reading with an error, and is told to the endpoint once', async () => {
     const outcome = deferred<unknown>()
     const began = deferred()

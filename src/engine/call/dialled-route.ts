@@ -226,9 +226,10 @@ export class DialledRoute {
     if (firstTokenMs === undefined) return { ok: true }
     // Over the whole of the call, since a reply may come in one piece.
     const tokens = this.relay.completionAtLeast(Infinity)
-    return durationMs === 0
-      ? { ok: true, firstTokenMs }
-      : { ok: true, firstTokenMs, tokensPerSecond: (tokens * 1_000) / durationMs }
+    // A machine's clock may be set back meanwhile.
+    return durationMs > 0
+      ? { ok: true, firstTokenMs, tokensPerSecond: (tokens * 1_000) / durationMs }
+      : { ok: true, firstTokenMs }
   }
 
   private createMeter(): UsageMeter {
