@@ -1,26 +1,21 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { ProviderAdapter } from '../../../src/contracts/providers.js'
-import { openaiCompatible } from '../../../src/providers/openai-compatible/index.js'
 import {
   finishChunk,
   type Script,
   type ScriptedUpstream,
   sse,
-  startScriptedUpstream,
   textChunk,
 } from '../../helpers/scripted-upstream.js'
-import { runCall, textOf } from './run-call.js'
+import { openAdapter, runCall, textOf } from './run-call.js'
 
 let upstream: ScriptedUpstream
 let adapter: ProviderAdapter
 
 beforeEach(async () => {
-  upstream = await startScriptedUpstream()
-  adapter = openaiCompatible({ baseUrl: upstream.baseUrl })
-})
-afterEach(async () => {
-  await adapter.close?.()
-  await upstream.close()
+  const opened = await openAdapter()
+  ;({ upstream, adapter } = opened)
+  return opened.close
 })
 
 function deferred(): { promise: Promise<void>; resolve: () => void } {

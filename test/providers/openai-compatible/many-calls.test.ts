@@ -1,14 +1,7 @@
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import type { ProviderAdapter } from '../../../src/contracts/providers.js'
-import { openaiCompatible } from '../../../src/providers/openai-compatible/index.js'
-import {
-  finishChunk,
-  type ScriptedUpstream,
-  sse,
-  startScriptedUpstream,
-  textChunk,
-} from '../../helpers/scripted-upstream.js'
-import { runCall, textOf } from './run-call.js'
+import { finishChunk, type ScriptedUpstream, sse, textChunk } from '../../helpers/scripted-upstream.js'
+import { openAdapter, runCall, textOf } from './run-call.js'
 
 // So many that what their connections brought waits for the end of a turn.
 const CALLS = 20
@@ -17,12 +10,9 @@ let upstream: ScriptedUpstream
 let adapter: ProviderAdapter
 
 beforeEach(async () => {
-  upstream = await startScriptedUpstream()
-  adapter = openaiCompatible({ baseUrl: upstream.baseUrl })
-})
-afterEach(async () => {
-  await adapter.close?.()
-  await upstream.close()
+  const opened = await openAdapter()
+  ;({ upstream, adapter } = opened)
+  return opened.close
 })
 
 const names = Array.from({ length: CALLS }, (_, number) => `call-${number}`)

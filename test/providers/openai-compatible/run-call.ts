@@ -1,5 +1,18 @@
 import type { ProviderAdapter, ProviderCall, ProviderEvent } from '../../../src/contracts/providers.js'
 import { isProviderError, type ProviderError } from '../../../src/errors.js'
+import { openaiCompatible } from '../../../src/providers/openai-compatible/index.js'
+import { startScriptedUpstream } from '../../helpers/scripted-upstream.js'
+
+/** An adapter at a scripted provider of its own. */
+export async function openAdapter() {
+  const upstream = await startScriptedUpstream()
+  const adapter = openaiCompatible({ baseUrl: upstream.baseUrl })
+  const close = async (): Promise<void> => {
+    await adapter.close?.()
+    await upstream.close()
+  }
+  return { upstream, adapter, close }
+}
 
 export type CallOptions = Partial<Omit<ProviderCall, 'limits'>> & { limits?: Partial<ProviderCall['limits']> }
 

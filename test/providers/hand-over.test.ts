@@ -1,0 +1,68 @@
+import { expect, it } from 'vitest'
+import { HandOver } from '../../src/providers/hand-over.js'
+import { TurnGate } from '../../src/turn-gate.js'
+
+const KIB = 1_024
+
+/** Several of them at one gate, and which of them have run. */
+function handOvers(count: number, inside: number) {
+  const turns = new TurnGate(true)
+  for (let call = 0; call < inside; call++) turns.enter()
+  const ran: number[] = []
+  const each = Array.from({ length: count }, (_, number) => new HandOver(turns, () => ran.push(number)))
+  return { each, ran }
+}
+
+const microtask = () => Promise.resolve()
+const turnsEnd = () => new Promise((resolve) => setImmediate(resolve))
+
+it('runs once in a microtask for all that was read until then', async () => {
+  const { each, ran } = handOvers(1, 1)
+  for (let piece = 0; piece < 3; piece++) {
+    each[0]!.read(100)
+    each[0]!.soon()
+  }
+  expect(ran).toEqual([])
+  await microtask()
+  expect(ran).toEqual([0])
+  await turnsEnd()
+  expect(ran).toEqual([0])
+})
+
+it('runs at the end of the turn, with the others, where many calls are under way', async () => {
+  const { each, ran } = handOvers(3, 9)
+  for (const one of each) {
+    one.read(64 * KIB)
+    one.soon()
+    one.soon()
+    await microtask()
+  }
+  expect(ran).toEqual([])
+  await turnsEnd()
+  expect(ran).toEqual([0, 1, 2])
+})
+
+it('does not wait for the end of the turn with more than 64 KiB, and counts anew afterwards', async () => {
+  const { each, ran } = handOvers(1, 9)
+  const [one] = each as [HandOver]
+  for (const bytes of [60 * KIB, 5 * KIB]) {
+    one.read(bytes)
+    one.soon()
+  }
+  await microtask()
+  expect(ran).toEqual([0])
+  one.read(60 * KIB)
+  one.soon()
+  await microtask()
+  expect(ran).toEqual([0])
+  await turnsEnd()
+  expect(ran).toEqual([0, 0])
+})
+
+it('does not run again for what was handed over meanwhile', async () => {
+  const { each, ran } = handOvers(1, 9)
+  each[0]!.soon()
+  each[0]!.now()
+  await turnsEnd()
+  expect(ran).toEqual([0])
+})
