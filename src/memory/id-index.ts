@@ -1,64 +1,94 @@
 /** Finds at which position an id stands, in a log that forgets its oldest. */
 export interface IdIndex {
+  /** Positions grow from one call to the next. */
   add(id: string, position: number): void
   /** Asks `standsAt` of each position where the id may stand, and returns the first that is confirmed. */
   find(id: string, standsAt: (position: number) => boolean): number | undefined
 }
 
+interface Table {
+  readonly hashes: Uint32Array
+  /** One more than a position; 0 in a slot that is empty. */
+  readonly places: Float64Array
+  used: number
+}
+
 const FIRST_SLOTS = 1_024
-const EMPTY = -1
-/** Slots for each id after a rebuilding, and the least before the next. */
+/** Slots for each id of a new table, and the least before the next one. */
 const ROOMY = 4
 const CROWDED = 2
+/** Slots of the table before that are moved with each id added. */
+const MOVED_AT_ONCE = 16
 
 /**
  * A hash table in typed arrays: hashes of ids and their positions, not the ids. A `Map` of very many ids that grows with
  * each call slowed each down by a fifth, since the garbage collector has to look at it again and again.
  *
- * Positions below what `oldest` returns are forgotten. They leave the table when it is rebuilt.
+ * A table that is crowded is left for another a few slots at a time, or one call among a million would wait for all of
+ * it. Positions below what `oldest` returns are forgotten, and are not moved.
  */
 export function createIdIndex(oldest: () => number): IdIndex {
-  let hashes = new Uint32Array(FIRST_SLOTS)
-  let positions = new Float64Array(FIRST_SLOTS).fill(EMPTY)
-  let used = 0
+  let table = createTable(FIRST_SLOTS)
+  let left: Table | undefined
+  let moved = 0
 
-  function put(hash: number, position: number): void {
-    const mask = positions.length - 1
-    let slot = hash & mask
-    while (positions[slot] !== EMPTY) slot = (slot + 1) & mask
-    hashes[slot] = hash
-    positions[slot] = position
-    used++
+  function leave(position: number): void {
+    left = table
+    moved = 0
+    const kept = Math.min(table.used, position - oldest())
+    // What is added until all have moved needs room too.
+    const ids = kept + table.places.length / MOVED_AT_ONCE
+    let slots = FIRST_SLOTS
+    while (slots < ids * ROOMY) slots *= 2
+    table = createTable(slots)
   }
 
-  function rebuild(): void {
-    const [oldHashes, oldPositions, first] = [hashes, positions, oldest()]
-    let kept = 0
-    for (const position of oldPositions) if (position >= first) kept++
-    let slots = FIRST_SLOTS
-    while (slots < kept * ROOMY) slots *= 2
-    hashes = new Uint32Array(slots)
-    positions = new Float64Array(slots).fill(EMPTY)
-    used = 0
-    for (const [slot, position] of oldPositions.entries())
-      if (position >= first) put(oldHashes[slot]!, position)
+  function moveSome({ hashes, places }: Table): void {
+    const first = oldest()
+    const end = Math.min(moved + MOVED_AT_ONCE, places.length)
+    for (; moved < end; moved++) if (places[moved]! > first) put(table, hashes[moved]!, places[moved]!)
+    if (moved === places.length) left = undefined
+  }
+
+  function findIn(
+    { hashes, places }: Table,
+    hash: number,
+    standsAt: (position: number) => boolean,
+  ): number | undefined {
+    const mask = places.length - 1
+    for (let slot = hash & mask; places[slot] !== 0; slot = (slot + 1) & mask) {
+      const position = places[slot]! - 1
+      if (hashes[slot] === hash && position >= oldest() && standsAt(position)) return position
+    }
+    return undefined
   }
 
   return {
     add(id, position) {
-      if ((used + 1) * CROWDED > positions.length) rebuild()
-      put(hashOf(id), position)
+      if ((table.used + 1) * CROWDED > table.places.length) leave(position)
+      if (left !== undefined) moveSome(left)
+      put(table, hashOf(id), position + 1)
     },
     find(id, standsAt) {
-      const mask = positions.length - 1
       const hash = hashOf(id)
-      for (let slot = hash & mask; positions[slot] !== EMPTY; slot = (slot + 1) & mask) {
-        const position = positions[slot]!
-        if (hashes[slot] === hash && position >= oldest() && standsAt(position)) return position
-      }
-      return undefined
+      return findIn(table, hash, standsAt) ?? (left && findIn(left, hash, standsAt))
     },
   }
+}
+
+/** All empty, and nothing is written to it yet: the operating system gives the memory when it is used. */
+function createTable(slots: number): Table {
+  return { hashes: new Uint32Array(slots), places: new Float64Array(slots), used: 0 }
+}
+
+function put(table: Table, hash: number, place: number): void {
+  const { hashes, places } = table
+  const mask = places.length - 1
+  let slot = hash & mask
+  while (places[slot] !== 0) slot = (slot + 1) & mask
+  hashes[slot] = hash
+  places[slot] = place
+  table.used++
 }
 
 /** FNV-1a over UTF-16 code units. */

@@ -7,11 +7,13 @@ const COLLIDING = ['costarring', 'liquid'] as const
 it('finds each id at its position while it grows, and no other', () => {
   const ids: string[] = []
   const index = createIdIndex(() => 0)
+  const find = (id: string) => index.find(id, (position) => ids[position] === id)
   for (let position = 0; position < 20_000; position++) {
     ids.push(`hold-${position}`)
     index.add(ids[position]!, position)
+    const earlier = (position * 7_919) % ids.length
+    expect(find(ids[earlier]!)).toBe(earlier)
   }
-  const find = (id: string) => index.find(id, (position) => ids[position] === id)
   for (const [position, id] of ids.entries()) expect(find(id)).toBe(position)
   for (let other = 20_000; other < 40_000; other++) expect(find(`hold-${other}`)).toBeUndefined()
 })
@@ -32,12 +34,14 @@ it('forgets what is older than the oldest', () => {
   let oldest = 0
   const index = createIdIndex(() => oldest)
   const ids: string[] = []
+  const find = (id: string) => index.find(id, (position) => ids[position] === id)
   for (let position = 0; position < 50_000; position++) {
     ids.push(`hold-${position}`)
     index.add(ids[position]!, position)
-    oldest = Math.max(0, position - 100)
+    // First many are kept, then few.
+    oldest = Math.max(0, position - (position < 20_000 ? 15_000 : 100))
+    expect(find(ids[oldest]!)).toBe(oldest)
   }
-  const find = (id: string) => index.find(id, (position) => ids[position] === id)
   expect(find('hold-49000')).toBeUndefined()
   expect(find(`hold-${oldest}`)).toBe(oldest)
   expect(find('hold-49999')).toBe(49_999)
