@@ -11,7 +11,8 @@ import {
 } from '../contracts/shapes.js'
 import { parseCredits } from '../money.js'
 import { readJson, readOptionalNumber } from '../sql/cells.js'
-import type { SqlDatabase, Statement, Topic } from '../sql/database.js'
+import type { Row, SqlDatabase, Statement, Topic } from '../sql/database.js'
+import { createConditions } from '../sql/entries.js'
 import { checkHoldable, checkPrices } from './amounts.js'
 
 /** A {@link Model}; `created` is 0 and `ownedBy` the part of the id before the first slash where they are left out. */
@@ -26,13 +27,15 @@ export interface CatalogueAdmin {
   putModel(model: ModelRequest): Promise<void>
   /** Takes a model out of the catalogue; its routes stay. Returns whether there was one. */
   removeModel(id: string): Promise<boolean>
-  listModels(): Promise<readonly Model[]>
+  /** In their order; all of them, or those of these ids. */
+  listModels(query?: { readonly modelIds?: readonly string[] }): Promise<readonly Model[]>
   /** Registers an app or changes it, for the tokens it has too. */
   putApp(app: App): Promise<void>
   /** Refuses every token of the app until {@link resumeApp}. */
   suspendApp(id: string): Promise<boolean>
   resumeApp(id: string): Promise<boolean>
-  listApps(): Promise<readonly AppRow[]>
+  /** By id; all of them, or those of these ids. */
+  listApps(query?: { readonly appIds?: readonly string[] }): Promise<readonly AppRow[]>
 }
 
 const MAX_BASIS_POINTS = 1_000_000
@@ -53,6 +56,17 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
     return rows!.length > 0
   }
 
+  async function list(
+    table: string,
+    columns: string,
+    order: string,
+    ids: readonly string[] | undefined,
+  ): Promise<readonly Row[]> {
+    const { parameters, addOneOf, where } = createConditions()
+    if (ids !== undefined) addOneOf('id', ids)
+    return database.all({ text: `select ${columns} from ${table} ${where()} order by ${order}`, parameters })
+  }
+
   return {
     async putModel(model) {
       const read = readShape(modelShape, model, 'model')
@@ -70,8 +84,8 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
         text: 'delete from {models} where id = ?1 returning id',
         parameters: [readShape(idShape, id, 'model id')],
       }),
-    async listModels() {
-      const rows = await database.all({ text: 'select definition from {models} order by position, id' })
+    async listModels({ modelIds } = {}) {
+      const rows = await list('{models}', 'definition', 'position, id', modelIds)
       return rows.map((row) => readJson<Model>(row, 'definition'))
     },
 
@@ -94,8 +108,8 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
         text: 'update {apps} set suspended_at = null where id = ?1 returning id',
         parameters: [readShape(idShape, id, 'app id')],
       }),
-    async listApps() {
-      const rows = await database.all({ text: 'select definition, suspended_at from {apps} order by id' })
+    async listApps({ appIds } = {}) {
+      const rows = await list('{apps}', 'definition, suspended_at', 'id', appIds)
       return rows.map((row) => {
         const suspendedAt = readOptionalNumber(row, 'suspended_at')
         const app = readJson<App>(row, 'definition')

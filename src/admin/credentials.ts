@@ -210,26 +210,23 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
 
     async listCredentials({ account, after, appId, credentialId, credentialIds, inUse, limit } = {}) {
       checkLimit(limit)
-      const { conditions, parameters, add } = createConditions()
+      const { conditions, parameters, add, addOneOf, where } = createConditions()
       if (account !== undefined) add((value) => `c.account = ${value}`, account)
       if (appId !== undefined) add((value) => `c.app_id = ${value}`, appId)
       if (credentialId !== undefined) add((value) => `c.id = ${value}`, credentialId)
-      if (credentialIds !== undefined) {
-        parameters.push(...credentialIds)
-        const first = parameters.length - credentialIds.length + 1
-        const values = credentialIds.map((_, position) => `?${first + position}`)
-        conditions.push(values.length === 0 ? 'false' : `c.id in (${values.join(', ')})`)
-      }
+      if (credentialIds !== undefined) addOneOf('c.id', credentialIds)
       if (inUse === true) {
         conditions.push(`c.revoked_at is null and (t.expires_at is null or t.expires_at > ${database.now})`)
       }
       // Ids begin with the time at which they were made.
       if (after !== undefined) add((value) => `c.id < ${value}`, readShape(idShape, after, 'after'))
       if (limit !== undefined) parameters.push(BigInt(limit))
+      // Every credential has one such token. The join is a left one for SQLite, which else may read all tokens before any
+      // credential, and sort them, where a page would do.
       const rows = await database.all({
         text: `select c.*, t.prefix, t.last_four, t.expires_at from {credentials} c
-          join {tokens} t on t.credential_id = c.id and t.revoked_at is null
-          ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
+          left join {tokens} t on t.credential_id = c.id and t.revoked_at is null
+          ${where()}
           order by c.id desc ${limit === undefined ? '' : `limit ?${parameters.length}`}`,
         parameters,
       })

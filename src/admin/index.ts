@@ -26,7 +26,7 @@ export type {
 export type { OpenHold, OpenHoldsQuery } from './holds.js'
 export type { Discrepancy, MaintenanceAdmin } from './maintenance.js'
 export type { RouteFault, RouteFaultsAdmin } from './route-faults.js'
-export type { RouteListing, RouteRequest, RoutesAdmin } from './routes.js'
+export type { RouteListing, RouteRequest, RoutesAdmin, RoutesQuery } from './routes.js'
 export type { SpendBooks, SpendQuery, SpendReport, SpendRow } from './spend.js'
 export type { AccountStatement } from './statement.js'
 

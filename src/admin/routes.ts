@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { idShape, nameShape, pricesShape, readShape, textsShape } from '../contracts/shapes.js'
 import type { SqlDatabase } from '../sql/database.js'
+import { createConditions } from '../sql/entries.js'
 import { Refusal } from '../sql/refusal.js'
 import {
   bindingOf,
@@ -33,6 +34,11 @@ export interface RouteListing extends RouteDefinition {
   readonly secretKeyId?: string
 }
 
+export interface RoutesQuery {
+  readonly model?: string
+  readonly routeIds?: readonly string[]
+}
+
 export interface RoutesAdmin {
   /**
    * Adds a route behind the others of its model, or replaces the one of this id. Rejects where a secret that stays was
@@ -41,7 +47,8 @@ export interface RoutesAdmin {
   putRoute(route: RouteRequest): Promise<void>
   /** Returns whether there was one. */
   removeRoute(id: string): Promise<boolean>
-  listRoutes(query?: { readonly model?: string }): Promise<readonly RouteListing[]>
+  /** By model and in their order; all of them, or those of a model or of these ids. */
+  listRoutes(query?: RoutesQuery): Promise<readonly RouteListing[]>
   /** Seals every secret again that is not under the first of `secretKeys`. Returns how many. */
   rotateSecrets(): Promise<number>
 }
@@ -66,11 +73,13 @@ const routeShape = z.strictObject({
 const SECRET_SETTING_PATTERN = /^(api_?key|secret|token|password|authorization)$/i
 
 export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): RoutesAdmin {
-  async function list(model?: string): Promise<readonly RouteRow[]> {
+  async function list({ model, routeIds }: RoutesQuery): Promise<readonly RouteRow[]> {
+    const { parameters, add, addOneOf, where } = createConditions()
+    if (model !== undefined) add((value) => `model_id = ${value}`, model)
+    if (routeIds !== undefined) addOneOf('id', routeIds)
     const rows = await database.all({
-      text: `select ${ROUTE_COLUMNS} from {routes} ${model === undefined ? '' : 'where model_id = ?1'}
-        order by model_id, position, id`,
-      parameters: model === undefined ? [] : [model],
+      text: `select ${ROUTE_COLUMNS} from {routes} ${where()} order by model_id, position, id`,
+      parameters,
     })
     return rows.map(readRouteRow)
   }
@@ -126,8 +135,8 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
       return true
     },
 
-    async listRoutes({ model } = {}) {
-      return (await list(model)).map(({ id, modelId, definition, secret }) => ({
+    async listRoutes(query = {}) {
+      return (await list(query)).map(({ id, modelId, definition, secret }) => ({
         ...definition,
         id,
         model: modelId,
@@ -137,7 +146,7 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
 
     async rotateSecrets() {
       let count = 0
-      for (const { id, modelId, definition, secret } of await list()) {
+      for (const { id, modelId, definition, secret } of await list({})) {
         if (secret === undefined || secrets.isCurrent(secret.keyId)) continue
         const binding = bindingOf(id, definition)
         const sealed = secrets.seal(secrets.open(secret, binding).reveal(), binding)

@@ -15,14 +15,15 @@ export async function readReferences(
   admin: Admin,
   calls: readonly (CallFacts | undefined)[],
 ): Promise<References> {
-  const credentialIds = [
-    ...new Set(calls.flatMap((facts) => (facts === undefined ? [] : [facts.credentialId]))),
+  const idsOf = (idOf: (facts: CallFacts) => string | undefined): readonly string[] => [
+    ...new Set(calls.flatMap((facts) => (facts === undefined ? [] : (idOf(facts) ?? [])))),
   ]
+  const credentialIds = idsOf((facts) => facts.credentialId)
   if (credentialIds.length === 0) return NO_REFERENCES
   const [credentials, models, routes] = await Promise.all([
     admin.listCredentials({ credentialIds }),
-    admin.listModels(),
-    admin.listRoutes(),
+    admin.listModels({ modelIds: idsOf((facts) => facts.model) }),
+    admin.listRoutes({ routeIds: idsOf((facts) => facts.routeId) }),
   ])
   const labels = new Map(credentials.map(({ credentialId, label }) => [credentialId, label]))
   const modelsById = new Map(models.map((model) => [model.id, model]))

@@ -20,20 +20,27 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
     throw new RangeError(`limit must be an integer from 1 to ${MAX_LIMIT}; got ${String(limit)}`)
   }
-  const { conditions, parameters, add } = createConditions()
-  // With an account, its postings are the index: they stand in the same order as the entries.
-  const [at, id] = query.account === undefined ? ['e.at', 'e.id'] : ['p.at', 'p.entry_id']
-  if (query.account !== undefined) add((value) => `p.account = ${value}`, query.account)
+  const { conditions, parameters, add, where } = createConditions()
+  const { account, appId, credentialId, model, sessionId } = query
+  // With an account, its postings are the index: they stand in the same order as the entries. A session has few entries.
+  const isByPostings = account !== undefined && sessionId === undefined
+  const [at, id] = isByPostings ? ['p.at', 'p.entry_id'] : ['e.at', 'e.id']
+  if (isByPostings) add((value) => `p.account = ${value}`, account)
+  else if (account !== undefined) {
+    add(
+      (value) =>
+        `exists (select 1 from {postings} p where p.account = ${value} and p.at = e.at and p.entry_id = e.id)`,
+      account,
+    )
+  }
   if (query.payer !== undefined) {
     add((value) => `e.account = ${value}`, query.payer)
     conditions.push("e.kind = 'charge'")
   }
-  if (query.appId !== undefined) add((value) => `e.app_id = ${value}`, query.appId)
-  if (query.credentialId !== undefined) {
-    add((value) => `e.credential_id = ${value}`, query.credentialId)
-  }
-  if (query.model !== undefined) add((value) => `e.model = ${value}`, query.model)
-  if (query.sessionId !== undefined) add((value) => `e.session_id = ${value}`, query.sessionId)
+  if (appId !== undefined) add((value) => `e.app_id = ${value}`, appId)
+  if (credentialId !== undefined) add((value) => `e.credential_id = ${value}`, credentialId)
+  if (model !== undefined) add((value) => `e.model = ${value}`, model)
+  if (sessionId !== undefined) add((value) => `e.session_id = ${value}`, sessionId)
   if (query.from !== undefined) add((value) => `${at} >= ${value}`, toTime(query.from, 'from'))
   if (query.to !== undefined) add((value) => `${at} < ${value}`, toTime(query.to, 'to'))
   if (query.after !== undefined) {
@@ -45,9 +52,13 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
     conditions.push(`(${at}, ${id}) < (?${parameters.length - 1}, ?${parameters.length})`)
   }
   parameters.push(BigInt(limit + 1))
+  // No index has two of these, nor credentials: one would cost every settlement, for a question that is seldom asked.
+  const narrowing = [account, appId, model, sessionId].filter((one) => one !== undefined)
+  const isSearch = credentialId !== undefined || narrowing.length > 1
   const rows = await database.all({
-    text: `select e.* from ${query.account === undefined ? '{entries} e' : '{postings} p join {entries} e on e.id = p.entry_id'}
-      ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
+    ...(isSearch ? { isReport: true } : {}),
+    text: `select e.* from ${isByPostings ? '{postings} p join {entries} e on e.id = p.entry_id' : '{entries} e'}
+      ${where()}
       order by ${at} desc, ${id} desc limit ?${parameters.length}`,
     parameters,
   })
@@ -61,6 +72,10 @@ export function createConditions(): {
   readonly conditions: string[]
   readonly parameters: Parameter[]
   readonly add: (condition: (value: string) => string, parameter: Parameter) => void
+  /** The column holds one of these. */
+  readonly addOneOf: (column: string, values: readonly Parameter[]) => void
+  /** The clause that they make; empty where there is none. */
+  readonly where: () => string
 } {
   const conditions: string[] = []
   const parameters: Parameter[] = []
@@ -71,6 +86,11 @@ export function createConditions(): {
       parameters.push(parameter)
       conditions.push(condition(`?${parameters.length}`))
     },
+    addOneOf(column, values) {
+      const names = values.map((value) => `?${parameters.push(value)}`)
+      conditions.push(names.length === 0 ? 'false' : `${column} in (${names.join(', ')})`)
+    },
+    where: () => (conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`),
   }
 }
 

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { CredentialsReply, SpendReply } from '../../src/console/protocol.js'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { systemClock } from '../../src/clock.js'
+import type { CallsReply, CredentialsReply, SpendReply } from '../../src/console/protocol.js'
 import { parseCredits } from '../../src/money.js'
 import { alice, type Bench, furnish, operator, startBench } from './console-bench.js'
 
@@ -7,10 +8,11 @@ const CALLING_KEYS = 120
 const IDLE_KEYS = 130
 
 let bench: Bench
+let aheadMs = 0
 const calling: string[] = []
 
 beforeAll(async () => {
-  bench = await startBench()
+  bench = await startBench({ console: { clock: { ...systemClock, now: () => Date.now() + aheadMs } } })
   await furnish(bench)
   await bench.admin.grant({ account: 'carol', amount: '100' })
   for (let number = 0; number < CALLING_KEYS; number++) {
@@ -37,6 +39,55 @@ async function pages<Reply extends { readonly next?: string }>(
     if (json.next === undefined) return found
   }
 }
+
+/** How many rows an answer took to make, and by how many statements. */
+async function costOf(body: () => Promise<unknown>) {
+  const all = vi.spyOn(bench.stores.database, 'all')
+  await body()
+  const results = await Promise.all(all.mock.results.map(({ value }) => value as Promise<readonly object[]>))
+  const cost = { statements: results.length, rows: results.flat().length }
+  all.mockRestore()
+  return cost
+}
+
+describe('a page of calls', () => {
+  it('reads what it shows, however many models and routes there are', async () => {
+    for (let number = 0; number < 100; number++) {
+      await bench.admin.putModel({ id: `idle/${number}`, prices: { input: '1', output: '1' } })
+      const route = { id: `idle-${number}`, model: `idle/${number}`, upstreamModel: 'x' }
+      await bench.admin.putRoute({ ...route, provider: 'fake', adapter: 'fake' })
+    }
+    for (const path of ['api/calls?limit=2', 'api/events?limit=2']) {
+      const { rows } = await costOf(() => bench.as(operator).get(path))
+      // Entries, the one behind the page, keys, one model and its route.
+      expect(rows).toBeLessThanOrEqual(7)
+    }
+    const { json } = await bench.as(operator).get<CallsReply>('api/calls?limit=1')
+    expect(json.entries[0]!.charge!.currentPrices).toMatchObject({ of: 'model', priceVersion: 'v1' })
+  })
+
+  it('of a key is found among those of its account, and to a user among its own', async () => {
+    const [key] = calling
+    const holdsOf = async (query: object, viewer = operator) => {
+      const { json } = await bench
+        .as(viewer)
+        .get<CallsReply>(`api/calls?${new URLSearchParams({ ...query })}`)
+      return json.entries.map(({ facts, amount }) => [facts?.credentialId, amount !== undefined])
+    }
+    expect(await holdsOf({ key })).toEqual([[key, false]])
+    expect(await holdsOf({ key, account: 'carol' })).toEqual([[key, true]])
+    expect(await holdsOf({ key, account: 'platform' })).toEqual([[key, true]])
+    expect(await holdsOf({ key }, alice)).toEqual([])
+    expect(await holdsOf({ key: 'none' })).toEqual([])
+    const entries = vi.spyOn(bench.stores.database, 'all')
+    await holdsOf({ key })
+    const asked = entries.mock.calls.map(([statement]) => statement.text)
+    entries.mockRestore()
+    expect(asked.filter((text) => text.includes('{entries}'))).toEqual([
+      expect.stringContaining('{postings}'),
+    ])
+  })
+})
 
 describe('spend by key', () => {
   it('comes in pages of fifty, each with the sums of all', async () => {
@@ -99,6 +150,16 @@ describe('keys', () => {
     expect((await labels('all')).toSorted()).toEqual(['Playground', 'expired', 'kept', 'revoked'])
   })
 
+  it('of the playground are known where its clock is ahead of the database', async () => {
+    aheadMs = 30_000
+    await bench.admin.grant({ account: 'frank', amount: '1' })
+    const made = await bench.as(operator).post('api/credentials/playground', { account: 'frank' })
+    aheadMs = 0
+    expect(made.status).toBe(200)
+    const [page] = await pages<CredentialsReply>('api/credentials', { account: 'frank', shown: 'playground' })
+    expect(page!.credentials).toHaveLength(1)
+  })
+
   it('are found behind any number of others that are not shown', async () => {
     const wanted = await bench.admin.issueKey({ account: 'erin', label: 'wanted' })
     for (let number = 0; number < 600; number++) {
@@ -106,5 +167,14 @@ describe('keys', () => {
     }
     const [first] = await pages<CredentialsReply>('api/credentials', { shown: 'in-use' })
     expect(first!.credentials[0]?.credentialId).toBe(wanted.credentialId)
+  }, 60_000)
+
+  it('of the playground, which end after an hour, are not looked for behind what is older', async () => {
+    for (let number = 0; number < 510; number++) await bench.admin.issueKey({ account: 'zoe' })
+    const ask = () => pages('api/credentials', { shown: 'playground', account: 'zoe' })
+    expect((await costOf(ask)).statements).toBe(2)
+    aheadMs = 7_200_000
+    expect((await costOf(ask)).statements).toBe(1)
+    aheadMs = 0
   }, 60_000)
 })

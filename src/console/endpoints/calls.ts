@@ -101,7 +101,7 @@ async function readPage(
     ...others,
     credentialId,
     ...page,
-    account,
+    account: account ?? (await ownerOf(credentialId, admin)),
     // Whose session and key it was is the payer's business: to who earned from the call, a filter by them would tell.
     payer:
       viewer.kind === 'user' && (filter.sessionId !== undefined || credentialId !== undefined)
@@ -125,4 +125,11 @@ async function readPage(
     ),
     ...(next === undefined ? {} : { next }),
   }
+}
+
+/** Who pays with this key: there is an index of the entries of accounts, and none of those of keys. */
+async function ownerOf(credentialId: string | undefined, admin: Admin): Promise<string | undefined> {
+  if (credentialId === undefined) return undefined
+  const [owner] = await admin.listCredentials({ credentialId })
+  return owner?.account
 }

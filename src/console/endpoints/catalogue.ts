@@ -58,10 +58,8 @@ export const catalogueEndpoints: readonly Endpoint[] = [
   post('routes/put', 'operator', routeBody, async (route, _, { admin }): Promise<PutRouteReply> => {
     checkRoute(route, admin)
     await admin.putRoute(route)
-    const models = await admin.listModels()
-    return models.some(({ id }) => id === route.model)
-      ? { done: true }
-      : { done: true, warnings: [missingModel(route.model)] }
+    const [model] = await admin.listModels({ modelIds: [route.model] })
+    return model === undefined ? { done: true, warnings: [missingModel(route.model)] } : { done: true }
   }),
   post('routes/remove', 'operator', idBody, async ({ id }, _, { admin }) =>
     done(await admin.removeRoute(id), 'route', id),

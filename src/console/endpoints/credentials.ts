@@ -9,6 +9,8 @@ import { present } from '../views.js'
 import { done, type Endpoint, get, limit, name, post } from './endpoint.js'
 
 const PLAYGROUND_MS = 3_600_000
+/** How long after it was made such a key may be in use, with a minute for a database whose clock is another. */
+const PLAYGROUND_REACH_MS = PLAYGROUND_MS + 60_000
 const PLAYGROUND_LABEL = 'Playground'
 const RUN_SCOPES = ['models.run']
 
@@ -30,13 +32,15 @@ export const credentialEndpoints: readonly Endpoint[] = [
       after: name.optional(),
       limit: limit(200, 50),
     }),
-    async (query, { viewer }, { admin }): Promise<CredentialsReply> => {
+    async (query, { viewer }, { admin, clock }): Promise<CredentialsReply> => {
       const { shown, limit: most, account, ...rest } = query
+      const isPlayground = shown === 'playground'
+      const madeSince = isPlayground ? clock.now() - PLAYGROUND_REACH_MS : 0
       const asked = { ...present({ ...rest, account: accountOf(viewer, account) }), inUse: shown !== 'all' }
       const rows =
         shown === 'all'
           ? await admin.listCredentials({ ...asked, limit: most + 1 })
-          : await readPage(admin, asked, most + 1, (row) => isOfPlayground(row) === (shown === 'playground'))
+          : await readPage(admin, asked, most + 1, madeSince, (row) => isOfPlayground(row) === isPlayground)
       const credentials = rows.slice(0, most).map(credentialView)
       return { credentials, ...(rows.length > most ? { next: credentials.at(-1)!.credentialId } : {}) }
     },
@@ -105,11 +109,12 @@ export const credentialEndpoints: readonly Endpoint[] = [
 
 const SCANNED_AT_ONCE = 500
 
-/** The first `count` rows that are wanted. The database is read in steps, since what is wanted is for us to tell. */
+/** The first `count` rows that are wanted, made since then. The database is read in steps, since what is wanted is for us to tell. */
 async function readPage(
   admin: Admin,
   query: CredentialsQuery,
   count: number,
+  madeSince: number,
   isWanted: (row: CredentialRow) => boolean,
 ): Promise<readonly CredentialRow[]> {
   const found: CredentialRow[] = []
@@ -117,14 +122,17 @@ async function readPage(
   for (;;) {
     const rows = await admin.listCredentials({ ...query, ...present({ after }), limit: SCANNED_AT_ONCE })
     found.push(...rows.filter(isWanted))
-    if (found.length >= count || rows.length < SCANNED_AT_ONCE) return found.slice(0, count)
-    after = rows.at(-1)!.credentialId
+    const last = rows.at(-1)
+    if (found.length >= count || rows.length < SCANNED_AT_ONCE || last!.createdAt < madeSince) {
+      return found.slice(0, count)
+    }
+    after = last!.credentialId
   }
 }
 
 /** Made by the playground, which makes them for an hour. */
 function isOfPlayground({ createdAt, expiresAt, label }: CredentialRow): boolean {
-  return label === PLAYGROUND_LABEL && expiresAt !== undefined && expiresAt - createdAt <= PLAYGROUND_MS
+  return label === PLAYGROUND_LABEL && expiresAt !== undefined && expiresAt - createdAt <= PLAYGROUND_REACH_MS
 }
 
 function issued(made: { credentialId: string; token: string }, expiresAt: number | undefined): IssuedReply {
@@ -148,7 +156,7 @@ async function checkCredential(credentialId: string, viewer: ConsoleViewer, admi
 }
 
 async function checkApp(appId: string, admin: Admin): Promise<void> {
-  const app = (await admin.listApps()).find(({ id }) => id === appId)
+  const [app] = await admin.listApps({ appIds: [appId] })
   if (app === undefined || app.suspendedAt !== undefined) {
     throw notFound(`There is no app ${JSON.stringify(appId)}, or it is suspended`, 'appId')
   }

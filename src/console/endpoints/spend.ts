@@ -130,18 +130,18 @@ async function viewsOf(rows: readonly AdminSpendRow[], namer: Namer): Promise<re
 /** What the keys of rows are called. */
 type Namer = (rows: readonly AdminSpendRow[]) => Promise<ReadonlyMap<string, string | undefined>>
 
-/** Apps are read once, however many pages of rows are named; credentials a page at a time, since there may be millions. */
+/** A page of rows at a time, since there may be millions. */
 function namerOf(by: Query['by'], admin: Services['admin']): Namer {
+  const idsOf = (rows: readonly AdminSpendRow[]): readonly string[] => rows.flatMap(({ key }) => key ?? [])
   if (by === 'key') {
     return async (rows) => {
-      const credentials = await admin.listCredentials({ credentialIds: rows.flatMap(({ key }) => key ?? []) })
+      const credentials = await admin.listCredentials({ credentialIds: idsOf(rows) })
       return new Map(credentials.map(({ credentialId, label }) => [credentialId, label]))
     }
   }
   if (by !== 'app') return async () => new Map()
-  let names: ReturnType<Namer> | undefined
-  return () => {
-    names ??= admin.listApps().then((apps) => new Map(apps.map((app) => [app.id, app.name])))
-    return names
+  return async (rows) => {
+    const apps = await admin.listApps({ appIds: idsOf(rows) })
+    return new Map(apps.map(({ id, name }) => [id, name]))
   }
 }

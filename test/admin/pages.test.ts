@@ -1,0 +1,93 @@
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { type Admin, createAdmin } from '../../src/admin/index.js'
+import type { Statement } from '../../src/sql/database.js'
+import type { DurableStores } from '../../src/sql/stores.js'
+import { engineNames, useEngine } from '../helpers/engines.js'
+import { createSettle } from '../helpers/ledger-requests.js'
+
+const context = { requestId: 'r', signal: new AbortController().signal }
+
+describe.each(engineNames)('what is listed on %s', (name) => {
+  const engine = useEngine(name)
+  let stores: DurableStores
+  let admin: Admin
+
+  beforeAll(async () => {
+    stores = engine.open('pages')
+    admin = createAdmin(stores)
+    for (const number of [1, 2, 3]) {
+      await admin.putModel({ id: `m${number}` })
+      const provider = { provider: 'p', adapter: 'a', upstreamModel: 'x' }
+      await admin.putRoute({ id: `r${number}`, model: `m${number}`, ...provider })
+      await admin.putApp({ id: `a${number}`, markup: { basisPoints: 0 }, allowedModels: [] })
+    }
+  })
+
+  /** What `body` asks the database. */
+  async function statementsOf(body: () => Promise<unknown>): Promise<readonly Statement[]> {
+    const all = vi.spyOn(stores.database, 'all')
+    await body()
+    const asked = all.mock.calls.map(([statement]) => statement)
+    all.mockRestore()
+    return asked
+  }
+
+  it('is those of the ids that are asked for, and nothing where there are none', async () => {
+    const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id)
+    expect(ids(await admin.listModels({ modelIds: ['m3', 'none', 'm1'] }))).toEqual(['m1', 'm3'])
+    expect(ids(await admin.listRoutes({ routeIds: ['r3', 'none', 'r1'] }))).toEqual(['r1', 'r3'])
+    expect(ids(await admin.listRoutes({ routeIds: ['r3', 'r1'], model: 'm1' }))).toEqual(['r1'])
+    expect(ids(await admin.listApps({ appIds: ['a3', 'none', 'a1'] }))).toEqual(['a1', 'a3'])
+    expect(await admin.listModels({ modelIds: [] })).toEqual([])
+    expect(await admin.listRoutes({ routeIds: [] })).toEqual([])
+    expect(await admin.listApps({ appIds: [] })).toEqual([])
+    expect(ids(await admin.listModels())).toEqual(['m1', 'm2', 'm3'])
+  })
+
+  it('finds the entries of a session among those of an account that paid or earned', async () => {
+    const settle = async (holdId: string, account: string, sessionId: string) => {
+      const facts = { requestId: 'r', account, credentialId: 'k', model: 'm1', sessionId }
+      await stores.ledger.settle(createSettle(holdId, account, 5n, { facts }), context)
+    }
+    await settle('h1', 'alice', 's1')
+    await settle('h2', 'bob', 's1')
+    await settle('h3', 'alice', 's2')
+    const holdsOf = async (query: object) =>
+      (await admin.entries({ sessionId: 's1', ...query })).entries.map(({ holdId }) => holdId)
+    expect(await holdsOf({})).toEqual(['h2', 'h1'])
+    expect(await holdsOf({ account: 'alice' })).toEqual(['h1'])
+    expect(await holdsOf({ account: 'platform' })).toEqual(['h2', 'h1'])
+    expect(await holdsOf({ account: 'nobody' })).toEqual([])
+    const first = await admin.entries({ sessionId: 's1', account: 'platform', limit: 1 })
+    expect(await holdsOf({ account: 'platform', after: first.next! })).toEqual(['h1'])
+  })
+
+  it('holds up no look-up while entries are searched that no index leads to', async () => {
+    const isReport = async (query: object) =>
+      (await statementsOf(() => admin.entries(query))).map((statement) => statement.isReport === true)
+    for (const query of [{}, { account: 'a' }, { model: 'm' }, { appId: 'a' }, { sessionId: 's' }]) {
+      expect(await isReport(query)).toEqual([false])
+    }
+    for (const query of [{ credentialId: 'k' }, { account: 'a', model: 'm' }, { appId: 'a', model: 'm' }]) {
+      expect(await isReport(query)).toEqual([true])
+    }
+  })
+
+  if (name === 'SQLite') {
+    it('reads a page of keys, or of a session, and not all that there is', async () => {
+      const asked = await statementsOf(async () => {
+        for (const query of [{}, { account: 'a' }, { inUse: true }, { after: 'x' }]) {
+          await admin.listCredentials({ ...query, limit: 50 })
+        }
+        await admin.entries({ account: 'a', sessionId: 's' })
+      })
+      for (const { text, parameters = [] } of asked) {
+        const plan = await stores.database.all({ text: `explain query plan ${text}`, parameters })
+        const steps = plan.map(({ detail }) => String(detail))
+        expect(steps.filter((step) => /TEMP B-TREE|SCAN t/.test(step))).toEqual([])
+        if (text.includes('session_id')) expect(steps[0]).toContain('compat_entries_session')
+      }
+      expect(asked).toHaveLength(5)
+    })
+  }
+})
