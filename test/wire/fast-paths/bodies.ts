@@ -1,0 +1,103 @@
+import type { Random } from '../../simulation/random.js'
+import { oddBodies, oddStreams } from '../odd-replies.js'
+import { recordings } from '../recordings.js'
+import { someChunks, someFinish, someText, someUsage } from './chunks.js'
+
+const DONE = '[DONE]'
+const FAULTS = [
+  '{"error":{"message":"Overloaded","code":529}}',
+  '{"choices":[{"index":0,"delta":{"content":',
+  '{"choices":[{"index":7,"delta":{"content":"x"}}]}',
+  '{"choices":{}}',
+  'null',
+]
+const BYTE_ORDER_MARK = '\ufeff'
+// Whether one that comes in two reads is known for what it is depends on where it was cut.
+const oddStreamBodies = Object.values(oddStreams)
+  .map(([body]) => body)
+  .filter((body) => !body.startsWith(BYTE_ORDER_MARK))
+const oddJsonBodies = Object.values(oddBodies).map(([body]) =>
+  typeof body === 'string' ? body : JSON.stringify(body),
+)
+const recordedBodies = recordings.filter(({ kind }) => kind === 'openai').map(({ stream }) => stream)
+const anthropicBodies = recordings.filter(({ kind }) => kind === 'anthropic').map(({ stream }) => stream)
+
+/** The body of a reply with status 200: a stream or one document, whichever was asked for. */
+export function someBody(random: Random, choices: number): string {
+  return random.weighted([
+    [12, () => someStream(random, choices)],
+    [4, () => someDocument(random, choices)],
+    [2, () => random.pick(oddStreamBodies)],
+    [1, () => random.pick(recordedBodies)],
+    [1, () => random.pick(oddJsonBodies)],
+  ])()
+}
+
+export function someAnthropicBody(random: Random): string {
+  return random.pick(anthropicBodies)
+}
+
+/** What a provider sends with a status of its own making, and what is neither a stream nor a document. */
+export function someNonsense(random: Random): string {
+  return random.pick([
+    '{"error":{"message":"No.","type":"invalid_request_error","param":"messages","code":"bad"}}',
+    '{"error":"No."}',
+    '<html>Bad gateway</html>',
+    '',
+    '   \n',
+  ])
+}
+
+function someStream(random: Random, choices: number): string {
+  const serialise = random.pick([
+    (chunk: object) => JSON.stringify(chunk),
+    (chunk: object) =>
+      JSON.stringify(chunk).replace(
+        /[\u0080-\uffff]/g,
+        (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+      ),
+    (chunk: object) => JSON.stringify(chunk, null, 1).replaceAll('\n', ''),
+  ])
+  const events = someChunks(random, choices).map(serialise)
+  if (random.chance(0.1)) events.splice(random.int(0, events.length), 0, random.pick(FAULTS))
+  if (random.chance(0.9)) events.push(DONE)
+  return asEvents(random, events)
+}
+
+/** The same events in any of the ways in which a stream may be written. */
+function asEvents(random: Random, events: readonly string[]): string {
+  const isOdd = random.chance(0.4)
+  const lineEnd = isOdd ? random.pick(['\n', '\r\n', '\r\n', '\r']) : '\n'
+  const field = isOdd && random.chance(0.3) ? 'data:' : 'data: '
+  const before = ['', ': keep-alive\n\n', ':\n', 'event: message\n', 'id: 7\nretry: 10\n', '\n', 'data:\n\n']
+  const written = events.map((event) => {
+    const lead = isOdd && random.chance(0.3) ? random.pick(before) : ''
+    const data = isOdd && random.chance(0.2) ? event.replace(',"choices"', `,\n${field}"choices"`) : event
+    return `${lead}${field}${data}\n\n`.replaceAll('\n', lineEnd)
+  })
+  const start = isOdd ? random.pick(['', '\n\n', ': hello\n\n']) : ''
+  const comment = random.chance(0.2) ? ': keep-alive\n\n' : ''
+  return start + comment + written.join('')
+}
+
+function someDocument(random: Random, choices: number): string {
+  const message = (): object => ({
+    role: 'assistant',
+    content: random.chance(0.8) ? Array.from({ length: 9 }, () => someText(random)).join('') : null,
+    ...(random.chance(0.2) && { reasoning: someText(random) }),
+    ...(random.chance(0.3) && {
+      tool_calls: [{ type: 'function', function: { name: 'tool', arguments: '{"a":1}' } }],
+    }),
+  })
+  const document = {
+    id: 'upstream-1',
+    object: 'chat.completion',
+    choices: Array.from({ length: choices }, (_, index) => ({
+      index,
+      message: message(),
+      finish_reason: someFinish(random),
+    })),
+    ...(random.chance(0.8) && { usage: someUsage(random) }),
+  }
+  return random.pick(['', '\n\n  ']) + JSON.stringify(document)
+}

@@ -1,0 +1,83 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { playLane, type Reply } from './client.js'
+import { replyName, type Scenario } from './scenario.js'
+import type { Accounts, Answer, Order } from './side-process.js'
+import { startUpstream } from './upstream.js'
+
+/** What came of a scenario. */
+export interface Played {
+  /** By the id of the call. */
+  readonly replies: ReadonlyMap<string, Reply>
+  /** How often each reply of the provider was asked for. */
+  readonly asked: ReadonlyMap<string, number>
+  readonly accounts: Accounts
+}
+
+/** A process that was started with the fast paths open, or with them closed. */
+export interface Side {
+  play(scenario: Scenario): Promise<Played>
+  close(): Promise<void>
+}
+
+const PROGRAM = fileURLToPath(new URL('side-process.ts', import.meta.url))
+
+export function startSide(fastPaths: 'on' | 'off'): Side {
+  const child = fork(PROGRAM, {
+    execArgv: ['--import', 'tsx'],
+    env: { ...process.env, COMPAT_ROUTER_FAST_PATHS: fastPaths },
+    serialization: 'advanced',
+  })
+  const exited = once(child, 'exit')
+  const crashed = exited.then((): never => {
+    throw new Error(`The process with the fast paths ${fastPaths} has ended.`)
+  })
+  crashed.catch(() => undefined)
+
+  let answered: (answer: Exclude<Answer, 'turn taken'>) => void = () => undefined
+  let turnTaken: () => void = () => undefined
+  child.on('message', (answer: Answer) => {
+    if (answer === 'turn taken') turnTaken()
+    else answered(answer)
+  })
+
+  function ask(order: Exclude<Order, 'take a turn'>): Promise<Exclude<Answer, 'turn taken'>> {
+    const answer = new Promise<Exclude<Answer, 'turn taken'>>((resolve) => {
+      answered = resolve
+    })
+    child.send(order)
+    return Promise.race([answer, crashed])
+  }
+
+  let turn: Promise<void> | undefined
+  const takeTurn = (): Promise<void> => {
+    turn ??= new Promise((resolve) => {
+      turnTaken = () => {
+        turn = undefined
+        resolve()
+      }
+      child.send('take a turn' satisfies Order)
+    })
+    return turn
+  }
+
+  return {
+    async play({ lanes, replies }) {
+      const upstream = await startUpstream(replies, replyName, takeTurn)
+      try {
+        const { port } = (await ask({ upstreamPort: upstream.port })) as { port: number }
+        const playing = lanes.map((lane) => playLane(port, lane, takeTurn))
+        const played = await Promise.race([Promise.all(playing), crashed])
+        const { accounts } = (await ask('finish')) as { accounts: Accounts }
+        return { replies: new Map(played.flatMap((lane) => [...lane])), asked: upstream.asked, accounts }
+      } finally {
+        await upstream.close()
+      }
+    },
+    async close() {
+      child.kill()
+      await exited
+    },
+  }
+}
