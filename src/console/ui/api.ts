@@ -66,8 +66,9 @@ export function read<Path extends ReadPath>(
 export function write<Path extends WritePath>(
   path: Path,
   body: Writes[Path]['body'],
+  options: Pick<RequestInit, 'keepalive'> = {},
 ): Promise<Writes[Path]['reply']> {
-  return post(path, body)
+  return post(path, body, options)
 }
 
 /** Ends the session where the server says that it can be ended. */
@@ -75,8 +76,9 @@ export function signOut(path: string): Promise<unknown> {
   return post(path, {})
 }
 
-function post<Reply>(path: string, body: object): Promise<Reply> {
+function post<Reply>(path: string, body: object, options: RequestInit = {}): Promise<Reply> {
   return ask(path, {
+    ...options,
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),

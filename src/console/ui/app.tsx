@@ -16,6 +16,7 @@ import { Button } from './parts/basics.js'
 import { Empty, Loading, Notice, ProblemNotice } from './parts/notice.js'
 import { type NavigationLink, Shell } from './parts/shell.js'
 import { hrefOf, type Place, usePlace } from './place.js'
+import { withdrawTokens } from './playground/use-token.js'
 import { asProblem, type Problem } from './problem.js'
 import { isOperator, type Session, SessionContext } from './session.js'
 
@@ -102,6 +103,13 @@ function Signed({ me }: { me: MeReply }) {
     }),
     [me],
   )
+  useEffect(() => {
+    const withdraw = (): void => {
+      withdrawTokens(session.tokens).catch(() => undefined)
+    }
+    window.addEventListener('pagehide', withdraw)
+    return () => window.removeEventListener('pagehide', withdraw)
+  }, [session])
   const pages = PAGES.filter(({ isForOperators }) => isForOperators !== true || isOperator(me.viewer))
   const path = place.page === '' ? PAGES[0]!.path : place.page
   const page = pages.find((one) => one.path === path)

@@ -3,13 +3,14 @@ import { useContext } from 'preact/hooks'
 import type { MeReply, Viewer } from '../protocol.js'
 
 export interface PlaygroundToken {
+  readonly credentialId: string
   readonly token: string
   readonly expiresAt: number
 }
 
 /** Who looks at the pages, and what the whole page can do for a part of it. */
 export interface Session extends MeReply {
-  /** Tokens of the playground, in memory alone: they last until the page is left. */
+  /** Tokens of the playground, in memory alone: they are withdrawn when the page is left. */
   readonly tokens: Map<string, PlaygroundToken>
   /** Shows a dialog in place of the one before. */
   open(dialog: (close: () => void) => ComponentChildren): void

@@ -29,6 +29,53 @@ function ask(page: Page, path: string, body?: object): Promise<number> {
   ] as const)
 }
 
+describe('a key of the playground', { timeout: 120_000 }, () => {
+  const inUse = async () =>
+    (await visit.stage.admin.listCredentials({ account: 'bob', inUse: true })).map(({ label }) => label)
+
+  it('is used for all that is said on a page, and withdrawn when the page is left', async () => {
+    const page = await visit.open('bob', 'playground')
+    for (const text of ['Hello', 'Hello again']) {
+      visit.upstream.scriptOnce(streamOf(['Hi.']))
+      await say(page, text)
+      await page.locator('.turn').last().locator('[data-cost]').waitFor()
+      expect(await inUse()).toEqual(['Playground'])
+    }
+    await page.reload()
+    await expect.poll(inUse).toEqual([])
+    visit.upstream.scriptOnce(streamOf(['Hi.']))
+    await say(page, 'After the reload')
+    await page.locator('[data-cost]').waitFor()
+    expect(await inUse()).toEqual(['Playground'])
+    await page.context().close()
+  })
+
+  it('is withdrawn before its user is signed out', async () => {
+    for (const { credentialId } of await visit.stage.admin.listCredentials({ account: 'bob', inUse: true })) {
+      await visit.stage.admin.revoke(credentialId)
+    }
+    const page = await visit.open('bob', 'spend')
+    await page.route('**/api/me', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, json: { ...(await response.json()), signOutPath: 'sign-out' } })
+    })
+    let inUseThen: unknown
+    await page.route('**/sign-out', async (route) => {
+      inUseThen = await inUse()
+      await route.fulfill({ json: {} })
+    })
+    await page.goto(`${visit.stage.consoleUrl}#/playground`)
+    await page.reload()
+    visit.upstream.scriptOnce(streamOf(['Hi.']))
+    await say(page, 'Hello')
+    await page.locator('[data-cost]').waitFor()
+    expect(await inUse()).toEqual(['Playground'])
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await expect.poll(() => inUseThen).toEqual([])
+    await page.context().close()
+  })
+})
+
 describe('a user who tries to see what is another’s', { timeout: 120_000 }, () => {
   const SECRET_MEMO = 'a memo for bob alone'
 

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { SIGNED_OUT_EVENT, signOut } from '../api.js'
 import { hrefOf } from '../place.js'
+import { withdrawTokens } from '../playground/use-token.js'
 import { asProblem } from '../problem.js'
 import { useSession } from '../session.js'
 import { Button } from './basics.js'
@@ -94,10 +95,11 @@ function skip(): void {
 }
 
 function Identity() {
-  const { viewer, signOutPath, version, announce } = useSession()
+  const { viewer, signOutPath, version, announce, tokens } = useSession()
   const who = viewer.name ?? (viewer.kind === 'user' ? viewer.account : 'Operator')
   const leave = (path: string): void => {
-    signOut(path)
+    withdrawTokens(tokens)
+      .then(() => signOut(path))
       .then(() => window.dispatchEvent(new CustomEvent(SIGNED_OUT_EVENT, { detail: 'on-purpose' })))
       .catch((caught: unknown) => announce(asProblem(caught).message))
   }

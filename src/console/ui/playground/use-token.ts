@@ -1,5 +1,5 @@
 import { write } from '../api.js'
-import { useSession } from '../session.js'
+import { type Session, useSession } from '../session.js'
 
 /** Whom the playground calls for. */
 export interface Role {
@@ -13,7 +13,10 @@ export interface Role {
 
 const SPARE_MS = 60_000
 
-/** Makes a token for an hour when one is needed. It stays in the memory of this page, and nowhere else. */
+/**
+ * Makes a token for an hour when one is needed. It stays in the memory of this page, and nowhere else: when the page is
+ * left nobody has it any more, and {@link withdrawTokens} ends it.
+ */
 export function useToken(): { take(role: Role): Promise<string>; drop(role: Role): void } {
   const { tokens } = useSession()
   const keyOf = ({ account, appId }: Role): string => JSON.stringify([account, appId])
@@ -23,15 +26,24 @@ export function useToken(): { take(role: Role): Promise<string>; drop(role: Role
       if (ownToken !== undefined || account === undefined) return ownToken ?? ''
       const found = tokens.get(keyOf(role))
       if (found !== undefined && found.expiresAt > Date.now() + SPARE_MS) return found.token
-      const { token, expiresAt = Number.POSITIVE_INFINITY } = await write('api/credentials/playground', {
+      const made = await write('api/credentials/playground', {
         account,
         ...(appId === undefined ? {} : { appId }),
       })
-      tokens.set(keyOf(role), { token, expiresAt })
-      return token
+      tokens.set(keyOf(role), { expiresAt: Number.POSITIVE_INFINITY, ...made })
+      return made.token
     },
     drop: (role) => {
       tokens.delete(keyOf(role))
     },
   }
+}
+
+/** Revokes them all. The requests outlive the page; a key that none of them reaches ends after its hour. */
+export async function withdrawTokens(tokens: Session['tokens']): Promise<void> {
+  const ended = [...tokens.values()]
+  tokens.clear()
+  await Promise.allSettled(
+    ended.map(({ credentialId }) => write('api/credentials/revoke', { credentialId }, { keepalive: true })),
+  )
 }
