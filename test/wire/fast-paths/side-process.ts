@@ -121,3 +121,5 @@ async function answer(order: Order): Promise<Answer> {
 }
 
 process.on('message', async (order: Order) => process.send?.(await answer(order)))
+// A test that is ended in the middle leaves no process behind.
+process.on('disconnect', () => process.exit())
