@@ -5,7 +5,7 @@ import type { Limits } from '../contracts/limits.js'
 import type { IncomingCall } from '../contracts/reply.js'
 import { CompatError } from '../errors.js'
 import { asCompatError } from '../protocol/error-body.js'
-import { checkJsonValue, parseJsonBody } from '../protocol/json-scan.js'
+import { checkJsonValue, parseJsonBody } from '../protocol/json-body.js'
 import { checkBodyType } from './body-type.js'
 import { type BodyBudget, BodyCollector, tooLarge, tooManyBytes } from './collect-body.js'
 
@@ -86,7 +86,7 @@ export class HttpCall implements IncomingCall {
   /** Ends a reading whose outcome nobody will use, and has a later one fail at once. */
   abandonBody(): void {
     this.#isAbandoned = true
-    this.#collector?.stop(abandoned())
+    if (this.#collector?.isReading === true) this.#collector.stop(abandoned())
   }
 
   /** Whether so much of the body may still come that the connection must end with the answer. */

@@ -75,6 +75,10 @@ export class BodyCollector {
     req.on('data', this.#onData)
   }
 
+  get isReading(): boolean {
+    return this.#cancelTimer !== ended
+  }
+
   /** Ends the reading, where it has not ended yet. */
   stop(error: CompatError): void {
     if (this.#detach()) {
@@ -85,7 +89,7 @@ export class BodyCollector {
   }
 
   #detach(): boolean {
-    if (this.#cancelTimer === ended) return false
+    if (!this.isReading) return false
     this.#cancelTimer()
     this.#cancelTimer = ended
     this.req.off('data', this.#onData)

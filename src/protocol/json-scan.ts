@@ -1,182 +1,182 @@
-import { isUtf8 } from 'node:buffer'
 import { CompatError } from '../errors.js'
 
-const MAX_DEPTH = 128
-const MAX_VALUES = 200_000
-/** JSON has at most one value in two bytes, so a smaller body cannot hold too many. */
-const COUNT_ABOVE_BYTES = 2 * MAX_VALUES
+export const MAX_DEPTH = 128
+export const MAX_VALUES = 200_000
+
+/** What is known of JSON text without parsing it. */
+export interface JsonScan {
+  /** Whether any object has a field `__proto__`, however its letters are escaped. */
+  readonly hasProtoKey: boolean
+  readonly messages: FoundMessages | undefined
+}
+
+/** Where the value of the one field `messages` at the top stands, and how many fields the objects in it have. */
+export interface FoundMessages {
+  readonly from: number
+  readonly to: number
+  readonly fields: number
+}
 
 const OPEN = 1
 const CLOSE = 2
 const QUOTE = 3
 const COLON = 4
 const SCALAR = 5
-const BACKSLASH_BYTE = 0x5c
-const QUOTE_BYTE = 0x22
-const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
+const MESSAGES = 'messages'
+const BACKSLASH_CODE = 0x5c
+const UNDERSCORE_CODE = 0x5f
+/** Digits and minus come before it, the letters of `true`, `false` and `null` after it. */
+const LAST_DIGIT_CODE = 0x39
 
-/** What each byte of JSON outside of strings begins: 0 is white space and commas. */
-const BYTE_KINDS = byteKinds()
+/** What each character of JSON outside of strings begins: 0 is white space and commas. */
+const KINDS = characterKinds()
 
-function byteKinds(): Uint8Array {
+function characterKinds(): Uint8Array {
   const kinds = new Uint8Array(256).fill(SCALAR)
-  for (const space of ' \t\r\n,') kinds[space.charCodeAt(0)] = 0
-  for (const open of '[{') kinds[open.charCodeAt(0)] = OPEN
-  for (const close of ']}') kinds[close.charCodeAt(0)] = CLOSE
-  kinds[QUOTE_BYTE] = QUOTE
-  kinds[':'.charCodeAt(0)] = COLON
+  const set = (characters: string, kind: number): void => {
+    for (const character of characters) kinds[character.charCodeAt(0)] = kind
+  }
+  set(' \t\r\n,', 0)
+  set('[{', OPEN)
+  set(']}', CLOSE)
+  set('"', QUOTE)
+  set(':', COLON)
   return kinds
 }
 
 /**
- * Reads a request body. Throws a `CompatError`: `invalid_json` for what is not JSON or not UTF-8, `invalid_request` for
- * another value than an object, for one nested deeper than 128 or of more than 200,000 values.
+ * Goes once over the text of a request body, in latin1. Throws a `CompatError` `invalid_request` where it is nested
+ * deeper than 128 or holds more than 200,000 values, each a container, a string that is no name, or a run of other
+ * characters. Of text that is not JSON it says something, and the parser then refuses it.
  *
- * A hostile body costs no more than one pass over its bytes: it is counted before it is parsed. A byte order mark is
- * skipped, own `__proto__` keys are dropped at every depth, the last of duplicate keys counts.
+ * `messages` are found only where any reader must find the same: not where they could stand there twice, nor where there
+ * is a number among them, whose spelling one reader may take otherwise.
  */
-export function parseJsonBody(bytes: Uint8Array): Record<string, unknown> {
-  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  if (!isUtf8(body)) throw new CompatError('invalid_json', 'The request body is not valid UTF-8.')
-  const start = BYTE_ORDER_MARK.every((byte, index) => body[index] === byte) ? BYTE_ORDER_MARK.length : 0
-  if (body.length > COUNT_ABOVE_BYTES) countBytes(body, start)
-  const text = body.toString('utf8', start)
-  if (body.length <= COUNT_ABOVE_BYTES && hasManyBrackets(text)) countBytes(body, start)
-  const value = parse(text)
-  return hasProtoKey(text) ? checkJsonValue(value) : requireObject(value)
+export function scanJson(text: string): JsonScan {
+  return new Scanner(text).run()
 }
 
-/**
- * Holds a body that the host's own parser has read to the limits of {@link parseJsonBody}. Own `__proto__` keys are
- * deleted from it; nothing else changes. A value that contains itself counts as nested too deep.
- */
-export function checkJsonValue(value: unknown): Record<string, unknown> {
-  const root = requireObject(value)
-  const stack: object[] = [root]
-  const depths = [1]
-  let values = 1
-  while (stack.length > 0) {
-    const container = stack.pop()!
-    const depth = depths.pop()!
-    if (depth > MAX_DEPTH) throw tooDeep()
-    const children: readonly unknown[] = Array.isArray(container) ? container : membersOf(container)
-    values += children.length
-    if (values > MAX_VALUES) throw tooManyValues()
-    for (const child of children) {
-      if (typeof child !== 'object' || child === null) continue
-      stack.push(child)
-      depths.push(depth + 1)
+class Scanner {
+  private depth = 0
+  private values = 0
+  private hasProtoKey = false
+  private from = -1
+  private to = -1
+  private fields = 0
+  private isSure = true
+
+  constructor(private readonly text: string) {}
+
+  run(): JsonScan {
+    let at = 0
+    while (at < this.text.length) at = this.step(at)
+    const { fields, from, hasProtoKey, to } = this
+    return { hasProtoKey, messages: this.isSure && to >= 0 ? { from, to, fields } : undefined }
+  }
+
+  /** Whether this is among the messages. */
+  private get isInside(): boolean {
+    return this.from >= 0 && this.to < 0
+  }
+
+  /** Returns where to go on. */
+  private step(at: number): number {
+    switch (KINDS[this.text.charCodeAt(at)]) {
+      case OPEN:
+        this.countValue()
+        this.depth++
+        if (this.depth > MAX_DEPTH) throw tooDeep()
+        return at + 1
+      case CLOSE:
+        this.depth--
+        if (this.depth === 1 && this.isInside) this.to = at + 1
+        return at + 1
+      case QUOTE:
+        return this.takeString(at + 1)
+      case SCALAR:
+        return this.takeScalar(at)
+      default:
+        return at + 1
     }
   }
-  return root
+
+  private countValue(): void {
+    this.values++
+    if (this.values > MAX_VALUES) throw tooManyValues()
+  }
+
+  private takeScalar(start: number): number {
+    const { text } = this
+    this.countValue()
+    if (this.isInside && text.charCodeAt(start) <= LAST_DIGIT_CODE) this.isSure = false
+    let at = start + 1
+    while (KINDS[text.charCodeAt(at)] === SCALAR) at++
+    return at
+  }
+
+  private takeString(start: number): number {
+    const { text } = this
+    const end = endOfString(text, start)
+    const next = afterSpace(text, end + 1)
+    if (KINDS[text.charCodeAt(next)] === COLON) {
+      this.takeName(start, end, next + 1)
+      return next + 1
+    }
+    this.countValue()
+    return end + 1
+  }
+
+  private takeName(start: number, end: number, value: number): void {
+    const { text } = this
+    if (couldBeProto(text.charCodeAt(start)) && isProto(text.slice(start, end))) this.hasProtoKey = true
+    if (this.isInside) this.fields++
+    else if (this.depth === 1) {
+      const name = text.slice(start, end)
+      if (name.includes('\\') || (name === MESSAGES && this.from >= 0)) this.isSure = false
+      else if (name === MESSAGES) this.from = afterSpace(text, value)
+    }
+  }
 }
 
-function membersOf(object: object): unknown[] {
-  if (Object.hasOwn(object, '__proto__')) Reflect.deleteProperty(object, '__proto__')
-  return Object.values(object)
+/** The index of the quote that ends a string; the length of the text where none does. */
+function endOfString(text: string, from: number): number {
+  let quote = text.indexOf('"', from)
+  while (quote >= 0 && isEscaped(text, quote)) quote = text.indexOf('"', quote + 1)
+  return quote < 0 ? text.length : quote
 }
 
-function parse(text: string): unknown {
+/** Whether an odd number of backslashes stands before a position. */
+function isEscaped(text: string, at: number): boolean {
+  let before = at - 1
+  while (text.charCodeAt(before) === BACKSLASH_CODE) before--
+  return (at - before) % 2 === 0
+}
+
+function afterSpace(text: string, from: number): number {
+  let at = from
+  while (KINDS[text.charCodeAt(at)] === 0) at++
+  return at
+}
+
+function couldBeProto(code: number): boolean {
+  return code === UNDERSCORE_CODE || code === BACKSLASH_CODE
+}
+
+function isProto(name: string): boolean {
+  if (name === '__proto__') return true
+  if (!name.includes('\\u00')) return false
   try {
-    return JSON.parse(text)
-  } catch (error) {
-    // The parser's own message quotes the body; only the position at its end is safe to repeat.
-    const position = /at position (\d+)(?: \(line \d+ column \d+\))?$/.exec((error as Error).message)?.[1]
-    const where = position === undefined ? '' : `: it breaks off or goes wrong at character ${position}`
-    throw new CompatError('invalid_json', `The request body is not valid JSON${where}.`)
+    return JSON.parse(`"${name}"`) === '__proto__'
+  } catch {
+    return false
   }
 }
 
-function requireObject(value: unknown): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new CompatError('invalid_request', 'The request body must be a JSON object.')
-  }
-  return value as Record<string, unknown>
-}
-
-const PROTO_KEY =
-  /"(?:_|\\u005f){2}(?:p|\\u0070)(?:r|\\u0072)(?:o|\\u006f)(?:t|\\u0074)(?:o|\\u006f)(?:_|\\u005f){2}"/i
-
-/** Whether `__proto__` stands in the text as a whole string, however its letters are escaped. */
-function hasProtoKey(text: string): boolean {
-  return (text.includes('__proto__') || text.includes('\\u00')) && PROTO_KEY.test(text)
-}
-
-/** Whether the text could be nested deeper than 128 at all. */
-export function hasManyBrackets(text: string): boolean {
-  return countUpTo(text, '[', MAX_DEPTH) + countUpTo(text, '{', MAX_DEPTH) > MAX_DEPTH
-}
-
-function countUpTo(text: string, character: string, most: number): number {
-  let count = 0
-  for (let at = text.indexOf(character); at !== -1 && count <= most; at = text.indexOf(character, at + 1)) {
-    count += 1
-  }
-  return count
-}
-
-/**
- * Counts depth and values of JSON text without parsing it. A value is a container, a string that is no key, or a run of
- * other bytes; text that is not JSON gets some count, and is then refused by the parser.
- */
-function countBytes(body: Buffer, start: number): void {
-  let depth = 0
-  let values = 0
-  let inScalar = false
-  for (let at = start; at < body.length; at += 1) {
-    const kind = BYTE_KINDS[body[at]!]!
-    if (kind === SCALAR) {
-      if (!inScalar) values += 1
-      inScalar = true
-      if (values > MAX_VALUES) throw tooManyValues()
-      continue
-    }
-    inScalar = false
-    if (kind === OPEN) {
-      depth += 1
-      values += 1
-      if (depth > MAX_DEPTH) throw tooDeep()
-    } else if (kind === CLOSE) {
-      depth -= 1
-    } else if (kind === QUOTE) {
-      values += 1
-      at = endOfString(body, at)
-    } else if (kind === COLON) {
-      values -= 1
-    }
-    if (values > MAX_VALUES) throw tooManyValues()
-  }
-}
-
-const INLINE_BYTES = 64
-
-/**
- * The index of the quote that ends the string beginning at `open`; the length of the body where none does. Short
- * strings and those full of escapes are read byte by byte, long ones by native search and a look back for what escapes.
- */
-function endOfString(body: Buffer, open: number): number {
-  let at = open + 1
-  for (;;) {
-    const inlineEnd = Math.min(at + INLINE_BYTES, body.length)
-    for (; at < inlineEnd; at += 1) {
-      const byte = body[at]!
-      if (byte === QUOTE_BYTE) return at
-      if (byte === BACKSLASH_BYTE) at += 1
-    }
-    const quote = body.indexOf(QUOTE_BYTE, at)
-    if (quote === -1) return body.length
-    let backslashes = 0
-    while (quote - 1 - backslashes >= at && body[quote - 1 - backslashes] === BACKSLASH_BYTE) backslashes += 1
-    if (backslashes % 2 === 0) return quote
-    at = quote + 1
-  }
-}
-
-function tooDeep(): CompatError {
+export function tooDeep(): CompatError {
   return new CompatError('invalid_request', `The request body is nested deeper than ${MAX_DEPTH}.`)
 }
 
-function tooManyValues(): CompatError {
+export function tooManyValues(): CompatError {
   return new CompatError(
     'invalid_request',
     `The request body holds more than ${MAX_VALUES.toLocaleString('en')} values.`,

@@ -1,5 +1,5 @@
 import { ProviderError } from '../errors.js'
-import { hasManyBrackets } from '../protocol/json-scan.js'
+import { hasManyBrackets } from '../protocol/json-body.js'
 
 const MAX_DEPTH = 128
 

@@ -24,8 +24,8 @@ export interface UpstreamCall {
   readonly path: string
   /** The call's own headers, its credential among them. The host's fixed ones and the common ones are added. */
   readonly headers: Readonly<Record<string, string>>
-  /** JSON text. */
-  readonly body: string
+  /** JSON text, or its bytes. */
+  readonly body: string | Buffer
   /** Whether a stream is asked for. */
   readonly stream: boolean
   readonly limits: ProviderCall['limits']

@@ -4,7 +4,7 @@
  */
 import { isCompatError } from '../../src/errors.js'
 import { parseChatRequest } from '../../src/protocol/chat-request.js'
-import { parseJsonBody } from '../../src/protocol/json-scan.js'
+import { parseJsonBody } from '../../src/protocol/json-body.js'
 
 const BODY_BYTES = 32 * 1_024 * 1_024
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { checkParameters } from '../../src/engine/admission/parameters.js'
 import { isCompatError } from '../../src/errors.js'
 import { parseChatRequest } from '../../src/protocol/chat-request.js'
-import { parseJsonBody } from '../../src/protocol/json-scan.js'
+import { parseJsonBody } from '../../src/protocol/json-body.js'
 import { isPlainText } from '../../src/protocol/text.js'
 
 const MARKER = 'Zq7SecretZq7'

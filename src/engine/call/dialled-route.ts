@@ -3,6 +3,7 @@ import type { CallFacts } from '../../contracts/ledger.js'
 import type { Route } from '../../contracts/providers.js'
 import { CompatError, ProviderError } from '../../errors.js'
 import type { Credits } from '../../money.js'
+import { forgetMessages } from '../../protocol/sent-messages.js'
 import { cleanLabel } from '../../protocol/text.js'
 import type { AdmittedCall } from '../admission/admitted-call.js'
 import { shuttingDown } from '../admission/in-flight.js'
@@ -90,7 +91,7 @@ export class DialledRoute {
     const { limits, neverOverdraw, traceContext } = parts.options
     const reportHealth = providerKey === undefined ? parts.health.begin(route) : undefined
     try {
-      const end = await this.attempt.run({
+      const running = this.attempt.run({
         request: upstreamRequest(
           request.forward,
           route.upstreamModel,
@@ -102,6 +103,8 @@ export class DialledRoute {
         requestId: call.requestId,
         trace: traceContext === 'forward' ? call.log.trace : undefined,
       })
+      forgetMessages(request.forward.messages)
+      const end = await running
       this.result = { end, failure: this.readFailure(end) }
     } finally {
       reportHealth?.(this.result && this.health())

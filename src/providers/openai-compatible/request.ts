@@ -1,22 +1,32 @@
 import { ProviderError } from '../../errors.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
+import { sentMessages } from '../../protocol/sent-messages.js'
 import { cleanLabel } from '../../protocol/text.js'
 import { isObject } from '../provider-json.js'
 
 /**
- * The body to post, as JSON text. Throws `unsupported-request` where a message holds an address that is neither
- * `https:` nor `data:`.
+ * The body to post, as JSON. Throws `unsupported-request` where a message holds an address that is neither `https:` nor
+ * `data:`.
  */
-export function buildRequestBody(request: ChatRequest, stream: boolean): string {
+export function buildRequestBody(request: ChatRequest, stream: boolean): string | Buffer {
   const { stream_options: streamOptions, messages } = request
+  const prepared = messages.map(prepareMessage)
+  const isAsSent = prepared.every((message, index) => message === messages[index])
+  const sent = isAsSent ? sentMessages(messages) : undefined
   const body = Object.assign({}, request, {
-    messages: messages.map(prepareMessage),
+    messages: sent === undefined ? prepared : undefined,
     stream: stream ? true : undefined,
     stream_options: stream
       ? { ...(isObject(streamOptions) && streamOptions), include_usage: true }
       : undefined,
   })
-  return JSON.stringify(body)
+  const text = JSON.stringify(body)
+  return sent === undefined ? text : withMessages(text, sent)
+}
+
+/** The JSON text of an object that is not empty, with a field more. */
+function withMessages(text: string, messages: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${text.slice(0, -1)},"messages":`), messages, Buffer.from('}')])
 }
 
 function prepareMessage(message: ChatMessage, index: number): ChatMessage {

@@ -1,10 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { isProviderError, type ProviderError } from '../../../src/errors.js'
-import type { ChatRequest } from '../../../src/protocol/chat-request.js'
+import { usesFastPaths } from '../../../src/fast-paths.js'
+import type { ChatMessage, ChatRequest } from '../../../src/protocol/chat-request.js'
+import { parseJsonBody } from '../../../src/protocol/json-body.js'
 import { buildRequestBody } from '../../../src/providers/openai-compatible/request.js'
 
+const LONG = 'The quick "brown" fox.\n'.repeat(2_000)
 const request: ChatRequest = { model: 'upstream-model', messages: [{ role: 'user', content: 'Hi' }] }
-const build = (more: object, stream = false) => JSON.parse(buildRequestBody({ ...request, ...more }, stream))
+const build = (more: object, stream = false) =>
+  JSON.parse(String(buildRequestBody({ ...request, ...more }, stream)))
+
+/** Messages as they come out of a request body. */
+function received(messages: readonly object[]): ChatMessage[] {
+  return parseJsonBody(Buffer.from(JSON.stringify({ messages }))).messages as ChatMessage[]
+}
 
 function withPart(part: object): object {
   return { messages: [{ role: 'user', content: [{ type: 'text', text: 'http://in.text' }, part] }] }
@@ -143,5 +152,25 @@ describe('buildRequestBody', () => {
   it('does not look into content that is a string', () => {
     const messages = [{ role: 'user', content: 'url: http://x' }]
     expect(build({ messages }).messages).toEqual(messages)
+  })
+
+  it.each([
+    ['as they are', { role: 'user', content: LONG }, usesFastPaths],
+    ['but not with `parsed`', { role: 'assistant', content: LONG, parsed: null }, false],
+  ])('sends the bytes of long messages on %s', (_, message, areBytes) => {
+    const sent = buildRequestBody({ model: 'm', messages: received([message]) }, true)
+    expect(Buffer.isBuffer(sent)).toBe(areBytes)
+    expect(JSON.parse(String(sent))).toEqual({
+      model: 'm',
+      messages: [{ role: message.role, content: LONG }],
+      stream: true,
+      stream_options: { include_usage: true },
+    })
+  })
+
+  it('looks at the addresses in long messages too', () => {
+    const content = [{ type: 'text', text: LONG }, { image_url: { url: 'http://inside' } }]
+    const messages = received([{ role: 'user', content }])
+    expect(() => build({ messages })).toThrow('messages.0.content.1.image_url.url')
   })
 })

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type CompatError, isCompatError } from '../../src/errors.js'
-import { checkJsonValue, parseJsonBody } from '../../src/protocol/json-scan.js'
+import { checkJsonValue, parseJsonBody } from '../../src/protocol/json-body.js'
 
 const bytes = (text: string) => Buffer.from(text)
 

@@ -1,0 +1,109 @@
+import { isAscii, isUtf8 } from 'node:buffer'
+import { CompatError } from '../errors.js'
+import { MAX_DEPTH, MAX_VALUES, scanJson, tooDeep, tooManyValues } from './json-scan.js'
+import { rememberMessages } from './sent-messages.js'
+
+/** Of shorter bodies a few searches in their text tell enough; none holds too many values. */
+const LONG_BYTES = 16 * 1024
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
+
+/**
+ * Reads a request body. Throws a `CompatError`: `invalid_json` for what is not JSON or not UTF-8, `invalid_request` for
+ * another value than an object, for one nested deeper than 128 or of more than 200,000 values.
+ *
+ * A hostile body costs no more than one pass over its bytes: it is counted before it is parsed. A byte order mark is
+ * skipped, own `__proto__` keys are dropped at every depth, the last of duplicate keys counts.
+ */
+export function parseJsonBody(bytes: Uint8Array): Record<string, unknown> {
+  const given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (!isUtf8(given)) throw new CompatError('invalid_json', 'The request body is not valid UTF-8.')
+  const isMarked = BYTE_ORDER_MARK.every((byte, index) => given[index] === byte)
+  const body = isMarked ? given.subarray(BYTE_ORDER_MARK.length) : given
+  return body.length < LONG_BYTES ? parseShort(body) : parseLong(body)
+}
+
+function parseShort(body: Buffer): Record<string, unknown> {
+  const text = body.toString()
+  if (hasManyBrackets(text)) scanJson(text)
+  const value = parse(text)
+  return hasProtoKey(text) ? checkJsonValue(value) : requireObject(value)
+}
+
+function parseLong(body: Buffer): Record<string, unknown> {
+  const latin1 = body.toString('latin1')
+  const { hasProtoKey, messages } = scanJson(latin1)
+  const value = parse(isAscii(body) ? latin1 : body.toString())
+  if (hasProtoKey) return checkJsonValue(value)
+  const object = requireObject(value)
+  if (messages !== undefined) rememberMessages(object, body, messages)
+  return object
+}
+
+/**
+ * Holds a body that the host's own parser has read to the limits of {@link parseJsonBody}. Own `__proto__` keys are
+ * deleted from it; nothing else changes. A value that contains itself counts as nested too deep.
+ */
+export function checkJsonValue(value: unknown): Record<string, unknown> {
+  const root = requireObject(value)
+  const stack: object[] = [root]
+  const depths = [1]
+  let values = 1
+  while (stack.length > 0) {
+    const container = stack.pop()!
+    const depth = depths.pop()!
+    if (depth > MAX_DEPTH) throw tooDeep()
+    const children: readonly unknown[] = Array.isArray(container) ? container : membersOf(container)
+    values += children.length
+    if (values > MAX_VALUES) throw tooManyValues()
+    for (const child of children) {
+      if (typeof child !== 'object' || child === null) continue
+      stack.push(child)
+      depths.push(depth + 1)
+    }
+  }
+  return root
+}
+
+function membersOf(object: object): unknown[] {
+  if (Object.hasOwn(object, '__proto__')) Reflect.deleteProperty(object, '__proto__')
+  return Object.values(object)
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    // The parser's own message quotes the body; only the position at its end is safe to repeat.
+    const position = /at position (\d+)(?: \(line \d+ column \d+\))?$/.exec((error as Error).message)?.[1]
+    const where = position === undefined ? '' : `: it breaks off or goes wrong at character ${position}`
+    throw new CompatError('invalid_json', `The request body is not valid JSON${where}.`)
+  }
+}
+
+function requireObject(value: unknown): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new CompatError('invalid_request', 'The request body must be a JSON object.')
+  }
+  return value as Record<string, unknown>
+}
+
+const PROTO_KEY =
+  /"(?:_|\\u005f){2}(?:p|\\u0070)(?:r|\\u0072)(?:o|\\u006f)(?:t|\\u0074)(?:o|\\u006f)(?:_|\\u005f){2}"/i
+
+/** Whether `__proto__` stands in the text as a whole string, however its letters are escaped. */
+function hasProtoKey(text: string): boolean {
+  return (text.includes('__proto__') || text.includes('\\u00')) && PROTO_KEY.test(text)
+}
+
+/** Whether the text could be nested deeper than 128 at all. */
+export function hasManyBrackets(text: string): boolean {
+  return countUpTo(text, '[', MAX_DEPTH) + countUpTo(text, '{', MAX_DEPTH) > MAX_DEPTH
+}
+
+function countUpTo(text: string, character: string, most: number): number {
+  let count = 0
+  for (let at = text.indexOf(character); at !== -1 && count <= most; at = text.indexOf(character, at + 1)) {
+    count += 1
+  }
+  return count
+}
