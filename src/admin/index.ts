@@ -9,7 +9,14 @@ import { type OpenHold, type OpenHoldsQuery, readOpenHolds } from './holds.js'
 import { createMaintenanceAdmin, type MaintenanceAdmin } from './maintenance.js'
 import { createRouteFaults, type RouteFaultsAdmin } from './route-faults.js'
 import { createRoutesAdmin, type RoutesAdmin } from './routes.js'
-import { readSpend, readSpendReport, type SpendQuery, type SpendReport, type SpendRow } from './spend.js'
+import {
+  readSpend,
+  readSpendReport,
+  type SpendQuery,
+  type SpendReport,
+  type SpendReportQuery,
+  type SpendRow,
+} from './spend.js'
 import { type AccountStatement, readStatement } from './statement.js'
 
 export type { AccountRow, AccountsAdmin, CorrectionRequest, GrantRequest } from './accounts.js'
@@ -27,7 +34,7 @@ export type { OpenHold, OpenHoldsQuery } from './holds.js'
 export type { Discrepancy, MaintenanceAdmin } from './maintenance.js'
 export type { RouteFault, RouteFaultsAdmin } from './route-faults.js'
 export type { RouteListing, RouteRequest, RoutesAdmin, RoutesQuery } from './routes.js'
-export type { SpendBooks, SpendQuery, SpendReport, SpendRow } from './spend.js'
+export type { SpendBooks, SpendQuery, SpendReport, SpendReportQuery, SpendRow } from './spend.js'
 export type { AccountStatement } from './statement.js'
 
 /**
@@ -46,8 +53,8 @@ export interface Admin
   /** Newest first, in pages. */
   entries(query?: PayerQuery): Promise<EntryPage>
   spend(query: SpendQuery): Promise<readonly SpendRow[]>
-  /** {@link spend} with its total, held against the postings of the same charges. */
-  spendReport(query: SpendQuery): Promise<SpendReport>
+  /** {@link spend} in pages, with the total of all, held against the postings of the same charges. */
+  spendReport(query: SpendReportQuery): Promise<SpendReport>
   /** Where a balance comes from. Undefined where there is no such account. */
   statement(account: string): Promise<AccountStatement | undefined>
   /** Calls under way in all processes, by the credit that is set aside for them. */

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { nameShape, readShape } from '../contracts/shapes.js'
 import type { Credits } from '../money.js'
-import { NO_USAGE, type Usage } from '../protocol/usage.js'
+import type { Usage } from '../protocol/usage.js'
 import { readBigint, readNumber, readOptionalText } from '../sql/cells.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { createConditions, toTime } from '../sql/entries.js'
+import { checkLimit } from './limit.js'
 
 export interface SpendQuery {
   /** What the sums are made by. Days are of UTC; `app` knows only apps whose token was used. */
@@ -48,9 +49,17 @@ const spendShape = z.strictObject({
   to: z.number().optional(),
 })
 
-/** {@link SpendRow}s, held against the postings of the same charges. */
+/** A page of rows, or all of them without a limit. */
+export interface SpendReportQuery extends SpendQuery {
+  readonly limit?: number
+  /** How many rows stand on the pages before. */
+  readonly offset?: number
+}
+
+/** {@link SpendRow}s, held against the postings of the same charges. All but `rows` is of every page. */
 export interface SpendReport {
   readonly rows: readonly SpendRow[]
+  readonly rowCount: number
   readonly total: Omit<SpendRow, 'key'>
   readonly books: SpendBooks
 }
@@ -67,25 +76,46 @@ export interface SpendBooks {
 
 /** What was charged, summed. Days in order, everything else the dearest first. */
 export async function readSpend(database: SqlDatabase, query: SpendQuery): Promise<readonly SpendRow[]> {
-  const { rows, by } = await sum(database, query, false)
+  const { text, parameters, order, by } = sumsOf(query, false)
+  const rows = await database.all({ isReport: true, text: `${text} order by ${order}`, parameters })
   return rows.map((row) => toSpendRow(row, by))
 }
 
-/** {@link readSpend} with totals and the postings' own figure, all of one snapshot. */
-export async function readSpendReport(database: SqlDatabase, query: SpendQuery): Promise<SpendReport> {
-  const { rows: cells, by } = await sum(database, query, true)
-  const rows = cells.map((row) => toSpendRow(row, by))
-  let debited = 0n
-  let kept = 0n
-  let isEqual = true
-  for (const [position, row] of cells.entries()) {
-    const paid = { debited: -readBigint(row, 'posted'), kept: readBigint(row, 'kept') }
-    debited += paid.debited
-    kept += paid.kept
-    if (paid.debited + paid.kept !== rows[position]!.cost || readBigint(row, 'missing') !== 0n)
-      isEqual = false
+/**
+ * {@link readSpend} with totals and the postings' own figure, all of one snapshot. The database adds up: there may be a
+ * row for each of a million keys, and who reads the report shares a thread with calls.
+ */
+export async function readSpendReport(
+  database: SqlDatabase,
+  { limit, offset = 0, ...query }: SpendReportQuery,
+): Promise<SpendReport> {
+  checkLimit(limit)
+  const { text, parameters, order, by } = sumsOf(query, true)
+  const page = [offset, ...(limit === undefined ? [] : [offset + limit])]
+  const [from, to] = page.map((value) => `?${parameters.push(toTime(value, 'offset'))}`)
+  const names = SUM_NAMES.join(', ')
+  const [totals, ...rows] = await database.all({
+    isReport: true,
+    text: `with sums as (${text}), ranked as (select sums.*, row_number() over (order by ${order}) as place from sums)
+      select 0 as place, cast(null as text) as key, ${SUM_NAMES.map((name) => `coalesce(sum(${name}), 0) as ${name}`).join(', ')},
+        count(*) as row_count,
+        coalesce(sum(case when kept - posted <> cost or missing <> 0 then 1 else 0 end), 0) as unequal
+      from sums
+      union all select place, key, ${names}, 0, 0 from ranked
+      where place > ${from} ${to === undefined ? '' : `and place <= ${to}`}
+      order by 1`,
+    parameters,
+  })
+  return {
+    rows: rows.map((row) => toSpendRow(row, by)),
+    rowCount: readNumber(totals!, 'row_count'),
+    total: toSums(totals!),
+    books: {
+      debited: -readBigint(totals!, 'posted'),
+      kept: readBigint(totals!, 'kept'),
+      isEqual: readNumber(totals!, 'unequal') === 0,
+    },
   }
-  return { rows, total: addUp(rows), books: { debited, kept, isEqual } }
 }
 
 /**
@@ -99,11 +129,8 @@ export const KEPT = `case
   when p.amount = 0 then e.cost
   else 0 end`
 
-async function sum(
-  database: SqlDatabase,
-  query: SpendQuery,
-  withBooks: boolean,
-): Promise<{ rows: readonly Row[]; by: SpendQuery['by'] }> {
+/** The statement that sums charges, and the order of its rows. */
+function sumsOf(query: SpendQuery, withBooks: boolean) {
   const { by, account, appId, model, from, to } = readShape(spendShape, query, 'spend')
   if (from !== undefined && to !== undefined && from >= to) {
     throw new RangeError('spend.from: must be before to')
@@ -120,45 +147,46 @@ async function sum(
   if (from !== undefined) add((value) => `${at} >= ${value}`, toTime(from, 'from'))
   if (to !== undefined) add((value) => `${at} < ${value}`, toTime(to, 'to'))
   const column = COLUMNS[by]
-  const rows = await database.all({
-    isReport: true,
-    text: `select ${by === 'day' ? `cast(${column} as text)` : column} as key, count(*) as calls,
+  const text = `select ${by === 'day' ? `cast(${column} as text)` : column} as key, min(e.at) as since, count(*) as calls,
         sum(e.cost) as cost, sum(e.base) as base, sum(e.markup) as markup,
         sum(e.prompt) as prompt, sum(e.cached) as cached, sum(e.cache_write) as cache_write,
         sum(e.completion) as completion, sum(e.reasoning) as reasoning
         ${withBooks ? `, ${BOOK_COLUMNS}` : ''}
       from ${account === undefined ? `{entries} e ${withBooks ? PAYER_POSTING : ''}` : '{postings} p join {entries} e on e.id = p.entry_id'}
       where ${[...conditions, "e.kind = 'charge'"].join(' and ')}
-      group by ${column} order by ${by === 'day' ? column : 'sum(e.cost) desc, 1'}`,
-    parameters,
-  })
-  return { rows, by }
+      group by ${column}`
+  return { text, parameters, order: by === 'day' ? 'since' : 'cost desc, key', by }
 }
 
+const SUM_NAMES = [
+  ...([
+    'calls',
+    'cost',
+    'base',
+    'markup',
+    'prompt',
+    'cached',
+    'cache_write',
+    'completion',
+    'reasoning',
+  ] as const),
+  ...(['posted', 'kept', 'missing'] as const),
+]
 const BOOK_COLUMNS = `sum(coalesce(p.amount, 0)) as posted, sum(${KEPT}) as kept,
         sum(case when p.amount is null then 1 else 0 end) as missing`
 const PAYER_POSTING = `left join {postings} p
         on p.account = e.account and p.at = e.at and p.entry_id = e.id`
 
-const USAGE_NAMES = Object.keys(NO_USAGE) as (keyof Usage)[]
-
-function addUp(rows: readonly SpendRow[]): SpendReport['total'] {
-  const usage = { ...NO_USAGE } as Record<keyof Usage, number>
-  const total = { calls: 0, cost: 0n, base: 0n, markup: 0n, usage }
-  for (const row of rows) {
-    total.calls += row.calls
-    total.cost += row.cost
-    total.base += row.base
-    total.markup += row.markup
-    for (const name of USAGE_NAMES) usage[name] += row.usage[name]
-  }
-  return total
-}
-
 function toSpendRow(row: Row, by: SpendQuery['by']): SpendRow {
   const key = readOptionalText(row, 'key')
   return {
     key: by === 'day' ? new Date(Number(key) * DAY_MS).toISOString().slice(0, 10) : key,
+    ...toSums(row),
+  }
+}
+
+function toSums(row: Row): SpendReport['total'] {
+  return {
     calls: readNumber(row, 'calls'),
     cost: readBigint(row, 'cost'),
     base: readBigint(row, 'base'),

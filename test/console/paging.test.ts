@@ -104,6 +104,14 @@ describe('spend by key', () => {
     }
   })
 
+  it('reads the rows of one page, and one of sums', async () => {
+    const ask = () => bench.as(operator).get('api/spend?by=key&account=carol&after=50')
+    // And the labels of the keys on it.
+    expect(await costOf(ask)).toEqual({ statements: 2, rows: 51 + 50 })
+    const { json } = await bench.as(operator).get<SpendReply>('api/spend?by=key&account=carol&after=500')
+    expect(json).toMatchObject({ rows: [], rowCount: CALLING_KEYS, total: { calls: CALLING_KEYS } })
+  })
+
   it('is in the file as a whole', async () => {
     const { text } = await bench.as(operator).get('api/spend.csv?by=key&account=carol')
     expect(text.trimEnd().split('\n')).toHaveLength(CALLING_KEYS + 1)

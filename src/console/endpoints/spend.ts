@@ -1,9 +1,5 @@
 import { z } from 'zod'
-import type {
-  SpendQuery as AdminSpendQuery,
-  SpendRow as AdminSpendRow,
-  SpendReport,
-} from '../../admin/index.js'
+import type { SpendRow as AdminSpendRow, SpendReport, SpendReportQuery } from '../../admin/index.js'
 import { formatCredits } from '../../money.js'
 import { type Column, csvHeader, csvLine } from '../csv.js'
 import type { SpendReply, SpendRow, StatementReply } from '../protocol.js'
@@ -28,6 +24,8 @@ const position = z
 type Query = z.infer<typeof spendQuery>
 
 const ROWS_A_PAGE = 50
+/** All of a century. */
+const MAX_DAYS = 36_525
 
 const columns = (by: Query['by']): readonly Column<SpendRow>[] => [
   { name: by, of: (row) => row.key },
@@ -49,12 +47,13 @@ export const spendEndpoints: readonly Endpoint[] = [
     'both',
     spendQuery.extend({ after: position.default(0) }),
     async ({ after, ...query }, { viewer }, { admin }): Promise<SpendReply> => {
-      const { rows, total, books } = await readReport(query, viewer, admin)
-      const end = query.by === 'day' ? rows.length : after + ROWS_A_PAGE
+      const page = { offset: after, limit: query.by === 'day' ? MAX_DAYS : ROWS_A_PAGE }
+      const { rows, rowCount, total, books } = await readReport({ ...query, ...page }, viewer, admin)
+      const end = after + page.limit
       return {
-        rows: await viewsOf(rows.slice(after, end), namerOf(query.by, admin)),
-        rowCount: rows.length,
-        ...(end < rows.length ? { next: String(end) } : {}),
+        rows: await viewsOf(rows, namerOf(query.by, admin)),
+        rowCount,
+        ...(end < rowCount ? { next: String(end) } : {}),
         total: spendSums(total),
         books: {
           debited: formatCredits(books.debited),
@@ -107,12 +106,12 @@ export const spendEndpoints: readonly Endpoint[] = [
 ]
 
 async function readReport(
-  { account: asked, ...rest }: Query,
+  { account: asked, ...rest }: Query & { readonly offset?: number; readonly limit?: number },
   viewer: ConsoleViewer,
   admin: Services['admin'],
 ): Promise<SpendReport> {
   const account = accountOf(viewer, asked)
-  return admin.spendReport({ ...rest, ...(account === undefined ? {} : { account }) } as AdminSpendQuery)
+  return admin.spendReport({ ...rest, ...(account === undefined ? {} : { account }) } as SpendReportQuery)
 }
 
 async function viewsOf(rows: readonly AdminSpendRow[], namer: Namer): Promise<readonly SpendRow[]> {
