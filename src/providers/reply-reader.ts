@@ -22,6 +22,8 @@ export interface ReplyFormat {
 
 const OPENING_BRACE = 0x7b
 const SSE_FIRST_BYTES = new Set(Buffer.from(':deir'))
+const MARK_START = 0xef
+const MARK_BYTES = 3
 /** Blank lines and spaces that keep a connection alive, and the bytes of a byte order mark. */
 const SKIPPED = new Set([0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf])
 
@@ -37,6 +39,8 @@ export function createReplyReader(eventBytes: number, format: ReplyFormat): Repl
 class EitherReader implements ReplyReader {
   #stream: SseReader | undefined
   #pieces: Buffer[] | undefined
+  /** The beginning of a byte order mark that was cut. */
+  #cutMark: Buffer | undefined
   #done = false
   #sink: ProviderEvent[] = []
 
@@ -45,7 +49,8 @@ class EitherReader implements ReplyReader {
     private readonly format: ReplyFormat,
   ) {}
 
-  read(bytes: Buffer, events: ProviderEvent[]): boolean {
+  read(given: Buffer, events: ProviderEvent[]): boolean {
+    const bytes = this.#cutMark === undefined ? given : Buffer.concat([this.#cutMark, given])
     if (this.#stream === undefined && this.#pieces === undefined) this.#recognise(bytes)
     this.#pieces?.push(bytes)
     if (this.#stream !== undefined) {
@@ -71,6 +76,7 @@ class EitherReader implements ReplyReader {
 
   /** Does nothing with bytes that tell nothing yet. */
   #recognise(bytes: Buffer): void {
+    this.#cutMark = undefined
     for (const byte of bytes) {
       if (SKIPPED.has(byte)) continue
       if (byte === OPENING_BRACE) this.#pieces = []
@@ -78,6 +84,7 @@ class EitherReader implements ReplyReader {
       else throw new ProviderError('invalid-response', 'The reply is neither JSON nor a stream of events.')
       return
     }
+    if (bytes.length < MARK_BYTES && bytes[0] === MARK_START) this.#cutMark = bytes
   }
 
   #openStream(): SseReader {

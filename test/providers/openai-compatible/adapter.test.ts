@@ -322,7 +322,7 @@ describe('what is read', () => {
 
   it('reads a stream alike wherever it is cut', () => {
     const stream = Buffer.from(
-      `\ufeff: hi\n\n${sse([textChunk('é😀'), textChunk('b', { usage: null })])}event: x\r\n${sse([
+      `\ufeff${sse([textChunk('é😀'), textChunk('b', { usage: null })])}: hi\n\nevent: x\r\n${sse([
         finishChunk('stop', { usage: counts }),
       ])}data: [DONE]\n\n`,
     )
@@ -342,6 +342,7 @@ describe('what is read', () => {
     for (let cut = 0; cut <= stream.length; cut++) {
       expect(read([stream.subarray(0, cut), stream.subarray(cut)]), `cut at ${cut}`).toEqual(whole)
     }
+    expect(read([...stream].map((byte) => Buffer.from([byte])))).toEqual(whole)
   })
 
   it('reads a stream that comes over the network a byte at a time', async () => {

@@ -11,11 +11,7 @@ const FAULTS = [
   '{"choices":{}}',
   'null',
 ]
-const BYTE_ORDER_MARK = '\ufeff'
-// Whether one that comes in two reads is known for what it is depends on where it was cut.
-const oddStreamBodies = Object.values(oddStreams)
-  .map(([body]) => body)
-  .filter((body) => !body.startsWith(BYTE_ORDER_MARK))
+const oddStreamBodies = Object.values(oddStreams).map(([body]) => body)
 const oddJsonBodies = Object.values(oddBodies).map(([body]) =>
   typeof body === 'string' ? body : JSON.stringify(body),
 )
@@ -75,7 +71,7 @@ function asEvents(random: Random, events: readonly string[]): string {
     const data = isOdd && random.chance(0.2) ? event.replace(',"choices"', `,\n${field}"choices"`) : event
     return `${lead}${field}${data}\n\n`.replaceAll('\n', lineEnd)
   })
-  const start = isOdd ? random.pick(['', '\n\n', ': hello\n\n']) : ''
+  const start = isOdd ? random.pick(['', '\ufeff', '\n\n', ': hello\n\n']) : ''
   const comment = random.chance(0.2) ? ': keep-alive\n\n' : ''
   return start + comment + written.join('')
 }
