@@ -53,6 +53,11 @@ export class UpstreamConnection extends Client {
     this.#holder.socket?.destroy(reason)
   }
 
+  /** Whether part of what was sent is still here: the other side has not taken it. */
+  get isSending(): boolean {
+    return (this.#holder.socket?.writableLength ?? 0) > 0
+  }
+
   /** Reads nothing more from the socket until {@link release}. */
   hold(): void {
     const { socket, readable } = this.#holder

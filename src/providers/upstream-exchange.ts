@@ -145,6 +145,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   }
 
   onComplete(): void {
+    // Answered before the request was out: another would be sent behind the rest of it, and perhaps never be read.
+    if (this.#connection?.isSending === true) this.#hangUp('The reply came before the end of the request.')
     this.#ended = true
     clearTimeout(this.#tailTimer)
     if (this.#state !== 'open') return
