@@ -4,7 +4,7 @@ import { MAX_DEPTH, MAX_VALUES, scanJson, tooDeep, tooManyValues } from './json-
 import { rememberMessages } from './sent-messages.js'
 
 /** Of shorter bodies a few searches in their text tell enough; none holds too many values. */
-const LONG_BYTES = 16 * 1024
+const LONG_BYTES = 2 * 1024
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
 
 /**
