@@ -1,8 +1,9 @@
 import type { Model } from '../../contracts/catalogue.js'
 import type { Awaitable } from '../../contracts/context.js'
+import type { CompatError } from '../../errors.js'
 import { isModelKey, modelNotFound } from '../../protocol/model-key.js'
 import type { EngineOptions } from '../options.js'
-import { askStore } from '../stores.js'
+import { askStore, faultyStore } from '../stores.js'
 import { andThen, type LazyContext } from '../within.js'
 
 /** The model with exactly this id, or 404. */
@@ -21,5 +22,49 @@ export function lookUpModel(
 ): Awaitable<Model | undefined> {
   if (!isModelKey(key)) return undefined
   const answer = askStore('catalogue', options, context, () => options.catalogue.get(key, context))
-  return andThen(answer, (model) => (model?.id === key ? model : undefined))
+  return andThen(answer, (model) => {
+    if (model?.id !== key) return undefined
+    return readModel(model, (field, wanted) => {
+      const why = `${field} of the model '${key}' is not ${wanted}`
+      return faultyStore('catalogue', options, context.requestId, why)
+    })
+  })
+}
+
+const TOKENS = 'a whole number of tokens above 0'
+
+/**
+ * Checks what calls are bounded and charged by, but for the prices, which their reader checks. A null, as tables have
+ * it, counts as left out.
+ */
+function readModel(model: Model, fault: (field: string, wanted: string) => CompatError): Model {
+  const { contextLength, maxOutputTokens, prices, priceVersion, supportedParameters } = model
+  if (!isLeftOut(contextLength) && !isTokens(contextLength)) throw fault('contextLength', TOKENS)
+  if (!isLeftOut(maxOutputTokens) && !isTokens(maxOutputTokens)) throw fault('maxOutputTokens', TOKENS)
+  if (!isLeftOut(supportedParameters) && !areTexts(supportedParameters))
+    throw fault('supportedParameters', 'a list of strings')
+  if (!isLeftOut(priceVersion) && typeof priceVersion !== 'string') throw fault('priceVersion', 'a string')
+  const hasNull =
+    contextLength === null ||
+    maxOutputTokens === null ||
+    supportedParameters === null ||
+    prices === null ||
+    priceVersion === null
+  return hasNull ? withoutNulls(model) : model
+}
+
+function withoutNulls(model: Model): Model {
+  return Object.fromEntries(Object.entries(model).filter(([, value]) => value !== null)) as unknown as Model
+}
+
+function isLeftOut(value: unknown): value is null | undefined {
+  return value === undefined || value === null
+}
+
+function isTokens(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) > 0
+}
+
+function areTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string')
 }

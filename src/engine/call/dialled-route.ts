@@ -272,6 +272,7 @@ export class DialledRoute {
   }
 }
 
-function hostAuth(route: Route): { kind: 'host'; secret?: Secret } {
-  return route.secret === undefined ? { kind: 'host' } : { kind: 'host', secret: route.secret }
+/** A registry over a table may hand out null where a route has no secret. */
+function hostAuth({ secret }: Route): { kind: 'host'; secret?: Secret } {
+  return secret ? { kind: 'host', secret } : { kind: 'host' }
 }

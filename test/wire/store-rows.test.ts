@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest'
+import type { CatalogueStore, Model, ProviderAdapter, ProviderRegistry } from '../../src/index.js'
+import { answerJson } from '../helpers/scripted-upstream.js'
+import { ask, COUNTS, MODEL, PRICES, providerReply, WireService } from './service.js'
+
+/** A model as a table may have it, whatever its columns are declared to hold. */
+type Row = Readonly<Record<string, unknown>>
+
+const WHOLE: Row = { id: MODEL, created: 1, ownedBy: 'acme', prices: PRICES }
+const COST = 0.000174
+
+function rowCatalogue(row: Row): CatalogueStore {
+  const model = row as unknown as Model
+  return { list: () => [model], get: () => model }
+}
+
+async function startWith(row: Row, expectsFaults = false): Promise<WireService> {
+  const service = await WireService.start({
+    expectsFaults,
+    router: () => ({ catalogue: rowCatalogue({ ...WHOLE, ...row }) }),
+  })
+  service.upstream.script(answerJson(providerReply()))
+  return service
+}
+
+describe('a model whose columns are null', () => {
+  test.each([
+    { contextLength: null },
+    { maxOutputTokens: null },
+    { supportedParameters: null },
+    { priceVersion: null },
+    { contextLength: null, maxOutputTokens: null, supportedParameters: null, priceVersion: null, name: null },
+  ])('is charged as one that leaves them out: %j', async (row) => {
+    const service = await startWith(row)
+    const response = await service.post(ask({ temperature: 1 }))
+    const { usage } = (await response.json()) as { usage: Record<string, unknown> }
+    expect(response.status).toBe(200)
+    expect(usage).toMatchObject({ ...COUNTS, cost: COST, charge: { basis: 'reported' } })
+    const { charge } = await service.event('request-end')
+    expect(charge).not.toHaveProperty('priceVersion')
+    expect(service.events.filter(({ type }) => type === 'usage-implausible')).toEqual([])
+    await service.close()
+  })
+
+  test('has no price if those of its prices are', async () => {
+    const service = await startWith({ prices: null })
+    const response = await service.post(ask())
+    expect(response.status).toBe(500)
+    expect(await response.json()).toMatchObject({
+      error: { code: 'price_missing', message: expect.stringContaining('has no price') },
+    })
+    await service.close()
+  })
+
+  test('is shown without them', async () => {
+    const service = await startWith({ contextLength: null, name: null })
+    const shown = (await (await service.get(`/models/${MODEL}`)).json()) as object
+    expect(shown).toMatchObject({ id: MODEL, parent: null })
+    expect(shown).not.toHaveProperty('context_length')
+    expect(shown).not.toHaveProperty('name')
+    await service.close()
+  })
+})
+
+describe('a model that no catalogue may give', () => {
+  const notTokens = [NaN, Infinity, 0, -5, 100.5, 100n, '100', {}]
+  const wrong: readonly [field: string, value: unknown, wanted: string][] = [
+    ...['contextLength', 'maxOutputTokens'].flatMap((field) =>
+      notTokens.map((value): [string, unknown, string] => [field, value, 'a whole number of tokens above 0']),
+    ),
+    ['supportedParameters', 'temperature', 'a list of strings'],
+    ['supportedParameters', [5], 'a list of strings'],
+    ['priceVersion', 7, 'a string'],
+  ]
+
+  test.each(wrong)(
+    'because its %s is %s is a store-fault, and nothing is sent',
+    async (field, value, wanted) => {
+      const service = await startWith({ [field]: value }, true)
+      const response = await service.post(ask())
+      expect([response.status, await response.json()]).toMatchObject([
+        500,
+        { error: { code: 'internal_error' } },
+      ])
+      const { error, store } = await service.event('store-fault')
+      expect(store).toBe('catalogue')
+      expect(error.message).toContain(`${field} of the model '${MODEL}' is not ${wanted}`)
+      expect(service.events.filter(({ type }) => type === 'fault')).toEqual([])
+      expect(service.asked).toEqual([])
+      expect(await service.posted('alice')).toBe(1_000_000_000n)
+      await service.close()
+    },
+  )
+})
+
+describe('a route whose columns are null', () => {
+  test('is called and charged as one that leaves them out', async () => {
+    const asked: unknown[] = []
+    const adapter: ProviderAdapter = {
+      async chat({ auth }, take) {
+        asked.push(auth)
+        await take([{ type: 'completion', completion: providerReply() as never }])
+        await take([{ type: 'usage', usage: { prompt: 11, cached: 4, completion: 7 } }])
+        return { terminated: true }
+      },
+    }
+    const row = {
+      ...{ id: 'r', provider: 'p', adapter, upstreamModel: 'u', enabled: null, byok: null, secret: null },
+      ...{ prices: null, supportedParameters: null, onDisconnect: null, weight: null },
+    }
+    const providers = { routes: () => [row] } as unknown as ProviderRegistry
+    const service = await WireService.start({ router: () => ({ providers }) })
+    const response = await service.post(ask({ temperature: 1 }))
+    expect(response.status).toBe(200)
+    expect(await response.json()).toMatchObject({ usage: { cost: COST, charge: { basis: 'reported' } } })
+    expect(asked).toEqual([{ kind: 'host' }])
+    await service.close()
+  })
+})
