@@ -11,6 +11,9 @@ import type { Writable } from '../writable.js'
 /** Beyond every limit of a call: what a process needs to notice and to tell the ledger. */
 const SPARE_TTL_MS = 60_000
 
+/** Most that an account can hold: what a signed 64-bit integer carries. */
+const MAX_CREDITS = 2n ** 63n - 1n
+
 /** The one hold that a call has at a time. */
 export class HeldCredit {
   private held: { readonly holdId: string; readonly amount: Credits } | undefined
@@ -35,6 +38,7 @@ export class HeldCredit {
    */
   secure(amount: Credits, facts: CallFacts): Awaitable<CompatError | undefined> {
     if (this.held !== undefined && amount <= this.held.amount) return undefined
+    if (amount > MAX_CREDITS) return beyondEveryAccount(amount)
     const { options, settlements } = this.parts
     const { limits } = options
     const holdId = options.newId()
@@ -84,13 +88,23 @@ export class HeldCredit {
   }
 }
 
+function needs(amount: Credits): string {
+  return `This request needs ${formatCredits(amount)} credits on hold`
+}
+
+function beyondEveryAccount(amount: Credits): CompatError {
+  return new CompatError('insufficient_credits', `${needs(amount)}; no account can have that many.`)
+}
+
 function shortOfCredit(amount: Credits, posted: Credits, available: Credits): CompatError {
-  const needs = `This request needs ${formatCredits(amount)} credits on hold`
   if (amount <= posted) {
     return new CompatError(
       'credits_on_hold',
-      `${needs}; ${formatCredits(available)} are free while other calls of this account are running. Try again shortly.`,
+      `${needs(amount)}; ${formatCredits(available)} are free while other calls of this account are running. Try again shortly.`,
     )
   }
-  return new CompatError('insufficient_credits', `${needs}; this account has ${formatCredits(posted)}.`)
+  return new CompatError(
+    'insufficient_credits',
+    `${needs(amount)}; this account has ${formatCredits(posted)}.`,
+  )
 }
