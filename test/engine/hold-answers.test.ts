@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { memoryLedger } from '../../src/index.js'
 import { FaultPlan, faultyLedger } from '../helpers/faulty-ledger.js'
 import { createSteppedClock } from '../helpers/stepped-clock.js'
-import { type ServiceOptions, startService } from '../routing/service.js'
+import { fails, type ServiceOptions, startService } from '../routing/service.js'
 
 async function start({ routes }: ServiceOptions = {}) {
   const clock = createSteppedClock()
@@ -33,5 +33,63 @@ describe('a hold of more than any account can have', () => {
     })
     const { status, text } = await service.ask({ max_tokens: Number.MAX_SAFE_INTEGER })
     expect([status, text]).toEqual([200, expect.stringContaining('I am p1')])
+  })
+})
+
+describe('an answer to a hold that cannot be read', () => {
+  const CONTEXT = { requestId: 'test', signal: new AbortController().signal }
+
+  it.each([
+    undefined,
+    null,
+    true,
+    {},
+    { ok: 'true' },
+    { ok: 'no', reason: 'insufficient', posted: 1n, available: 1n },
+    { ok: false },
+    { ok: false, reason: 'insufficient' },
+    { ok: false, reason: 'insufficient', posted: 1, available: 1 },
+  ])('is a store-fault, and a hold that was taken is freed: %o', async (answer) => {
+    const { faults, ledger, service } = await start()
+    faults.next('hold', { answers: () => answer })
+    const asked = await service.ask()
+    expect([asked.status, JSON.parse(asked.text).error.code]).toEqual([503, 'ledger_unavailable'])
+    expect(service.events.filter(({ type }) => type.endsWith('fault'))).toMatchObject([
+      {
+        type: 'store-fault',
+        store: 'ledger',
+        error: { message: expect.stringContaining('hold() returned') },
+      },
+    ])
+    expect(faults.count('release')).toBe(1)
+    expect(await ledger.balance('alice', CONTEXT)).toMatchObject({ held: 0n })
+    expect(service.router.openHolds).toBe(0)
+    expect(service.upstreams[0]!.requests).toEqual([])
+  })
+
+  it('frees the hold that it may have taken the place of, too', async () => {
+    const dear = { input: '1000', output: '1000' }
+    const { faults, ledger, service } = await start({ routes: [{}, { prices: dear }] })
+    faults.next('hold', undefined, { answers: () => undefined })
+    service.upstreams[0]!.script(fails(503))
+    expect((await service.ask({ max_tokens: 10 })).status).toBe(503)
+    expect(faults.count('hold')).toBe(2)
+    expect(await ledger.balance('alice', CONTEXT)).toMatchObject({ held: 0n })
+    expect(service.router.openHolds).toBe(0)
+  })
+
+  it.each(['conflict', 'closed'])('is not one that says %s: there is nothing to free', async (reason) => {
+    const { faults, service } = await start()
+    faults.next('hold', { answers: () => ({ ok: false, reason }) })
+    expect((await service.ask()).status).toBe(503)
+    expect(faults.count('release')).toBe(0)
+  })
+
+  it('is not a claim that another call has, with null for a charge: that call is still running', async () => {
+    const { faults, service } = await start()
+    faults.next('hold', { answers: () => ({ ok: false, reason: 'claimed', charge: null }) })
+    const { status, text } = await service.ask({}, { 'idempotency-key': 'one' })
+    expect([status, JSON.parse(text).error.code]).toEqual([409, 'idempotency_in_flight'])
+    expect(service.events.filter(({ type }) => type.endsWith('fault'))).toEqual([])
   })
 })

@@ -52,7 +52,7 @@ export class HeldCredit {
     if (this.claim !== undefined) request.claim = this.claim
     if (this.held !== undefined) request.replaces = this.held.holdId
     return andThen(settlements.hold(request, this.requestId), (result) => {
-      if (result?.ok !== true) return this.refusal(result, amount)
+      if (result?.ok !== true) return this.refusal(result, request)
       if (this.held === undefined) settlements.holdTaken()
       this.held = { holdId, amount }
       return undefined
@@ -76,15 +76,27 @@ export class HeldCredit {
     }
   }
 
-  private refusal(result: Exclude<HoldResult, { ok: true }>, amount: Credits): CompatError {
-    switch (result?.reason) {
-      case 'insufficient':
-        return shortOfCredit(amount, result.posted, result.available)
-      case 'claimed':
-        throw result.charge === undefined ? callInFlight() : callCompleted(result.charge)
+  private refusal(result: Exclude<HoldResult, { ok: true }>, request: HoldRequest): CompatError {
+    if (result?.ok === false) {
+      switch (result.reason) {
+        case 'insufficient':
+          if (typeof result.posted !== 'bigint' || typeof result.available !== 'bigint') break
+          return shortOfCredit(request.amount, result.posted, result.available)
+        case 'claimed':
+          throw result.charge ? callCompleted(result.charge) : callInFlight()
+        case 'conflict':
+        case 'closed':
+          throw this.faulty(`hold() answered '${result.reason}' to a fresh hold`)
+      }
     }
-    const why = new Error(`hold() answered ${JSON.stringify(result?.reason)} to a fresh hold`)
-    throw unavailable('ledger', this.parts.options, this.requestId, why)
+    // It may have been taken all the same.
+    this.parts.settlements.holdTaken()
+    void this.parts.settlements.release(request, this.requestId)
+    throw this.faulty('hold() returned neither { ok: true } nor a whole refusal')
+  }
+
+  private faulty(why: string): CompatError {
+    return unavailable('ledger', this.parts.options, this.requestId, new TypeError(why))
   }
 }
 
