@@ -69,17 +69,22 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
     const isPublic = match !== undefined && (match.route === 'envelopeKeys' || match.route === 'openapi')
     const reply = new HttpReply(req, res, requestId, call, tools, isPublic)
     if (match === undefined) reply.sendError(notFound())
-    else if (isAllowed(req.method, match.route)) run(match, call, reply)
+    else if (isAllowed(req.method, match.route)) run(match, call, reply, res)
     else refuseMethod(req.method, match.route, reply)
   }
 
-  function run(match: RouteMatch, call: HttpCall, reply: HttpReply): void {
+  function run(match: RouteMatch, call: HttpCall, reply: HttpReply, res: ServerResponse): void {
     const begin = (): Promise<void> => dispatch(endpoints, match, call, reply)
     const ended = (): void => turns.leave()
     const failed = (error: unknown): void => {
       ended()
       onFault('http endpoint', error, call.requestId)
-      reply.fail(asCompatError(error))
+      try {
+        reply.fail(asCompatError(error))
+      } catch (fault) {
+        onFault('http reply', fault, call.requestId)
+        res.destroy()
+      }
     }
     turns.enter()
     const turn = turns.wait()

@@ -25,7 +25,10 @@ export interface ReplyTools {
   readonly onFault: (where: string, error: unknown, requestId?: string) => void
 }
 
-/** The answer to a request. It never throws for a client that has gone, and does nothing once the host has answered. */
+/**
+ * The answer to a request. It never throws for a client that has gone, and does nothing once the host has answered. What
+ * the host's own `writeHead`, `write` or `end` throws is told as a fault, and the client dropped: it counts as one that left.
+ */
 export class HttpReply implements ReplyWriter {
   #phase: 'waiting' | 'stream' | 'done' = 'waiting'
   #left = false
@@ -62,14 +65,14 @@ export class HttpReply implements ReplyWriter {
 
   send(status: number, headers: Readonly<Record<string, string>>, body: string): void {
     if (!this.#mayBegin()) return
-    this.#writeHead(status, {
+    const allHeaders = {
       'content-type': JSON_TYPE,
       'content-length': Buffer.byteLength(body),
       'cache-control': this.isPublic && status === 200 ? PUBLIC : NO_STORE,
       'x-content-type-options': 'nosniff',
       ...headers,
-    })
-    this.#finish(this.req.method === 'HEAD' ? '' : body)
+    }
+    this.#answer(status, allHeaders, this.req.method === 'HEAD' ? '' : body)
   }
 
   sendError(error: CompatError): void {
@@ -80,35 +83,42 @@ export class HttpReply implements ReplyWriter {
   /** Answers 204, which has no body and so no content headers. */
   sendNoContent(headers: Readonly<Record<string, string>>): void {
     if (!this.#mayBegin()) return
-    this.#writeHead(204, { 'cache-control': NO_STORE, 'x-content-type-options': 'nosniff', ...headers })
-    this.#finish('')
+    this.#answer(204, { 'cache-control': NO_STORE, 'x-content-type-options': 'nosniff', ...headers }, '')
   }
 
   openStream(headers: Readonly<Record<string, string>>): void {
     if (!this.#mayBegin()) return
-    this.#writeHead(200, {
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': STREAM_CACHE_CONTROL,
-      'x-accel-buffering': 'no',
-      'x-content-type-options': 'nosniff',
-      ...headers,
-    })
-    this.#phase = 'stream'
-    const socket = this.#isHttp2 ? null : this.res.socket
-    if (socket !== null) {
-      // The head goes out with what is written in the same tick, in one system call.
-      socket.cork()
-      process.nextTick(uncork, socket)
+    try {
+      this.#writeHead(200, {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': STREAM_CACHE_CONTROL,
+        'x-accel-buffering': 'no',
+        'x-content-type-options': 'nosniff',
+        ...headers,
+      })
+      this.#phase = 'stream'
+      const socket = this.#isHttp2 ? null : this.res.socket
+      if (socket !== null) {
+        // The head goes out with what is written in the same tick, in one system call.
+        socket.cork()
+        process.nextTick(uncork, socket)
+      }
+      this.res.flushHeaders()
+    } catch (error) {
+      this.#breakOff(error)
     }
-    this.res.flushHeaders()
   }
 
   write(bytes: string): void | Promise<void> {
     if (this.#left || this.#phase !== 'stream' || bytes === '') return
     const { res } = this
     if (res.writableEnded || res.destroyed) return this.#leave()
-    if (this.tools.fastPaths && !this.#isHttp2 && writeChunk(res, bytes)) return
-    if (!res.write(bytes, 'latin1')) return this.#whenDrained()
+    try {
+      if (this.tools.fastPaths && !this.#isHttp2 && writeChunk(res, bytes)) return
+      if (!res.write(bytes, 'latin1')) return this.#whenDrained()
+    } catch (error) {
+      this.#breakOff(error)
+    }
   }
 
   end(bytes: string): void {
@@ -117,8 +127,11 @@ export class HttpReply implements ReplyWriter {
       this.#leave()
       return
     }
-    this.#phase = 'done'
-    this.#sendEnd(bytes, 'latin1')
+    try {
+      this.#sendEnd(bytes, 'latin1')
+    } catch (error) {
+      this.#breakOff(error)
+    }
   }
 
   drop(): void {
@@ -156,17 +169,24 @@ export class HttpReply implements ReplyWriter {
     this.res.writeHead(status, headers)
   }
 
-  #finish(body: string): void {
-    this.#phase = 'done'
+  #answer(status: number, headers: OutgoingHttpHeaders, body: string): void {
     try {
+      this.#writeHead(status, headers)
       this.#sendEnd(body, 'utf8')
     } catch (error) {
-      this.tools.onFault('http reply', error, this.requestId.id)
-      this.res.destroy()
+      this.#breakOff(error)
     }
   }
 
+  /** The host threw: nobody knows what the client has got, and a second answer might follow a charge for the first. */
+  #breakOff(error: unknown): void {
+    this.tools.onFault('http reply', error, this.requestId.id)
+    this.#phase = 'stream'
+    this.drop()
+  }
+
   #sendEnd(body: string, encoding: BufferEncoding): void {
+    this.#phase = 'done'
     const { call, res } = this
     const mustClose = call.mustClose
     call.abandonBody()
