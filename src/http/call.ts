@@ -56,6 +56,8 @@ export class HttpCall implements IncomingCall {
   }
 
   readBody(): Awaitable<unknown> {
+    // Over HTTP/2 a request that broke off looks like one that was read.
+    if (this.#isAbandoned) throw abandoned()
     const req = this.req
     const isUnread = !req.readableEnded && !req.readableDidRead && req._body !== true
     checkBodyType(req.headers, !isUnread)
@@ -69,7 +71,6 @@ export class HttpCall implements IncomingCall {
       if (!budget.hasRoomFor(arrived.length)) throw tooManyBytes()
       return parseBytes(arrived)
     }
-    if (this.#isAbandoned) throw abandoned()
     if (!budget.take(declared ?? 0)) throw tooManyBytes()
     this.#collector = new BodyCollector(req, declared, limits, this.settings.clock, budget)
     return this.#collect(this.#collector)
