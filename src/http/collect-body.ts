@@ -73,6 +73,8 @@ export class BodyCollector {
     this.#cancelTimer = clock.after(Math.min(limits.bodyIdleMs, limits.bodyMs), this.#onTimer)
     req.on('end', this.#onEnd)
     req.on('data', this.#onData)
+    // A request that the host has paused does not flow for a listener.
+    req.resume()
   }
 
   get isReading(): boolean {

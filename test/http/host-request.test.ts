@@ -1,9 +1,34 @@
 import { once } from 'node:events'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
+import { listenHttp } from '../helpers/hosts.js'
 import { deferred, testHandler } from './fixture.js'
+
+const POST = { method: 'POST', headers: { 'content-type': 'application/json' } }
+
+/** What comes back of a body behind a host that has done something to the request first. */
+async function sendBehind(host: (req: IncomingMessage, next: () => void) => void, sent: unknown) {
+  const { handler, consumed, faults } = testHandler()
+  const server = http.createServer((req, res) => host(req, () => handler(req, res)))
+  const mounted = await listenHttp(server, '')
+  const response = await mounted.request('/chat/completions', { ...POST, body: JSON.stringify(sent) })
+  const { body } = (await response.json()) as { body: unknown }
+  await mounted.close()
+  expect(faults).toEqual([])
+  expect(consumed).toEqual([])
+  return { status: response.status, body }
+}
+
+test.each([10, 200_000])('a request that the host has paused is read (%i bytes)', async (length) => {
+  const sent = { a: 'x'.repeat(length) }
+  const pause = (req: IncomingMessage, next: () => void): void => {
+    req.pause()
+    setImmediate(next)
+  }
+  expect(await sendBehind(pause, sent)).toEqual({ status: 200, body: sent })
+})
 
 test('on http2 a client that hangs up before its body is read is no body that another consumed', async () => {
   const entered = deferred()
