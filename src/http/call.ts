@@ -121,7 +121,8 @@ export class HttpCall implements IncomingCall {
 
   /** The whole body where it came with the head, as small ones do: no listener, no timer. */
   #readArrived(declared: number): Buffer | undefined {
-    if (this.req.readableLength < declared) return undefined
+    // Where the host has set an encoding, what there is counts in characters.
+    if (this.req.readableEncoding !== null || this.req.readableLength < declared) return undefined
     const bytes: Buffer | null = this.req.read()
     this.#receivedBytes = declared
     return bytes ?? Buffer.alloc(0)

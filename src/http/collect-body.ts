@@ -99,7 +99,9 @@ export class BodyCollector {
     return true
   }
 
-  readonly #onData = (chunk: Buffer): void => {
+  // A string where the host has set an encoding.
+  readonly #onData = (data: Buffer | string): void => {
+    const chunk = typeof data === 'string' ? Buffer.from(data, this.req.readableEncoding ?? 'utf8') : data
     this.receivedBytes += chunk.length
     this.#lastAt = this.clock.now()
     const refusal = this.#refusal()

@@ -7,6 +7,7 @@ import { listenHttp } from '../helpers/hosts.js'
 import { deferred, testHandler } from './fixture.js'
 
 const POST = { method: 'POST', headers: { 'content-type': 'application/json' } }
+const MIXED = 'é😀'.repeat(30_000)
 
 /** What comes back of a body behind a host that has done something to the request first. */
 async function sendBehind(host: (req: IncomingMessage, next: () => void) => void, sent: unknown) {
@@ -29,6 +30,25 @@ test.each([10, 200_000])('a request that the host has paused is read (%i bytes)'
   }
   expect(await sendBehind(pause, sent)).toEqual({ status: 200, body: sent })
 })
+
+test.each<[BufferEncoding, string]>([
+  ['utf8', 'x'],
+  ['utf8', 'é😀'],
+  ['utf8', MIXED],
+  ['latin1', MIXED],
+  ['base64', MIXED],
+  ['hex', 'é😀'],
+])(
+  'a request on which the host has set the encoding %s is read as it was sent (%#)',
+  async (encoding, text) => {
+    const sent = { a: text }
+    const encode = (req: IncomingMessage, next: () => void): void => {
+      req.setEncoding(encoding)
+      setImmediate(next)
+    }
+    expect(await sendBehind(encode, sent)).toEqual({ status: 200, body: sent })
+  },
+)
 
 test('on http2 a client that hangs up before its body is read is no body that another consumed', async () => {
   const entered = deferred()
