@@ -1,16 +1,18 @@
+import { isDeepStrictEqual } from 'node:util'
 import { chargeText } from '../../helpers/audited-ledger.js'
 import { nanos } from '../../helpers/decimals.js'
 import type { Reply } from './client.js'
 import type { PlannedCall, Scenario } from './scenario.js'
 import { ID } from './settings.js'
 import type { Played } from './side.js'
+import type { Asked } from './upstream.js'
 
 /** All of what was played that does not depend on luck, in an order that does not either. */
 export interface Findings {
   readonly replies: Readonly<Record<string, object>>
   /** How many replies to the calls of a prompt say that they are those to another. Which of two calls is first is luck. */
   readonly replayed: Readonly<Record<string, number>>
-  readonly asked: readonly (readonly [reply: string, times: number])[]
+  readonly asked: Readonly<Record<string, readonly Asked[]>>
   readonly charges: readonly string[]
   readonly posted: Readonly<Record<string, bigint>>
 }
@@ -32,7 +34,13 @@ export function findingsOf(scenario: Scenario, { accounts, asked, replies }: Pla
       calls.filter(({ prompt }) => charged.has(prompt)),
       replies,
     ),
-    asked: [...asked].filter(([reply]) => !keyed.has(reply.split(' ')[0]!)).sort(),
+    // Whether a call and its repeat are both sent is luck; they ask the same.
+    asked: Object.fromEntries(
+      [...asked].map(([reply, requests]) => [
+        reply,
+        keyed.has(promptIn(reply)) ? distinct(requests) : requests,
+      ]),
+    ),
     charges: chargesOf(accounts.entries).sort(),
     posted: accounts.posted,
   }
@@ -69,6 +77,16 @@ function replaysOf(calls: readonly PlannedCall[], replies: Played['replies']): R
     if (replies.get(id)?.head.headers[REPLAYED] !== undefined) replayed[prompt] = (replayed[prompt] ?? 0) + 1
   }
   return replayed
+}
+
+function promptIn(reply: string): string {
+  return reply.split(' ')[0]!
+}
+
+function distinct(requests: readonly Asked[]): readonly Asked[] {
+  return requests.filter(
+    (request, index) => requests.findIndex((other) => isDeepStrictEqual(other, request)) === index,
+  )
 }
 
 /** Ids numbered as they appear. */

@@ -9,14 +9,18 @@ export interface PathsTaken {
   readonly spliced: number
   readonly chunks: number
   readonly lines: number
+  readonly messages: number
 }
 
 const WHOLE_CHUNK = /^[1-9a-f][0-9a-f]*\r\n/
-const READS_LINES = '#readOneLineEvents'
+const COVERED: ReadonlyMap<string, 'lines' | 'messages'> = new Map([
+  ['#readOneLineEvents', 'lines'],
+  ['withMessages', 'messages'],
+])
 
 /** Counts in this process from now on. What is returned tells the counts so far. */
 export async function watchPaths(): Promise<() => Promise<PathsTaken>> {
-  const taken = { gathered: 0, spliced: 0, chunks: 0, lines: 0 }
+  const taken = { gathered: 0, spliced: 0, chunks: 0, lines: 0, messages: 0 }
 
   const { wait } = TurnGate.prototype
   TurnGate.prototype.wait = function (this: TurnGate) {
@@ -37,7 +41,7 @@ export async function watchPaths(): Promise<() => Promise<PathsTaken>> {
     return write.apply(this, values)
   }
 
-  // The reading of lines is private to its class, and looks like the parser's from outside.
+  // Functions that are private to their class or file, and leave what looks the same from outside.
   const profiler = new Session()
   profiler.connect()
   await profiler.post('Profiler.enable')
@@ -45,7 +49,8 @@ export async function watchPaths(): Promise<() => Promise<PathsTaken>> {
   return async () => {
     const { result } = await profiler.post('Profiler.takePreciseCoverage')
     for (const { functionName, ranges } of result.flatMap(({ functions }) => functions)) {
-      if (functionName === READS_LINES) taken.lines += ranges[0]!.count
+      const path = COVERED.get(functionName)
+      if (path !== undefined) taken[path] += ranges[0]!.count
     }
     return { ...taken }
   }

@@ -1,8 +1,9 @@
 import { createRandom, type Random } from '../../simulation/random.js'
 import { someAnthropicReply, someFailure, someReply } from './deliveries.js'
+import { someLongRequest } from './long-requests.js'
 import { cut, type Segment } from './segments.js'
 import { MODELS, TOKENS, UPSTREAM_MODELS } from './settings.js'
-import type { Delivery } from './upstream.js'
+import type { Asked, Delivery } from './upstream.js'
 
 export interface PlannedCall {
   /** Sent as `x-request-id`. */
@@ -27,12 +28,12 @@ export interface Scenario {
 const MOST_LANES = 40
 const MOST_CALLS_A_LANE = 4
 const PROMPT = /<(prompt-[^>]+)>/
-const MODEL = /"model":"([^"]+)"/
 const FILLERS = ['Say hello.', 'Grüß Gott, 日本 😀', 'x'.repeat(2_000), '"model"\n']
+const SHARE_OF_LONG_REQUESTS = 1 / 6
 
 /** Which of the planned replies a request to the provider asks for. */
-export function replyName(request: string): string {
-  return `${PROMPT.exec(request)?.[1]} of ${MODEL.exec(request)?.[1]}`
+export function replyName({ messages, model }: Asked['body']): string {
+  return `${PROMPT.exec(JSON.stringify(messages))?.[1]} of ${model}`
 }
 
 /** The same seed makes the same scenario. */
@@ -96,13 +97,15 @@ function someBodyText(random: Random, prompt: string, replies: Map<string, Deliv
   plan(first, model === MODELS.two ? someFailure(random) : someReply(random, choices))
   plan(second, someReply(random, choices))
   plan(claude, someAnthropicReply(random))
-  return JSON.stringify({
+  const settings = {
     model,
-    messages: [{ role: 'user', content: `<${prompt}> ${random.pick(FILLERS)}` }],
     max_tokens: random.int(1, 500),
     ...(random.chance(0.7) && { stream: true }),
     ...(choices > 1 && model !== MODELS.claude && { n: choices }),
-  })
+  }
+  if (random.chance(SHARE_OF_LONG_REQUESTS)) return someLongRequest(random, prompt, settings)
+  const messages = [{ role: 'user', content: `<${prompt}> ${random.pick(FILLERS)}` }]
+  return JSON.stringify({ ...settings, messages })
 }
 
 interface CallSettings {

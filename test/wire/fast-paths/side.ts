@@ -4,14 +4,14 @@ import { fileURLToPath } from 'node:url'
 import { playLane, type Reply } from './client.js'
 import { replyName, type Scenario } from './scenario.js'
 import type { Accounts, Answer, Order } from './side-process.js'
-import { startUpstream } from './upstream.js'
+import { type Asked, startUpstream } from './upstream.js'
 
 /** What came of a scenario. */
 export interface Played {
   /** By the id of the call. */
   readonly replies: ReadonlyMap<string, Reply>
-  /** How often each reply of the provider was asked for. */
-  readonly asked: ReadonlyMap<string, number>
+  /** The requests that asked for each reply of the provider. */
+  readonly asked: ReadonlyMap<string, readonly Asked[]>
   readonly accounts: Accounts
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { Incoming } from './incoming.js'
@@ -10,30 +11,41 @@ export interface Delivery {
   readonly closes: boolean
 }
 
+/** A request as a provider reads it, its long texts shortened. */
+export interface Asked {
+  readonly body: Readonly<Record<string, unknown>>
+  /** How many names its text has: more than its body where an object has one twice. */
+  readonly names: number
+}
+
+const SHORT_CHARACTERS = 100
+const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g
+
 /** A provider whose every byte is planned. */
 export interface PlannedUpstream {
   readonly port: number
-  /** How often each reply was asked for. */
-  readonly asked: ReadonlyMap<string, number>
+  /** The requests that asked for each reply. */
+  readonly asked: ReadonlyMap<string, readonly Asked[]>
   close(): Promise<void>
 }
 
-/** `find` tells from the text of a request which reply is asked for. */
+/** `find` tells which reply a request asks for. */
 export async function startUpstream(
   replies: ReadonlyMap<string, Delivery>,
-  find: (request: string) => string,
+  find: (request: Asked['body']) => string,
   takeTurn: TakeTurn,
 ): Promise<PlannedUpstream> {
-  const asked = new Map<string, number>()
+  const asked = new Map<string, Asked[]>()
   const sockets = new Set<Socket>()
 
   async function serve(socket: Socket): Promise<void> {
     const incoming = new Incoming(socket)
     for (let head = await incoming.head(); head !== undefined; head = await incoming.head()) {
-      const name = find((await incoming.body(head)).toString())
+      const request = read((await incoming.body(head)).toString())
+      const name = find(request.body)
       const reply = replies.get(name)
       if (reply === undefined) throw new Error(`There is no reply to ${name}.`)
-      asked.set(name, (asked.get(name) ?? 0) + 1)
+      asked.set(name, [...(asked.get(name) ?? []), request])
       await writeSegments(socket, reply.segments, takeTurn)
       if (reply.closes) {
         socket.end()
@@ -59,4 +71,16 @@ export async function startUpstream(
       await closed
     },
   }
+}
+
+function read(text: string): Asked {
+  const strings = [...text.matchAll(STRING)]
+  return { body: JSON.parse(text, shorten), names: strings.filter(([, colon]) => colon !== undefined).length }
+}
+
+/** A difference in thousands of characters would be hard to read. */
+function shorten(_: string, value: unknown): unknown {
+  if (typeof value !== 'string' || value.length <= SHORT_CHARACTERS) return value
+  const digest = createHash('sha256').update(value, 'utf16le').digest('hex')
+  return `${value.slice(0, SHORT_CHARACTERS)}… ${value.length} characters ${digest}`
 }
