@@ -5,7 +5,7 @@ import { afterReadyAnswers, DeadlinePassed, isPromise, LazyContext } from '../wi
 export interface ErrandRequest<T> {
   readonly requestId: string
   ask(context: LazyContext): Promise<T>
-  /** Hears every answer, also one that comes too late. What it throws counts as a failure. */
+  /** Hears the first good answer, also one that comes too late. What it throws counts as a failure. */
   heard?(answer: T): void
   /** There was no answer in the time for all tries together. */
   gaveUp(error: unknown): void
@@ -14,7 +14,10 @@ export interface ErrandRequest<T> {
 const FIRST_RETRY_MS = 100
 const LONGEST_RETRY_MS = 5_000
 
-/** Asks the ledger again and again until it has answered, or `settleMs` is over; each try has `storeMs`. */
+/**
+ * Asks the ledger again and again until it has answered, or `settleMs` is over; another try follows after `storeMs`. All
+ * tries ask for the same, so that whichever is answered first is the answer to all of them.
+ */
 export class Errand<T> {
   private readonly giveUpAt: number
   /** When whoever waits is told that there is no answer yet. */
@@ -23,6 +26,8 @@ export class Errand<T> {
   private nextAt = 0
   private retryMs = FIRST_RETRY_MS
   private tried: LazyContext | undefined
+  private isAnswered = false
+  private isOver = false
   private cancelTimer: () => void = () => {}
 
   constructor(
@@ -66,13 +71,17 @@ export class Errand<T> {
   }
 
   private answered(context: LazyContext, answer: T): void {
+    if (this.isAnswered) return
     try {
       this.request.heard?.(answer)
     } catch (error) {
       this.failed(context, error)
       return
     }
-    if (this.tried === context) this.end(answer)
+    this.isAnswered = true
+    if (this.isOver) return
+    if (this.tried !== context) this.tried?.end()
+    this.end(answer)
   }
 
   private failed(context: LazyContext, error: unknown): void {
@@ -90,6 +99,7 @@ export class Errand<T> {
   }
 
   private end(answer: T | undefined): void {
+    this.isOver = true
     this.tried = undefined
     this.cancelTimer()
     this.tell(answer)

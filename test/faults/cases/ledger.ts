@@ -54,6 +54,11 @@ export const settleFaults: readonly Fault[] = [
   ...atSettle('the settlement is posted, and never answered', ['hangs-after'], 6_000),
   ...atSettle('the ledger never answers the settlement, and is asked again', ['hangs'], 6_000),
   ...atSettle('the settlement is posted once after it has been asked for again', [{ afterMs: 7_000 }], 8_000),
+  ...atSettle(
+    'the ledger answers every settlement later than a try may take',
+    Array(10).fill({ afterMs: 7_000 }),
+    70_000,
+  ),
   ...inBothModes((stream) => ({
     row: 'ledger-settle',
     name: 'the reply goes out before the ledger has answered',

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest'
+import { Errand } from '../../src/engine/charging/errand.js'
+import type { LazyContext } from '../../src/engine/within.js'
+import { DEFAULT_LIMITS } from '../../src/options.js'
+import { createSteppedClock } from '../helpers/stepped-clock.js'
+
+interface Try {
+  readonly context: LazyContext
+  answer(value: string): void
+  fail(error: Error): void
+}
+
+/** An errand that is under way, each of its tries answered by the test. */
+function start() {
+  const clock = createSteppedClock()
+  const limits = { ...DEFAULT_LIMITS, storeMs: 200, settleWaitMs: 1_000, settleMs: 5_000 }
+  const tries: Try[] = []
+  const told: string[] = []
+  new Errand<string>(
+    { clock, limits },
+    {
+      requestId: 'one',
+      ask: (context) =>
+        new Promise((answer, fail) => {
+          tries.push({ context, answer, fail })
+        }),
+      heard(answer) {
+        told.push(`heard ${answer}`)
+        if (answer === 'bad') throw new Error('A bad answer')
+      },
+      gaveUp: (error) => told.push(`gave up: ${(error as Error).message}`),
+    },
+    (answer) => told.push(`answer ${answer}`),
+    () => told.push('ended'),
+  ).start()
+  return { clock, tries, told }
+}
+
+describe('an errand', () => {
+  it('ends with the answer to an earlier try, and asks no more', async () => {
+    const { clock, tries, told } = start()
+    await clock.elapse(300)
+    expect(tries).toHaveLength(2)
+    tries[0]!.answer('late')
+    await clock.elapse(0)
+    expect(told).toEqual(['heard late', 'answer late', 'ended'])
+    expect([tries[1]!.context.hasEnded, clock.pending]).toEqual([true, 0])
+    await clock.elapse(10_000)
+    expect(tries).toHaveLength(2)
+  })
+
+  it('ends with a late answer that comes before the next try', async () => {
+    const { clock, tries, told } = start()
+    await clock.elapse(250)
+    tries[0]!.answer('late')
+    await clock.elapse(10_000)
+    expect(told).toEqual(['heard late', 'answer late', 'ended'])
+    expect([tries.length, clock.pending]).toEqual([1, 0])
+  })
+
+  it('ends once, whatever its other tries bring', async () => {
+    const { clock, tries, told } = start()
+    await clock.elapse(700)
+    expect(tries).toHaveLength(3)
+    tries[1]!.answer('second')
+    await clock.elapse(0)
+    tries[0]!.answer('first')
+    tries[2]!.fail(new Error('aborted'))
+    await clock.elapse(10_000)
+    expect(told).toEqual(['heard second', 'answer second', 'ended'])
+  })
+
+  it('is not disturbed by an earlier try that fails late, or is answered badly', async () => {
+    const { clock, tries, told } = start()
+    await clock.elapse(700)
+    tries[0]!.fail(new Error('lost'))
+    tries[1]!.answer('bad')
+    await clock.elapse(100)
+    expect([tries.length, tries[2]!.context.hasEnded]).toEqual([3, false])
+    tries[2]!.answer('good')
+    await clock.elapse(10_000)
+    expect(told).toEqual(['heard bad', 'heard good', 'answer good', 'ended'])
+  })
+
+  it('hears an answer that comes when it was given up, and does not end again', async () => {
+    const { clock, tries, told } = start()
+    await clock.elapse(10_000)
+    const end = ['answer undefined', 'gave up: No answer within 200 ms.', 'answer undefined', 'ended']
+    expect(told).toEqual(end)
+    for (const { answer } of tries) answer('too late')
+    await clock.elapse(10_000)
+    expect(told).toEqual([...end, 'heard too late'])
+  })
+})
