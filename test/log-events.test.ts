@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import pino from 'pino'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { logEvents, memoryLedger, parseCredits, type RouterEvent } from '../src/index.js'
+import { logEvents, memoryCredentials, memoryLedger, parseCredits, type RouterEvent } from '../src/index.js'
 import { FaultPlan, faultyLedger } from './helpers/faulty-ledger.js'
 import { createSteppedClock } from './helpers/stepped-clock.js'
 import { ALICE, APP, fails, MODEL, type ServiceOptions, startService, usageOf } from './routing/service.js'
@@ -95,6 +95,18 @@ describe('a log of events', () => {
       ['error', 'chat provider_error', 502],
       ['error', expect.stringMatching(/^chat provider_/), 200],
       ['info', 'list-models completed', 200],
+    ])
+  })
+
+  it('says whose credential was suspended', async () => {
+    const credentials = memoryCredentials({
+      'sk-1': { kind: 'api-key', account: 'alice', credentialId: 'key-1' },
+    })
+    credentials.suspend('alice')
+    const { service, log } = await start({ router: { credentials } })
+    await service.end(await service.ask({}, { authorization: 'Bearer sk-1' }))
+    expect(log.lines()).toMatchObject([
+      { level: 'warn', outcome: 'account_suspended', account: 'alice', credentialId: 'key-1' },
     ])
   })
 

@@ -10,20 +10,23 @@ export interface References {
 
 export const NO_REFERENCES: References = { labelOf: () => undefined, pricesOf: () => undefined }
 
+/** What a call, or one that was refused early, names by an id. */
+type Named = Pick<CallFacts, 'credentialId' | 'routeId'> & Partial<Pick<CallFacts, 'model'>>
+
 /** Looks up what these calls name, all at once. */
 export async function readReferences(
   admin: Admin,
-  calls: readonly (CallFacts | undefined)[],
+  calls: readonly (Named | undefined)[],
 ): Promise<References> {
-  const idsOf = (idOf: (facts: CallFacts) => string | undefined): readonly string[] => [
-    ...new Set(calls.flatMap((facts) => (facts === undefined ? [] : (idOf(facts) ?? [])))),
+  const idsOf = (idOf: (named: Named) => string | undefined): readonly string[] => [
+    ...new Set(calls.flatMap((named) => (named === undefined ? [] : (idOf(named) ?? [])))),
   ]
-  const credentialIds = idsOf((facts) => facts.credentialId)
+  const credentialIds = idsOf(({ credentialId }) => credentialId)
   if (credentialIds.length === 0) return NO_REFERENCES
   const [credentials, models, routes] = await Promise.all([
     admin.listCredentials({ credentialIds }),
-    admin.listModels({ modelIds: idsOf((facts) => facts.model) }),
-    admin.listRoutes({ routeIds: idsOf((facts) => facts.routeId) }),
+    admin.listModels({ modelIds: idsOf(({ model }) => model) }),
+    admin.listRoutes({ routeIds: idsOf(({ routeId }) => routeId) }),
   ])
   const labels = new Map(credentials.map(({ credentialId, label }) => [credentialId, label]))
   const modelsById = new Map(models.map((model) => [model.id, model]))

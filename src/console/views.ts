@@ -1,5 +1,5 @@
 import type { AccountRow } from '../admin/index.js'
-import type { CallFacts, Charge, Entry, RequestEnd } from '../contracts/index.js'
+import type { CallFacts, Charge, Entry, RefusedCredential, RequestEnd } from '../contracts/index.js'
 import { formatCredits } from '../money.js'
 import type {
   AccountView,
@@ -8,6 +8,7 @@ import type {
   EntryView,
   ExplanationView,
   FactsView,
+  RefusedView,
   SpendSums,
 } from './protocol.js'
 import { NO_REFERENCES, type References } from './references.js'
@@ -69,6 +70,13 @@ export function factsView(facts: CallFacts, { labelOf }: References): FactsView 
     routeId,
     completionId,
   })
+}
+
+export function refusedView(
+  { account, credentialId, appId }: RefusedCredential,
+  { labelOf }: References,
+): RefusedView {
+  return present({ account, credentialId, credentialLabel: labelOf(credentialId), appId })
 }
 
 export function explanationView(end: RequestEnd): ExplanationView {

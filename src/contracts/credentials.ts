@@ -15,9 +15,22 @@ export interface CredentialStore {
 
 export type CredentialResult =
   | { readonly ok: true; readonly principal: Principal }
-  | { readonly ok: false; readonly reason: CredentialRefusal }
+  | {
+      readonly ok: false
+      readonly reason: CredentialRefusal
+      /** Whose it is, where it is expired, revoked or suspended; never where it is unknown. The caller is not told. */
+      readonly credential?: RefusedCredential
+    }
 
 export type CredentialRefusal = 'unknown' | 'expired' | 'revoked' | 'suspended'
+
+/** Whose credential was refused, for the host's events. Named as in the {@link Principal} that it had been. */
+export interface RefusedCredential {
+  readonly credentialId: string
+  readonly account: string
+  /** Of an access token. */
+  readonly appId?: string
+}
 
 /** The holder of an API key pays for itself; an access token lets an app act for the user who pays. */
 export type Principal = Bearer & ({ readonly kind: 'api-key' } | AccessToken)

@@ -1,4 +1,5 @@
 import type { Credits, TraceContext } from './context.js'
+import type { RefusedCredential } from './credentials.js'
 import type { CallFacts, Charge, ExpiredHold, SettleRequest } from './ledger.js'
 
 /**
@@ -43,6 +44,8 @@ export interface RequestEnd {
   /** 499 where the client left before any status was sent. */
   readonly status: number
   readonly facts?: CallFacts
+  /** Whose credential was expired, revoked or suspended, where its store says so. */
+  readonly refused?: RefusedCredential
   /** Whether the client asked for a stream. */
   readonly stream?: boolean
   readonly charge?: Charge

@@ -32,7 +32,7 @@ export async function chat(
   log: CallLog,
 ): Promise<void> {
   const { options } = parts
-  const caller = await authenticate(call, context, options)
+  const caller = await authenticate(call, context, options, log)
   const leave = parts.inFlight.enter(caller.principal)
   try {
     if (options.admit !== undefined) await admit(options.admit, caller, context, parts)

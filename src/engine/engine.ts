@@ -104,8 +104,8 @@ export function createEngine(options: EngineOptions): Engine {
       answer(call, 'chat', writer, (context, log) => chat(parts, idempotency, call, writer, context, log)),
 
     listModels: (call, writer) =>
-      answer(call, 'list-models', writer, async (context) => {
-        await authenticate(call, context, options)
+      answer(call, 'list-models', writer, async (context, log) => {
+        await authenticate(call, context, options, log)
         const models = await askStore('catalogue', options, context, () => options.catalogue.list(context))
         if (!Array.isArray(models))
           throw faultyStore('catalogue', options, call.requestId, 'list() did not return a list')
@@ -113,8 +113,8 @@ export function createEngine(options: EngineOptions): Engine {
       }),
 
     getModel: (call, key, writer) =>
-      answer(call, 'get-model', writer, async (context) => {
-        await authenticate(call, context, options)
+      answer(call, 'get-model', writer, async (context, log) => {
+        await authenticate(call, context, options, log)
         const decoded = decodeOnce(key)
         const model =
           (await lookUpModel(key, context, options)) ??

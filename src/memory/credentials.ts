@@ -87,11 +87,11 @@ export function memoryCredentials(
     put: (token, credential) => put(token, credential, 'credential'),
     resolve(token) {
       const row = rows.get(hash('sha256', token))
-      if (row === undefined) return REFUSED.unknown
-      if (row.revoked) return REFUSED.revoked
+      if (row === undefined) return UNKNOWN
+      if (row.revoked) return refuse('revoked', row.principal)
       const { expiresAt, account } = row.principal
-      if (expiresAt !== undefined && expiresAt <= clock.now()) return REFUSED.expired
-      return suspended.has(account) ? REFUSED.suspended : row.found
+      if (expiresAt !== undefined && expiresAt <= clock.now()) return refuse('expired', row.principal)
+      return suspended.has(account) ? refuse('suspended', row.principal) : row.found
     },
     revoke(credentialId) {
       let known = false
@@ -114,12 +114,13 @@ export function memoryCredentials(
   }
 }
 
-const REFUSED: Readonly<Record<CredentialRefusal, CredentialResult>> = Object.freeze({
-  unknown: Object.freeze({ ok: false, reason: 'unknown' }),
-  expired: Object.freeze({ ok: false, reason: 'expired' }),
-  revoked: Object.freeze({ ok: false, reason: 'revoked' }),
-  suspended: Object.freeze({ ok: false, reason: 'suspended' }),
-})
+const UNKNOWN: CredentialResult = Object.freeze({ ok: false, reason: 'unknown' })
+
+function refuse(reason: CredentialRefusal, principal: Principal): CredentialResult {
+  const { credentialId, account } = principal
+  const app = principal.kind === 'access-token' ? { appId: principal.app.id } : {}
+  return { ok: false, reason, credential: { credentialId, account, ...app } }
+}
 
 const TOKEN_PATTERN = /^[\x21-\x7e]{1,8192}$/
 

@@ -87,7 +87,8 @@ function kindUnder(parent: Context): SpanKind {
 }
 
 function attributesOf(event: RequestEnd): Attributes {
-  const { charge, facts, finishReason, firstTokenMs, outcome, providerMs, routing } = event
+  const { charge, facts, finishReason, firstTokenMs, outcome, providerMs, refused, routing } = event
+  const caller = facts ?? refused
   const answered = charge !== undefined || firstTokenMs !== undefined
   // The SDK leaves out what is undefined.
   return {
@@ -106,8 +107,8 @@ function attributesOf(event: RequestEnd): Attributes {
     'gen_ai.usage.cache_creation.input_tokens': charge?.usage.cacheWrite,
     'gen_ai.usage.reasoning.output_tokens': charge?.usage.reasoning,
     'compat_router.request.id': event.requestId,
-    'compat_router.account': facts?.account,
-    'compat_router.app.id': facts?.appId,
+    'compat_router.account': caller?.account,
+    'compat_router.app.id': caller?.appId,
     'compat_router.route.id': facts?.routeId,
     'compat_router.route.chosen_by': routing?.chosenBy,
     'compat_router.route.attempts': routing?.attempts.length,

@@ -5,6 +5,7 @@ import type {
   CredentialResult,
   CredentialStore,
   Principal,
+  RefusedCredential,
 } from '../contracts/index.js'
 import {
   readJson,
@@ -26,7 +27,7 @@ export function createSqlCredentials(database: SqlDatabase): CredentialStore {
   return {
     async resolve(token): Promise<CredentialResult> {
       const [row] = await database.all({
-        text: `select c.id, c.kind, c.account, coalesce(t.scopes, c.scopes) as scopes, c.metadata,
+        text: `select c.id, c.kind, c.account, c.app_id, coalesce(t.scopes, c.scopes) as scopes, c.metadata,
             t.expires_at, c.revoked_at, t.revoked_at as token_revoked_at,
             a.suspended_at as account_suspended_at, p.suspended_at as app_suspended_at, p.definition as app,
             ${database.now} as now
@@ -39,7 +40,9 @@ export function createSqlCredentials(database: SqlDatabase): CredentialStore {
       })
       if (row === undefined) return { ok: false, reason: 'unknown' }
       const reason = findRefusal(row)
-      return reason === undefined ? { ok: true, principal: readPrincipal(row) } : { ok: false, reason }
+      return reason === undefined
+        ? { ok: true, principal: readPrincipal(row) }
+        : { ok: false, reason, credential: readRefused(row) }
     },
     watch: (changed, connection) => database.watch('credentials', changed, connection),
   }
@@ -50,6 +53,15 @@ function findRefusal(row: Row): CredentialRefusal | undefined {
   const expiresAt = readOptionalNumber(row, 'expires_at')
   if (expiresAt !== undefined && expiresAt <= readNumber(row, 'now')) return 'expired'
   return row.account_suspended_at !== null || row.app_suspended_at !== null ? 'suspended' : undefined
+}
+
+function readRefused(row: Row): RefusedCredential {
+  const appId = readOptionalText(row, 'app_id')
+  return {
+    credentialId: readText(row, 'id'),
+    account: readText(row, 'account'),
+    ...(appId === undefined ? {} : { appId }),
+  }
 }
 
 function readPrincipal(row: Row): Principal {

@@ -102,6 +102,18 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(2)
   })
 
+  it('keeps whose credential is refused, as a frozen copy', async () => {
+    const { script, fill, resolve } = open()
+    const credential = { credentialId: 'a', account: 'alice', appId: 'app-1' }
+    const refused: CredentialResult = { ok: false, reason: 'suspended', credential }
+    await fill('sk-a', refused)
+    credential.account = 'mallory'
+    const kept = await resolve('sk-a')
+    expect(kept).toEqual({ ...refused, credential: { credentialId: 'a', account: 'alice', appId: 'app-1' } })
+    expect(!kept.ok && Object.isFrozen(kept.credential)).toBe(true)
+    expect(script.asked).toHaveLength(1)
+  })
+
   it('keeps a refusal for one second', async () => {
     const { clock, script, fill, resolve } = open()
     await fill('sk-x', UNKNOWN)

@@ -120,6 +120,41 @@ describe('a call', () => {
     expect(all.json.events.length).toBeGreaterThan(json.events.length)
   })
 
+  it('with a suspended, revoked or expired credential is told of with whose it was', async () => {
+    const { admin } = bench
+    const key = await admin.issueKey({ account: 'carol', label: 'laptop' })
+    const access = await admin.issueAccessToken({ account: 'carol', appId: 'notes', scopes: ['models.run'] })
+    const old = await admin.issueKey({ account: 'carol', expiresAt: Date.now() - 1_000 })
+    await admin.openAccount('carol')
+    await admin.suspendAccount('carol')
+    await admin.revoke(access.credentialId)
+    for (const { token } of [key, access, old]) await bench.call(token)
+    const problems = 'api/events?problems=true'
+    const { json } = await visit().get<EventsReply>(`${problems}&account=carol`)
+    const found = json.events.map(({ explanation, account, refused }) => [
+      explanation?.outcome,
+      account,
+      refused,
+    ])
+    const { credentialId } = access
+    expect(found).toEqual([
+      ['expired_credential', 'carol', { account: 'carol', credentialId: old.credentialId }],
+      ['revoked_credential', 'carol', { account: 'carol', credentialId, appId: 'notes' }],
+      [
+        'account_suspended',
+        'carol',
+        { account: 'carol', credentialId: key.credentialId, credentialLabel: 'laptop' },
+      ],
+    ])
+    const own = await bench.as({ kind: 'user', account: 'carol' }).get<EventsReply>(problems)
+    expect(own.json.events).toEqual(json.events)
+    for (const account of ['alice', 'dev']) {
+      const { text } = await bench.as({ kind: 'user', account }).get(problems)
+      expect(text).not.toContain('carol')
+      expect(text).not.toContain(credentialId)
+    }
+  })
+
   it('that went wrong inside is told of in words', () => {
     const error = { name: 'Error', message: 'why' }
     const facts = { requestId: 'r', account: 'alice', credentialId: 'c', model: 'm' }

@@ -35,7 +35,7 @@ describe('memoryCredentials', () => {
     clock.advance(9)
     expect(store.resolve('sk-demo', context)).toMatchObject({ ok: true })
     clock.advance(1)
-    expect(store.resolve('sk-demo', context)).toEqual({ ok: false, reason: 'expired' })
+    expect(store.resolve('sk-demo', context)).toMatchObject({ ok: false, reason: 'expired' })
   })
 
   it('adds and replaces tokens, and reports each', () => {
@@ -55,8 +55,8 @@ describe('memoryCredentials', () => {
     store.watch((id) => heard.push(id))
     expect(store.revoke('grant')).toBe(true)
     expect(store.revoke('nobody')).toBe(false)
-    expect(store.resolve('at-1', context)).toEqual({ ok: false, reason: 'revoked' })
-    expect(store.resolve('at-2', context)).toEqual({ ok: false, reason: 'revoked' })
+    expect(store.resolve('at-1', context)).toMatchObject({ ok: false, reason: 'revoked' })
+    expect(store.resolve('at-2', context)).toMatchObject({ ok: false, reason: 'revoked' })
     expect(store.resolve('sk-demo', context)).toMatchObject({ ok: true })
     expect(heard).toEqual(['grant'])
   })
@@ -67,12 +67,43 @@ describe('memoryCredentials', () => {
     store.watch((id) => heard.push(id))
     store.suspend('alice')
     store.put('sk-2', { ...alice, credentialId: 'two' })
-    expect(store.resolve('sk-1', context)).toEqual({ ok: false, reason: 'suspended' })
-    expect(store.resolve('sk-2', context)).toEqual({ ok: false, reason: 'suspended' })
+    expect(store.resolve('sk-1', context)).toMatchObject({ ok: false, reason: 'suspended' })
+    expect(store.resolve('sk-2', context)).toMatchObject({ ok: false, reason: 'suspended' })
     expect(store.resolve('at-1', context)).toMatchObject({ ok: true })
     store.resume('alice')
     expect(store.resolve('sk-1', context)).toMatchObject({ ok: true })
     expect(heard).toEqual(['one', 'two', 'one', 'two'])
+  })
+
+  it('says whose credential it refuses', () => {
+    const clock = createManualClock(1_000)
+    const store = memoryCredentials(
+      {
+        'sk-old': { ...alice, credentialId: 'old', expiresAt: 1_000 },
+        'sk-1': { ...alice, credentialId: 'one' },
+        'at-1': { ...access, credentialId: 'grant' },
+      },
+      { clock },
+    )
+    store.suspend('alice')
+    store.revoke('grant')
+    const refused = (token: string) => store.resolve(token, context)
+    expect(refused('sk-old')).toEqual({
+      ok: false,
+      reason: 'expired',
+      credential: { credentialId: 'old', account: 'alice' },
+    })
+    expect(refused('sk-1')).toEqual({
+      ok: false,
+      reason: 'suspended',
+      credential: { credentialId: 'one', account: 'alice' },
+    })
+    expect(refused('at-1')).toEqual({
+      ok: false,
+      reason: 'revoked',
+      credential: { credentialId: 'grant', account: access.account, appId: app.id },
+    })
+    expect(refused('sk-none')).toEqual({ ok: false, reason: 'unknown' })
   })
 
   it('tells nobody who has ended his watch, and everybody else although one of them throws', () => {
@@ -86,7 +117,7 @@ describe('memoryCredentials', () => {
     end()
     expect(() => store.revoke('one')).toThrow('mine')
     expect(heard).toEqual(['last'])
-    expect(store.resolve('sk-1', context)).toEqual({ ok: false, reason: 'revoked' })
+    expect(store.resolve('sk-1', context)).toMatchObject({ ok: false, reason: 'revoked' })
   })
 
   it('copies what goes in and freezes what comes out', () => {

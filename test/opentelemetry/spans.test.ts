@@ -2,6 +2,7 @@ import { type Context, context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } 
 import { AlwaysOffSampler, BasicTracerProvider } from '@opentelemetry/sdk-trace-base'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { RequestStart } from '../../src/contracts/events.js'
+import { memoryCredentials } from '../../src/index.js'
 import { ALICE, APP, fails, MODEL, usageOf } from '../routing/service.js'
 import { exportToMemory, startObserved } from './observed-service.js'
 
@@ -85,6 +86,21 @@ describe('the span of a call', () => {
       name: 'chat',
       status: { code: SpanStatusCode.UNSET },
       attributes: { 'error.type': 'model_not_found', 'http.response.status_code': 404 },
+    })
+  })
+
+  it('says whose credential was suspended', async () => {
+    const app = { id: 'app-1', markup: { basisPoints: 0 }, allowedModels: [] }
+    const credentials = memoryCredentials({
+      'at-1': { kind: 'access-token', account: 'alice', scopes: [], app },
+    })
+    credentials.suspend('alice')
+    const { service, exported } = await startObserved({ router: { credentials } })
+    await service.end(await service.ask({}, { authorization: 'Bearer at-1' }))
+    expect(exported.spans()[0]!.attributes).toMatchObject({
+      'error.type': 'account_suspended',
+      'compat_router.account': 'alice',
+      'compat_router.app.id': 'app-1',
     })
   })
 

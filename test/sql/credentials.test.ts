@@ -79,7 +79,10 @@ describe.each(engineNames)('credentials in %s', (name) => {
     const first = await admin.issueKey({ account: 'alice' })
     const second = await admin.reissue(first.credentialId)
     expect(second.credentialId).toBe(first.credentialId)
-    expect(await stores.credentials.resolve(first.token, context)).toEqual({ ok: false, reason: 'revoked' })
+    expect(await stores.credentials.resolve(first.token, context)).toMatchObject({
+      ok: false,
+      reason: 'revoked',
+    })
     expect(await stores.credentials.resolve(second.token, context)).toMatchObject({
       principal: { credentialId: first.credentialId },
     })
@@ -130,6 +133,34 @@ describe.each(engineNames)('credentials in %s', (name) => {
     expect(await reasonOf(key.token)).toBe('revoked')
     expect(await admin.revoke('nobody')).toBe(false)
     expect(await admin.suspendAccount('nobody')).toBe(false)
+  })
+
+  it('says whose credential it refuses', async () => {
+    const stores = engine.open('refused')
+    const admin = createAdmin(stores)
+    await admin.putApp(app)
+    const resolve = async (token: string) => stores.credentials.resolve(token, context)
+    const expired = await admin.issueKey({ account: 'alice', expiresAt: Date.now() - 1_000 })
+    const key = await admin.issueKey({ account: 'alice' })
+    const access = await admin.issueAccessToken({ account: 'bob', appId: 'writer', scopes: [] })
+    await admin.openAccount('alice')
+    await admin.suspendAccount('alice')
+    await admin.revoke(access.credentialId)
+    expect(await resolve(expired.token)).toEqual({
+      ok: false,
+      reason: 'expired',
+      credential: { credentialId: expired.credentialId, account: 'alice' },
+    })
+    expect(await resolve(key.token)).toEqual({
+      ok: false,
+      reason: 'suspended',
+      credential: { credentialId: key.credentialId, account: 'alice' },
+    })
+    expect(await resolve(access.token)).toEqual({
+      ok: false,
+      reason: 'revoked',
+      credential: { credentialId: access.credentialId, account: 'bob', appId: 'writer' },
+    })
   })
 
   it('tells another process within a second what was revoked', async () => {

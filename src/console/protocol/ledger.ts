@@ -165,6 +165,14 @@ export interface FactsView {
   readonly completionId?: string
 }
 
+export interface RefusedView {
+  readonly account: string
+  readonly credentialId: string
+  /** What people call the credential now. */
+  readonly credentialLabel?: string
+  readonly appId?: string
+}
+
 /** What the `request-end` of a call told. */
 export interface ExplanationView {
   readonly startedAt: number
@@ -222,6 +230,8 @@ export interface EventView {
   /** In words, for all but `request-end`. */
   readonly message?: string
   readonly facts?: FactsView
+  /** Whose credential was expired, revoked or suspended. */
+  readonly refused?: RefusedView
   readonly charge?: ChargeView
   readonly explanation?: ExplanationView
 }

@@ -1,8 +1,14 @@
 import type { Awaitable } from '../../contracts/context.js'
-import type { CredentialRefusal, CredentialResult, Principal } from '../../contracts/credentials.js'
+import type {
+  CredentialRefusal,
+  CredentialResult,
+  Principal,
+  RefusedCredential,
+} from '../../contracts/credentials.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import { CompatError } from '../../errors.js'
 import { type MarkupTerms, NO_MARKUP, parseMarkup } from '../charging/price.js'
+import type { CallLog } from '../events/call-log.js'
 import type { EngineOptions } from '../options.js'
 import { askStore, faultyStore } from '../stores.js'
 import { andThen, type LazyContext } from '../within.js'
@@ -16,26 +22,39 @@ export interface Caller {
 const TOKEN = /^bearer +([\x21-\x7e]{1,8192})$/i
 const SCHEME = /^bearer(?: |$)/i
 
-/** Finds the payer from the bearer token alone. */
+/** Finds the payer from the bearer token alone, and notes whose credential it refuses. */
 export function authenticate(
   call: IncomingCall,
   context: LazyContext,
   options: EngineOptions,
+  log: CallLog,
 ): Awaitable<Caller> {
   const token = bearerToken(call)
   const answer = askStore('credentials', options, context, () => options.credentials.resolve(token, context))
-  return andThen(answer, (result) => readCaller(result, call, options))
+  return andThen(answer, (result) => readCaller(result, call, options, log))
 }
 
-function readCaller(result: CredentialResult, call: IncomingCall, options: EngineOptions): Caller {
+function readCaller(
+  result: CredentialResult,
+  call: IncomingCall,
+  options: EngineOptions,
+  log: CallLog,
+): Caller {
+  const fault = (why: string): CompatError => faultyStore('credentials', options, call.requestId, why)
   if (typeof result !== 'object' || result === null || typeof result.ok !== 'boolean') {
-    throw faultyStore('credentials', options, call.requestId, 'resolve() did not return { ok, … }')
+    throw fault('resolve() did not return { ok, … }')
   }
-  if (!result.ok) throw refusal(result.reason)
+  if (!result.ok) {
+    log.refused = readRefused(result.credential, fault)
+    throw refusal(result.reason)
+  }
   const { principal } = result
-  const markup = checkPrincipal(principal, (why) => faultyStore('credentials', options, call.requestId, why))
-  if (principal.expiresAt !== undefined && principal.expiresAt <= options.clock.now())
+  const markup = checkPrincipal(principal, fault)
+  if (principal.expiresAt !== undefined && principal.expiresAt <= options.clock.now()) {
+    const appId = principal.kind === 'access-token' ? principal.app.id : undefined
+    log.refused = copyRefused({ ...principal, appId })
     throw refusal('expired')
+  }
   return { principal, markup }
 }
 
@@ -71,6 +90,22 @@ function refusal(reason: CredentialRefusal): CompatError {
     default:
       return new CompatError('invalid_api_key', 'This credential is not known here.')
   }
+}
+
+/** A store that names it wrongly is told of to the host alone: the refusal stands. */
+function readRefused(
+  given: RefusedCredential | undefined,
+  fault: (why: string) => CompatError,
+): RefusedCredential | undefined {
+  if (given === undefined) return undefined
+  const isNamed = typeof given === 'object' && isName(given?.account) && isName(given.credentialId)
+  if (isNamed && (given.appId === undefined || isName(given.appId))) return copyRefused(given)
+  fault('the refused credential is not { credentialId, account, … }')
+  return undefined
+}
+
+function copyRefused({ credentialId, account, appId }: RefusedCredential): RefusedCredential {
+  return { credentialId, account, appId }
 }
 
 /** A store that returns anything but a whole principal lets nobody in. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.js'
+import type { RefusedCredential } from '../../contracts/credentials.js'
 import type { Operation, RequestEnd, RouterEvent, RoutingExplanation } from '../../contracts/events.js'
 import type { CallFacts, Charge } from '../../contracts/ledger.js'
 import type { IncomingCall } from '../../contracts/reply.js'
@@ -14,6 +15,7 @@ export const CLIENT_LEFT_STATUS = 499
 /** What is learnt of one request on its way, for the event at its end. */
 export class CallLog {
   facts: CallFacts | undefined
+  refused: RefusedCredential | undefined
   charge: Charge | undefined
   overdraft: Credits = 0n
   holdId: string | undefined
@@ -81,6 +83,7 @@ export class CallLog {
       outcome: this.outcome,
       status: this.status,
       facts: this.facts,
+      refused: this.refused,
       stream: this.stream,
       charge: this.charge,
       holdId: this.holdId,

@@ -133,6 +133,23 @@ describe('an operator', { timeout: 120_000 }, () => {
     await expect.poll(status, { timeout: 10_000 }).toBe(401)
   })
 
+  it('sees whose key it was that was refused', async () => {
+    const { admin, origin, consoleUrl } = visit.stage
+    const { token, credentialId } = await admin.issueKey({ account: 'carol', label: 'Old laptop' })
+    await admin.revoke(credentialId)
+    const headers = { authorization: `Bearer ${token}`, 'x-request-id': 'with-a-revoked-key' }
+    await fetch(`${origin}/compat/v1/chat/completions`, { method: 'POST', headers })
+    await page.goto(`${consoleUrl}#/calls?view=problems&call=with-a-revoked-key`)
+    const refused = page.locator('section', { hasText: 'Refused credential' })
+    await expect.poll(() => refused.textContent()).toContain('carol')
+    await refused.getByRole('link', { name: 'Old laptop' }).waitFor()
+    expect(await refused.textContent()).toContain(credentialId.slice(0, 8))
+    await page
+      .getByRole('row', { name: /revoked_credential, 401.*carol/ })
+      .first()
+      .waitFor()
+  })
+
   it('goes through many keys page by page', async () => {
     for (let number = 0; number < 51; number++) {
       await visit.stage.admin.issueKey({ account: 'carol', label: `Till ${number}` })

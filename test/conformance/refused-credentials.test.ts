@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest'
+import type { CredentialResult } from '../../src/contracts/index.js'
+import { memoryCredentials } from '../../src/memory/index.js'
+import { credentialCases } from '../../src/testing/index.js'
+
+type Refusal = Extract<CredentialResult, { ok: false }>
+
+/** The ids of the cases that memory credentials fail whose refusals were changed so. */
+async function failuresWith(change: (refusal: Refusal) => Refusal): Promise<string[]> {
+  const failed: string[] = []
+  for (const { id, run } of credentialCases) {
+    const running = run({
+      open(tokens) {
+        const inner = memoryCredentials(tokens)
+        const resolve = async (token: string): Promise<CredentialResult> => {
+          const result = await inner.resolve(token, { requestId: 'r', signal: new AbortController().signal })
+          return result.ok ? result : change(result)
+        }
+        return { store: { resolve, watch: inner.watch }, revoke: inner.revoke }
+      },
+    })
+    await running.catch(() => failed.push(id))
+  }
+  return failed
+}
+
+const mallory = { credentialId: 'key-9', account: 'mallory' }
+
+it('lets a store leave out whose a refused credential is', async () => {
+  expect(await failuresWith(({ reason }) => ({ ok: false, reason }))).toEqual([])
+})
+
+it('catches a store that says another’s', async () => {
+  const failed = await failuresWith((refusal) =>
+    refusal.reason === 'unknown' ? refusal : { ...refusal, credential: mallory },
+  )
+  expect(failed).toEqual(['credential-expired', 'credential-revoked', 'credential-watch'])
+})
+
+it('catches a store that leaves out the app of an access token', async () => {
+  const failed = await failuresWith(({ credential, ...refusal }) =>
+    credential === undefined ? refusal : { ...refusal, credential: { ...credential, appId: undefined } },
+  )
+  expect(failed).toEqual(['credential-revoked'])
+})
+
+it('catches a store that knows whose an unknown token is', async () => {
+  const failed = await failuresWith((refusal) =>
+    refusal.reason === 'unknown' ? { ...refusal, credential: mallory } : refusal,
+  )
+  expect(failed).toContain('credential-unknown')
+})

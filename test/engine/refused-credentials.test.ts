@@ -1,0 +1,83 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { CredentialResult } from '../../src/contracts/index.js'
+import { startService } from '../routing/service.js'
+
+const credential = { credentialId: 'key-1', account: 'alice' }
+const app = { id: 'app-1', markup: { basisPoints: 0 }, allowedModels: [] }
+
+async function askWith(result: unknown) {
+  const credentials = { resolve: () => result as CredentialResult }
+  const service = await startService({ router: { credentials } })
+  onTestFinished(() => service.close())
+  const answer = await service.ask()
+  const end = await service.end(answer)
+  const faults = service.events.filter(({ type }) => type !== 'request-start' && type !== 'request-end')
+  return { service, answer, end, faults }
+}
+
+describe('a refused credential', () => {
+  it.each([
+    ['suspended', 403, 'account_suspended'],
+    ['revoked', 401, 'revoked_credential'],
+    ['expired', 401, 'expired_credential'],
+  ])('that is %s is named in the event, and not to the caller', async (reason, status, outcome) => {
+    const named = await askWith({ ok: false, reason, credential: { ...credential, appId: 'app-1' } })
+    expect(named.end).toMatchObject({ status, outcome, refused: { ...credential, appId: 'app-1' } })
+    expect(Object.isFrozen(named.end.refused)).toBe(true)
+    const nameless = await askWith({ ok: false, reason })
+    expect(nameless.end.refused).toBeUndefined()
+    expect([named.answer.status, named.answer.text]).toEqual([status, nameless.answer.text])
+    expect([...named.faults, ...nameless.faults]).toEqual([])
+  })
+
+  it('is named for lists of models, too', async () => {
+    const { service } = await askWith({ ok: false, reason: 'suspended', credential })
+    for (const path of ['models', 'models/acme/fast']) {
+      await fetch(`${service.url}/${path}`, { headers: { authorization: 'Bearer x', 'x-request-id': path } })
+      expect(await service.end({ id: path })).toMatchObject({ status: 403, refused: credential })
+    }
+  })
+
+  it('is named where its store had let it in and its time was over', async () => {
+    const principal = {
+      kind: 'access-token',
+      ...credential,
+      expiresAt: 1,
+      scopes: [],
+      app,
+      metadata: { a: 'b' },
+    }
+    const { answer, end } = await askWith({ ok: true, principal })
+    expect(answer.status).toBe(401)
+    expect(end.refused).toEqual({ ...credential, appId: 'app-1' })
+  })
+
+  it('is copied, so that a store may go on using its own', async () => {
+    const own = { ...credential, token: 'sk-secret' }
+    const { end } = await askWith({ ok: false, reason: 'suspended', credential: own })
+    expect(end.refused).toEqual(credential)
+    expect(Object.isFrozen(own)).toBe(false)
+  })
+
+  it.each([
+    null,
+    'alice',
+    {},
+    { account: 'alice' },
+    { credentialId: 'key-1' },
+    { ...credential, account: 7 },
+    { ...credential, credentialId: '' },
+    { ...credential, appId: null },
+  ])('that its store names as %j is refused all the same, and the host is told', async (wrong) => {
+    const { answer, end, faults } = await askWith({ ok: false, reason: 'suspended', credential: wrong })
+    expect([answer.status, end.outcome, end.refused]).toEqual([403, 'account_suspended', undefined])
+    expect(faults).toMatchObject([
+      {
+        type: 'store-fault',
+        store: 'credentials',
+        requestId: answer.id,
+        error: { message: expect.stringContaining('the refused credential is not { credentialId, account') },
+      },
+    ])
+  })
+})
