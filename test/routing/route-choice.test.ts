@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Model } from '../../src/contracts/index.js'
+import type { Model, Route } from '../../src/contracts/index.js'
 import { choose, ENVELOPE, healthBook, ids, MODEL, route, THREE_FAILURES } from './unit-routes.js'
 
 const a = route('a')
@@ -29,6 +29,11 @@ describe('routes without a wish of the caller', () => {
     const cheap = route('cheap', { prices: { input: '0.5', output: '1' } })
     const free = route('free', { prices: { input: '0', output: '0' } })
     expect(ids(choose([a, cheap, free]))).toEqual(['free', 'cheap', 'a'])
+  })
+
+  it('come cheapest first where a row holds null for their weight', () => {
+    const cheap = { ...route('cheap', { prices: { input: '0.5', output: '1' } }), weight: null }
+    expect(ids(choose([a, cheap as unknown as Route]))).toEqual(['cheap', 'a'])
   })
 
   it('are compared by the tier that the prompt falls into', () => {

@@ -40,7 +40,7 @@ function spreadOut(
   if (sessionId !== undefined) {
     return { routes: rankByKey([account, sessionId], routes), orderedBy: 'affinity' }
   }
-  if (routes.some((route) => route.weight !== undefined)) {
+  if (routes.some(({ weight }) => weight !== undefined && weight !== null)) {
     return { routes: rankByKey([spreadKey()], routes), orderedBy: 'weight' }
   }
   return { routes: stableSort(routes, priceOf(prices)), orderedBy: 'price' }
