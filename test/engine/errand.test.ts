@@ -24,9 +24,10 @@ function start() {
         new Promise((answer, fail) => {
           tries.push({ context, answer, fail })
         }),
-      heard(answer) {
-        told.push(`heard ${answer}`)
+      read(answer) {
+        told.push(`read ${answer}`)
         if (answer === 'bad') throw new Error('A bad answer')
+        return answer.toUpperCase()
       },
       gaveUp: (error) => told.push(`gave up: ${(error as Error).message}`),
     },
@@ -43,7 +44,7 @@ describe('an errand', () => {
     expect(tries).toHaveLength(2)
     tries[0]!.answer('late')
     await clock.elapse(0)
-    expect(told).toEqual(['heard late', 'answer late', 'ended'])
+    expect(told).toEqual(['read late', 'answer LATE', 'ended'])
     expect([tries[1]!.context.hasEnded, clock.pending]).toEqual([true, 0])
     await clock.elapse(10_000)
     expect(tries).toHaveLength(2)
@@ -54,7 +55,7 @@ describe('an errand', () => {
     await clock.elapse(250)
     tries[0]!.answer('late')
     await clock.elapse(10_000)
-    expect(told).toEqual(['heard late', 'answer late', 'ended'])
+    expect(told).toEqual(['read late', 'answer LATE', 'ended'])
     expect([tries.length, clock.pending]).toEqual([1, 0])
   })
 
@@ -67,7 +68,7 @@ describe('an errand', () => {
     tries[0]!.answer('first')
     tries[2]!.fail(new Error('aborted'))
     await clock.elapse(10_000)
-    expect(told).toEqual(['heard second', 'answer second', 'ended'])
+    expect(told).toEqual(['read second', 'answer SECOND', 'ended'])
   })
 
   it('is not disturbed by an earlier try that fails late, or is answered badly', async () => {
@@ -79,16 +80,16 @@ describe('an errand', () => {
     expect([tries.length, tries[2]!.context.hasEnded]).toEqual([3, false])
     tries[2]!.answer('good')
     await clock.elapse(10_000)
-    expect(told).toEqual(['heard bad', 'heard good', 'answer good', 'ended'])
+    expect(told).toEqual(['read bad', 'read good', 'answer GOOD', 'ended'])
   })
 
-  it('hears an answer that comes when it was given up, and does not end again', async () => {
+  it('reads an answer that comes when it was given up, and does not end again', async () => {
     const { clock, tries, told } = start()
     await clock.elapse(10_000)
     const end = ['answer undefined', 'gave up: No answer within 200 ms.', 'answer undefined', 'ended']
     expect(told).toEqual(end)
     for (const { answer } of tries) answer('too late')
     await clock.elapse(10_000)
-    expect(told).toEqual([...end, 'heard too late'])
+    expect(told).toEqual([...end, 'read too late'])
   })
 })

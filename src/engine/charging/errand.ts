@@ -5,8 +5,8 @@ import { afterReadyAnswers, DeadlinePassed, isPromise, LazyContext } from '../wi
 export interface ErrandRequest<T> {
   readonly requestId: string
   ask(context: LazyContext): Promise<T>
-  /** Hears the first good answer, also one that comes too late. What it throws counts as a failure. */
-  heard?(answer: T): void
+  /** Reads the first good answer, also one that comes too late. What it throws counts as a failure. */
+  read?(answer: T): T
   /** There was no answer in the time for all tries together. */
   gaveUp(error: unknown): void
 }
@@ -72,8 +72,9 @@ export class Errand<T> {
 
   private answered(context: LazyContext, answer: T): void {
     if (this.isAnswered) return
+    let read = answer
     try {
-      this.request.heard?.(answer)
+      if (this.request.read !== undefined) read = this.request.read(answer)
     } catch (error) {
       this.failed(context, error)
       return
@@ -81,7 +82,7 @@ export class Errand<T> {
     this.isAnswered = true
     if (this.isOver) return
     if (this.tried !== context) this.tried?.end()
-    this.end(answer)
+    this.end(read)
   }
 
   private failed(context: LazyContext, error: unknown): void {

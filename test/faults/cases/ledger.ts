@@ -59,6 +59,53 @@ export const settleFaults: readonly Fault[] = [
     Array(10).fill({ afterMs: 7_000 }),
     70_000,
   ),
+  ...atAnswer('the charge has no usage', withCharge({ usage: undefined })),
+  ...atAnswer('a count of the usage is missing', withCharge({ usage: { prompt: 11, completion: 7 } })),
+  ...atAnswer('the cost is a number', withCharge({ cost: 0.002 })),
+  ...atAnswer('the cost is below zero', withCharge({ cost: -2_000_000n })),
+  ...atAnswer('the charge has no basis', withCharge({ basis: null })),
+  ...atAnswer('the charge does not say whose key it was', withCharge({ byok: 0 })),
+  ...atAnswer('the overdraft is missing', ({ overdraft: _, ...settled }) => settled),
+  ...atAnswer('nothing is answered', () => undefined, 100),
+  ...atAnswer('null is answered', () => null, 100),
+  ...atAnswer('no charge is answered', ({ charge: _, ...settled }) => settled, 100),
+  ...inBothModes((stream) => ({
+    row: 'ledger-settle',
+    name: 'the ledger never says what it has posted; the event reconciles',
+    async play(bench) {
+      bench.plan.always('settle', { answers: () => undefined })
+      bench.upstream.script(WHOLE_REPLY)
+      const call = bench.call(stream)
+      await bench.plan.asked('settle')
+      await bench.clock.elapse(60_000)
+      await call.client.over
+      const { error, request } = await bench.event('charge-failed', call)
+      if (!error.message.includes('broke its contract')) throw new Error(error.message)
+      bench.plan.heal()
+      if (!(await bench.faulty.settle(request, CONTEXT)).repeated) throw new Error('charged twice')
+      return call
+    },
+    due: REPORTED,
+    answer: 'whole',
+  })),
+  ...inBothModes((stream) => ({
+    row: 'ledger-settle',
+    name: 'the settlement of a call with a key is answered without usage: its repeat gets the same',
+    async play(bench) {
+      bench.plan.next('settle', { answers: withCharge({ usage: undefined }) })
+      bench.upstream.script(WHOLE_REPLY)
+      const call = bench.call(stream, {}, { 'idempotency-key': 'key-1' })
+      await call.client.over
+      await bench.event('request-end', call)
+      const repeat = bench.call(stream, {}, { 'idempotency-key': 'key-1' })
+      await repeat.client.over
+      await bench.event('request-end', repeat)
+      if (repeat.client.text !== call.client.text) throw new Error(repeat.client.text)
+      return call
+    },
+    due: REPORTED,
+    answer: 'whole',
+  })),
   ...inBothModes((stream) => ({
     row: 'ledger-settle',
     name: 'the reply goes out before the ledger has answered',
@@ -237,6 +284,38 @@ function atSettle(name: string, faults: readonly LedgerFault[], elapseMs: number
       expectCount(bench, 'release', 0)
     },
   }))
+}
+
+type Settled = Awaited<ReturnType<Bench['ledger']['settle']>>
+
+/** The settlement is posted, and the answer to it is not what the contract asks for. */
+function atAnswer(name: string, answers: (settled: Settled) => unknown, elapseMs = 0): Fault[] {
+  return inBothModes((stream) => ({
+    row: 'ledger-settle',
+    name: `the settlement is posted, and ${name}`,
+    async play(bench) {
+      bench.plan.next('settle', { answers })
+      bench.upstream.script(WHOLE_REPLY)
+      const call = bench.call(stream)
+      await bench.plan.asked('settle')
+      await bench.clock.elapse(elapseMs)
+      await call.client.over
+      return call
+    },
+    due: REPORTED,
+    answer: 'whole',
+    async also(bench, call) {
+      const { error, store } = await bench.event('store-fault', call)
+      if (store !== 'ledger' || !error.message.includes('broke its contract: settle() must answer'))
+        throw new Error(`${store}: ${error.message}`)
+      if (bench.has('charge-failed')) throw new Error('charge-failed although it was posted')
+      expectCount(bench, 'settle', elapseMs === 0 ? 1 : 2)
+    },
+  }))
+}
+
+function withCharge(changes: object): (settled: Settled) => unknown {
+  return ({ charge, ...settled }) => ({ ...settled, charge: { ...charge, ...changes } })
 }
 
 function atRelease(name: string, faults: readonly LedgerFault[], elapseMs: number): Fault[] {

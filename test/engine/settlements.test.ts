@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest'
+import { Settlements } from '../../src/engine/charging/settlements.js'
+import type { EngineOptions } from '../../src/engine/options.js'
+import type { Charge, RouterEvent, SettleRequest } from '../../src/index.js'
+import { DEFAULT_LIMITS } from '../../src/options.js'
+import { createSteppedClock } from '../helpers/stepped-clock.js'
+
+const USAGE = { prompt: 11, cached: 0, cacheWrite: 0, completion: 7, reasoning: 0 }
+const SENT: Charge = { cost: 9n, base: 6n, markup: 3n, basis: 'reported', byok: false, usage: USAGE }
+const REQUEST: SettleRequest = {
+  holdId: 'hold-1',
+  charge: SENT,
+  postings: [],
+  facts: { requestId: 'one', account: 'alice', credentialId: 'c', model: 'm' },
+}
+
+/** Settles with a ledger that answers so, and says what the call goes on with. */
+async function settleWith(answer: object) {
+  const events: RouterEvent[] = []
+  const ledger = { settle: async () => answer } as unknown as EngineOptions['ledger']
+  const emit = (event: RouterEvent) => void events.push(event)
+  const options = {
+    ledger,
+    emit,
+    clock: createSteppedClock(),
+    limits: DEFAULT_LIMITS,
+  } as unknown as EngineOptions
+  const settled = await new Settlements(options).settle(REQUEST, 'one')
+  return { settled, events: events.map(({ type }) => type) }
+}
+
+it('takes a good answer as it stands, whatever the charge', async () => {
+  for (const charge of [SENT, { ...SENT }, { ...SENT, cost: 2n, base: 1n, markup: 1n, basis: 'estimated' }]) {
+    const answer = { repeated: true, charge, overdraft: 4n }
+    const { settled, events } = await settleWith(answer)
+    expect(settled).toBe(answer)
+    expect(events).toEqual([])
+  }
+})
+
+it('shows the cost that the ledger has also where the rest of its charge cannot be used', async () => {
+  const charge = { cost: 2n, base: 1n, markup: 1n }
+  const { settled, events } = await settleWith({ repeated: true, charge, overdraft: 4n, claimLost: true })
+  const known = { ...SENT, cost: 2n, base: 1n, markup: 1n }
+  expect(settled).toEqual({ repeated: true, charge: known, overdraft: 4n, claimLost: true })
+  expect(events).toEqual(['claim-lost', 'store-fault'])
+})
+
+it('goes on with what was sent to be posted where the ledger has no cost that could be right', async () => {
+  for (const amounts of [{ cost: 9 }, { base: '6' }, { markup: null }, { base: 10n, markup: -1n }]) {
+    const { settled, events } = await settleWith({ repeated: false, charge: { ...SENT, ...amounts } })
+    expect(settled).toEqual({ repeated: false, charge: SENT, overdraft: 0n })
+    expect(events).toEqual(['store-fault'])
+  }
+})
