@@ -254,6 +254,40 @@ describe('a recording', () => {
     expect(two.whole?.headers['idempotent-replayed']).toBeUndefined()
     expect(recording.reply).toBeUndefined()
   })
+
+  it('drops who has a part of a stream when it fails: that is no success, and nothing more comes', async () => {
+    const { recording, follow } = start()
+    const open = new FakeClient()
+    const followed = follow(open)
+    recording.openStream({})
+    recording.write('a part')
+    recording.fail(new CompatError('internal_error', 'broken'))
+    await turns(1)
+    expect([open.text, open.whole, open.ended, open.dropped]).toEqual(['a part', undefined, false, true])
+    expect(followed.over).toBe(true)
+  })
+
+  it('drops a client whose stream can no longer be written to, and says why', async () => {
+    const { recording, follow } = start()
+    const client = new FakeClient()
+    client.write = () => {
+      throw new Error('broken')
+    }
+    const followed = follow(client)
+    recording.openStream({})
+    recording.write('a part')
+    await turns(1)
+    expect([client.dropped, followed.fault]).toEqual([true, new Error('broken')])
+  })
+
+  it('drops who waits for a reply that came to no end', async () => {
+    const { recording, follow } = start()
+    const client = new FakeClient()
+    const followed = follow(client)
+    recording.retire()
+    await turns(1)
+    expect([client.dropped, followed.over]).toEqual([true, true])
+  })
 })
 
 describe('a reply for which there is no room', () => {

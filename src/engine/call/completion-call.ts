@@ -67,6 +67,15 @@ export class CompletionCall implements LiveCall {
       const last = await this.tryRoutes()
       await this.conclude(last)
     } catch (caught) {
+      await this.fail(caught)
+    } finally {
+      this.parts.inFlight.remove(this)
+    }
+  }
+
+  /** Tells the client in its stream, where one is open; else throws what was caught. */
+  private async fail(caught: unknown): Promise<void> {
+    try {
       // Whatever happened, a hold ends in exactly one of settlement and release.
       await this.credit.release()
       if (!this.client.open) throw caught
@@ -75,8 +84,10 @@ export class CompletionCall implements LiveCall {
         this.parts.options.emit({ type: 'fault', where: 'engine', requestId, error: eventError(caught) })
       }
       this.endWithError(asCompatError(caught), this.call.log.charge ?? NOTHING_CHARGED)
-    } finally {
-      this.parts.inFlight.remove(this)
+    } catch (error) {
+      // Nothing else ends a stream any more, and one that ended properly would be taken for a success.
+      if (this.client.open) this.writer.drop()
+      throw error
     }
   }
 

@@ -59,11 +59,12 @@ export class Idempotency {
     const { account } = caller.principal
     const recording = this.record(digest, account, log)
     this.running.set(claim, recording)
-    const [followed] = await Promise.allSettled([
+    const [followed, answered] = await Promise.allSettled([
       this.follow(recording, writer, false),
       this.answer(claim, account, recording, log, run),
     ])
     if (followed.status === 'rejected') throw followed.reason
+    if (answered.status === 'rejected') throw answered.reason
   }
 
   private record(digest: string, account: string, log: CallLog): Recording {
@@ -99,16 +100,19 @@ export class Idempotency {
   ): Promise<void> {
     let mine = false
     try {
-      const state = await this.claim(claim, account, recording.digest, log.requestId)
-      mine = state?.state === 'mine'
-      if (mine) await run(claim, recording)
-      else this.replay(state, recording, log)
-    } catch (error) {
-      this.fail(recording, log, error)
+      try {
+        const state = await this.claim(claim, account, recording.digest, log.requestId)
+        mine = state?.state === 'mine'
+        if (mine) await run(claim, recording)
+        else this.replay(state, recording, log)
+      } catch (error) {
+        this.fail(recording, log, error)
+      }
+      if (mine) await this.keep(claim, recording, log)
+    } finally {
+      this.running.delete(claim)
+      recording.retire()
     }
-    if (mine) await this.keep(claim, recording, log)
-    this.running.delete(claim)
-    recording.retire()
   }
 
   private async claim(

@@ -121,7 +121,7 @@ export class Recording implements ReplyWriter {
     if (!this.pieces.kept) this.whole = undefined
   }
 
-  /** Ends the recording with an error that stands for no reply. */
+  /** Ends the recording with an error that stands for no reply. Who has a part of a stream by now is dropped. */
   fail(error: CompatError): void {
     const { status, headers, body } = errorReply(error)
     this.whole = { status, headers, body }
@@ -163,9 +163,10 @@ export class Recording implements ReplyWriter {
     for (const follower of [...this.followers]) this.resume(follower)
   }
 
-  /** Nobody comes any more. */
+  /** Nobody comes any more. Where the reply came to no end, who waits for it is dropped. */
   retire(): void {
     this.retired = true
+    if (!this.ended) for (const follower of [...this.followers]) this.dropFollower(follower)
     this.freeIfOver()
   }
 
@@ -178,6 +179,8 @@ export class Recording implements ReplyWriter {
       this.sendWhatThereIs(follower)
     } catch (error) {
       this.finish(follower, { error })
+      // An error cannot be told any more.
+      if (follower.open) follower.writer.drop()
     }
     this.dropSent()
   }
@@ -185,6 +188,10 @@ export class Recording implements ReplyWriter {
   private sendWhatThereIs(follower: Follower): void {
     const { writer } = follower
     if (this.whole !== undefined) {
+      if (follower.open) {
+        this.dropFollower(follower)
+        return
+      }
       const { status, headers, body } = this.whole
       writer.send(status, this.headersFor(follower, headers), body)
       this.finish(follower)

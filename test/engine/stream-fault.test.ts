@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import type { ReplyWriter } from '../../src/contracts/reply.js'
+import type { RouterEvent } from '../../src/index.js'
+import { FINISH, openEngine, streamedCall, TOKEN } from './one-call.js'
+
+/** A client whose stream cannot be ended. */
+function brokenWriter() {
+  const did: string[] = []
+  const writer: ReplyWriter = {
+    left: false,
+    onLeave: () => undefined,
+    send: () => void did.push('send'),
+    openStream: () => void did.push('openStream'),
+    write: () => undefined,
+    end() {
+      did.push('end')
+      throw new Error('It cannot be ended')
+    },
+    drop: () => void did.push('drop'),
+  }
+  return { did, writer }
+}
+
+function start() {
+  const events: RouterEvent[] = []
+  const engine = openEngine(
+    {
+      async chat(_call, take) {
+        await take([TOKEN, FINISH])
+        return { terminated: true }
+      },
+    },
+    { onEvent: (event) => void events.push(event) },
+  )
+  return { engine, faults: () => events.filter(({ type }) => type === 'fault') }
+}
+
+describe('a fault when a stream is open', () => {
+  it('drops the client, which must not wait for an end, nor take one for a success', async () => {
+    const { engine, faults } = start()
+    const { did, writer } = brokenWriter()
+    await engine.chatCompletions(streamedCall, writer)
+    expect(did.slice(0, 4)).toEqual(['openStream', 'end', 'end', 'drop'])
+    expect([engine.inFlight, engine.openHolds, faults().length]).toEqual([0, 0, 2])
+    await engine.close({ graceMs: 0 })
+  })
+
+  it('drops it also where the call has an Idempotency-Key', async () => {
+    const { engine, faults } = start()
+    const { did, writer } = brokenWriter()
+    const headers = { ...streamedCall.headers, 'idempotency-key': 'k' }
+    await engine.chatCompletions({ ...streamedCall, headers }, writer)
+    expect(did.slice(0, 3)).toEqual(['openStream', 'end', 'drop'])
+    expect([engine.inFlight, engine.openHolds, faults().length]).toEqual([0, 0, 1])
+    await engine.close({ graceMs: 0 })
+  })
+})
