@@ -1,7 +1,7 @@
 /** How a call came to its end, once nothing more of it will be read. */
 export interface CallEnd {
   /**
-   * - `finished`: the provider said so, or gave every choice a finish reason, and no error came
+   * - `finished`: the provider said so, or gave every choice begun a finish reason, and no error came
    * - `broken`: the provider failed, or sent an error, or fell silent
    * - `left`: the client went away and the call was not read to its end
    * - `stopped`: the total deadline passed, or the router shut down

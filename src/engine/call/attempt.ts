@@ -243,9 +243,7 @@ export class Attempt implements Watched {
     const failure =
       interruption?.why === 'broken' ? interruption.error : interruption === undefined ? failed : undefined
     if (failure?.reason === 'error-frame') return { ended: 'broken', failure }
-    // Of several choices some may not have begun when a provider breaks; one that ends properly gives no more.
-    if (terminated || relay.complete || (relay.finished && failure === undefined))
-      return { ended: 'finished' }
+    if (terminated || relay.finished) return { ended: 'finished' }
     if (failure !== undefined) return { ended: 'broken', failure }
     switch (interruption?.why) {
       case 'left':

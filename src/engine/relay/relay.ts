@@ -78,12 +78,6 @@ export class Relay {
     return this.choices.length > 0
   }
 
-  /** Whether as many choices have finished as were asked for. */
-  get complete(): boolean {
-    if (!this.finished) return false
-    return this.whole !== undefined || this.cameWhole || this.choices.length >= this.options.n
-  }
-
   get finishReason(): FinishReason | undefined {
     const whole = this.whole?.[0]
     if (whole !== undefined)
