@@ -1,21 +1,10 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { memoryLedger } from '../../src/index.js'
-import { FaultPlan, faultyLedger } from '../helpers/faulty-ledger.js'
-import { createSteppedClock } from '../helpers/stepped-clock.js'
-import { fails, type ServiceOptions, startService } from '../routing/service.js'
-
-async function start({ routes }: ServiceOptions = {}) {
-  const clock = createSteppedClock()
-  const faults = new FaultPlan()
-  const ledger = faultyLedger(memoryLedger({ alice: '1' }, { clock }), clock, faults.decide)
-  const service = await startService({ ...(routes && { routes }), router: { clock, ledger } })
-  onTestFinished(() => service.close())
-  return { faults, ledger, service }
-}
+import { describe, expect, it } from 'vitest'
+import { fails } from '../routing/service.js'
+import { startFaultyService } from './faulty-service.js'
 
 describe('a hold of more than any account can have', () => {
   it('is refused as others are, and the ledger is not asked for it', async () => {
-    const { faults, service } = await start()
+    const { faults, service } = await startFaultyService()
     const { headers, status, text } = await service.ask({ max_tokens: Number.MAX_SAFE_INTEGER })
     expect([status, headers['x-should-retry']]).toEqual([402, 'false'])
     expect(JSON.parse(text).error).toMatchObject({
@@ -28,7 +17,7 @@ describe('a hold of more than any account can have', () => {
   })
 
   it('leaves the call to a route that asks for less', async () => {
-    const { service } = await start({
+    const { service } = await startFaultyService({
       routes: [{ weight: 1 }, { weight: 0, prices: { input: '0', output: '0' } }],
     })
     const { status, text } = await service.ask({ max_tokens: Number.MAX_SAFE_INTEGER })
@@ -50,7 +39,7 @@ describe('an answer to a hold that cannot be read', () => {
     { ok: false, reason: 'insufficient' },
     { ok: false, reason: 'insufficient', posted: 1, available: 1 },
   ])('is a store-fault, and a hold that was taken is freed: %o', async (answer) => {
-    const { faults, ledger, service } = await start()
+    const { faults, ledger, service } = await startFaultyService()
     faults.next('hold', { answers: () => answer })
     const asked = await service.ask()
     expect([asked.status, JSON.parse(asked.text).error.code]).toEqual([503, 'ledger_unavailable'])
@@ -69,7 +58,7 @@ describe('an answer to a hold that cannot be read', () => {
 
   it('frees the hold that it may have taken the place of, too', async () => {
     const dear = { input: '1000', output: '1000' }
-    const { faults, ledger, service } = await start({ routes: [{}, { prices: dear }] })
+    const { faults, ledger, service } = await startFaultyService({ routes: [{}, { prices: dear }] })
     faults.next('hold', undefined, { answers: () => undefined })
     service.upstreams[0]!.script(fails(503))
     expect((await service.ask({ max_tokens: 10 })).status).toBe(503)
@@ -79,14 +68,14 @@ describe('an answer to a hold that cannot be read', () => {
   })
 
   it.each(['conflict', 'closed'])('is not one that says %s: there is nothing to free', async (reason) => {
-    const { faults, service } = await start()
+    const { faults, service } = await startFaultyService()
     faults.next('hold', { answers: () => ({ ok: false, reason }) })
     expect((await service.ask()).status).toBe(503)
     expect(faults.count('release')).toBe(0)
   })
 
   it('is not a claim that another call has, with null for a charge: that call is still running', async () => {
-    const { faults, service } = await start()
+    const { faults, service } = await startFaultyService()
     faults.next('hold', { answers: () => ({ ok: false, reason: 'claimed', charge: null }) })
     const { status, text } = await service.ask({}, { 'idempotency-key': 'one' })
     expect([status, JSON.parse(text).error.code]).toEqual([409, 'idempotency_in_flight'])

@@ -1,22 +1,11 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { memoryLedger } from '../../src/index.js'
-import { FaultPlan, faultyLedger } from '../helpers/faulty-ledger.js'
-import { createSteppedClock } from '../helpers/stepped-clock.js'
-import { fails, type ServiceOptions, startService } from '../routing/service.js'
-
-async function start({ routes }: ServiceOptions = {}) {
-  const clock = createSteppedClock()
-  const faults = new FaultPlan()
-  const ledger = faultyLedger(memoryLedger({ alice: '1' }, { clock }), clock, faults.decide)
-  const service = await startService({ ...(routes && { routes }), router: { clock, ledger } })
-  onTestFinished(() => service.close())
-  return { clock, faults, service }
-}
+import { describe, expect, it } from 'vitest'
+import { fails } from '../routing/service.js'
+import { startFaultyService } from './faulty-service.js'
 
 describe('the holds that a router has open', () => {
   it('are those of its calls under way, however many routes each of them takes', async () => {
     const dear = { input: '1000', output: '1000' }
-    const { faults, service } = await start({ routes: [{}, { prices: dear }] })
+    const { faults, service } = await startFaultyService({ routes: [{}, { prices: dear }] })
     const counted: number[] = []
     const { openHolds } = service.router
     service.upstreams[0]!.script(fails(503))
@@ -31,13 +20,13 @@ describe('the holds that a router has open', () => {
   })
 
   it('are none of a call that was refused one', async () => {
-    const { service } = await start()
+    const { service } = await startFaultyService()
     expect((await service.ask({ max_tokens: 1_000_000 })).status).toBe(402)
     expect(service.router.openHolds).toBe(0)
   })
 
   it('are none of a call whose hold may not have been taken', async () => {
-    const { faults, service } = await start()
+    const { faults, service } = await startFaultyService()
     faults.next('hold', 'answer-lost', 'throws')
     expect((await service.ask()).status).toBe(503)
     expect((await service.ask()).status).toBe(503)
@@ -46,7 +35,7 @@ describe('the holds that a router has open', () => {
   })
 
   it('are also those whose charge is being tried again, until it is through or given up', async () => {
-    const { clock, faults, service } = await start()
+    const { clock, faults, service } = await startFaultyService()
     faults.next('settle', 'throws').next('settle', undefined)
     const answer = service.ask()
     await faults.asked('settle')

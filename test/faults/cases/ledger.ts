@@ -264,19 +264,27 @@ function atHold(name: string, fault: LedgerFault, elapseMs = 0): Fault[] {
   }))
 }
 
+/** A whole reply whose settlement goes so, and what comes in so much time after it was asked for. */
+async function playSettlement(
+  bench: Bench,
+  stream: boolean,
+  faults: readonly LedgerFault[],
+  elapseMs: number,
+): Promise<BenchCall> {
+  bench.plan.next('settle', ...faults)
+  bench.upstream.script(WHOLE_REPLY)
+  const call = bench.call(stream)
+  await bench.plan.asked('settle')
+  await bench.clock.elapse(elapseMs)
+  await call.client.over
+  return call
+}
+
 function atSettle(name: string, faults: readonly LedgerFault[], elapseMs: number): Fault[] {
   return inBothModes((stream) => ({
     row: 'ledger-settle',
     name,
-    async play(bench) {
-      bench.plan.next('settle', ...faults)
-      bench.upstream.script(WHOLE_REPLY)
-      const call = bench.call(stream)
-      await bench.plan.asked('settle')
-      await bench.clock.elapse(elapseMs)
-      await call.client.over
-      return call
-    },
+    play: (bench) => playSettlement(bench, stream, faults, elapseMs),
     due: REPORTED,
     answer: 'whole',
     also(bench) {
@@ -293,15 +301,7 @@ function atAnswer(name: string, answers: (settled: Settled) => unknown, elapseMs
   return inBothModes((stream) => ({
     row: 'ledger-settle',
     name: `the settlement is posted, and ${name}`,
-    async play(bench) {
-      bench.plan.next('settle', { answers })
-      bench.upstream.script(WHOLE_REPLY)
-      const call = bench.call(stream)
-      await bench.plan.asked('settle')
-      await bench.clock.elapse(elapseMs)
-      await call.client.over
-      return call
-    },
+    play: (bench) => playSettlement(bench, stream, [{ answers }], elapseMs),
     due: REPORTED,
     answer: 'whole',
     async also(bench, call) {
