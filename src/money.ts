@@ -1,6 +1,9 @@
 /** An amount of 10^-9 credit. Always an integer; nothing in this package holds money in a `number`. */
 export type Credits = bigint
 
+/** The most that an account, a hold or a posting can hold, above zero and below: ledgers keep 64-bit integers. */
+export const MAX_CREDITS: Credits = 2n ** 63n - 1n
+
 const DECIMALS = 9
 const NANO = 10n ** BigInt(DECIMALS)
 const NANO_NUMBER = Number(NANO)

@@ -2,8 +2,7 @@ import { z } from 'zod'
 import type { Balance, Entry } from '../contracts/index.js'
 import { idShape, labelShape, nameShape, readShape, signedCreditsShape } from '../contracts/shapes.js'
 import { createIdSource } from '../ids.js'
-import { type Credits, formatCredits, parseCredits } from '../money.js'
-import { MAX_AMOUNT } from '../sql/bounds.js'
+import { type Credits, formatCredits, MAX_CREDITS, parseCredits } from '../money.js'
 import { readBigint, readNumber, readOptionalNumber, readText } from '../sql/cells.js'
 import type { Parameter, Row, SqlDatabase } from '../sql/database.js'
 import { post } from '../sql/grants.js'
@@ -142,9 +141,9 @@ function readAccountRow(row: Row): AccountRow {
 }
 
 function checkSum(sum: Credits, kind: string): void {
-  if (sum <= MAX_AMOUNT && sum >= -MAX_AMOUNT) return
+  if (sum <= MAX_CREDITS && sum >= -MAX_CREDITS) return
   throw new RangeError(
-    `${kind}.amount: must leave the account with at most ${formatCredits(MAX_AMOUNT)} credits, below zero or above; it would have ${formatCredits(sum)}`,
+    `${kind}.amount: must leave the account with at most ${formatCredits(MAX_CREDITS)} credits, below zero or above; it would have ${formatCredits(sum)}`,
   )
 }
 

@@ -1,9 +1,8 @@
-import { formatCredits, parseCredits } from '../money.js'
+import { formatCredits, MAX_CREDITS, parseCredits } from '../money.js'
 import type { Price, Prices } from '../prices.js'
-import { MAX_AMOUNT } from '../sql/bounds.js'
 
 /** Throws a `RangeError` where no account could hold the amount, sign or none. */
-export function checkHoldable(amount: bigint, what: string, most = MAX_AMOUNT): void {
+export function checkHoldable(amount: bigint, what: string, most = MAX_CREDITS): void {
   if (amount > most) throw new RangeError(`${what}: must be at most ${formatCredits(most)} credits`)
   if (amount < -most) throw new RangeError(`${what}: must be at least -${formatCredits(most)} credits`)
 }
@@ -18,7 +17,7 @@ const NAMES: readonly (keyof Price)[] = [
 ]
 
 /** Prices are of a million tokens; an account could pay a single one. */
-const MAX_PRICE = MAX_AMOUNT * 1_000_000n
+const MAX_PRICE = MAX_CREDITS * 1_000_000n
 
 /** Throws a `RangeError` that names the price of which no account could pay a single token, or request. */
 export function checkPrices(prices: Prices, what: string): void {
@@ -30,6 +29,6 @@ function checkPrice(price: Price, what: string): void {
   for (const name of NAMES) {
     const text = price[name]
     if (text === undefined) continue
-    checkHoldable(parseCredits(text), `${what}.${name}`, name === 'request' ? MAX_AMOUNT : MAX_PRICE)
+    checkHoldable(parseCredits(text), `${what}.${name}`, name === 'request' ? MAX_CREDITS : MAX_PRICE)
   }
 }

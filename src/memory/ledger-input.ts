@@ -1,8 +1,5 @@
 import type { Credits, HoldRequest, Posting, SettleRequest } from '../contracts/index.js'
-import { parseCredits } from '../money.js'
-
-/** Most that an account holds or owes: what a signed 64-bit integer carries, as in the durable ledgers. */
-const MAX_CREDITS = 2n ** 63n - 1n
+import { MAX_CREDITS, parseCredits } from '../money.js'
 
 export function checkHold(request: HoldRequest): void {
   checkAmount(request.amount, 'amount')

@@ -1,12 +1,9 @@
-import type { Credits } from '../contracts/index.js'
-
-/** The largest amount that an account, a hold or a posting can hold: both engines keep 64-bit integers. */
-export const MAX_AMOUNT: Credits = 2n ** 63n - 1n
+import { type Credits, MAX_CREDITS } from '../money.js'
 
 /** The amount, or a `RangeError` where it does not fit. SQLite would turn it into a double in silence. */
 export function checkAmount(amount: Credits, what: string): Credits {
   if (typeof amount !== 'bigint') throw new TypeError(`${what} must be a bigint; got ${typeof amount}`)
-  if (amount > MAX_AMOUNT || amount < -MAX_AMOUNT) {
+  if (amount > MAX_CREDITS || amount < -MAX_CREDITS) {
     throw new RangeError(`${what} is beyond 64 bits: ${amount}`)
   }
   return amount

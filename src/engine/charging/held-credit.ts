@@ -1,7 +1,7 @@
 import type { Awaitable } from '../../contracts/context.js'
 import type { CallFacts, HoldRequest, HoldResult } from '../../contracts/ledger.js'
 import { CompatError } from '../../errors.js'
-import { type Credits, formatCredits } from '../../money.js'
+import { type Credits, formatCredits, MAX_CREDITS } from '../../money.js'
 import { callCompleted, callInFlight } from '../idempotency/idempotency-errors.js'
 import type { EngineParts } from '../parts.js'
 import { unavailable } from '../stores.js'
@@ -10,9 +10,6 @@ import type { Writable } from '../writable.js'
 
 /** Beyond every limit of a call: what a process needs to notice and to tell the ledger. */
 const SPARE_TTL_MS = 60_000
-
-/** Most that an account can hold: what a signed 64-bit integer carries. */
-const MAX_CREDITS = 2n ** 63n - 1n
 
 /** The one hold that a call has at a time. */
 export class HeldCredit {
