@@ -9,6 +9,8 @@ export interface KeptEvent {
 
 export interface EventLog {
   readonly capacity: number
+  /** Of calls that were completed and charged, at most so many are remembered that ended in one second. */
+  readonly completedASecond: number
   /** Takes an event: for the router's `onEvent`. Never throws, and formats nothing. */
   readonly take: (event: RouterEvent) => void
   /** Newest first. */
@@ -27,11 +29,20 @@ interface Started {
 /**
  * Remembers the newest `capacity` events and the newest `maxStarted` calls in flight, by reference. Request ids may be a
  * client's own, so that two calls may share one.
+ *
+ * Of the calls that a busy server completes in a second only the first few are remembered: all of them would be gone
+ * before anybody looked, and the garbage collector would have carried each to its old space first.
  */
-export function createEventLog(capacity = 1_000, maxStarted = 10_000): EventLog {
+export function createEventLog(
+  capacity = 1_000,
+  maxStarted = 10_000,
+  completedASecond = 100,
+): EventLog {
   const ring: (KeptEvent | undefined)[] = new Array(capacity).fill(undefined)
   const started = new Map<string, Started>()
   let count = 0
+  let second = 0
+  let completedInSecond = 0
 
   function begin({ requestId, at }: RequestStart): void {
     const before = started.get(requestId)
@@ -51,6 +62,15 @@ export function createEventLog(capacity = 1_000, maxStarted = 10_000): EventLog 
     if (before.count === 0) started.delete(requestId)
   }
 
+  function isTooMany(at: number): boolean {
+    const now = Math.floor(at / 1_000)
+    if (now !== second) {
+      second = now
+      completedInSecond = 0
+    }
+    return ++completedInSecond > completedASecond
+  }
+
   function* newestFirst(): IterableIterator<KeptEvent> {
     for (let number = count; number > Math.max(0, count - capacity); number--) {
       yield ring[(number - 1) % capacity]!
@@ -59,6 +79,7 @@ export function createEventLog(capacity = 1_000, maxStarted = 10_000): EventLog 
 
   return {
     capacity,
+    completedASecond,
     started,
     newestFirst,
     take(event) {
@@ -72,6 +93,7 @@ export function createEventLog(capacity = 1_000, maxStarted = 10_000): EventLog 
         if (event.operation !== 'chat' && event.status < 400) return
         end(event)
         at = event.at
+        if (event.outcome === 'completed' && event.charge !== undefined && isTooMany(at)) return
       } else {
         at = Date.now()
       }

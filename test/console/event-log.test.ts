@@ -39,6 +39,23 @@ describe('the log of events', () => {
     expect([...log.newestFirst()][0]!.event).toBe(event)
   })
 
+  it('keeps only some of the calls completed in one second, and all that went wrong', () => {
+    const log = createEventLog(1_000, 1_000, 2)
+    const charge = {} as RequestEnd['charge']
+    const completed = (requestId: string, at: number) => {
+      log.take(start(requestId, at))
+      log.take(end(requestId, { at, charge }))
+    }
+    for (const id of ['a', 'b', 'c']) completed(id, 1_500)
+    log.take(end('wrong', { at: 1_600, outcome: 'upstream_error' }))
+    log.take(end('free', { at: 1_700 }))
+    completed('d', 1_999)
+    completed('e', 2_000)
+    const kept = [...log.newestFirst()].map(({ event }) => (event as RequestEnd).requestId)
+    expect(kept).toEqual(['e', 'free', 'wrong', 'b', 'a'])
+    expect(log.started.size).toBe(0)
+  })
+
   it('knows which calls are in flight, also where two share an id', () => {
     const log = createEventLog()
     log.take(start('a', 1))

@@ -54,6 +54,7 @@ export const liveEndpoints: readonly Endpoint[] = [
       return {
         events: found.map((kept) => eventView(kept, viewer, references)),
         capacity: log.capacity,
+        completedASecond: log.completedASecond,
       }
     },
   ),

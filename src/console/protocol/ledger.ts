@@ -217,6 +217,8 @@ export interface EventsReply {
   readonly events: readonly EventView[]
   /** How many events are kept at most. */
   readonly capacity: number
+  /** Of calls that were completed and charged, how many are kept at most that ended in one second. */
+  readonly completedASecond: number
 }
 
 export interface EventView {

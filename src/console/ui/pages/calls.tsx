@@ -174,7 +174,7 @@ function Events({ query, isProblems }: CallsProps & { isProblems: boolean }) {
     <>
       <Filters specs={specs} query={query} />
       <Listing what="events" loaded={events}>
-        {({ events: found, capacity }) =>
+        {({ events: found, capacity, completedASecond }) =>
           found.length === 0 ? (
             <Empty
               title={isProblems ? 'Nothing went wrong lately.' : 'Nothing happened since the server started.'}
@@ -187,7 +187,8 @@ function Events({ query, isProblems }: CallsProps & { isProblems: boolean }) {
             <>
               <EventTable events={found} call={query.call} />
               <p class="hint">
-                The newest {formatCount(found.length)}. The server keeps {formatCount(capacity)} in memory.
+                The newest {formatCount(found.length)}. The server keeps {formatCount(capacity)} in memory,
+                and of calls that were completed no more than {formatCount(completedASecond)} a second.
               </p>
             </>
           )

@@ -46,7 +46,7 @@ export function CallDetail({
       {explanation !== undefined && <Story explanation={explanation} charge={charge} facts={facts} />}
       {explanation === undefined && charge !== undefined && (
         <p class="hint">
-          How its route was chosen is no longer in the memory of this process; the ledger keeps the rest.
+          How its route was chosen is not in the memory of this process; the ledger keeps the rest.
         </p>
       )}
       <div class="columns">
