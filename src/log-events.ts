@@ -50,7 +50,7 @@ function levelOf({ outcome, status }: RequestEnd): Level {
 }
 
 function fieldsOf(event: RequestEnd): object {
-  const { charge, facts, refused, routing } = event
+  const { caller, charge, facts, routing } = event
   return {
     event: event.type,
     requestId: event.requestId,
@@ -58,7 +58,7 @@ function fieldsOf(event: RequestEnd): object {
     outcome: event.outcome,
     status: event.status,
     durationMs: event.durationMs,
-    ...refused,
+    ...caller,
     ...(facts !== undefined && {
       account: facts.account,
       credentialId: facts.credentialId,

@@ -33,11 +33,7 @@ interface Started {
  * Of the calls that a busy server completes in a second only the first few are remembered: all of them would be gone
  * before anybody looked, and the garbage collector would have carried each to its old space first.
  */
-export function createEventLog(
-  capacity = 1_000,
-  maxStarted = 10_000,
-  completedASecond = 100,
-): EventLog {
+export function createEventLog(capacity = 1_000, maxStarted = 10_000, completedASecond = 100): EventLog {
   const ring: (KeptEvent | undefined)[] = new Array(capacity).fill(undefined)
   const started = new Map<string, Started>()
   let count = 0

@@ -1,14 +1,14 @@
 import type { AccountRow } from '../admin/index.js'
-import type { CallFacts, Charge, Entry, RefusedCredential, RequestEnd } from '../contracts/index.js'
+import type { CallFacts, Charge, CredentialOwner, Entry, RequestEnd } from '../contracts/index.js'
 import { formatCredits } from '../money.js'
 import type {
   AccountView,
+  CallerView,
   ChargeView,
   CurrentPricesView,
   EntryView,
   ExplanationView,
   FactsView,
-  RefusedView,
   SpendSums,
 } from './protocol.js'
 import { NO_REFERENCES, type References } from './references.js'
@@ -72,10 +72,10 @@ export function factsView(facts: CallFacts, { labelOf }: References): FactsView 
   })
 }
 
-export function refusedView(
-  { account, credentialId, appId }: RefusedCredential,
+export function callerView(
+  { account, credentialId, appId }: CredentialOwner,
   { labelOf }: References,
-): RefusedView {
+): CallerView {
   return present({ account, credentialId, credentialLabel: labelOf(credentialId), appId })
 }
 

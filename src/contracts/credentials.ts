@@ -19,13 +19,13 @@ export type CredentialResult =
       readonly ok: false
       readonly reason: CredentialRefusal
       /** Whose it is, where it is expired, revoked or suspended; never where it is unknown. The caller is not told. */
-      readonly credential?: RefusedCredential
+      readonly credential?: CredentialOwner
     }
 
 export type CredentialRefusal = 'unknown' | 'expired' | 'revoked' | 'suspended'
 
-/** Whose credential was refused, for the host's events. Named as in the {@link Principal} that it had been. */
-export interface RefusedCredential {
+/** Whose a credential is, for the host's events. Named as in its {@link Principal}. */
+export interface CredentialOwner {
   readonly credentialId: string
   readonly account: string
   /** Of an access token. */

@@ -1,5 +1,5 @@
 import type { Credits, TraceContext } from './context.js'
-import type { RefusedCredential } from './credentials.js'
+import type { CredentialOwner } from './credentials.js'
 import type { CallFacts, Charge, ExpiredHold, SettleRequest } from './ledger.js'
 
 /**
@@ -44,8 +44,11 @@ export interface RequestEnd {
   /** 499 where the client left before any status was sent. */
   readonly status: number
   readonly facts?: CallFacts
-  /** Whose credential was expired, revoked or suspended, where its store says so. */
-  readonly refused?: RefusedCredential
+  /**
+   * Whose credential came with the request, where there are no `facts`: it asked for models, or was refused before its
+   * model was found, also for a credential that is expired, revoked or suspended, where its store says whose it is.
+   */
+  readonly caller?: CredentialOwner
   /** Whether the client asked for a stream. */
   readonly stream?: boolean
   readonly charge?: Charge

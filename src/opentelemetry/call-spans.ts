@@ -87,8 +87,8 @@ function kindUnder(parent: Context): SpanKind {
 }
 
 function attributesOf(event: RequestEnd): Attributes {
-  const { charge, facts, finishReason, firstTokenMs, outcome, providerMs, refused, routing } = event
-  const caller = facts ?? refused
+  const { charge, facts, finishReason, firstTokenMs, outcome, providerMs, routing } = event
+  const caller = facts ?? event.caller
   const answered = charge !== undefined || firstTokenMs !== undefined
   // The SDK leaves out what is undefined.
   return {

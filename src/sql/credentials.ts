@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import type {
   App,
+  CredentialOwner,
   CredentialRefusal,
   CredentialResult,
   CredentialStore,
   Principal,
-  RefusedCredential,
 } from '../contracts/index.js'
 import {
   readJson,
@@ -42,7 +42,7 @@ export function createSqlCredentials(database: SqlDatabase): CredentialStore {
       const reason = findRefusal(row)
       return reason === undefined
         ? { ok: true, principal: readPrincipal(row) }
-        : { ok: false, reason, credential: readRefused(row) }
+        : { ok: false, reason, credential: readOwner(row) }
     },
     watch: (changed, connection) => database.watch('credentials', changed, connection),
   }
@@ -55,7 +55,7 @@ function findRefusal(row: Row): CredentialRefusal | undefined {
   return row.account_suspended_at !== null || row.app_suspended_at !== null ? 'suspended' : undefined
 }
 
-function readRefused(row: Row): RefusedCredential {
+function readOwner(row: Row): CredentialOwner {
   const appId = readOptionalText(row, 'app_id')
   return {
     credentialId: readText(row, 'id'),

@@ -131,10 +131,10 @@ describe('a call', () => {
     for (const { token } of [key, access, old]) await bench.call(token)
     const problems = 'api/events?problems=true'
     const { json } = await visit().get<EventsReply>(`${problems}&account=carol`)
-    const found = json.events.map(({ explanation, account, refused }) => [
+    const found = json.events.map(({ explanation, account, caller }) => [
       explanation?.outcome,
       account,
-      refused,
+      caller,
     ])
     const { credentialId } = access
     expect(found).toEqual([
@@ -153,6 +153,18 @@ describe('a call', () => {
       expect(text).not.toContain('carol')
       expect(text).not.toContain(credentialId)
     }
+  })
+
+  it('refused before its model was found is told of to its caller too', async () => {
+    await bench.call(tokens.bob, { model: 'acme/none' }, { 'x-request-id': 'r-of-bob' })
+    const ofBob = await bench.as({ kind: 'user', account: 'bob' }).get<EventsReply>('api/events')
+    expect(ofBob.json.events.find(({ requestId }) => requestId === 'r-of-bob')).toMatchObject({
+      account: 'bob',
+      caller: { account: 'bob' },
+      explanation: { outcome: 'model_not_found' },
+    })
+    const { text } = await bench.as({ kind: 'user', account: 'alice' }).get('api/events')
+    expect(text).not.toContain('r-of-bob')
   })
 
   it('that went wrong inside is told of in words', () => {

@@ -6,7 +6,7 @@ import type { KeptEvent } from '../event-log.js'
 import type { EventsReply, EventView, InFlightCall, LiveReply, MeReply } from '../protocol.js'
 import { type References, readReferences } from '../references.js'
 import { accountOf, type ConsoleViewer } from '../viewer.js'
-import { chargeView, explanationView, factsView, present, refusedView } from '../views.js'
+import { callerView, chargeView, explanationView, factsView, present } from '../views.js'
 import { type Endpoint, get, limit, name, nothing, type Services } from './endpoint.js'
 
 const MAX_SHOWN = 500
@@ -49,7 +49,7 @@ export const liveEndpoints: readonly Endpoint[] = [
       }
       const references = await readReferences(
         admin,
-        found.map(({ event }) => factsIn(event) ?? refusedIn(event)),
+        found.map(({ event }) => factsIn(event) ?? callerIn(event)),
       )
       return {
         events: found.map((kept) => eventView(kept, viewer, references)),
@@ -114,12 +114,12 @@ function factsIn(event: Kept) {
   }
 }
 
-function refusedIn(event: Kept) {
-  return event.type === 'request-end' ? event.refused : undefined
+function callerIn(event: Kept) {
+  return event.type === 'request-end' ? event.caller : undefined
 }
 
 function accountIn(event: Kept): string | undefined {
-  return event.type === 'hold-expired' ? event.hold.account : (factsIn(event) ?? refusedIn(event))?.account
+  return event.type === 'hold-expired' ? event.hold.account : (factsIn(event) ?? callerIn(event))?.account
 }
 
 function isProblem(event: Kept): boolean {
@@ -132,7 +132,7 @@ function eventView(
   references: References,
 ): EventView {
   const facts = factsIn(event)
-  const refused = refusedIn(event)
+  const caller = callerIn(event)
   const isEnd = event.type === 'request-end'
   const charge = isEnd ? event.charge : event.type === 'charge-failed' ? event.request.charge : undefined
   return present({
@@ -143,7 +143,7 @@ function eventView(
     account: accountIn(event),
     message: isEnd ? undefined : messageOf(event, viewer),
     facts: facts === undefined ? undefined : factsView(facts, references),
-    refused: refused === undefined ? undefined : refusedView(refused, references),
+    caller: caller === undefined ? undefined : callerView(caller, references),
     charge:
       charge === undefined
         ? undefined

@@ -165,7 +165,7 @@ export interface FactsView {
   readonly completionId?: string
 }
 
-export interface RefusedView {
+export interface CallerView {
   readonly account: string
   readonly credentialId: string
   /** What people call the credential now. */
@@ -232,8 +232,8 @@ export interface EventView {
   /** In words, for all but `request-end`. */
   readonly message?: string
   readonly facts?: FactsView
-  /** Whose credential was expired, revoked or suspended. */
-  readonly refused?: RefusedView
+  /** Whose credential came with a request that was refused before its model was found. */
+  readonly caller?: CallerView
   readonly charge?: ChargeView
   readonly explanation?: ExplanationView
 }

@@ -1,9 +1,9 @@
 import type { Awaitable } from '../../contracts/context.js'
 import type {
+  CredentialOwner,
   CredentialRefusal,
   CredentialResult,
   Principal,
-  RefusedCredential,
 } from '../../contracts/credentials.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import { CompatError } from '../../errors.js'
@@ -45,16 +45,14 @@ function readCaller(
     throw fault('resolve() did not return { ok, … }')
   }
   if (!result.ok) {
-    log.refused = readRefused(result.credential, fault)
+    log.caller = readOwner(result.credential, fault)
     throw refusal(result.reason)
   }
   const { principal } = result
   const markup = checkPrincipal(principal, fault)
-  if (principal.expiresAt !== undefined && principal.expiresAt <= options.clock.now()) {
-    const appId = principal.kind === 'access-token' ? principal.app.id : undefined
-    log.refused = copyRefused({ ...principal, appId })
+  log.caller = principal
+  if (principal.expiresAt !== undefined && principal.expiresAt <= options.clock.now())
     throw refusal('expired')
-  }
   return { principal, markup }
 }
 
@@ -93,19 +91,17 @@ function refusal(reason: CredentialRefusal): CompatError {
 }
 
 /** A store that names it wrongly is told of to the host alone: the refusal stands. */
-function readRefused(
-  given: RefusedCredential | undefined,
+function readOwner(
+  given: CredentialOwner | undefined,
   fault: (why: string) => CompatError,
-): RefusedCredential | undefined {
+): CredentialOwner | undefined {
   if (given === undefined) return undefined
-  const isNamed = typeof given === 'object' && isName(given?.account) && isName(given.credentialId)
-  if (isNamed && (given.appId === undefined || isName(given.appId))) return copyRefused(given)
+  const { account, appId, credentialId } = given ?? {}
+  if (isName(account) && isName(credentialId) && (appId === undefined || isName(appId))) {
+    return { credentialId, account, appId }
+  }
   fault('the refused credential is not { credentialId, account, … }')
   return undefined
-}
-
-function copyRefused({ credentialId, account, appId }: RefusedCredential): RefusedCredential {
-  return { credentialId, account, appId }
 }
 
 /** A store that returns anything but a whole principal lets nobody in. */

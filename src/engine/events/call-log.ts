@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.js'
-import type { RefusedCredential } from '../../contracts/credentials.js'
+import type { CredentialOwner, Principal } from '../../contracts/credentials.js'
 import type { Operation, RequestEnd, RouterEvent, RoutingExplanation } from '../../contracts/events.js'
 import type { CallFacts, Charge } from '../../contracts/ledger.js'
 import type { IncomingCall } from '../../contracts/reply.js'
@@ -15,7 +15,8 @@ export const CLIENT_LEFT_STATUS = 499
 /** What is learnt of one request on its way, for the event at its end. */
 export class CallLog {
   facts: CallFacts | undefined
-  refused: RefusedCredential | undefined
+  /** Whose credential came with the request. */
+  caller: Principal | CredentialOwner | undefined
   charge: Charge | undefined
   overdraft: Credits = 0n
   holdId: string | undefined
@@ -83,7 +84,7 @@ export class CallLog {
       outcome: this.outcome,
       status: this.status,
       facts: this.facts,
-      refused: this.refused,
+      caller: this.facts || this.caller === undefined ? undefined : ownerOf(this.caller),
       stream: this.stream,
       charge: this.charge,
       holdId: this.holdId,
@@ -102,6 +103,12 @@ export class CallLog {
     }
     this.emit(event)
   }
+}
+
+function ownerOf(caller: Principal | CredentialOwner): CredentialOwner {
+  const { account, credentialId } = caller
+  const appId = 'kind' in caller ? (caller.kind === 'access-token' ? caller.app.id : undefined) : caller.appId
+  return { credentialId, account, appId }
 }
 
 function withAttempts(

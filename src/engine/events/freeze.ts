@@ -15,9 +15,9 @@ export function freezeEvent(event: RouterEvent): RouterEvent {
 }
 
 function freezeEnd(event: RequestEnd): RequestEnd {
-  const { action, charge, connected, facts, refused, routing } = event
+  const { action, caller, charge, connected, facts, routing } = event
   Object.freeze(facts)
-  Object.freeze(refused)
+  Object.freeze(caller)
   if (charge !== undefined) Object.freeze(Object.freeze(charge).usage)
   if (routing !== undefined) {
     Object.freeze(Object.freeze(routing).considered)

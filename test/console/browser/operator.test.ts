@@ -140,10 +140,10 @@ describe('an operator', { timeout: 120_000 }, () => {
     const headers = { authorization: `Bearer ${token}`, 'x-request-id': 'with-a-revoked-key' }
     await fetch(`${origin}/compat/v1/chat/completions`, { method: 'POST', headers })
     await page.goto(`${consoleUrl}#/calls?view=problems&call=with-a-revoked-key`)
-    const refused = page.locator('section', { hasText: 'Refused credential' })
-    await expect.poll(() => refused.textContent()).toContain('carol')
-    await refused.getByRole('link', { name: 'Old laptop' }).waitFor()
-    expect(await refused.textContent()).toContain(credentialId.slice(0, 8))
+    const caller = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Caller' }) })
+    await expect.poll(() => caller.textContent()).toContain('carol')
+    await caller.getByRole('link', { name: 'Old laptop' }).waitFor()
+    expect(await caller.textContent()).toContain(credentialId.slice(0, 8))
     await page
       .getByRole('row', { name: /revoked_credential, 401.*carol/ })
       .first()

@@ -1,4 +1,4 @@
-import type { ChargeView, ExplanationView, FactsView, RefusedView, RoutingView } from '../../protocol.js'
+import type { CallerView, ChargeView, ExplanationView, FactsView, RoutingView } from '../../protocol.js'
 import { formatCount, formatDuration } from '../format.js'
 import { hrefOf } from '../place.js'
 import { Amount } from './amount.js'
@@ -17,7 +17,7 @@ export function EndBadge({ of: { outcome, status } }: { of: ExplanationView }) {
 
 interface CallDetailProps {
   readonly facts?: FactsView
-  readonly refused?: RefusedView
+  readonly caller?: CallerView
   readonly charge?: ChargeView
   readonly explanation?: ExplanationView
   readonly postings?: readonly { readonly account: string; readonly amount: string }[]
@@ -30,7 +30,7 @@ interface CallDetailProps {
 /** One call in words: its route and why, its hold, its tokens, its price and its end. */
 export function CallDetail({
   facts,
-  refused,
+  caller,
   charge,
   explanation,
   postings,
@@ -52,7 +52,7 @@ export function CallDetail({
       <div class="columns">
         {charge !== undefined && <ChargeFacts charge={charge} />}
         {facts !== undefined && <CallFacts facts={facts} holdId={holdId} entryId={id} />}
-        {refused !== undefined && <RefusedFacts refused={refused} />}
+        {caller !== undefined && <CallerFacts caller={caller} />}
         {postings !== undefined && postings.length > 0 && (
           <section>
             <h4>Postings</h4>
@@ -249,22 +249,22 @@ function CallFacts({
   )
 }
 
-function RefusedFacts({ refused }: { refused: RefusedView }) {
+function CallerFacts({ caller }: { caller: CallerView }) {
   return (
     <section>
-      <h4>Refused credential</h4>
+      <h4>Caller</h4>
       <Facts
         of={[
-          ['Account', refused.account],
-          ['Key', <KeyLinks key="key" of={refused} />],
-          ['App', refused.appId],
+          ['Account', caller.account],
+          ['Key', <KeyLinks key="key" of={caller} />],
+          ['App', caller.appId],
         ]}
       />
     </section>
   )
 }
 
-function KeyLinks({ of: { account, credentialId, credentialLabel } }: { of: RefusedView }) {
+function KeyLinks({ of: { account, credentialId, credentialLabel } }: { of: CallerView }) {
   return (
     <>
       <a href={hrefOf('keys', { account, shown: 'all' })}>{credentialLabel ?? <Id of={credentialId} />}</a>

@@ -15,6 +15,35 @@ async function askWith(result: unknown) {
   return { service, answer, end, faults }
 }
 
+describe('a caller', () => {
+  it('is named where its request was refused before there were facts, and not beside them', async () => {
+    const service = await startService()
+    onTestFinished(() => service.close())
+    const facts = await service.end(await service.ask())
+    expect([facts.facts?.account, facts.caller]).toEqual(['alice', undefined])
+    const caller = { account: 'alice', credentialId: facts.facts!.credentialId }
+    for (const [body, code] of [
+      [{ model: 'acme/none' }, 'model_not_found'],
+      [{ messages: 'none' }, 'invalid_request'],
+    ] as const) {
+      const end = await service.end(await service.ask(body))
+      expect(end).toMatchObject({ outcome: code, caller })
+      expect(end.facts).toBeUndefined()
+      expect(Object.isFrozen(end.caller)).toBe(true)
+    }
+  })
+
+  it('is named for lists of models, with its app where it acts for a user', async () => {
+    const principal = { kind: 'access-token', ...credential, scopes: [], app }
+    const { service } = await askWith({ ok: true, principal })
+    await fetch(`${service.url}/models`, { headers: { authorization: 'Bearer x', 'x-request-id': 'list' } })
+    expect(await service.end({ id: 'list' })).toMatchObject({
+      status: 200,
+      caller: { ...credential, appId: 'app-1' },
+    })
+  })
+})
+
 describe('a refused credential', () => {
   it.each([
     ['suspended', 403, 'account_suspended'],
@@ -22,10 +51,10 @@ describe('a refused credential', () => {
     ['expired', 401, 'expired_credential'],
   ])('that is %s is named in the event, and not to the caller', async (reason, status, outcome) => {
     const named = await askWith({ ok: false, reason, credential: { ...credential, appId: 'app-1' } })
-    expect(named.end).toMatchObject({ status, outcome, refused: { ...credential, appId: 'app-1' } })
-    expect(Object.isFrozen(named.end.refused)).toBe(true)
+    expect(named.end).toMatchObject({ status, outcome, caller: { ...credential, appId: 'app-1' } })
+    expect(Object.isFrozen(named.end.caller)).toBe(true)
     const nameless = await askWith({ ok: false, reason })
-    expect(nameless.end.refused).toBeUndefined()
+    expect(nameless.end.caller).toBeUndefined()
     expect([named.answer.status, named.answer.text]).toEqual([status, nameless.answer.text])
     expect([...named.faults, ...nameless.faults]).toEqual([])
   })
@@ -34,7 +63,7 @@ describe('a refused credential', () => {
     const { service } = await askWith({ ok: false, reason: 'suspended', credential })
     for (const path of ['models', 'models/acme/fast']) {
       await fetch(`${service.url}/${path}`, { headers: { authorization: 'Bearer x', 'x-request-id': path } })
-      expect(await service.end({ id: path })).toMatchObject({ status: 403, refused: credential })
+      expect(await service.end({ id: path })).toMatchObject({ status: 403, caller: credential })
     }
   })
 
@@ -49,13 +78,13 @@ describe('a refused credential', () => {
     }
     const { answer, end } = await askWith({ ok: true, principal })
     expect(answer.status).toBe(401)
-    expect(end.refused).toEqual({ ...credential, appId: 'app-1' })
+    expect(end.caller).toEqual({ ...credential, appId: 'app-1' })
   })
 
   it('is copied, so that a store may go on using its own', async () => {
     const own = { ...credential, token: 'sk-secret' }
     const { end } = await askWith({ ok: false, reason: 'suspended', credential: own })
-    expect(end.refused).toEqual(credential)
+    expect(end.caller).toEqual(credential)
     expect(Object.isFrozen(own)).toBe(false)
   })
 
@@ -70,7 +99,7 @@ describe('a refused credential', () => {
     { ...credential, appId: null },
   ])('that its store names as %j is refused all the same, and the host is told', async (wrong) => {
     const { answer, end, faults } = await askWith({ ok: false, reason: 'suspended', credential: wrong })
-    expect([answer.status, end.outcome, end.refused]).toEqual([403, 'account_suspended', undefined])
+    expect([answer.status, end.outcome, end.caller]).toEqual([403, 'account_suspended', undefined])
     expect(faults).toMatchObject([
       {
         type: 'store-fault',
