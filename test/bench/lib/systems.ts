@@ -32,15 +32,21 @@ export interface SystemDefaults {
 
 export const PATH = '/chat/completions'
 const ROUTER_KINDS = ['http', 'connect', 'express', 'front'] as const
-const PLAIN_SUFFIX = '-plain'
-const WATCHED_SUFFIX = '-watched'
+
+/** How a router can be run otherwise, by what follows its name. */
+const VARIANTS: Readonly<Record<string, Variant>> = {
+  '-plain': { environment: { COMPAT_ROUTER_FAST_PATHS: 'off' } },
+  '-watched': { setup: { watched: true } },
+  '-no-memory-reducer': { nodeArguments: ['--no-memory-reducer'] },
+}
 
 /** Every name that `--systems` knows, for its help. */
 export const SYSTEM_NAMES = ['pipe', 'direct', ...ROUTER_KINDS, 'portkey']
 
 /**
  * Finds systems by name. `http-plain` is the router without its fast paths, `http-watched` the one with a console and
- * metrics beside it, `http@DIR` the one that was built to DIR.
+ * metrics beside it, `http-no-memory-reducer` the one whose V8 gives no memory back when it idles, `http@DIR` the one
+ * that was built to DIR.
  * A peer that cannot be installed is left out, with a word on stderr.
  */
 export async function findSystems(names: readonly string[], defaults: SystemDefaults): Promise<System[]> {
@@ -69,14 +75,12 @@ async function findSystem(name: string, { dist }: SystemDefaults): Promise<Start
       : async (upstream) => startPortkey(directory, portOf(upstream), MODEL_OF_PEERS)
   }
   const [base, otherDist] = name.split('@', 2) as [string, string | undefined]
-  const isPlain = base.endsWith(PLAIN_SUFFIX)
-  const watched = base.endsWith(WATCHED_SUFFIX)
-  const suffix = isPlain ? PLAIN_SUFFIX : watched ? WATCHED_SUFFIX : ''
+  const suffix = Object.keys(VARIANTS).find((ending) => base.endsWith(ending)) ?? ''
   const kind = base.slice(0, base.length - suffix.length)
   if (kind !== 'pipe' && !ROUTER_KINDS.includes(kind as (typeof ROUTER_KINDS)[number])) {
     throw new Error(`--systems: there is no ${JSON.stringify(name)}; there are ${SYSTEM_NAMES.join(', ')}`)
   }
-  return startOwn(kind as SystemKind, resolve(otherDist ?? dist), { isPlain, watched })
+  return startOwn(kind as SystemKind, resolve(otherDist ?? dist), VARIANTS[suffix] ?? {})
 }
 
 const MODEL_OF_PEERS = UPSTREAM_MODEL
@@ -94,11 +98,12 @@ async function direct(upstream: Program): Promise<Target> {
 }
 
 interface Variant {
-  readonly isPlain: boolean
-  readonly watched: boolean
+  readonly setup?: Partial<SystemSetup>
+  readonly nodeArguments?: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
 }
 
-function startOwn(kind: SystemKind, dist: string, { isPlain, watched }: Variant): Start {
+function startOwn(kind: SystemKind, dist: string, variant: Variant): Start {
   return async (upstream, { nodeArguments = [], ...more } = {}) => {
     const setup: SystemSetup = {
       kind,
@@ -108,13 +113,14 @@ function startOwn(kind: SystemKind, dist: string, { isPlain, watched }: Variant)
       keys: 1,
       openHolds: 0,
       ledger: 'memory',
-      watched,
+      watched: false,
+      ...variant.setup,
       ...more,
     }
     const program = await startProgram({
-      command: programCommand('system', setup, nodeArguments),
+      command: programCommand('system', setup, [...(variant.nodeArguments ?? []), ...nodeArguments]),
       core: 'system',
-      environment: isPlain ? { COMPAT_ROUTER_FAST_PATHS: 'off' } : {},
+      environment: variant.environment ?? {},
     })
     return {
       name: kind,
