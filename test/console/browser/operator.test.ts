@@ -1,4 +1,4 @@
-import type { Locator, Page } from 'playwright-core'
+import type { Locator, Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openVisit, say, streamOf, type Visit } from './visit.js'
 
@@ -53,6 +53,35 @@ describe('an operator', { timeout: 120_000 }, () => {
     await message('carol has 2.5 credits now')
     expect((await visit.stage.admin.balance('carol'))?.posted).toBe(2_500_000_000n)
   })
+
+  it.each([
+    ['Grant to dora', 'Grant', 'grant', '100', '100'],
+    ['Correct dora', 'Correct', 'correct', '-40', '60'],
+  ])(
+    '%s: posts once where the answer was lost and it tries again',
+    async (button, action, path, amount, left) => {
+      await visit.stage.admin.openAccount('dora')
+      await page.reload()
+      const url = `**/api/accounts/${path}`
+      const loseAnswer = async (route: Route) => {
+        await route.fetch()
+        await route.abort('connectionreset')
+      }
+      await page.route(url, loseAnswer, { times: 1 })
+      await page.getByRole('button', { name: button }).click()
+      const form = page.getByRole('dialog')
+      await fill(form, { Credits: amount })
+      await form.getByRole('button', { name: action, exact: true }).click()
+      await form.getByText('The server cannot be reached.').waitFor()
+      await fill(form, { Credits: '7' })
+      await form.getByRole('button', { name: action, exact: true }).click()
+      await form.getByText('was posted already').waitFor()
+      await fill(form, { Credits: amount })
+      await form.getByRole('button', { name: action, exact: true }).click()
+      await message(`Posted. dora has ${left} credits now`)
+      expect((await visit.stage.admin.balance('dora'))?.posted).toBe(BigInt(left) * 1_000_000_000n)
+    },
+  )
 
   it('sees in the statement that the postings come to the balance', async () => {
     await page.getByRole('button', { name: 'Statement of carol' }).click()

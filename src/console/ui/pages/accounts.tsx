@@ -10,8 +10,13 @@ import { needed, optional } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 import { hrefOf, type Place } from '../place.js'
+import { asProblem, Problem } from '../problem.js'
+import { randomId } from '../random-id.js'
 import { isOperator, useSession } from '../session.js'
 import { useLoad } from '../use-load.js'
+
+const POSTED_BEFORE =
+  'An earlier try of this form was posted already, with another amount. Close it, and look at the calls of the account before anything more is posted.'
 
 export function Accounts({ query }: { query: Place['query'] }) {
   const { viewer, open } = useSession()
@@ -39,7 +44,9 @@ export function Accounts({ query }: { query: Place['query'] }) {
       },
     })
 
-  const postTo = (account: string, kind: 'grant' | 'correct'): void =>
+  const postTo = (account: string, kind: 'grant' | 'correct'): void => {
+    // One for all tries of this dialog: the try whose answer was lost may have been posted.
+    const ownReference = randomId()
     actions.form({
       title: kind === 'grant' ? `Grant credits to ${account}` : `Correct the balance of ${account}`,
       intro:
@@ -65,15 +72,17 @@ export function Accounts({ query }: { query: Place['query'] }) {
         const body = {
           account,
           amount: needed(values, 'amount'),
-          ...optional(values, 'reference'),
+          reference: values.text('reference') ?? ownReference,
           ...optional(values, 'memo'),
         }
-        const posted = await (kind === 'grant'
-          ? write('api/accounts/grant', body)
-          : write('api/accounts/correct', body))
+        const posted = await write(`api/accounts/${kind}`, body).catch((caught: unknown) => {
+          const { status } = asProblem(caught)
+          throw status === 409 && body.reference === ownReference ? new Problem(POSTED_BEFORE) : caught
+        })
         return `Posted. ${account} has ${posted.account.available} credits now.`
       },
     })
+  }
 
   const suspend = ({ id }: AccountView): void =>
     actions.confirm({
