@@ -54,6 +54,7 @@ export interface CredentialRow {
   readonly account: string
   readonly appId?: string
   readonly label?: string
+  /** What the newest token may do: all of the grant, or less where it was reissued with less. */
   readonly scopes?: readonly string[]
   /** How the newest token starts and ends. */
   readonly prefix: string
@@ -224,7 +225,7 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
       // Every credential has one such token. The join is a left one for SQLite, which else may read all tokens before any
       // credential, and sort them, where a page would do.
       const rows = await database.all({
-        text: `select c.*, t.prefix, t.last_four, t.expires_at from {credentials} c
+        text: `select c.*, coalesce(t.scopes, c.scopes) as token_scopes, t.prefix, t.last_four, t.expires_at from {credentials} c
           left join {tokens} t on t.credential_id = c.id and t.revoked_at is null
           ${where()}
           order by c.id desc ${limit === undefined ? '' : `limit ?${parameters.length}`}`,
@@ -243,7 +244,7 @@ function createToken(kind: CredentialRow['kind']): string {
 function readCredentialRow(row: Row): CredentialRow {
   const appId = readOptionalText(row, 'app_id')
   const label = readOptionalText(row, 'label')
-  const scopes = readOptionalJson<string[]>(row, 'scopes')
+  const scopes = readOptionalJson<string[]>(row, 'token_scopes')
   const expiresAt = readOptionalNumber(row, 'expires_at')
   const revokedAt = readOptionalNumber(row, 'revoked_at')
   return {

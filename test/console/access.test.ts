@@ -270,6 +270,81 @@ describe('a user', () => {
     expect((await bench.as(operator).post('api/credentials/issue-key', ask)).status).toBe(200)
   })
 
+  it('may not give an access token a scope but the one that calls need', async () => {
+    const ask = { account: 'alice', appId: 'notes', scopes: ['models.run', 'admin'] }
+    const refused = await user().post('api/credentials/issue-token', ask)
+    expect([refused.status, refused.json]).toEqual([
+      403,
+      { error: { message: 'Only an operator may give the scope "admin"', field: 'scopes' } },
+    ])
+    const own = { ...ask, scopes: ['models.run'] }
+    expect((await user().post('api/credentials/issue-token', own)).status).toBe(200)
+    expect((await bench.as(operator).post('api/credentials/issue-token', ask)).status).toBe(200)
+  })
+
+  describe("that replaces an operator's token", () => {
+    const reissue = (visitor: Visitor, credentialId: string, more: object = {}) =>
+      visitor.post<IssuedReply>('api/credentials/reissue', { credentialId, ...more })
+    const principalOf = (token: string) =>
+      bench.stores.credentials.resolve(token, { requestId: 'r', signal: new AbortController().signal })
+
+    it('gets one that ends no later', async () => {
+      const expiresAt = Date.now() + 3_600_000
+      const key = { account: 'alice', expiresAt, metadata: { plan: 'unlimited' } }
+      const { credentialId } = await bench.admin.issueKey(key)
+      const { json } = await reissue(user(), credentialId)
+      expect(json.expiresAt).toBe(expiresAt)
+      expect(await principalOf(json.token)).toMatchObject({ principal: { expiresAt } })
+      const later = await reissue(user(), credentialId, { expiresAt: expiresAt + 1 })
+      expect([later.status, later.json]).toEqual([
+        403,
+        {
+          error: {
+            message: expect.stringContaining('expiresAt must be no later than the end of the token before'),
+            field: 'expiresAt',
+          },
+        },
+      ])
+      const sooner = await reissue(user(), credentialId, { expiresAt: expiresAt - 1 })
+      expect(sooner.json.expiresAt).toBe(expiresAt - 1)
+      const endless = await reissue(bench.as(operator), credentialId)
+      expect((await principalOf(endless.json.token)) as object).not.toHaveProperty('principal.expiresAt')
+    })
+
+    it('gets none once it has ended', async () => {
+      const past = { account: 'alice', expiresAt: Date.now() - 1 }
+      const { credentialId } = await bench.admin.issueKey(past)
+      const { status, json } = await reissue(user(), credentialId)
+      expect([status, json]).toEqual([
+        403,
+        { error: { message: expect.stringContaining('only an operator may renew it: make a new one') } },
+      ])
+      expect((await reissue(bench.as(operator), credentialId)).status).toBe(200)
+    })
+
+    it('gets one with no scope more, of the grant or of the token', async () => {
+      const scopes = ['models.run', 'profile', 'admin']
+      const { credentialId } = await bench.admin.issueAccessToken({
+        account: 'alice',
+        appId: 'notes',
+        scopes,
+      })
+      const whole = await reissue(user(), credentialId)
+      expect(await principalOf(whole.json.token)).toMatchObject({ principal: { scopes } })
+      await bench.admin.reissue(credentialId, { scopes: ['models.run', 'profile'] })
+      const narrow = await reissue(user(), credentialId)
+      expect(await principalOf(narrow.json.token)).toMatchObject({
+        principal: { scopes: ['models.run', 'profile'] },
+      })
+      expect(await reissue(user(), credentialId, { scopes: ['admin'] })).toMatchObject({
+        status: 403,
+        json: { error: { field: 'scopes' } },
+      })
+      const less = await reissue(user(), credentialId, { scopes: ['profile'] })
+      expect(await principalOf(less.json.token)).toMatchObject({ principal: { scopes: ['profile'] } })
+    })
+  })
+
   it('sees its calls in flight, and nobody else theirs', async () => {
     const { token } = await bench.admin.issueKey({ account: 'bob' })
     const release = bench.holdUp()

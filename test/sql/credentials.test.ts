@@ -104,6 +104,7 @@ describe.each(engineNames)('credentials in %s', (name) => {
     const narrow = await admin.reissue(credentialId, { scopes: ['profile'] })
     const found = await stores.credentials.resolve(narrow.token, context)
     expect(found).toMatchObject({ ok: true, principal: { credentialId, scopes: ['profile'] } })
+    expect(await admin.listCredentials({ credentialId })).toMatchObject([{ scopes: ['profile'] }])
     expect(found.ok && 'expiresAt' in found.principal).toBe(false)
     await expect(admin.reissue(credentialId, { scopes: ['models'] })).rejects.toThrow('has no scope "models"')
   })

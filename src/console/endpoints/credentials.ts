@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Admin, CredentialRow, CredentialsQuery } from '../../admin/index.js'
+import type { Admin, CredentialRow, CredentialsQuery, ReissueOptions } from '../../admin/index.js'
 import type { Clock } from '../../clock.js'
 import { labelShape, textsShape, timeShape } from '../../contracts/shapes.js'
 import type { CredentialsReply, CredentialView, IssuedReply } from '../protocol.js'
@@ -80,6 +80,7 @@ export const credentialEndpoints: readonly Endpoint[] = [
       checkEnd(grant.expiresAt, clock)
       await checkAccount(grant.account, viewer, admin)
       checkMetadata(grant.metadata, viewer)
+      checkScopes(grant.scopes, RUN_SCOPES, viewer)
       await checkApp(grant.appId, admin)
       return issued(await admin.issueAccessToken(present(grant)), grant.expiresAt)
     },
@@ -89,9 +90,10 @@ export const credentialEndpoints: readonly Endpoint[] = [
     'credentials/reissue',
     'both',
     z.strictObject({ credentialId: name, expiresAt: timeShape.optional(), scopes: textsShape.optional() }),
-    async ({ credentialId, ...options }, { viewer }, { admin, clock }) => {
-      checkEnd(options.expiresAt, clock)
-      await checkCredential(credentialId, viewer, admin)
+    async ({ credentialId, ...asked }, { viewer }, { admin, clock }) => {
+      checkEnd(asked.expiresAt, clock)
+      const before = await findCredential(credentialId, viewer, admin)
+      const options = viewer.kind === 'operator' ? asked : withinRights(asked, before, viewer, clock)
       return issued(await admin.reissue(credentialId, present(options)), options.expiresAt)
     },
   ),
@@ -101,7 +103,7 @@ export const credentialEndpoints: readonly Endpoint[] = [
     'both',
     z.strictObject({ credentialId: name }),
     async ({ credentialId }, { viewer }, { admin }) => {
-      await checkCredential(credentialId, viewer, admin)
+      await findCredential(credentialId, viewer, admin)
       return done(await admin.revoke(credentialId), 'credential', credentialId)
     },
   ),
@@ -145,14 +147,19 @@ async function checkAccount(account: string, viewer: ConsoleViewer, admin: Admin
 }
 
 /** Another's credential is as unknown to a user as one that is not there. */
-async function checkCredential(credentialId: string, viewer: ConsoleViewer, admin: Admin): Promise<void> {
-  const rows = await admin.listCredentials({
+async function findCredential(
+  credentialId: string,
+  viewer: ConsoleViewer,
+  admin: Admin,
+): Promise<CredentialRow> {
+  const [row] = await admin.listCredentials({
     credentialId,
     ...(viewer.kind === 'user' ? { account: viewer.account } : {}),
   })
-  if (rows.length === 0) {
+  if (row === undefined) {
     throw notFound(`There is no credential ${JSON.stringify(credentialId)}`, 'credentialId')
   }
+  return row
 }
 
 async function checkApp(appId: string, admin: Admin): Promise<void> {
@@ -177,6 +184,35 @@ function checkMetadata(metadata: unknown, { kind }: ConsoleViewer): void {
   if (metadata !== undefined && kind !== 'operator') {
     throw new Refused(403, 'Only an operator may give metadata', 'metadata')
   }
+}
+
+/** What a scope opens is for the host to say, and for an operator to give. */
+function checkScopes(scopes: readonly string[], allowed: readonly string[], { kind }: ConsoleViewer): void {
+  const beyond = scopes.find((scope) => !allowed.includes(scope))
+  if (beyond !== undefined && kind !== 'operator') {
+    throw new Refused(403, `Only an operator may give the scope ${JSON.stringify(beyond)}`, 'scopes')
+  }
+}
+
+/** An operator may have made the token before, so that a user's replacement may do no more, and for no longer. */
+function withinRights(
+  asked: ReissueOptions,
+  { expiresAt: end, scopes }: CredentialRow,
+  viewer: ConsoleViewer,
+  clock: Clock,
+): ReissueOptions {
+  checkScopes(asked.scopes ?? [], scopes ?? [], viewer)
+  if (end !== undefined && end <= clock.now()) {
+    throw new Refused(403, 'This credential has ended, and only an operator may renew it: make a new one')
+  }
+  if (end !== undefined && (asked.expiresAt ?? end) > end) {
+    throw new Refused(
+      403,
+      'expiresAt must be no later than the end of the token before: only an operator may give more time. Leave it out for the same end.',
+      'expiresAt',
+    )
+  }
+  return present({ expiresAt: end, scopes, ...asked })
 }
 
 function credentialView(row: CredentialRow): CredentialView {

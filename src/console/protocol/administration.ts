@@ -50,10 +50,11 @@ export interface IssueKeyBody {
 
 export interface IssueTokenBody extends IssueKeyBody {
   readonly appId: string
-  /** `['models.run']` by default. */
+  /** `['models.run']` by default. Others are an operator's alone to give. */
   readonly scopes?: readonly string[]
 }
 
+/** A user's may do no more than the token before it and end no later, which is also what it gets by default. */
 export interface ReissueBody extends CredentialBody {
   readonly expiresAt?: number
   readonly scopes?: readonly string[]
