@@ -3,8 +3,9 @@ import { write } from '../api.js'
 import { formatCount } from '../format.js'
 import { Badge, Button, PageHead } from '../parts/basics.js'
 import { Empty, Listing } from '../parts/notice.js'
+import { parameterFields, readParameters } from '../parts/parameter-fields.js'
 import { priceFields, readPrices } from '../parts/price-fields.js'
-import { list, needed, optional, present, wholeNumber } from '../parts/read-values.js'
+import { needed, optional, present, wholeNumber } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 import { hrefOf } from '../place.js'
@@ -45,13 +46,10 @@ export function Models() {
           label: 'Longest reply, tokens',
           value: model?.maxOutputTokens?.toString(),
         },
-        {
-          name: 'supportedParameters',
-          label: 'Parameters that it takes',
-          kind: 'area',
-          value: model?.supportedParameters?.join(', '),
-          hint: 'Between commas. Where given, a request with another one is refused; empty lets the provider decide.',
-        },
+        ...parameterFields(
+          model?.supportedParameters,
+          'Between commas. A request with another one is refused; where all are taken, the provider decides.',
+        ),
         { name: 'description', label: 'Description', kind: 'area', value: model?.description },
       ],
       run: async (values) => {
@@ -72,7 +70,7 @@ export function Models() {
             prices: readPrices(values),
             contextLength: wholeNumber(values, 'contextLength'),
             maxOutputTokens: wholeNumber(values, 'maxOutputTokens'),
-            supportedParameters: list(values, 'supportedParameters'),
+            supportedParameters: readParameters(values),
           }),
         )
         return `Saved the model ${id}.`

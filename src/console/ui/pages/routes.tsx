@@ -4,8 +4,9 @@ import { Badge, Button, Id, PageHead } from '../parts/basics.js'
 import type { FieldSpec } from '../parts/fields.js'
 import { Filters } from '../parts/filters.js'
 import { Empty, Listing } from '../parts/notice.js'
+import { parameterFields, readParameters } from '../parts/parameter-fields.js'
 import { priceFields, readPrices } from '../parts/price-fields.js'
-import { json, list, needed, present } from '../parts/read-values.js'
+import { json, needed, present } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 import type { Place } from '../place.js'
@@ -45,7 +46,7 @@ export function Routes({ query }: { query: Place['query'] }) {
             byok: values.text('byok') as RouteView['byok'],
             onDisconnect: values.text('onDisconnect') as RouteView['onDisconnect'],
             weight: weightOf(values.text('weight')),
-            supportedParameters: list(values, 'supportedParameters'),
+            supportedParameters: readParameters(values),
             prices: readPrices(values),
           }),
         )
@@ -256,13 +257,7 @@ function fieldsOf(
       value: route?.weight?.toString(),
       hint: 'Shares calls out among routes that have one.',
     },
-    {
-      name: 'supportedParameters',
-      label: 'Parameters that it takes',
-      kind: 'area',
-      value: route?.supportedParameters?.join(', '),
-      hint: 'Between commas. Empty takes all.',
-    },
+    ...parameterFields(route?.supportedParameters, 'Between commas.'),
     ...priceFields(route?.prices),
   ]
 }

@@ -35,10 +35,9 @@ export function json(values: Values, name: string): unknown {
 }
 
 /** Parts between commas or line ends. */
-export function list(values: Values, name: string): readonly string[] | undefined {
+export function list(values: Values, name: string): readonly string[] {
   const parts = (values.text(name) ?? '').split(/[,\n]/).map((part) => part.trim())
-  const found = parts.filter((part) => part !== '')
-  return found.length === 0 ? undefined : found
+  return parts.filter((part) => part !== '')
 }
 
 /** The end of a day, at which a key ends. */

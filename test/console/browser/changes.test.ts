@@ -1,0 +1,70 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openVisit, type Visit } from './visit.js'
+
+let visit: Visit
+let page: Page
+
+const strict = { id: 'acme/strict', prices: { input: '1', output: '2' }, modalities: [], ownedBy: 'acme' }
+const route = {
+  id: 'strict',
+  model: strict.id,
+  provider: 'acme',
+  adapter: 'openai',
+  upstreamModel: 'strict',
+  settings: { baseUrl: 'http://127.0.0.1:9/v1' },
+}
+
+beforeAll(async () => {
+  visit = await openVisit()
+  page = await visit.open('operator', 'models')
+}, 180_000)
+
+afterAll(() => visit?.close())
+
+const modelNow = async () => (await visit.stage.admin.listModels({ modelIds: [strict.id] }))[0]
+const routeNow = async () => (await visit.stage.admin.listRoutes({ routeIds: [route.id] }))[0]
+
+/** Opens the form of a row as it is stored now. */
+async function change(path: string, of: string) {
+  await page.goto(`${visit.stage.consoleUrl}#/${path}`)
+  await page.reload()
+  await page.getByRole('button', { name: `Change ${of}`, exact: true }).click()
+  return page.getByRole('dialog')
+}
+
+async function save(): Promise<void> {
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+}
+
+describe('a form of what is there already', { timeout: 120_000 }, () => {
+  it.each([{}, { supportedParameters: [] }, { supportedParameters: ['tools', 'seed'] }])(
+    'saves what it takes as it was: %j',
+    async (supported) => {
+      await visit.stage.admin.putModel({ ...strict, ...supported })
+      await visit.stage.admin.putRoute({ ...route, ...supported })
+      const before = [await modelNow(), await routeNow()]
+      await change('models', strict.id)
+      await save()
+      await change('routes', route.id)
+      await save()
+      expect([await modelNow(), await routeNow()]).toEqual(
+        before.map((row, at) => (at === 0 ? row : { ...row, enabled: true })),
+      )
+    },
+  )
+
+  it('says whether all parameters are taken or none, where none is listed', async () => {
+    await visit.stage.admin.putModel(strict)
+    for (const [chosen, stored] of [
+      ['it takes none', []],
+      ['it takes all', undefined],
+    ] as const) {
+      const form = await change('models', strict.id)
+      await form.getByLabel('Where none is listed').selectOption(chosen)
+      await save()
+      expect((await modelNow())?.supportedParameters).toEqual(stored)
+    }
+  })
+})
