@@ -8,6 +8,14 @@ export interface UsageSource {
   readonly provider: string
 }
 
+/** Models of version 2 that hand over the counts of Anthropic's API and of Bedrock's, by their packages' own names. */
+const CACHED_APART = new Set([
+  'anthropic.messages',
+  'vertex.anthropic.messages',
+  'bedrock.anthropic.messages',
+  'amazon-bedrock',
+])
+
 /**
  * Usage as a model of the AI SDK reports it, in the one meaning.
  *
@@ -38,7 +46,9 @@ function readFlat(usage: JsonObject, metadata: unknown, provider: string): Usage
   const cacheWrite = readCacheWrite(metadata)
   const { inputTokens: input, outputTokens: output, reasoningTokens: reasoning, totalTokens: total } = usage
   const excludesCached =
-    /anthropic|bedrock/.test(provider) || (isCount(cached) && isCount(input) && cached > input)
+    CACHED_APART.has(provider) ||
+    isAnthropicsOwn(input, metadata) ||
+    (isCount(cached) && isCount(input) && cached > input)
   const reasoningIsApart =
     isCount(reasoning) &&
     isCount(output) &&
@@ -50,6 +60,12 @@ function readFlat(usage: JsonObject, metadata: unknown, provider: string): Usage
     completion: reasoningIsApart ? sum(output, reasoning) : output,
     reasoning,
   }
+}
+
+/** Whether the input is the very count of Anthropic's API, which stands beside it whatever a host calls the provider. */
+function isAnthropicsOwn(input: unknown, metadata: unknown): boolean {
+  const anthropic = isObject(metadata) ? metadata.anthropic : undefined
+  return isObject(anthropic) && isObject(anthropic.usage) && anthropic.usage.input_tokens === input
 }
 
 /** Version 2 has no place for it but what two providers put beside. */

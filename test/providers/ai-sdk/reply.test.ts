@@ -185,8 +185,22 @@ describe('usage', () => {
       prompt: 20,
       cacheWrite: 2,
     })
+    expect(await v2(usage, 'vertex.anthropic.messages')).toMatchObject({ prompt: 18 })
+    expect(await v2(usage, 'bedrock.anthropic.messages')).toMatchObject({ prompt: 18 })
     expect(await v2(usage)).toMatchObject({ prompt: 10, cached: 8 })
     expect(await v2({ ...usage, cachedInputTokens: 11 })).toMatchObject({ prompt: 21, cached: 11 })
+  })
+
+  it('of version 2 goes by what the package reports, not by what the host calls it', async () => {
+    const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15, cachedInputTokens: 8 }
+    for (const name of ['bedrock', 'anthropic', 'my-anthropic-gateway']) {
+      expect(await v2(usage, `${name}.chat`, { [name]: {} })).toMatchObject({ prompt: 10, cached: 8 })
+    }
+    const reported = (input_tokens: number) => ({
+      anthropic: { usage: { input_tokens }, cacheCreationInputTokens: 3 },
+    })
+    expect(await v2(usage, 'in-house', reported(10))).toMatchObject({ prompt: 21, cacheWrite: 3 })
+    expect(await v2({ ...usage, inputTokens: 21 }, 'gateway', reported(10))).toMatchObject({ prompt: 21 })
   })
 
   it('of version 2 has reasoning added where the provider leaves it out', async () => {
