@@ -126,6 +126,35 @@ describe('a stream, whatever the provider sends', () => {
     expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe('tool_calls')
   })
 
+  it('numbers the tool calls of each choice from 0, in the order in which they begin', () => {
+    const call = (index: number, tool: number, name: string) => ({
+      index,
+      delta: { tool_calls: [{ index: tool, id: `${index}-${name}`, function: { name, arguments: '{}' } }] },
+    })
+    const { chunks } = play(
+      [
+        data({ choices: [call(1, 3, 'f'), call(0, 1, 'g')] }),
+        data({ choices: [call(1, 3, 'h'), call(0, 0, 'i')] }),
+      ],
+      { n: 2 },
+    )
+    const sent = chunks.flatMap(({ choices }) =>
+      choices.flatMap(({ delta, index }) =>
+        ((delta.tool_calls ?? []) as { id: string; index: number }[]).map((tool) => [
+          index,
+          tool.index,
+          tool.id,
+        ]),
+      ),
+    )
+    expect(sent).toEqual([
+      [1, 0, '1-f'],
+      [0, 0, '0-g'],
+      [1, 1, '1-h'],
+      [0, 1, '0-i'],
+    ])
+  })
+
   it('waits with a tool call until its name is known', () => {
     const { chunks } = play([
       chunk({ tool_calls: [{ index: 0, id: 'a', function: { arguments: '{"x"' } }] }),
@@ -215,8 +244,21 @@ describe('a stream, whatever the provider sends', () => {
       { choices: [{ index: 0, delta: { tool_calls: [{ function: { name: 'f', arguments: 5 } }] } }] },
     ],
     [
-      'a tool call beyond the limit',
-      { choices: [{ index: 0, delta: { tool_calls: [{ index: 1_024, function: { name: 'f' } }] } }] },
+      'more tool calls than the limit',
+      {
+        choices: [
+          {
+            index: 0,
+            delta: {
+              tool_calls: Array.from({ length: 1_025 }, (_, index) => ({ index, function: { name: 'f' } })),
+            },
+          },
+        ],
+      },
+    ],
+    [
+      'an index of a tool call that is no number',
+      { choices: [{ index: 0, delta: { tool_calls: [{ index: 'first', function: { name: 'f' } }] } }] },
     ],
     ['deep nesting', { choices: [], deep: nested(140) }],
   ])('refuses %s as a reply that cannot be read', (_what, event) => {

@@ -24,6 +24,13 @@ const stream = (...events: readonly object[]) => sse(events) + DONE
 /** What most of them are to read. */
 const HELLO: Partial<ReadChoice> = { text: 'Hello', toolCalls: [], finishReason: 'stop' }
 const WEATHER = { id: 'call_1', name: 'weather', arguments: '{"in":"Köln"}' }
+const NOW = { name: 'now', arguments: '{"at":2}' }
+const MADE_UP = expect.stringMatching(/^call_./)
+const weather = (args: string, more: object = {}) => ({
+  type: 'function',
+  function: { name: 'weather', arguments: args },
+  ...more,
+})
 const CALLED: Partial<ReadChoice> = { text: '', toolCalls: [WEATHER], finishReason: 'tool_calls' }
 
 /** Streams as odd providers send them. Every one is to reach every client in the one shape that all can read. */
@@ -277,6 +284,102 @@ export const oddStreams: Readonly<
         finishReason: 'tool_calls',
       },
     ],
+  ],
+  'with two tool calls without indexes and ids, in pieces': [
+    stream(
+      call(weather('{"in":')),
+      call({ function: { arguments: '"Köln"}' } }),
+      call({ function: NOW }),
+      FINISH,
+      REPORT,
+    ),
+    [
+      {
+        ...CALLED,
+        toolCalls: [
+          { ...WEATHER, id: MADE_UP },
+          { ...NOW, id: MADE_UP },
+        ],
+      },
+    ],
+  ],
+  'with two calls of one tool without indexes, their ids empty': [
+    stream(
+      call(weather('{"in":"Köln"}', { id: '' }), weather('{"in":"Rom"}', { id: '' })),
+      delta({}, 'tool_calls'),
+      REPORT,
+    ),
+    [
+      {
+        ...CALLED,
+        toolCalls: [
+          { ...WEATHER, id: MADE_UP },
+          { ...WEATHER, id: MADE_UP, arguments: '{"in":"Rom"}' },
+        ],
+      },
+    ],
+  ],
+  'with two tool calls at index 0, told apart by nothing but their names': [
+    stream(
+      call(weather('{"in":"Köln"}', { index: 0, id: '' })),
+      call({ index: 0, id: '', function: NOW }),
+      FINISH,
+      REPORT,
+    ),
+    [
+      {
+        ...CALLED,
+        toolCalls: [
+          { ...WEATHER, id: MADE_UP },
+          { ...NOW, id: MADE_UP },
+        ],
+      },
+    ],
+  ],
+  'with two calls of one tool at index 0, each with an id, in pieces': [
+    stream(
+      ...[WEATHER, { ...WEATHER, id: 'call_2', arguments: '{"in":"Rom"}' }].flatMap((each) => [
+        call(weather('', { index: 0, id: each.id })),
+        call({ index: 0, id: '', function: { name: null, arguments: each.arguments.slice(0, 5) } }),
+        call({ index: 0, id: each.id, function: { arguments: each.arguments.slice(5) } }),
+      ]),
+      delta({}, 'tool_calls'),
+      REPORT,
+    ),
+    [{ ...CALLED, toolCalls: [WEATHER, { ...WEATHER, id: 'call_2', arguments: '{"in":"Rom"}' }] }],
+  ],
+  'with tool calls whose indexes begin at 1 and leave some out': [
+    stream(
+      call(weather(WEATHER.arguments, { index: 1, id: 'call_1' })),
+      call({ index: 5, id: 'call_2', function: { ...NOW, arguments: '' } }),
+      call({ index: 5, function: { arguments: NOW.arguments } }),
+      delta({}, 'tool_calls'),
+      REPORT,
+    ),
+    [{ ...CALLED, toolCalls: [WEATHER, { ...NOW, id: 'call_2' }] }],
+  ],
+  'with a tool call whose index is text': [
+    stream(
+      call(weather('{"in":', { index: '0', id: 'call_1' })),
+      call({ index: '0', function: { arguments: '"Köln"}' } }),
+      delta({}, 'tool_calls'),
+      REPORT,
+    ),
+    [CALLED],
+  ],
+  'with a tool call without index and id, its name in every piece': [
+    stream(...['', '{"in":', '"Köln"}', ''].map((piece) => call(weather(piece))), FINISH, REPORT),
+    [{ ...CALLED, toolCalls: [{ ...WEATHER, id: MADE_UP }] }],
+  ],
+  'with a tool call that has its name and a new id in every piece': [
+    stream(
+      ...['{"in":', '"Köln', '"}'].map((piece, at) =>
+        call(weather(piece, { index: 0, id: `call_${at + 1}` })),
+      ),
+      delta({}, 'tool_calls'),
+      REPORT,
+    ),
+    [CALLED],
   ],
   'with event and id lines, comments and CRLF': [
     `: hello\r\n\r\n${sse([text('Hello'), FINISH, REPORT])

@@ -1,29 +1,36 @@
+import type { ProviderError } from '../../errors.js'
 import { type Fields, invalidReply, isObject } from './delta.js'
 
 const MAX_TOOL_CALLS = 1_024
 
 interface ToolCallState {
   readonly kind: 'function' | 'custom'
+  /** The provider's own index: several calls may share one. */
+  readonly place: number
+  /** Given out when its first delta is sent. */
+  index: number | undefined
   id: string | undefined
   name: string | undefined
   /** Text of the arguments that no delta has carried yet, because the name is still to come. */
   waiting: string
-  started: boolean
   hasArguments: boolean
+  /** The arguments so far end as an object does. */
+  isClosed: boolean
 }
 
 /**
- * Brings the tool calls of one choice to the shape that clients read: every delta has an index, the first of a call has
- * id, type and name, later ones nothing but arguments, and arguments are text.
+ * Brings the tool calls of one choice to the shape that clients read: indexes count from 0, the first delta of a call
+ * has id, type and name, later ones nothing but arguments, and arguments are text.
  */
 export class ToolCallStream {
-  private readonly calls = new Map<number, ToolCallState>()
-  private last = -1
+  private readonly calls: ToolCallState[] = []
+  private last: ToolCallState | undefined
+  private started = 0
 
   constructor(private readonly newId: () => string) {}
 
   get any(): boolean {
-    return this.calls.size > 0
+    return this.calls.length > 0
   }
 
   /** @returns the deltas to send, none where there is nothing to tell yet */
@@ -41,11 +48,11 @@ export class ToolCallStream {
   /** What is still missing when the choice ends: `{}` for calls that never had arguments. */
   missingArguments(): Fields[] {
     const sent: Fields[] = []
-    for (const [index, call] of this.calls) {
-      if (!call.started) throw invalidReply('a tool call has no name')
+    for (const call of this.calls) {
+      if (call.index === undefined) throw invalidReply('a tool call has no name')
       if (call.hasArguments || call.kind === 'custom') continue
       call.hasArguments = true
-      sent.push({ index, function: { arguments: '{}' } })
+      sent.push({ index: call.index, function: { arguments: '{}' } })
     }
     return sent
   }
@@ -53,57 +60,82 @@ export class ToolCallStream {
   private takeOne(delta: Fields): Fields | undefined {
     const kind = isObject(delta.custom) || delta.type === 'custom' ? 'custom' : 'function'
     const details = isObject(delta[kind]) ? (delta[kind] as Fields) : {}
+    const argumentsField = kind === 'custom' ? 'input' : 'arguments'
     const id = text(delta.id)
-    const index = this.indexOf(delta.index, id)
-    let call = this.calls.get(index)
-    if (call === undefined) {
-      call = { kind, id: undefined, name: undefined, waiting: '', started: false, hasArguments: false }
-      this.calls.set(index, call)
-    }
-    const argumentsField = call.kind === 'custom' ? 'input' : 'arguments'
+    const name = text(details.name)
     const args = argumentText(details[argumentsField])
-    if (args !== '') call.hasArguments = true
-    if (call.started) {
-      return args === '' ? undefined : { index, [call.kind]: { [argumentsField]: args } }
+    const place = placeOf(delta.index)
+    const known = this.find(place, id)
+    const call = known === undefined || beginsAnother(known, id, name, args) ? this.add(kind, place) : known
+    this.last = call
+    if (args !== '') {
+      call.hasArguments = true
+      call.isClosed = args.trimEnd().endsWith('}')
+    }
+    if (call.index !== undefined) {
+      return args === '' ? undefined : { index: call.index, [call.kind]: { [argumentsField]: args } }
     }
     call.id ??= id
-    call.name ??= text(details.name)
+    call.name ??= name
     call.waiting += args
     if (call.name === undefined) return undefined
-    call.started = true
+    call.index = this.started++
     return {
       ...delta,
-      index,
+      index: call.index,
       id: call.id ?? this.newId(),
       type: call.kind,
       [call.kind]: { ...details, name: call.name, [argumentsField]: call.waiting },
     }
   }
 
-  private indexOf(index: unknown, id: string | undefined): number {
-    if (index === undefined || index === null) {
-      const known = id === undefined ? this.last : this.indexOfId(id)
-      this.last = known >= 0 ? known : this.calls.size
-    } else if (Number.isInteger(index) && (index as number) >= 0) {
-      this.last = index as number
-    } else {
-      throw invalidReply('the index of a tool call is not a number')
-    }
-    if (this.last >= MAX_TOOL_CALLS)
-      throw invalidReply(`the index of a tool call is not below ${MAX_TOOL_CALLS}`)
-    return this.last
+  private find(place: number | undefined, id: string | undefined): ToolCallState | undefined {
+    if (place === undefined && id === undefined) return this.last
+    const isThere = (call: ToolCallState) => place === undefined || call.place === place
+    const same = id === undefined ? undefined : this.calls.find((call) => call.id === id && isThere(call))
+    return same ?? this.calls.findLast((call) => call.place === place)
   }
 
-  private indexOfId(id: string): number {
-    for (const [index, call] of this.calls) if (call.id === id) return index
-    return -1
+  private add(kind: ToolCallState['kind'], place = this.calls.length): ToolCallState {
+    if (this.calls.length >= MAX_TOOL_CALLS) throw tooMany()
+    const call: ToolCallState = {
+      kind,
+      place,
+      index: undefined,
+      id: undefined,
+      name: undefined,
+      waiting: '',
+      hasArguments: false,
+      isClosed: false,
+    }
+    this.calls.push(call)
+    return call
   }
+}
+
+/**
+ * Whether what a delta says begins another call where one is known already: some providers give calls one index, or
+ * none, and no ids. Others repeat the name with each piece of one call, or make up an id for each.
+ */
+function beginsAnother(known: ToolCallState, id: string | undefined, name: string | undefined, args: string) {
+  if (name === undefined || known.name === undefined || (id !== undefined && id === known.id)) return false
+  const hasOtherId = id !== undefined && known.id !== undefined
+  if (name !== known.name) return hasOtherId || known.hasArguments
+  // No JSON goes on with an opening brace after a closing one.
+  return known.isClosed && (args.startsWith('{') || (args === '' && hasOtherId))
+}
+
+function placeOf(index: unknown): number | undefined {
+  if (index === undefined || index === null) return undefined
+  const place = typeof index === 'string' ? Number(index) : index
+  if (!Number.isInteger(place)) throw invalidReply('the index of a tool call is not a number')
+  return place as number
 }
 
 /** The tool calls of a whole message, each with id, type, name and arguments as text. */
 export function mendToolCalls(calls: unknown, newId: () => string): Fields[] {
   if (!Array.isArray(calls)) throw invalidReply('tool_calls is not a list')
-  if (calls.length > MAX_TOOL_CALLS) throw invalidReply(`there are more than ${MAX_TOOL_CALLS} tool calls`)
+  if (calls.length > MAX_TOOL_CALLS) throw tooMany()
   return calls.map((call) => {
     if (!isObject(call)) throw invalidReply('a tool call is not an object')
     const kind = isObject(call.custom) || call.type === 'custom' ? 'custom' : 'function'
@@ -116,6 +148,10 @@ export function mendToolCalls(calls: unknown, newId: () => string): Fields[] {
         : { arguments: argumentText(details.arguments) || '{}' }
     return { ...rest, id: text(call.id) ?? newId(), type: kind, [kind]: { ...details, ...args } }
   })
+}
+
+function tooMany(): ProviderError {
+  return invalidReply(`there are more than ${MAX_TOOL_CALLS} tool calls`)
 }
 
 function argumentText(value: unknown): string {

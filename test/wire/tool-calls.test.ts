@@ -1,0 +1,54 @@
+import OpenAI from 'openai'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerEvents, finishChunk } from '../helpers/scripted-upstream.js'
+import { API_KEY, MODEL, usageChunk, WireService } from './service.js'
+
+const transfer = { name: 'transfer', arguments: '{"to":"a"}' }
+const remove = { name: 'delete', arguments: '{"id":2}' }
+
+/** Two calls, as providers send them that number them as they like. */
+const numberings: Readonly<Record<string, readonly object[]>> = {
+  'have neither indexes nor ids': [{ function: transfer }, { function: remove }],
+  'have one index and two ids': [
+    { index: 0, id: 'c1', function: transfer },
+    { index: 0, id: 'c2', function: remove },
+  ],
+  'begin at index 1': [
+    { index: 1, id: 'c1', function: transfer },
+    { index: 2, id: 'c2', function: remove },
+  ],
+  'have indexes that are text': [
+    { index: '0', id: 'c1', function: transfer },
+    { index: '1', id: 'c2', function: remove },
+  ],
+}
+
+describe('the openai client gets both tool calls whole where they', () => {
+  let service: WireService
+  let client: OpenAI
+  beforeAll(async () => {
+    service = await WireService.start()
+    client = new OpenAI({ baseURL: service.host.baseUrl, apiKey: API_KEY, maxRetries: 0 })
+  })
+  afterAll(() => service.close())
+
+  const rows = Object.keys(numberings).flatMap((name) =>
+    ['one delta', 'two'].map((deltas) => [name, deltas] as const),
+  )
+  it.each(rows)('%s, in %s', async (name, deltas) => {
+    const calls = numberings[name]!
+    const events = (deltas === 'two' ? calls.map((call) => [call]) : [calls]).map((tool_calls) => ({
+      choices: [{ index: 0, delta: { tool_calls }, finish_reason: null }],
+    }))
+    service.upstream.script(answerEvents([...events, finishChunk('tool_calls'), usageChunk()]))
+    const request = { model: MODEL, messages: [{ role: 'user' as const, content: 'Do both.' }] }
+    const streamed = await client.chat.completions.stream(request).finalChatCompletion()
+    const whole = await client.chat.completions.create(request)
+    for (const reply of [streamed, whole]) {
+      const { finish_reason, message } = reply.choices[0]!
+      expect(finish_reason).toBe('tool_calls')
+      expect(message.tool_calls).toMatchObject([{ function: transfer }, { function: remove }])
+      expect(new Set(message.tool_calls?.map(({ id }) => id)).size).toBe(2)
+    }
+  })
+})
