@@ -50,6 +50,11 @@ export interface ProviderAdapter {
     call: ProviderCall,
     take: (events: readonly ProviderEvent[]) => void | Promise<void>,
   ): Promise<{ terminated: boolean }>
+  /**
+   * The field in which a request gets the router's bound on its output where the client names none (`neverOverdraw`)
+   * and no `supportedParameters` tells. `max_tokens` by default.
+   */
+  readonly outputBound?: 'max_tokens' | 'max_completion_tokens'
   close?(): Awaitable<void>
 }
 

@@ -15,6 +15,11 @@ function request(more: object = {}): ChatRequest {
   return { model: model.id, messages: [{ role: 'user', content: 'hello' }], ...more }
 }
 
+function upstreamRoute(more: Partial<Route> = {}, adapter: Partial<Route['adapter']> = {}): Route {
+  const chat = () => Promise.reject(new Error('not to be called'))
+  return { id: 'r', provider: 'p', adapter: { chat, ...adapter }, upstreamModel: 'upstream', ...more }
+}
+
 describe('the output that a hold covers', () => {
   it.each([
     [{}, DEFAULT_BOUND],
@@ -44,7 +49,7 @@ describe('the output that a hold covers', () => {
 describe('what goes upstream', () => {
   it('is the request in the provider’s name of the model, and otherwise as it came', () => {
     const asked = request({ max_tokens: -1, seed: 7 })
-    expect(upstreamRequest(asked, 'upstream', undefined)).toEqual({ ...asked, model: 'upstream' })
+    expect(upstreamRequest(asked, model, upstreamRoute(), undefined)).toEqual({ ...asked, model: 'upstream' })
   })
 
   it.each([
@@ -60,11 +65,28 @@ describe('what goes upstream', () => {
     ],
   ])('is clamped, for %j, to %j where the hold must not be exceeded', (bounds, expected) => {
     const { messages } = request()
-    expect(upstreamRequest(request(bounds), 'upstream', 100)).toEqual({
+    expect(upstreamRequest(request(bounds), model, upstreamRoute(), 100)).toEqual({
       model: 'upstream',
       messages,
       ...expected,
     })
+  })
+
+  const OLDER = 'max_tokens'
+  const NEWER = 'max_completion_tokens'
+  it.each<[field: string, route: Partial<Route>, adapter: Partial<Route['adapter']>, model: Partial<Model>]>([
+    [OLDER, {}, {}, {}],
+    [OLDER, {}, {}, { supportedParameters: [OLDER] }],
+    [NEWER, {}, {}, { supportedParameters: ['tools', NEWER] }],
+    [NEWER, {}, {}, { supportedParameters: [OLDER, NEWER] }],
+    [NEWER, {}, { outputBound: NEWER }, {}],
+    [NEWER, {}, { outputBound: NEWER }, { supportedParameters: ['tools'] }],
+    [OLDER, {}, { outputBound: NEWER }, { supportedParameters: [OLDER] }],
+    [NEWER, { supportedParameters: [NEWER] }, {}, { supportedParameters: [OLDER] }],
+    [OLDER, { supportedParameters: [OLDER] }, { outputBound: NEWER }, { supportedParameters: [NEWER] }],
+  ])('has the bound that a client left out as %s, for %j by %j of %j', (field, route, adapter, listed) => {
+    const sent = upstreamRequest(request(), { ...model, ...listed }, upstreamRoute(route, adapter), 100)
+    expect(sent).toEqual({ ...request(), model: 'upstream', [field]: 100 })
   })
 })
 

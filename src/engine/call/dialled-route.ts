@@ -94,7 +94,8 @@ export class DialledRoute {
       const running = this.attempt.run({
         request: upstreamRequest(
           request.forward,
-          route.upstreamModel,
+          call.model,
+          route,
           neverOverdraw ? outputTokens : undefined,
         ),
         stream: request.stream,

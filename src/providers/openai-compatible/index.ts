@@ -12,6 +12,12 @@ export interface OpenAiCompatibleSettings extends UpstreamSettings {
   readonly apiKey?: string
   /** `output` for a provider whose total counts output that it lists nowhere else (Gemini's thoughts). */
   readonly unlistedTokens?: 'output'
+  /**
+   * The field for the bound on output that `neverOverdraw` adds, where neither route nor model has
+   * `supportedParameters` that name one. `max_tokens` by default, which most servers know; OpenAI's reasoning models
+   * refuse it and want `max_completion_tokens`.
+   */
+  readonly outputBound?: 'max_tokens' | 'max_completion_tokens'
 }
 
 /**
@@ -22,7 +28,7 @@ export interface OpenAiCompatibleSettings extends UpstreamSettings {
  * that connecting may take is that of the first call's limits.
  */
 export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAdapter {
-  const { apiKey, unlistedTokens } = settings
+  const { apiKey, outputBound = 'max_tokens', unlistedTokens } = settings
   if (apiKey !== undefined && (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey))) {
     throw new TypeError(
       'apiKey must be a string of visible ASCII characters. Leave it out for a provider that asks for none.',
@@ -30,6 +36,9 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
   }
   if (unlistedTokens !== undefined && unlistedTokens !== 'output') {
     throw new TypeError("unlistedTokens must be 'output' or left out.")
+  }
+  if (outputBound !== 'max_tokens' && outputBound !== 'max_completion_tokens') {
+    throw new TypeError("outputBound must be 'max_tokens' or 'max_completion_tokens', or left out.")
   }
   const upstream = createUpstream(settings)
   const ownKey = apiKey === undefined ? undefined : createSecret(apiKey)
@@ -58,6 +67,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
         reader: createReplyReader(call.limits.eventBytes, format),
         take,
       })),
+    outputBound,
     close: () => upstream.close(),
   }
 }

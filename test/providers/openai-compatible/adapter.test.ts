@@ -148,6 +148,14 @@ describe('settings', () => {
       )
     }
   })
+
+  it('refuses another name for the bound on output than there is', () => {
+    for (const outputBound of ['maxTokens', '', null] as unknown as 'max_tokens'[]) {
+      expect(() => openaiCompatible({ baseUrl: 'https://example.com', outputBound })).toThrow(
+        /^outputBound must be 'max_tokens' or/,
+      )
+    }
+  })
 })
 
 describe('what is read', () => {
