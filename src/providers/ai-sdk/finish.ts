@@ -1,5 +1,10 @@
+import { isCount, type UsageReport } from '../../protocol/usage.js'
 import { textOf } from '../openai-input/text.js'
 import { isObject, type JsonObject } from '../provider-json.js'
+import type { UsageSource } from './usage.js'
+
+/** Models of version 2 whose counts grow with the reply, so that a reply cut short has them too. */
+const COUNTS_ON_THE_WAY = new Set(['google.generative-ai', 'google.vertex.chat'])
 
 /**
  * `finish_reason` and `native_finish_reason` of a choice, from the word of version 2 or the object of later ones.
@@ -16,4 +21,13 @@ export function toFinish(reason: unknown): (JsonObject & { finish_reason: string
     finish_reason: unified.replace('-', '_'),
     ...(raw === undefined ? {} : { native_finish_reason: raw }),
   }
+}
+
+/**
+ * Whether a reply ended although its package knows no word for how. Version 2 says `unknown` of a reason that it does
+ * not know and of none at all; but providers send the counts of the output last, and a reply cut short has none.
+ */
+export function endedUnnamed(reason: unknown, usage: UsageReport | undefined, source: UsageSource): boolean {
+  if (source.version !== 'v2' || reason !== 'unknown' || COUNTS_ON_THE_WAY.has(source.provider)) return false
+  return isCount(usage?.completion) && usage.completion > 0
 }

@@ -4,7 +4,7 @@ import { textOf } from '../openai-input/text.js'
 import { isObject, type JsonObject } from '../provider-json.js'
 import { toAnnotation, toArguments, toImage } from './content.js'
 import { toFrameError } from './errors.js'
-import { toFinish } from './finish.js'
+import { endedUnnamed, toFinish } from './finish.js'
 import { toUsage, type UsageSource } from './usage.js'
 
 /** Turns the parts of one streamed reply to our events, in order. */
@@ -64,7 +64,8 @@ export function createPartReader(source: UsageSource): PartReader {
   }
   const finish = (part: JsonObject): ProviderEvent[] => {
     const usage = toUsage(part.usage, part.providerMetadata, source)
-    const end = toFinish(part.finishReason)
+    const unnamed = endedUnnamed(part.finishReason, usage, source)
+    const end = unnamed ? { finish_reason: 'stop' } : toFinish(part.finishReason)
     const open = [...calls.values()].filter((call) => !call.hasArguments)
     const events =
       end === undefined ? [] : [...open.flatMap((call) => continueCall(call, '{}')), chunk({}, end)]

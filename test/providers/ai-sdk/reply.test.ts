@@ -147,6 +147,22 @@ describe('a stream', () => {
     ])
   })
 
+  it('of v2 that ends by a word unknown to its package is whole where its output was counted', async () => {
+    const text = { type: 'text-delta', id: 't', delta: 'Hello' }
+    const ending = (usage: object, provider?: string) =>
+      stream([text, { type: 'finish', usage, finishReason: 'unknown' }], 'v2', provider)
+    const { events, terminated } = await ending(flat)
+    expect(terminated).toBe(true)
+    expect(choicesOf(events).at(-1)).toEqual({ index: 0, delta: {}, finish_reason: 'stop' })
+    expect(usageOf(events)).toMatchObject([{ prompt: 21, completion: 13 }])
+    for (const outputTokens of [undefined, Number.NaN, 0]) {
+      expect((await ending({ inputTokens: 21, outputTokens })).terminated).toBe(false)
+    }
+    for (const provider of ['google.generative-ai', 'google.vertex.chat']) {
+      expect((await ending(flat, provider)).terminated).toBe(false)
+    }
+  })
+
   it('without a finish was cut short', async () => {
     expect((await stream([{ type: 'text-delta', id: 't', delta: 'x' }])).terminated).toBe(false)
   })
