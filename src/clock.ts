@@ -9,11 +9,14 @@ export interface Clock {
   after(ms: number, run: () => void, background?: 'background'): () => void
 }
 
+/** 24.8 days. Node's timers wait no longer: one that is set for more fires at once. */
+export const LONGEST_WAIT_MS = 2_147_483_647
+
 /** The machine's own time. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, run, background) {
-    const timer = setTimeout(run, ms)
+    const timer = setTimeout(run, Math.min(ms, LONGEST_WAIT_MS))
     if (background !== undefined) timer.unref()
     return () => clearTimeout(timer)
   },

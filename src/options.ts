@@ -1,4 +1,5 @@
-import { type Clock, systemClock } from './clock.js'
+import { z } from 'zod'
+import { type Clock, LONGEST_WAIT_MS, systemClock } from './clock.js'
 import type {
   CatalogueStore,
   CredentialStore,
@@ -9,6 +10,7 @@ import type {
   ProviderRegistry,
   RouterEvent,
 } from './contracts/index.js'
+import { readShape } from './contracts/shapes.js'
 import { byteRatioCounter, type TokenCounter } from './engine/charging/token-counter.js'
 import { createEmitter } from './engine/events/emitter.js'
 import type { Admit, EngineOptions } from './engine/options.js'
@@ -98,7 +100,18 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   attempts: 3,
 })
 
-const LIMITS_WITHOUT_DEFAULT = ['inFlightPerAccount', 'inFlightPerCredential']
+const wholeShape = z.int().min(1)
+const waitShape = wholeShape.max(LONGEST_WAIT_MS, {
+  error: `must be at most ${LONGEST_WAIT_MS}: no timer waits longer than 24.8 days`,
+})
+const limitsShape = z.strictObject(
+  Object.fromEntries(
+    [...Object.keys(DEFAULT_LIMITS), 'inFlightPerAccount', 'inFlightPerCredential'].map((name) => [
+      name,
+      (name.endsWith('Ms') ? waitShape : wholeShape).optional(),
+    ]),
+  ),
+)
 
 /** Every option by name; the compiler sees that none is missing. */
 const OPTIONS: readonly string[] = Object.keys({
@@ -165,13 +178,14 @@ export function engineOptions(options: RouterOptions): EngineOptions {
     envelopes: options.envelopes,
     idempotency: {
       store: idempotency.store ?? memoryIdempotency({ clock }),
-      ttlMs: idempotency.ttlMs === undefined ? DAY_MS : positive('idempotency.ttlMs', idempotency.ttlMs),
+      ttlMs:
+        idempotency.ttlMs === undefined ? DAY_MS : read(wholeShape, idempotency.ttlMs, 'idempotency.ttlMs'),
       keepBodies: idempotency.keepBodies ?? true,
     },
     platformAccount,
     neverOverdraw: options.neverOverdraw ?? false,
     byokFee: byokFee(options.byokFee ?? {}),
-    limits: limits(options.limits ?? {}),
+    limits: limits(options.limits),
     admit: options.admit,
     emit: createEmitter(options.onEvent, (error) =>
       process.emitWarning(`onEvent of compat-router failed: ${String(error)}`, {
@@ -240,23 +254,13 @@ function requireFunction(name: string, value: unknown): void {
   }
 }
 
-function limits(given: Partial<Limits>): Limits {
-  for (const [name, value] of Object.entries(given)) {
-    if (!Object.hasOwn(DEFAULT_LIMITS, name) && !LIMITS_WITHOUT_DEFAULT.includes(name)) {
-      const known = [...Object.keys(DEFAULT_LIMITS), ...LIMITS_WITHOUT_DEFAULT].join(', ')
-      throw new TypeError(`createCompatRouter: limits.${name} is not a limit. The limits are: ${known}.`)
-    }
-    if (value !== undefined) positive(`limits.${name}`, value)
-  }
-  const set = Object.entries(given).filter(([, value]) => value !== undefined)
+function limits(given: unknown = {}): Limits {
+  const set = Object.entries(read(limitsShape, given, 'limits')).filter(([, value]) => value !== undefined)
   return Object.freeze({ ...DEFAULT_LIMITS, ...Object.fromEntries(set) })
 }
 
-function positive(name: string, value: unknown): number {
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value
-  throw new TypeError(
-    `createCompatRouter: ${name} must be a whole number of at least 1; got ${String(value)}.`,
-  )
+function read<Output>(shape: z.ZodType<Output>, given: unknown, name: string): Output {
+  return readShape(shape, given, `createCompatRouter: ${name}`)
 }
 
 function byokFee({ flat, basisPoints = 0 }: ByokFeeOptions) {

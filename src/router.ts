@@ -22,6 +22,7 @@ export interface CompatRouter {
   /**
    * Refuses new calls, waits at most `graceMs` (10 s) for those under way, stops and charges the rest, and waits until
    * every charge is posted or reported as failed. Closes nothing that the router was given. A repeat returns the same.
+   * `Infinity` waits however long they take. A `graceMs` that is no number, or below 0, is a `TypeError`: nothing is closed.
    */
   close(options?: { graceMs?: number }): Promise<{ drained: number; aborted: number }>
 }
@@ -65,16 +66,11 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
     openapi,
     envelopeKeys: typeof options.envelopes?.publicKeys === 'function',
   })
-  let closing: ReturnType<CompatRouter['close']> | undefined
-  const close: CompatRouter['close'] = (closeOptions) => {
-    closing ??= engine.close(closeOptions)
-    return closing
-  }
   const router = ((req, res, next) => handler(req, res, next)) as CompatRouter
   return Object.defineProperties(router, {
     inFlight: { get: () => engine.inFlight },
     openHolds: { get: () => engine.openHolds },
     routes: { value: engine.routes },
-    close: { value: close },
+    close: { value: engine.close },
   })
 }

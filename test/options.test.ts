@@ -31,8 +31,23 @@ describe('the options of a router', () => {
     ['letters in another order', { legder: 1 }, /did you mean ledger/],
     ['a plural', { onEvents() {} }, /did you mean onEvent/],
     ['a word for yes', { neverOverdraw: 'yes' }, /neverOverdraw must be true or false/],
-    ['a limit that is none', { limits: { bodybytes: 1 } }, /limits\.bodybytes is not a limit/],
-    ['a limit of zero', { limits: { totalMs: 0 } }, /limits\.totalMs must be a whole number/],
+    [
+      'a limit that is none',
+      { limits: { bodybytes: 1 } },
+      /limits: has no field "bodybytes"; its fields are bodyBytes, .*, inFlightPerCredential$/,
+    ],
+    ['a limit of zero', { limits: { totalMs: 0 } }, /limits\.totalMs: must be at least 1$/],
+    [
+      'a limit without end',
+      { limits: { totalMs: Number.POSITIVE_INFINITY } },
+      /limits\.totalMs: must be a whole number; got Infinity$/,
+    ],
+    [
+      'a time that no timer can wait',
+      { limits: { storeMs: 2 ** 31 } },
+      /limits\.storeMs: must be at most 2147483647: no timer waits longer than 24\.8 days$/,
+    ],
+    ['limits that are null', { limits: null }, /limits: must be an object; got null$/],
     ['a fee that is no decimal', { byokFee: { flat: 1 } }, /byokFee\.flat/],
     ['a fee of more than the price', { byokFee: { basisPoints: 10_001 } }, /byokFee\.basisPoints/],
     ['an opener that cannot open', { envelopes: {} }, /envelopes has no method open\(\)/],
@@ -42,6 +57,12 @@ describe('the options of a router', () => {
   ])('with %s are refused by name', (_what, more, message) => {
     expect(() => make(more)).toThrow(TypeError)
     expect(() => make(more)).toThrow(message)
+  })
+
+  it('may have a limit that is undefined, and any that is no time as large as a number can be', async () => {
+    await make({
+      limits: { totalMs: undefined, bodyBytes: Number.MAX_SAFE_INTEGER, storeMs: 2 ** 31 - 1 },
+    }).close()
   })
 
   it('may have more beside them, as an object of stores has when it is spread in', async () => {

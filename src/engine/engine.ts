@@ -37,6 +37,8 @@ export interface Engine {
 }
 
 const DEFAULT_GRACE_MS = 10_000
+const GRACE_WRONG =
+  'close: graceMs must be a number of milliseconds, 0 or more, such as 30_000; Infinity waits until all calls have ended.'
 const JSON_HEADERS = Object.freeze({ 'content-type': 'application/json; charset=utf-8' })
 
 export function createEngine(options: EngineOptions): Engine {
@@ -86,13 +88,14 @@ export function createEngine(options: EngineOptions): Engine {
     const swept = endSweeper()
     parts.inFlight.close()
     const before = parts.inFlight.count
-    const cancel = options.clock.after(graceMs, () => {
+    let aborted = 0
+    const abort = (): void => {
       aborted = parts.inFlight.count
       parts.inFlight.shutDownAll()
-    })
-    let aborted = 0
+    }
+    const cancel = graceMs === Infinity ? undefined : options.clock.after(graceMs, abort)
     await parts.inFlight.empty()
-    cancel()
+    cancel?.()
     parts.watchdog.close()
     await parts.settlements.idle()
     await swept
@@ -145,7 +148,8 @@ export function createEngine(options: EngineOptions): Engine {
 
     routes: () => parts.health.snapshot(),
 
-    close: ({ graceMs = DEFAULT_GRACE_MS } = {}) => {
+    close: async ({ graceMs = DEFAULT_GRACE_MS } = {}) => {
+      if (typeof graceMs !== 'number' || !(graceMs >= 0)) throw new TypeError(GRACE_WRONG)
       closing ??= shutDown(graceMs)
       return closing
     },
