@@ -2,10 +2,11 @@ import { z } from 'zod'
 import { nameShape, readShape } from '../contracts/shapes.js'
 import type { Credits } from '../money.js'
 import type { Usage } from '../protocol/usage.js'
-import { readBigint, readNumber, readOptionalText } from '../sql/cells.js'
+import { readNumber, readOptionalText } from '../sql/cells.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { createConditions, toTime } from '../sql/entries.js'
 import { checkLimit } from './limit.js'
+import { readSum, sumColumns, sumOf, totalOf } from './sums.js'
 
 export interface SpendQuery {
   /** What the sums are made by. Days are of UTC; `app` knows only apps whose token was used. */
@@ -70,7 +71,7 @@ export interface SpendBooks {
   readonly debited: Credits
   /** What payers that earn the base or the markup as well owed to themselves: netted out of their postings. */
   readonly kept: Credits
-  /** Whether `debited + kept` is the rows' cost, row by row, and no posting is missing. */
+  /** Whether what was debited and kept is the cost of every charge, and no posting is missing. */
   readonly isEqual: boolean
 }
 
@@ -93,15 +94,16 @@ export async function readSpendReport(
   const { text, parameters, order, by } = sumsOf(query, true)
   const page = [offset, ...(limit === undefined ? [] : [offset + limit])]
   const [from, to] = page.map((value) => `?${parameters.push(toTime(value, 'offset'))}`)
-  const names = SUM_NAMES.join(', ')
+  const counts = [...COUNTS, 'unequal']
+  const amounts = [...AMOUNTS, 'posted', 'kept']
+  const names = [...counts, ...amounts.flatMap(sumColumns)].join(', ')
   const [totals, ...rows] = await database.all({
     isReport: true,
     text: `with sums as (${text}), ranked as (select sums.*, row_number() over (order by ${order}) as place from sums)
-      select 0 as place, cast(null as text) as key, ${SUM_NAMES.map((name) => `coalesce(sum(${name}), 0) as ${name}`).join(', ')},
-        count(*) as row_count,
-        coalesce(sum(case when kept - posted <> cost or missing <> 0 then 1 else 0 end), 0) as unequal
+      select 0 as place, cast(null as text) as key, ${counts.map((name) => `coalesce(sum(${name}), 0) as ${name}`).join(', ')},
+        ${amounts.map(totalOf).join(', ')}, count(*) as row_count
       from sums
-      union all select place, key, ${names}, 0, 0 from ranked
+      union all select place, key, ${names}, 0 from ranked
       where place > ${from} ${to === undefined ? '' : `and place <= ${to}`}
       order by 1`,
     parameters,
@@ -111,8 +113,8 @@ export async function readSpendReport(
     rowCount: readNumber(totals!, 'row_count'),
     total: toSums(totals!),
     books: {
-      debited: -readBigint(totals!, 'posted'),
-      kept: readBigint(totals!, 'kept'),
+      debited: -readSum(totals!, 'posted'),
+      kept: readSum(totals!, 'kept'),
       isEqual: readNumber(totals!, 'unequal') === 0,
     },
   }
@@ -128,6 +130,9 @@ export const KEPT = `case
   when p.amount = -e.base then e.markup
   when p.amount = 0 then e.cost
   else 0 end`
+
+/** SQL that is true where a charge does not cost what its payer's posting took and what the payer kept. */
+const UNEQUAL = `(p.amount is null or p.amount <> ${KEPT} - e.cost)`
 
 /** The statement that sums charges, and the order of its rows. */
 function sumsOf(query: SpendQuery, withBooks: boolean) {
@@ -148,32 +153,20 @@ function sumsOf(query: SpendQuery, withBooks: boolean) {
   if (to !== undefined) add((value) => `${at} < ${value}`, toTime(to, 'to'))
   const column = COLUMNS[by]
   const text = `select ${by === 'day' ? `cast(${column} as text)` : column} as key, min(e.at) as since, count(*) as calls,
-        sum(e.cost) as cost, sum(e.base) as base, sum(e.markup) as markup,
+        ${AMOUNTS.map((name) => sumOf(`e.${name}`, name)).join(', ')},
         sum(e.prompt) as prompt, sum(e.cached) as cached, sum(e.cache_write) as cache_write,
         sum(e.completion) as completion, sum(e.reasoning) as reasoning
         ${withBooks ? `, ${BOOK_COLUMNS}` : ''}
       from ${account === undefined ? `{entries} e ${withBooks ? PAYER_POSTING : ''}` : '{postings} p join {entries} e on e.id = p.entry_id'}
       where ${[...conditions, "e.kind = 'charge'"].join(' and ')}
       group by ${column}`
-  return { text, parameters, order: by === 'day' ? 'since' : 'cost desc, key', by }
+  return { text, parameters, order: by === 'day' ? 'since' : 'cost_high desc, cost_low desc, key', by }
 }
 
-const SUM_NAMES = [
-  ...([
-    'calls',
-    'cost',
-    'base',
-    'markup',
-    'prompt',
-    'cached',
-    'cache_write',
-    'completion',
-    'reasoning',
-  ] as const),
-  ...(['posted', 'kept', 'missing'] as const),
-]
-const BOOK_COLUMNS = `sum(coalesce(p.amount, 0)) as posted, sum(${KEPT}) as kept,
-        sum(case when p.amount is null then 1 else 0 end) as missing`
+const COUNTS = ['calls', 'prompt', 'cached', 'cache_write', 'completion', 'reasoning'] as const
+const AMOUNTS = ['cost', 'base', 'markup'] as const
+const BOOK_COLUMNS = `${sumOf('coalesce(p.amount, 0)', 'posted')}, ${sumOf(KEPT, 'kept')},
+        sum(case when ${UNEQUAL} then 1 else 0 end) as unequal`
 const PAYER_POSTING = `left join {postings} p
         on p.account = e.account and p.at = e.at and p.entry_id = e.id`
 
@@ -188,9 +181,9 @@ function toSpendRow(row: Row, by: SpendQuery['by']): SpendRow {
 function toSums(row: Row): SpendReport['total'] {
   return {
     calls: readNumber(row, 'calls'),
-    cost: readBigint(row, 'cost'),
-    base: readBigint(row, 'base'),
-    markup: readBigint(row, 'markup'),
+    cost: readSum(row, 'cost'),
+    base: readSum(row, 'base'),
+    markup: readSum(row, 'markup'),
     usage: {
       prompt: readNumber(row, 'prompt'),
       cached: readNumber(row, 'cached'),

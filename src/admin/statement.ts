@@ -3,6 +3,7 @@ import type { Credits } from '../money.js'
 import { readBigint } from '../sql/cells.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { KEPT } from './spend.js'
+import { readSum, sumOf } from './sums.js'
 
 /** Where an account's balance comes from: `granted + corrected + earned - spent = posted` in sound books. */
 export interface AccountStatement {
@@ -28,10 +29,10 @@ export async function readStatement(
           select coalesce(sum(h.amount), 0) from {holds} h
           where h.state = 0 and h.expires_at <= ${database.now} and h.account = a.id
         ) as held,
-        coalesce(sum(case when e.kind = 'grant' then p.amount else 0 end), 0) as granted,
-        coalesce(sum(case when e.kind = 'correction' then p.amount else 0 end), 0) as corrected,
-        coalesce(sum(case when ${own} then ${KEPT} when e.kind = 'charge' then p.amount else 0 end), 0) as earned,
-        coalesce(sum(case when ${own} then e.cost else 0 end), 0) as spent
+        ${sumOf("case when e.kind = 'grant' then p.amount else 0 end", 'granted')},
+        ${sumOf("case when e.kind = 'correction' then p.amount else 0 end", 'corrected')},
+        ${sumOf(`case when ${own} then ${KEPT} when e.kind = 'charge' then p.amount else 0 end`, 'earned')},
+        ${sumOf(`case when ${own} then e.cost else 0 end`, 'spent')}
       from {accounts} a
       left join {postings} p on p.account = a.id
       left join {entries} e on e.id = p.entry_id
@@ -39,6 +40,12 @@ export async function readStatement(
     parameters: [readShape(nameShape, account, 'account')],
   })
   if (row === undefined) return undefined
-  const names = ['granted', 'corrected', 'earned', 'spent', 'posted', 'held'] as const
-  return Object.fromEntries(names.map((name) => [name, readBigint(row, name)])) as unknown as AccountStatement
+  return {
+    granted: readSum(row, 'granted'),
+    corrected: readSum(row, 'corrected'),
+    earned: readSum(row, 'earned'),
+    spent: readSum(row, 'spent'),
+    posted: readBigint(row, 'posted'),
+    held: readBigint(row, 'held'),
+  }
 }

@@ -1,0 +1,126 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Admin, createAdmin } from '../../src/admin/index.js'
+import { formatCredits, MAX_CREDITS } from '../../src/money.js'
+import type { DurableStores } from '../../src/sql/stores.js'
+import { engineNames, useEngine } from '../helpers/engines.js'
+import { context, createCharge, createFacts, createSettle } from '../helpers/ledger-requests.js'
+
+const GROUPINGS = ['day', 'model', 'app', 'key', 'provider'] as const
+/** Twice as much is beyond 64 bits. */
+const LARGE = 6_000_000_000_123_456_789n
+const PAYERS = ['alice', 'bob', 'carol'] as const
+
+describe.each(engineNames)('sums beyond 64 bits on %s', (name) => {
+  const engine = useEngine(name)
+  let stores: DurableStores
+  let admin: Admin
+
+  beforeAll(async () => {
+    stores = engine.open('sums')
+    admin = createAdmin(stores)
+    for (const payer of PAYERS) {
+      await charge(payer, `dev-${payer}`, { base: LARGE - 7n, markup: 7n })
+    }
+  })
+
+  let charges = 0
+  async function charge(
+    account: string,
+    earner: string,
+    { base, markup }: { base: bigint; markup: bigint },
+    model = 'large',
+  ) {
+    const cost = base + markup
+    const facts = createFacts(account, { model, appId: 'app', provider: 'p' })
+    const postings = [
+      { account, amount: -cost },
+      { account: earner, amount: cost },
+    ]
+    const request = { charge: createCharge(cost, { base, markup }), postings, facts }
+    await stores.ledger.settle(createSettle(`h${charges++}`, account, cost, request), context)
+  }
+
+  const total = { calls: 3, cost: 3n * LARGE, base: 3n * (LARGE - 7n), markup: 21n }
+
+  it.each(GROUPINGS)('are exact in spend by %s, in its report and in every page of it', async (by) => {
+    expect(await admin.spend({ by, model: 'large' })).toMatchObject([total])
+    expect(await admin.spendReport({ by, model: 'large', limit: 1 })).toMatchObject({
+      rows: [total],
+      rowCount: 1,
+      total,
+      books: { debited: 3n * LARGE, kept: 0n, isEqual: true },
+    })
+    const beyond = await admin.spendReport({ by, model: 'large', limit: 1, offset: 1 })
+    expect(beyond).toMatchObject({ rows: [], rowCount: 1, total })
+  })
+
+  it('put groups and pages in the order of what they cost, to the last digit', async () => {
+    const credit = 1_000_000_000n
+    // By whole credits alone, or by what is left of them, each of these would stand elsewhere.
+    await charge('dan', 'dev', { base: credit - 1n, markup: 0n }, 'b')
+    await charge('dan', 'dev', { base: credit - 1n, markup: 0n }, 'b')
+    await charge('dan', 'dev', { base: credit, markup: credit - 3n }, 'c')
+    await charge('dan', 'dev', { base: credit, markup: credit - 2n }, 'd')
+    await charge('dan', 'dev', { base: 2n * credit, markup: 0n }, 'e')
+    await charge('dan', 'dev', { base: credit + 5n, markup: 0n }, 'a')
+    const rows = await admin.spend({ by: 'model' })
+    expect(rows.map(({ key }) => key)).toEqual(['large', 'e', 'b', 'd', 'c', 'a'])
+    const paged: unknown[] = []
+    for (let offset = 0; offset < rows.length; offset += 2) {
+      const page = await admin.spendReport({ by: 'model', limit: 2, offset })
+      expect(page.total.cost).toBe(3n * LARGE + 9n * credit - 2n)
+      paged.push(...page.rows)
+    }
+    expect(paged).toEqual(rows)
+  })
+
+  it('are exact for what a payer kept', async () => {
+    for (let time = 0; time < 2; time++) {
+      await charge('erin', 'erin', { base: LARGE - 1n, markup: 1n }, 'own')
+    }
+    const { books } = await admin.spendReport({ by: 'model', account: 'erin' })
+    expect(books).toEqual({ debited: 0n, kept: 2n * LARGE, isEqual: true })
+    expect(await admin.statement('erin')).toMatchObject({ earned: 2n * LARGE, spent: 2n * LARGE, posted: 0n })
+  })
+
+  it('are exact in a statement, above zero and below', async () => {
+    const amount = formatCredits(MAX_CREDITS)
+    for (const sign of ['', '-', '-', '', '', '-', '-']) {
+      await admin.correct({ account: 'frank', amount: `${sign}${amount}` })
+    }
+    await admin.grant({ account: 'frank', amount })
+    await charge('gina', 'frank', { base: 7n, markup: 0n })
+    await admin.correct({ account: 'frank', amount: `-${amount}` })
+    await charge('gina', 'frank', { base: LARGE, markup: 0n })
+    expect(await admin.statement('frank')).toEqual({
+      granted: MAX_CREDITS,
+      corrected: -2n * MAX_CREDITS,
+      earned: LARGE + 7n,
+      spent: 0n,
+      posted: LARGE + 7n - MAX_CREDITS,
+      held: 0n,
+    })
+  })
+
+  it('are no reason to call sound books unsound', async () => {
+    expect(await admin.verify()).toEqual([])
+  })
+
+  it('do not hide a charge that its postings do not explain, nor two that make up for each other', async () => {
+    const changed = engine.open('changed')
+    const books = async () => (await createAdmin(changed).spendReport({ by: 'model' })).books.isEqual
+    for (const holdId of ['one', 'two']) {
+      await changed.ledger.settle(createSettle(holdId, 'alice', LARGE / 2n), context)
+    }
+    expect(await books()).toBe(true)
+    const change = (holdId: string, by: bigint) =>
+      changed.database.all({
+        text: 'update {entries} set cost = cost + ?1 where hold_id = ?2',
+        parameters: [by, holdId],
+      })
+    await change('one', 1n)
+    expect(await books()).toBe(false)
+    await change('two', -1n)
+    expect(await books()).toBe(false)
+  })
+})
