@@ -27,21 +27,21 @@
  * | POST `api/credentials/reissue` | both | `ReissueBody` | `IssuedReply` |
  * | POST `api/credentials/revoke` | both | `CredentialBody` | `DoneReply` |
  * | GET `api/apps` | both | | `AppsReply` |
- * | POST `api/apps/put` | operator | `AppBody` | `DoneReply` |
+ * | POST `api/apps/put` | operator | `PutAppBody` | `DoneReply` |
  * | POST `api/apps/suspend` | operator | `IdBody` | `DoneReply` |
  * | POST `api/apps/resume` | operator | `IdBody` | `DoneReply` |
  * | GET `api/models` | both | | `ModelsReply` |
- * | POST `api/models/put` | operator | `ModelBody` | `DoneReply` |
+ * | POST `api/models/put` | operator | `PutModelBody` | `DoneReply` |
  * | POST `api/models/remove` | operator | `IdBody` | `DoneReply` |
  * | GET `api/routes` | operator | | `RoutesReply` |
- * | POST `api/routes/put` | operator | `RouteBody` | `PutRouteReply` |
+ * | POST `api/routes/put` | operator | `PutRouteBody` | `PutRouteReply` |
  * | POST `api/routes/remove` | operator | `IdBody` | `DoneReply` |
  * | POST `api/routes/rotate-secrets` | operator | `{}` | `RotatedReply` |
  * | POST `api/books/verify` | operator | `{}` | `VerifyReply` |
  *
  * Failures are `ErrorReply`: 400 for what cannot be read, 401 where nobody is signed in, 403 for what only an
  * operator may or a request from another site, 404 for what is not there or not the viewer's, 405, 409 for a reference
- * or a secret that is taken, 413, 415, 500. POST takes `content-type: application/json`.
+ * or a secret that is taken and for a change of what somebody else has changed since, 413, 415, 500. POST takes `content-type: application/json`.
  */
 export type * from './protocol/administration.js'
 export type * from './protocol/ledger.js'

@@ -1,17 +1,23 @@
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Admin, AppRow, ModelRequest, RouteRequest } from '../../admin/index.js'
 import { missingModel } from '../../admin/route-faults.js'
 import type { App } from '../../contracts/index.js'
+import { idShape, readShape } from '../../contracts/shapes.js'
 import type { AppsReply, ModelsReply, PutRouteReply, RotatedReply, RoutesReply } from '../protocol.js'
 import { Refused } from '../refused.js'
 import { present } from '../views.js'
 import { done, type Endpoint, get, name, nothing, post } from './endpoint.js'
 
 const idBody = z.strictObject({ id: name })
+/** What a change was made from; absent where it was made from nothing. */
+interface Change {
+  readonly was?: unknown
+}
 /** Checked by the administration function that takes them. */
-const appBody = z.custom<App>(() => true)
-const modelBody = z.custom<ModelRequest>(() => true)
-const routeBody = z.custom<RouteRequest>(() => true)
+const appBody = z.custom<App & Change>(() => true)
+const modelBody = z.custom<ModelRequest & Change>(() => true)
+const routeBody = z.custom<RouteRequest & Change>(() => true)
 
 export const catalogueEndpoints: readonly Endpoint[] = [
   get('apps', 'both', nothing, async (_, { viewer }, { admin }): Promise<AppsReply> => {
@@ -19,7 +25,8 @@ export const catalogueEndpoints: readonly Endpoint[] = [
     if (viewer.kind === 'operator') return { apps }
     return { apps: apps.filter(({ suspendedAt }) => suspendedAt === undefined).map(publicApp) }
   }),
-  post('apps/put', 'operator', appBody, async (app, _, { admin }) => {
+  post('apps/put', 'operator', appBody, async ({ was, ...app }, _, { admin }) => {
+    await checkUnchanged('app', app.id, was, (id) => admin.listApps({ appIds: [id] }))
     await admin.putApp(app)
     return { done: true }
   }),
@@ -38,7 +45,8 @@ export const catalogueEndpoints: readonly Endpoint[] = [
       models: await admin.listModels(),
     }),
   ),
-  post('models/put', 'operator', modelBody, async (model, _, { admin }) => {
+  post('models/put', 'operator', modelBody, async ({ was, ...model }, _, { admin }) => {
+    await checkUnchanged('model', model.id, was, (id) => admin.listModels({ modelIds: [id] }))
     await admin.putModel(model)
     return { done: true }
   }),
@@ -55,12 +63,18 @@ export const catalogueEndpoints: readonly Endpoint[] = [
       ),
     }
   }),
-  post('routes/put', 'operator', routeBody, async (route, _, { admin }): Promise<PutRouteReply> => {
-    checkRoute(route, admin)
-    await admin.putRoute(route)
-    const [model] = await admin.listModels({ modelIds: [route.model] })
-    return model === undefined ? { done: true, warnings: [missingModel(route.model)] } : { done: true }
-  }),
+  post(
+    'routes/put',
+    'operator',
+    routeBody,
+    async ({ was, ...route }, _, { admin }): Promise<PutRouteReply> => {
+      checkRoute(route, admin)
+      await checkUnchanged('route', route.id, was, (id) => admin.listRoutes({ routeIds: [id] }))
+      await admin.putRoute(route)
+      const [model] = await admin.listModels({ modelIds: [route.model] })
+      return model === undefined ? { done: true, warnings: [missingModel(route.model)] } : { done: true }
+    },
+  ),
   post('routes/remove', 'operator', idBody, async ({ id }, _, { admin }) =>
     done(await admin.removeRoute(id), 'route', id),
   ),
@@ -73,6 +87,27 @@ export const catalogueEndpoints: readonly Endpoint[] = [
     }),
   ),
 ]
+
+/**
+ * Refuses to write over what somebody else has changed since it was read. Not atomic: of two changes that are sent
+ * within the milliseconds between this look and the write, both are taken, and the later one stays.
+ */
+async function checkUnchanged(
+  what: 'app' | 'model' | 'route',
+  id: string,
+  was: unknown,
+  find: (id: string) => Promise<readonly object[]>,
+): Promise<void> {
+  if (was === undefined) return
+  const [stored] = await find(readShape(idShape, id, `${what} id`))
+  const now: unknown = stored === undefined ? undefined : JSON.parse(JSON.stringify(stored))
+  if (isDeepStrictEqual(now, was)) return
+  const happened = stored === undefined ? 'removed' : 'changed'
+  throw new Refused(
+    409,
+    `The ${what} ${JSON.stringify(id)} has been ${happened} since you opened it: nothing was saved. Load it again.`,
+  )
+}
 
 /** What is of the wrong form altogether is refused by the function that stores it. */
 function checkRoute({ adapter, settings = {} }: RouteRequest, admin: Admin): void {

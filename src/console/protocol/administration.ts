@@ -90,6 +90,11 @@ export interface AppBody {
   readonly account?: string
 }
 
+/** Answered 409, and nothing is stored, where the app is by now another than it `was` when the change was begun. */
+export interface PutAppBody extends AppBody {
+  readonly was?: AppView
+}
+
 export interface IdBody {
   readonly id: string
 }
@@ -135,6 +140,11 @@ export interface ModelView extends ModelBody {
   readonly ownedBy: string
 }
 
+/** `was` as in {@link PutAppBody}. */
+export interface PutModelBody extends ModelBody {
+  readonly was?: ModelView
+}
+
 export interface RoutesReply {
   readonly routes: readonly RouteView[]
 }
@@ -161,10 +171,19 @@ export interface RouteBody extends RouteFields {
   readonly secret?: string | null
 }
 
-export interface RouteView extends RouteFields {
+/** `was` as in {@link PutAppBody}. */
+export interface PutRouteBody extends RouteBody {
+  readonly was?: StoredRouteView
+}
+
+/** A route without how it is doing. */
+export interface StoredRouteView extends RouteFields {
   readonly settings: Readonly<Record<string, unknown>>
   /** The id of the key that its secret is sealed under; absent where it has no secret. The secret is never shown. */
   readonly secretKeyId?: string
+}
+
+export interface RouteView extends StoredRouteView {
   /** Absent where it was not called yet, or the console was not given `routes`. */
   readonly health?: RouteHealthView
   /** Why no call can take it, in words for people; absent where nothing is known against it. */

@@ -29,12 +29,12 @@ interface Writes {
   'api/credentials/issue-token': { body: protocol.IssueTokenBody; reply: protocol.IssuedReply }
   'api/credentials/reissue': { body: protocol.ReissueBody; reply: protocol.IssuedReply }
   'api/credentials/revoke': { body: protocol.CredentialBody; reply: protocol.DoneReply }
-  'api/apps/put': { body: protocol.AppBody; reply: protocol.DoneReply }
+  'api/apps/put': { body: protocol.PutAppBody; reply: protocol.DoneReply }
   'api/apps/suspend': { body: protocol.IdBody; reply: protocol.DoneReply }
   'api/apps/resume': { body: protocol.IdBody; reply: protocol.DoneReply }
-  'api/models/put': { body: protocol.ModelBody; reply: protocol.DoneReply }
+  'api/models/put': { body: protocol.PutModelBody; reply: protocol.DoneReply }
   'api/models/remove': { body: protocol.IdBody; reply: protocol.DoneReply }
-  'api/routes/put': { body: protocol.RouteBody; reply: protocol.PutRouteReply }
+  'api/routes/put': { body: protocol.PutRouteBody; reply: protocol.PutRouteReply }
   'api/routes/remove': { body: protocol.IdBody; reply: protocol.DoneReply }
   'api/routes/rotate-secrets': { body: object; reply: protocol.RotatedReply }
   'api/books/verify': { body: object; reply: protocol.VerifyReply }

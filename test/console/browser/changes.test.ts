@@ -68,3 +68,65 @@ describe('a form of what is there already', { timeout: 120_000 }, () => {
     }
   })
 })
+
+describe('a form of what somebody else has changed since', { timeout: 120_000 }, () => {
+  const app = { id: 'mail', name: 'Mail', markup: { basisPoints: 100 }, allowedModels: [] }
+  const appNow = async () => (await visit.stage.admin.listApps({ appIds: [app.id] }))[0]
+
+  it.each([
+    {
+      path: 'models',
+      of: strict.id,
+      field: 'Description',
+      before: () => visit.stage.admin.putModel(strict),
+      other: () => visit.stage.admin.putModel({ ...strict, prices: { input: '7', output: '8' } }),
+      now: modelNow,
+    },
+    {
+      path: 'routes',
+      of: route.id,
+      field: 'Weight',
+      before: () => visit.stage.admin.putRoute(route),
+      other: () => visit.stage.admin.putRoute({ ...route, enabled: false }),
+      now: routeNow,
+    },
+    {
+      path: 'apps',
+      of: app.name,
+      field: 'Markup, credits a call',
+      before: () => visit.stage.admin.putApp(app),
+      other: () => visit.stage.admin.putApp({ ...app, markup: { basisPoints: 900 } }),
+      now: appNow,
+    },
+  ])('changes nothing under $path, and opens the next time as it is now', async (row) => {
+    await row.before()
+    const form = await change(row.path, row.of)
+    await row.other()
+    const others = await row.now()
+    await form.getByLabel(row.field).fill('3')
+    const loadedAgain = page.waitForResponse(`**/api/${row.path}`)
+    await form.getByRole('button', { name: 'Save' }).click()
+    await form.getByText('has been changed since you opened it').waitFor()
+    expect(await row.now()).toEqual(others)
+    await form.getByRole('button', { name: 'Cancel' }).click()
+    await loadedAgain
+    await page.locator('.listing[aria-busy=false]').waitFor()
+    await page.getByRole('button', { name: `Change ${row.of}`, exact: true }).click()
+    await form.getByLabel(row.field).fill('3')
+    await save()
+    expect(JSON.stringify(await row.now())).toContain('3')
+    expect(await row.now()).toMatchObject(
+      row.path === 'apps' ? { markup: { basisPoints: 900 } } : { ...others },
+    )
+  })
+
+  it('does not put back what was removed', async () => {
+    await visit.stage.admin.putModel(strict)
+    const form = await change('models', strict.id)
+    await visit.stage.admin.removeModel(strict.id)
+    await form.getByRole('button', { name: 'Save' }).click()
+    await form.getByText('has been removed since you opened it').waitFor()
+    expect(await modelNow()).toBeUndefined()
+    expect(visit.complaints).toEqual([])
+  })
+})

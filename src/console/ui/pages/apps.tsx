@@ -64,6 +64,7 @@ export function Apps() {
           markup: { basisPoints, ...(flat === undefined ? {} : { flat }) },
           allowedModels: values.all('allowedModels'),
           ...optional(values, 'account'),
+          ...(app === undefined ? {} : { was: app }),
         })
         return `Saved the app ${id}.`
       },

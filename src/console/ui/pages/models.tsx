@@ -71,6 +71,7 @@ export function Models() {
             contextLength: wholeNumber(values, 'contextLength'),
             maxOutputTokens: wholeNumber(values, 'maxOutputTokens'),
             supportedParameters: readParameters(values),
+            was: model,
           }),
         )
         return `Saved the model ${id}.`

@@ -1,4 +1,4 @@
-import type { RouteView } from '../../protocol.js'
+import type { RouteView, StoredRouteView } from '../../protocol.js'
 import { write } from '../api.js'
 import { Badge, Button, Id, PageHead } from '../parts/basics.js'
 import type { FieldSpec } from '../parts/fields.js'
@@ -48,6 +48,7 @@ export function Routes({ query }: { query: Place['query'] }) {
             weight: weightOf(values.text('weight')),
             supportedParameters: readParameters(values),
             prices: readPrices(values),
+            was: storedOf(route),
           }),
         )
         return [`Saved the route ${id}.`, ...(warnings ?? [])].join(' ')
@@ -260,6 +261,12 @@ function fieldsOf(
     ...parameterFields(route?.supportedParameters, 'Between commas.'),
     ...priceFields(route?.prices),
   ]
+}
+
+function storedOf(route: RouteView | undefined): StoredRouteView | undefined {
+  if (route === undefined) return undefined
+  const { health, cannotBeUsed, ...stored } = route
+  return stored
 }
 
 function settingsOf(value: unknown): Readonly<Record<string, unknown>> | undefined {

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { IssuedReply } from '../../protocol.js'
+import { asProblem } from '../problem.js'
 import { useSession } from '../session.js'
 import { Time } from './basics.js'
 import { ConfirmDialog, FormDialog, SecretDialog, type Values } from './dialogs.js'
@@ -23,7 +24,11 @@ export function useActions(reload: () => void) {
     action,
     onClose: close,
     onSubmit: async (values: Values) => {
-      const message = await run(values)
+      const message = await run(values).catch((caught: unknown) => {
+        // Somebody else was faster: what is opened next must be what is there now.
+        if (asProblem(caught).status === 409) reload()
+        throw caught
+      })
       close()
       announce(message)
       reload()
