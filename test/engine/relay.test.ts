@@ -99,6 +99,17 @@ describe('a stream, whatever the provider sends', () => {
     }
   })
 
+  it.each([
+    [{ reasoning: 'hm' }, ['reasoning', 'reasoning_content']],
+    [{ reasoning_content: 'hm' }, ['reasoning_content', 'reasoning']],
+    [{ reasoning: null, reasoning_content: 'hm' }, ['reasoning_content', 'reasoning']],
+    [{ reasoning_content: '', reasoning: 'hm' }, ['reasoning', 'reasoning_content']],
+    [{ reasoning_content: '', reasoning: null }, []],
+  ])('puts the provider’s own name of %j first', (given, names) => {
+    const { delta } = play([chunk({ ...given, content: 'x' })]).chunks[0]!.choices[0]!
+    expect(Object.keys(delta).filter((field) => field.startsWith('reasoning'))).toEqual(names)
+  })
+
   it('makes text and reasoning of content that comes in parts', () => {
     const parts = [
       { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] },

@@ -12,7 +12,8 @@ export function invalidReply(what: string): ProviderError {
 
 /**
  * Mends the text of a delta or message in place: content is a string or null, reasoning stands under both names that
- * clients read. Parts, as some providers send them, become text and reasoning.
+ * clients read, the provider's own first: by that it is known when a client sends both back. Parts, as some providers
+ * send them, become text and reasoning.
  */
 export function mendText(fields: Fields): void {
   const { content } = fields
@@ -23,14 +24,13 @@ export function mendText(fields: Fields): void {
   } else if (content !== undefined && content !== null && typeof content !== 'string') {
     throw invalidReply('content is neither text nor parts')
   }
-  const reasoning = firstText(fields.reasoning, fields.reasoning_content)
-  if (reasoning === undefined) {
-    if ('reasoning' in fields) delete fields.reasoning
-    if ('reasoning_content' in fields) delete fields.reasoning_content
-  } else {
-    fields.reasoning = reasoning
-    fields.reasoning_content = reasoning
-  }
+  const [own, other] = isText(fields.reasoning)
+    ? (['reasoning', 'reasoning_content'] as const)
+    : (['reasoning_content', 'reasoning'] as const)
+  const reasoning = fields[own]
+  if (other in fields && !isText(fields[other])) delete fields[other]
+  if (isText(reasoning)) fields[other] = reasoning
+  else if (own in fields) delete fields[own]
 }
 
 /** Whether a delta or message holds more than a role and empty strings. */
@@ -69,10 +69,6 @@ function joinParts(parts: readonly unknown[]): { text: string; reasoning: string
     else if (Array.isArray(part.thinking)) reasoning += joinParts(part.thinking).text
   }
   return { text, reasoning }
-}
-
-function firstText(...values: readonly unknown[]): string | undefined {
-  return values.find(isText)
 }
 
 function isText(value: unknown): value is string {

@@ -2,7 +2,7 @@ import { ProviderError } from '../../errors.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
 import { sentMessages } from '../../protocol/sent-messages.js'
 import { cleanLabel } from '../../protocol/text.js'
-import { isObject } from '../provider-json.js'
+import { isObject, type JsonObject } from '../provider-json.js'
 
 /**
  * The body to post, as JSON. Throws `unsupported-request` where a message holds an address that is neither `https:` nor
@@ -29,12 +29,38 @@ function withMessages(text: string, messages: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${text.slice(0, -1)},"messages":`), messages, Buffer.from('}')])
 }
 
+/** Without what clients were given beside the provider's own and send back: strict providers refuse it. */
 function prepareMessage(message: ChatMessage, index: number): ChatMessage {
   if (Array.isArray(message.content)) checkAddresses(message.content, `messages.${index}.content`)
-  if (!('parsed' in message)) return message
-  // Added by client libraries to what they got, and sent back; strict providers refuse it.
+  const repeated = repeatedReasoning(message)
+  const calls = message.tool_calls
+  const hasParsedCalls = Array.isArray(calls) && calls.some(isParsedCall)
+  if (repeated === undefined && !hasParsedCalls && !('parsed' in message)) return message
   const { parsed: _, ...sent } = message
+  if (repeated !== undefined) delete sent[repeated]
+  if (hasParsedCalls) sent.tool_calls = calls.map(withoutParsedArguments)
   return sent
+}
+
+/**
+ * The name under which a reasoning stands a second time, as clients get it from the router. The first is that of the
+ * provider it came from, which may want it back, and may refuse the other.
+ */
+function repeatedReasoning(message: ChatMessage): 'reasoning' | 'reasoning_content' | undefined {
+  const { reasoning } = message
+  if (typeof reasoning !== 'string' || reasoning !== message.reasoning_content) return undefined
+  const names = Object.keys(message)
+  return names.indexOf('reasoning') < names.indexOf('reasoning_content') ? 'reasoning_content' : 'reasoning'
+}
+
+function isParsedCall(call: unknown): call is { readonly function: JsonObject } {
+  return isObject(call) && isObject(call.function) && 'parsed_arguments' in call.function
+}
+
+function withoutParsedArguments(call: unknown): unknown {
+  if (!isParsedCall(call)) return call
+  const { parsed_arguments: _, ...details } = call.function
+  return { ...call, function: details }
 }
 
 function checkAddresses(content: readonly unknown[], path: string): void {

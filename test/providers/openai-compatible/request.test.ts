@@ -66,6 +66,40 @@ describe('buildRequestBody', () => {
     expect(messages[0]).toHaveProperty('parsed')
   })
 
+  it.each([
+    [{ reasoning: 'r', reasoning_content: 'r' }, { reasoning: 'r' }],
+    [{ reasoning_content: 'r', reasoning: 'r' }, { reasoning_content: 'r' }],
+    [{ reasoning: 'r' }, { reasoning: 'r' }],
+    [{ reasoning_content: 'r' }, { reasoning_content: 'r' }],
+    [
+      { reasoning: 'r', reasoning_content: 's' },
+      { reasoning: 'r', reasoning_content: 's' },
+    ],
+    [
+      { reasoning: null, reasoning_content: null },
+      { reasoning: null, reasoning_content: null },
+    ],
+  ])('says reasoning once, under the name that came first: of %j sends %j', (given, expected) => {
+    const message = { role: 'assistant', content: 'x' }
+    expect(build({ messages: [{ ...message, ...given }] }).messages).toEqual([{ ...message, ...expected }])
+  })
+
+  it('leaves out `parsed_arguments` of tool calls, and nothing else of them', () => {
+    const calls = [
+      { id: 'a', type: 'function', function: { name: 'f', arguments: '{}', parsed_arguments: {} } },
+      { id: 'b', type: 'function', function: { name: 'f', arguments: '{"parsed_arguments":1}' } },
+      { id: 'c', type: 'custom', custom: { name: 'g', input: 'x', parsed_arguments: 'kept' } },
+      null,
+    ]
+    const sent = build({ messages: [{ role: 'assistant', content: null, tool_calls: calls }] }).messages
+    const first = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
+    expect(sent).toEqual([{ role: 'assistant', content: null, tool_calls: [first, ...calls.slice(1)] }])
+    expect(calls[0]).toHaveProperty('function.parsed_arguments')
+    expect(build({ messages: [{ role: 'assistant', tool_calls: 'none' }] }).messages[0].tool_calls).toBe(
+      'none',
+    )
+  })
+
   it('passes https and data addresses on', () => {
     for (const url of [
       'https://example.com/a.png',
@@ -166,6 +200,20 @@ describe('buildRequestBody', () => {
       stream: true,
       stream_options: { include_usage: true },
     })
+  })
+
+  it('changes long messages as it does short ones', () => {
+    const call = (more: object) => ({ id: 'a', type: 'function', function: { name: 'f', ...more } })
+    const long = { role: 'user', content: LONG }
+    const given = {
+      role: 'assistant',
+      reasoning: 'r',
+      reasoning_content: 'r',
+      tool_calls: [call({ parsed_arguments: 1 })],
+    }
+    const sent = String(buildRequestBody({ model: 'm', messages: received([long, given]) }, false))
+    const expected = { role: 'assistant', reasoning: 'r', tool_calls: [call({})] }
+    expect(JSON.parse(sent).messages).toEqual([long, expected])
   })
 
   it('looks at the addresses in long messages too', () => {
