@@ -1,11 +1,14 @@
 import {
   checkVersion,
+  countReplies,
   firstTables,
   type Migration,
   migrationsTable,
   pendingMigrations,
+  replyTotalsTable,
   type SchemaWords,
 } from '../sql/schema.js'
+import { countReplyFunction, countReplyTrigger } from './count-reply-function.js'
 import { expireHoldsFunction } from './expire-holds-function.js'
 import { NOW } from './function-settings.js'
 import { applyLedgerFunction } from './ledger-function.js'
@@ -27,6 +30,17 @@ export const postgresMigrations: readonly Migration[] = [
     version: 1,
     name: 'first',
     statements: [...firstTables(WORDS), takeHoldFunction, applyLedgerFunction, expireHoldsFunction],
+  },
+  {
+    version: 2,
+    name: 'reply totals',
+    statements: [
+      replyTotalsTable(WORDS),
+      countReplyFunction,
+      countReplyTrigger,
+      countReplies,
+      'drop index {compat_replies_account}',
+    ],
   },
 ]
 

@@ -44,14 +44,12 @@ export function createSqlIdempotency(database: SqlDatabase): IdempotencyStore {
       const bodyBytes = reply.bytes === undefined ? 0 : bodyBytesOf(reply)
       const { bytes: _, ...withoutBody } = reply
       const whole = bodyBytes <= REPLY_MAX_BYTES ? reply : withoutBody
-      const room = `(
-        select coalesce(sum(o.size_bytes), 0) from {replies} o
-        where o.account = (select m.account from {replies} m where m.claim = ?1) and o.claim <> ?1
-      ) + cast(?2 as bigint) <= ${ACCOUNT_MAX_BYTES}`
+      const room = `coalesce((select t.size_bytes from {reply_totals} t where t.account = r.account), 0)
+        - r.size_bytes + cast(?2 as bigint) <= ${ACCOUNT_MAX_BYTES}`
       const size = whole === reply ? bodyBytes : 0
       await database.batch([
         {
-          text: `update {replies} set done = 1, expires_at = ${now} + cast(?3 as bigint),
+          text: `update {replies} as r set done = 1, expires_at = ${now} + cast(?3 as bigint),
               size_bytes = case when ${room} then cast(?2 as bigint) else 0 end,
               reply = case when ${room} then cast(?4 as text) else cast(?5 as text) end
             where claim = ?1`,
@@ -64,11 +62,14 @@ export function createSqlIdempotency(database: SqlDatabase): IdempotencyStore {
           ],
         },
       ])
-      await database.all({
-        text: `delete from {replies} where claim in (
-          select claim from {replies} where expires_at <= ${now} order by expires_at limit ${TIDIED_ROWS}
-        )`,
-      })
+      // A transaction of its own goes again where another one took the totals of the same accounts in another order.
+      await database.batch([
+        {
+          text: `delete from {replies} where claim in (
+            select claim from {replies} where expires_at <= ${now} order by expires_at limit ${TIDIED_ROWS}
+          )`,
+        },
+      ])
     },
 
     async abandon(claim) {

@@ -154,6 +154,21 @@ export function firstTables(words: SchemaWords): readonly string[] {
   ]
 }
 
+/**
+ * What the bodies of an account's replies take together, so that nobody has to add them up. Triggers keep it, so that it
+ * is right whoever writes replies: also an earlier release that still runs beside this one.
+ */
+export function replyTotalsTable({ name, integer, busy }: SchemaWords): string {
+  return `create table {reply_totals} (
+    account ${name} primary key,
+    size_bytes ${integer} not null
+  ) ${busy}`
+}
+
+/** To be run when the triggers are there and nobody else writes. */
+export const countReplies = `insert into {reply_totals} (account, size_bytes)
+  select account, sum(size_bytes) from {replies} where size_bytes > 0 group by account`
+
 /** The table that says which steps have been taken. */
 export function migrationsTable(words: SchemaWords): string {
   return `create table if not exists {migrations} (

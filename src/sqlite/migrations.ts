@@ -1,12 +1,15 @@
 import {
   checkVersion,
+  countReplies,
   firstTables,
   type Migration,
   migrationsTable,
   pendingMigrations,
+  replyTotalsTable,
   type SchemaWords,
 } from '../sql/schema.js'
 import { type Connection, retryWhileBusy, tableName } from './connection.js'
+import { countReplyTriggers } from './count-reply-triggers.js'
 
 /** Strict tables: an integer that outgrows 64 bits is an error there, and not a double. */
 const WORDS: SchemaWords = {
@@ -30,6 +33,16 @@ export const sqliteMigrations: readonly Migration[] = [
         id text not null,
         at integer not null
       ) strict`,
+    ],
+  },
+  {
+    version: 2,
+    name: 'reply totals',
+    statements: [
+      replyTotalsTable(WORDS),
+      ...countReplyTriggers,
+      countReplies,
+      'drop index compat_replies_account',
     ],
   },
 ]

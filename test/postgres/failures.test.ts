@@ -166,6 +166,7 @@ describe('a PostgreSQL store in trouble', () => {
     await Promise.all(all.map((stores) => stores.ready()))
     expect(await all[0]!.database.all({ text: 'select version from {migrations}' })).toEqual([
       { version: '1' },
+      { version: '2' },
     ])
     for (const stores of all) await stores.close()
     for (const pool of pools) await pool.end()
@@ -178,7 +179,7 @@ describe('a PostgreSQL store in trouble', () => {
     })
     const stores = postgresStores(database.pool, { schema: 'newer' })
     const message =
-      'The schema newer has schema version 999, and this release of compat-router knows up to 1: upgrade compat-router'
+      'The schema newer has schema version 999, and this release of compat-router knows up to 2: upgrade compat-router'
     await expect(stores.ready()).rejects.toThrow(message)
     await expect(stores.ledger.hold(createHold('alice', 1n), context)).rejects.toThrow(message)
   })

@@ -1,0 +1,20 @@
+/** What a reply's body takes goes into its account's total with it, and out of it again. */
+export const countReplyFunction = `create function {count_reply_1}() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $function$
+begin
+  if tg_op <> 'INSERT' and old.size_bytes > 0 then
+    update {reply_totals} set size_bytes = size_bytes - old.size_bytes where account = old.account;
+  end if;
+  if tg_op <> 'DELETE' and new.size_bytes > 0 then
+    insert into {reply_totals} as t (account, size_bytes) values (new.account, new.size_bytes)
+    on conflict (account) do update set size_bytes = t.size_bytes + excluded.size_bytes;
+  end if;
+  return null;
+end
+$function$`
+
+export const countReplyTrigger = `create trigger compat_count_reply
+  after insert or delete or update of account, size_bytes on {replies}
+  for each row execute function {count_reply_1}()`
