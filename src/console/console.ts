@@ -11,7 +11,7 @@ import { createPages } from './pages.js'
 import type { RouteHealthView } from './protocol.js'
 import { notFound, Refused, toRefused } from './refused.js'
 import { send, sendCsv, sendJson, sendRefused } from './reply.js'
-import { type ConsoleRequest, checkOrigin, readBody } from './request.js'
+import { type ConsoleRequest, checkOrigin, isOrigin, ORIGIN_FORM, readBody } from './request.js'
 import { type Authorise, type ConsoleViewer, readViewer } from './viewer.js'
 
 export interface ConsoleOptions {
@@ -136,12 +136,7 @@ function checkOptions(options: ConsoleOptions): ConsoleOptions {
   if (typeof options.admin?.entries !== 'function') {
     throw new TypeError('createConsole needs admin: createAdmin(stores) of compat-router/admin')
   }
-  if (
-    options.origin !== undefined &&
-    (!URL.canParse(options.origin) || new URL(options.origin).origin !== options.origin)
-  ) {
-    throw new TypeError('origin must be scheme and host alone, such as https://console.example.com')
-  }
+  if (options.origin !== undefined && !isOrigin(options.origin)) throw new TypeError(`origin ${ORIGIN_FORM}`)
   if (options.routerPath !== undefined && !/^\/[^/?#\s]/.test(options.routerPath)) {
     throw new TypeError('routerPath must be a path on the origin of the console, such as /compat/v1')
   }

@@ -24,8 +24,15 @@ export function checkOrigin(req: ConsoleRequest, origin: string | undefined): vo
       : `it came from ${JSON.stringify(from.slice(0, 256))}, and the console is at ${JSON.stringify(origin ?? hostOf(req) ?? 'an unknown host')}`
   throw new Refused(
     403,
-    `Only the console's own pages may change anything: ${why}. Behind a proxy that rewrites Host, set the option origin.`,
+    `Only the console's own pages may change anything: ${why}. Behind a proxy that rewrites Host, set the option origin of createConsole and of oneTimeSignIn.`,
   )
+}
+
+export const ORIGIN_FORM = 'must be scheme and host alone, such as https://console.example.com'
+
+/** Whether it is an origin as browsers send it. */
+export function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text
 }
 
 function isOwn(from: string, req: ConsoleRequest, origin: string | undefined): boolean {

@@ -1,13 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TLSSocket } from 'node:tls'
+import { z } from 'zod'
 import { type Clock, systemClock } from '../clock.js'
+import { readShape } from '../contracts/shapes.js'
 import { normaliseBasePath, pathOf, pathUnder } from '../http/match.js'
 import { Refused, toRefused } from './refused.js'
 import { send, sendJson, sendRefused } from './reply.js'
-import { type ConsoleRequest, checkOrigin, readBody } from './request.js'
+import { type ConsoleRequest, checkOrigin, isOrigin, ORIGIN_FORM, readBody } from './request.js'
 import { SIGN_IN_PAGE, SIGN_IN_SCRIPT, SIGN_IN_STYLE } from './sign-in-page.js'
-import type { Authorise, ConsoleViewer } from './viewer.js'
+import { type Authorise, type ConsoleViewer, viewerShape } from './viewer.js'
 
 export interface OneTimeSignInOptions {
   /** Whom a link signs in. An operator by default. */
@@ -18,8 +20,9 @@ export interface OneTimeSignInOptions {
   readonly sessionMs?: number
   /** Told to who comes with a link that is used or too old, and whose session has ended: where to get another. */
   readonly hint?: string
-  /** As the console's. */
+  /** The console's own `basePath`, where it has one. */
   readonly basePath?: string
+  /** The console's own `origin`, where it has one. */
   readonly origin?: string
   /** For tests. */
   readonly clock?: Clock
@@ -42,11 +45,24 @@ const SECRET_BYTES = 32
 const MAX_KEPT = 100
 const HINT = 'Get a new link where the last one came from.'
 
+const lifeShape = z.int().positive()
+const optionsShape = z.strictObject({
+  viewer: viewerShape.optional(),
+  linkMs: lifeShape.optional(),
+  sessionMs: lifeShape.optional(),
+  hint: z.string().optional(),
+  basePath: z.string().optional(),
+  origin: z.string().refine(isOrigin, ORIGIN_FORM).optional(),
+  clock: z.custom<Clock>().optional(),
+})
+
 /**
  * Makes links that open the console once each: the secret of a link is exchanged for a session cookie (`HttpOnly`,
- * `SameSite=Strict`, `Secure` over https). All in memory: a restart ends every link and session.
+ * `SameSite=Strict`, `Secure` over https). All in memory: a restart ends every link and session. Throws a `TypeError`
+ * that names the option that cannot be meant.
  */
-export function oneTimeSignIn(options: OneTimeSignInOptions = {}): OneTimeSignIn {
+export function oneTimeSignIn(given: OneTimeSignInOptions = {}): OneTimeSignIn {
+  const options = readShape(optionsShape, given, 'oneTimeSignIn')
   const viewer = options.viewer ?? { kind: 'operator' }
   const clock = options.clock ?? systemClock
   const sessionMs = options.sessionMs ?? 12 * HOUR_MS
@@ -64,7 +80,12 @@ export function oneTimeSignIn(options: OneTimeSignInOptions = {}): OneTimeSignIn
     checkOrigin(req, options.origin)
     const { secret } = await readBody(req)
     if (typeof secret === 'string' && links.take(secret)) {
-      sendJson(res, 200, { done: true }, { 'set-cookie': cookie(req, sessions.add(), sessionMs / 1_000) })
+      sendJson(
+        res,
+        200,
+        { done: true },
+        { 'set-cookie': cookie(req, sessions.add(), Math.ceil(sessionMs / 1_000)) },
+      )
     } else if (isSignedIn(req)) {
       sendJson(res, 200, { done: true })
     } else {
@@ -80,11 +101,11 @@ export function oneTimeSignIn(options: OneTimeSignInOptions = {}): OneTimeSignIn
     sendJson(res, 200, { done: true }, { 'set-cookie': cookie(req, '', 0) })
   }
 
+  // Without a path, which a browser then takes from its own address of the sign-in (RFC 6265 section 5.1.4): a proxy may
+  // have put the console where nobody here knows.
   function cookie(req: ConsoleRequest, value: string, seconds: number): string {
-    const isSecure =
-      options.origin?.startsWith('https:') ?? (req.socket as Partial<TLSSocket>).encrypted === true
-    const path = mountOf(req, basePath)
-    return `${cookieName(req)}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
+    const secure = isOverHttps(req, options.origin) ? '; Secure' : ''
+    return `${cookieName(req)}=${value}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`
   }
 
   function serve(path: string | undefined, req: ConsoleRequest, res: ServerResponse): boolean {
@@ -167,10 +188,9 @@ function cookieOf(req: IncomingMessage): string | undefined {
   return pairs.find((pair) => pair.startsWith(name))?.slice(name.length)
 }
 
-/** Where the console is on its origin, with a slash at its end. */
-function mountOf({ originalUrl, url = '' }: ConsoleRequest, basePath: string): string {
-  const whole = pathOf(originalUrl ?? url)
-  const below = pathUnder(basePath, pathOf(url)) ?? ''
-  const mount = whole.endsWith(below) ? whole.slice(0, whole.length - below.length) : ''
-  return /^[\w/.~-]*$/.test(mount) ? `${mount}/` : '/'
+/** Whether browsers come by https, be it to a proxy that ends it. */
+function isOverHttps(req: IncomingMessage, origin: string | undefined): boolean {
+  if (origin !== undefined) return origin.startsWith('https:')
+  const isEncrypted = (req.socket as Partial<TLSSocket>).encrypted === true
+  return isEncrypted || req.headers.origin?.startsWith('https:') === true
 }

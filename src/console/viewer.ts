@@ -19,7 +19,7 @@ export type Authorise = (
 ) => ConsoleViewer | undefined | null | Promise<ConsoleViewer | undefined | null>
 
 const common = { name: labelShape.optional(), signOutPath: z.string().optional() }
-const viewerShape = z.discriminatedUnion('kind', [
+export const viewerShape = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('operator'), ...common }),
   z.strictObject({ kind: z.literal('user'), account: nameShape, ...common }),
 ])

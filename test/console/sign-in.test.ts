@@ -80,9 +80,7 @@ describe('a one-time link', () => {
     const first = await post('sign-in', { secret: good })
     expect([first.status, first.json]).toEqual([200, { done: true }])
     expect(first.headers.get('set-cookie')).toMatch(
-      new RegExp(
-        `^compat-console-${port}=[\\w-]{43}; Path=/console/; Max-Age=43200; HttpOnly; SameSite=Strict$`,
-      ),
+      new RegExp(`^compat-console-${port}=[\\w-]{43}; Max-Age=43200; HttpOnly; SameSite=Strict$`),
     )
     expect((await me(cookieIn(first.headers))).json).toMatchObject({
       viewer: { kind: 'operator' },
@@ -160,21 +158,40 @@ describe('signing in and out', () => {
     const cookie = cookieIn((await post('sign-in', { secret: secret() })).headers)
     const out = await post('sign-out', {}, `other=1; ${cookie}`)
     expect(out.status).toBe(200)
-    expect(out.headers.get('set-cookie')).toMatch(
-      /^compat-console-\d+=; Path=\/console\/; Max-Age=0; HttpOnly/,
-    )
+    expect(out.headers.get('set-cookie')).toMatch(/^compat-console-\d+=; Max-Age=0; HttpOnly/)
     expect((await me(cookie)).status).toBe(401)
   })
 
-  it('keeps the cookie to the mount, and to https where browsers come by it', async () => {
-    const root = await start({}, '/')
-    expect((await root.post('sign-in', { secret: root.secret() })).headers.get('set-cookie')).toContain(
-      '; Path=/;',
-    )
+  it('leaves where the cookie goes to the browser, which knows what a proxy made of the path', async () => {
+    for (const mount of ['/', '/console']) {
+      const { post, secret } = await start({}, mount)
+      const cookie = (await post('sign-in', { secret: secret() })).headers.get('set-cookie')
+      expect(cookie).not.toMatch(/path=/i)
+    }
+  })
+
+  it('keeps the cookie to https where browsers come by it, also to a proxy', async () => {
     const origin = 'https://console.example.com'
-    const proxied = await start({ origin })
-    const answer = await proxied.post('sign-in', { secret: proxied.secret() }, '', { origin })
+    const rewritten = await start({ origin })
+    const answer = await rewritten.post('sign-in', { secret: rewritten.secret() }, '', { origin })
     expect(answer.headers.get('set-cookie')).toMatch(/; Secure$/)
+    const kept = await start()
+    const headers = { origin: kept.origin.replace('http:', 'https:') }
+    const signedIn = await kept.post('sign-in', { secret: kept.secret() }, '', headers)
+    expect(signedIn.headers.get('set-cookie')).toMatch(/; Secure$/)
+    const signedOut = await kept.post('sign-out', {}, cookieIn(signedIn.headers), headers)
+    expect(signedOut.headers.get('set-cookie')).toMatch(/; Secure$/)
+  })
+
+  it('says, where a proxy rewrites Host, which two options to set', async () => {
+    const { post, secret } = await start()
+    const { status, json } = await post('sign-in', { secret: secret() }, '', {
+      origin: 'https://console.example.com',
+    })
+    expect(status).toBe(403)
+    expect(json).toEqual({
+      error: { message: expect.stringContaining('the option origin of createConsole and of oneTimeSignIn') },
+    })
   })
 
   it.each(['', 'compat-console-1=x', 'compat-console-PORT=', 'compat-console-PORT=guess'])(
@@ -184,4 +201,59 @@ describe('signing in and out', () => {
       expect((await me(cookie.replace('PORT', String(port)))).status).toBe(401)
     },
   )
+})
+
+describe('oneTimeSignIn', () => {
+  it.each<[object | null, RegExp]>([
+    [
+      { linkMs: '3600000' },
+      /^oneTimeSignIn\.linkMs: must be a whole number; got a string: leave the quotes out/,
+    ],
+    [{ linkMs: -1 }, /^oneTimeSignIn\.linkMs: must be above 0/],
+    [{ linkMs: 0 }, /^oneTimeSignIn\.linkMs: must be above 0/],
+    [{ linkMs: Number.NaN }, /^oneTimeSignIn\.linkMs: must be a whole number; got NaN/],
+    [{ sessionMs: '1h' }, /^oneTimeSignIn\.sessionMs: must be a whole number; got a string/],
+    [
+      { sessionMs: Number.POSITIVE_INFINITY },
+      /^oneTimeSignIn\.sessionMs: must be a whole number; got Infinity/,
+    ],
+    [{ viewer: { kind: 'admin' } }, /^oneTimeSignIn\.viewer\.kind: must be "operator" or "user"/],
+    [{ viewer: { kind: 'user' } }, /^oneTimeSignIn\.viewer\.account: is missing/],
+    [{ origin: 'example.com' }, /^oneTimeSignIn\.origin: must be scheme and host alone, such as https:/],
+    [{ hint: 5 }, /^oneTimeSignIn\.hint: must be a string; got a number/],
+    [{ basePath: 'console' }, /^basePath must begin with a slash/],
+    [{ linkms: 5 }, /^oneTimeSignIn: has no field "linkms"; its fields are viewer, linkMs, sessionMs/],
+    [null, /^oneTimeSignIn: must be an object; got null/],
+  ])('refuses %j', (options, message) => {
+    const make = () => oneTimeSignIn(options as OneTimeSignInOptions)
+    expect(make).toThrow(TypeError)
+    expect(make).toThrow(message)
+  })
+
+  it('gives a cookie whole seconds, no fewer than the session has', async () => {
+    const { post, secret } = await start({ sessionMs: 1_500 })
+    const { headers } = await post('sign-in', { secret: secret() })
+    expect(headers.get('set-cookie')).toContain('; Max-Age=2;')
+  })
+
+  it('works on bare http with the base path of the console', async () => {
+    const basePath = '/console'
+    const signIn = oneTimeSignIn({ basePath })
+    const admin = { entries: () => undefined, listModels: async () => [] }
+    const pages = createConsole({ admin: admin as never, authorise: signIn.authorise, basePath })
+    const server = createServer((req, res) => signIn(req, res, () => pages(req, res)))
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+    closers.push(() => new Promise((done) => server.close(done).closeAllConnections()))
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const link = new URL(signIn.link(`${origin}/console`))
+    expect((await ask(`${origin}${link.pathname}`, {})).status).toBe(200)
+    const { headers } = await ask(`${origin}${link.pathname}`, {
+      method: 'POST',
+      headers: { origin, 'content-type': 'application/json' },
+      body: JSON.stringify({ secret: link.hash.slice(1) }),
+    })
+    expect((await ask(`${origin}/console/api/me`, { headers: { cookie: cookieIn(headers) } })).status).toBe(
+      200,
+    )
+  })
 })

@@ -1,0 +1,54 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createConsole, oneTimeSignIn } from 'compat-router/console'
+import express from 'express'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isOpen, openBrowser, openVisit, type Visit } from './visit.js'
+
+let visit: Visit
+let browser: Browser
+
+beforeAll(async () => {
+  visit = await openVisit()
+  browser = await openBrowser()
+}, 180_000)
+
+afterAll(async () => {
+  await browser?.close()
+  await visit?.close()
+})
+
+describe('a one-time link', { timeout: 120_000 }, () => {
+  it.each([
+    ['where the console is', '/console'],
+    ['where a proxy has put the console', '/ops'],
+    ['where a proxy has put the console deep down', '/tools/of/ops'],
+  ])('signs in and out %s', async (_, seen) => {
+    const signIn = oneTimeSignIn()
+    const { authorise } = signIn
+    const app = express().use('/console', signIn, createConsole({ admin: visit.stage.admin, authorise }))
+    const server = createServer((req, res) => {
+      req.url = req.url!.replace(seen, '/console')
+      app(req, res)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    try {
+      const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}${seen}`
+      const page = await (await browser.newContext()).newPage()
+      await page.goto(signIn.link(address))
+      await page.getByRole('heading', { name: 'Playground' }).waitFor()
+      await page.reload()
+      await isOpen(page)
+      const cookies = async () => (await page.context().cookies()).map(({ path }) => path)
+      expect(await cookies()).toEqual([seen])
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByText('You have signed out').waitFor()
+      expect(await cookies()).toEqual([])
+    } finally {
+      server.close()
+      server.closeAllConnections()
+    }
+  })
+})
