@@ -1,5 +1,12 @@
 import type { AccountRow } from '../admin/index.js'
-import type { CallFacts, Charge, CredentialOwner, Entry, RequestEnd } from '../contracts/index.js'
+import type {
+  CallFacts,
+  Charge,
+  CredentialOwner,
+  Entry,
+  RequestEnd,
+  RoutingExplanation,
+} from '../contracts/index.js'
 import { formatCredits } from '../money.js'
 import type {
   AccountView,
@@ -9,6 +16,7 @@ import type {
   EntryView,
   ExplanationView,
   FactsView,
+  RoutingView,
   SpendSums,
 } from './protocol.js'
 import { NO_REFERENCES, type References } from './references.js'
@@ -79,7 +87,7 @@ export function callerView(
   return present({ account, credentialId, credentialLabel: labelOf(credentialId), appId })
 }
 
-export function explanationView(end: RequestEnd): ExplanationView {
+export function explanationView(end: RequestEnd, viewer: ConsoleViewer): ExplanationView {
   const { routing, holdAmount, overdraft } = end
   return present({
     startedAt: end.at - end.durationMs,
@@ -88,7 +96,7 @@ export function explanationView(end: RequestEnd): ExplanationView {
     outcome: end.outcome,
     status: end.status,
     holdAmount: holdAmount === undefined ? undefined : formatCredits(holdAmount),
-    routing: routing === undefined ? undefined : { behind: [], ...routing },
+    routing: routing === undefined ? undefined : routingView(routing, viewer),
     finishReason: end.finishReason,
     nativeFinishReason: end.nativeFinishReason,
     upstreamId: end.upstreamId,
@@ -98,6 +106,15 @@ export function explanationView(end: RequestEnd): ExplanationView {
     replayed: end.replayed,
     overdraft: overdraft === undefined ? undefined : formatCredits(overdraft),
   })
+}
+
+/** Why a provider failed is the host's business with it, and the operator's to know. */
+function routingView(routing: RoutingExplanation, { kind }: ConsoleViewer): RoutingView {
+  const attempts =
+    kind === 'operator'
+      ? routing.attempts
+      : routing.attempts.map(({ outcome, routeId }) => ({ outcome, routeId }))
+  return { behind: [], ...routing, attempts }
 }
 
 /**
@@ -134,7 +151,7 @@ export function entryView(
         : chargeView(charge, facts === undefined ? undefined : references.pricesOf(facts)),
     facts: facts === undefined || !isOpen ? undefined : factsView(facts, references),
     holdId: isOpen ? holdId : undefined,
-    explanation: end === undefined || !isOpen ? undefined : explanationView(end),
+    explanation: end === undefined || !isOpen ? undefined : explanationView(end, viewer),
   })
 }
 

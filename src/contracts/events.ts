@@ -83,8 +83,19 @@ export interface RoutingExplanation {
   /** Routes that were moved behind the others because they are in trouble, and in which. */
   readonly behind?: readonly { readonly routeId: string; readonly why: string }[]
   readonly chosenBy: 'pin' | 'order' | 'affinity' | 'sort' | 'weight' | 'price' | 'only-route'
-  /** Routes in the order in which they were tried. `outcome` is an error code, or how the call ended. */
-  readonly attempts: readonly { readonly routeId: string; readonly outcome: string }[]
+  /** Routes in the order in which they were tried. */
+  readonly attempts: readonly RouteAttempt[]
+}
+
+export interface RouteAttempt {
+  readonly routeId: string
+  /** An error code, or how the call ended. */
+  readonly outcome: string
+  /**
+   * Where the provider failed, why: its status and its own words, or what was wrong with the connection. Clean of keys,
+   * hosts and addresses, and without the words of a provider that refused the caller's request, which may quote it.
+   */
+  readonly why?: string
 }
 
 /** A charge could not be posted in time. Hand `request` to `ledger.settle()` to reconcile: a repeat charges once. */

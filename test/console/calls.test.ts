@@ -167,6 +167,33 @@ describe('a call', () => {
     expect(text).not.toContain('r-of-bob')
   })
 
+  it('that a provider failed is told of with why to an operator alone', async () => {
+    const end = {
+      type: 'request-end',
+      requestId: 'r-failed',
+      operation: 'chat',
+      at: Date.now(),
+      durationMs: 1,
+      outcome: 'provider_error',
+      status: 502,
+      facts: { requestId: 'r-failed', account: 'alice', credentialId: 'c', model: 'm' },
+      routing: {
+        considered: ['p:m'],
+        excluded: [],
+        chosenBy: 'only-route',
+        attempts: [{ routeId: 'p:m', outcome: 'provider_error', why: 'The provider answered 402.' }],
+      },
+    } as const
+    bench.pages.onEvent(end)
+    const seen = async (viewer: ReturnType<typeof visit>) => {
+      const { json } = await viewer.get<EventsReply>('api/events?account=alice')
+      return json.events.find(({ requestId }) => requestId === 'r-failed')?.explanation?.routing?.attempts
+    }
+    const { why, ...attempt } = end.routing.attempts[0]
+    expect(await seen(visit())).toEqual([{ ...attempt, why }])
+    expect(await seen(bench.as({ kind: 'user', account: 'alice' }))).toEqual([attempt])
+  })
+
   it('that went wrong inside is told of in words', () => {
     const error = { name: 'Error', message: 'why' }
     const facts = { requestId: 'r', account: 'alice', credentialId: 'c', model: 'm' }

@@ -56,9 +56,8 @@ describe('a call that is read on without its client', () => {
   })
 
   it('is charged its hold where one read costs more than that, and is more than is read on', async () => {
-    const role = choiceEvent({ role: 'assistant' })
-    const usage: ProviderEvent = { type: 'usage', usage: { prompt: 1_000_000, completion: 0 } }
-    const end = await drain([usage, role, role], { first: [role], neverOverdraw: true })
+    const usage: ProviderEvent = { type: 'usage', usage: { prompt: 10, completion: 1_000_000 } }
+    const end = await drain([usage, LONG_TEXT], { neverOverdraw: true })
     expect(end?.charge?.shortfall).toBeGreaterThan(0n)
     expect(end?.charge?.cost).toBe(end?.holdAmount)
   })

@@ -70,8 +70,8 @@ describe('the usage meter', () => {
   it('charges a reply that was broken off by the interim prompt and the larger completion', () => {
     const { usage } = meter()
     usage.snapshot({ prompt: 12, completion: 1 }, false)
-    expect(usage.asPartial(ESTIMATES).usage).toMatchObject({ prompt: 12, completion: 5 })
+    expect(usage.asEstimated(ESTIMATES).usage).toMatchObject({ prompt: 12, completion: 5 })
     usage.snapshot({ completion: 60 }, false)
-    expect(usage.asPartial(ESTIMATES)).toMatchObject({ usage: { completion: 60 }, basis: 'estimated' })
+    expect(usage.asEstimated(ESTIMATES)).toMatchObject({ usage: { completion: 60 }, basis: 'estimated' })
   })
 })

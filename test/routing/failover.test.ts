@@ -124,7 +124,7 @@ describe.each([
     expect(served.status).toBe(200)
     expect(contentOf(served)).toBe('I am p1')
     expect(served.text.split('"role":"assistant"')).toHaveLength(2)
-    expect((await end(served)).routing).toEqual({
+    expect((await end(served)).routing).toMatchObject({
       considered: [`p0:${MODEL}`, `p1:${MODEL}`],
       excluded: [],
       chosenBy: 'price',
@@ -359,7 +359,7 @@ describe('a dearer fallback', () => {
     expect(contentOf(answer)).toBe('I am p2')
     expect(upstreams[1]!.requests).toHaveLength(0)
     expect((await end(answer)).routing?.attempts).toEqual([
-      { routeId: `p0:${MODEL}`, outcome: 'provider_error' },
+      { routeId: `p0:${MODEL}`, outcome: 'provider_error', why: expect.stringContaining('answered 500') },
       { routeId: `p1:${MODEL}`, outcome: 'insufficient_credits' },
       { routeId: `p2:${MODEL}`, outcome: 'finished' },
     ])

@@ -102,8 +102,8 @@ export class Heard {
     return { usage: this.filled(prompt ?? promptEstimate, completion ?? this.completionEstimate), basis }
   }
 
-  /** What had come when it was broken off. */
-  asPartial(promptEstimate: number): Usage {
+  /** Without a report at the end: what was reported before, and of the output at least what has come. */
+  asEstimated(promptEstimate: number): Usage {
     const { prompt, completion = 0 } = this.counts
     return this.filled(prompt ?? promptEstimate, Math.max(completion, this.completionEstimate))
   }

@@ -36,7 +36,10 @@ export function whatIsDue(world: World, dial: Dial, holdAmount: bigint, firstDia
     for (const word of said) heard.hear(word)
     if (heard.failure !== undefined) break
     if (!neverOverdraw || !dial.stream || said.length === 0) continue
-    isCut = !heard.isFinished && oraclePrice(heard.asPartial(promptEstimate), terms).cost > holdAmount
+    const counted = heard.asEstimated(promptEstimate)
+    const isAbove = (usage: Usage): boolean => oraclePrice(usage, terms).cost > holdAmount
+    const isByOutput = isAbove(counted) && !isAbove({ ...counted, completion: 0, reasoning: 0 })
+    isCut = !heard.isFinished && heard.token && isByOutput
     if (isCut) break
   }
   const rows = endings(world, call, dial, heard, isCut, firstDialAt)
@@ -46,9 +49,7 @@ export function whatIsDue(world: World, dial: Dial, holdAmount: bigint, firstDia
     const { usage, basis } =
       due === 'reported'
         ? heard.asReported(promptEstimate)
-        : due === 'partial'
-          ? { usage: heard.asPartial(promptEstimate), basis: 'estimated' as const }
-          : { usage: estimated(promptEstimate, heard.completionEstimate), basis: 'estimated' as const }
+        : { usage: heard.asEstimated(promptEstimate), basis: 'estimated' as const }
     const full = oraclePrice(usage, terms)
     const isCapped = (neverOverdraw || basis === 'estimated') && full.cost > holdAmount
     return {
@@ -184,10 +185,6 @@ function holdsToken(said: Dial['deliveries'][number]['said']): boolean {
       ('text' in word && word.text !== '') ||
       (word.say === 'whole' && word.choices.some(({ text }) => text !== '')),
   )
-}
-
-function estimated(prompt: number, completion: number): Usage {
-  return { prompt, cached: 0, cacheWrite: 0, completion, reasoning: 0 }
 }
 
 export function termsOf(

@@ -148,7 +148,7 @@ function eventView(
       charge === undefined
         ? undefined
         : chargeView(charge, facts === undefined ? undefined : references.pricesOf(facts)),
-    explanation: isEnd ? explanationView(event) : undefined,
+    explanation: isEnd ? explanationView(event, viewer) : undefined,
   })
 }
 

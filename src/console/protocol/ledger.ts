@@ -199,7 +199,8 @@ export interface RoutingView {
   readonly excluded: readonly { readonly routeId: string; readonly why: string }[]
   readonly behind: readonly { readonly routeId: string; readonly why: string }[]
   readonly chosenBy: 'pin' | 'order' | 'affinity' | 'sort' | 'weight' | 'price' | 'only-route'
-  readonly attempts: readonly { readonly routeId: string; readonly outcome: string }[]
+  /** `why` it failed, to an operator alone. */
+  readonly attempts: readonly { readonly routeId: string; readonly outcome: string; readonly why?: string }[]
 }
 
 export interface EventsQuery {

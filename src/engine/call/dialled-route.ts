@@ -5,6 +5,7 @@ import { CompatError, ProviderError } from '../../errors.js'
 import type { Credits } from '../../money.js'
 import { forgetMessages } from '../../protocol/sent-messages.js'
 import { cleanLabel } from '../../protocol/text.js'
+import type { Usage } from '../../protocol/usage.js'
 import type { AdmittedCall } from '../admission/admitted-call.js'
 import { shuttingDown } from '../admission/in-flight.js'
 import { price } from '../charging/price.js'
@@ -111,10 +112,11 @@ export class DialledRoute {
       reportHealth?.(this.result && this.health())
     }
     const { end, failure } = this.done
-    call.log.attempts.push({
-      routeId: route.id,
-      outcome: failure?.error.code ?? end.stoppedBy ?? end.ended,
-    })
+    call.log.attempts.push(
+      failure === undefined
+        ? { routeId: route.id, outcome: end.stoppedBy ?? end.ended }
+        : { routeId: route.id, outcome: failure.error.code, why: failure.why },
+    )
   }
 
   get end(): AttemptEnd {
@@ -147,9 +149,8 @@ export class DialledRoute {
       case 'reported':
         return this.meter.asReported(this.estimates())
       case 'estimated':
-        return this.meter.asEstimated(this.estimates())
       case 'partial':
-        return this.meter.asPartial(this.estimates())
+        return this.meter.asEstimated(this.estimates())
     }
   }
 
@@ -190,9 +191,16 @@ export class DialledRoute {
     }
   }
 
-  /** A cost that is fixed is the hold's from the first token on, and never more. */
+  /**
+   * Whether the output that has come took the cost above the hold. Where the prompt alone did, since the estimate was too
+   * low, to cut the reply would have the client pay all of its hold for nothing: it goes on to where the provider was
+   * told to stop, as a reply in one body does.
+   */
   private holdIsSpent(): boolean {
-    return price(this.usage('partial').usage, this.quote.terms).cost > this.options.holdAmount
+    if (this.relay.tokenEvents === 0) return false
+    const { usage } = this.usage('partial')
+    const costs = (counted: Usage): boolean => price(counted, this.quote.terms).cost > this.options.holdAmount
+    return costs(usage) && !costs({ ...usage, completion: 0, reasoning: 0 })
   }
 
   private readFailure(end: AttemptEnd): ProviderFailure | undefined {

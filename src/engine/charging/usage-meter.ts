@@ -61,13 +61,8 @@ export class UsageMeter {
     return { usage: this.filled(prompt ?? estimates.prompt, completion ?? estimates.completion), basis }
   }
 
-  /** Our own counts. */
+  /** Without a final report: the prompt as reported before, of the output the larger of reported before and estimated. */
   asEstimated(estimates: TokenEstimates): ResolvedUsage {
-    return { usage: clampUsage({ ...estimates, cached: 0, cacheWrite: 0, reasoning: 0 }), basis: 'estimated' }
-  }
-
-  /** A reply that we broke off: the prompt as reported so far, of the output the larger of reported so far and estimated. */
-  asPartial(estimates: TokenEstimates): ResolvedUsage {
     const { prompt, completion } = this.largest
     return {
       usage: this.filled(prompt ?? estimates.prompt, Math.max(completion ?? 0, estimates.completion)),

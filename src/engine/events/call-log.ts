@@ -1,6 +1,12 @@
 import type { Clock } from '../../clock.js'
 import type { CredentialOwner, Principal } from '../../contracts/credentials.js'
-import type { Operation, RequestEnd, RouterEvent, RoutingExplanation } from '../../contracts/events.js'
+import type {
+  Operation,
+  RequestEnd,
+  RouteAttempt,
+  RouterEvent,
+  RoutingExplanation,
+} from '../../contracts/events.js'
 import type { CallFacts, Charge } from '../../contracts/ledger.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import type { Credits } from '../../money.js'
@@ -22,7 +28,7 @@ export class CallLog {
   holdId: string | undefined
   holdAmount: Credits | undefined
   routing: Omit<RoutingExplanation, 'attempts'> | undefined
-  readonly attempts: { routeId: string; outcome: string }[] = []
+  readonly attempts: RouteAttempt[] = []
   providerMs: number | undefined
   firstTokenMs: number | undefined
   finishReason: string | undefined
@@ -113,7 +119,7 @@ function ownerOf(caller: Principal | CredentialOwner): CredentialOwner {
 
 function withAttempts(
   { behind, chosenBy, considered, excluded }: Omit<RoutingExplanation, 'attempts'>,
-  attempts: RoutingExplanation['attempts'],
+  attempts: readonly RouteAttempt[],
 ): RoutingExplanation {
   return behind === undefined
     ? { considered, excluded, chosenBy, attempts }

@@ -1,5 +1,6 @@
 import { CompatError, type CompatErrorFields, type ErrorCode, type ProviderError } from '../../errors.js'
 import { cleanProviderMessage, type ProviderMessageContext } from '../../protocol/text.js'
+import { whyItFailed } from './why-it-failed.js'
 
 /** What a provider's failure means for the client, for the next route and for this route's health. */
 export interface ProviderFailure {
@@ -9,7 +10,11 @@ export interface ProviderFailure {
   /** Whether the route, rather than the request or the key, is at fault. */
   readonly routeAtFault: boolean
   readonly retryAfterSeconds: number | undefined
+  /** In words, for the host. */
+  readonly why: string
 }
+
+type Reading = Omit<ProviderFailure, 'why'>
 
 const CONTEXT_LENGTH = /context (?:length|window)|maximum context|too many tokens|prompt is too long/i
 
@@ -19,6 +24,10 @@ export function providerFailure(
   byok: boolean,
   context: ProviderMessageContext,
 ): ProviderFailure {
+  return { ...readFailure(failure, byok, context), why: whyItFailed(failure, context) }
+}
+
+function readFailure(failure: ProviderError, byok: boolean, context: ProviderMessageContext): Reading {
   const { status } = failure
   const retryAfterSeconds = failure.retryAfterSeconds
   const fails = (
@@ -26,13 +35,13 @@ export function providerFailure(
     message: string,
     routeAtFault: boolean,
     fields: CompatErrorFields = {},
-  ): ProviderFailure => ({
+  ): Reading => ({
     error: new CompatError(code, message, { source: 'provider', ...fields, cause: failure }),
     movesOn: !byok,
     routeAtFault,
     retryAfterSeconds,
   })
-  const refused = (): ProviderFailure => ({ ...refusedRequest(failure, context), retryAfterSeconds })
+  const refused = (): Reading => ({ ...refusedRequest(failure, context), retryAfterSeconds })
   /** The provider may have done, and billed, what it did not answer. */
   const billed = { headers: { 'x-should-retry': 'false' } }
 
@@ -106,7 +115,7 @@ function inexpressible(failure: ProviderError, context: ProviderMessageContext) 
 function refusedRequest(
   failure: ProviderError,
   context: ProviderMessageContext,
-): Omit<ProviderFailure, 'retryAfterSeconds'> {
+): Omit<Reading, 'retryAfterSeconds'> {
   const said = cleanProviderMessage(failure.providerMessage ?? '', context)
   const tooLong = failure.providerCode === 'context_length_exceeded' || CONTEXT_LENGTH.test(said)
   const message = said === '' ? 'The provider of this model refused the request.' : said

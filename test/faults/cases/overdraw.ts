@@ -11,7 +11,18 @@ import {
   send,
   takeOver,
 } from '../fault.js'
-import { body, DONE, events, FINISH, HEAD, TOKENS, USAGE, usage, wholeBody } from '../upstream-scripts.js'
+import {
+  body,
+  DONE,
+  events,
+  FINISH,
+  HEAD,
+  ROLE,
+  TOKENS,
+  USAGE,
+  usage,
+  wholeBody,
+} from '../upstream-scripts.js'
 
 /** (0.001 + 22 x 0.00001 + 100 x 0.00002) x 1.2 + 0.0005: the prompt at 3 bytes a token and 8 more, and `max_tokens`. */
 export const HOLD = '0.004364'
@@ -59,6 +70,16 @@ export const overdraw: readonly Fault[] = [
     answer: 'whole',
   }),
   ...scripted({
+    row: 'estimated',
+    name: 'the usage came before the tokens alone: the estimate takes the prompt from it',
+    scripts: {
+      stream: [[HEAD, usage({ prompt_tokens: 11, completion_tokens: 1 }), TOKENS, FINISH, DONE, 'end']],
+    },
+    // (0.001 + 11 x 0.00001 + 5 x 0.00002) x 1.2 + 0.0005
+    due: '0.001952',
+    answer: 'whole',
+  }),
+  ...scripted({
     row: 'never-overdraw',
     name: 'nothing goes wrong',
     options: NEVER,
@@ -101,6 +122,26 @@ export const overdraw: readonly Fault[] = [
     // (0.001 + 10 x 0.00001 + 125 x 0.00002) x 1.2 + 0.0005 - 0.004364
     also: (bench) => expectShortfall(bench, 456_000n),
   },
+  ...inBothModes((stream) => ({
+    row: 'never-overdraw',
+    name: 'the prompt alone is reported to cost more than the hold: nothing is cut',
+    options: { ...NEVER, accounts: { alice: HOLD } },
+    async play(bench) {
+      const taken = takeOver(bench)
+      const call = bench.call(stream)
+      const reply = await taken
+      await send(reply, HEAD, ROLE, usage({ prompt_tokens: 900, completion_tokens: 1 }))
+      await bench.takes(1)
+      await send(reply, TOKENS)
+      await bench.takes(2)
+      await send(reply, TOKENS, FINISH, usage({ prompt_tokens: 900, completion_tokens: 7 }), DONE, 'end')
+      return call
+    },
+    due: HOLD,
+    answer: 'whole',
+    // (0.001 + 900 x 0.00001 + 7 x 0.00002) x 1.2 + 0.0005 - 0.004364
+    also: (bench) => expectShortfall(bench, 8_304_000n),
+  })),
   {
     row: 'never-overdraw',
     name: 'the stream finishes in the read in which it costs more than the hold: its usage is waited for',

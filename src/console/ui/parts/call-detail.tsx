@@ -154,9 +154,13 @@ function RoutingStory({ routing, routeId }: { routing: RoutingView; routeId: str
         </span>
       ))}
       {attempts.length > 0 &&
-        ` Tried ${attempts.map((one) => `${one.routeId} (${one.outcome})`).join(', then ')}.`}
+        ` Tried ${attempts.map((one) => `${one.routeId} (${howItEnded(one)})`).join(', then ')}.`}
     </li>
   )
+}
+
+function howItEnded({ outcome, why }: RoutingView['attempts'][number]): string {
+  return why === undefined ? outcome : `${outcome}: ${why}`
 }
 
 function ChargeFacts({ charge }: { charge: ChargeView }) {

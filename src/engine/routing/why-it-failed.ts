@@ -1,0 +1,20 @@
+import type { ProviderError } from '../../errors.js'
+import { cleanProviderMessage, type ProviderMessageContext } from '../../protocol/text.js'
+
+/** What the caller did wrong: it is told the provider's words itself, and they may quote what it wrote. */
+const ABOUT_THE_REQUEST = new Set([400, 413, 422])
+
+/** Why a provider failed, in words for the host's eyes: the adapter's, the provider's own, and the cause beneath. */
+export function whyItFailed(failure: ProviderError, context: ProviderMessageContext): string {
+  const { cause, message, providerMessage, status } = failure
+  const isAboutRequest = failure.reason === 'unsupported-request' || ABOUT_THE_REQUEST.has(status ?? 0)
+  const said = isAboutRequest || !providerMessage ? '' : ` It said: ${providerMessage}`
+  const beneath = cause instanceof Error ? ` (${wordsOf(cause)})` : ''
+  return cleanProviderMessage(message + said + beneath, context)
+}
+
+function wordsOf(cause: Error): string {
+  const { code } = cause as { code?: unknown }
+  const isNew = typeof code === 'string' && !cause.message.includes(code)
+  return isNew ? `${code}: ${cause.message}` : cause.message
+}

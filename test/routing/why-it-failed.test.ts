@@ -1,0 +1,65 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { whyItFailed } from '../../src/engine/routing/why-it-failed.js'
+import { ProviderError } from '../../src/errors.js'
+import { startService } from './service.js'
+
+const CONTEXT = { secrets: ['hunter2-is-the-key'], upstreamModel: 'up-1', modelKey: 'acme/fast' }
+
+const why = (...error: ConstructorParameters<typeof ProviderError>): string =>
+  whyItFailed(new ProviderError(...error), CONTEXT)
+
+describe('why a provider failed', () => {
+  it('is told with its status and its own words', () => {
+    expect(
+      why('status', 'The provider answered 402.', { status: 402, providerMessage: 'Insufficient Balance' }),
+    ).toBe('The provider answered 402. It said: Insufficient Balance')
+  })
+
+  it.each([400, 413, 422])('is told without its words where it refused the request (%i)', (status) => {
+    const providerMessage = 'Bad word in: my secret diary'
+    expect(why('status', `The provider answered ${status}.`, { status, providerMessage })).toBe(
+      `The provider answered ${status}.`,
+    )
+  })
+
+  it('is told without the words about what the request asks for', () => {
+    const providerMessage = 'Write "my secret diary" as text.'
+    expect(why('unsupported-request', 'It cannot be put so.', { providerMessage })).toBe(
+      'It cannot be put so.',
+    )
+  })
+
+  it('is told with the cause beneath, and its code where it does not say it itself', () => {
+    const cause = Object.assign(new Error('self-signed certificate'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+    const words = 'No connection could be made.'
+    expect(why('unreachable', words, { cause })).toBe(
+      'No connection could be made. (DEPTH_ZERO_SELF_SIGNED_CERT: self-signed certificate)',
+    )
+    const named = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+    expect(why('cut-short', words, { cause: named })).toBe(`${words} (read ECONNRESET)`)
+    expect(why('cut-short', words, { cause: 'no error' })).toBe(words)
+  })
+
+  it('is clean of keys and of the name that the provider gives the model', () => {
+    const providerMessage = 'Key hunter2-is-the-key may not use up-1.'
+    const told = why('status', 'The provider answered 403.', { status: 403, providerMessage })
+    expect(told).not.toContain('hunter2')
+    expect(told).toContain('acme/fast')
+  })
+
+  it('stands in the event, and not in the answer', async () => {
+    const service = await startService({ routes: [{ dead: true }] })
+    onTestFinished(() => service.close())
+    const answer = await service.ask()
+    const { routing } = await service.end(answer)
+    expect(answer.status).toBe(502)
+    expect(routing?.attempts).toMatchObject([
+      {
+        outcome: 'provider_error',
+        why: expect.stringMatching(/^No connection could be made\. \(.*ECONNREFUSED/),
+      },
+    ])
+    expect(Object.isFrozen(routing?.attempts[0])).toBe(true)
+    expect(answer.text).not.toContain('ECONNREFUSED')
+  })
+})
