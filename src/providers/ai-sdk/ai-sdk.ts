@@ -14,7 +14,8 @@ export interface AiSdkSettings {
   readonly model: (upstreamModel: string, key?: string) => Awaitable<AiSdkLanguageModel>
   /**
    * Request fields that the AI SDK has no setting for, each with what turns its value to `providerOptions`, as in
-   * `{ reasoning_effort: (value) => ({ openai: { reasoningEffort: value } }) }`. A field without one is refused by name.
+   * `{ reasoning_effort: (value) => ({ openai: { reasoningEffort: value } }) }`; `() => ({})` leaves the field out. A field
+   * without one is refused by name.
    */
   readonly parameters?: Readonly<Record<string, ParameterTranslation>>
 }
@@ -42,8 +43,10 @@ export function aiSdk({ model, parameters = {} }: AiSdkSettings): ProviderAdapte
       const version = versionOf(languageModel)
       const urls = (await whileWanted(() => languageModel.supportedUrls, signal)) ?? {}
       const source = { version, provider: languageModel.provider }
+      const translated = toCallOptions(call.request, { version, urls, parameters: translations })
+      const { asked } = translated
       const options = {
-        ...toCallOptions(call.request, { version, urls, parameters: translations }),
+        ...translated.options,
         ...(call.trace !== undefined && { headers: { ...call.trace } }),
         abortSignal: signal,
       } as never
@@ -57,10 +60,14 @@ export function aiSdk({ model, parameters = {} }: AiSdkSettings): ProviderAdapte
               .cancel()
               .catch(() => {}),
         )
-        return readParts(stream, { source, call, take })
+        return readParts(stream, { source, asked, call, take })
       }
       const result = await whileWanted(() => languageModel.doGenerate(options), signal)
-      const events: readonly ProviderEvent[] = readResult(result, source, limits.replyBytes)
+      const events: readonly ProviderEvent[] = readResult(result, {
+        source,
+        asked,
+        replyBytes: limits.replyBytes,
+      })
       await take(events)
       return { terminated: true }
     },

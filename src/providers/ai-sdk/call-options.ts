@@ -7,6 +7,7 @@ import { unsupported } from '../openai-input/unsupported.js'
 import type { JsonObject } from '../provider-json.js'
 import { toPrompt } from './prompt.js'
 import type { CallOptions, ProviderOptions, SpecificationVersion, SupportedUrls } from './specification.js'
+import type { AskedFields } from './warnings.js'
 
 const READ = new Set([
   'max_tokens',
@@ -32,6 +33,11 @@ const NUMBERS = new Map([
 /** Turns one field of a request, never null, to options of the provider. */
 export type ParameterTranslation = (value: unknown, request: ChatRequest) => ProviderOptions
 
+export interface TranslatedCall {
+  readonly options: Omit<CallOptions, 'abortSignal'>
+  readonly asked: AskedFields
+}
+
 export interface Translation {
   readonly version: SpecificationVersion
   readonly urls: SupportedUrls
@@ -39,7 +45,8 @@ export interface Translation {
 }
 
 /**
- * A chat completion request as the options of a call of an AI SDK model, but for its signal.
+ * A chat completion request as the options of a call of an AI SDK model, but for its signal, and which of its fields
+ * asked for which option.
  *
  * A field that the specification has no place for goes to its translation in `parameters`, or else throws
  * `unsupported-request` with its name, unless its value asks for what happens anyway. `user` is for the record only,
@@ -48,7 +55,7 @@ export interface Translation {
 export function toCallOptions(
   request: ChatRequest,
   { version, urls, parameters }: Translation,
-): Omit<CallOptions, 'abortSignal'> {
+): TranslatedCall {
   const translated = [...parameters].filter(
     ([field]) => request[field] !== undefined && request[field] !== null,
   )
@@ -60,7 +67,8 @@ export function toCallOptions(
   const numbers = takeNumbers(others)
   refuseParameters(others)
   const stopSequences = readStop(own)
-  return {
+  const turned = translated.map(([field, turn]) => [field, turn(request[field], request)] as const)
+  const options = {
     prompt: toPrompt(readMessages(request.messages), version, urls),
     ...toMaxOutputTokens(own),
     ...numbers,
@@ -68,10 +76,37 @@ export function toCallOptions(
     ...toResponseFormat(own),
     ...toToolOptions(own, version),
     ...toReasoning(own, version),
-    ...(translated.length === 0
-      ? {}
-      : { providerOptions: merge(translated.map(([field, turn]) => turn(request[field], request))) }),
+    ...(turned.length === 0 ? {} : { providerOptions: merge(turned.map(([, fields]) => fields)) }),
   }
+  return { options, asked: askedFields(own, options, turned) }
+}
+
+function askedFields(
+  request: ChatRequest,
+  options: Partial<CallOptions>,
+  turned: readonly (readonly [field: string, options: ProviderOptions])[],
+): AskedFields {
+  const asked = new Map<string, string>()
+  for (const [field, all] of turned) {
+    for (const [provider, fields] of Object.entries(all)) {
+      for (const name of Object.keys(fields)) {
+        asked.set(name, field).set(`providerOptions.${provider}.${name}`, field)
+      }
+    }
+  }
+  const own = [
+    ...[...NUMBERS].map(([field, name]) => [name, field] as const),
+    ['maxOutputTokens', maxTokensField(request)],
+    ['stopSequences', 'stop'],
+    ['responseFormat', 'response_format'],
+    ['tools', 'tools'],
+    ['toolChoice', 'tool_choice'],
+    ['reasoning', readReasoning(request)?.param ?? 'reasoning'],
+  ] as const
+  for (const [name, field] of own) {
+    if (options[name] !== undefined) asked.set(name, field)
+  }
+  return asked
 }
 
 function takeNumbers(others: Map<string, unknown>): Record<string, number> {
@@ -90,11 +125,16 @@ function toMaxOutputTokens(request: ChatRequest): { maxOutputTokens?: number } {
   const value = readMaxTokens(request)
   if (value === undefined) return {}
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1) {
-    const field = request.max_completion_tokens === undefined ? 'max_tokens' : 'max_completion_tokens'
+    const field = maxTokensField(request)
     throw unsupported(field, `${field} must be a positive integer.`)
   }
   return { maxOutputTokens: value }
 }
+
+const maxTokensField = ({ max_completion_tokens }: ChatRequest) =>
+  max_completion_tokens === undefined || max_completion_tokens === null
+    ? 'max_tokens'
+    : 'max_completion_tokens'
 
 function toResponseFormat(request: ChatRequest): { responseFormat?: JsonObject } {
   const format = readResponseFormat(request)

@@ -6,12 +6,23 @@ import { toAnnotation, toArguments, toImage } from './content.js'
 import { toFinish } from './finish.js'
 import { lengthOf } from './length.js'
 import { toUsage, type UsageSource } from './usage.js'
+import { type AskedFields, refuseLeftOut } from './warnings.js'
 
-/** What `doGenerate` gave as one completion and its usage. Throws a `ProviderError` where it is nothing of the kind. */
-export function readResult(result: unknown, source: UsageSource, replyBytes: number): ProviderEvent[] {
+export interface ResultReading {
+  readonly source: UsageSource
+  readonly asked: AskedFields
+  readonly replyBytes: number
+}
+
+/**
+ * What `doGenerate` gave as one completion and its usage. Throws a `ProviderError` where it is nothing of the kind, or
+ * the reply to another request than was made.
+ */
+export function readResult(result: unknown, { source, asked, replyBytes }: ResultReading): ProviderEvent[] {
   if (!isObject(result) || !Array.isArray(result.content)) {
     throw new ProviderError('invalid-response', 'The result of the model has no content.')
   }
+  refuseLeftOut(result.warnings, asked)
   const parts: readonly unknown[] = result.content
   if (parts.reduce((total: number, part) => total + lengthOf(part), 0) > replyBytes) {
     throw new ProviderError('invalid-response', `The reply is longer than ${replyBytes} bytes.`)

@@ -6,9 +6,11 @@ import { lengthOf } from './length.js'
 import type { ReadableStreamOf } from './specification.js'
 import { createPartReader } from './stream.js'
 import type { UsageSource } from './usage.js'
+import type { AskedFields } from './warnings.js'
 
 export interface Reading {
   readonly source: UsageSource
+  readonly asked: AskedFields
   readonly call: Pick<ProviderCall, 'limits' | 'signal'>
   readonly take: (events: readonly ProviderEvent[]) => void | Promise<void>
 }
@@ -16,10 +18,10 @@ export interface Reading {
 /** Reads a stream of parts to its end, as `ProviderAdapter.chat` promises to. What `take` throws comes out as it is. */
 export function readParts(
   stream: ReadableStreamOf<unknown>,
-  { source, call, take }: Reading,
+  { source, asked, call, take }: Reading,
 ): Promise<{ terminated: boolean }> {
   const { signal, limits } = call
-  const parts = createPartReader(source)
+  const parts = createPartReader(source, asked)
   const reader = stream.getReader()
   let length = 0
 

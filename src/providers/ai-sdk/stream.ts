@@ -6,10 +6,11 @@ import { toAnnotation, toArguments, toImage } from './content.js'
 import { toFrameError } from './errors.js'
 import { endedUnnamed, toFinish } from './finish.js'
 import { toUsage, type UsageSource } from './usage.js'
+import { type AskedFields, refuseLeftOut } from './warnings.js'
 
 /** Turns the parts of one streamed reply to our events, in order. */
 export interface PartReader {
-  /** Takes one part. Throws a `ProviderError` for an `error` part or one that makes no sense. */
+  /** Takes one part. Throws a `ProviderError` for an `error` part, one that makes no sense, and a field left out. */
   read(part: unknown): ProviderEvent[]
   /** Whether a `finish` part came that says how the provider ended; nothing comes after it. */
   readonly terminated: boolean
@@ -21,7 +22,7 @@ interface OpenCall {
 }
 
 /** Parts of unknown types are passed over. Calls that the provider made itself are no calls of the client's. */
-export function createPartReader(source: UsageSource): PartReader {
+export function createPartReader(source: UsageSource, asked: AskedFields): PartReader {
   const calls = new Map<string, OpenCall>()
   const passedOver = new Set<unknown>()
   let started = false
@@ -80,6 +81,9 @@ export function createPartReader(source: UsageSource): PartReader {
     read(part) {
       if (!isObject(part)) throw senseless()
       switch (part.type) {
+        case 'stream-start':
+          refuseLeftOut(part.warnings, asked)
+          return []
         case 'response-metadata':
           id ??= textOf(part.id)
           return []

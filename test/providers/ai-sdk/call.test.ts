@@ -284,6 +284,24 @@ describe('a real model', () => {
     ].join(''),
   )
 
+  it.each([
+    ['top_k', { top_k: 5 }],
+    ['response_format', { response_format: { type: 'json_schema', json_schema: { schema: {} } } }],
+  ])('that leaves out %s has the request refused', async (param, asked) => {
+    const fetch = async (_url: unknown, { body }: RequestInit = {}) =>
+      String(body).includes('"stream":true')
+        ? new Response(wire, { headers: { 'content-type': 'text/event-stream' } })
+        : Response.json({ choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }] })
+    const provider = createOpenAICompatible({ name: 'x', baseURL: 'https://a.example', fetch })
+    for (const stream of [true, false]) {
+      const request = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] }
+      expect((await runModel(provider('m'), { request, stream })).error).toBeUndefined()
+      const { events, error } = await runModel(provider('m'), { request: { ...request, ...asked }, stream })
+      expect(error).toMatchObject({ reason: 'unsupported-request', param })
+      expect(events).toEqual([])
+    }
+  })
+
   async function read(pieces: readonly Uint8Array[]): Promise<ProviderEvent[]> {
     const fetch = async () =>
       new Response(streamOf(pieces) as ReadableStream<Uint8Array>, {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { optionsFor, type Version } from './models.js'
+import { fakeModel, optionsFor, runModel, type Version } from './models.js'
 
 const VERSIONS: readonly Version[] = ['v2', 'v3', 'v4']
 const PNG = 'data:image/png;base64,AAEC'
@@ -262,5 +262,98 @@ describe('the settings', () => {
       fake: { effort: 'high', verbosity: 'low' },
       other: { a: 1 },
     })
+  })
+})
+
+describe('what a package leaves out', () => {
+  const tool = { type: 'function', function: { name: 'look' } }
+  const REQUESTS = [
+    ['topK', 'top_k', { top_k: 5 }],
+    ['topP', 'top_p', { top_p: 0.5 }],
+    ['temperature', 'temperature', { temperature: 2 }],
+    ['seed', 'seed', { seed: 7 }],
+    ['presencePenalty', 'presence_penalty', { presence_penalty: 1 }],
+    ['frequencyPenalty', 'frequency_penalty', { frequency_penalty: 1 }],
+    ['stopSequences', 'stop', { stop: 'END' }],
+    ['maxOutputTokens', 'max_tokens', { max_tokens: 9, max_completion_tokens: null }],
+    ['maxOutputTokens', 'max_completion_tokens', { max_tokens: 9, max_completion_tokens: 8 }],
+    ['responseFormat', 'response_format', { response_format: { type: 'json_object' } }],
+    ['tools', 'tools', { tools: [tool] }],
+    ['toolChoice', 'tool_choice', { tools: [tool], tool_choice: 'required' }],
+  ] as const
+  const told = async (warning: object, asked: object, version: Version = 'v3', settings = {}) => {
+    const request = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], ...asked }
+    const warnings = [{ type: 'other', message: 'topK' }, warning]
+    const finishReason = version === 'v2' ? 'stop' : { unified: 'stop', raw: 'stop' }
+    const parts = [
+      { type: 'stream-start', warnings },
+      { type: 'text-delta', id: 't', delta: 'Hello' },
+      { type: 'finish', usage: {}, finishReason },
+    ]
+    const result = { content: [{ type: 'text', text: 'Hello' }], finishReason, usage: {}, warnings }
+    const model = fakeModel({ version, parts, result })
+    const [streamed, whole] = [
+      await runModel(model, { request, stream: true }, settings),
+      await runModel(model, { request, stream: false }, settings),
+    ]
+    expect(whole.error).toEqual(streamed.error)
+    if (streamed.error !== undefined) expect([...streamed.events, ...whole.events]).toEqual([])
+    return streamed.error
+  }
+
+  it.each(REQUESTS)('of %s refuses %s by name, before any token', async (name, param, asked) => {
+    const refused = { reason: 'unsupported-request', param, message: expect.stringContaining(param) }
+    expect(await told({ type: 'unsupported-setting', setting: name }, asked, 'v2')).toMatchObject(refused)
+    expect(await told({ type: 'unsupported', feature: name }, asked, 'v3')).toMatchObject(refused)
+    expect(await told({ type: 'unsupported', feature: name, details: 'x' }, asked, 'v4')).toMatchObject(
+      refused,
+    )
+  })
+
+  it('of a tool or of reasoning refuses these', async () => {
+    const tools = { tools: [tool] }
+    const functionTool = { type: 'function', name: 'look', inputSchema: {} }
+    expect(await told({ type: 'unsupported-tool', tool: functionTool }, tools, 'v2')).toMatchObject({
+      param: 'tools',
+    })
+    expect(await told({ type: 'unsupported', feature: 'function tool look' }, tools)).toMatchObject({
+      param: 'tools',
+    })
+    const effort = { reasoning_effort: 'high' }
+    expect(await told({ type: 'unsupported', feature: 'reasoning' }, effort, 'v4')).toMatchObject({
+      param: 'reasoning_effort',
+    })
+  })
+
+  it('of what the host translated refuses the field that it stood for', async () => {
+    const settings = {
+      parameters: { reasoning_effort: (value: unknown) => ({ fake: { effort: value } }), top_k: () => ({}) },
+    }
+    const asked = { reasoning_effort: 'high', top_k: 5 }
+    for (const setting of ['effort', 'providerOptions.fake.effort']) {
+      expect(await told({ type: 'unsupported-setting', setting }, asked, 'v2', settings)).toMatchObject({
+        reason: 'unsupported-request',
+        param: 'reasoning_effort',
+      })
+    }
+    expect(await told({ type: 'unsupported', feature: 'topK' }, asked, 'v3', settings)).toBeUndefined()
+  })
+
+  it.each([
+    ['a hint', { type: 'other', message: 'topK is not supported' }],
+    ['a deprecation', { type: 'deprecated', setting: 'topK', message: 'Use topP.' }],
+    ['a way around', { type: 'compatibility', feature: 'topK' }],
+    ['what no field asked for', { type: 'unsupported', feature: 'topP' }],
+    ['a setting of the host’s own', { type: 'unsupported', feature: 'providerOptions.fake.effort' }],
+    ['a tool of the host’s own', { type: 'unsupported-tool', tool: { type: 'provider-defined' } }],
+    ['nothing', { type: 'unsupported' }],
+  ])('fails no call where the package speaks of %s', async (_name, warning) => {
+    expect(await told(warning, { top_k: 5, tools: [tool] })).toBeUndefined()
+  })
+
+  it.each([undefined, null, 'none', [null, 5]])('fails no call with %j for warnings', async (warnings) => {
+    const request = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], top_k: 5 }
+    const result = { content: [], finishReason: { unified: 'stop', raw: 'stop' }, warnings }
+    expect((await runModel(fakeModel({ result }), { request, stream: false })).error).toBeUndefined()
   })
 })
