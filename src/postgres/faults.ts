@@ -11,8 +11,8 @@ const LOST_PATTERN =
  */
 const PASSING_PATTERN = /^(08...|40...|57P0.|53300|25006|55P03)$/
 
-/** Text, numbers and keys that do not fit (22, 23; 22021 is text that the server's encoding lacks). */
-const OF_ONE_PATTERN = /^2[23]...$/
+/** Text, numbers and keys that do not fit (22, 23, 54; 22021 is text that the server's encoding lacks, 54000 a name too long for an index). */
+const OF_ONE_PATTERN = /^(2[23]|54)...$/
 
 /** Whether a batch should be tried again, be split, or fail as a whole. */
 export function postgresFault(error: unknown): FaultKind {

@@ -11,6 +11,16 @@ export interface Queries {
 const ANSWER_MS = 15_000
 const REPORT_MS = 600_000
 const MAX_TURNS = 5
+/** A process that stops in the middle of a transaction keeps its locks no longer. */
+const IDLE_MS = 5_000
+/**
+ * One message. What the host has set for its sessions does not do here: `read committed`, since a statement must see what
+ * was committed while the one before it waited for a lock; and the wait for the disk, as in `DURABLE`.
+ */
+const BEGIN = `begin isolation level read committed;
+  set local statement_timeout = ${ANSWER_MS};
+  set local idle_in_transaction_session_timeout = ${IDLE_MS};
+  select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'`
 const PARAMETER_PATTERN = /\?(\d+)/g
 const RAW_TYPES = { getTypeParser: () => (text: string) => text }
 
@@ -67,7 +77,7 @@ export function createQueries(pool: PostgresPool, schema: string): Queries {
     transaction: (body) =>
       withTurns(() =>
         withClient(async (client) => {
-          await query(client, { text: 'begin' })
+          await query(client, { text: BEGIN })
           try {
             const result = await body((statement) => query(client, statement))
             await query(client, { text: 'commit' })
@@ -99,7 +109,7 @@ function toValue(parameter: Parameter): string | null {
 /** Errors of the statement, after which the connection is as good as before. */
 function keepsConnection(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code
-  return typeof code === 'string' && /^(2[2-3]|42|40|P0|55|0A)/.test(code) && code.length === 5
+  return typeof code === 'string' && /^(2[23]|54|42|40|P0|55|0A)/.test(code) && code.length === 5
 }
 
 async function within<Result>(

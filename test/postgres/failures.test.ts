@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect as connectSocket, createServer, type Socket } from 'node:net'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
 import { type PostgresClient, type PostgresPool, postgresStores } from '../../src/postgres/index.js'
+import { createQueries } from '../../src/postgres/query.js'
 import { hear } from '../helpers/hear.js'
 import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
 import { openAccounts } from '../helpers/open-accounts.js'
@@ -93,6 +95,21 @@ describe('a PostgreSQL store in trouble', () => {
     expect(await stores.ledger.balance('alice', context)).toMatchObject({ posted: 10n ** 9n - 1n, held: 1n })
     await stores.close()
     await latin.drop()
+  })
+
+  it('fails one call whose account has a name too long for an index, and none beside it', async () => {
+    const stores = postgresStores(database.pool, { schema: 'too_long' })
+    await openAccounts(stores.database, { alice: '1' })
+    // Random, since PostgreSQL compresses.
+    const long = randomBytes(6_000).toString('hex')
+    const results = await Promise.allSettled([
+      stores.ledger.settle(createSettle('h', 'alice', 1n), context),
+      stores.ledger.settle(createSettle('i', long, 1n), context),
+      stores.ledger.hold(createHold('alice', 1n), context),
+    ])
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(await stores.ledger.balance('alice', context)).toMatchObject({ posted: 10n ** 9n - 1n, held: 1n })
+    await stores.close()
   })
 
   it('outlives the end of all its connections', async () => {
@@ -220,6 +237,51 @@ describe('a PostgreSQL store in trouble', () => {
     await stores.close()
     await pool.end()
   })
+
+  it('has transactions as it needs them, whatever the host has set for its sessions', async () => {
+    const options = '-c synchronous_commit=off -c default_transaction_isolation=serializable'
+    const pool = new pg.Pool({ connectionString: database.url, max: 1, options })
+    const { transaction, run } = createQueries(pool, 'compat_router')
+    const settings = {
+      text: `select current_setting('synchronous_commit') as durable, current_setting('transaction_isolation') as isolation,
+        current_setting('statement_timeout') as longest, current_setting('idle_in_transaction_session_timeout') as idle`,
+    }
+    expect(await transaction((inside) => inside(settings))).toEqual([
+      { durable: 'on', isolation: 'read committed', longest: '15s', idle: '5s' },
+    ])
+    expect(await run(settings)).toEqual([
+      { durable: 'off', isolation: 'serializable', longest: '0', idle: '0' },
+    ])
+    await pool.query('set synchronous_commit = local')
+    expect(await transaction((inside) => inside(settings))).toMatchObject([{ durable: 'local' }])
+    await pool.end()
+  })
+
+  it.each(['serializable', 'repeatable read'])(
+    'is migrated once, and grants beside load, where the host has its sessions %s',
+    async (isolation) => {
+      const options = `-c default_transaction_isolation=${isolation.replace(' ', '\\ ')}`
+      const pools = Array.from(
+        { length: 4 },
+        () => new pg.Pool({ connectionString: database.url, max: 3, options }),
+      )
+      const schema = isolation.replace(' ', '_')
+      const all = pools.map((pool) => postgresStores(pool, { schema }))
+      await Promise.all(all.map((stores) => stores.ready()))
+      await Promise.all(
+        Array.from({ length: 60 }, (_, index) =>
+          createAdmin(all[index % 4]!).grant({
+            account: 'alice',
+            amount: '1',
+            reference: `invoice-${index}`,
+          }),
+        ),
+      )
+      expect(await all[0]!.ledger.balance('alice', context)).toMatchObject({ posted: 60n * 10n ** 9n })
+      for (const stores of all) await stores.close()
+      for (const pool of pools) await pool.end()
+    },
+  )
 
   it('says what is wrong with what it was given', () => {
     expect(() => postgresStores({} as never)).toThrow('postgresStores needs a pool')
