@@ -54,6 +54,7 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
     newId,
     turns: new TurnGate(usesFastPaths),
     fastPaths: usesFastPaths,
+    isClosing: () => engine.isClosing,
     ...(options.basePath !== undefined && { basePath: options.basePath }),
     onFault: (where, error, requestId) =>
       emit({ type: 'fault', where, error: eventError(error), ...(requestId !== undefined && { requestId }) }),

@@ -32,6 +32,8 @@ export interface Engine {
   envelopeKeys(writer: ReplyWriter): Promise<void>
   readonly inFlight: number
   readonly openHolds: number
+  /** Whether {@link close} was called. */
+  readonly isClosing: boolean
   routes(): readonly RouteHealth[]
   close(options?: { graceMs?: number }): Promise<{ drained: number; aborted: number }>
 }
@@ -144,6 +146,10 @@ export function createEngine(options: EngineOptions): Engine {
 
     get openHolds() {
       return parts.settlements.openHolds
+    },
+
+    get isClosing() {
+      return closing !== undefined
     },
 
     routes: () => parts.health.snapshot(),

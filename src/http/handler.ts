@@ -19,6 +19,8 @@ export interface HttpHandlerOptions {
   /** Where requests wait for each other. */
   readonly turns: TurnGate
   readonly fastPaths: boolean
+  /** Whether connections are to end with their replies. */
+  readonly isClosing: () => boolean
   /** Where nobody strips the mount from `req.url`. Requests outside of it go to `next`, or are 404. */
   readonly basePath?: string
   /** Must not throw; what it throws is swallowed. */
@@ -46,9 +48,9 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
       // There is nobody left to tell, and a throw from here would end the host's process.
     }
   }
-  const { fastPaths, turns } = options
+  const { fastPaths, isClosing, turns } = options
   const { clientStallMs } = options.limits
-  const tools: ReplyTools = { clientStallMs, sockets: new SocketWatch(), fastPaths, onFault }
+  const tools: ReplyTools = { clientStallMs, sockets: new SocketWatch(), fastPaths, isClosing, onFault }
   const settings: CallSettings = {
     limits: options.limits,
     clock: options.clock,

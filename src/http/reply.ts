@@ -22,6 +22,8 @@ export interface ReplyTools {
   readonly sockets: SocketWatch
   /** Whether a chunk may be framed here, past `res.write`. */
   readonly fastPaths: boolean
+  /** Whether connections are to end with their replies. */
+  readonly isClosing: () => boolean
   readonly onFault: (where: string, error: unknown, requestId?: string) => void
 }
 
@@ -165,8 +167,13 @@ export class HttpReply implements ReplyWriter {
 
   #writeHead(status: number, headers: OutgoingHttpHeaders): void {
     if (!this.requestId.isOnResponse) headers['x-request-id'] = this.requestId.id
-    if (!this.#isHttp2 && this.call.mustClose) headers.connection = 'close'
+    if (!this.#isHttp2 && (this.call.mustClose || this.#endsConnection)) headers.connection = 'close'
     this.res.writeHead(status, headers)
+  }
+
+  /** Where connections end with their replies, Node drops those that are pipelined behind: the last one ends it. */
+  get #endsConnection(): boolean {
+    return this.tools.isClosing() && this.tools.sockets.isLast(this.req.socket, this.#leave)
   }
 
   #answer(status: number, headers: OutgoingHttpHeaders, body: string): void {
@@ -196,7 +203,8 @@ export class HttpReply implements ReplyWriter {
       if (call.isHalfRead) (res as unknown as Http2ServerResponse).stream?.close()
     } else if (!mustClose) call.discardRest()
     this.#dropIfStalled()
-    this.#release()
+    // Until it is out, the replies before it must not end the connection.
+    if (this.#watched !== undefined) res.once('finish', () => this.#release())
   }
 
   /** Of an answer that is over nobody else sees whether the client still takes it. Node's own timers see to progress. */

@@ -20,6 +20,13 @@ export class SocketWatch {
     waiting.add(closed)
   }
 
+  /** Whether no request waits that came after the one of `closed`, or after the one whose turn it is. */
+  isLast(socket: Socket, closed: () => void): boolean {
+    let last = closed
+    for (const each of this.#waiting.get(socket) ?? []) last = each
+    return last === closed
+  }
+
   remove(socket: Socket, closed: () => void): void {
     this.#waiting.get(socket)?.delete(closed)
   }

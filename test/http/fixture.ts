@@ -108,6 +108,7 @@ export function testHandler(
       newId: () => `made-${++ids}`,
       turns: new TurnGate(true),
       fastPaths: true,
+      isClosing: () => false,
       onFault: (where, error, requestId) => {
         faults.push(requestId === undefined ? { where, error } : { where, error, requestId })
       },

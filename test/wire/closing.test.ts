@@ -1,12 +1,26 @@
+import { once } from 'node:events'
+import http, { type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.js'
-import { answerJson, type Step } from '../helpers/scripted-upstream.js'
-import { deferred } from '../http/fixture.js'
-import { ask, providerReply, type ServiceOptions, WireService } from './service.js'
+import { type Host, listenHttp, MOUNT } from '../helpers/hosts.js'
+import { answerJson, type Step, sse, textChunk } from '../helpers/scripted-upstream.js'
+import { deferred, RawClient } from '../http/fixture.js'
+import {
+  API_KEY,
+  ask,
+  bareHttp,
+  providerReply,
+  type ServiceOptions,
+  usageChunk,
+  WireService,
+} from './service.js'
 
 const open: WireService[] = []
+const agents: http.Agent[] = []
 
 afterEach(async () => {
+  for (const agent of agents.splice(0)) agent.destroy()
   for (const service of open.splice(0)) await service.close()
 })
 
@@ -24,6 +38,34 @@ function heldBack() {
     ...(answerJson(providerReply()) as readonly Step[]),
   ]
   return { script, answer: told.resolve }
+}
+
+/** A service on a server whose end can be waited for, and a client that has one connection and keeps it. */
+async function startKeptAlive() {
+  const server = http.createServer()
+  const ended = once(server, 'close')
+  const host: Host = {
+    ...bareHttp,
+    async mount(middleware) {
+      server.on('request', (req, res) => middleware(req, res))
+      const mounted = await listenHttp(server)
+      return { ...mounted, close: async () => void (server.listening && (await mounted.close())) }
+    },
+  }
+  const service = await start({ host })
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+  agents.push(agent)
+  const post = async (body: object): Promise<IncomingMessage> => {
+    const request = http.request(`${service.host.baseUrl}/chat/completions`, {
+      agent,
+      method: 'POST',
+      headers: { authorization: `Bearer ${API_KEY}` },
+    })
+    request.end(JSON.stringify(body))
+    const [response] = await once(request, 'response')
+    return response
+  }
+  return { service, server, post, ended }
 }
 
 describe('graceMs', () => {
@@ -54,5 +96,77 @@ describe('graceMs', () => {
       ),
     )
     expect((await service.post(ask())).status).toBe(200)
+  })
+})
+
+describe('a connection that its client keeps', () => {
+  test('ends with the reply to the call that was under way, and the server with it', async () => {
+    const { service, server, post, ended } = await startKeptAlive()
+    service.upstream.scriptOnce(answerJson(providerReply()))
+    const first = await post(ask())
+    expect(first.headers.connection).toBe('keep-alive')
+    await text(first)
+    const { script, answer } = heldBack()
+    service.upstream.script(script)
+    const asked = service.upstream.nextRequest()
+    const answered = post(ask())
+    await asked
+    server.close()
+    const closing = service.router.close()
+    answer()
+    const last = await answered
+    expect([last.statusCode, last.headers.connection]).toEqual([200, 'close'])
+    await text(last)
+    expect(await closing).toEqual({ drained: 1, aborted: 0 })
+    await ended
+  })
+
+  test('ends with the refusal of the next call where a stream had begun before', async () => {
+    const { service, server, post, ended } = await startKeptAlive()
+    const told = deferred()
+    service.upstream.script([
+      { head: 200, headers: { 'content-type': 'text/event-stream' } },
+      { write: sse([textChunk('Hel')]) },
+      { wait: told.promise },
+      { write: sse([textChunk('lo'), usageChunk(), '[DONE]']) },
+      'end',
+    ])
+    const streamed = await post(ask({ stream: true }))
+    server.close()
+    const closing = service.router.close()
+    told.resolve()
+    expect(await text(streamed)).toContain('[DONE]')
+    await closing
+    const refused = await post(ask())
+    expect([refused.statusCode, refused.headers.connection]).toEqual([503, 'close'])
+    expect(await text(refused)).toContain('shutting_down')
+    await ended
+  })
+
+  test.each([
+    ['the first', [0, 1]],
+    ['the second', [1, 0]],
+  ])('ends with the last of two pipelined replies, %s being ready before', async (_which, order) => {
+    const { service, server, ended } = await startKeptAlive()
+    const held = [heldBack(), heldBack()]
+    service.upstream.scriptOnce(...held.map(({ script }) => script))
+    const client = await RawClient.connect(service.host.port)
+    const body = JSON.stringify(ask())
+    const head = `POST ${MOUNT}/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${API_KEY}\r\n`
+    for (const _ of held) {
+      const asked = service.upstream.nextRequest()
+      client.write(`${head}content-length: ${body.length}\r\n\r\n${body}`)
+      await asked
+    }
+    server.close()
+    const closing = service.router.close()
+    held[order[0]!]!.answer()
+    await service.event('request-end')
+    held[order[1]!]!.answer()
+    await client.untilClosed()
+    expect(client.received.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2)
+    expect(client.received.match(/connection: close/gi)).toHaveLength(1)
+    expect(await closing).toEqual({ drained: 2, aborted: 0 })
+    await ended
   })
 })
