@@ -493,6 +493,10 @@ export const oddBodies: Readonly<
     ),
     [{ ...CALLED, toolCalls: [{ ...WEATHER, arguments: '{}' }] }],
   ],
+  'with a usage and no choices': [
+    message({}, 'stop', { choices: [] }),
+    [{ text: '', toolCalls: [], finishReason: 'stop' }],
+  ],
   'of two choices, the second first': [
     {
       ...message({}),

@@ -52,7 +52,7 @@ export class Relay {
   /** Of a stream for a client that gets one body. */
   private accumulator: ChoiceAccumulator | undefined
   private whole: Fields[] | undefined
-  /** A reply in one body came, for a client that gets a stream. */
+  /** A reply in one body came that is sent on as a stream's choices. */
   private cameWhole = false
   private templateChoice: ChoiceStream | undefined
   private systemFingerprint: string | undefined
@@ -219,7 +219,8 @@ export class Relay {
     checkDepth(completion)
     this.takeLabels(completion)
     const choices = mendChoices(completion.choices, this.options.n, this.newToolCallId)
-    if (this.options.stream) {
+    // Without any it gets an empty one, as a stream does: clients read the first without asking whether it is there.
+    if (this.options.stream || choices.length === 0) {
       const sent = this.takeChunk({ choices: asChunkChoices(choices) })
       this.cameWhole = true
       return sent
