@@ -8,6 +8,8 @@ import type { ConnectionDispatch, UpstreamConnection } from './upstream-connecti
 import { connectionError, statusError } from './upstream-errors.js'
 
 const ERROR_BODY_BYTES = 64 * 1024
+/** How long the body of an error may take, whose status has said enough. */
+const ERROR_BODY_MS = 1_000
 /** What may follow the provider's last word before its connection is given up. */
 const TAIL_BYTES = 64 * 1024
 const TAIL_MS = 1_000
@@ -41,7 +43,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   #terminated = false
   #failure: ProviderError | undefined
   #waiting = false
-  #tailTimer: NodeJS.Timeout | undefined
+  /** Ends a body of which nothing more is needed. */
+  #bodyTimer: NodeJS.Timeout | undefined
   #unlisten: (() => void) | undefined
   readonly #call: UpstreamCall
   readonly #turns: TurnGate
@@ -93,10 +96,12 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
 
   #takeHead(status: number, headers: readonly Buffer[]): void {
     const encodings = valuesOf('content-encoding', headers)
-    const encoded = encodings.some((encoding) => encoding !== '' && encoding !== 'identity')
+    const encoded = encodings.some((encoding) => !/^(identity)?$/i.test(encoding))
     if (status >= 400) {
-      this.#errorReply = { status, retryAfter: valuesOf('retry-after', headers)[0], pieces: [] }
-      if (encoded) this.#fail(this.#statusError(this.#errorReply))
+      const reply: ErrorReply = { status, retryAfter: valuesOf('retry-after', headers)[0], pieces: [] }
+      this.#errorReply = reply
+      if (encoded) this.#fail(this.#statusError(reply))
+      else this.#bodyTimer = setTimeout(() => this.#fail(this.#statusError(reply)), ERROR_BODY_MS).unref()
       return
     }
     if (status >= 300) {
@@ -148,7 +153,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     // Answered before the request was out: another would be sent behind the rest of it, and perhaps never be read.
     if (this.#connection?.isSending === true) this.#hangUp('The reply came before the end of the request.')
     this.#ended = true
-    clearTimeout(this.#tailTimer)
+    clearTimeout(this.#bodyTimer)
     if (this.#state !== 'open') return
     if (this.#errorReply !== undefined) {
       this.#fail(this.#statusError(this.#errorReply))
@@ -165,7 +170,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
 
   onError(error: Error): void {
     this.#ended = true
-    clearTimeout(this.#tailTimer)
+    clearTimeout(this.#bodyTimer)
     if (this.#state !== 'open') return
     this.#fail(
       this.#errorReply === undefined
@@ -190,6 +195,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
 
   /** Ends the reply. What had been read before is still handed over first. */
   #fail(error: ProviderError): void {
+    clearTimeout(this.#bodyTimer)
     this.#failure = error
     this.#state = 'done'
     this.#hangUp(error.message)
@@ -251,8 +257,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     }
     // The caller need not wait for the end of a body that has said all; its connection can then be used again.
     if (!this.#ended) {
-      this.#tailTimer = setTimeout(() => this.#hangUp('The reply did not end.'), TAIL_MS)
-      this.#tailTimer.unref()
+      this.#bodyTimer = setTimeout(() => this.#hangUp('The reply did not end.'), TAIL_MS).unref()
     }
     this.#resolve({ terminated: this.#terminated })
   }
@@ -260,6 +265,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   #close(): boolean {
     if (this.#state === 'settled') return false
     this.#state = 'settled'
+    clearTimeout(this.#bodyTimer)
     this.#turns.leave()
     this.#unlisten?.()
     return true

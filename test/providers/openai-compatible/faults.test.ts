@@ -80,6 +80,21 @@ describe('an HTTP error status', () => {
     await upstream.requests[0]?.closed
   })
 
+  it('counts though its body never ends, with what came of it', async () => {
+    const { error } = await runScript([
+      { head: 429, headers: { 'retry-after': '17' } },
+      { write: '{"detail":"Slow down"}' },
+      'stall',
+    ])
+    expect(error).toMatchObject({
+      reason: 'status',
+      status: 429,
+      retryAfterSeconds: 17,
+      providerMessage: 'Slow down',
+    })
+    await upstream.requests[0]?.closed
+  })
+
   it('counts though its body breaks or is encoded', async () => {
     expect((await runScript([{ head: 503 }, { write: 'half' }, 'reset'])).error).toMatchObject({
       status: 503,
@@ -144,6 +159,13 @@ describe('a reply that is none', () => {
     })
     expect(body.error).toMatchObject({ reason: 'invalid-response' })
   })
+})
+
+it('reads a reply that says it is not encoded, in any case', async () => {
+  const encodings = { 'content-encoding': 'Identity' }
+  const { error, events } = await runScript(answerJson({ choices: [] }, 200, encodings), { stream: false })
+  expect(error).toBeUndefined()
+  expect(events).toMatchObject([{ type: 'completion' }])
 })
 
 describe('a failure inside a reply', () => {
