@@ -358,6 +358,19 @@ describe('a reply in one body', () => {
     ])
   })
 
+  it('has once what a stream says again with each piece', () => {
+    const reply = body([
+      chunk({ function_call: { name: 'f', arguments: '' }, audio: { id: 'audio_1', transcript: 'he' } }),
+      chunk({ function_call: { name: 'f', arguments: '{"x"' }, audio: { id: 'audio_1', data: 'AA' } }),
+      chunk({ function_call: { arguments: ':1}' }, audio: { id: 'audio_1', transcript: 'he', data: 'AA' } }),
+      chunk({}, 'function_call'),
+    ])
+    expect(reply.choices[0].message).toMatchObject({
+      function_call: { name: 'f', arguments: '{"x":1}' },
+      audio: { id: 'audio_1', transcript: 'hehe', data: 'AAAA' },
+    })
+  })
+
   it('keeps several choices apart and in order', () => {
     const reply = body(
       [

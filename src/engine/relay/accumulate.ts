@@ -20,8 +20,7 @@ export class ChoiceAccumulator {
     }
     for (const [field, value] of Object.entries(delta)) {
       if (field === 'tool_calls') addToolCalls(whole.toolCalls, value as Fields[])
-      else if (value !== null && field !== 'role' && field !== '__proto__')
-        whole.message[field] = join(whole.message[field], value)
+      else if (value !== null && field !== 'role') joinField(whole.message, field, value)
     }
     if (isObject(logprobs)) whole.rest.logprobs = join(whole.rest.logprobs, logprobs)
     for (const [field, value] of Object.entries(rest)) if (value !== null) whole.rest[field] = value
@@ -53,10 +52,16 @@ function join(known: unknown, more: unknown): unknown {
   }
   if (isObject(more)) {
     const fields = isObject(known) ? known : {}
-    for (const [field, value] of Object.entries(more)) {
-      if (field !== '__proto__') fields[field] = join(fields[field], value)
-    }
+    for (const [field, value] of Object.entries(more)) joinField(fields, field, value)
     return fields
   }
   return more
+}
+
+/** Fields that some providers send again, as they were, with each piece. */
+const REPEATED = new Set(['id', 'name', 'type'])
+
+function joinField(fields: Fields, field: string, more: unknown): void {
+  if (field === '__proto__' || (REPEATED.has(field) && fields[field] === more)) return
+  fields[field] = join(fields[field], more)
 }
