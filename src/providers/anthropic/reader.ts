@@ -10,6 +10,7 @@ export function createReader(eventBytes: number): ReplyReader {
   return createReplyReader(eventBytes, {
     fastPaths: usesFastPaths,
     onEvent(data, _type, events) {
+      if (data.trim() === '') return false
       events.push(...stream.read(parseProviderObject(fromLatin1(data))))
       return stream.terminated
     },

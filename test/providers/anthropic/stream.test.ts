@@ -107,6 +107,17 @@ describe('a streamed message', () => {
     }
   })
 
+  it.each(['event: ping\ndata: \n\n', 'data:\n\n', 'data:  \n\n'])(
+    'is the same with an event without data, %j',
+    (empty) => {
+      const reader = createReader(EVENT_BYTES)
+      const read: ProviderEvent[] = []
+      reader.read(Buffer.from(empty + richStream.map((event) => frames([event])).join(empty)), read)
+      expect(reader.end(read)).toBe(true)
+      expect(read).toEqual(events)
+    },
+  )
+
   it('is the same byte by byte', () => {
     const reader = createReader(EVENT_BYTES)
     const read: ProviderEvent[] = []
