@@ -20,7 +20,7 @@ export type InputTool =
 
 export type InputToolChoice = 'auto' | 'none' | 'required' | { readonly name: string }
 
-/** Reads `tools`. A type other than `function` is handed over as it stands. */
+/** Reads `tools`. A type other than `function` is handed over as it stands, its `cache_control` read. */
 export function readTools(request: ChatRequest): InputTool[] {
   const { tools } = request
   if (tools === undefined || tools === null) return []
@@ -30,6 +30,7 @@ export function readTools(request: ChatRequest): InputTool[] {
 
 function readTool(tool: unknown, param: string): InputTool {
   if (!isObject(tool)) throw unsupported(param, `${param} must be an object.`)
+  const cache = readCacheControl(tool, param)
   if (tool.type !== 'function') return { kind: 'other', tool, param: `${param}.type` }
   const definition = tool.function
   const name = isObject(definition) ? textOf(definition.name) : undefined
@@ -44,7 +45,7 @@ function readTool(tool: unknown, param: string): InputTool {
       ...(description === undefined ? {} : { description }),
       parameters: readParameters(definition.parameters, `${param}.function.parameters`),
       strict: definition.strict === true,
-      cache: readCacheControl(tool, param),
+      cache,
     },
   }
 }

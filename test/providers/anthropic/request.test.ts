@@ -259,12 +259,21 @@ describe('tools', () => {
 
   it("passes the provider's own tools as they stand and refuses custom ones", () => {
     const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 1 }
-    expect(convert({ tools: [search] }).tools).toEqual([search])
+    const marked = { ...search, cache_control: { type: 'ephemeral' } }
+    expect(convert({ tools: [search, marked] }).tools).toEqual([search, marked])
     expect(refusal(() => convert({ tools: [{ type: 'custom', custom: {} }] }))).toEqual(
       refused('tools.0.type'),
     )
     expect(refusal(() => convert({ tool_choice: { type: 'allowed_tools' } }))).toEqual(refused('tool_choice'))
   })
+
+  it.each([tool, { type: 'web_search_20250305', name: 'web_search' }])(
+    'refuses a mark for the cache that lives longer, on %j',
+    (given) => {
+      const marked = { ...given, cache_control: { type: 'ephemeral', ttl: '1h' } }
+      expect(refusal(() => convert({ tools: [tool, marked] }))).toEqual(refused('tools.1.cache_control'))
+    },
+  )
 })
 
 describe('parameters', () => {
