@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ProviderCall, ProviderEvent } from '../../contracts/index.js'
 import { ProviderError } from '../../errors.js'
 import { abortedError } from './abort.js'
@@ -7,6 +8,9 @@ import type { ReadableStreamOf } from './specification.js'
 import { createPartReader } from './stream.js'
 import type { UsageSource } from './usage.js'
 import type { AskedFields } from './warnings.js'
+
+/** After so many parts the rest of the process has its turn: else a model that never waits keeps deadlines from firing. */
+const PARTS_A_TURN = 256
 
 export interface Reading {
   readonly source: UsageSource
@@ -24,10 +28,12 @@ export function readParts(
   const parts = createPartReader(source, asked)
   const reader = stream.getReader()
   let length = 0
+  let count = 0
 
   const check = (part: unknown) => {
     const partLength = lengthOf(part)
-    length += partLength
+    // A part without content counts too, or a stream of such would have no end.
+    length += Math.max(partLength, 1)
     if (partLength > limits.eventBytes) throw tooLong('An event of the stream', limits.eventBytes)
     if (length > limits.replyBytes) throw tooLong('The reply', limits.replyBytes)
   }
@@ -40,6 +46,8 @@ export function readParts(
       check(value)
       const taken = take(parts.read(value))
       if (taken !== undefined) await taken
+      count += 1
+      if (count % PARTS_A_TURN === 0) await nextTurn()
     }
     return { terminated: parts.terminated }
   }

@@ -136,6 +136,22 @@ describe('reading', () => {
     expect(pulledAtTake).toEqual(Array(10).fill(0))
   })
 
+  it('leaves the process its turns where the model never waits', async () => {
+    let turned = false
+    let pulled = 0
+    const stream = new ReadableStream({
+      pull(source) {
+        pulled += 1
+        source.enqueue(turned || pulled > 10_000 ? finish : text(''))
+      },
+    })
+    setImmediate(() => {
+      turned = true
+    })
+    await runModel(fakeModel({ stream: async () => ({ stream }) }))
+    expect(pulled).toBeLessThan(1000)
+  })
+
   it('ends where take fails, with what take threw', async () => {
     let cancelled = false
     const stream = new ReadableStream({
@@ -155,6 +171,7 @@ describe('reading', () => {
   it.each([
     [{ eventBytes: 3 }, [text('four')]],
     [{ replyBytes: 5 }, [text('abc'), text('def')]],
+    [{ replyBytes: 5 }, Array(6).fill(text(''))],
     [{ eventBytes: 3 }, [{ type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'AAAA' } }]],
   ])('ends past %j', async (limits, parts) => {
     const { error } = await runModel(fakeModel({ parts: [...parts, finish] }), { limits })
