@@ -5,9 +5,12 @@ export interface Column<Row> {
   readonly of: (row: Row) => string | number | undefined
 }
 
-const QUOTED_PATTERN = /[",\r\n]/
-/** What spreadsheets take for the start of a formula, white space before it or not. */
-const FORMULA_PATTERN = /^\s*[=+\-@]|^[\t\r\n]/
+const QUOTED_PATTERN = /[",;\t\r\n]/
+/**
+ * Where spreadsheets see a formula begin: in a cell, or after what separates cells to those that split lines at `;` or
+ * tabs, which see no quotes within a cell. White space and quotes before it do not count.
+ */
+const FORMULA_PATTERN = /(?<=(?:^|[;\t\r\n])[\s"]*)[=+\-@]/g
 
 /** One record of RFC 4180. */
 export function csvLine<Row>(columns: readonly Column<Row>[], row: Row): string {
@@ -22,6 +25,6 @@ function cell(value: string | number | undefined, isNumber: boolean): string {
   if (value === undefined) return ''
   const text = String(value)
   // Read as text by every spreadsheet, and the quote does not show in most.
-  const safe = !isNumber && FORMULA_PATTERN.test(text) ? `'${text}` : text
+  const safe = isNumber ? text : text.replace(FORMULA_PATTERN, "'$&")
   return QUOTED_PATTERN.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

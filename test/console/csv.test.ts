@@ -40,15 +40,26 @@ function parseCsv(file: string): string[][] {
   return records
 }
 
+/** Any character, and often one that separates, quotes or begins a formula. */
+const textUnit = fc.oneof(
+  fc.constantFrom(...'=+-@;,\t\r\n "\''),
+  fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 1 }),
+)
+
 describe('a cell', () => {
   it.each([
     ['=1+1', "'=1+1"],
     ['+1', "'+1"],
     ['-1', "'-1"],
     ['@SUM(A1)', "'@SUM(A1)"],
-    ['\t=1', "'\t=1"],
-    [' =1', "' =1"],
-    ['\r=1', '"\'\r=1"'],
+    ['\t=1', '"\t\'=1"'],
+    [' =1', " '=1"],
+    ['\r=1', '"\r\'=1"'],
+    ["a;=cmd|'/C calc'!A0;", "\"a;'=cmd|'/C calc'!A0;\""],
+    ['a\t@SUM(A1)', '"a\t\'@SUM(A1)"'],
+    ['a; \t"-1', '"a; \t""\'-1"'],
+    ['two\n=1', '"two\n\'=1"'],
+    ['a;b=1', '"a;b=1"'],
     ['=HYPERLINK("http://evil.example","x")', '"\'=HYPERLINK(""http://evil.example"",""x"")"'],
     ['a,b', '"a,b"'],
     ['say "hi"', '"say ""hi"""'],
@@ -63,15 +74,34 @@ describe('a cell', () => {
     expect(csvLine(amount, '-0.0012')).toBe('-0.0012\r\n')
   })
 
+  const rowsOfText = fc.array(fc.string({ unit: textUnit }), { minLength: 2, maxLength: 5 })
+  const fileOf = (cells: readonly string[]) => {
+    const columns = cells.map((_, at) => ({ name: `c${at}`, of: (row: readonly string[]) => row[at] }))
+    return csvHeader(columns) + csvLine(columns, cells)
+  }
+
   it('is read back as it was, but for the quote before what may be a formula', () => {
+    const withoutQuotes = (text: string) => text.replaceAll(/'(?=[=+\-@])/g, '')
     fc.assert(
-      fc.property(fc.array(fc.string({ unit: 'binary-ascii' }), { minLength: 2, maxLength: 5 }), (cells) => {
-        const columns = cells.map((_, at) => ({ name: `c${at}`, of: (row: readonly string[]) => row[at] }))
-        const [names, row] = parseCsv(csvHeader(columns) + csvLine(columns, cells))
-        expect(names).toEqual(columns.map(({ name }) => name))
+      fc.property(rowsOfText, (cells) => {
+        const [names, row] = parseCsv(fileOf(cells))
+        expect(names).toEqual(cells.map((_, at) => `c${at}`))
         for (const [at, cell] of cells.entries()) {
-          expect([cell, `'${cell}`]).toContain(row![at])
+          expect(withoutQuotes(row![at]!)).toBe(withoutQuotes(cell))
+          if (!/[=+\-@]/.test(cell)) expect(row![at]).toBe(cell)
           expect(row![at]).not.toMatch(/^\s*[=+\-@]/)
+        }
+      }),
+      { seed: 4180 },
+    )
+  })
+
+  it.each([[';'], ['\t']])('holds no formula either for who splits lines at %j', (separator) => {
+    fc.assert(
+      fc.property(rowsOfText, (cells) => {
+        const [, ...lines] = fileOf(cells).split(/[\r\n]+/)
+        for (const piece of lines.flatMap((line) => line.split(separator))) {
+          expect(piece).not.toMatch(/^[\s"]*[=+\-@]/)
         }
       }),
       { seed: 4180 },
@@ -85,7 +115,7 @@ describe('a download', () => {
   beforeAll(async () => {
     bench = await startBench()
     const tokens = await furnish(bench)
-    await bench.call(tokens.alice, { user: '=cmd|calc', session_id: '@sum,"1"' })
+    await bench.call(tokens.alice, { user: '=cmd|calc', session_id: '@sum,"1";=cmd|\'/C calc\'!A0;' })
     await bench.admin.grant({ account: 'alice', amount: '1', memo: '=1+1' })
     await bench.admin.correct({ account: 'alice', amount: '-0.5', memo: 'Zu viel, "sorry"' })
   })
@@ -112,7 +142,7 @@ describe('a download', () => {
     ])
     expect(rows[2]).toMatchObject({
       user: "'=cmd|calc",
-      session: '\'@sum,"1"',
+      session: "'@sum,\"1\";'=cmd|'/C calc'!A0;",
       account: 'alice',
       model: 'acme/fast',
     })
