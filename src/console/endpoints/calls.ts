@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Admin } from '../../admin/index.js'
+import { isPlainText } from '../../protocol/text.js'
 import { type Column, csvHeader, csvLine } from '../csv.js'
 import type { CallsReply, EntryView } from '../protocol.js'
 import { NO_REFERENCES, readReferences } from '../references.js'
@@ -12,7 +13,7 @@ const filters = {
   appId: name.optional(),
   model: name.optional(),
   key: name.optional(),
-  sessionId: z.string().max(8_192).optional(),
+  sessionId: z.string().max(8_192).refine(isPlainText, 'must be text without control characters').optional(),
   from: time.optional(),
   to: time.optional(),
 }
