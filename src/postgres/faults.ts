@@ -7,18 +7,22 @@ const LOST_PATTERN =
 
 /**
  * Connections lost (08), refused or shut down (57P0x, 53300), a server that has become a standby (25006), deadlocks and
- * serialization failures (40), locks not had in time (55P03).
+ * serialization failures (40).
  */
-const PASSING_PATTERN = /^(08...|40...|57P0.|53300|25006|55P03)$/
+const PASSING_PATTERN = /^(08...|40...|57P0.|53300|25006)$/
 
 /** Text, numbers and keys that do not fit (22, 23, 54; 22021 is text that the server's encoding lacks, 54000 a name too long for an index). */
 const OF_ONE_PATTERN = /^(2[23]|54)...$/
+
+/** A lock that was not had in time. */
+const LOCKED_CODE = '55P03'
 
 /** Whether a batch should be tried again, be split, or fail as a whole. */
 export function postgresFault(error: unknown): FaultKind {
   const { code, message } = error as { code?: unknown; message?: unknown }
   if (typeof code === 'string') {
     if (PASSING_PATTERN.test(code) || CONNECTION_PATTERN.test(code)) return 'passing'
+    if (code === LOCKED_CODE) return 'locked'
     if (OF_ONE_PATTERN.test(code)) return 'of-one'
   }
   return typeof message === 'string' && LOST_PATTERN.test(message) ? 'passing' : 'lasting'

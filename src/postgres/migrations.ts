@@ -42,6 +42,14 @@ export const postgresMigrations: readonly Migration[] = [
       'drop index {compat_replies_account}',
     ],
   },
+  {
+    version: 3,
+    name: 'lock timeout',
+    // Whoever keeps an account locked must not keep up the calls of all others with it.
+    statements: ['apply_ledger_1', 'expire_holds_1'].map(
+      (name) => `alter function {${name}} set lock_timeout = '1s'`,
+    ),
+  },
 ]
 
 /** Brings the schema up to date. Several processes may do so at once: the first one does it, the others find it done. */

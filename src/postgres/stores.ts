@@ -4,6 +4,7 @@ import type { LedgerCommand, LedgerOutcome } from '../sql/ledger-commands.js'
 import { createDurableStores, type DurableStores, type DurableStoresOptions } from '../sql/stores.js'
 import { createPostgresDatabase } from './database.js'
 import { postgresFault } from './faults.js'
+import { findLocked } from './find-locked.js'
 import { toLedgerBatch } from './ledger-batch.js'
 import { createListener } from './listener.js'
 import { migrate } from './migrations.js'
@@ -59,6 +60,7 @@ export function postgresStores(
       return batch.read(await queries.run(batch.statement))
     },
     faultOf: postgresFault,
+    findLocked: (commands) => findLocked(queries, commands),
     keysOf: (command) =>
       command.kind === 'hold' && command.replaces !== null
         ? [command.holdId, command.replaces]

@@ -4,12 +4,16 @@ export type FaultKind =
   | 'passing'
   /** One command is to blame: the others must not suffer. */
   | 'of-one'
+  /** Some of the commands need what somebody else keeps locked, and nobody knows for how long. */
+  | 'locked'
   | 'lasting'
 
 export interface GroupingOptions<Command, Outcome> {
   /** Runs a batch as one transaction and gives each command's outcome in order; a rejection means that none took effect, or that nobody knows. */
   readonly apply: (batch: readonly Command[]) => Promise<readonly Outcome[]>
   readonly faultOf: (error: unknown) => FaultKind
+  /** After a `locked` fault: the commands that still have to wait. */
+  readonly findLocked?: (batch: readonly Command[]) => Promise<ReadonlySet<Command>>
   /** Where given, commands that name the same key do not share a batch, unless all of them are `alike`. */
   readonly keysOf?: (command: Command) => readonly string[]
   readonly alike?: (first: Command, second: Command) => boolean
@@ -39,7 +43,8 @@ const LONGEST_PAUSE_MS = 1_000
 /**
  * Commits calls that wait at the same moment together. While one batch is under way the next one gathers, so that the
  * batches grow with the load and a call alone waits for nobody. Commands must bear repeating: after a passing fault the
- * same batch is run again, and a batch that fails for one command's sake is halved until that one fails alone.
+ * same batch is run again, and a batch that fails for one command's sake is halved until that one fails alone. Commands
+ * that wait for a lock of somebody else's wait in the next batch, after the others of theirs.
  */
 export function createGrouping<Command, Outcome>(
   options: GroupingOptions<Command, Outcome>,
@@ -99,12 +104,8 @@ export function createGrouping<Command, Outcome>(
         return
       } catch (error) {
         const kind = options.faultOf(error)
-        if (kind === 'of-one' && items.length > 1) {
-          const middle = items.length >> 1
-          await runBatch(items.slice(0, middle))
-          await runBatch(items.slice(middle))
-          return
-        }
+        if (kind === 'locked') return runUnlocked(items, error)
+        if (kind === 'of-one' && items.length > 1) return runHalves(items)
         if (kind !== 'passing' || closed) {
           for (const item of items) item.reject(error)
           return
@@ -116,6 +117,23 @@ export function createGrouping<Command, Outcome>(
         items = dropAborted(items)
       }
     }
+  }
+
+  async function runHalves(items: readonly Item[]): Promise<void> {
+    const middle = items.length >> 1
+    await runBatch(items.slice(0, middle))
+    await runBatch(items.slice(middle))
+  }
+
+  async function runUnlocked(items: readonly Item[], error: unknown): Promise<void> {
+    const commands = items.map((item) => item.command)
+    const locked = await options.findLocked?.(commands).catch(() => new Set(commands))
+    if ((locked === undefined || locked.size === 0) && items.length > 1) return runHalves(items)
+    const mustWait = ({ command }: Item) => items.length === 1 || locked?.has(command) === true
+    const waiting = items.filter(mustWait)
+    if (closed) for (const item of waiting) item.reject(error)
+    else queue.unshift(...dropImpatient(waiting, error))
+    await runBatch(items.filter((item) => !mustWait(item)))
   }
 
   function dropImpatient(items: readonly Item[], error: unknown): readonly Item[] {

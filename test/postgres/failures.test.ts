@@ -112,6 +112,34 @@ describe('a PostgreSQL store in trouble', () => {
     await stores.close()
   })
 
+  it('lets all other calls go on while somebody keeps one account locked', async () => {
+    const stores = postgresStores(database.pool, { schema: 'frozen' })
+    await openAccounts(stores.database, { alice: '1', bob: '1', carol: '1' })
+    const other = new pg.Client({ connectionString: database.url })
+    await other.connect()
+    await other.query("begin; update frozen.accounts set posted = posted where id = 'bob'")
+    let waiting = 3
+    const waits = [
+      stores.ledger.hold(createHold('bob', 1n), context),
+      stores.ledger.settle(createSettle('h', 'bob', 1n), context),
+      stores.ledger.release({ holdId: 'i', account: 'bob' }, context),
+    ].map((call) => call.finally(() => waiting--))
+    const goOn = [...waits.keys(), 3, 4, 5].flatMap((index) => [
+      stores.ledger.hold(createHold('alice', 1n), context),
+      stores.ledger.settle(createSettle(`alice-${index}`, 'alice', 1n), context),
+      stores.ledger.settle(createSettle(`carol-${index}`, 'carol', 1n), context),
+    ])
+    await Promise.all(goOn)
+    const hold = createHold('carol', 1n)
+    expect(await stores.ledger.hold(hold, context)).toEqual({ ok: true })
+    expect(waiting).toBe(3)
+    await other.query('rollback')
+    await other.end()
+    expect(await Promise.all(waits)).toMatchObject([{ ok: true }, { repeated: false }, { state: 'released' }])
+    expect(await createAdmin(stores).verify()).toEqual([])
+    await stores.close()
+  })
+
   it('outlives the end of all its connections', async () => {
     const stores = postgresStores(database.pool, { schema: 'terminated' })
     await openAccounts(stores.database, { alice: '1' })
@@ -184,6 +212,7 @@ describe('a PostgreSQL store in trouble', () => {
     expect(await all[0]!.database.all({ text: 'select version from {migrations}' })).toEqual([
       { version: '1' },
       { version: '2' },
+      { version: '3' },
     ])
     for (const stores of all) await stores.close()
     for (const pool of pools) await pool.end()
@@ -196,7 +225,7 @@ describe('a PostgreSQL store in trouble', () => {
     })
     const stores = postgresStores(database.pool, { schema: 'newer' })
     const message =
-      'The schema newer has schema version 999, and this release of compat-router knows up to 2: upgrade compat-router'
+      'The schema newer has schema version 999, and this release of compat-router knows up to 3: upgrade compat-router'
     await expect(stores.ready()).rejects.toThrow(message)
     await expect(stores.ledger.hold(createHold('alice', 1n), context)).rejects.toThrow(message)
   })

@@ -15,7 +15,12 @@ class Fault extends Error {
 /** A grouping over a function, with every batch that it was given. */
 function createBench(
   apply: (batch: readonly Command[]) => Promise<readonly number[]> | readonly number[],
-  options: { maxCommands?: number; patienceMs?: number; byId?: boolean } = {},
+  options: {
+    maxCommands?: number
+    patienceMs?: number
+    byId?: boolean
+    findLocked?: (batch: readonly Command[]) => Promise<ReadonlySet<Command>>
+  } = {},
 ) {
   const batches: (readonly number[])[] = []
   const grouping = createGrouping<Command, number>({
@@ -26,6 +31,7 @@ function createBench(
     faultOf: (error) => (error instanceof Fault ? error.kind : 'lasting'),
     maxCommands: options.maxCommands ?? 100,
     patienceMs: options.patienceMs ?? 5_000,
+    ...(options.findLocked === undefined ? {} : { findLocked: options.findLocked }),
     ...(options.byId
       ? {
           keysOf: ({ id }: Command) => [id],
@@ -101,6 +107,53 @@ describe('grouping', () => {
       [1, 2],
       [1, 2],
     ])
+  })
+
+  it('lets the others go before the calls that wait for a lock, which go with the next', async () => {
+    let isLocked = true
+    const { batches, add } = createBench(
+      (batch) => {
+        if (isLocked && batch.some(({ value }) => value > 2)) throw new Fault('locked')
+        return double(batch)
+      },
+      { findLocked: async (batch) => new Set(batch.filter(({ value }) => value > 2)) },
+    )
+    const locked = [add(3), add(4)]
+    expect(await Promise.all([add(1), add(2)])).toEqual([2, 4])
+    expect(await add(0)).toBe(0)
+    isLocked = false
+    expect(await Promise.all(locked)).toEqual([6, 8])
+    expect(batches.slice(0, 2)).toEqual([
+      [3, 4, 1, 2],
+      [1, 2],
+    ])
+  })
+
+  it('halves a batch that waits for a lock where nobody knows for whose sake', async () => {
+    const { add } = createBench(
+      (batch) => {
+        if (batch.some(({ value }) => value === 3)) throw new Fault('locked')
+        return double(batch)
+      },
+      { findLocked: async () => new Set(), patienceMs: 100 },
+    )
+    const locked = add(3)
+    const others = [1, 2, 4, 5].map((value) => add(value))
+    await expect(locked).rejects.toThrow('locked')
+    expect(await Promise.all(others)).toEqual([2, 4, 8, 10])
+  })
+
+  it('rejects what waits for a lock when it is closed, and runs the rest', async () => {
+    const { grouping, add } = createBench(
+      (batch) => {
+        if (batch.some(({ value }) => value === 3)) throw new Fault('locked')
+        return double(batch)
+      },
+      { findLocked: async (batch) => new Set(batch.filter(({ value }) => value === 3)) },
+    )
+    const results = Promise.allSettled([add(1), add(3)])
+    await grouping.close()
+    expect((await results).map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
   })
 
   it('gives up on a call after its patience, with the fault that stood in its way', async () => {

@@ -1,0 +1,27 @@
+import { readText } from '../sql/cells.js'
+import type { LedgerCommand } from '../sql/ledger-commands.js'
+import { toArray } from './arrays.js'
+import type { Queries } from './query.js'
+
+/** The commands that need an account which somebody else has locked at this moment. */
+export async function findLocked(
+  queries: Queries,
+  commands: readonly LedgerCommand[],
+): Promise<ReadonlySet<LedgerCommand>> {
+  const accounts = new Set(commands.flatMap(accountsOf))
+  const rows = await queries.run({
+    text: `with free as (
+        select id from {accounts} where id = any (cast(?1 as text[])) for no key update skip locked
+      )
+      select id from {accounts} where id = any (cast(?1 as text[])) and id not in (select id from free)`,
+    parameters: [toArray([...accounts])],
+  })
+  const locked = new Set(rows.map((row) => readText(row, 'id')))
+  return new Set(commands.filter((command) => accountsOf(command).some((account) => locked.has(account))))
+}
+
+function accountsOf(command: LedgerCommand): readonly string[] {
+  return command.kind === 'settle'
+    ? [command.account, ...command.postings.map(({ account }) => account)]
+    : [command.account]
+}
