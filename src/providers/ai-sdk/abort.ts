@@ -1,5 +1,4 @@
 import { ProviderError } from '../../errors.js'
-import { toProviderError } from './errors.js'
 
 /** How a call ends whose signal aborted. */
 export function abortedError(signal: AbortSignal): ProviderError {
@@ -7,8 +6,8 @@ export function abortedError(signal: AbortSignal): ProviderError {
 }
 
 /**
- * Waits for what a model does, but no longer than until the signal aborts, also where the model pays no heed to it. Its
- * failures become a `ProviderError`; `onLate` is handed what comes after all.
+ * Waits for what is done, but no longer than until the signal aborts, also where no heed is paid to it. `onLate` is
+ * handed what comes after all.
  */
 export function whileWanted<Result>(
   work: () => PromiseLike<Result> | Result,
@@ -24,13 +23,10 @@ export function whileWanted<Result>(
     signal.addEventListener('abort', onAbort, { once: true })
     const run = async () => work()
     run()
-      .then(
-        (result) => {
-          if (signal.aborted) onLate(result)
-          resolve(result)
-        },
-        (error: unknown) => reject(toProviderError(error)),
-      )
+      .then((result) => {
+        if (signal.aborted) onLate(result)
+        resolve(result)
+      })
       .catch(reject)
       .finally(() => signal.removeEventListener('abort', onAbort))
   })

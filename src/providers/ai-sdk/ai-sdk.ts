@@ -1,15 +1,17 @@
-import type { Awaitable, ProviderAdapter, ProviderCall, ProviderEvent } from '../../contracts/index.js'
+import type { Awaitable, ProviderAdapter, ProviderEvent } from '../../contracts/index.js'
 import { ProviderError } from '../../errors.js'
 import { whileWanted } from './abort.js'
 import { type ParameterTranslation, toCallOptions } from './call-options.js'
 import { readResult } from './completion.js'
+import { toProviderError } from './errors.js'
 import { readParts } from './read-parts.js'
 import { type AiSdkLanguageModel, type SpecificationVersion, VERSIONS } from './specification.js'
 
 export interface AiSdkSettings {
   /**
    * Makes the model of one call. `key` is the caller's own key where there is one, else the route's secret, else
-   * `undefined`: then the host's key is the model's own business. Where a key is given use no other.
+   * `undefined`: then the host's key is the model's own business. Where a key is given use no other. What it throws is a
+   * fault of the host's, told by a `fault` event.
    */
   readonly model: (upstreamModel: string, key?: string) => Awaitable<AiSdkLanguageModel>
   /**
@@ -39,9 +41,12 @@ export function aiSdk({ model, parameters = {} }: AiSdkSettings): ProviderAdapte
   return {
     async chat(call, take) {
       const { signal, limits } = call
-      const languageModel = await whileWanted(() => makeModel(model, call), signal)
+      const languageModel = await whileWanted(
+        () => model(call.request.model, call.auth.secret?.reveal()),
+        signal,
+      )
       const version = versionOf(languageModel)
-      const urls = (await whileWanted(() => languageModel.supportedUrls, signal)) ?? {}
+      const urls = (await whileWanted(() => languageModel.supportedUrls, signal).catch(failed)) ?? {}
       const source = { version, provider: languageModel.provider }
       const translated = toCallOptions(call.request, { version, urls, parameters: translations })
       const { asked } = translated
@@ -59,10 +64,10 @@ export function aiSdk({ model, parameters = {} }: AiSdkSettings): ProviderAdapte
               .getReader()
               .cancel()
               .catch(() => {}),
-        )
+        ).catch(failed)
         return readParts(stream, { source, asked, call, take })
       }
-      const result = await whileWanted(() => languageModel.doGenerate(options), signal)
+      const result = await whileWanted(() => languageModel.doGenerate(options), signal).catch(failed)
       const events: readonly ProviderEvent[] = readResult(result, {
         source,
         asked,
@@ -74,13 +79,8 @@ export function aiSdk({ model, parameters = {} }: AiSdkSettings): ProviderAdapte
   }
 }
 
-/** Under a caller's own key there is no other. */
-async function makeModel(model: AiSdkSettings['model'], { auth, request }: ProviderCall) {
-  try {
-    return await model(request.model, auth.secret?.reveal())
-  } catch (cause) {
-    throw new ProviderError('invalid-response', 'The function that makes the model failed.', { cause })
-  }
+const failed = (error: unknown): never => {
+  throw toProviderError(error)
 }
 
 function versionOf({ specificationVersion }: AiSdkLanguageModel): SpecificationVersion {

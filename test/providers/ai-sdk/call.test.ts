@@ -65,14 +65,24 @@ describe('the model', () => {
     },
   )
 
-  it('that cannot be made fails the call', async () => {
-    const adapter = aiSdk({
-      model: () => {
-        throw new Error('no such package')
+  it('that cannot be made is a fault of the host’s, which comes out as it is', async () => {
+    const fault = new TypeError('no such package')
+    const makers = [
+      async () => {
+        throw fault
       },
-    })
-    const { error } = await runCall(adapter)
-    expect(error).toMatchObject({ reason: 'invalid-response', cause: { message: 'no such package' } })
+      () => {
+        throw fault
+      },
+    ]
+    for (const model of makers) await expect(runCall(aiSdk({ model }))).rejects.toBe(fault)
+  })
+
+  it('that cannot be made for a reason of the provider’s fails the call with that', async () => {
+    const model = () => {
+      throw new ProviderError('status', 'No key', { status: 401 })
+    }
+    expect((await runCall(aiSdk({ model }))).error).toMatchObject({ reason: 'status', status: 401 })
   })
 })
 
