@@ -31,11 +31,12 @@ export type {
   ReissueOptions,
 } from './credentials.js'
 export type { OpenHold, OpenHoldsQuery } from './holds.js'
-export type { Discrepancy, MaintenanceAdmin } from './maintenance.js'
+export type { MaintenanceAdmin } from './maintenance.js'
 export type { RouteFault, RouteFaultsAdmin } from './route-faults.js'
 export type { RouteListing, RouteRequest, RoutesAdmin, RoutesQuery } from './routes.js'
 export type { SpendBooks, SpendQuery, SpendReport, SpendReportQuery, SpendRow } from './spend.js'
 export type { AccountStatement } from './statement.js'
+export type { Discrepancy } from './verify.js'
 
 /**
  * Everything that a host's own admin pages need, as functions. Bad input rejects with a `TypeError` that says what is

@@ -1,20 +1,10 @@
-import { readBigint, readText } from '../sql/cells.js'
 import type { SqlDatabase } from '../sql/database.js'
-
-/** Something that does not add up. */
-export interface Discrepancy {
-  readonly what: 'balance' | 'held' | 'entry'
-  /** An account, or an entry's id. */
-  readonly id: string
-  /** What stands there, and what it should be. */
-  readonly found: bigint
-  readonly expected: bigint
-}
+import { type Discrepancy, readDiscrepancies } from './verify.js'
 
 export interface MaintenanceAdmin {
   /**
-   * Recomputes every balance from its postings, what is on hold from the open holds, and every charge to zero, in one
-   * snapshot. Returns at most 1,000 differences; none in a sound ledger.
+   * Compares every balance with its postings, what is on hold with the open holds, and every entry with its postings, in
+   * one snapshot. Finds what is missing as well as what differs. Returns at most 1,000 differences; none in a sound ledger.
    */
   verify(): Promise<readonly Discrepancy[]>
   /**
@@ -30,33 +20,7 @@ const PAGE_ROWS = 5_000
 
 export function createMaintenanceAdmin(database: SqlDatabase): MaintenanceAdmin {
   return {
-    async verify() {
-      const rows = await database.all({
-        isReport: true,
-        text: `select 'balance' as what, a.id, a.posted as found, coalesce(p.sum, 0) as expected
-          from {accounts} a
-          left join (select account, sum(amount) as sum from {postings} group by account) p on p.account = a.id
-          where a.posted <> coalesce(p.sum, 0)
-          union all
-          select 'held', a.id, a.held, coalesce(h.sum, 0)
-          from {accounts} a
-          left join (select account, sum(amount) as sum from {holds} where state = 0 group by account) h
-            on h.account = a.id
-          where a.held <> coalesce(h.sum, 0)
-          union all
-          select 'entry', cast(e.id as text), p.sum, 0
-          from {entries} e
-          join (select entry_id, sum(amount) as sum from {postings} group by entry_id) p on p.entry_id = e.id
-          where e.kind = 'charge' and p.sum <> 0
-          order by 1, 2 limit 1000`,
-      })
-      return rows.map((row) => ({
-        what: readText(row, 'what') as Discrepancy['what'],
-        id: readText(row, 'id'),
-        found: readBigint(row, 'found'),
-        expected: readBigint(row, 'expected'),
-      }))
-    },
+    verify: () => readDiscrepancies(database),
 
     async pruneHolds(olderThanDays) {
       if (!(olderThanDays >= MIN_DAYS)) {

@@ -132,7 +132,7 @@ export const KEPT = `case
   else 0 end`
 
 /** SQL that is true where a charge does not cost what its payer's posting took and what the payer kept. */
-const UNEQUAL = `(p.amount is null or p.amount <> ${KEPT} - e.cost)`
+export const UNEQUAL = `(p.amount is null or p.amount <> ${KEPT} - e.cost)`
 
 /** The statement that sums charges, and the order of its rows. */
 function sumsOf(query: SpendQuery, withBooks: boolean) {
@@ -167,7 +167,8 @@ const COUNTS = ['calls', 'prompt', 'cached', 'cache_write', 'completion', 'reaso
 const AMOUNTS = ['cost', 'base', 'markup'] as const
 const BOOK_COLUMNS = `${sumOf('coalesce(p.amount, 0)', 'posted')}, ${sumOf(KEPT, 'kept')},
         sum(case when ${UNEQUAL} then 1 else 0 end) as unequal`
-const PAYER_POSTING = `left join {postings} p
+/** Joins a charge `e` with its payer's posting, a grant or a correction with its own. */
+export const PAYER_POSTING = `left join {postings} p
         on p.account = e.account and p.at = e.at and p.entry_id = e.id`
 
 function toSpendRow(row: Row, by: SpendQuery['by']): SpendRow {

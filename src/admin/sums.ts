@@ -15,6 +15,27 @@ export function sumOf(amount: string, name: string): string {
   return `${wholeSum(`(${amount}) / ${PART}`)} + ${rest} / ${PART} as ${high}, ${rest} % ${PART} as ${low}`
 }
 
+/** SQL for an amount as the columns of a sum. */
+export function partsOf(amount: string, name: string): string {
+  const [high, low] = sumColumns(name)
+  return `(${amount}) / ${PART} as ${high}, (${amount}) % ${PART} as ${low}`
+}
+
+/** SQL for an amount less another, as the columns of a sum. */
+export function differenceOf(amount: string, less: string, name: string): string {
+  const [high, low] = sumColumns(name)
+  const part = (operator: '/' | '%') => `(${amount}) ${operator} ${PART} - (${less}) ${operator} ${PART}`
+  return `${part('/')} as ${high}, ${part('%')} as ${low}`
+}
+
+/** SQL that is true where two sums are not the same. */
+export function isOther(name: string, than: string): string {
+  const [high, low] = sumColumns(name)
+  const [thanHigh, thanLow] = sumColumns(than)
+  const rest = `(${low} - ${thanLow})`
+  return `(${rest} % ${PART} <> 0 or ${high} - ${thanHigh} + ${rest} / ${PART} <> 0)`
+}
+
 /** SQL that adds up sums themselves, under the same name. */
 export function totalOf(name: string): string {
   return sumColumns(name)

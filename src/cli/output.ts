@@ -37,7 +37,7 @@ function formatCell(cell: TableRow[string]): string {
 }
 
 /** What a client sent must not steer the operator's terminal. */
-function printable(text: string): string {
+export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, '\u{fffd}')
 }
 

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { type Admin, createAdmin } from '../admin/index.js'
 import { type OpenDatabase, openDatabase, requireDatabase } from './open-database.js'
-import { formatTable, type TableRow, toJson } from './output.js'
+import { formatTable, printable, type TableRow, toJson } from './output.js'
 
 /** What the command line touches outside itself. */
 export interface Surroundings {
@@ -70,7 +70,7 @@ export function createSession(surroundings: Surroundings, options: () => GlobalO
       surroundings.write(options().json ? `${toJson(value)}\n` : formatTable(rows, none))
     },
     say(text) {
-      surroundings.writeError(`${text}\n`)
+      surroundings.writeError(`${printable(text)}\n`)
     },
     async readStdin() {
       const chunks: Buffer[] = []

@@ -144,13 +144,15 @@ describe('the command line', () => {
     await stores.database.all({ text: "insert into {accounts} (id, posted, created_at) values ('x', 5, 0)" })
     await stores.close()
     const verified = await run('verify', { env: { COMPAT_ROUTER_FILE: file } })
-    const said = 'error: The books do not add up: 1 difference\n'
+    const message =
+      'The account "x" has a balance of 0.000000005, but its postings come to 0: restore the postings that are missing from a backup, or set posted of its row in accounts to their sum.'
+    const said = `${message}\nerror: The books do not add up: 1 difference\n`
     expect(verified).toMatchObject({ exitCode: 1, said })
     expect(verified.out).toMatch(/balance .* x .* 0\.000000005 .* 0 /)
     const asJson = await run('--json verify', { env: { COMPAT_ROUTER_FILE: file } })
     expect(asJson).toMatchObject({ exitCode: 1, said })
     expect(JSON.parse(asJson.out)).toEqual([
-      { what: 'balance', id: 'x', found: '0.000000005', expected: '0' },
+      { what: 'balance', id: 'x', found: '0.000000005', expected: '0', message },
     ])
   })
 

@@ -204,7 +204,15 @@ describe('the books', () => {
       const { json } = await changed.as(operator).post('api/books/verify')
       expect(json).toEqual({
         isSound: false,
-        discrepancies: [{ what: 'balance', id: 'alice', found: '100.000000001', expected: '100' }],
+        discrepancies: [
+          {
+            what: 'balance',
+            id: 'alice',
+            found: '100.000000001',
+            expected: '100',
+            message: expect.stringContaining('"alice" has a balance of 100.000000001'),
+          },
+        ],
       })
     } finally {
       await changed.close()

@@ -12,14 +12,15 @@ export function addDatabaseCommands(program: Command, session: Session): void {
     })
   program
     .command('verify')
-    .description('recompute every balance from its postings; exit code 1 where one differs')
+    .description('compare balances, holds and entries with all postings; exit code 1 where any differ')
     .action(async () => {
       const found = await (await session.reader()).verify()
       session.show(
         found,
-        found.map((row) => ({ ...row })),
+        found.map(({ message: _, ...row }) => row),
         'The books are sound: every balance, hold and charge adds up.',
       )
+      for (const { message } of found) session.say(message)
       if (found.length > 0) {
         const count = found.length === 1 ? '1 difference' : `${found.length} differences`
         throw new Error(`The books do not add up: ${count}`)

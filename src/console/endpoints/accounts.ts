@@ -54,11 +54,12 @@ export const accountEndpoints: readonly Endpoint[] = [
     const discrepancies = await admin.verify()
     return {
       isSound: discrepancies.length === 0,
-      discrepancies: discrepancies.map(({ what, id, found, expected }) => ({
+      discrepancies: discrepancies.map(({ what, id, found, expected, message }) => ({
         what,
         id,
         found: formatCredits(found),
         expected: formatCredits(expected),
+        message,
       })),
     }
   }),

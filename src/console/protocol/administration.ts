@@ -203,10 +203,12 @@ export interface RotatedReply {
 export interface VerifyReply {
   readonly isSound: boolean
   readonly discrepancies: readonly {
-    readonly what: 'balance' | 'held' | 'entry'
+    readonly what: string
     readonly id: string
     readonly found: string
     readonly expected: string
+    /** What is wrong, where, and what to do. */
+    readonly message: string
   }[]
 }
 

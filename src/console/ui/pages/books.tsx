@@ -9,12 +9,6 @@ import { asProblem, type Problem } from '../problem.js'
 
 type State = 'idle' | 'working' | { readonly reply: VerifyReply } | { readonly problem: Problem }
 
-const EXPECTED: Readonly<Record<VerifyReply['discrepancies'][number]['what'], string>> = {
-  balance: 'the sum of its postings',
-  held: 'the sum of its open holds',
-  entry: 'postings that add up to zero',
-}
-
 export function Books() {
   const [state, setState] = useState<State>('idle')
   const verify = (): void => {
@@ -27,7 +21,7 @@ export function Books() {
     <>
       <PageHead
         title="Books"
-        lead="Recomputes every balance from its postings, every hold, and every charge to zero, in one snapshot."
+        lead="Compares every balance, every hold and every entry with its postings, in one snapshot."
       >
         <Button tone="primary" onPress={verify} isDisabled={state === 'working'}>
           Verify the books
@@ -69,7 +63,7 @@ function Verdict({ of: { isSound, discrepancies } }: { of: VerifyReply }) {
           { head: 'What', cell: ({ what, id }) => `${what} ${id}` },
           { head: 'Found', isNumber: true, cell: ({ found }) => <Amount value={found} /> },
           { head: 'Expected', isNumber: true, cell: ({ expected }) => <Amount value={expected} /> },
-          { head: 'Which is', cell: ({ what }) => EXPECTED[what] },
+          { head: 'What to do', cell: ({ message }) => message },
         ]}
       />
     </>

@@ -1,0 +1,121 @@
+import { type Credits, formatCredits } from '../money.js'
+import { readOptionalJson, readText } from '../sql/cells.js'
+import type { Row, SqlDatabase } from '../sql/database.js'
+import { KEPT, PAYER_POSTING, UNEQUAL } from './spend.js'
+import { differenceOf, isOther, partsOf, readSum, sumOf } from './sums.js'
+
+/** Something that does not add up. */
+export interface Discrepancy {
+  /**
+   * - `balance`: an account's balance, which should be the sum of its postings
+   * - `held`: what an account has on hold, which should be the sum of its open holds
+   * - `missing-account`: the row of an account that has postings, which should have their sum
+   * - `entry`: the sum of a charge's postings, which should be zero
+   * - `cost`: what a charge shows that it cost, which should be what its payer was debited or owed to itself
+   * - `missing-posting`: the posting of a grant or a correction, which should be what its entry shows
+   * - `missing-entry`: the largest posting of an entry that is gone, which should not be there
+   */
+  readonly what:
+    | 'balance'
+    | 'held'
+    | 'missing-account'
+    | 'entry'
+    | 'cost'
+    | 'missing-posting'
+    | 'missing-entry'
+  /** An account, or an entry's id. */
+  readonly id: string
+  /** What stands there, and what it should be. */
+  readonly found: Credits
+  readonly expected: Credits
+  /** What is wrong, where, and what to do, for an operator. */
+  readonly message: string
+}
+
+const POSTED = `select account, ${sumOf('amount', 'sum')} from {postings} group by account`
+const HELD = `select account, ${sumOf('amount', 'sum')} from {holds} where state = 0 group by account`
+
+/**
+ * Each part of the books beside what it should come to, both ways round. Whole tables are read, each row once, and what is
+ * beside a row is found by its key: SQLite's full joins would look through all for each.
+ */
+const COMPARED = [
+  `select case when a.id is null then 'missing-account' else 'balance' end as what, s.account as id,
+    ${partsOf('coalesce(a.posted, 0)', 'found')}, s.sum_high as expected_high, s.sum_low as expected_low,
+    cast(null as text) as shown
+  from (${POSTED}) s left join {accounts} a on a.id = s.account`,
+  `select 'balance' as what, a.id, ${partsOf('a.posted', 'found')}, 0 as expected_high, 0 as expected_low, null as shown
+  from {accounts} a
+  where a.posted <> 0 and not exists (select 1 from {postings} p where p.account = a.id)`,
+  `select 'held' as what, s.account as id,
+    ${partsOf('coalesce(a.held, 0)', 'found')}, s.sum_high as expected_high, s.sum_low as expected_low, null as shown
+  from (${HELD}) s left join {accounts} a on a.id = s.account`,
+  `select 'held' as what, a.id, ${partsOf('a.held', 'found')}, 0 as expected_high, 0 as expected_low, null as shown
+  from {accounts} a
+  where a.held <> 0 and a.id not in (select account from {holds} where state = 0)`,
+  `select case when e.id is null then 'missing-entry' else 'entry' end as what, cast(s.entry_id as text) as id,
+    case when e.id is null then s.largest_high else s.sum_high end as found_high,
+    case when e.id is null then s.largest_low else s.sum_low end as found_low,
+    0 as expected_high, 0 as expected_low, null as shown
+  from (
+    select entry_id, ${sumOf('amount', 'sum')},
+      ${partsOf('case when max(amount) > 0 then max(amount) else min(amount) end', 'largest')}
+    from {postings} group by entry_id
+  ) s
+  left join {entries} e on e.id = s.entry_id
+  where e.id is null or e.kind = 'charge'`,
+  `select case when e.kind = 'charge' then 'cost' else 'missing-posting' end as what, cast(e.id as text) as id,
+    ${partsOf('coalesce(e.cost, 0)', 'found')}, ${differenceOf(KEPT, 'coalesce(p.amount, 0)', 'expected')},
+    case when e.kind = 'charge' then null else e.postings end as shown
+  from {entries} e ${PAYER_POSTING}
+  where case when e.kind = 'charge' then ${UNEQUAL} else p.amount is null end`,
+]
+
+/** Compares the whole books with themselves, in one snapshot. */
+export async function readDiscrepancies(database: SqlDatabase): Promise<readonly Discrepancy[]> {
+  const rows = await database.all({
+    isReport: true,
+    text: `select * from (${COMPARED.join(' union all ')}) compared
+      where what like 'missing-%' or ${isOther('found', 'expected')}
+      order by what, id limit 1000`,
+  })
+  return rows.map(toDiscrepancy)
+}
+
+function toDiscrepancy(row: Row): Discrepancy {
+  const what = readText(row, 'what') as Discrepancy['what']
+  const id = readText(row, 'id')
+  const found = readSum(row, 'found')
+  const shown = readOptionalJson<readonly (readonly [account: string, amount: string])[]>(row, 'shown')
+  const expected =
+    shown === undefined
+      ? readSum(row, 'expected')
+      : shown.reduce((sum, [, amount]) => sum + BigInt(amount), 0n)
+  return {
+    what,
+    id,
+    found,
+    expected,
+    message: explain(what, id, formatCredits(found), formatCredits(expected)),
+  }
+}
+
+function explain(what: Discrepancy['what'], id: string, found: string, expected: string): string {
+  const account = `The account ${JSON.stringify(id)}`
+  switch (what) {
+    case 'balance':
+      return `${account} has a balance of ${found}, but its postings come to ${expected}: restore the postings that are missing from a backup, or set posted of its row in accounts to their sum.`
+    case 'held':
+      return `${account} has ${found} on hold, but its open holds come to ${expected}: while no router runs, set held of its row in accounts to their sum.`
+    case 'missing-account':
+      return `${account} has no row in accounts, but postings that come to ${expected}: restore the row from a backup, or insert one with their sum as posted.`
+    case 'entry':
+      return `The postings of the charge ${id} come to ${found} instead of 0: restore those that were changed or deleted from a backup; postings of its row in entries shows what they were.`
+    case 'cost':
+      return `The charge ${id} shows a cost of ${found}, but its payer's posting comes to ${expected}: restore its row in entries, or its postings, from a backup.`
+    case 'missing-posting':
+      return `The entry ${id} shows ${expected} for its account, but its posting is gone: restore it from a backup.`
+    case 'missing-entry':
+      return `The entry ${id} is gone, but postings of it, of up to ${found}, are there: restore its row in entries from a backup.`
+  }
+}

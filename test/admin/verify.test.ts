@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest'
+import { createAdmin } from '../../src/admin/index.js'
+import { formatCredits, MAX_CREDITS } from '../../src/money.js'
+import type { Parameter } from '../../src/sql/database.js'
+import { engineNames, useEngine } from '../helpers/engines.js'
+import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
+
+describe.each(engineNames)('verify on %s', (name) => {
+  const engine = useEngine(name)
+  let opened = 0
+
+  /** Sound books, and a hand in them. */
+  async function openBooks() {
+    const stores = engine.open(`books_${opened++}`)
+    const admin = createAdmin(stores)
+    await admin.grant({ account: 'alice', amount: '0.00001' })
+    const carols = await admin.grant({ account: 'carol', amount: '7', reference: 'carol' })
+    const corrected = await admin.correct({ account: 'carol', amount: '-2' })
+    await stores.ledger.hold(createHold('alice', 30n), context)
+    // Free calls leave a hold and an entry, and may come without any posting.
+    await stores.ledger.hold(createHold('nobody', 0n), context)
+    await stores.ledger.settle(createSettle('free', 'erin', 0n, { postings: [] }), context)
+    await stores.ledger.settle(createSettle('own', 'platform', 40n), context)
+    await stores.ledger.settle(createSettle('h1', 'alice', 1_000n), context)
+    await stores.ledger.settle(createSettle('h2', 'alice', 500n), context)
+    expect(await admin.verify()).toEqual([])
+    return {
+      ...stores,
+      carols: carols.id,
+      corrected: corrected.id,
+      verify: admin.verify,
+      change: (text: string, ...parameters: Parameter[]) => stores.database.all({ text, parameters }),
+      async idOf(holdId: string) {
+        const page = await admin.entries()
+        return page.entries.find((entry) => entry.holdId === holdId)!.id
+      },
+    }
+  }
+
+  it('finds an account whose row is gone, by its postings and by its open holds', async () => {
+    const { change, verify } = await openBooks()
+    await change("delete from {accounts} where id in ('alice', 'carol')")
+    expect(await verify()).toEqual([
+      { what: 'held', id: 'alice', found: 0n, expected: 30n, message: expect.stringContaining('"alice"') },
+      {
+        what: 'missing-account',
+        id: 'alice',
+        found: 0n,
+        expected: 8_500n,
+        message: expect.stringContaining('0.0000085'),
+      },
+      {
+        what: 'missing-account',
+        id: 'carol',
+        found: 0n,
+        expected: 5_000_000_000n,
+        message:
+          'The account "carol" has no row in accounts, but postings that come to 5: restore the row from a backup, or insert one with their sum as posted.',
+      },
+    ])
+  })
+
+  it('finds an account whose row is gone and whose postings come to nothing', async () => {
+    const { change, verify } = await openBooks()
+    await change("update {postings} set amount = 0 where account = 'carol'")
+    await change("delete from {accounts} where id = 'carol'")
+    expect(await verify()).toMatchObject([{ what: 'missing-account', id: 'carol', expected: 0n }])
+  })
+
+  it('finds a charge that shows another cost than its payer was debited', async () => {
+    const { change, idOf, verify } = await openBooks()
+    const id = await idOf('h1')
+    await change("update {entries} set cost = 999999, base = 999999 where hold_id = 'h1'")
+    expect(await verify()).toEqual([
+      {
+        what: 'cost',
+        id,
+        found: 999_999n,
+        expected: 1_000n,
+        message: `The charge ${id} shows a cost of 0.000999999, but its payer's posting comes to 0.000001: restore its row in entries, or its postings, from a backup.`,
+      },
+    ])
+  })
+
+  it('finds a charge whose postings are gone, with balances moved to match', async () => {
+    const { change, idOf, verify } = await openBooks()
+    const id = await idOf('h2')
+    await change('delete from {postings} where entry_id = ?1', id)
+    await change("update {accounts} set posted = posted + 500 where id = 'alice'")
+    await change("update {accounts} set posted = posted - 500 where id = 'platform'")
+    expect(await verify()).toMatchObject([{ what: 'cost', id, found: 500n, expected: 0n }])
+  })
+
+  it('finds a grant and a correction whose postings are gone, with the balance moved to match', async () => {
+    const { carols, corrected, change, verify } = await openBooks()
+    await change("delete from {postings} where account = 'carol'")
+    await change("update {accounts} set posted = 0 where id = 'carol'")
+    const lost = [
+      { what: 'missing-posting', id: carols, found: 0n, expected: 7_000_000_000n },
+      { what: 'missing-posting', id: corrected, found: 0n, expected: -2_000_000_000n },
+    ]
+    expect(await verify()).toMatchObject(lost.sort((a, b) => (a.id < b.id ? -1 : 1)))
+  })
+
+  it('finds postings whose entry is gone, of charges, grants and corrections', async () => {
+    const { carols, corrected, change, idOf, verify } = await openBooks()
+    const id = await idOf('h1')
+    await change("delete from {entries} where hold_id = 'h1' or account = 'carol'")
+    const found = [
+      { what: 'missing-entry', id, found: 1_000n, expected: 0n },
+      { what: 'missing-entry', id: carols, found: 7_000_000_000n, expected: 0n },
+      { what: 'missing-entry', id: corrected, found: -2_000_000_000n, expected: 0n },
+    ]
+    expect(await verify()).toMatchObject(found.sort((a, b) => (a.id < b.id ? -1 : 1)))
+  })
+
+  it('tells of sums that no balance could be', async () => {
+    const { change, idOf, verify } = await openBooks()
+    const id = await idOf('h1')
+    for (const account of ['alice', 'platform']) {
+      await change(
+        'update {postings} set amount = ?1 where entry_id = ?2 and account = ?3',
+        MAX_CREDITS,
+        id,
+        account,
+      )
+    }
+    await change(
+      "insert into {holds} (id, account, amount, state, expires_at) values ('x', 'alice', ?1, 0, 0)",
+      MAX_CREDITS,
+    )
+    const sum = 2n * MAX_CREDITS
+    expect(await verify()).toMatchObject([
+      { what: 'balance', id: 'alice', found: 8_500n, expected: MAX_CREDITS + 9_500n },
+      { what: 'balance', id: 'platform', found: 1_500n, expected: MAX_CREDITS + 500n },
+      { what: 'cost', id, found: 1_000n, expected: -MAX_CREDITS },
+      { what: 'entry', id, found: sum, expected: 0n, message: expect.stringContaining(formatCredits(sum)) },
+      { what: 'held', id: 'alice', found: 30n, expected: MAX_CREDITS + 30n },
+    ])
+  })
+})
