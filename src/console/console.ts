@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Admin } from '../admin/index.js'
 import { type Clock, systemClock } from '../clock.js'
-import type { EventError, RouterEvent } from '../contracts/index.js'
+import type { RouterEvent } from '../contracts/index.js'
 import { normaliseBasePath, pathOf, pathUnder } from '../http/match.js'
 import { assetsFolder } from './assets.js'
 import type { Ask, Endpoint, Services } from './endpoints/endpoint.js'
@@ -77,18 +77,27 @@ export function createConsole(options: ConsoleOptions): Console {
       throw new Refused(403, 'Only an operator may do this')
     }
     if (endpoint.method === 'POST') checkOrigin(req, options.origin)
-    const reply = await endpoint.answer(await askOf(endpoint, viewer, req), services)
-    if ('csv' in reply) await sendCsv(res, reply.csv)
-    else sendJson(res, 200, reply)
+    const ask = await askOf(endpoint, viewer, req)
+    try {
+      const reply = await endpoint.answer(ask, services)
+      if ('csv' in reply) await sendCsv(res, reply.csv)
+      else sendJson(res, 200, reply)
+    } catch (error) {
+      // A download that its client broke off is nobody's fault.
+      if (res.destroyed && isClientGone(error)) return
+      // Only what comes from an endpoint is in words for who asked. What `authorise` throws is the host's alone.
+      throw toRefused(error) ?? error
+    }
   }
 
   function failed(error: unknown, res: ServerResponse): void {
-    const refused = toRefused(error)
-    // A download that its client broke off is nobody's fault; any other that breaks must not look whole.
-    if (refused === undefined && !isClientGone(error)) {
-      log.take({ type: 'fault', where: 'console', error: errorOf(error) })
-      process.emitWarning(error instanceof Error ? error : String(error))
+    const refused = error instanceof Refused ? error : undefined
+    if (refused === undefined) {
+      const fault = plainError(error)
+      log.take({ type: 'fault', where: 'console', error: { name: fault.name, message: fault.message } })
+      process.emitWarning(fault)
     }
+    // What breaks on its way must not look whole.
     if (res.headersSent) res.destroy()
     else
       sendRefused(
@@ -177,8 +186,17 @@ function isClientGone(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === 'ERR_STREAM_PREMATURE_CLOSE'
 }
 
-function errorOf(error: unknown): EventError {
-  return error instanceof Error
-    ? { name: error.name, message: error.message }
-    : { name: 'Error', message: String(error) }
+/** What was thrown, in texts that are read here once: it may be anything, and throw when it is looked at. */
+function plainError(thrown: unknown): NodeJS.ErrnoException {
+  try {
+    if (!(thrown instanceof Error)) return new Error(String(thrown))
+    const { name, message, stack, code } = thrown as NodeJS.ErrnoException
+    const plain: NodeJS.ErrnoException = new Error(String(message))
+    plain.name = String(name)
+    if (stack !== undefined) plain.stack = String(stack)
+    if (code !== undefined) plain.code = String(code)
+    return plain
+  } catch {
+    return new Error('What was thrown cannot be shown')
+  }
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import http from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { endpoints } from '../../src/console/endpoints/index.js'
@@ -488,17 +489,48 @@ describe('createConsole', () => {
   })
 })
 
-describe('a promise that rejects in authorise', () => {
-  it('lets nobody in', async () => {
-    const refusing = await startBench({
-      console: { authorise: () => Promise.reject(new Error('session store at 10.0.0.1 is gone')) },
-    })
-    try {
-      const answer = await visitor(refusing.baseUrl, refusing.origin, operator).get('api/accounts')
-      expect(answer.status).toBe(500)
-      expect(answer.text).not.toContain('10.0.0.1')
-    } finally {
-      await refusing.close()
+describe('whatever authorise throws', () => {
+  const secret = 'session store at 10.0.0.1'
+  const unreadable = new Proxy(new Error(secret), {
+    get() {
+      throw new Error(secret)
+    },
+  })
+
+  it.each<[string, unknown, string]>([
+    ['an error', new Error(secret), secret],
+    ['what reads as bad input', new TypeError(`limit must ${secret}`), `limit must ${secret}`],
+    ['what reads as a refusal', Object.assign(new Error(secret), { name: 'Refusal' }), secret],
+    [
+      'what reads as a client that left',
+      Object.assign(new Error(secret), { code: 'ERR_STREAM_PREMATURE_CLOSE' }),
+      secret,
+    ],
+    ['a text', secret, secret],
+    ['nothing', undefined, 'undefined'],
+    ['an object that has no text', Object.create(null), 'What was thrown cannot be shown'],
+    ['a symbol', Symbol(secret), `Symbol(${secret})`],
+    ['an error that throws when it is read', unreadable, 'What was thrown cannot be shown'],
+  ])('is a fault, without its words, and a warning: %s', async (_, thrown, words) => {
+    for (const authorise of [
+      () => {
+        throw thrown
+      },
+      () => Promise.reject(thrown),
+    ]) {
+      const refusing = await startBench({ console: { authorise } })
+      const warned = once(process, 'warning')
+      try {
+        const { status, json, text } = await visitor(refusing.baseUrl, refusing.origin, operator).get(
+          'api/me',
+        )
+        expect(status).toBe(500)
+        expect(json).toEqual({ error: { message: expect.stringContaining('see the process’s warnings') } })
+        expect(text).not.toContain(secret)
+        expect(await warned).toMatchObject([{ message: words }])
+      } finally {
+        await refusing.close()
+      }
     }
   })
 })
