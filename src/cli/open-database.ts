@@ -13,12 +13,23 @@ export interface OpenDatabase {
   close(): Promise<void>
 }
 
+const ANSWER_MS = 15_000
+
 /**
- * Rejects where the environment and the options name a SQLite file that is not there, so that a mistyped name does not
- * become an empty database. Any other fault of the file is told by opening it.
+ * Rejects where the environment and the options name a SQLite file that is not there or a PostgreSQL schema without
+ * tables, so that a mistyped name does not become an empty database. Any other fault is told by opening it.
  */
-export async function requireDatabase(env: Surroundings['env'], { file }: GlobalOptions): Promise<void> {
-  if (serverUrl(env) !== undefined || file === '') return
+export async function requireDatabase(
+  env: Surroundings['env'],
+  { file, schema }: GlobalOptions,
+): Promise<void> {
+  const url = serverUrl(env)
+  if (url === undefined) await requireFile(file)
+  else await requireTables(url, schema)
+}
+
+async function requireFile(file: string): Promise<void> {
+  if (file === '') return
   try {
     await stat(file)
   } catch (error) {
@@ -28,6 +39,30 @@ export async function requireDatabase(env: Surroundings['env'], { file }: Global
       `There is no SQLite file ${resolve(file)}. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to make this one, run compat-router migrate with the same settings.`,
     )
   }
+}
+
+async function requireTables(url: string, schema: string): Promise<void> {
+  const pg = await loadPg()
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: ANSWER_MS,
+    query_timeout: ANSWER_MS,
+  })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    const { rows } = await client.query(
+      `select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+       where n.nspname = $1 and c.relname = 'migrations'`,
+      [schema],
+    )
+    if (rows.length > 0) return
+  } finally {
+    await client.end()
+  }
+  throw new Error(
+    `${describeServer(url, schema)}, has no tables of compat-router. Name another schema with --schema or COMPAT_ROUTER_SCHEMA, or another database with DATABASE_URL; to make them in this one, run compat-router migrate with the same settings.`,
+  )
 }
 
 /** Opens what the environment and the options name, brought up to date. */
@@ -59,21 +94,30 @@ async function openServer(
   schema: string,
   secretKeys: readonly SecretKey[],
 ): Promise<OpenDatabase> {
-  const { default: pg } = await import('pg').catch((cause: unknown) => {
-    throw new Error('DATABASE_URL needs the package pg: npm install pg', { cause })
-  })
+  const pg = await loadPg()
   const pool = new pg.Pool({ connectionString: url, max: 4 })
   pool.on('error', () => undefined)
   const stores = postgresStores(pool, { schema, secretKeys })
-  const { host, pathname } = new URL(url)
   return {
     stores,
-    where: `PostgreSQL ${host}${pathname}, schema ${schema}`,
+    where: describeServer(url, schema),
     async close() {
       await stores.close()
       await pool.end()
     },
   }
+}
+
+async function loadPg() {
+  const { default: pg } = await import('pg').catch((cause: unknown) => {
+    throw new Error('DATABASE_URL needs the package pg: npm install pg', { cause })
+  })
+  return pg
+}
+
+function describeServer(url: string, schema: string): string {
+  const { host, pathname } = new URL(url)
+  return `PostgreSQL ${host}${pathname}, schema ${schema}`
 }
 
 /** `id:key` pairs, the current one first, parted by commas. */

@@ -6,19 +6,9 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
+import { READING } from './reading-commands.js'
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
-const READING = [
-  'accounts list',
-  'balance alice',
-  'apps list',
-  'credentials list',
-  'models list',
-  'routes list',
-  'entries',
-  'spend',
-  'verify',
-]
 
 describe('the command line where there is no SQLite file', () => {
   let place: TestFile

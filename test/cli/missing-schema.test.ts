@@ -1,0 +1,68 @@
+import { Readable } from 'node:stream'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runCli } from '../../src/cli/run-cli.js'
+import { createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
+import { READING } from './reading-commands.js'
+
+describe('the command line where a PostgreSQL schema has no tables', () => {
+  let server: TestDatabase
+  beforeAll(async () => {
+    server = await createTestDatabase()
+  })
+  afterAll(() => server.drop())
+
+  async function run(args: string, env: Readonly<Record<string, string>> = {}) {
+    let out = ''
+    let said = ''
+    const exitCode = await runCli(args.split(' '), {
+      env: { DATABASE_URL: server.url.replace('postgres@', 'postgres:hidden@'), ...env },
+      stdin: Readable.from([]),
+      write: (text) => {
+        out += text
+      },
+      writeError: (text) => {
+        said += text
+      },
+    })
+    return { exitCode, out, said }
+  }
+
+  /** The schemas of the database that are not the server's own. */
+  async function made(): Promise<readonly string[]> {
+    const { rows } = await server.pool.query<{ name: string }>(
+      "select nspname as name from pg_namespace where nspname !~ '^(pg_|information_schema|public)' order by 1",
+    )
+    return rows.map(({ name }) => name)
+  }
+
+  it.each(READING)(
+    '%s ends with 1, says which schema is without tables and what to do, and makes none',
+    async (args) => {
+      const { host, pathname } = new URL(server.url)
+      expect(await run(`${args} --schema typo`)).toEqual({
+        exitCode: 1,
+        out: '',
+        said: `error: PostgreSQL ${host}${pathname}, schema typo, has no tables of compat-router. Name another schema with --schema or COMPAT_ROUTER_SCHEMA, or another database with DATABASE_URL; to make them in this one, run compat-router migrate with the same settings.\n`,
+      })
+      expect(await made()).toEqual([])
+    },
+  )
+
+  it('leaves a schema alone that has been made, but not for compat-router', async () => {
+    await server.pool.query('create schema another; create table another.migrations_of_mine (id int)')
+    expect((await run('verify --schema another')).said).toContain('schema another, has no tables')
+    const { rows } = await server.pool.query(
+      "select relname from pg_class where relnamespace = 'another'::regnamespace and relkind = 'r'",
+    )
+    expect(rows).toEqual([{ relname: 'migrations_of_mine' }])
+    await server.pool.query('drop schema another cascade')
+  })
+
+  it('makes the tables for a command that writes, and reads them from then on', async () => {
+    expect(await run('accounts open alice --schema by_writing')).toMatchObject({ exitCode: 0 })
+    expect((await run('accounts list', { COMPAT_ROUTER_SCHEMA: 'by_writing' })).out).toContain('alice')
+    expect((await run('migrate --schema by_migrating')).exitCode).toBe(0)
+    expect(await run('verify --schema by_migrating')).toMatchObject({ exitCode: 0 })
+    expect(await made()).toEqual(['by_migrating', 'by_writing'])
+  })
+})

@@ -1,0 +1,12 @@
+/** One of each command that changes nothing. */
+export const READING = [
+  'accounts list',
+  'balance alice',
+  'apps list',
+  'credentials list',
+  'models list',
+  'routes list',
+  'entries',
+  'spend',
+  'verify',
+]
