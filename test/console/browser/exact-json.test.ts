@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseExactly, plainDecimal } from '../../../src/console/ui/playground/exact-json.js'
+import { inexactNumber, parseExactly, plainDecimal } from '../../../src/console/ui/playground/exact-json.js'
 import { decimal, nanos } from '../../helpers/decimals.js'
 
 describe('parseExactly', () => {
@@ -45,5 +45,29 @@ describe('plainDecimal', () => {
     expect(plainDecimal('-2.5E+3')).toBe('-2500')
     expect(plainDecimal('12e-1')).toBe('1.2')
     expect(plainDecimal('0.25')).toBe('0.25')
+  })
+})
+
+describe('inexactNumber', () => {
+  it.each([
+    '12345678901234567890',
+    '0.1000000000000000055',
+    '1e400',
+    '-1e-400',
+    '1e999999999',
+    '9007199254740993',
+  ])('finds %s', (text) => {
+    expect(inexactNumber(`{"kept":[1.50,"99999999999999999999"],"seed":${text}}`)).toBe(text)
+  })
+
+  it.each(['0', '-0', '0.0e7', '7', '0.10', '1.5e-7', '150e-2', '1E+23', '9007199254740992'])(
+    'lets %s be',
+    (text) => {
+      expect(inexactNumber(`[${text}]`)).toBeUndefined()
+    },
+  )
+
+  it('lets every number be that a program wrote', () => {
+    fc.assert(fc.property(fc.json(), (json) => inexactNumber(json) === undefined))
   })
 })

@@ -1,4 +1,5 @@
 import { Problem } from '../problem.js'
+import { inexactNumber } from './exact-json.js'
 
 /** The fields beside the conversation, as they were written. */
 export interface Parameters {
@@ -73,5 +74,11 @@ function jsonOf<Value>(
     throw new Problem(`This is not JSON: ${(error as Error).message}`, { field })
   }
   if (!isRight(value)) throw new Problem(`This has to be ${wanted}`, { field })
+  const inexact = inexactNumber(text)
+  if (inexact !== undefined) {
+    throw new Problem(`${inexact} cannot be sent as it stands: it has more digits than a number keeps.`, {
+      field,
+    })
+  }
   return value
 }

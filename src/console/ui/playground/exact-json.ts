@@ -17,3 +17,21 @@ export function plainDecimal(text: string): string {
   if (point >= digits.length) return `${sign}${digits}${'0'.repeat(point - digits.length)}`
   return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`
 }
+
+/** The first number of a JSON text that a program's number cannot hold digit by digit. */
+export function inexactNumber(json: string): string | undefined {
+  return json.match(TOKEN)?.find((token) => {
+    if (token.startsWith('"')) return false
+    const value = Number(token)
+    return !Number.isFinite(value) || canonical(token) !== canonical(String(value))
+  })
+}
+
+/** The same text for the same value: the digits that count, and where the point stands before them. */
+function canonical(text: string): string {
+  const [, sign, whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
+  const digits = (whole + fraction).replace(/^0+/, '')
+  const point = digits.length - fraction.length + Number(exponent)
+  return digits === '' ? '0' : `${sign}${digits.replace(/0+$/, '')}e${point}`
+}
