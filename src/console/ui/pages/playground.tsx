@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
-import type { AccountView, AppView, ModelView } from '../../protocol.js'
+import type { ModelView } from '../../protocol.js'
 import { percentOf } from '../format.js'
 import { Amount } from '../parts/amount.js'
 import { Button, PageHead } from '../parts/basics.js'
@@ -7,9 +7,11 @@ import { Field, type FieldSpec } from '../parts/fields.js'
 import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
 import { changeQuery, type Place } from '../place.js'
 import { callBody, type Message, noParameters } from '../playground/call-body.js'
+import { sampleMessages } from '../playground/messages.js'
+import { likelyPayer, payerOptions, tokenNameOf } from '../playground/payer.js'
 import { SidePanel } from '../playground/side-panel.js'
 import { TurnView } from '../playground/turn-view.js'
-import { type Turn, useConversation } from '../playground/use-conversation.js'
+import { useConversation } from '../playground/use-conversation.js'
 import { asProblem, type Problem } from '../problem.js'
 import { isOperator, ownAccount, useSession } from '../session.js'
 import { useLoad } from '../use-load.js'
@@ -61,7 +63,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
   const [draft, setDraft] = useState('')
   const [ownToken, setOwnToken] = useState('')
   const [complaint, setComplaint] = useState<Problem>()
-  const form = useRef<HTMLFormElement>(null)
+  const messageBox = useRef<HTMLTextAreaElement>(null)
   // Until the apps are there, nobody can say through which of them the call would go.
   const isAppKnown = query.app === undefined || apps.data !== undefined
   const canPay = isOwn ? ownToken.trim() !== '' : account !== undefined && isAppKnown
@@ -86,7 +88,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
             label: 'Account that pays',
             kind: 'select' as const,
             value: account ?? '',
-            options: optionsOf(accounts.data?.accounts ?? [], account),
+            options: payerOptions(accounts.data?.accounts ?? [], account),
             ...(accounts.data?.next === undefined
               ? {}
               : { hint: 'The first 200. For another choose “Try” under Accounts.' }),
@@ -122,6 +124,11 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
   }
   const submit = (): void => {
     if (draft.trim() !== '' && !conversation.isRunning) send([{ role: 'user', content: draft }])
+  }
+  const stop = (): void => {
+    conversation.stop()
+    // Its button goes, and would take the focus with it.
+    messageBox.current?.focus()
   }
   const shown = balance.data?.accounts[0]
 
@@ -197,7 +204,6 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
           </Empty>
         )}
         <form
-          ref={form}
           class="composer"
           onSubmit={(event) => {
             event.preventDefault()
@@ -206,6 +212,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
         >
           <label for="message">Message</label>
           <textarea
+            ref={messageBox}
             id="message"
             rows={3}
             value={draft}
@@ -230,7 +237,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
               </Button>
             )}
             {conversation.isRunning ? (
-              <Button onPress={conversation.stop} tone="danger">
+              <Button onPress={stop} tone="danger">
                 Stop
               </Button>
             ) : (
@@ -254,26 +261,6 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
   )
 }
 
-function tokenNameOf(isOwn: boolean, app: AppView | undefined): string {
-  if (isOwn) return 'the token that you pasted'
-  return app === undefined ? 'an API key of the account' : `an access token for the app ${app.name ?? app.id}`
-}
-
-/** The first that is in use, and not the one that earns. */
-function likelyPayer(accounts: readonly AccountView[]): string | undefined {
-  const inUse = accounts.filter(({ suspendedAt }) => suspendedAt === undefined)
-  return (inUse.find(({ id }) => id !== 'platform') ?? inUse[0] ?? accounts[0])?.id
-}
-
-function optionsOf(accounts: readonly AccountView[], chosen: string | undefined) {
-  const options = accounts.map(({ id, suspendedAt }) => ({
-    value: id,
-    label: suspendedAt === undefined ? id : `${id} (suspended)`,
-  }))
-  if (chosen === undefined || accounts.some(({ id }) => id === chosen)) return options
-  return [{ value: chosen, label: chosen }, ...options]
-}
-
 function PriceLine({ model }: { model: ModelView }) {
   const prices = model.prices!
   const parts = [
@@ -288,14 +275,4 @@ function PriceLine({ model }: { model: ModelView }) {
       {prices.tiers !== undefined && ' · dearer for long prompts'}.
     </span>
   )
-}
-
-/** What would be sent now; where nothing is written yet, what was sent last. */
-function sampleMessages(turns: readonly Turn[], draft: string): readonly Message[] {
-  const said = turns.map(({ message, reply }) =>
-    reply === undefined ? message : { role: 'assistant', content: reply.text },
-  )
-  if (draft.trim() !== '' || said.length === 0)
-    return [...said, { role: 'user', content: draft.trim() || 'Hello!' }]
-  return said.slice(0, said.findLastIndex(({ role }) => role !== 'assistant') + 1)
 }

@@ -31,10 +31,15 @@ export interface CallError {
   readonly source?: string
 }
 
+/** The first choice of a reply. */
 export interface Reply {
   readonly text: string
+  /** What the model said in place of an answer. */
+  readonly refusal: string
   readonly reasoning: string
   readonly toolCalls: readonly ToolCall[]
+  /** How many choices came beside the first. */
+  readonly otherChoices: number
   readonly finishReason?: string
   readonly cost?: Cost
   readonly error?: CallError
@@ -42,7 +47,14 @@ export interface Reply {
   readonly isDone: boolean
 }
 
-export const emptyReply: Reply = { text: '', reasoning: '', toolCalls: [], isDone: false }
+export const emptyReply: Reply = {
+  text: '',
+  refusal: '',
+  reasoning: '',
+  toolCalls: [],
+  otherChoices: 0,
+  isDone: false,
+}
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -87,17 +99,22 @@ export function addFrame(reply: Reply, json: string): Reply {
     return { ...reply, error: readError(frame, 0), ...(cost === undefined ? {} : { cost }) }
   }
   const cost = readCost(frame.usage)
-  const choice = asObject(asList(frame.choices)[0])
+  const choices = asList(frame.choices).map(asObject)
+  const choice = choices.find((one) => placeOf(one) === 0) ?? {}
   const said = asObject(choice.delta ?? choice.message)
   return {
     ...reply,
     text: reply.text + asText(said.content),
+    refusal: reply.refusal + asText(said.refusal),
+    otherChoices: Math.max(reply.otherChoices, ...choices.map(placeOf)),
     reasoning: reply.reasoning + (asText(said.reasoning) || asText(said.reasoning_content)),
     toolCalls: addToolCalls(reply.toolCalls, asList(said.tool_calls)),
     ...(typeof choice.finish_reason === 'string' ? { finishReason: choice.finish_reason } : {}),
     ...(cost === undefined ? {} : { cost }),
   }
 }
+
+const placeOf = ({ index }: Json): number => Number(index ?? 0)
 
 function addToolCalls(before: readonly ToolCall[], pieces: readonly unknown[]): readonly ToolCall[] {
   if (pieces.length === 0) return before

@@ -38,11 +38,20 @@ export function TurnView({ turn, onResults }: TurnProps) {
           )}
           {state === 'waiting' && <p class="waiting">Waiting for the first token …</p>}
           {reply.text !== '' && <p class="said">{reply.text}</p>}
-          {reply.toolCalls.length > 0 && <ToolCalls calls={reply.toolCalls} onResults={onResults} />}
-          {reply.error !== undefined && <ErrorView error={reply.error} requestId={turn.requestId} />}
-          {state === 'stopped' && (
-            <Stopped hasCost={reply.cost !== undefined} isKnown={turn.requestId !== undefined} />
+          {reply.refusal !== '' && (
+            <>
+              <p class="waiting">The model refuses:</p>
+              <p class="said">{reply.refusal}</p>
+            </>
           )}
+          {reply.toolCalls.length > 0 && <ToolCalls calls={reply.toolCalls} onResults={onResults} />}
+          {reply.otherChoices > 0 && (
+            <p class="hint">
+              The first of {formatCount(reply.otherChoices + 1)} choices. All of them stand under Frames.
+            </p>
+          )}
+          {reply.error !== undefined && <ErrorView error={reply.error} requestId={turn.requestId} />}
+          {state === 'stopped' && <Stopped turn={turn} />}
           {reply.cost !== undefined && <CostView cost={reply.cost} turn={turn} />}
         </>
       )}
@@ -53,7 +62,7 @@ export function TurnView({ turn, onResults }: TurnProps) {
 /** An error that came in place of any reply was not said by the model. */
 function hasSpoken({ reply }: Turn): boolean {
   if (reply?.error === undefined) return true
-  return reply.text !== '' || reply.reasoning !== '' || reply.toolCalls.length > 0
+  return reply.text !== '' || reply.refusal !== '' || reply.reasoning !== '' || reply.toolCalls.length > 0
 }
 
 function CostView({ cost, turn }: { cost: Cost; turn: Turn }) {
@@ -88,12 +97,19 @@ function CostView({ cost, turn }: { cost: Cost; turn: Turn }) {
   )
 }
 
-function Stopped({ hasCost, isKnown }: { hasCost: boolean; isKnown: boolean }) {
-  if (hasCost) return <p class="waiting">Stopped. This is what the call was charged:</p>
-  if (!isKnown) return <p class="waiting">Stopped before an answer came.</p>
+function Stopped({ turn: { reply, requestId, account, isChargeLate } }: { turn: Turn }) {
+  if (reply?.cost !== undefined) return <p class="waiting">Stopped. This is what the call was charged:</p>
+  if (requestId === undefined) return <p class="waiting">Stopped before it was sent.</p>
   return (
     <p class="waiting" role="status">
-      Stopped. The router may read the reply to its end, which is charged; the charge will stand here.
+      {isChargeLate === true ? (
+        <>
+          Stopped. The router has not told yet what it was charged.{' '}
+          <a href={hrefOf('calls', { account, call: requestId })}>Look for it in Calls</a> later.
+        </>
+      ) : (
+        'Stopped. The router may read the reply to its end, which is charged; the charge will stand here.'
+      )}
     </p>
   )
 }

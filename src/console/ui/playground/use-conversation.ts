@@ -1,16 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { read } from '../api.js'
 import { asProblem } from '../problem.js'
+import { randomId } from '../random-id.js'
 import type { CallBody, Message } from './call-body.js'
-import {
-  addFrame,
-  type CallError,
-  type Cost,
-  emptyReply,
-  type Reply,
-  readError,
-  readEvents,
-} from './reply-reader.js'
+import { messagesOf } from './messages.js'
+import { addFrame, type CallError, emptyReply, type Reply, readError, readEvents } from './reply-reader.js'
+import { stoppedCharge } from './stopped-charge.js'
 import { type Role, useToken } from './use-token.js'
 
 /** One thing that was said, or a reply that is coming in. */
@@ -20,7 +15,10 @@ export interface Turn {
   /** Of a reply alone. */
   readonly reply?: Reply
   readonly state: 'sent' | 'waiting' | 'streaming' | 'done' | 'stopped' | 'failed'
+  /** Absent until the call is sent. */
   readonly requestId?: string
+  /** It was stopped, and nothing told yet what it was charged. */
+  readonly isChargeLate?: boolean
   /** Who pays; absent where the page does not know. */
   readonly account?: string
   readonly startedAt?: number
@@ -40,9 +38,6 @@ export interface Conversation {
 }
 
 const MAX_FRAMES = 2_000
-/** How often the books are asked for the charge of a call that was stopped, and how far apart. */
-const CHARGE_LOOKS = 40
-const CHARGE_LOOK_MS = 500
 
 /** The conversation on the page, and its calls to the router. `onPaid` is told when a balance may have moved. */
 export function useConversation(url: string, onPaid: () => void): Conversation {
@@ -68,17 +63,31 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
     )
   const addLine = (line: string): void => setFrames((before) => [...before.slice(1 - MAX_FRAMES), line])
 
-  async function call(number: number, role: Role, body: CallBody, signal: AbortSignal): Promise<void> {
+  async function call(
+    number: number,
+    role: Role,
+    body: CallBody,
+    signal: AbortSignal,
+    name: (requestId: string) => void,
+  ): Promise<void> {
     const startedAt = performance.now()
     const token = await tokens.take(role)
+    signal.throwIfAborted()
+    // An id of the page's own, so that a call which is stopped before its answer can be found too.
+    const ownId = randomId()
+    name(ownId)
     const response = await fetch(`${url}/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        'x-request-id': ownId,
+      },
       body: JSON.stringify(body),
       signal,
     })
-    const requestId = response.headers.get('x-request-id')
-    change(number, () => (requestId === null ? {} : { requestId }))
+    // The host's own, where it gives one.
+    name(response.headers.get('x-request-id') ?? ownId)
     addLine(`HTTP ${response.status} · ${response.headers.get('content-type') ?? ''}`)
     if (response.status === 401) tokens.drop(role)
     const take = (json: string): void => {
@@ -111,25 +120,15 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
   const fail = (number: number, error: CallError): void =>
     change(number, ({ reply }) => ({ state: 'failed', reply: { ...(reply ?? emptyReply), error } }))
 
-  /** Who stops still pays for what the provider writes on; the books tell what it was. */
   async function awaitCharge(number: number, account: string | undefined, requestId: string): Promise<void> {
-    for (let look = 0; look < CHARGE_LOOKS && !isGone.current; look++) {
-      const { events } = await read('api/events', {
-        ...(account === undefined ? {} : { account }),
-        limit: 100,
-      })
-      const found = events.find((event) => event.type === 'request-end' && event.requestId === requestId)
-      const charge = found?.charge
-      if (found !== undefined) {
-        const cost =
-          charge === undefined
-            ? nothing
-            : { ...nothing, ...charge, ...tokensOf(charge.usage), isByok: charge.byok }
-        change(number, ({ reply }) => ({ reply: { ...reply!, cost } }))
-        return onPaid()
-      }
-      await new Promise((resolve) => setTimeout(resolve, CHARGE_LOOK_MS))
-    }
+    const query = { ...(account === undefined ? {} : { account }), limit: 100 }
+    const look = async () => (await read('api/events', query)).events
+    const cost = await stoppedCharge(requestId, look, () => isGone.current)
+    if (isGone.current) return
+    change(number, ({ reply }) =>
+      cost === undefined ? { isChargeLate: true } : { reply: { ...reply!, cost } },
+    )
+    onPaid()
   }
 
   return {
@@ -137,13 +136,7 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
     frames,
     isRunning,
     send(role, said, bodyOf) {
-      const earlier = turns.filter(
-        ({ state, reply }) =>
-          state === 'sent' ||
-          (reply !== undefined && reply.text !== '') ||
-          (reply?.toolCalls.length ?? 0) > 0,
-      )
-      const body = bodyOf([...earlier.map(messageOf), ...said])
+      const body = bodyOf([...messagesOf(turns), ...said])
       const sent = said.map((message): Turn => ({ number: nextNumber(), message, state: 'sent' }))
       const number = nextNumber()
       const waiting: Turn = {
@@ -158,7 +151,12 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
       setTurns([...turns, ...sent, waiting])
       setFrames([])
       setRunning(true)
-      call(number, role, body, controller.signal)
+      let requestId: string | undefined
+      const name = (id: string): void => {
+        requestId = id
+        change(number, () => ({ requestId: id }))
+      }
+      call(number, role, body, controller.signal, name)
         .catch((caught: unknown) => {
           if (!controller.signal.aborted) fail(number, unreachable(caught))
         })
@@ -167,13 +165,9 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
           setRunning(false)
           onPaid()
           if (!controller.signal.aborted) return
-          setTurns((before) => {
-            const stopped = before.find((turn) => turn.number === number)
-            if (stopped?.requestId !== undefined) {
-              awaitCharge(number, role.account, stopped.requestId).catch(() => undefined)
-            }
-            return before.map((turn) => (turn.number === number ? { ...turn, state: 'stopped' } : turn))
-          })
+          change(number, () => ({ state: 'stopped' }))
+          if (requestId === undefined) return
+          awaitCharge(number, role.account, requestId).catch(() => undefined)
         })
     },
     stop: () => running.current?.abort(),
@@ -182,32 +176,6 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
       setTurns([])
       setFrames([])
     },
-  }
-}
-
-const nothing: Cost = {
-  cost: '0',
-  base: '0',
-  markup: '0',
-  basis: 'reported',
-  isByok: false,
-  promptTokens: 0,
-  cachedTokens: 0,
-  completionTokens: 0,
-  reasoningTokens: 0,
-}
-
-function tokensOf(usage: {
-  prompt: number
-  cached: number
-  completion: number
-  reasoning: number
-}): Partial<Cost> {
-  return {
-    promptTokens: usage.prompt,
-    cachedTokens: usage.cached,
-    completionTokens: usage.completion,
-    reasoningTokens: usage.reasoning,
   }
 }
 
@@ -234,15 +202,4 @@ function asJson(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-/** A turn as it goes into the next request. */
-function messageOf({ message, reply }: Turn): Message {
-  if (reply === undefined) return message
-  const calls = reply.toolCalls.map(({ id, name, arguments: text }) => ({
-    id,
-    type: 'function',
-    function: { name, arguments: text },
-  }))
-  return { role: 'assistant', content: reply.text, ...(calls.length === 0 ? {} : { tool_calls: calls }) }
 }

@@ -1,0 +1,23 @@
+import type { AccountView, AppView } from '../../protocol.js'
+
+/** What the samples take for a key. */
+export function tokenNameOf(isOwn: boolean, app: AppView | undefined): string {
+  if (isOwn) return 'the token that you pasted'
+  return app === undefined ? 'an API key of the account' : `an access token for the app ${app.name ?? app.id}`
+}
+
+/** The first that is in use, and not the one that earns. */
+export function likelyPayer(accounts: readonly AccountView[]): string | undefined {
+  const inUse = accounts.filter(({ suspendedAt }) => suspendedAt === undefined)
+  return (inUse.find(({ id }) => id !== 'platform') ?? inUse[0] ?? accounts[0])?.id
+}
+
+/** The accounts to choose from, and the one that is chosen wherever it stands. */
+export function payerOptions(accounts: readonly AccountView[], chosen: string | undefined) {
+  const options = accounts.map(({ id, suspendedAt }) => ({
+    value: id,
+    label: suspendedAt === undefined ? id : `${id} (suspended)`,
+  }))
+  if (chosen === undefined || accounts.some(({ id }) => id === chosen)) return options
+  return [{ value: chosen, label: chosen }, ...options]
+}

@@ -1,0 +1,152 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  answerEvents,
+  answerJson,
+  finishChunk,
+  type ScriptedRequest,
+  textChunk,
+} from '../../helpers/scripted-upstream.js'
+import { openVisit, say, streamOf, type Visit } from './visit.js'
+
+let visit: Visit
+let page: Page
+
+const usage = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 }
+
+beforeAll(async () => {
+  visit = await openVisit()
+  page = await visit.open('alice', 'playground')
+}, 180_000)
+
+afterAll(() => visit?.close())
+
+const last = (selector: string) => page.locator('.turn').last().locator(selector)
+const isOver = () => last('[data-cost]').waitFor()
+
+function deltaOf(index: number, delta: object, finish_reason: string | null = null): object {
+  return { ...textChunk(''), choices: [{ index, delta, finish_reason }] }
+}
+
+async function startAnew(): Promise<void> {
+  await page.goto(`${visit.stage.consoleUrl}#/playground`)
+  await page.reload()
+  await page.getByLabel('Message').waitFor()
+}
+
+/** The body of the call in the sample for a shell. */
+async function sampleBody(): Promise<unknown> {
+  await page.getByRole('button', { name: 'curl', exact: true }).click()
+  const sample = await page.getByLabel('The call as curl').inputValue()
+  return JSON.parse(/-d '([\s\S]*)'\n$/.exec(sample)![1]!)
+}
+
+/** Sends what is written, and sees that the sample of before was the same call. */
+async function expectSampleIsSent(send: () => Promise<void>): Promise<ScriptedRequest> {
+  const sent = page.waitForRequest('**/chat/completions')
+  const sample = await sampleBody()
+  const asked = visit.upstream.nextRequest()
+  await send()
+  expect(sample).toEqual((await sent).postDataJSON())
+  await isOver()
+  return asked
+}
+
+describe('a reply', { timeout: 120_000 }, () => {
+  it('of several choices is its first, and says that there are more', async () => {
+    visit.upstream.scriptOnce(
+      answerEvents([
+        deltaOf(1, { content: 'B1 ' }),
+        deltaOf(0, { content: 'A1 ' }),
+        deltaOf(1, { content: 'B2' }, 'stop'),
+        deltaOf(0, { content: 'A2' }, 'stop'),
+        { ...textChunk(''), choices: [], usage },
+      ]),
+    )
+    await page.getByLabel('Further fields').fill('{ "n": 2 }')
+    await say(page, 'Hello')
+    await isOver()
+    expect(await last('.said').allTextContents()).toEqual(['A1 A2'])
+    expect(await last('.hint').textContent()).toContain('The first of 2 choices')
+  })
+
+  it.each([true, false])(
+    'that is a refusal is shown, and told the model again; streamed: %j',
+    async (isStream) => {
+      await startAnew()
+      await page.getByLabel('Stream the reply').setChecked(isStream)
+      const refusal = 'I cannot help with that.'
+      const message = { role: 'assistant', content: null, refusal }
+      visit.upstream.scriptOnce(
+        isStream
+          ? answerEvents([deltaOf(0, { refusal }), finishChunk(), { ...textChunk(''), choices: [], usage }])
+          : answerJson({
+              id: 'up',
+              object: 'chat.completion',
+              created: 1,
+              model: 'm',
+              choices: [{ index: 0, message, finish_reason: 'stop' }],
+              usage,
+            }),
+        streamOf(['Well.']),
+      )
+      await say(page, 'Hello')
+      await isOver()
+      expect(await last('.said').textContent()).toBe(refusal)
+      await page.getByLabel('Stream the reply').check()
+      await page.getByLabel('Message').fill('And now?')
+      const { body } = await expectSampleIsSent(() => page.getByLabel('Message').press('Enter'))
+      expect(body).toMatchObject({ messages: [{ role: 'user' }, message, { content: 'And now?' }] })
+    },
+  )
+})
+
+describe('a sample', { timeout: 120_000 }, () => {
+  it('is the call that is sent after a call that failed', async () => {
+    await startAnew()
+    visit.upstream.scriptOnce(answerJson({ error: { message: 'No.' } }, 400), streamOf(['Well.']))
+    await say(page, 'First')
+    await last('[role="alert"]').waitFor()
+    await page.getByLabel('Message').fill(' Second ')
+    await expectSampleIsSent(() => page.getByLabel('Message').press('Enter'))
+  })
+
+  it('has the calls of tools that were answered', async () => {
+    await startAnew()
+    const call = { index: 0, id: 'call-1', type: 'function', function: { name: 'now', arguments: '{}' } }
+    visit.upstream.scriptOnce(
+      answerEvents([
+        deltaOf(0, { tool_calls: [call] }, 'tool_calls'),
+        { ...textChunk(''), choices: [], usage },
+      ]),
+      streamOf(['It is noon.']),
+      streamOf(['Always.']),
+    )
+    await say(page, 'What time is it?')
+    await page.getByLabel('What now answers').fill('12:00')
+    await page.getByRole('button', { name: 'Send the answers' }).click()
+    await last('.said').filter({ hasText: 'It is noon.' }).waitFor()
+    await page.getByLabel('Message').fill('Sure?')
+    const { body } = await expectSampleIsSent(() => page.getByLabel('Message').press('Enter'))
+    expect(body).toMatchObject({
+      messages: [{}, { tool_calls: [{ id: 'call-1' }] }, { role: 'tool' }, {}, {}],
+    })
+  })
+})
+
+describe('a field that is written as JSON', { timeout: 120_000 }, () => {
+  it('is not sent with a number that would lose digits', async () => {
+    await startAnew()
+    await page.getByLabel('Further fields').fill('{ "seed": 12345678901234567890 }')
+    await page.getByLabel('Message').fill('Hello')
+    await page.getByLabel('Message').press('Enter')
+    await page.getByText('12345678901234567890 cannot be sent as it stands').first().waitFor()
+    expect(await page.locator('.turn').count()).toBe(0)
+    await page.getByLabel('Further fields').fill('{ "seed": 1234567890123456 }')
+    visit.upstream.scriptOnce(streamOf(['Well.']))
+    const asked = visit.upstream.nextRequest()
+    await page.getByLabel('Message').press('Enter')
+    expect((await asked).body).toMatchObject({ seed: 1234567890123456 })
+    expect(visit.complaints).toEqual([])
+  })
+})

@@ -1,0 +1,134 @@
+import type { Locator, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { stoppedCharge } from '../../../src/console/ui/playground/stopped-charge.js'
+import { DEFAULT_LIMITS } from '../../../src/options.js'
+import { answerJson, finishChunk, type Step, sse, textChunk } from '../../helpers/scripted-upstream.js'
+import { openVisit, say, type Visit } from './visit.js'
+
+const usage = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 }
+const message = { role: 'assistant', content: 'Late.' }
+const completion = answerJson({
+  id: 'up',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message, finish_reason: 'stop' }],
+  usage,
+}) as readonly Step[]
+
+function gate(): { readonly opened: Promise<void>; open(): void } {
+  let open = (): void => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open: () => open() }
+}
+
+describe('a call that was stopped', { timeout: 120_000 }, () => {
+  let visit: Visit
+  let page: Page
+  let stop: Locator
+
+  beforeAll(async () => {
+    visit = await openVisit()
+    page = await visit.open('alice', 'playground')
+    stop = page.getByRole('button', { name: 'Stop' })
+  }, 180_000)
+
+  afterAll(() => visit?.close())
+
+  const last = (selector: string) => page.locator('.turn').last().locator(selector)
+
+  it('tells what it was charged, also where not a byte of its answer had come', async () => {
+    const { opened, open } = gate()
+    visit.upstream.scriptOnce([{ wait: opened }, ...completion])
+    const held = page.locator('.balance .held')
+    const asked = visit.upstream.nextRequest()
+    await page.getByLabel('Stream the reply').uncheck()
+    await say(page, 'Hello')
+    await asked
+    await stop.click()
+    await held.waitFor()
+    open()
+    await last('[data-cost="0.00000585"]').waitFor()
+    await held.waitFor({ state: 'detached' })
+    await last('.cost').getByRole('link', { name: 'Find it in Calls' }).click()
+    await page.locator('tr.is-open').getByText('0.00000585').first().waitFor()
+  })
+
+  it('says where to look, and asks for the balance again, where its charge does not come', async () => {
+    const slow = await visit.open('alice', 'spend')
+    await slow.clock.install()
+    await slow.goto(`${visit.stage.consoleUrl}#/playground`)
+    const { opened, open } = gate()
+    visit.upstream.scriptOnce([
+      { head: 200, headers: { 'content-type': 'text/event-stream' } },
+      { write: sse([textChunk('The first half')]) },
+      { wait: opened },
+      { write: sse([finishChunk(), { ...textChunk(''), choices: [], usage }, '[DONE]']) },
+      'end',
+    ])
+    await say(slow, 'Hello')
+    await slow.locator('.said').filter({ hasText: 'The first half' }).waitFor()
+    const balanceRead = slow.waitForResponse('**/api/accounts?*')
+    await slow.getByRole('button', { name: 'Stop' }).click()
+    await slow.getByText('the charge will stand here').waitFor()
+    await balanceRead
+    await slow.route('**/api/accounts?*', (route) => route.fulfill({ status: 500, json: {} }))
+    const link = slow.getByRole('link', { name: 'Look for it in Calls' })
+    await expect
+      .poll(
+        async () => {
+          await slow.clock.fastForward(10_000)
+          return link.count()
+        },
+        { timeout: 60_000, interval: 20 },
+      )
+      .toBe(1)
+    await slow.getByRole('alert').waitFor()
+    expect(await link.getAttribute('href')).toMatch(/call=[0-9a-f]{32}/)
+    open()
+    await slow.context().close()
+  })
+
+  it('leaves the focus in the message where it was stopped by keyboard', async () => {
+    await page.goto(`${visit.stage.consoleUrl}#/playground`)
+    const { opened, open } = gate()
+    visit.upstream.scriptOnce([{ wait: opened }, ...completion])
+    await say(page, 'Hello')
+    await stop.press('Enter')
+    await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
+    expect(await page.getByLabel('Message').evaluate((element) => element.matches(':focus'))).toBe(true)
+    open()
+    expect(visit.complaints).toEqual([])
+  })
+})
+
+describe('the charge of a stopped call', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  const { drainMs, settleMs } = DEFAULT_LIMITS
+  const end = { number: 1, at: 1, type: 'request-end', requestId: 'stopped' }
+
+  it.each([drainMs, drainMs + settleMs])('is waited for where it comes after %i ms', async (afterMs) => {
+    vi.useFakeTimers()
+    const startedAt = Date.now()
+    let looks = 0
+    const look = async () => {
+      looks++
+      if (looks === 2) throw new TypeError('The network is away')
+      return Date.now() - startedAt < afterMs ? [] : [end]
+    }
+    const found = stoppedCharge('stopped', look, () => false)
+    await vi.advanceTimersByTimeAsync(afterMs + 15_000)
+    expect(await found).toMatchObject({ cost: '0' })
+    expect(looks).toBeLessThan(40)
+  })
+
+  it('is looked for no longer where the page is gone', async () => {
+    const look = () => expect.unreachable()
+    expect(await stoppedCharge('stopped', look, () => true)).toBeUndefined()
+  })
+})
