@@ -176,16 +176,21 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
       if (row === undefined) {
         throw new Refusal('not-found', `There is no credential ${JSON.stringify(credentialId)}`)
       }
-      if (row.revoked_at !== null) {
-        throw new Refusal('conflict', `The credential ${JSON.stringify(credentialId)} is revoked`)
-      }
+      const revoked = () =>
+        new Refusal('conflict', `The credential ${JSON.stringify(credentialId)} is revoked`)
+      if (row.revoked_at !== null) throw revoked()
       const granted = readOptionalJson<string[]>(row, 'scopes') ?? []
       const beyond = read.scopes?.find((scope) => !granted.includes(scope))
       if (beyond !== undefined) {
         throw new TypeError(`reissue.scopes: the grant has no scope ${JSON.stringify(beyond)}`)
       }
       const token = createToken(readText(row, 'kind') as CredentialRow['kind'])
-      await database.batch([
+      const [locked] = await database.batch([
+        // Locks the row: who asks at the same time waits here, and then sees the token that this one adds.
+        {
+          text: 'update {credentials} set id = id where id = ?1 and revoked_at is null returning id',
+          parameters: [credentialId],
+        },
         {
           text: `update {tokens} set revoked_at = ${database.now} where credential_id = ?1 and revoked_at is null`,
           parameters: [credentialId],
@@ -193,6 +198,7 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
         insertToken(token, credentialId, read),
         database.change('credentials', credentialId),
       ])
+      if (locked!.length === 0) throw revoked()
       return { credentialId, token }
     },
 

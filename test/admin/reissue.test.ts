@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { createAdmin } from '../../src/admin/index.js'
+import { engineNames, useEngine } from '../helpers/engines.js'
+import { context } from '../helpers/ledger-requests.js'
+
+describe.each(engineNames)('reissue on %s', (name) => {
+  const engine = useEngine(name)
+
+  it('leaves one token that works, however many are asked for at once', async () => {
+    const stores = engine.open('at_once')
+    const admins = [createAdmin(stores), createAdmin(engine.open('at_once'))]
+    const { credentialId, token } = await admins[0]!.issueKey({ account: 'alice' })
+    for (let round = 0; round < 5; round++) {
+      const issued = await Promise.all(
+        Array.from({ length: 12 }, (_, index) => admins[index % 2]!.reissue(credentialId)),
+      )
+      const tokens = [token, ...issued.map((one) => one.token)]
+      const found = await Promise.all(tokens.map((one) => stores.credentials.resolve(one, context)))
+      expect(found.filter(({ ok }) => ok)).toHaveLength(1)
+      expect(await admins[0]!.listCredentials({ credentialId })).toHaveLength(1)
+    }
+  })
+
+  it('gives no token of a credential that is revoked at once', async () => {
+    const stores = engine.open('revoked')
+    const admin = createAdmin(stores)
+    const { all } = stores.database
+    const { credentialId } = await admin.issueKey({ account: 'alice' })
+    // Between what reissue reads and what it writes.
+    stores.database.all = async (statement) => {
+      const rows = await all(statement)
+      stores.database.all = all
+      await admin.revoke(credentialId)
+      return rows
+    }
+    await expect(admin.reissue(credentialId)).rejects.toMatchObject({ name: 'Refusal', reason: 'conflict' })
+  })
+})
