@@ -5,6 +5,7 @@ import type { ReplyWriter } from '../contracts/reply.js'
 import type { CompatError } from '../errors.js'
 import { errorReply } from '../protocol/error-body.js'
 import type { HostRequest, HttpCall } from './call.js'
+import { dropIfStalled, HTTP2_INTERNAL_ERROR } from './drop-if-stalled.js'
 import type { RequestId } from './request-id.js'
 import type { SocketWatch } from './socket-watch.js'
 import { writeChunk } from './write-chunk.js'
@@ -14,7 +15,6 @@ const NO_STORE = 'no-store'
 const PUBLIC = 'public, max-age=300'
 // Without `no-transform` a compressing proxy or middleware holds events back, some until the end.
 const STREAM_CACHE_CONTROL = 'no-cache, no-transform'
-const HTTP2_INTERNAL_ERROR = 2
 
 export interface ReplyTools {
   /** How long a client may take nothing of what is left to send. */
@@ -202,23 +202,9 @@ export class HttpReply implements ReplyWriter {
     if (this.#isHttp2) {
       if (call.isHalfRead) (res as unknown as Http2ServerResponse).stream?.close()
     } else if (!mustClose) call.discardRest()
-    this.#dropIfStalled()
+    dropIfStalled(res, this.tools.clientStallMs, this.#isHttp2)
     // Until it is out, the replies before it must not end the connection.
     if (this.#watched !== undefined) res.once('finish', () => this.#release())
-  }
-
-  /** Of an answer that is over nobody else sees whether the client still takes it. Node's own timers see to progress. */
-  #dropIfStalled(): void {
-    const { clientStallMs } = this.tools
-    if (this.#isHttp2) {
-      const { stream } = this.res as unknown as Http2ServerResponse
-      if (stream?.writableLength) stream.setTimeout(clientStallMs, () => stream.close(HTTP2_INTERNAL_ERROR))
-      return
-    }
-    const { socket } = this.res
-    if (!socket?.writableLength) return
-    // The server sets the timeout anew when the answer is out, and destroys a socket that passes it.
-    if (!socket.timeout || socket.timeout > clientStallMs) socket.setTimeout(clientStallMs)
   }
 
   #whenDrained(): Promise<void> {

@@ -2,8 +2,9 @@ import { once } from 'node:events'
 import http from 'node:http'
 import http2 from 'node:http2'
 import net, { type AddressInfo } from 'node:net'
-import { expect, test } from 'vitest'
-import { testHandler } from './fixture.js'
+import { Writable } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import { deferred, testHandler } from './fixture.js'
 
 const STALL_MS = 200
 /** More than the sockets of both sides hold. */
@@ -11,28 +12,40 @@ const LARGE = 'x'.repeat(48 * 1024 * 1024)
 /** More than the window of an http2 stream, less than Node lets wait on one session. */
 const SMALLER = 'x'.repeat(4 * 1024 * 1024)
 
+const POST = 'POST /chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}'
+
 function answering(body: string) {
+  return testing(body).handler
+}
+
+function testing(body: string, sent = () => {}) {
   return testHandler(
     {
       chatCompletions: async (call, writer) => {
         await call.readBody()
         writer.send(200, {}, body)
+        sent()
       },
     },
     { limits: { clientStallMs: STALL_MS } },
-  ).handler
+  )
+}
+
+/** A bare connection to a server that is made to listen. */
+async function connectTo(server: http.Server): Promise<net.Socket> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = net.connect((server.address() as AddressInfo).port, '127.0.0.1')
+  client.on('error', () => {})
+  return client
 }
 
 test('a client that takes nothing of a whole reply is dropped', async () => {
   const server = http.createServer(answering(LARGE))
   const connected = once(server, 'connection') as Promise<[net.Socket]>
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const client = net.connect((server.address() as AddressInfo).port, '127.0.0.1')
-  client.on('error', () => {})
+  const client = await connectTo(server)
   client.pause()
-  const body = '{}'
-  client.write(`POST /chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
+  client.write(POST)
   const [socket] = await connected
   await once(socket, 'close')
   expect(socket.bytesWritten).toBeGreaterThan(0)
@@ -58,6 +71,80 @@ test('a client that takes it late but steadily gets all of it, and its connectio
   expect(await ask('GET', '/models', '')).toBeGreaterThan(0)
   agent.destroy()
   server.close()
+})
+
+describe('the timeout that its connection had', () => {
+  /** What it is once the reply to the first request is out, where nobody answers those that come with it. */
+  async function timeoutAfter(server: http.Server, requests: number): Promise<number> {
+    const handler = answering(LARGE)
+    const over = new Promise<number>((resolve) => {
+      server.once('request', (req, res) => {
+        handler(req, res)
+        // In the next tick every listener has had its turn.
+        res.on('finish', () => process.nextTick(() => resolve(req.socket.timeout ?? 0)))
+      })
+    })
+    const client = await connectTo(server)
+    client.resume()
+    client.write(POST.repeat(requests))
+    const timeout = await over
+    client.destroy()
+    server.close()
+    return timeout
+  }
+
+  test.each([0, 60_000])('is %i again once a reply that had to wait is out', async (timeout) => {
+    const server = http.createServer({ keepAliveTimeout: 0 })
+    server.timeout = timeout
+    expect(await timeoutAfter(server, 1)).toBe(timeout)
+  })
+
+  test('is there again where the next request was sent before the reply was out', async () => {
+    expect(await timeoutAfter(http.createServer(), 2)).toBe(0)
+  })
+
+  test('gives way to that of an idle connection', async () => {
+    expect(await timeoutAfter(http.createServer({ keepAliveTimeout: 70_000 }), 1)).toBeGreaterThanOrEqual(
+      70_000,
+    )
+  })
+})
+
+test('a client that takes nothing of a reply that waited for its turn is dropped', async () => {
+  const sent = deferred()
+  const { handler } = testing(LARGE, sent.resolve)
+  const server = http.createServer()
+  const asked = once(server, 'request') as Promise<[http.IncomingMessage, http.ServerResponse]>
+  void asked.then(() => server.on('request', handler))
+  const client = await connectTo(server)
+  client.pause()
+  client.write(POST)
+  const [, first] = await asked
+  client.write(POST)
+  await sent.promise
+  const closed = once(first.socket!, 'close')
+  first.end('its turn')
+  await closed
+  client.destroy()
+  server.close()
+})
+
+test('a socket that knows no timeout, as those of test clients do not, harms nothing', async () => {
+  const { handler, faults } = testing(LARGE)
+  const socket = new Writable({ write: (_chunk, _encoding, done) => void setImmediate(done) })
+  const req = Object.assign(new http.IncomingMessage(socket as net.Socket), {
+    method: 'POST',
+    url: '/chat/completions',
+    httpVersionMajor: 1,
+    complete: true,
+  })
+  req.push('{}')
+  req.push(null)
+  const res = new http.ServerResponse(req)
+  res.assignSocket(socket as net.Socket)
+  handler(req, res)
+  await once(res, 'finish')
+  expect([res.statusCode, faults]).toEqual([200, []])
 })
 
 test('on http2 its stream is ended, and its session lives on', async () => {
