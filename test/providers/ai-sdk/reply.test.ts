@@ -266,6 +266,7 @@ describe('a result', () => {
         { type: 'tool-call', toolCallId: 'b', toolName: 'search', input: '{}', providerExecuted: true },
         { type: 'source', sourceType: 'url', id: 's', url: 'https://a.example' },
         { type: 'file', mediaType: 'image/png', data: 'AAEC' },
+        { type: 'file', mediaType: 'audio/wav', data: 'AAEC' },
       ],
       finishReason: { unified: 'tool-calls', raw: 'tool_use' },
       usage: nested,
