@@ -256,6 +256,9 @@ describe('a shutdown', () => {
     for (const { client } of calls) {
       await client.over
       expect(client.text).toContain('"code":"shutting_down"')
+      expect(client.text).toContain(
+        'Try again shortly. What had come was charged: another attempt needs a new',
+      )
       expect(client.text).not.toContain('[DONE]')
     }
     expect(calls[0]!.client.text).toBe(calls[1]!.client.text)

@@ -13,6 +13,7 @@ async function start(options: BenchOptions = {}, script: Script = JSON_REPLY): P
 afterEach(() => bench.finish())
 
 const errorOf = (text: string) => JSON.parse(text).error
+const lastFrame = (text: string) => JSON.parse(text.slice(text.lastIndexOf('data: ') + 'data: '.length))
 /** Without what belongs to one answer rather than to the reply. */
 const headersOf = ({ headers }: { headers: Readonly<Record<string, unknown>> }) => {
   const { date: _, 'x-request-id': __, ...rest } = headers
@@ -169,6 +170,32 @@ describe('a call that broke', () => {
     expect(again.text).toBe(first.text)
     expect(again.headers['idempotent-replayed']).toBe('true')
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
+  })
+
+  it('says that another attempt needs a new key, where it was charged', async () => {
+    await start({}, broken())
+    const { text } = await bench.ask({ key: 'k', stream: true })
+    expect(lastFrame(text).error).toMatchObject({
+      message: expect.stringMatching(
+        /\. What had come was charged: another attempt needs a new Idempotency-Key\.$/,
+      ),
+      code: 'provider_error',
+      source: 'provider',
+      metadata: { usage: { cost: COST } },
+    })
+  })
+
+  it.each<[string, string | undefined, Script, object]>([
+    ['it has none', undefined, broken(), {}],
+    ['nothing was charged', 'k', [HEAD, { write: sse([textChunk('half')]) }, 'hang-up'], {}],
+    ['another call has it by now', 'k', broken(), { claimLost: true }],
+  ])('says nothing of its key where %s', async (_, key, script, settled) => {
+    await start({}, script)
+    bench.plan.next('settle', { answers: (real: object) => ({ ...real, ...settled }) } as never)
+    const { text } = await bench.ask({ ...(key && { key }), stream: true })
+    const { error } = lastFrame(text)
+    expect(error.message).toMatch(/\.$/)
+    expect(error.message).not.toContain('Idempotency-Key')
   })
 
   it.each<[string, boolean, Script, number]>([

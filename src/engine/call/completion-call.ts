@@ -13,6 +13,7 @@ import { FREE } from '../charging/price.js'
 import { estimatePrompt, type PromptEstimate } from '../charging/prompt-estimate.js'
 import { outputBound, type Quote, quote } from '../charging/quote.js'
 import { eventError } from '../events/event-error.js'
+import { brokenAndCharged } from '../idempotency/idempotency-errors.js'
 import { type Outcome, outcome } from '../outcome.js'
 import type { EngineParts } from '../parts.js'
 import { ClientReply } from './client-reply.js'
@@ -236,7 +237,9 @@ export class CompletionCall implements LiveCall {
 
   /** Ends a stream that is already open. There is no `[DONE]`: what ends without it is no success. */
   private endWithError(error: CompatError, charge: WireCharge): void {
-    this.call.log.failed(error.code, 200)
-    this.client.end(errorFrame(error, wireUsage(charge)))
+    const { claim, log } = this.call
+    log.failed(error.code, 200)
+    const keepsKey = claim !== undefined && log.charge !== undefined && !log.claimLost
+    this.client.end(errorFrame(keepsKey ? brokenAndCharged(error) : error, wireUsage(charge)))
   }
 }

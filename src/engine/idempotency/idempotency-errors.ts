@@ -21,6 +21,13 @@ export function callCompleted(charge: Charge): CompatError {
   )
 }
 
+/** The end of a stream that broke and was charged: whoever asks again under its key gets this same part of a reply. */
+export function brokenAndCharged(error: CompatError): CompatError {
+  const { code, message, param } = error
+  const told = `${message} What had come was charged: another attempt needs a new Idempotency-Key.`
+  return new CompatError(code, told, { ...error, param: param ?? undefined })
+}
+
 export function otherBody(): CompatError {
   return new CompatError('idempotency_mismatch', 'This Idempotency-Key was used with another request body.')
 }
