@@ -38,6 +38,16 @@ export function tableName(table: string): string {
 export function openConnection(file: string): Connection {
   makeFile(file)
   const database = new Database(file)
+  try {
+    configure(database)
+    return toConnection(database)
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+function configure(database: Database.Database): void {
   database.defaultSafeIntegers(true)
   database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
   // Turning a new file to WAL takes a lock that the busy timeout does not wait for.
@@ -47,7 +57,6 @@ export function openConnection(file: string): Connection {
   database.exec('pragma wal_autocheckpoint = 8000')
   database.exec('pragma cache_size = -32768')
   database.exec('pragma journal_size_limit = 67108864')
-  return toConnection(database)
 }
 
 /**

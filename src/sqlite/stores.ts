@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { createGrouping } from '../sql/grouping.js'
 import { createSqlLedger } from '../sql/ledger.js'
 import type { LedgerCommand, LedgerOutcome } from '../sql/ledger-commands.js'
@@ -21,10 +22,12 @@ const PATIENCE_MS = 10_000
  * Threads own a connection each: one for the ledger, so that nothing else makes its commits wait, one for all other rows,
  * and one for reports, started by the first. Every commit is on the disk (`synchronous=FULL`) before its promise is fulfilled.
  */
-export function sqliteStores({ file, ...options }: SqliteStoresOptions): DurableStores {
-  if (typeof file !== 'string' || file === '' || file === ':memory:') {
+export function sqliteStores({ file: path, ...options }: SqliteStoresOptions): DurableStores {
+  if (typeof path !== 'string' || path === '' || path === ':memory:' || path.startsWith('file:')) {
     throw new TypeError('sqliteStores needs the path of a file, such as { file: ".data/credits.db" }')
   }
+  // Each thread opens the file when it is first asked, and the process may be in another folder by then.
+  const file = resolve(path)
   const ledgerWorker = createWorkerClient(file)
   const rowsWorker = createWorkerClient(file)
   const reportsWorker = createWorkerClient(file)

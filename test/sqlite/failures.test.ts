@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readlinkSync, statSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import Database from 'libsql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
+import { openConnection } from '../../src/sqlite/connection.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
 import { checkLedger } from '../helpers/check-ledger.js'
 import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
@@ -86,7 +87,37 @@ describe('a SQLite file', () => {
     await expect(stores.ready()).rejects.toThrow()
     await expect(stores.ledger.hold(createHold('alice', 1n), context)).rejects.toThrow()
     await stores.close()
-    expect(() => sqliteStores({ file: '' })).toThrow('sqliteStores needs the path of a file')
+    for (const bad of ['', ':memory:', 'file:credits.db']) {
+      expect(() => sqliteStores({ file: bad })).toThrow('sqliteStores needs the path of a file')
+    }
+  })
+
+  it('stays the same one where the process goes to another folder', async () => {
+    const [here, there] = ['here', 'there'].map((name) => `${place.file}-${name}`)
+    for (const folder of [here!, there!]) mkdirSync(folder)
+    const start = process.cwd()
+    process.chdir(here!)
+    const stores = sqliteStores({ file: 'credits.db' })
+    try {
+      await openAccounts(stores.database, { alice: '1' })
+      process.chdir(there!)
+      expect(await stores.ledger.hold(createHold('alice', 1n), context)).toEqual({ ok: true })
+    } finally {
+      process.chdir(start)
+    }
+    expect(readdirSync(there!)).toEqual([])
+    await stores.close()
+  })
+
+  it.skipIf(process.platform !== 'linux')('that is no database leaves no descriptor open', () => {
+    const file = `${place.file}-text`
+    writeFileSync(file, 'Not a database. '.repeat(1_000))
+    for (let index = 0; index < 5; index++) expect(() => openConnection(file)).toThrow('not a database')
+    const open = readdirSync('/proc/self/fd').filter((name) => {
+      const path = `/proc/self/fd/${name}`
+      return existsSync(path) && readlinkSync(path) === file
+    })
+    expect(open).toEqual([])
   })
 
   it('that another process has locked makes calls wait, and lets them through after', async () => {
