@@ -40,8 +40,10 @@ export function postgresStores(
   const queries = createQueries(pool, schema)
   const listener = createListener(pool, schema)
   let migrated: Promise<void> | undefined
+  let isClosed = false
 
-  function ready(): Promise<void> {
+  async function ready(): Promise<void> {
+    if (isClosed) throw new Error('The store is closed')
     if (migrated === undefined) {
       const attempt = migrate(queries)
       migrated = attempt
@@ -83,6 +85,7 @@ export function postgresStores(
     ready,
     async close() {
       await grouping.close()
+      isClosed = true
       await listener.close()
     },
   })

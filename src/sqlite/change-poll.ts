@@ -27,8 +27,10 @@ export function createChangePoll(
   let isAsking = false
   let pauseMs = 0
   let pausedUntil = 0
+  let isClosed = false
 
   function start(): void {
+    if (isClosed) return
     lastSeq = undefined
     look()
     timer = setInterval(look, POLL_MS)
@@ -83,5 +85,12 @@ export function createChangePoll(
     }
   }
 
-  return { watch: watchers.watch, soon: () => void (timer === undefined || look()), close: stop }
+  return {
+    watch: watchers.watch,
+    soon: () => void (timer === undefined || look()),
+    close() {
+      isClosed = true
+      stop()
+    },
+  }
 }

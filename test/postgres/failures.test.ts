@@ -4,6 +4,7 @@ import { connect as connectSocket, createServer, type Socket } from 'node:net'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
+import type { Model } from '../../src/contracts/index.js'
 import { type PostgresClient, type PostgresPool, postgresStores } from '../../src/postgres/index.js'
 import { createQueries } from '../../src/postgres/query.js'
 import { hear } from '../helpers/hear.js'
@@ -265,6 +266,27 @@ describe('a PostgreSQL store in trouble', () => {
     client.release()
     await stores.close()
     await pool.end()
+  })
+
+  it('opens nothing after it was closed, so that the pool can end', async () => {
+    const pool = createPool(database.url)
+    const stores = postgresStores(pool, { schema: 'closed' })
+    await stores.providers.routes({ id: 'acme/fast' } as Model, context)
+    await stores.close()
+    await expect(stores.providers.routes({ id: 'acme/fast' } as Model, context)).rejects.toThrow(
+      'The store is closed',
+    )
+    await expect(stores.ledger.balance('alice', context)).rejects.toThrow('The store is closed')
+    await expect(stores.database.batch([])).rejects.toThrow('The store is closed')
+    await expect(stores.ready()).rejects.toThrow('The store is closed')
+    const states: boolean[] = []
+    const end = stores.catalogue.watch!(
+      () => undefined,
+      (isConnected) => states.push(isConnected),
+    )
+    await pool.end()
+    end()
+    expect(states).toEqual([false])
   })
 
   it('has transactions as it needs them, whatever the host has set for its sessions', async () => {
