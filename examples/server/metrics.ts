@@ -12,13 +12,15 @@ export interface PrometheusMetrics {
 }
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/
+const OWN_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::(\d+))?$/i
+const HTTP_PORT = 80
 const PROXIED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
 
 /**
  * Metrics for a Prometheus on this machine, served by the server that there is anyway.
  *
  * They name models, providers and amounts, so nobody from elsewhere gets them, nor anybody through a proxy, behind which
- * everybody would look local.
+ * everybody would look local. Nor does a page in a browser here that has its own name point to this machine.
  */
 export function prometheusMetrics(): PrometheusMetrics {
   const exporter = new PrometheusExporter({ preventServerStart: true, withoutScopeInfo: true })
@@ -37,5 +39,8 @@ export function prometheusMetrics(): PrometheusMetrics {
 }
 
 function isLocal({ headers, socket }: IncomingMessage): boolean {
-  return LOOPBACK.test(socket.remoteAddress ?? '') && PROXIED.every((name) => headers[name] === undefined)
+  const isDirect =
+    LOOPBACK.test(socket.remoteAddress ?? '') && PROXIED.every((name) => headers[name] === undefined)
+  const host = OWN_HOST.exec(headers.host ?? '')
+  return isDirect && host !== null && Number(host[1] ?? HTTP_PORT) === socket.localPort
 }

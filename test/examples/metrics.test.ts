@@ -1,5 +1,6 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createApp, type ExampleApp, MOUNT } from '../../examples/server/app.js'
@@ -129,6 +130,27 @@ describe('the metrics of the example server', () => {
     for (const name of ['x-forwarded-for', 'forwarded', 'via', 'x-real-ip']) {
       const reply = await fetch(`${base}/metrics`, { headers: { [name]: '127.0.0.1' } })
       expect([reply.status, await reply.text()]).toEqual([403, 'Metrics are for programs on this machine.\n'])
+    }
+  })
+
+  it('are not for a page whose name was made to point here', async () => {
+    const { port } = new URL(base)
+    const statusFor = async (host: string) => {
+      const asked = request(`${base}/metrics`, { headers: { host } }).end()
+      const [reply] = (await once(asked, 'response')) as [IncomingMessage]
+      reply.resume()
+      return reply.statusCode
+    }
+    for (const host of ['localhost', 'LOCALHOST', '127.0.0.1', '[::1]']) {
+      expect([host, await statusFor(`${host}:${port}`)]).toEqual([host, 200])
+    }
+    for (const host of [
+      `evil.example:${port}`,
+      `localhost.evil.example:${port}`,
+      'localhost',
+      'localhost:1',
+    ]) {
+      expect([host, await statusFor(host)]).toEqual([host, 403])
     }
   })
 })
