@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
-import { labelShape, nameShape, readShape } from '../contracts/shapes.js'
+import { nameShape, readShape } from '../contracts/shapes.js'
+import { cleanLabel } from '../protocol/text.js'
 import { notFound, type Refused } from './refused.js'
 
 /** Who looks at the console. */
@@ -18,7 +19,14 @@ export type Authorise = (
   req: IncomingMessage,
 ) => ConsoleViewer | undefined | null | Promise<ConsoleViewer | undefined | null>
 
-const common = { name: labelShape.optional(), signOutPath: z.string().optional() }
+const common = {
+  // A person's name as another system has it must not keep that person out.
+  name: z
+    .string()
+    .transform((text) => cleanLabel(text))
+    .optional(),
+  signOutPath: z.string().optional(),
+}
 export const viewerShape = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('operator'), ...common }),
   z.strictObject({ kind: z.literal('user'), account: nameShape, ...common }),

@@ -20,21 +20,25 @@ export function readShape<Output>(schema: z.ZodType<Output>, value: unknown, wha
 
 const MAX_NAME_BYTES = 256
 const MAX_LABEL_CHARS = 1_000
-const UNPRINTABLE_PATTERN = /[\p{Cc}\p{Surrogate}]/u
+/** With the overrides of writing direction, after which a text shows another than it holds. */
+const UNPRINTABLE_PATTERN = /[\p{Cc}\p{Surrogate}\u202a-\u202e\u2066-\u2069]/u
 
 /** A name that a store, an event and a header can carry. */
 export const nameShape = z
   .string()
   .refine(
     (text) => text !== '' && Buffer.byteLength(text) <= MAX_NAME_BYTES && !UNPRINTABLE_PATTERN.test(text),
-    `must be 1 to ${MAX_NAME_BYTES} bytes of text without control characters`,
+    `must be 1 to ${MAX_NAME_BYTES} bytes of text without control characters or direction overrides`,
   )
 
 /** Text that people read. */
 export const labelShape = z
   .string()
   .max(MAX_LABEL_CHARS)
-  .refine((text) => !UNPRINTABLE_PATTERN.test(text), 'must be text without control characters')
+  .refine(
+    (text) => !UNPRINTABLE_PATTERN.test(text),
+    'must be text without control characters or direction overrides',
+  )
 
 /** What a time is called in messages. */
 export const TIME = 'a time in milliseconds since the Unix epoch'

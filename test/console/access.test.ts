@@ -399,6 +399,17 @@ describe('the playground', () => {
 })
 
 describe('what a host says of who looks', () => {
+  it('may have a name as another system keeps it, which is shown without what cannot be seen', async () => {
+    const authorise = () => ({ ...alice, name: '\u202bעליזה\u202c \u0000A.' })
+    const other = await startBench({ console: { authorise } })
+    try {
+      const { json } = await other.as(undefined).get('api/me')
+      expect(json).toMatchObject({ viewer: { ...alice, name: 'עליזה A.' } })
+    } finally {
+      await other.close()
+    }
+  })
+
   it.each([
     ['an unknown kind', { kind: 'admin' }],
     ['a user without an account', { kind: 'user' }],

@@ -8,7 +8,7 @@ import { createTestFile } from '../helpers/sqlite.js'
 
 const CREDITS = "a decimal string of credits, zero or more, with at most 9 places, such as '0.15'"
 const SIGNED = "a decimal string of credits with at most 9 places, such as '5.00' or '-1.50'"
-const NAME = 'must be 1 to 256 bytes of text without control characters'
+const NAME = 'must be 1 to 256 bytes of text without control characters or direction overrides'
 const adapter = { chat: async () => ({ terminated: true }) }
 const key = { kind: 'api-key', account: 'alice' }
 const app = { id: 'writer', markup: { basisPoints: 0 }, allowedModels: [] }
