@@ -10,7 +10,7 @@ import type {
   ProviderRegistry,
   RouterEvent,
 } from './contracts/index.js'
-import { readShape } from './contracts/shapes.js'
+import { creditsShape, readShape } from './contracts/shapes.js'
 import { byteRatioCounter, type TokenCounter } from './engine/charging/token-counter.js'
 import { createEmitter } from './engine/events/emitter.js'
 import type { Admit, EngineOptions } from './engine/options.js'
@@ -113,6 +113,16 @@ const limitsShape = z.strictObject(
   ),
 )
 
+const byokFeeShape = z.strictObject({
+  flat: creditsShape.optional(),
+  basisPoints: z.int().min(0).max(MAX_BYOK_BASIS_POINTS).optional(),
+})
+const idempotencyShape = z.strictObject({
+  store: z.unknown().optional(),
+  ttlMs: wholeShape.optional(),
+  keepBodies: z.boolean().optional(),
+})
+
 /** Every option by name; the compiler sees that none is missing. */
 const OPTIONS: readonly string[] = Object.keys({
   credentials: true,
@@ -153,14 +163,11 @@ export function engineOptions(options: RouterOptions): EngineOptions {
     requireMethods(name, options[name as keyof typeof STORE_METHODS], methods)
   }
   if (options.envelopes !== undefined) requireMethods('envelopes', options.envelopes, ['open'])
-  const idempotency = idempotencyOptions(options.idempotency ?? {})
-  if (idempotency.store !== undefined) {
-    requireMethods('idempotency.store', idempotency.store, ['claim', 'complete', 'abandon'])
-  }
+  const idempotency = idempotencyOptions(options.idempotency)
+  if (options.tokenCounter !== undefined) requireMethods('tokenCounter', options.tokenCounter, ['tally'])
   refuseMisspelt(options)
   requireBoolean('neverOverdraw', options.neverOverdraw)
   requireBoolean('openapi', options.openapi)
-  requireBoolean('idempotency.keepBodies', idempotency.keepBodies)
   requireTraceContext(options.traceContext)
   requireFunction('admit', options.admit)
   requireFunction('onEvent', options.onEvent)
@@ -178,13 +185,12 @@ export function engineOptions(options: RouterOptions): EngineOptions {
     envelopes: options.envelopes,
     idempotency: {
       store: idempotency.store ?? memoryIdempotency({ clock }),
-      ttlMs:
-        idempotency.ttlMs === undefined ? DAY_MS : read(wholeShape, idempotency.ttlMs, 'idempotency.ttlMs'),
+      ttlMs: idempotency.ttlMs ?? DAY_MS,
       keepBodies: idempotency.keepBodies ?? true,
     },
     platformAccount,
     neverOverdraw: options.neverOverdraw ?? false,
-    byokFee: byokFee(options.byokFee ?? {}),
+    byokFee: byokFee(options.byokFee),
     limits: limits(options.limits),
     admit: options.admit,
     emit: createEmitter(options.onEvent, (error) =>
@@ -213,8 +219,13 @@ function requireMethods(name: string, store: unknown, methods: readonly string[]
   }
 }
 
-function idempotencyOptions(given: IdempotencyOptions | IdempotencyStore): IdempotencyOptions {
-  return 'claim' in given ? { store: given } : given
+function idempotencyOptions(given: IdempotencyOptions | IdempotencyStore = {}) {
+  const isStore = typeof given === 'object' && given !== null && 'claim' in given
+  const { store, ...rest } = read(idempotencyShape, isStore ? { store: given } : given, 'idempotency')
+  if (store !== undefined) {
+    requireMethods('idempotency.store', store, ['claim', 'complete', 'abandon'])
+  }
+  return { ...rest, store: store as IdempotencyStore | undefined }
 }
 
 /** Names that are no option are left alone, so that an object of stores can be spread in; misspelt ones are not. */
@@ -263,14 +274,7 @@ function read<Output>(shape: z.ZodType<Output>, given: unknown, name: string): O
   return readShape(shape, given, `createCompatRouter: ${name}`)
 }
 
-function byokFee({ flat, basisPoints = 0 }: ByokFeeOptions) {
-  if (!Number.isInteger(basisPoints) || basisPoints < 0 || basisPoints > MAX_BYOK_BASIS_POINTS) {
-    throw new TypeError(
-      `createCompatRouter: byokFee.basisPoints must be an integer from 0 to ${MAX_BYOK_BASIS_POINTS}.`,
-    )
-  }
-  return {
-    flat: flat === undefined ? 0n : parseCredits(flat, 'byokFee.flat'),
-    basisPoints: BigInt(basisPoints),
-  }
+function byokFee(given: unknown = {}) {
+  const { flat = '0', basisPoints = 0 } = read(byokFeeShape, given, 'byokFee')
+  return { flat: parseCredits(flat, 'byokFee.flat'), basisPoints: BigInt(basisPoints) }
 }
