@@ -82,7 +82,7 @@ function SignedOut(props: { problem: Problem; hasLeft: boolean; onRetry: () => v
   return (
     <div role="status">
       <Notice title={props.hasLeft ? 'You have signed out.' : NOBODY}>
-        <p>A sign-in link opens the console once. {hint}</p>
+        <p>{hint}</p>
         <Button onPress={props.onRetry}>Try again</Button>
       </Notice>
     </div>

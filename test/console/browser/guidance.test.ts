@@ -108,6 +108,36 @@ describe('the playground', { timeout: 120_000 }, () => {
     }
   })
 
+  it('shows whole what the call goes through', async () => {
+    await page.goto(`${visit.stage.consoleUrl}#/playground`)
+    const select = page.getByLabel('Acts through')
+    await select.selectOption('an API key of the account')
+    const wanted: number = await page.evaluate(`(() => {
+      const select = document.querySelector('.roles select[name=app]')
+      const free = select.cloneNode(true)
+      Object.assign(free.style, { position: 'absolute', width: 'auto' })
+      select.parentElement.append(free)
+      const { width } = free.getBoundingClientRect()
+      free.remove()
+      return width
+    })()`)
+    expect((await select.boundingBox())!.width).toBeGreaterThanOrEqual(wanted)
+  })
+
+  it('keeps a button that cannot be pressed as it is under the mouse', async () => {
+    await page.getByLabel('Message').fill('')
+    const send = page.getByRole('button', { name: 'Send', exact: true })
+    const look = () =>
+      page.evaluate(`(() => {
+      const { color, backgroundColor } = getComputedStyle(document.querySelector('.composer [type=submit]'))
+      return [color, backgroundColor]
+    })()`)
+    const before = await look()
+    await send.hover({ force: true })
+    expect(await send.evaluate((element) => element.matches(':hover:disabled'))).toBe(true)
+    expect(await look()).toEqual(before)
+  })
+
   it('does not offer first an account that is suspended, and marks it', async () => {
     await visit.stage.admin.suspendAccount('alice')
     await visitPage('Spend')
@@ -125,6 +155,37 @@ describe('the pages', { timeout: 120_000 }, () => {
     const time = page.locator('tbody time').first()
     const [iso, text] = [await time.getAttribute('datetime'), await time.textContent()]
     expect(text).toContain(iso!.slice(11, 19))
+  })
+
+  it('lead to a call that newer ones have pushed off the first page', async () => {
+    const { token } = await visit.stage.admin.issueKey({ account: 'bob' })
+    for (let number = 0; number < 60; number++) {
+      visit.upstream.scriptOnce(streamOf(['Hello']))
+      const sent = await fetch(`${visit.stage.origin}/compat/v1/chat/completions`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+          'x-request-id': `call-${number}`,
+        },
+        body: JSON.stringify({
+          model: 'acme/fast',
+          stream: true,
+          messages: [{ role: 'user', content: 'Hi' }],
+        }),
+      })
+      await sent.text()
+    }
+    await page.goto(`${visit.stage.consoleUrl}#/calls?account=bob&call=call-3`)
+    await page.getByRole('button', { name: 'Look further back' }).click()
+    await page.locator('tr.is-open').waitFor()
+    expect(await page.locator('.facts').getByText('call-3', { exact: true }).count()).toBe(1)
+    expect(await page.getByText('is not on this page').count()).toBe(0)
+    await page.goto(
+      `${visit.stage.consoleUrl}#/calls?account=bob&model=acme/fast&fromDay=2020-01-01&call=none`,
+    )
+    await page.getByRole('button', { name: 'Look further back' }).click()
+    await page.getByText('Nothing was charged for it, or not yet.').waitFor()
   })
 
   it('draw commas between thousands, and copy the exact digits', async () => {
@@ -202,6 +263,8 @@ describe('the pages', { timeout: 120_000 }, () => {
   it('say how to sign in as something to know, without a status', async () => {
     const stranger = await visit.open(undefined, 'spend')
     await stranger.getByText('Nobody is signed in.').waitFor()
+    await stranger.getByText('Sign in where this service lets you, then open the console again.').waitFor()
+    expect(await stranger.getByText(/sign-in link/).count()).toBe(0)
     expect(await stranger.getByText(/Status 401/).count()).toBe(0)
     expect(await stranger.getByRole('alert').count()).toBe(0)
     await stranger.context().close()

@@ -2,10 +2,10 @@ import type { EntryView, EventView } from '../../protocol.js'
 import { pathOf } from '../api.js'
 import { DAY_MS, dayStart, formatCount } from '../format.js'
 import { Amount } from '../parts/amount.js'
-import { Badge, Choice, Id, PageHead, Time } from '../parts/basics.js'
+import { Badge, Button, Choice, Id, PageHead, Time } from '../parts/basics.js'
 import { CallDetail, EndBadge } from '../parts/call-detail.js'
 import { daySpecs, Filters, useSubjectSpecs } from '../parts/filters.js'
-import { Empty, Listing } from '../parts/notice.js'
+import { Empty, Listing, Notice } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
 import { Table } from '../parts/table.js'
 import { changeQuery, hrefOf, type Place } from '../place.js'
@@ -101,7 +101,15 @@ function Ledger({ query }: CallsProps) {
                 )}
               </Empty>
             ) : (
-              <EntryTable entries={entries} call={query.call} />
+              <>
+                {query.call !== undefined && callOf(entries, query.call) === undefined && (
+                  <NotHere
+                    call={query.call}
+                    onFurther={next === undefined ? undefined : () => pages.next(next)}
+                  />
+                )}
+                <EntryTable entries={entries} call={query.call} />
+              </>
             )}
             <Pager pages={pages} next={next} />
           </>
@@ -111,8 +119,26 @@ function Ledger({ query }: CallsProps) {
   )
 }
 
+const callOf = (entries: readonly EntryView[], call: string): EntryView | undefined =>
+  entries.find(({ facts }) => facts?.requestId === call)
+
+/** Entries are found by page: none is looked up by the id of its request. */
+function NotHere({ call, onFurther }: { call: string; onFurther: (() => void) | undefined }) {
+  return (
+    <Notice title="The call that you look for is not on this page." tone="warn">
+      <p>
+        No entry here is of the request <code>{call}</code>.{' '}
+        {onFurther === undefined
+          ? 'Nothing was charged for it, or not yet.'
+          : 'Newer calls may have pushed it further back.'}
+      </p>
+      {onFurther !== undefined && <Button onPress={onFurther}>Look further back</Button>}
+    </Notice>
+  )
+}
+
 function EntryTable({ entries, call }: { entries: readonly EntryView[]; call: string | undefined }) {
-  const opened = call === undefined ? undefined : entries.find(({ facts }) => facts?.requestId === call)
+  const opened = call === undefined ? undefined : callOf(entries, call)
   return (
     <Table
       caption="Entries of the ledger, newest first"
