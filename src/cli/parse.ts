@@ -2,11 +2,31 @@ import { readFile } from 'node:fs/promises'
 import { InvalidArgumentError } from 'commander'
 import type { Session } from './session.js'
 
-/** `2026-01-31`, a whole ISO time, or milliseconds since the Unix epoch. */
+const TIME_PATTERN =
+  /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,3}))?)?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$/
+
+/** A day, an ISO time, both of UTC where they have no offset, or milliseconds since the Unix epoch. */
 export function parseTime(text: string): number {
-  const time = /^\d{12,}$/.test(text) ? Number(text) : Date.parse(text)
-  if (!Number.isSafeInteger(time)) {
-    throw new InvalidArgumentError('Must be a time such as 2026-01-31 or 2026-01-31T12:00:00Z.')
+  if (/^\d{12,15}$/.test(text)) return Number(text)
+  const [whole, day, minute = '00:00', second = '00', fraction = '', offset = 'Z'] =
+    TIME_PATTERN.exec(text) ?? []
+  const clock = `${day}T${minute}:${second}.${fraction.padEnd(3, '0')}`
+  // Date.parse makes March of a 30th of February.
+  const asUtc = Date.parse(`${clock}Z`)
+  if (whole !== text || Number.isNaN(asUtc) || new Date(asUtc).toISOString() !== `${clock}Z`) {
+    throw new InvalidArgumentError(
+      'Must be a time that there is, such as 2027-01-31, 2027-01-31T12:00 (both of UTC) or 2027-01-31T12:00:00+01:00.',
+    )
+  }
+  return Date.parse(`${clock}${offset}`)
+}
+
+/** A time at which what is made now may end. */
+export function parseExpiry(text: string): number {
+  const time = parseTime(text)
+  const now = Date.now()
+  if (time <= now) {
+    throw new InvalidArgumentError(`Must be in the future; it is ${new Date(now).toISOString()} now.`)
   }
   return time
 }

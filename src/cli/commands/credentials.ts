@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { CredentialRow, IssuedCredential } from '../../admin/index.js'
 import { formatTime } from '../output.js'
-import { collect, parseTime } from '../parse.js'
+import { collect, parseExpiry } from '../parse.js'
 import type { Session } from '../session.js'
 
 export function addCredentialCommands(program: Command, session: Session): void {
@@ -10,7 +10,7 @@ export function addCredentialCommands(program: Command, session: Session): void 
     .command('issue <account>')
     .description('make a key; it is shown once')
     .option('--label <text>', 'tells it from the others')
-    .option('--expires <time>', 'when it ends', parseTime)
+    .option('--expires <time>', 'when it ends, such as 2027-01-31T12:00Z', parseExpiry)
     .action(async (account: string, { label, expires }: { label?: string; expires?: number }) => {
       const issued = await (await session.admin()).issueKey({
         account,
@@ -26,7 +26,7 @@ export function addCredentialCommands(program: Command, session: Session): void 
     .description('let an app act for an account; the token is shown once')
     .option('--scope <scope>', 'may be given more than once; models.run by default', collect)
     .option('--label <text>', 'tells it from the others')
-    .option('--expires <time>', 'when it ends', parseTime)
+    .option('--expires <time>', 'when it ends, such as 2027-01-31T12:00Z', parseExpiry)
     .action(
       async (
         account: string,
@@ -68,7 +68,7 @@ export function addCredentialCommands(program: Command, session: Session): void 
   credentials
     .command('reissue <credential>')
     .description('a new token in place of a lost one, which ends; shown once')
-    .option('--expires <time>', 'when the new one ends', parseTime)
+    .option('--expires <time>', 'when the new one ends, such as 2027-01-31T12:00Z', parseExpiry)
     .action(async (credentialId: string, { expires }: { expires?: number }) => {
       const admin = await session.admin()
       showIssued(

@@ -72,7 +72,7 @@ function addFilters(command: Command): Command {
     .option('--account <account>', 'only of this account')
     .option('--app <app>', 'only of this app')
     .option('--model <model>', 'only of this model')
-    .option('--from <time>', 'from this time on', parseTime)
+    .option('--from <time>', 'from this time on, such as 2027-01-31', parseTime)
     .option('--to <time>', 'before this time', parseTime)
 }
 
