@@ -43,8 +43,21 @@ export const labelShape = z
 /** What a time is called in messages. */
 export const TIME = 'a time in milliseconds since the Unix epoch'
 
+/** The beginning of 2001 and the end of 2969 in seconds: as milliseconds both lie in 1970. */
+const EARLIEST_SECONDS = 978_307_200
+const LATEST_SECONDS = 31_535_999_999
+
+function isNotInSeconds(time: number): boolean {
+  return time < EARLIEST_SECONDS || time > LATEST_SECONDS
+}
+
+const IN_SECONDS = `must be ${TIME}; this one lies in 1970: multiply seconds by 1,000`
+
+/** Milliseconds since the Unix epoch, parts of one too. */
+export const momentShape = z.number(mustBe(TIME)).refine(isNotInSeconds, IN_SECONDS)
+
 /** Milliseconds since the Unix epoch. */
-export const timeShape = z.int(mustBe(TIME)).positive()
+export const timeShape = z.int(mustBe(TIME)).positive().refine(isNotInSeconds, IN_SECONDS)
 
 /** A list whose items are read one by one. */
 export const listShape = z.array(z.unknown())
@@ -83,6 +96,10 @@ export const pricesShape = z
     ...priceFields,
     tiers: z
       .array(z.strictObject({ ...priceFields, above: z.int().nonnegative() }).readonly())
+      .refine(
+        (tiers) => new Set(tiers.map(({ above }) => above)).size === tiers.length,
+        'must each have an above of their own: of two with the same, one would never count',
+      )
       .readonly()
       .optional(),
   })

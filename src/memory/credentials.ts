@@ -10,8 +10,7 @@ import type {
   Principal,
   Watch,
 } from '../contracts/index.js'
-import { mustBe } from '../contracts/shape-faults.js'
-import { creditsShape, nameShape, readShape, TIME, textsShape } from '../contracts/shapes.js'
+import { creditsShape, momentShape, nameShape, readShape, textsShape } from '../contracts/shapes.js'
 import { createWatchers } from './watchers.js'
 
 /** A {@link Principal} whose `credentialId` may be left out: by default the first 16 hex digits of the token's digest. */
@@ -140,7 +139,7 @@ const tokensShape = z.record(z.string(), z.unknown())
 const bearerFields = {
   credentialId: nameShape.optional(),
   account: nameShape,
-  expiresAt: z.number(mustBe(TIME)).optional(),
+  expiresAt: momentShape.optional(),
   metadata: z.record(z.string(), z.string()).readonly().optional(),
 }
 

@@ -1,6 +1,13 @@
 import type { Credits, HoldRequest, Posting, SettleRequest } from '../contracts/index.js'
 import { MAX_CREDITS, parseCredits } from '../money.js'
 
+export function checkAccounts(accounts: unknown): void {
+  if (typeof accounts === 'object' && accounts !== null && !(Symbol.iterator in accounts)) return
+  throw new TypeError(
+    "accounts must be an object of opening balances, such as { alice: '5.00' }; Object.fromEntries makes one of a Map",
+  )
+}
+
 export function checkHold(request: HoldRequest): void {
   checkAmount(request.amount, 'amount')
   if (!Number.isFinite(request.ttlMs)) throw new TypeError('ttlMs must be a number of milliseconds')

@@ -17,7 +17,7 @@ import { createIdSource } from '../ids.js'
 import type { Credits } from '../money.js'
 import { createEntryLog } from './entry-log.js'
 import { createHoldBook, HoldRow } from './hold-book.js'
-import { addCredits, checkHold, checkSettlement, readGrant } from './ledger-input.js'
+import { addCredits, checkAccounts, checkHold, checkSettlement, readGrant } from './ledger-input.js'
 import type { KeptEntry } from './packed-entry.js'
 
 export interface MemoryLedgerOptions {
@@ -47,6 +47,7 @@ export function memoryLedger(
   accounts: Readonly<Record<string, string>> = {},
   { clock = systemClock, newId = createIdSource() }: MemoryLedgerOptions = {},
 ): MemoryLedger {
+  checkAccounts(accounts)
   const balances = new Map<string, Account>()
   const book = createHoldBook()
   const log = createEntryLog(newId())

@@ -69,6 +69,18 @@ describe('memoryCatalogue says', () => {
       'models.0.prices.tiers: must be a list; got an object',
     ],
     ['half a token', tier(0.5), 'models.0.prices.tiers.0.above: must be a whole number; got a fraction'],
+    [
+      'two tiers above the same',
+      price({
+        input: '1',
+        output: '1',
+        tiers: [
+          { above: 5, input: '2', output: '2' },
+          { above: 5, input: '3', output: '3' },
+        ],
+      }),
+      'models.0.prices.tiers: must each have an above of their own: of two with the same, one would never count',
+    ],
     ['fewer tokens than none', tier(-1), 'models.0.prices.tiers.0.above: must be at least 0'],
     [
       'tokens in quotes',
@@ -112,6 +124,11 @@ describe('memoryCredentials says', () => {
       'a time that is a date',
       { t: { ...key, expiresAt: new Date(0) } },
       'credentials.0.expiresAt: must be a time in milliseconds since the Unix epoch; got an object',
+    ],
+    [
+      'an end in seconds',
+      { t: { ...key, expiresAt: 1_893_456_000 } },
+      'credentials.0.expiresAt: must be a time in milliseconds since the Unix epoch; this one lies in 1970: multiply seconds by 1,000',
     ],
     [
       'a label that is a number',
@@ -258,6 +275,11 @@ describe('administration says', () => {
       'issueKey',
       { account: 'a', expiresAt: '2026-01-01' },
       'key.expiresAt: must be a time in milliseconds since the Unix epoch; got a string',
+    ],
+    [
+      'issueKey',
+      { account: 'a', expiresAt: 1_893_456_000 },
+      'key.expiresAt: must be a time in milliseconds since the Unix epoch; this one lies in 1970: multiply seconds by 1,000',
     ],
     ['issueKey', { account: 'a', label: 'x'.repeat(1_001) }, 'key.label: must have at most 1,000 characters'],
     [

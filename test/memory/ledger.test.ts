@@ -71,6 +71,9 @@ describe('memoryLedger', () => {
 
   it('says which opening balance it cannot read', () => {
     expect(() => memoryLedger({ alice: 5 as unknown as string })).toThrow(TypeError)
+    expect(() => memoryLedger(new Map([['alice', '5']]) as never)).toThrow(
+      "accounts must be an object of opening balances, such as { alice: '5.00' }; Object.fromEntries makes one of a Map",
+    )
     expect(() => memoryLedger({ alice: '5,00' })).toThrow('accounts.alice must be a decimal string')
   })
 
