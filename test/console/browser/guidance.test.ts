@@ -345,3 +345,17 @@ describe('what is still loading', { timeout: 120_000 }, () => {
     await failing.context().close()
   })
 })
+
+describe('the form that replaces a token', { timeout: 120_000 }, () => {
+  it.each([
+    ['alice', 'Ends with the token before by default, and no later.'],
+    ['operator', 'Never ends by default.'],
+  ])('tells %s when the new one ends', async (viewer, hint) => {
+    const expiresAt = Date.now() + 3_600_000
+    await visit.stage.admin.issueKey({ account: 'alice', label: `trial of ${viewer}`, expiresAt })
+    const keys = await visit.open(viewer, 'keys')
+    await keys.getByRole('button', { name: `Replace trial of ${viewer}` }).click()
+    await keys.getByRole('dialog').getByText(hint).waitFor()
+    await keys.context().close()
+  })
+})

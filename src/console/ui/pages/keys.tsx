@@ -108,7 +108,15 @@ export function Keys({ query }: { query: Place['query'] }) {
       action: 'Replace the token',
       shown: 'The new token',
       fields: [
-        { name: 'expiresAt', label: 'Last day', kind: 'date', hint: 'Never ends by default. Of UTC.' },
+        {
+          name: 'expiresAt',
+          label: 'Last day',
+          kind: 'date',
+          hint:
+            viewer.kind === 'user' && key.expiresAt !== undefined
+              ? 'Ends with the token before by default, and no later. Of UTC.'
+              : 'Never ends by default. Of UTC.',
+        },
       ],
       run: (values) =>
         write(
