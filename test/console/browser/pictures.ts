@@ -79,7 +79,7 @@ async function main([flag, folder]: readonly string[]): Promise<void> {
       }
     } else {
       await mkdir(README_FOLDER, { recursive: true })
-      const page = await open(1280, 700, 'light', 2)
+      const page = await open(1280, 760, 'light', 2)
       await show(page, stage, 'playground')
       await page.evaluate('scrollTo(0, 0)')
       await page.screenshot({ path: join(README_FOLDER, 'playground.png') })
