@@ -93,7 +93,8 @@ export interface RouteAttempt {
   readonly outcome: string
   /**
    * Where the provider failed, why: its status and its own words, or what was wrong with the connection. Clean of keys,
-   * hosts and addresses, and without the words of a provider that refused the caller's request, which may quote it.
+   * hosts and addresses, and without what may quote a prompt or a reply: the words of a provider that refused the request,
+   * and what a parser says of a reply.
    */
   readonly why?: string
 }

@@ -47,6 +47,17 @@ describe('why a provider failed', () => {
     expect(told).toContain('acme/fast')
   })
 
+  it.each([true, false])('never quotes a reply that cannot be read (streamed: %s)', async (stream) => {
+    const service = await startService()
+    onTestFinished(() => service.close())
+    const type = stream ? 'text/event-stream' : 'application/json'
+    const text = `${stream ? 'data: ' : ''}my secret diary\n\n`
+    service.upstreams[0]!.script([{ head: 200, headers: { 'content-type': type } }, { write: text }, 'end'])
+    const { routing } = await service.end(await service.ask({ stream }))
+    expect(routing?.attempts[0]?.outcome).toBe('provider_invalid_response')
+    expect(routing?.attempts[0]?.why).not.toMatch(/diary|secret/)
+  })
+
   it('stands in the event, and not in the answer', async () => {
     const service = await startService({ routes: [{ dead: true }] })
     onTestFinished(() => service.close())
