@@ -28,9 +28,12 @@ export async function createTestDatabase(options = ''): Promise<TestDatabase> {
   }
 }
 
-/** A pool that outlives the loss of its idle connections. */
-export function createPool(url: string, max = 10): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max })
+/**
+ * A pool that outlives the loss of its idle connections, as it must also once it has ended: it says so before its
+ * connections are closed, and the database is dropped beneath them.
+ */
+export function createPool(url: string, max = 10, options?: string): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max, options })
   pool.on('error', () => undefined)
   return pool
 }

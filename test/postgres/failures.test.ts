@@ -254,7 +254,7 @@ describe('a PostgreSQL store in trouble', () => {
   })
 
   it('waits for the disk although the host has turned that off for its sessions', async () => {
-    const pool = new pg.Pool({ connectionString: database.url, max: 1, options: '-c synchronous_commit=off' })
+    const pool = createPool(database.url, 1, '-c synchronous_commit=off')
     const stores = postgresStores(pool, { schema: 'durable' })
     await openAccounts(stores.database, { alice: '1' })
     const client = await pool.connect()
@@ -291,7 +291,7 @@ describe('a PostgreSQL store in trouble', () => {
 
   it('has transactions as it needs them, whatever the host has set for its sessions', async () => {
     const options = '-c synchronous_commit=off -c default_transaction_isolation=serializable'
-    const pool = new pg.Pool({ connectionString: database.url, max: 1, options })
+    const pool = createPool(database.url, 1, options)
     const { transaction, run } = createQueries(pool, 'compat_router')
     const settings = {
       text: `select current_setting('synchronous_commit') as durable, current_setting('transaction_isolation') as isolation,
@@ -312,10 +312,7 @@ describe('a PostgreSQL store in trouble', () => {
     'is migrated once, and grants beside load, where the host has its sessions %s',
     async (isolation) => {
       const options = `-c default_transaction_isolation=${isolation.replace(' ', '\\ ')}`
-      const pools = Array.from(
-        { length: 4 },
-        () => new pg.Pool({ connectionString: database.url, max: 3, options }),
-      )
+      const pools = Array.from({ length: 4 }, () => createPool(database.url, 3, options))
       const schema = isolation.replace(' ', '_')
       const all = pools.map((pool) => postgresStores(pool, { schema }))
       await Promise.all(all.map((stores) => stores.ready()))
