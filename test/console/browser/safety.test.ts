@@ -55,10 +55,8 @@ describe('a key of the playground', { timeout: 120_000 }, () => {
       await visit.stage.admin.revoke(credentialId)
     }
     const page = await visit.open('bob', 'spend')
-    await page.route('**/api/me', async (route) => {
-      const response = await route.fetch()
-      await route.fulfill({ response, json: { ...(await response.json()), signOutPath: 'sign-out' } })
-    })
+    const me = await (await page.request.get(new URL('api/me', visit.stage.consoleUrl).href)).json()
+    await page.route('**/api/me', (route) => route.fulfill({ json: { ...me, signOutPath: 'sign-out' } }))
     let inUseThen: unknown
     await page.route('**/sign-out', async (route) => {
       inUseThen = await inUse()
