@@ -30,6 +30,7 @@ export class SseReader {
   #lastByte: number | undefined
   /** The parser holds nothing of the next event. */
   #isBetweenEvents = true
+  #hasEnded = false
   /** Made for the first event that is not of one line. */
   #parser: EventSourceParser | undefined
 
@@ -51,10 +52,15 @@ export class SseReader {
     this.#isBetweenEvents = text.endsWith('\n\n')
   }
 
-  /** The stream has ended. An event without its blank line is dropped, as the standard has it. */
+  /**
+   * The stream has ended. The standard drops an event without its blank line, since it may have been cut. Some servers
+   * leave the last one out, and with that event would go the usage: it is taken where it is whole.
+   */
   end(): void {
     // The parser keeps a last CR back, for an LF that might follow.
     if (this.#lastByte === CARRIAGE_RETURN) this.#parser?.feed('\n')
+    this.#hasEnded = true
+    this.#parser?.feed('\n\n')
   }
 
   /** The mark may come in pieces; the parser looks for it in its first piece only. */
@@ -84,6 +90,7 @@ export class SseReader {
   }
 
   #takeEvent(data: string, type: string | undefined): void {
+    if (this.#hasEnded && !isWhole(data)) return
     if (data.length > this.options.eventBytes) throw this.#tooLong()
     this.options.onEvent(data, type)
   }
@@ -106,5 +113,17 @@ export class SseReader {
       'invalid-response',
       `An event of the stream is longer than ${this.options.eventBytes} bytes.`,
     )
+  }
+}
+
+/** Whether data that nothing ends but its stream cannot have been cut. */
+function isWhole(data: string): boolean {
+  if (data === '[DONE]') return true
+  if (!data.startsWith('{')) return false
+  try {
+    JSON.parse(data)
+    return true
+  } catch {
+    return false
   }
 }

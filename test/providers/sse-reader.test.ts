@@ -16,13 +16,13 @@ function read(pieces: readonly Buffer[], eventBytes = 1_000_000): Event[] {
   return events
 }
 
-/** The standard's own steps, over a stream that is there as a whole. */
+/** The standard's own steps, over a stream that is there as a whole. At its end an event that is an object counts, too. */
 function interpret(stream: Buffer): Event[] {
   const lines = stream
     .toString('latin1')
     .replace(/^\u00ef\u00bb\u00bf/, '')
     .split(/\r\n|\n|\r/)
-  lines.pop() // What follows the last line end is no line.
+  const rest = lines.pop() ?? '' // What follows the last line end is no line.
   const events: Event[] = []
   let data: string[] = []
   let type = ''
@@ -36,6 +36,9 @@ function interpret(stream: Buffer): Event[] {
     if (field === 'data') data.push(value)
     if (field === 'event') type = value
   }
+  if (rest.startsWith('data')) data.push(rest.replace(/^data(: ?)?/, ''))
+  const last = data.join('\n')
+  if (/^\{[^\n]*\}\n*$/.test(last)) events.push([last, type === '' ? undefined : type])
   return events
 }
 
@@ -88,6 +91,26 @@ describe.each([
       expect(expected.length).toBeGreaterThan(0)
       for (const pieces of everyCut(bytes)) expect(read(pieces)).toEqual(expected)
       expect(read([...bytes].map((byte) => Buffer.from([byte])))).toEqual(expected)
+    })
+  }
+
+  const unended: Record<string, readonly [end: string, read: string | undefined]> = {
+    'without its blank line': ['data: {"b":"é"}\n', '{"b":"Ã©"}'],
+    'without any line end': ['data: {"b":2}', '{"b":2}'],
+    'with a CRLF': ['data: {"b":2}\r\n', '{"b":2}'],
+    'with a CR': ['data: {"b":2}\r', '{"b":2}'],
+    'of several lines': ['data: {"b":\ndata: 2}', '{"b":\n2}'],
+    'that is the terminator': ['data: [DONE]', '[DONE]'],
+    'that is cut': ['data: {"b":2', undefined],
+    'that is no object': ['data: 12', undefined],
+    'that has not even its data': ['event: t', undefined],
+  }
+  for (const [name, [end, data]] of Object.entries(unended)) {
+    it(`takes a last event ${name} only where it is whole`, () => {
+      const expected = data === undefined ? ['a'] : ['a', data]
+      for (const pieces of everyCut(Buffer.from(`data: a\n\n${end}`))) {
+        expect(read(pieces).map(([text]) => text)).toEqual(expected)
+      }
     })
   }
 

@@ -49,6 +49,7 @@ describe.each([true, false])('asked for a stream: %s; a provider’s stream', (w
     ['no choices', { choices: [] }],
     ['choices that are none', { choices: [5] }],
     ['an error in a 200', { error: { message: 'No.' } }],
+    ['an error of nothing and nothing else', { error: {} }],
     ['an error beside choices', { ...message({ content: 'Hello' }), error: { message: 'No.' } }],
     ['content that is a number', message({ content: 5 })],
     ['a tool call without a name', message({ tool_calls: [{ id: 'a', function: {} }] })],

@@ -397,6 +397,16 @@ export const oddStreams: Readonly<
   ],
   'with empty data lines': [`data:\n\n${stream(text('Hello'), FINISH, REPORT)}`, [HELLO]],
   'that ends without [DONE], all choices finished': [sse([text('Hello'), FINISH, REPORT]), [HELLO]],
+  'whose last event has no blank line': [sse([text('Hello'), FINISH, REPORT]).trimEnd(), [HELLO]],
+  'with an error of nothing in every chunk': [
+    stream(
+      text('Hel', { error: '' }),
+      text('lo', { error: {} }),
+      { ...FINISH, error: false },
+      { ...REPORT, error: '' },
+    ),
+    [HELLO],
+  ],
   'of two choices, in turns': [
     stream(
       chunk([{ index: 1, delta: { content: 'B' } }]),
@@ -454,6 +464,7 @@ export const oddBodies: Readonly<
     message({ content: 'Hello' }, 'stop', { provider: { name: 'x' }, error: null }),
     [HELLO],
   ],
+  'with an error of nothing': [message({ content: 'Hello' }, 'stop', { error: '' }), [HELLO]],
   'with a usage of null': [message({ content: 'Hello' }, 'stop', { usage: null }), [HELLO]],
   'with a cost in the usage': [
     message({ content: 'Hello' }, 'stop', { usage: { ...USAGE, cost: 9, cost_details: {}, is_byok: true } }),

@@ -66,10 +66,14 @@ function withoutUsage(choice: unknown): unknown {
   return rest
 }
 
-function isFailure(reply: JsonObject): boolean {
-  return (
-    (reply.error !== undefined && reply.error !== null) || (reply.object === 'error' && !('choices' in reply))
-  )
+/** Some servers have an empty error in every reply; alone, one that says nothing is a failure all the same. */
+function isFailure({ choices, error, object }: JsonObject): boolean {
+  if (error === undefined || error === null) return object === 'error' && choices === undefined
+  return !Array.isArray(choices) || !isEmpty(error)
+}
+
+function isEmpty(error: unknown): boolean {
+  return isObject(error) ? Object.keys(error).length === 0 : error === '' || error === false
 }
 
 function parseLoosely(text: string): unknown {

@@ -177,6 +177,13 @@ describe('a failure inside a reply', () => {
     await upstream.requests[0]?.closed
   })
 
+  it('comes as an error that says nothing, where nothing stands beside it', async () => {
+    for (const error of ['', {}, false]) {
+      const failed = await runScript([head, { write: sse([textChunk('half'), { error }]) }, 'stall'])
+      expect(failed.error).toMatchObject({ reason: 'error-frame' })
+    }
+  })
+
   it('comes as an event of type error, whatever its data are', async () => {
     for (const data of ['{"message":"Broken"}', 'Broken', '{"error":"Broken"}']) {
       const { error } = await runScript([head, { write: `event: error\ndata: ${data}\n\n` }, 'stall'])
