@@ -1,5 +1,5 @@
-import type { Row, SqlDatabase, Statement, Topic } from '../sql/database.js'
-import { checkText } from '../sql/text.js'
+import type { Row, SqlDatabase, Topic } from '../sql/database.js'
+import { checkParameters } from '../sql/parameters.js'
 import { NOW } from './function-settings.js'
 import type { Listener } from './listener.js'
 import type { Queries } from './query.js'
@@ -33,13 +33,5 @@ export function createPostgresDatabase(
       parameters: [queries.schema, `${topic}:${id}`],
     }),
     watch: listener.watch,
-  }
-}
-
-function checkParameters(statements: readonly Statement[]): void {
-  for (const { parameters = [] } of statements) {
-    for (const parameter of parameters) {
-      if (typeof parameter === 'string') checkText(parameter, 'A parameter')
-    }
   }
 }

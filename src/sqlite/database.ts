@@ -1,5 +1,5 @@
 import type { SqlDatabase, Statement, Topic } from '../sql/database.js'
-import { checkText } from '../sql/text.js'
+import { checkParameters } from '../sql/parameters.js'
 import { createChangePoll } from './change-poll.js'
 import type { WorkerClient } from './worker-client.js'
 
@@ -13,12 +13,8 @@ export function createSqliteDatabase(
 ): SqlDatabase & { close(): void } {
   const poll = createChangePoll((statements) => batch(statements))
 
-  function batch(statements: readonly Statement[], worker = rows) {
-    for (const { parameters = [] } of statements) {
-      for (const parameter of parameters) {
-        if (typeof parameter === 'string') checkText(parameter, 'A parameter')
-      }
-    }
+  async function batch(statements: readonly Statement[], worker = rows) {
+    checkParameters(statements)
     return worker.ask({ kind: 'batch', statements })
   }
 

@@ -1,0 +1,14 @@
+import type { Statement } from './database.js'
+import { checkText } from './text.js'
+
+/** Throws a `TypeError` for a value that no column has. SQLite's driver ends the process for a boolean. */
+export function checkParameters(statements: readonly Statement[]): void {
+  for (const { parameters = [] } of statements) {
+    for (const parameter of parameters as readonly unknown[]) {
+      if (typeof parameter === 'string') checkText(parameter, 'A parameter')
+      else if (parameter !== null && typeof parameter !== 'bigint' && typeof parameter !== 'number') {
+        throw new TypeError(`A parameter must be text, a number or null; got ${typeof parameter}`)
+      }
+    }
+  }
+}
