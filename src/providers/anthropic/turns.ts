@@ -1,3 +1,4 @@
+import type { ContentPart } from '../openai-input/content.js'
 import type { InputMessage } from '../openai-input/messages.js'
 import type { JsonObject } from '../provider-json.js'
 import { toBlock } from './blocks.js'
@@ -9,29 +10,32 @@ import type { NativeBlock, NativeTurn } from './wire.js'
  * - Every system and developer message, wherever it stands, is a block of the one system prompt, in order.
  * - Neighbours of one role are one turn; results of tools are a user's turn and come before its other content.
  * - Reasoning goes back only as it came with its signature, in `reasoning_details`; the API takes no other.
+ * - White space alone is left out, and so is a message of nothing, as a reply may have been: the API refuses both.
  */
 export function toTurns(messages: readonly InputMessage[]): { system: NativeBlock[]; turns: NativeTurn[] } {
   const system: NativeBlock[] = []
   const turns: NativeTurn[] = []
   for (const message of messages) {
     if (message.role === 'system') {
-      system.push(...message.content.map(toBlock))
+      system.push(...toContent(message.content))
       continue
     }
+    const blocks = toBlocks(message)
+    if (blocks.length === 0) continue
     const role = message.role === 'assistant' ? 'assistant' : 'user'
     let turn = turns.at(-1)
     if (turn?.role !== role) {
       turn = { role, content: [] }
       turns.push(turn)
     }
-    turn.content.push(...toBlocks(message))
+    turn.content.push(...blocks)
   }
   for (const turn of turns) turn.content = resultsFirst(turn.content)
   return { system, turns }
 }
 
 function toBlocks(message: Exclude<InputMessage, { role: 'system' }>): NativeBlock[] {
-  const content = message.content.map(toBlock)
+  const content = toContent(message.content)
   switch (message.role) {
     case 'user':
       return content
@@ -50,6 +54,10 @@ function toBlocks(message: Exclude<InputMessage, { role: 'system' }>): NativeBlo
         ...message.toolCalls.map(({ id, name, input }) => ({ type: 'tool_use', id, name, input })),
       ]
   }
+}
+
+function toContent(parts: readonly ContentPart[]): NativeBlock[] {
+  return parts.filter((part) => part.type !== 'text' || part.text.trim() !== '').map(toBlock)
 }
 
 /** A client may have kept the pieces of a stream apart: text up to its signature is one block. */

@@ -93,6 +93,33 @@ describe('messages', () => {
     ])
   })
 
+  it('leaves out white space alone and messages of nothing, which the API refuses', () => {
+    const native = convertMessages(
+      { role: 'system', content: ' ' },
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: '' },
+      { role: 'user', content: [{ type: 'text', text: ' There ' }] },
+      {
+        role: 'assistant',
+        content: '\n\n',
+        tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }],
+      },
+      { role: 'tool', tool_call_id: 'a', content: '\n' },
+    )
+    expect(native).not.toHaveProperty('system')
+    expect(native.messages).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Hi' },
+          { type: 'text', text: ' There ' },
+        ],
+      },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'look', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a' }] },
+    ])
+  })
+
   it('gives signed and encrypted reasoning back, and no other', () => {
     const native = convertMessages(
       { role: 'user', content: 'Hi' },
