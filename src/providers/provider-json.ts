@@ -27,6 +27,15 @@ export function parseProviderObject(text: string): JsonObject {
   return value
 }
 
+/** Parses what may be JSON; any other text is itself. */
+export function parseLoosely(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
 /** Turns latin1 (each character a byte of UTF-8) into text. */
 export function fromLatin1(bytes: string): string {
   return Buffer.from(bytes, 'latin1').toString('utf8')

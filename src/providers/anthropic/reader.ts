@@ -1,6 +1,7 @@
 import { usesFastPaths } from '../../fast-paths.js'
-import { fromLatin1, parseProviderObject } from '../provider-json.js'
+import { fromLatin1, parseLoosely, parseProviderObject } from '../provider-json.js'
 import { createReplyReader, type ReplyReader } from '../reply-reader.js'
+import { errorFrame } from './errors.js'
 import { readMessage } from './message.js'
 import { createStreamReader } from './stream.js'
 
@@ -9,7 +10,8 @@ export function createReader(eventBytes: number): ReplyReader {
   const stream = createStreamReader()
   return createReplyReader(eventBytes, {
     fastPaths: usesFastPaths,
-    onEvent(data, _type, events) {
+    onEvent(data, type, events) {
+      if (type === 'error') throw errorFrame(parseLoosely(fromLatin1(data)))
       if (data.trim() === '') return false
       events.push(...stream.read(parseProviderObject(fromLatin1(data))))
       return stream.terminated

@@ -1,6 +1,6 @@
 import type { ProviderEvent } from '../../contracts/providers.js'
 import { ProviderError } from '../../errors.js'
-import { fromLatin1, isObject, type JsonObject, parseProviderObject } from '../provider-json.js'
+import { fromLatin1, isObject, type JsonObject, parseLoosely, parseProviderObject } from '../provider-json.js'
 import { frameError } from '../upstream-errors.js'
 import { isPlainLine } from './plain-line.js'
 import { readUsage, type UnlistedTokens } from './usage.js'
@@ -74,12 +74,4 @@ function isFailure({ choices, error, object }: JsonObject): boolean {
 
 function isEmpty(error: unknown): boolean {
   return isObject(error) ? Object.keys(error).length === 0 : error === '' || error === false
-}
-
-function parseLoosely(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
 }

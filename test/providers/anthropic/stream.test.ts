@@ -192,6 +192,17 @@ describe('a failure inside a stream', () => {
   })
 
   it.each([
+    ['that does not say so itself', '{"error":{"type":"overloaded_error","message":"Sorry"}}', 529],
+    ['that is text', 'Sorry', undefined],
+  ])('is an event named error %s', (_name, data, status) => {
+    const reader = createReader(EVENT_BYTES)
+    const failing = () => reader.read(Buffer.from(`event: error\ndata: ${data}\n\n`), [])
+    expect(failing).toThrow(
+      expect.objectContaining({ reason: 'error-frame', status, providerMessage: 'Sorry' }),
+    )
+  })
+
+  it.each([
     ['no object', 5],
     ['a start without a message', { type: 'message_start' }],
     ['a block without content', { type: 'content_block_start', index: 0 }],
