@@ -497,6 +497,16 @@ export const oddBodies: Readonly<
     }),
     [CALLED],
   ],
+  'with two tool calls of one id': [
+    message(
+      {
+        content: null,
+        tool_calls: [weather(WEATHER.arguments, { id: 'call_1' }), { id: 'call_1', function: NOW }],
+      },
+      'tool_calls',
+    ),
+    [{ ...CALLED, toolCalls: [WEATHER, { ...NOW, id: MADE_UP }] }],
+  ],
   'with a tool call without arguments': [
     message(
       { tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'weather', arguments: '' } }] },

@@ -17,6 +17,18 @@ const numberings: Readonly<Record<string, readonly object[]>> = {
     { index: 1, id: 'c1', function: transfer },
     { index: 2, id: 'c2', function: remove },
   ],
+  'share an id': [
+    { index: 0, id: 'c1', function: transfer },
+    { index: 1, id: 'c1', function: remove },
+  ],
+  'share an id, without indexes': [
+    { id: 'c1', function: transfer },
+    { id: 'c1', function: remove },
+  ],
+  'share an id and an index': [
+    { index: 0, id: 'c1', function: transfer },
+    { index: 0, id: 'c1', function: remove },
+  ],
   'have indexes that are text': [
     { index: '0', id: 'c1', function: transfer },
     { index: '1', id: 'c2', function: remove },

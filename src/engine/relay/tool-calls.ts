@@ -9,6 +9,7 @@ interface ToolCallState {
   readonly place: number
   /** Given out when its first delta is sent. */
   index: number | undefined
+  /** The provider's own id: several calls may share one. */
   id: string | undefined
   name: string | undefined
   /** Text of the arguments that no delta has carried yet, because the name is still to come. */
@@ -20,7 +21,7 @@ interface ToolCallState {
 
 /**
  * Brings the tool calls of one choice to the shape that clients read: indexes count from 0, the first delta of a call
- * has id, type and name, later ones nothing but arguments, and arguments are text.
+ * has an id of its own, type and name, later ones nothing but arguments, and arguments are text.
  */
 export class ToolCallStream {
   private readonly calls: ToolCallState[] = []
@@ -83,7 +84,7 @@ export class ToolCallStream {
     return {
       ...delta,
       index: call.index,
-      id: call.id ?? this.newId(),
+      id: this.idFor(call),
       type: call.kind,
       [call.kind]: { ...details, name: call.name, [argumentsField]: call.waiting },
     }
@@ -92,8 +93,14 @@ export class ToolCallStream {
   private find(place: number | undefined, id: string | undefined): ToolCallState | undefined {
     if (place === undefined && id === undefined) return this.last
     const isThere = (call: ToolCallState) => place === undefined || call.place === place
-    const same = id === undefined ? undefined : this.calls.find((call) => call.id === id && isThere(call))
+    const same = id === undefined ? undefined : this.calls.findLast((call) => call.id === id && isThere(call))
     return same ?? this.calls.findLast((call) => call.place === place)
+  }
+
+  /** Clients match results to calls by their ids alone. */
+  private idFor({ id }: ToolCallState): string {
+    const isShared = this.calls.filter((call) => call.id === id).length > 1
+    return id === undefined || isShared ? this.newId() : id
   }
 
   private add(kind: ToolCallState['kind'], place = this.calls.length): ToolCallState {
@@ -115,12 +122,14 @@ export class ToolCallStream {
 
 /**
  * Whether what a delta says begins another call where one is known already: some providers give calls one index, or
- * none, and no ids. Others repeat the name with each piece of one call, or make up an id for each.
+ * none, and no ids, or one. Others repeat the name with each piece of one call, or make up an id for each.
  */
 function beginsAnother(known: ToolCallState, id: string | undefined, name: string | undefined, args: string) {
-  if (name === undefined || known.name === undefined || (id !== undefined && id === known.id)) return false
-  const hasOtherId = id !== undefined && known.id !== undefined
+  if (name === undefined || known.name === undefined) return false
+  const hasSameId = id !== undefined && id === known.id
+  const hasOtherId = id !== undefined && known.id !== undefined && !hasSameId
   if (name !== known.name) return hasOtherId || known.hasArguments
+  if (hasSameId) return false
   // No JSON goes on with an opening brace after a closing one.
   return known.isClosed && (args.startsWith('{') || (args === '' && hasOtherId))
 }
@@ -132,10 +141,11 @@ function placeOf(index: unknown): number | undefined {
   return place as number
 }
 
-/** The tool calls of a whole message, each with id, type, name and arguments as text. */
+/** The tool calls of a whole message, each with an id of its own, type, name and arguments as text. */
 export function mendToolCalls(calls: unknown, newId: () => string): Fields[] {
   if (!Array.isArray(calls)) throw invalidReply('tool_calls is not a list')
   if (calls.length > MAX_TOOL_CALLS) throw tooMany()
+  const ids = new Set<string>()
   return calls.map((call) => {
     if (!isObject(call)) throw invalidReply('a tool call is not an object')
     const kind = isObject(call.custom) || call.type === 'custom' ? 'custom' : 'function'
@@ -146,7 +156,10 @@ export function mendToolCalls(calls: unknown, newId: () => string): Fields[] {
       kind === 'custom'
         ? { input: argumentText(details.input) }
         : { arguments: argumentText(details.arguments) || '{}' }
-    return { ...rest, id: text(call.id) ?? newId(), type: kind, [kind]: { ...details, ...args } }
+    const own = text(call.id)
+    const id = own === undefined || ids.has(own) ? newId() : own
+    ids.add(id)
+    return { ...rest, id, type: kind, [kind]: { ...details, ...args } }
   })
 }
 
