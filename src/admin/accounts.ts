@@ -13,7 +13,10 @@ export interface GrantRequest {
   readonly account: string
   /** A decimal string of at most nine places, such as `'5.00'`. */
   readonly amount: string
-  /** Names this grant, such as an invoice's number: the same one again grants nothing. */
+  /**
+   * Names this posting, such as an invoice's number: the same one again posts nothing and gives the first entry. Rejects
+   * where that is of another account or amount, or a correction instead of a grant.
+   */
   readonly reference?: string
   readonly memo?: string
 }
@@ -36,8 +39,12 @@ export interface AccountsAdmin {
   grant(request: GrantRequest): Promise<Entry>
   /** Adds or takes credits, to put right what a charge or a grant got wrong. */
   correct(request: CorrectionRequest): Promise<Entry>
-  /** Refuses every credential of the account, everywhere within a second, until {@link resumeAccount}. */
+  /**
+   * Refuses every credential of the account, everywhere within a second, until {@link resumeAccount}. Returns whether
+   * there is such an account.
+   */
   suspendAccount(account: string): Promise<boolean>
+  /** Returns whether there is such an account. */
   resumeAccount(account: string): Promise<boolean>
   /** Undefined where there is no such account. */
   findAccount(account: string): Promise<AccountRow | undefined>

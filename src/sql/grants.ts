@@ -17,7 +17,7 @@ export interface PostRequest {
 
 /**
  * Adds to an account, or takes from it, in one transaction; the account is made if there is none. The same reference
- * again posts nothing and gives the first entry; with another account or amount it throws.
+ * again posts nothing and gives the first entry; with another kind, account or amount it throws.
  */
 export async function post(database: SqlDatabase, request: PostRequest): Promise<Entry> {
   const account = checkText(request.account, 'account')
@@ -55,7 +55,7 @@ export async function post(database: SqlDatabase, request: PostRequest): Promise
   ])
   const entry = readEntry(rows[3]![0]!)
   const [posting] = entry.postings
-  if (posting?.account !== account || posting.amount !== amount) {
+  if (entry.kind !== request.kind || posting?.account !== account || posting.amount !== amount) {
     throw new Refusal(
       'conflict',
       `The reference ${JSON.stringify(reference)} names another posting: ${entry.id}`,

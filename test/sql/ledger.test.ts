@@ -142,6 +142,9 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     await expect(admin.grant({ account: 'alice', amount: '6', reference: 'invoice-1' })).rejects.toThrow(
       'names another posting',
     )
+    await expect(admin.correct({ account: 'alice', amount: '5', reference: 'invoice-1' })).rejects.toThrow(
+      'names another posting',
+    )
     await admin.correct({ account: 'alice', amount: '-1.5' })
     await expect(admin.grant({ account: 'alice', amount: '-1' })).rejects.toThrow('make a correction')
     expect(await admin.balance('alice')).toMatchObject({ posted: 3_500_000_000n })
