@@ -116,10 +116,12 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
 
   return {
     async openAccount(account) {
-      await database.all({
-        text: `insert into {accounts} (id, created_at) values (?1, ${database.now}) on conflict do nothing`,
-        parameters: [readShape(nameShape, account, 'account')],
-      })
+      await database.batch([
+        {
+          text: `insert into {accounts} (id, created_at) values (?1, ${database.now}) on conflict do nothing`,
+          parameters: [readShape(nameShape, account, 'account')],
+        },
+      ])
     },
     grant: (request) => add('grant', request),
     correct: (request) => add('correction', request),

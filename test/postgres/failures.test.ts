@@ -268,6 +268,20 @@ describe('a PostgreSQL store in trouble', () => {
     await pool.end()
   })
 
+  it('waits for the disk with an account that is opened, too', async () => {
+    const pool = createPool(database.url, 1, '-c synchronous_commit=off')
+    const stores = postgresStores(pool, { schema: 'opened' })
+    await stores.ready()
+    await pool.query(`create table opened.seen (durable text);
+      create function opened.see() returns trigger language plpgsql as
+        $$ begin insert into opened.seen values (current_setting('synchronous_commit')); return null; end $$;
+      create trigger see after insert on opened.accounts execute function opened.see()`)
+    await createAdmin(stores).openAccount('alice')
+    expect((await pool.query('select durable from opened.seen')).rows).toEqual([{ durable: 'on' }])
+    await stores.close()
+    await pool.end()
+  })
+
   it('opens nothing after it was closed, so that the pool can end', async () => {
     const pool = createPool(database.url)
     const stores = postgresStores(pool, { schema: 'closed' })
