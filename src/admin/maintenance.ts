@@ -26,7 +26,7 @@ export function createMaintenanceAdmin(database: SqlDatabase): MaintenanceAdmin 
       if (!(olderThanDays >= MIN_DAYS)) {
         throw new RangeError(`Ended holds stay at least ${MIN_DAYS} days; got ${String(olderThanDays)}`)
       }
-      const before = BigInt(Math.floor(Date.now() - olderThanDays * DAY_MS))
+      const ageMs = BigInt(Math.min(Math.ceil(olderThanDays * DAY_MS), Number.MAX_SAFE_INTEGER))
       let count = 0
       let last = ''
       for (;;) {
@@ -38,13 +38,13 @@ export function createMaintenanceAdmin(database: SqlDatabase): MaintenanceAdmin 
         })
         const next = page[0]?.last
         if (typeof next !== 'string') return count
-        const gone = 'id > ?1 and id <= ?2 and state <> 0 and ended_at < ?3'
+        const gone = `id > ?1 and id <= ?2 and state <> 0 and ended_at < ${database.now} - cast(?3 as bigint)`
         const [, removed = []] = await database.batch([
           {
             text: `delete from {claims} where hold_id in (select id from {holds} where ${gone})`,
-            parameters: [last, next, before],
+            parameters: [last, next, ageMs],
           },
-          { text: `delete from {holds} where ${gone} returning id`, parameters: [last, next, before] },
+          { text: `delete from {holds} where ${gone} returning id`, parameters: [last, next, ageMs] },
         ])
         count += removed.length
         last = next

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 import { context, createCharge, createFacts, createHold, createSettle } from '../helpers/ledger-requests.js'
@@ -219,7 +219,17 @@ describe.each(engineNames)('the ledger in %s', (name) => {
       text: 'update {holds} set ended_at = ended_at - 2678400000 where id = ?1',
       parameters: [old.holdId],
     })
-    await expect(admin.pruneHolds(29)).rejects.toThrow('at least 30 days')
+    for (const days of [29, Number.NaN]) {
+      await expect(admin.pruneHolds(days)).rejects.toThrow('at least 30 days')
+    }
+    expect(await admin.pruneHolds(Number.POSITIVE_INFINITY)).toBe(0)
+    // A clock that is wrong on the machine which asks for it forgets nothing too soon.
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 90 * 86_400_000 })
+    try {
+      expect(await admin.pruneHolds(60)).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
     expect(await admin.pruneHolds(30)).toBe(1)
     const left = await database.all({ text: 'select id from {holds} order by id' })
     expect(left.map((row) => row.id)).toEqual([open.holdId, recent.holdId].sort())
