@@ -3,6 +3,7 @@ import type { Credits } from '../money.js'
 import { readBigint, readNumber, readOptionalJson, readText } from '../sql/cells.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { createConditions } from '../sql/entries.js'
+import { checkLimit } from './limit.js'
 
 /** Credit set aside for a call that is under way in any process. */
 export interface OpenHold {
@@ -25,6 +26,7 @@ export async function readOpenHolds(
   database: SqlDatabase,
   { account, limit = 100 }: OpenHoldsQuery,
 ): Promise<readonly OpenHold[]> {
+  checkLimit(limit)
   const { conditions, parameters, add } = createConditions()
   if (account !== undefined) add((value) => `h.account = ${value}`, account)
   parameters.push(BigInt(limit))

@@ -53,11 +53,14 @@ function isNotInSeconds(time: number): boolean {
 
 const IN_SECONDS = `must be ${TIME}; this one lies in 1970: multiply seconds by 1,000`
 
+/** The last millisecond that has a date. */
+const LATEST_TIME = 8_640_000_000_000_000
+
 /** Milliseconds since the Unix epoch, parts of one too. */
 export const momentShape = z.number(mustBe(TIME)).refine(isNotInSeconds, IN_SECONDS)
 
 /** Milliseconds since the Unix epoch. */
-export const timeShape = z.int(mustBe(TIME)).positive().refine(isNotInSeconds, IN_SECONDS)
+export const timeShape = z.int(mustBe(TIME)).positive().max(LATEST_TIME).refine(isNotInSeconds, IN_SECONDS)
 
 /** A list whose items are read one by one. */
 export const listShape = z.array(z.unknown())

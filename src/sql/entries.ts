@@ -4,7 +4,7 @@ import { readEntry } from './entry-rows.js'
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1_000
-const CURSOR_PATTERN = /^(\d{1,16})\.(\d{1,19})$/
+const CURSOR_PATTERN = /^(\d{1,16})\.(\d{1,18})$/
 
 /** What administration may ask besides. */
 export interface PayerQuery extends EntryQuery {

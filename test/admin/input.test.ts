@@ -29,4 +29,35 @@ describe.each(engineNames)('what administration is given on %s', (name) => {
     }
     expect(await admin.findAccount('alice')).toMatchObject({ id: 'alice' })
   })
+
+  it('names nothing that there is where it is longer than any name', async () => {
+    const long = 'x'.repeat(10_000)
+    for (const looking of [
+      admin.revoke(long),
+      admin.removeModel(long),
+      admin.removeRoute(long),
+      admin.suspendApp(long),
+      admin.suspendAccount(long),
+    ]) {
+      expect(await looking).toBe(false)
+    }
+  })
+
+  it('is refused where it is no number of rows, or no page', async () => {
+    for (const limit of [-1, 0, 1.5, 1e21]) {
+      await expect(admin.openHolds({ limit })).rejects.toThrow('limit must be a whole number of rows')
+    }
+    await expect(admin.entries({ after: '1.9223372036854775808' })).rejects.toThrow('of an earlier page')
+  })
+
+  it('is refused where it is a time that has no date, which no list could show', async () => {
+    const last = 8_640_000_000_000_000
+    await expect(admin.issueKey({ account: 'alice', expiresAt: last + 1 })).rejects.toThrow(
+      'key.expiresAt: must be at most 8,640,000,000,000,000',
+    )
+    const { credentialId } = await admin.issueKey({ account: 'alice', expiresAt: last })
+    await expect(admin.reissue(credentialId, { expiresAt: last + 1 })).rejects.toThrow(TypeError)
+    const [row] = await admin.listCredentials({ credentialId })
+    expect(new Date(row!.expiresAt!).toISOString()).toBe('+275760-09-13T00:00:00.000Z')
+  })
 })
