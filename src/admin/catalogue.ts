@@ -23,16 +23,17 @@ export interface AppRow extends App {
 }
 
 export interface CatalogueAdmin {
-  /** Adds a model at the end of the list, or replaces the one of this id where it stands. */
+  /** Adds a model at the end of the list, or replaces the one of this id as a whole where it stands. */
   putModel(model: ModelRequest): Promise<void>
   /** Takes a model out of the catalogue; its routes stay. Returns whether there was one. */
   removeModel(id: string): Promise<boolean>
   /** In their order; all of them, or those of these ids. */
   listModels(query?: { readonly modelIds?: readonly string[] }): Promise<readonly Model[]>
-  /** Registers an app or changes it, for the tokens it has too. */
+  /** Registers an app, or replaces the one of this id as a whole, for the tokens it has too. A suspended one stays so. */
   putApp(app: App): Promise<void>
-  /** Refuses every token of the app until {@link resumeApp}. */
+  /** Refuses every token of the app until {@link resumeApp}. Returns whether there is such an app. */
   suspendApp(id: string): Promise<boolean>
+  /** Returns whether there is such an app. */
   resumeApp(id: string): Promise<boolean>
   /** By id; all of them, or those of these ids. */
   listApps(query?: { readonly appIds?: readonly string[] }): Promise<readonly AppRow[]>

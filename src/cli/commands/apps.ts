@@ -17,7 +17,7 @@ export function addAppCommands(program: Command, session: Session): void {
     .description('apps that act for accounts, and what they add to the price')
   apps
     .command('put <app>')
-    .description('register an app, or change it')
+    .description('register an app, or replace it: what is left out is not kept')
     .option('--name <text>', 'for people')
     .option('--markup <basis points>', '2000 is 20 %', parseInteger, 0)
     .option('--flat <credits>', 'added to each call')
