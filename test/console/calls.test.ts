@@ -292,15 +292,18 @@ describe('an operator', () => {
       secretKeyId: 'k1',
       health: { routeId: 'new', provider: 'fake', state: 'closed', failureRate: 0, ...timings(json) },
     })
+    const [was] = await bench.admin.listRoutes({ routeIds: [route.id] })
     const moved = await visit().post('api/routes/put', {
       ...route,
       settings: { baseUrl: 'https://b.example/v1' },
+      was,
     })
     expect([moved.status, moved.json]).toEqual([
       409,
       { error: { message: expect.stringContaining('give it again for the new address'), field: 'secret' } },
     ])
-    expect((await visit().post('api/routes/put', { ...route, settings, secret: null })).status).toBe(200)
+    const without = { ...route, settings, secret: null, was }
+    expect((await visit().post('api/routes/put', without)).status).toBe(200)
     expect((await visit().post('api/routes/rotate-secrets')).json).toEqual({ count: 0 })
     expect((await visit().post('api/models/remove', { id: 'acme/new' })).json).toEqual({ done: true })
     const models = await visit().get<ModelsReply>('api/models')

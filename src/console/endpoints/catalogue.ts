@@ -89,8 +89,8 @@ export const catalogueEndpoints: readonly Endpoint[] = [
 ]
 
 /**
- * Refuses to write over what somebody else has changed since it was read. Not atomic: of two changes that are sent
- * within the milliseconds between this look and the write, both are taken, and the later one stays.
+ * Refuses to write over what was not read, or what somebody else has changed since. Not atomic: of two changes that are
+ * sent within the milliseconds between this look and the write, both are taken, and the later one stays.
  */
 async function checkUnchanged(
   what: 'app' | 'model' | 'route',
@@ -98,10 +98,16 @@ async function checkUnchanged(
   was: unknown,
   find: (id: string) => Promise<readonly object[]>,
 ): Promise<void> {
-  if (was === undefined) return
   const [stored] = await find(readShape(idShape, id, `${what} id`))
   const now: unknown = stored === undefined ? undefined : JSON.parse(JSON.stringify(stored))
   if (isDeepStrictEqual(now, was)) return
+  if (was === undefined) {
+    throw new Refused(
+      409,
+      `The ${what} ${JSON.stringify(id)} is there already: nothing was saved. Choose another id, or change that one where it is listed.`,
+      'id',
+    )
+  }
   const happened = stored === undefined ? 'removed' : 'changed'
   throw new Refused(
     409,

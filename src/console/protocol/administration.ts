@@ -90,7 +90,10 @@ export interface AppBody {
   readonly account?: string
 }
 
-/** Answered 409, and nothing is stored, where the app is by now another than it `was` when the change was begun. */
+/**
+ * Answered 409, and nothing is stored, where the app is by now another than it `was` when the change was begun, or is
+ * there already and nothing says what it was.
+ */
 export interface PutAppBody extends AppBody {
   readonly was?: AppView
 }

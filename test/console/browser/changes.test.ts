@@ -69,6 +69,56 @@ describe('a form of what is there already', { timeout: 120_000 }, () => {
   })
 })
 
+describe('a form of something new', { timeout: 120_000 }, () => {
+  const app = { id: 'mail', name: 'Mail', markup: { basisPoints: 100 }, allowedModels: [], account: 'mail' }
+
+  it.each([
+    {
+      path: 'models',
+      button: ['Add a model', 'Add it'],
+      id: strict.id,
+      fields: { 'prices.input': '7', 'prices.output': '8' },
+      before: () => visit.stage.admin.putModel(strict),
+      now: modelNow,
+    },
+    {
+      path: 'routes',
+      button: ['Add a route', 'Add it'],
+      id: route.id,
+      fields: {
+        model: 'acme/other',
+        provider: 'other',
+        upstreamModel: 'other',
+        settings: JSON.stringify(route.settings),
+      },
+      before: () => visit.stage.admin.putRoute(route),
+      now: routeNow,
+    },
+    {
+      path: 'apps',
+      button: ['Register an app', 'Register it'],
+      id: app.id,
+      fields: { 'markup.basisPoints': '9' },
+      before: () => visit.stage.admin.putApp(app),
+      now: async () => (await visit.stage.admin.listApps({ appIds: [app.id] }))[0],
+    },
+  ])('does not replace what has its id under $path', async ({ path, button, id, fields, before, now }) => {
+    await before()
+    const stored = await now()
+    await page.goto(`${visit.stage.consoleUrl}#/${path}`)
+    await page.getByRole('button', { name: button[0]! }).click()
+    const form = page.getByRole('dialog')
+    for (const [name, value] of Object.entries({ id, ...fields })) {
+      await form.locator(`[name="${name}"]`).fill(value)
+    }
+    await form.getByRole('button', { name: button[1]! }).click()
+    await form.getByText('is there already: nothing was saved').waitFor()
+    await form.locator('[name="id"]:focus').waitFor()
+    expect(await now()).toEqual(stored)
+    await form.getByRole('button', { name: 'Cancel' }).click()
+  })
+})
+
 describe('a form of what somebody else has changed since', { timeout: 120_000 }, () => {
   const app = { id: 'mail', name: 'Mail', markup: { basisPoints: 100 }, allowedModels: [] }
   const appNow = async () => (await visit.stage.admin.listApps({ appIds: [app.id] }))[0]
