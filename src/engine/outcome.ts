@@ -16,6 +16,8 @@ export interface CallEnd {
   readonly finishReason: boolean
   /** The provider reported its usage at or after the finish. */
   readonly reported: boolean
+  /** What was reported has both prompt and completion: none of it is to be estimated. */
+  readonly complete: boolean
 }
 
 export interface Outcome {
@@ -40,7 +42,7 @@ export function outcome(end: CallEnd): Outcome {
       if (end.token) return { due: 'estimated', reply: 'whole' }
       return end.finishReason ? { due: 'nothing', reply: 'whole' } : NOTHING_AND_ERROR
     case 'broken':
-      if (!end.streaming || !end.token || !end.reported) return NOTHING_AND_ERROR
+      if (!end.streaming || !end.token || !end.reported || !end.complete) return NOTHING_AND_ERROR
       return { due: 'reported', reply: 'error' }
     case 'left':
       return end.token ? { due: 'partial', reply: 'error' } : NOTHING_AND_ERROR

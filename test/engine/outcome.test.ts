@@ -9,7 +9,9 @@ const everyEnd: readonly CallEnd[] = ENDINGS.flatMap((ended) =>
   YES_NO.flatMap((streaming) =>
     YES_NO.flatMap((token) =>
       YES_NO.flatMap((finishReason) =>
-        YES_NO.map((reported) => ({ ended, streaming, token, finishReason, reported })),
+        YES_NO.flatMap((reported) =>
+          YES_NO.map((complete) => ({ ended, streaming, token, finishReason, reported, complete })),
+        ),
       ),
     ),
   ),
@@ -60,8 +62,8 @@ const TABLE: readonly Row[] = [
     outcome: { due: 'estimated', reply: 'whole' },
   },
   {
-    row: 'the provider broke after the first token, having reported',
-    fits: ({ ended, reported }) => ended === 'broken' && reported,
+    row: 'the provider broke after the first token, having reported both prompt and completion',
+    fits: ({ ended, reported, complete }) => ended === 'broken' && reported && complete,
     outcome: { due: 'reported', reply: 'error' },
   },
   {

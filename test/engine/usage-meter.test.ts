@@ -52,6 +52,53 @@ describe('the usage meter', () => {
     })
   })
 
+  it('clamps a part that is larger than any whole may be, too', () => {
+    const { implausible, usage } = meter()
+    usage.snapshot({ prompt: 10, cached: 1_001, completion: 4, reasoning: 101 }, true)
+    expect(usage.asReported(ESTIMATES).usage).toMatchObject({
+      prompt: 10,
+      cached: 10,
+      completion: 4,
+      reasoning: 4,
+    })
+    expect(implausible).toEqual([])
+  })
+
+  it.each([undefined, -1])(
+    'estimates where the final completion is %s and an early one was not',
+    (completion) => {
+      const { usage } = meter()
+      usage.snapshot({ prompt: 12, completion: 1 }, false)
+      usage.token()
+      usage.snapshot({ prompt: 12, completion }, true)
+      expect(usage.reported(true)).toBe(true)
+      expect(usage.complete).toBe(false)
+      expect(usage.asReported(ESTIMATES)).toMatchObject({
+        usage: { prompt: 12, completion: 5 },
+        basis: 'estimated',
+      })
+      usage.snapshot({ completion: 3 }, true)
+      usage.token()
+      usage.snapshot({ cached: 2 }, true)
+      expect(usage.complete).toBe(true)
+      expect(usage.asReported(ESTIMATES)).toMatchObject({
+        usage: { prompt: 12, cached: 2, completion: 3 },
+        basis: 'reported',
+      })
+    },
+  )
+
+  it('takes the prompt from an early snapshot where the final one has only the completion', () => {
+    const { usage } = meter()
+    usage.snapshot({ prompt: 12, completion: 1 }, false)
+    usage.token()
+    usage.snapshot({ completion: 7 }, true)
+    expect(usage.asReported(ESTIMATES)).toMatchObject({
+      usage: { prompt: 12, completion: 7 },
+      basis: 'reported',
+    })
+  })
+
   it('believes a snapshot before the finish only where nothing but the end follows it', () => {
     const { usage } = meter()
     usage.snapshot({ prompt: 12, completion: 1 }, false)

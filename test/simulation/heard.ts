@@ -25,6 +25,7 @@ export class Heard {
   private readonly bytes = new Map<number, number>()
   private readonly named = new Set<number>()
   private lastWasUsage = false
+  private completionIsEarly = false
 
   constructor(
     private readonly bounds: Bounds,
@@ -97,9 +98,17 @@ export class Heard {
 
   /** The provider's counts, with what stands in for a missing prompt or completion. */
   asReported(promptEstimate: number): { usage: Usage; basis: 'reported' | 'estimated' } {
+    if (this.counts.completion === undefined || this.completionIsEarly) {
+      return { usage: this.asEstimated(promptEstimate), basis: 'estimated' }
+    }
+    const { prompt = promptEstimate, completion } = this.counts
+    return { usage: this.filled(prompt, completion), basis: this.isComplete ? 'reported' : 'estimated' }
+  }
+
+  /** Nothing of the report has to be estimated. */
+  get isComplete(): boolean {
     const { prompt, completion } = this.counts
-    const basis = prompt === undefined || completion === undefined ? 'estimated' : 'reported'
-    return { usage: this.filled(prompt ?? promptEstimate, completion ?? this.completionEstimate), basis }
+    return prompt !== undefined && completion !== undefined && !this.completionIsEarly
   }
 
   /** Without a report at the end: what was reported before, and of the output at least what has come. */
@@ -123,16 +132,19 @@ export class Heard {
     if (text === '') return
     this.token = true
     this.lastWasUsage = false
+    if (!this.final) this.completionIsEarly = true
     this.bytes.set(choice, (this.bytes.get(choice) ?? 0) + Buffer.byteLength(text))
   }
 
   private hearUsage(report: { readonly [field: string]: unknown }): void {
     for (const field of FIELDS) {
       const value = report[field]
-      const isOutput = field === 'completion' || field === 'reasoning'
-      const most = Math.min(isOutput ? this.bounds.completion : this.bounds.prompt, 1_000_000_000)
+      const isWhole = field === 'prompt' || field === 'completion'
+      const most = Math.min(isWhole ? this.bounds[field] : Infinity, 1_000_000_000)
       const isCount = typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most
-      if (isCount) this.counts[field] = Math.max(this.counts[field] ?? 0, value)
+      if (!isCount) continue
+      this.counts[field] = Math.max(this.counts[field] ?? 0, value)
+      if (field === 'completion') this.completionIsEarly = false
     }
     if (this.isFinished) this.final = true
     this.lastWasUsage = true

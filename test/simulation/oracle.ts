@@ -79,7 +79,8 @@ function row(
     case 'broken':
       // In one body this is an HTTP error, and nobody pays for one.
       return {
-        due: dial.stream && heard.token && heard.reported(isDone) ? 'reported' : 'nothing',
+        due:
+          dial.stream && heard.token && heard.reported(isDone) && heard.isComplete ? 'reported' : 'nothing',
         reply: 'error',
       }
     case 'left':

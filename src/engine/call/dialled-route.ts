@@ -139,6 +139,7 @@ export class DialledRoute {
       token: this.relay.tokenEvents > 0,
       finishReason: this.relay.gaveReason,
       reported: this.meter.reported(end.terminated),
+      complete: this.meter.complete,
     }
   }
 

@@ -26,6 +26,8 @@ export class UsageMeter {
   private readonly largest: Partial<Record<Field, number>> = {}
   private final = false
   private tokensFollowed = false
+  /** The completion that was reported last is no interim one: it is of a final snapshot, or no token has come since. */
+  private wholeCompletion = false
 
   constructor(
     private readonly bounds: UsageBounds,
@@ -34,11 +36,15 @@ export class UsageMeter {
 
   /** @param finished whether the reply had finished before this snapshot came */
   snapshot(report: UsageReport, finished: boolean): void {
+    if (this.tokensFollowed && !this.final) this.wholeCompletion = false
     for (const field of FIELDS) {
       const value = report[field]
       if (value === undefined || value === null) continue
       if (!isCount(value) || value > this.bound(field)) this.onImplausible(field, value)
-      else this.largest[field] = Math.max(this.largest[field] ?? 0, value)
+      else {
+        this.largest[field] = Math.max(this.largest[field] ?? 0, value)
+        if (field === 'completion') this.wholeCompletion = true
+      }
     }
     if (finished) this.final = true
     this.tokensFollowed = false
@@ -54,11 +60,16 @@ export class UsageMeter {
     return counted && (this.final || (terminated && !this.tokensFollowed))
   }
 
+  /** Whether a report leaves nothing to estimate: the prompt stands from the first, the completion only at the end. */
+  get complete(): boolean {
+    return this.largest.prompt !== undefined && this.largest.completion !== undefined && this.wholeCompletion
+  }
+
   /** The provider's counts; a missing prompt or completion is estimated, a missing detail is 0. */
   asReported(estimates: TokenEstimates): ResolvedUsage {
-    const { prompt, completion } = this.largest
-    const basis = prompt === undefined || completion === undefined ? 'estimated' : 'reported'
-    return { usage: this.filled(prompt ?? estimates.prompt, completion ?? estimates.completion), basis }
+    const { prompt = estimates.prompt, completion } = this.largest
+    if (completion === undefined || !this.wholeCompletion) return this.asEstimated(estimates)
+    return { usage: this.filled(prompt, completion), basis: this.complete ? 'reported' : 'estimated' }
   }
 
   /** Without a final report: the prompt as reported before, of the output the larger of reported before and estimated. */
@@ -80,7 +91,8 @@ export class UsageMeter {
     return clampUsage({ prompt, cached, cacheWrite, completion, reasoning })
   }
 
+  /** A part is clamped to its whole, however large. */
   private bound(field: Field): number {
-    return field === 'completion' || field === 'reasoning' ? this.bounds.completion : this.bounds.prompt
+    return field === 'prompt' || field === 'completion' ? this.bounds[field] : Infinity
   }
 }

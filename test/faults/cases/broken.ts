@@ -11,6 +11,7 @@ import {
   ROLE,
   TOKENS,
   USAGE,
+  usage,
 } from '../upstream-scripts.js'
 
 const BROKEN = { frame: 'provider_error' }
@@ -36,6 +37,11 @@ export const broken: readonly Fault[] = [
     'an error comes after finish and usage',
     [HEAD, TOKENS, FINISH, USAGE, ERROR_FRAME, DONE, 'end'],
     REPORTED,
+  ),
+  ...breaks(
+    'an error comes after the finish and half a usage',
+    [HEAD, TOKENS, FINISH, usage({ prompt_tokens: 11 }), ERROR_FRAME, DONE, 'end'],
+    NOTHING,
   ),
   ...breaks('the provider finishes with `error`', [HEAD, TOKENS, ERROR_FINISH, USAGE, DONE, 'end'], NOTHING),
   ...breaks(

@@ -80,6 +80,25 @@ export const overdraw: readonly Fault[] = [
     answer: 'whole',
   }),
   ...scripted({
+    row: 'estimated',
+    name: 'the usage came before the tokens, and at the end without a completion',
+    scripts: {
+      stream: [
+        [
+          HEAD,
+          usage({ prompt_tokens: 11, completion_tokens: 1 }),
+          TOKENS,
+          FINISH,
+          usage({ prompt_tokens: 11, completion_tokens: -1 }),
+          DONE,
+          'end',
+        ],
+      ],
+    },
+    due: '0.001952',
+    answer: 'whole',
+  }),
+  ...scripted({
     row: 'never-overdraw',
     name: 'nothing goes wrong',
     options: NEVER,
