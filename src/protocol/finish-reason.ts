@@ -1,6 +1,7 @@
 /** The reasons a client understands. On any other, some clients call the model again, and pay again. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
+/** In lower case. */
 const KNOWN = new Map<string, FinishReason>([
   ['stop', 'stop'],
   ['length', 'length'],
@@ -10,20 +11,32 @@ const KNOWN = new Map<string, FinishReason>([
   ['tool_use', 'tool_calls'],
   ['tool-calls', 'tool_calls'],
   ['max_tokens', 'length'],
-  ['MAX_TOKENS', 'length'],
   ['model_length', 'length'],
   ['model_context_window_exceeded', 'length'],
   ['content-filter', 'content_filter'],
   ['safety', 'content_filter'],
-  ['SAFETY', 'content_filter'],
+  ['recitation', 'content_filter'],
+  ['blocklist', 'content_filter'],
+  ['prohibited_content', 'content_filter'],
+  ['spii', 'content_filter'],
+  ['image_safety', 'content_filter'],
   ['refusal', 'content_filter'],
   ['end_turn', 'stop'],
   ['stop_sequence', 'stop'],
   ['eos', 'stop'],
-  ['STOP', 'stop'],
 ])
+
+/** With these a provider says that it broke the reply off itself. */
+const FAILURES = new Set(['error', 'insufficient_system_resource', 'abort'])
 
 /** Maps a provider's own word; an unknown one becomes `stop`. */
 export function mapFinishReason(native: string): FinishReason {
-  return KNOWN.get(native) ?? 'stop'
+  const word = native.toLowerCase()
+  // Gemini says which filter, as in `content_filter: PROHIBITED_CONTENT`.
+  return KNOWN.get(word) ?? (word.startsWith('content_filter:') ? 'content_filter' : 'stop')
+}
+
+/** Whether a finish reason is no finish but a failure, and what came before it is not whole. */
+export function isFailureReason(native: unknown): boolean {
+  return typeof native === 'string' && FAILURES.has(native.toLowerCase())
 }

@@ -54,6 +54,8 @@ describe.each([true, false])('asked for a stream: %s; a provider’s stream', (w
     ['content that is a number', message({ content: 5 })],
     ['a tool call without a name', message({ tool_calls: [{ id: 'a', function: {} }] })],
     ['a finish reason of error', message({ content: 'Hello' }, 'error')],
+    ['a finish reason of a lack of resources', message({ content: 'Hi' }, 'insufficient_system_resource')],
+    ['a choice without a message', { choices: [{ index: 0, finish_reason: 'stop' }] }],
     ['a list', []],
     ['a string', '"Hello"'],
     ['null', 'null'],

@@ -146,6 +146,14 @@ export const oddStreams: Readonly<
     stream(text('Hello'), delta({}, 'safety'), REPORT),
     [{ ...HELLO, finishReason: 'content_filter' }],
   ],
+  'with a filter that is named': [
+    stream(text('Hello'), delta({}, 'content_filter: RECITATION'), REPORT),
+    [{ ...HELLO, finishReason: 'content_filter' }],
+  ],
+  'with a filter of its own, in capitals': [
+    stream(text('Hello'), delta({}, 'PROHIBITED_CONTENT'), REPORT),
+    [{ ...HELLO, finishReason: 'content_filter' }],
+  ],
   'with text after the finish': [stream(text('Hello'), FINISH, delta({ content: '' }), REPORT), [HELLO]],
   'without an index': [
     stream({ ...HEAD, choices: [{ delta: { content: 'Hello' }, finish_reason: null }] }, FINISH, REPORT),
@@ -488,6 +496,10 @@ export const oddBodies: Readonly<
     [{ ...HELLO, reasoning: 'Hm' }],
   ],
   'with a finish reason of nobody else': [message({ content: 'Hello' }, 'eos'), [HELLO]],
+  'of a choice that was filtered and has no message': [
+    { choices: [{ index: 0, finish_reason: 'content_filter: PROHIBITED_CONTENT' }], usage: USAGE },
+    [{ text: '', toolCalls: [], finishReason: 'content_filter' }],
+  ],
   'with a finish reason of null': [message({ content: 'Hello' }, null), [HELLO]],
   'with no tool calls': [message({ content: 'Hello', tool_calls: [] }), [HELLO]],
   'with a tool call, finished by stop': [

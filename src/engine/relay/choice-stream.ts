@@ -1,5 +1,5 @@
 import { ProviderError } from '../../errors.js'
-import { type FinishReason, mapFinishReason } from '../../protocol/finish-reason.js'
+import { type FinishReason, isFailureReason, mapFinishReason } from '../../protocol/finish-reason.js'
 import { cleanLabel } from '../../protocol/text.js'
 import type { TokenTally } from '../charging/token-counter.js'
 import { eachText, type Fields, hasToken, invalidReply, isObject, mendText } from './delta.js'
@@ -21,7 +21,7 @@ export class ChoiceStream {
   /** @returns the choices to send, in order, and whether they carry a token */
   take(choice: Fields): { sent: Fields[]; token: boolean } {
     const { delta: rawDelta, message, index: _index, finish_reason: native, ...rest } = choice
-    if (native === 'error')
+    if (isFailureReason(native))
       throw new ProviderError('error-frame', 'The provider ended its reply with an error.')
     delete rest.native_finish_reason
     const given = rawDelta ?? message ?? {}

@@ -1,5 +1,5 @@
 import { ProviderError } from '../../errors.js'
-import { mapFinishReason } from '../../protocol/finish-reason.js'
+import { isFailureReason, mapFinishReason } from '../../protocol/finish-reason.js'
 import { cleanLabel } from '../../protocol/text.js'
 import { type Fields, invalidReply, isObject, mendText } from './delta.js'
 import { mendToolCalls } from './tool-calls.js'
@@ -47,18 +47,19 @@ export function asChunkChoices(choices: readonly Fields[]): Fields[] {
 
 function mendChoice(choice: Fields, index: number, newToolCallId: () => string): MendedChoice {
   const { delta, finish_reason: native, message: given } = choice
-  const raw = given ?? delta
-  if (!isObject(raw)) throw invalidReply('a choice has no message')
-  if (native === 'error')
+  if (isFailureReason(native))
     throw new ProviderError('error-frame', 'The provider ended its reply with an error.')
+  const known = typeof native === 'string' && native !== ''
+  const mapped = known ? mapFinishReason(native) : 'stop'
+  // Gemini leaves out the message of a reply that it filtered.
+  const raw = given ?? delta ?? (mapped === 'content_filter' ? {} : undefined)
+  if (!isObject(raw)) throw invalidReply('a choice has no message')
   const message: Fields = { ...raw, role: 'assistant', content: raw.content ?? null }
   mendText(message)
   const rawCalls = raw.tool_calls ?? undefined
   const calls = rawCalls === undefined ? [] : mendToolCalls(rawCalls, newToolCallId)
   if (calls.length > 0) message.tool_calls = calls
   else if ('tool_calls' in message) delete message.tool_calls
-  const known = typeof native === 'string' && native !== ''
-  const mapped = known ? mapFinishReason(native) : 'stop'
   return Object.assign({}, choice, {
     index,
     message,
