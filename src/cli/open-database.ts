@@ -16,19 +16,20 @@ export interface OpenDatabase {
 const ANSWER_MS = 15_000
 
 /**
- * Rejects where the environment and the options name a SQLite file that is not there or a PostgreSQL schema without
- * tables, so that a mistyped name does not become an empty database. Any other fault is told by opening it.
+ * Rejects where the environment and the options name a SQLite file that is not there, or a file or a PostgreSQL schema
+ * without tables, so that a mistyped name does not become an empty database and nobody else's is changed. Any other fault
+ * is told by opening it.
  */
 export async function requireDatabase(
   env: Surroundings['env'],
   { file, schema }: GlobalOptions,
 ): Promise<void> {
   const url = serverUrl(env)
-  if (url === undefined) await requireFile(file)
-  else await requireTables(url, schema)
+  if (url === undefined) await requireTablesOfFile(file)
+  else await requireTablesOfSchema(url, schema)
 }
 
-async function requireFile(file: string): Promise<void> {
+async function requireTablesOfFile(file: string): Promise<void> {
   if (file === '') return
   try {
     await stat(file)
@@ -39,9 +40,32 @@ async function requireFile(file: string): Promise<void> {
       `There is no SQLite file ${resolve(file)}. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to make this one, run compat-router migrate with the same settings.`,
     )
   }
+  if (await hasTables(file)) return
+  throw new Error(
+    `The SQLite file ${resolve(file)} has no tables of compat-router. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to make them in this one, run compat-router migrate with the same settings.`,
+  )
 }
 
-async function requireTables(url: string, schema: string): Promise<void> {
+/** Whether the file has our tables, or cannot be read, or not without the package `libsql`. Writes nothing. */
+async function hasTables(file: string): Promise<boolean> {
+  try {
+    const { default: Database } = await import('libsql')
+    const database = new Database(file)
+    try {
+      database.exec(`pragma busy_timeout = ${ANSWER_MS}`)
+      const found = database
+        .prepare("select 1 from sqlite_master where type = 'table' and name = 'compat_migrations'")
+        .get()
+      return found !== undefined
+    } finally {
+      database.close()
+    }
+  } catch {
+    return true
+  }
+}
+
+async function requireTablesOfSchema(url: string, schema: string): Promise<void> {
   const pg = await loadPg()
   const client = new pg.Client({
     connectionString: url,
