@@ -92,14 +92,14 @@ function SignedOut(props: { problem: Problem; hasLeft: boolean; onRetry: () => v
 function Signed({ me }: { me: MeReply }) {
   const place = usePlace()
   const [dialog, setDialog] = useState<{ number: number; content: ComponentChildren }>()
-  const [message, setMessage] = useState('')
+  const [message, setMessage] = useState({ number: 0, text: '' })
   const numbers = useRef(0)
   const session = useMemo<Session>(
     () => ({
       ...me,
       tokens: new Map(),
       open: (make) => setDialog({ number: ++numbers.current, content: make(() => setDialog(undefined)) }),
-      announce: setMessage,
+      announce: (text) => setMessage(({ number }) => ({ number: number + 1, text })),
     }),
     [me],
   )

@@ -8,7 +8,7 @@ import { Notice } from './notice.js'
 interface DialogProps {
   readonly title: string
   readonly onClose: () => void
-  /** Cannot be left by Escape: what is in it is not shown again. */
+  /** Cannot be left by Escape: what is in it is not shown again, or not yet known. */
   readonly isSticky?: boolean
   readonly children: ComponentChildren
 }
@@ -30,6 +30,10 @@ export function Dialog({ title, onClose, isSticky, children }: DialogProps) {
       onCancel={(event) => {
         event.preventDefault()
         if (isSticky !== true) onClose()
+      }}
+      onClose={({ currentTarget }) => {
+        // Of several presses of Escape in a row browsers let only the first be prevented, and close the dialog by themselves.
+        if (currentTarget.isConnected) currentTarget.showModal()
       }}
     >
       <h2 id={id}>{title}</h2>
@@ -85,7 +89,7 @@ export function FormDialog(props: FormDialogProps) {
   }, [problem, named, formId])
 
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={onClose} isSticky={isBusy}>
       {intro !== undefined && <div class="intro">{intro}</div>}
       <form
         ref={form}

@@ -17,8 +17,8 @@ interface ShellProps {
   readonly links: readonly NavigationLink[]
   readonly current: string
   readonly title: string
-  /** What was done last. */
-  readonly message: string
+  /** What was done last; the number tells it from the same said before. */
+  readonly message: { readonly number: number; readonly text: string }
   readonly children: ComponentChildren
 }
 
@@ -82,8 +82,8 @@ export function Shell({ links, current, title, message, children }: ShellProps) 
       <main id="page" class="page" tabIndex={-1}>
         {children}
       </main>
-      <p class="message" role="status" key={message}>
-        {message}
+      <p class="message" role="status" key={message.number}>
+        {message.text}
       </p>
     </div>
   )
