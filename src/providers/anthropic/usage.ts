@@ -3,7 +3,10 @@ import { isObject } from '../provider-json.js'
 
 /** Reads the usage of one reply, whose snapshots repeat only some of the counts. */
 export interface UsageReader {
-  /** Takes a snapshot in, and gives all that is known so far in the one meaning; `undefined` where it is none. */
+  /**
+   * Takes a snapshot in, and gives it in the one meaning, of the input all that is known so far; `undefined` where it is
+   * none. Output is of this snapshot alone: what the start counted of it is no count of the whole.
+   */
   read(usage: unknown): UsageReport | undefined
 }
 
@@ -16,9 +19,8 @@ export function createUsageReader(): UsageReader {
   return {
     read(usage) {
       if (!isObject(usage)) return undefined
-      for (const field of COUNTS) note(field, usage[field])
-      const details = usage.output_tokens_details
-      if (isObject(details)) note('thinking_tokens', details.thinking_tokens)
+      for (const field of INPUT_COUNTS) note(field, usage[field])
+      const details = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {}
       const input = known.get('input_tokens')
       const cached = known.get('cache_read_input_tokens')
       const cacheWrite = known.get('cache_creation_input_tokens')
@@ -26,13 +28,13 @@ export function createUsageReader(): UsageReader {
         prompt: isCount(input) ? input + countOf(cached) + countOf(cacheWrite) : input,
         cached,
         cacheWrite,
-        completion: known.get('output_tokens'),
-        reasoning: known.get('thinking_tokens'),
+        completion: usage.output_tokens ?? undefined,
+        reasoning: details.thinking_tokens ?? undefined,
       }
     },
   }
 }
 
-const COUNTS = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens', 'output_tokens']
+const INPUT_COUNTS = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens']
 
 const countOf = (value: unknown) => (isCount(value) ? value : 0)

@@ -160,6 +160,17 @@ describe('the end of a stream', () => {
     expect(usageOf(events).at(-1)).toMatchObject({ prompt: 61, completion: 2 })
   })
 
+  it('does not repeat the output of the start where the last word has none', () => {
+    const events = readAll([
+      messageStart({ input_tokens: 10, output_tokens: 1 }),
+      messageDelta('end_turn', { input_tokens: 10 }),
+    ])
+    expect(usageOf(events)).toMatchObject([
+      { prompt: 10, completion: 1 },
+      { prompt: 10, completion: undefined },
+    ])
+  })
+
   it('takes counts that are none as they stand', () => {
     const events = readAll([
       messageStart({ input_tokens: -1, cache_read_input_tokens: 5 }),
