@@ -174,12 +174,19 @@ describe('messages', () => {
     })
   })
 
-  it('of a million bad parts are refused at once', () => {
-    const content = Array.from({ length: 1_000 }, () => ({}))
+  it('of a million bad parts are refused after the first thousand', () => {
+    let looks = 0
+    const part = {
+      get type() {
+        looks++
+        return undefined
+      },
+    }
+    const content = Array.from({ length: 1_000 }, () => part)
     const messages = Array.from({ length: 1_000 }, () => ({ role: 'user', content }))
-    const start = performance.now()
     expect(refusal(body({ messages })).details).toHaveLength(20)
-    expect(performance.now() - start).toBeLessThan(500)
+    expect(looks).toBeGreaterThan(0)
+    expect(looks).toBeLessThan(10_000)
   })
 })
 

@@ -84,11 +84,18 @@ describe('routing', () => {
     expect(refusal(body({ routing }))).toMatchObject({ code: 'invalid_request', param })
   })
 
-  it('of a million names is refused at once', () => {
-    const start = performance.now()
-    const error = refusal(body({ routing: { order: Array.from({ length: 1_000_000 }, () => 5) } }))
+  it('of a million names is refused without a look at any', () => {
+    const looks: PropertyKey[] = []
+    const order = new Proxy(Array(1_000_000).fill(5), {
+      get(names, property) {
+        looks.push(property)
+        return names[property as keyof typeof names]
+      },
+    })
+    const error = refusal(body({ routing: { order } }))
     expect(error).toMatchObject({ param: 'routing.order', message: expect.stringContaining('32') })
-    expect(performance.now() - start).toBeLessThan(500)
+    expect(looks).toContain('length')
+    expect(looks).not.toContain('0')
   })
 
   it('has an unknown member named without control characters, and cut', () => {

@@ -28,6 +28,7 @@ describe('parseExactly', () => {
       fc.property(fc.json(), (json) => {
         expect(parseExactly(json)).toEqual(withTexts(JSON.parse(json)))
       }),
+      { seed: 20_261_122 },
     )
   })
 })
@@ -40,6 +41,7 @@ describe('plainDecimal', () => {
         fc.pre(/e/.test(text))
         expect(plainDecimal(text)).toBe(decimal(nanos(text)))
       }),
+      { seed: 20_261_122 },
     )
     expect(plainDecimal('1.5e-7')).toBe('0.00000015')
     expect(plainDecimal('-2.5E+3')).toBe('-2500')
@@ -68,6 +70,9 @@ describe('inexactNumber', () => {
   )
 
   it('lets every number be that a program wrote', () => {
-    fc.assert(fc.property(fc.json(), (json) => inexactNumber(json) === undefined))
+    fc.assert(
+      fc.property(fc.json(), (json) => inexactNumber(json) === undefined),
+      { seed: 20_261_122 },
+    )
   })
 })
