@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { inject } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
 import { askDatabases } from './ask-databases.js'
 
 /** A database of its own on the server that all tests share. */
@@ -36,6 +36,15 @@ export function createPool(url: string, max = 10, options?: string): pg.Pool {
   const pool = new pg.Pool({ connectionString: url, max, options })
   pool.on('error', () => undefined)
   return pool
+}
+
+/** A connection of a test's own, which ends with the test however that goes. */
+export async function connectTo({ url }: TestDatabase): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => undefined)
+  onTestFinished(() => client.end())
+  await client.connect()
+  return client
 }
 
 async function runOnce(url: string, text: string): Promise<void> {
