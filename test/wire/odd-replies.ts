@@ -389,6 +389,31 @@ export const oddStreams: Readonly<
     ),
     [CALLED],
   ],
+  'with a tool call in pieces and then as a whole': [
+    stream(
+      ...['', '{"in":', '"Köln"}'].map((piece) => call(weather(piece, { index: 0, id: 'call_1' }))),
+      call(weather('{"in":"Köln"}', { index: 0, id: 'call_1' })),
+      delta({}, 'tool_calls'),
+      REPORT,
+    ),
+    [CALLED],
+  ],
+  'with a tool call whose pieces have its name and end and begin with braces': [
+    stream(
+      ...['{"in":"{}', '{}"}'].map((piece) => call(weather(piece, { index: 0 }))),
+      delta({}, 'tool_calls'),
+      REPORT,
+    ),
+    [{ ...CALLED, toolCalls: [{ ...WEATHER, id: MADE_UP, arguments: '{"in":"{}{}"}' }] }],
+  ],
+  'with two calls of one tool that share an index and an id': [
+    stream(
+      ...['{"in":"Köln"}', '{"in":"Rom"}'].map((args) => call(weather(args, { index: 0, id: 'call_1' }))),
+      delta({}, 'tool_calls'),
+      REPORT,
+    ),
+    [{ ...CALLED, toolCalls: [WEATHER, { ...WEATHER, id: MADE_UP, arguments: '{"in":"Rom"}' }] }],
+  ],
   'with event and id lines, comments and CRLF': [
     `: hello\r\n\r\n${sse([text('Hello'), FINISH, REPORT])
       .replace(/data/g, 'event: message\r\nid: 1\r\nretry: 5\r\ndata')

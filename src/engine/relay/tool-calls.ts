@@ -12,11 +12,8 @@ interface ToolCallState {
   /** The provider's own id: several calls may share one. */
   id: string | undefined
   name: string | undefined
-  /** Text of the arguments that no delta has carried yet, because the name is still to come. */
-  waiting: string
-  hasArguments: boolean
-  /** The arguments so far end as an object does. */
-  isClosed: boolean
+  /** The arguments so far. */
+  said: string
 }
 
 /**
@@ -51,8 +48,8 @@ export class ToolCallStream {
     const sent: Fields[] = []
     for (const call of this.calls) {
       if (call.index === undefined) throw invalidReply('a tool call has no name')
-      if (call.hasArguments || call.kind === 'custom') continue
-      call.hasArguments = true
+      if (call.said !== '' || call.kind === 'custom') continue
+      call.said = '{}'
       sent.push({ index: call.index, function: { arguments: '{}' } })
     }
     return sent
@@ -67,18 +64,15 @@ export class ToolCallStream {
     const args = argumentText(details[argumentsField])
     const place = placeOf(delta.index)
     const known = this.find(place, id)
+    if (known !== undefined && isReplay(known, id, args)) return undefined
     const call = known === undefined || beginsAnother(known, id, name, args) ? this.add(kind, place) : known
     this.last = call
-    if (args !== '') {
-      call.hasArguments = true
-      call.isClosed = args.trimEnd().endsWith('}')
-    }
+    call.said += args
     if (call.index !== undefined) {
       return args === '' ? undefined : { index: call.index, [call.kind]: { [argumentsField]: args } }
     }
     call.id ??= id
     call.name ??= name
-    call.waiting += args
     if (call.name === undefined) return undefined
     call.index = this.started++
     return {
@@ -86,7 +80,7 @@ export class ToolCallStream {
       index: call.index,
       id: this.idFor(call),
       type: call.kind,
-      [call.kind]: { ...details, name: call.name, [argumentsField]: call.waiting },
+      [call.kind]: { ...details, name: call.name, [argumentsField]: call.said },
     }
   }
 
@@ -111,9 +105,7 @@ export class ToolCallStream {
       index: undefined,
       id: undefined,
       name: undefined,
-      waiting: '',
-      hasArguments: false,
-      isClosed: false,
+      said: '',
     }
     this.calls.push(call)
     return call
@@ -126,12 +118,24 @@ export class ToolCallStream {
  */
 function beginsAnother(known: ToolCallState, id: string | undefined, name: string | undefined, args: string) {
   if (name === undefined || known.name === undefined) return false
-  const hasSameId = id !== undefined && id === known.id
-  const hasOtherId = id !== undefined && known.id !== undefined && !hasSameId
-  if (name !== known.name) return hasOtherId || known.hasArguments
-  if (hasSameId) return false
-  // No JSON goes on with an opening brace after a closing one.
-  return known.isClosed && (args.startsWith('{') || (args === '' && hasOtherId))
+  const hasOtherId = id !== undefined && known.id !== undefined && id !== known.id
+  if (name !== known.name) return hasOtherId || known.said !== ''
+  return (args.startsWith('{') || (args === '' && hasOtherId)) && isWhole(known.said)
+}
+
+/** Some providers end with the whole of a call that they have sent in pieces. */
+function isReplay(known: ToolCallState, id: string | undefined, args: string): boolean {
+  return id !== undefined && id === known.id && args !== '' && args === known.said && isWhole(args)
+}
+
+function isWhole(args: string): boolean {
+  if (!args.trimEnd().endsWith('}')) return false
+  try {
+    JSON.parse(args)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function placeOf(index: unknown): number | undefined {
