@@ -98,6 +98,16 @@ describe('the playground', { timeout: 120_000 }, () => {
     expect(await turn.getByText('invalid_api_key').count()).toBe(1)
   })
 
+  it('sends nothing with a token that was copied as a list shows it', async () => {
+    await visitPage('Playground')
+    await page.getByLabel('Acts through').selectOption('a token that I paste')
+    await page.getByLabel('Token', { exact: true }).fill('sk-cr-abcd…wxyz')
+    const turns = await page.locator('.turn').count()
+    await say(page, 'Hello')
+    await page.getByRole('alert').getByText('This is no whole token').waitFor()
+    expect(await page.locator('.turn').count()).toBe(turns)
+  })
+
   it('tells in its samples that an app takes an access token', async () => {
     await visitPage('Playground')
     await page.getByLabel('Acts through').selectOption('the app Notes')

@@ -1,9 +1,9 @@
-import type { Locator, Page } from 'playwright-core'
+import type { Locator, Page, Route } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { stoppedCharge } from '../../../src/console/ui/playground/stopped-charge.js'
 import { DEFAULT_LIMITS } from '../../../src/options.js'
 import { answerJson, finishChunk, type Step, sse, textChunk } from '../../helpers/scripted-upstream.js'
-import { openVisit, say, type Visit } from './visit.js'
+import { openVisit, say, streamOf, type Visit } from './visit.js'
 
 const usage = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 }
 const message = { role: 'assistant', content: 'Late.' }
@@ -54,6 +54,36 @@ describe('a call that was stopped', { timeout: 120_000 }, () => {
     await held.waitFor({ state: 'detached' })
     await last('.cost').getByRole('link', { name: 'Find it in Calls' }).click()
     await page.locator('tr.is-open').getByText('0.00000585').first().waitFor()
+  })
+
+  it.each<[string, string, (route: Route, body: string) => Promise<void>]>([
+    [
+      'before its answer',
+      'The connection to the router broke off',
+      (route) => route.abort('connectionreset'),
+    ],
+    [
+      'midway',
+      'The stream ended before it was complete',
+      (route, body) =>
+        route.fulfill({
+          headers: { 'content-type': 'text/event-stream' },
+          body: `${body.split('\n\n', 1)[0]}\n\n`,
+        }),
+    ],
+  ])('tells what one was charged whose connection broke %s', async (_, complaint, breakOff) => {
+    const broken = await visit.open('alice', 'playground')
+    visit.upstream.scriptOnce(streamOf(['Never', ' seen']))
+    await broken.route(
+      '**/chat/completions',
+      async (route) => breakOff(route, await (await route.fetch()).text()),
+      { times: 1 },
+    )
+    await say(broken, 'Hello')
+    await broken.getByRole('alert').getByText(complaint).waitFor()
+    await broken.locator('[data-cost="0.00000585"]').waitFor()
+    await broken.getByText('This is what the call was charged').waitFor()
+    await broken.context().close()
   })
 
   it('says where to look, and asks for the balance again, where its charge does not come', async () => {

@@ -12,9 +12,12 @@ import { likelyPayer, payerOptions, tokenNameOf } from '../playground/payer.js'
 import { SidePanel } from '../playground/side-panel.js'
 import { TurnView } from '../playground/turn-view.js'
 import { useConversation } from '../playground/use-conversation.js'
-import { asProblem, type Problem } from '../problem.js'
+import { asProblem, Problem } from '../problem.js'
 import { isOperator, ownAccount, useSession } from '../session.js'
 import { useLoad } from '../use-load.js'
+
+/** What a header can carry; a token that was copied as a list shows it has an ellipsis. */
+const VISIBLE_ASCII = /^[!-~]+$/
 
 export function Playground({ query }: { query: Place['query'] }) {
   const models = useLoad('api/models', {})
@@ -113,6 +116,14 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
     if (!canPay) return
     setComplaint(undefined)
     try {
+      if (isOwn && !VISIBLE_ASCII.test(ownToken.trim())) {
+        throw new Problem(
+          'This is no whole token: one is a single word of visible ASCII characters. Paste it as it was shown when it was made.',
+          {
+            field: 'token',
+          },
+        )
+      }
       const role = isOwn
         ? { ownToken: ownToken.trim() }
         : { account: account!, ...(app === undefined ? {} : { appId: app.id }) }

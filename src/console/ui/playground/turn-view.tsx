@@ -51,7 +51,7 @@ export function TurnView({ turn, onResults }: TurnProps) {
             </p>
           )}
           {reply.error !== undefined && <ErrorView error={reply.error} requestId={turn.requestId} />}
-          {state === 'stopped' && <Stopped turn={turn} />}
+          {turn.isUntold === true && <Untold turn={turn} />}
           {reply.cost !== undefined && <CostView cost={reply.cost} turn={turn} />}
         </>
       )}
@@ -97,18 +97,19 @@ function CostView({ cost, turn }: { cost: Cost; turn: Turn }) {
   )
 }
 
-function Stopped({ turn: { reply, requestId, account, isChargeLate } }: { turn: Turn }) {
-  if (reply?.cost !== undefined) return <p class="waiting">Stopped. This is what the call was charged:</p>
+function Untold({ turn: { reply, state, requestId, account, isChargeLate } }: { turn: Turn }) {
+  const how = state === 'stopped' ? 'Stopped. ' : ''
+  if (reply?.cost !== undefined) return <p class="waiting">{how}This is what the call was charged:</p>
   if (requestId === undefined) return <p class="waiting">Stopped before it was sent.</p>
   return (
     <p class="waiting" role="status">
       {isChargeLate === true ? (
         <>
-          Stopped. The router has not told yet what it was charged.{' '}
+          {how}The router has not told yet what it was charged.{' '}
           <a href={hrefOf('calls', { account, call: requestId })}>Look for it in Calls</a> later.
         </>
       ) : (
-        'Stopped. The router may read the reply to its end, which is charged; the charge will stand here.'
+        `${how}The router may read the reply to its end, which is charged; the charge will stand here.`
       )}
     </p>
   )

@@ -17,7 +17,9 @@ export interface Turn {
   readonly state: 'sent' | 'waiting' | 'streaming' | 'done' | 'stopped' | 'failed'
   /** Absent until the call is sent. */
   readonly requestId?: string
-  /** It was stopped, and nothing told yet what it was charged. */
+  /** It was stopped or its connection broke, so that its answer did not tell what it was charged. */
+  readonly isUntold?: boolean
+  /** It is untold, and nothing else told it in time. */
   readonly isChargeLate?: boolean
   /** Who pays; absent where the page does not know. */
   readonly account?: string
@@ -63,13 +65,14 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
     )
   const addLine = (line: string): void => setFrames((before) => [...before.slice(1 - MAX_FRAMES), line])
 
+  /** Whether the answer came to its end, and so told what the call was charged. */
   async function call(
     number: number,
     role: Role,
     body: CallBody,
     signal: AbortSignal,
     name: (requestId: string) => void,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const startedAt = performance.now()
     const token = await tokens.take(role)
     signal.throwIfAborted()
@@ -90,12 +93,15 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
     name(response.headers.get('x-request-id') ?? ownId)
     addLine(`HTTP ${response.status} · ${response.headers.get('content-type') ?? ''}`)
     if (response.status === 401) tokens.drop(role)
+    let isTold = false
     const take = (json: string): void => {
       addLine(`data: ${json}`)
       if (json === '[DONE]') {
+        isTold = true
         change(number, ({ reply }) => ({ reply: { ...reply!, isDone: true } }))
         return
       }
+      isTold ||= json.startsWith('{"error":')
       change(number, ({ reply, firstTokenMs }) => ({
         state: 'streaming',
         reply: addFrame(reply!, json),
@@ -107,6 +113,7 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
       await readEvents(response.body, take, (comment) => addLine(`: ${comment}`))
     } else {
       const text = await response.text()
+      isTold = true
       addLine(text)
       if (response.ok) change(number, ({ reply }) => ({ reply: { ...addFrame(reply!, text), isDone: true } }))
       else fail(number, readError(asJson(text), response.status))
@@ -115,6 +122,7 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
       durationMs: performance.now() - startedAt,
       ...(state === 'failed' ? {} : endOf(reply!)),
     }))
+    return isTold
   }
 
   const fail = (number: number, error: CallError): void =>
@@ -159,13 +167,16 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
       call(number, role, body, controller.signal, name)
         .catch((caught: unknown) => {
           if (!controller.signal.aborted) fail(number, unreachable(caught))
+          return !isNetworkFault(caught)
         })
-        .finally(() => {
+        .then((isTold) => {
           if (isGone.current) return
           setRunning(false)
           onPaid()
-          if (!controller.signal.aborted) return
-          change(number, () => ({ state: 'stopped' }))
+          const isStopped = controller.signal.aborted
+          if (isStopped) change(number, () => ({ state: 'stopped' }))
+          if (isTold && !isStopped) return
+          change(number, () => ({ isUntold: true }))
           if (requestId === undefined) return
           awaitCharge(number, role.account, requestId).catch(() => undefined)
         })
@@ -188,13 +199,16 @@ function endOf(reply: Reply): Partial<Turn> {
 
 function unreachable(caught: unknown): CallError {
   const { message, status } = asProblem(caught)
-  const isNetwork = caught instanceof TypeError
+  const isNetwork = isNetworkFault(caught)
   return {
     message: isNetwork ? 'The connection to the router broke off, or it cannot be reached.' : message,
     code: isNetwork ? 'unreachable' : 'console',
     status,
   }
 }
+
+/** As `fetch` and the reader of its body throw it. */
+const isNetworkFault = (caught: unknown): boolean => caught instanceof TypeError
 
 function asJson(text: string): unknown {
   try {
