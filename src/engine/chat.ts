@@ -32,7 +32,8 @@ export async function chat(
   log: CallLog,
 ): Promise<void> {
   const { options } = parts
-  const caller = await authenticate(call, context, options, log)
+  const known = authenticate(call, context, options, log)
+  const caller = isPromise(known) ? await known : known
   const leave = parts.inFlight.enter(caller.principal)
   try {
     if (options.admit !== undefined) await admit(options.admit, caller, context, parts)

@@ -4,7 +4,7 @@ import { CompatError, type ErrorCode, isCompatError } from '../errors.js'
 import { asCompatError } from '../protocol/error-body.js'
 import { eventError } from './events/event-error.js'
 import type { EngineOptions } from './options.js'
-import { type LazyContext, within } from './within.js'
+import { isPromise, type LazyContext, within } from './within.js'
 
 type Store = StoreFault['store']
 
@@ -29,18 +29,30 @@ export function askStore<T>(
   context: LazyContext,
   ask: () => Awaitable<T>,
 ): Awaitable<T> {
-  const explain = (error: unknown): CompatError => {
-    if (isCompatError(error)) return error
-    if (context.hasEnded) return new CompatError(UNAVAILABLE[store], UNAVAILABLE_TEXT, { cause: error })
-    return unavailable(store, options, context.requestId, error)
-  }
   let answer: Awaitable<T>
   try {
     answer = ask()
   } catch (error) {
-    throw explain(error)
+    throw noAnswer(store, options, context, error)
   }
-  return within(options.clock, options.limits.storeMs, answer, explain)
+  return isPromise(answer) ? inTime(store, options, context, answer) : answer
+}
+
+function inTime<T>(
+  store: Store,
+  options: EngineOptions,
+  context: LazyContext,
+  answer: Promise<T>,
+): Awaitable<T> {
+  return within(options.clock, options.limits.storeMs, answer, (error) =>
+    noAnswer(store, options, context, error),
+  )
+}
+
+function noAnswer(store: Store, options: EngineOptions, context: LazyContext, error: unknown): CompatError {
+  if (isCompatError(error)) return error
+  if (context.hasEnded) return new CompatError(UNAVAILABLE[store], UNAVAILABLE_TEXT, { cause: error })
+  return unavailable(store, options, context.requestId, error)
 }
 
 /** Tells the host of a store that cannot answer, and makes the client's 503. */

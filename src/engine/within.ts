@@ -23,17 +23,15 @@ export function within<T>(
   return new Promise((resolve, reject) => {
     let cancel: (() => void) | undefined
     let isAnswered = false
-    const answered = (): void => {
-      isAnswered = true
-      cancel?.()
-    }
     answer.then(
       (value) => {
-        answered()
+        isAnswered = true
+        cancel?.()
         resolve(value)
       },
       (error) => {
-        answered()
+        isAnswered = true
+        cancel?.()
         reject(explain(error))
       },
     )

@@ -75,9 +75,9 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
     else refuseMethod(req.method, match.route, reply)
   }
 
+  const ended = (): void => turns.leave()
+
   function run(match: RouteMatch, call: HttpCall, reply: HttpReply, res: ServerResponse): void {
-    const begin = (): Promise<void> => dispatch(endpoints, match, call, reply)
-    const ended = (): void => turns.leave()
     const failed = (error: unknown): void => {
       ended()
       onFault('http endpoint', error, call.requestId)
@@ -91,7 +91,10 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
     turns.enter()
     const turn = turns.wait()
     try {
-      const answered = turn === undefined ? begin() : turn.then(begin)
+      const answered =
+        turn === undefined
+          ? dispatch(endpoints, match, call, reply)
+          : turn.then(() => dispatch(endpoints, match, call, reply))
       answered.then(ended, failed)
     } catch (error) {
       failed(error)

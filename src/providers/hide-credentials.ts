@@ -5,11 +5,12 @@ const HIDDEN = '[redacted]'
 const CREDENTIAL_HEADER = /auth|key|token|secret|cookie|password/i
 const SCHEME = /^[\w-]+ +(?=\S)/
 
-/** The credentials among the headers of a call, without their scheme. */
-export function credentialsIn(headers: Readonly<Record<string, string>>): readonly string[] {
-  return Object.entries(headers)
-    .filter(([name, value]) => CREDENTIAL_HEADER.test(name) && value !== '')
-    .map(([, value]) => value.replace(SCHEME, ''))
+/** The credentials among the headers of a call, names and values in turn, without their scheme. */
+export function credentialsIn(headers: readonly string[]): readonly string[] {
+  return headers.flatMap((name, index) => {
+    const value = index % 2 === 0 && CREDENTIAL_HEADER.test(name) ? headers[index + 1]! : ''
+    return value === '' ? [] : value.replace(SCHEME, '')
+  })
 }
 
 /**

@@ -51,8 +51,8 @@ class EitherReader implements ReplyReader {
 
   read(given: Buffer, events: ProviderEvent[]): boolean {
     const bytes = this.#cutMark === undefined ? given : Buffer.concat([this.#cutMark, given])
-    if (this.#stream === undefined && this.#pieces === undefined) this.#recognise(bytes)
-    this.#pieces?.push(bytes)
+    if (this.#pieces !== undefined) this.#pieces.push(bytes)
+    else if (this.#stream === undefined) this.#recognise(bytes)
     if (this.#stream !== undefined) {
       this.#sink = events
       this.#stream.read(bytes)
@@ -79,7 +79,7 @@ class EitherReader implements ReplyReader {
     this.#cutMark = undefined
     for (const byte of bytes) {
       if (SKIPPED.has(byte)) continue
-      if (byte === OPENING_BRACE) this.#pieces = []
+      if (byte === OPENING_BRACE) this.#pieces = [bytes]
       else if (SSE_FIRST_BYTES.has(byte)) this.#stream = this.#openStream()
       else throw new ProviderError('invalid-response', 'The reply is neither JSON nor a stream of events.')
       return

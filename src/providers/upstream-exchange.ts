@@ -3,7 +3,7 @@ import type { ProviderEvent } from '../contracts/providers.js'
 import { isProviderError, ProviderError } from '../errors.js'
 import type { TurnGate } from '../turn-gate.js'
 import { HandOver } from './hand-over.js'
-import type { UpstreamCall } from './upstream.js'
+import type { HeaderList, UpstreamCall } from './upstream.js'
 import type { ConnectionDispatch, UpstreamConnection } from './upstream-connection.js'
 import { connectionError, statusError } from './upstream-errors.js'
 
@@ -65,9 +65,9 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     this.#reject = reject
   }
 
-  start(dispatcher: Dispatcher, path: string, headers: Record<string, string>): void {
+  start(dispatcher: Dispatcher, path: string, headers: HeaderList): void {
     this.#turns.enter()
-    this.#unlisten = this.#call.abort.listen(this.#onAbort)
+    this.#unlisten = this.#call.abort.listen(() => this.#giveUp(abortedError(this.#call.abort.reason)))
     const options: ConnectionDispatch = {
       path,
       method: 'POST',
@@ -228,10 +228,13 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     }
     this.#waiting = true
     if (this.#state === 'open') this.#connection?.hold()
-    waiting.then(this.#taken, this.#giveUp)
+    waiting.then(
+      () => this.#taken(),
+      (error) => this.#giveUp(error),
+    )
   }
 
-  readonly #taken = (): void => {
+  #taken(): void {
     this.#waiting = false
     // Only while the reply is still being read is the connection surely this call's own.
     if (this.#state === 'open') this.#connection?.release()
@@ -239,14 +242,10 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     else if (this.#state === 'done') this.#settle()
   }
 
-  readonly #giveUp = (error: unknown): void => {
+  #giveUp(error: unknown): void {
     if (!this.#close()) return
     this.#hangUp('The reply is no longer wanted.')
     this.#reject(error)
-  }
-
-  readonly #onAbort = (): void => {
-    this.#giveUp(abortedError(this.#call.abort.reason))
   }
 
   #settle(): void {

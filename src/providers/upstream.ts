@@ -22,7 +22,7 @@ export interface Upstream {
 export interface UpstreamCall {
   /** Appended to the path of the base URL, with a leading slash. */
   readonly path: string
-  /** The call's own headers, its credential among them. The host's fixed ones and the common ones are added. */
+  /** The call's own headers, its credential among them, none of which is a fixed one. The others are added. */
   readonly headers: Readonly<Record<string, string>>
   /** JSON text, or its bytes. */
   readonly body: string | Buffer
@@ -37,6 +37,9 @@ export interface UpstreamCall {
   readonly take: (events: readonly ProviderEvent[]) => void | Promise<void>
 }
 
+/** Names and values in turn, which is how undici takes headers fastest. */
+export type HeaderList = string[]
+
 export interface UpstreamSettings {
   /** http or https, without credentials, query or fragment. */
   readonly baseUrl: string
@@ -48,7 +51,8 @@ export interface UpstreamSettings {
 export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings): Upstream {
   const base = parseBaseUrl(baseUrl)
   const basePath = base.pathname.replace(/\/+$/, '')
-  const fixed = checkHeaders(headers)
+  const fixed = { ...COMMON_HEADERS, ...checkHeaders(headers) }
+  const fixedList = listOf(fixed)
   const turns = new TurnGate(usesFastPaths)
   let pool: Pool | undefined
   let closing: Promise<void> | undefined
@@ -60,19 +64,18 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings): Ups
     })
   }
 
+  const headersOf = ({ headers, stream, trace }: UpstreamCall): HeaderList => [
+    ...(trace === undefined ? fixedList : listOf({ ...fixed, ...trace })),
+    'accept',
+    stream ? 'text/event-stream' : 'application/json',
+    ...listOf(headers),
+  ]
+
   return {
     post(prepare) {
       return new Promise((resolve, reject) => {
         const call = prepare()
-        const headers = {
-          'user-agent': USER_AGENT,
-          ...fixed,
-          ...call.headers,
-          'content-type': 'application/json',
-          accept: call.stream ? 'text/event-stream' : 'application/json',
-          'accept-encoding': 'identity',
-        }
-        if (call.trace !== undefined) Object.assign(headers, call.trace)
+        const headers = headersOf(call)
         const exchange = new UpstreamExchange(call, turns, resolve, (failure) =>
           reject(hideCredentials(failure, credentialsIn(headers))),
         )
@@ -91,7 +94,11 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings): Ups
   }
 }
 
-const USER_AGENT = 'compat-router'
+const COMMON_HEADERS = {
+  'user-agent': 'compat-router',
+  'content-type': 'application/json',
+  'accept-encoding': 'identity',
+}
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 const HEADER_VALUE = /^[\t\x20-\x7e]*$/
 /** Set by the call itself or by the connection. */
@@ -100,6 +107,12 @@ const RESERVED_HEADERS = new Set(
     ' ',
   ),
 )
+
+function listOf(headers: Readonly<Record<string, string>>): HeaderList {
+  const list: string[] = []
+  for (const name of Object.keys(headers)) list.push(name, headers[name]!)
+  return list
+}
 
 function parseBaseUrl(baseUrl: string): URL {
   const wrong = (what: string) => new TypeError(`baseUrl ${what}. Give it as 'https://api.example.com/v1'.`)

@@ -19,16 +19,16 @@ const LONGEST_RETRY_MS = 5_000
  * tries ask for the same, so that whichever is answered first is the answer to all of them.
  */
 export class Errand<T> {
-  private readonly giveUpAt: number
-  /** When whoever waits is told that there is no answer yet. */
-  private tellAt: number
+  private readonly startedAt: number
+  /** Whether whoever waits was told that there is no answer yet. */
+  private isLate = false
   /** When the try under way has failed, or the next one is due. */
   private nextAt = 0
   private retryMs = FIRST_RETRY_MS
   private tried: LazyContext | undefined
   private isAnswered = false
   private isOver = false
-  private cancelTimer: () => void = () => {}
+  private cancelTimer: (() => void) | undefined
 
   constructor(
     private readonly options: Pick<EngineOptions, 'clock' | 'limits'>,
@@ -38,16 +38,14 @@ export class Errand<T> {
     /** Nothing is asked any more. */
     private readonly ended: () => void,
   ) {
-    const now = options.clock.now()
-    this.giveUpAt = now + options.limits.settleMs
-    this.tellAt = now + options.limits.settleWaitMs
+    this.startedAt = options.clock.now()
   }
 
   start(): void {
-    this.try(this.options.clock.now())
+    this.try()
   }
 
-  private try(now: number): void {
+  private try(): void {
     const context = new LazyContext(this.request.requestId)
     this.tried = context
     let answer: Promise<T>
@@ -66,7 +64,7 @@ export class Errand<T> {
       (error) => this.failed(context, error),
     )
     afterReadyAnswers(() => {
-      if (this.tried === context) this.wakeAt(now + this.options.limits.storeMs)
+      if (this.tried === context) this.wakeIn(this.options.limits.storeMs)
     })
   }
 
@@ -89,39 +87,47 @@ export class Errand<T> {
     if (this.tried !== context) return
     context.end()
     this.tried = undefined
-    const now = this.options.clock.now()
-    if (now + this.retryMs > this.giveUpAt) {
+    if (this.elapsedMs + this.retryMs > this.options.limits.settleMs) {
       this.request.gaveUp(error)
       this.end(undefined)
       return
     }
-    this.wakeAt(now + this.retryMs)
+    this.wakeIn(this.retryMs)
     this.retryMs = Math.min(this.retryMs * 2, LONGEST_RETRY_MS)
   }
 
   private end(answer: T | undefined): void {
     this.isOver = true
     this.tried = undefined
-    this.cancelTimer()
+    this.cancelTimer?.()
     this.tell(answer)
     this.ended()
   }
 
-  private wakeAt(nextAt: number): void {
-    this.nextAt = nextAt
-    this.cancelTimer()
-    const { clock } = this.options
-    this.cancelTimer = clock.after(Math.min(nextAt, this.tellAt) - clock.now(), this.wake)
+  private get elapsedMs(): number {
+    return this.options.clock.now() - this.startedAt
   }
 
-  private readonly wake = (): void => {
-    const now = this.options.clock.now()
-    if (now >= this.tellAt) {
-      this.tellAt = Infinity
+  private wakeIn(ms: number): void {
+    this.nextAt = this.options.clock.now() + ms
+    this.setTimer()
+  }
+
+  private setTimer(): void {
+    this.cancelTimer?.()
+    const { clock, limits } = this.options
+    const nextMs = this.nextAt - clock.now()
+    const tellMs = this.isLate ? Infinity : limits.settleWaitMs - this.elapsedMs
+    this.cancelTimer = clock.after(Math.min(nextMs, tellMs), () => this.wake())
+  }
+
+  private wake(): void {
+    if (!this.isLate && this.elapsedMs >= this.options.limits.settleWaitMs) {
+      this.isLate = true
       this.tell(undefined)
     }
-    if (now < this.nextAt) this.wakeAt(this.nextAt)
-    else if (this.tried === undefined) this.try(now)
+    if (this.options.clock.now() < this.nextAt) this.setTimer()
+    else if (this.tried === undefined) this.try()
     else this.failed(this.tried, new DeadlinePassed(this.options.limits.storeMs))
   }
 }

@@ -1,6 +1,5 @@
 import type { Awaitable } from '../../contracts/context.js'
 import type {
-  Charge,
   HoldRequest,
   HoldResult,
   ReleaseRequest,
@@ -13,10 +12,7 @@ import type { EngineOptions } from '../options.js'
 import { unavailable } from '../stores.js'
 import { LazyContext, within } from '../within.js'
 import { Errand, type ErrandRequest } from './errand.js'
-
-const CHARGE_BROKEN =
-  'must answer with a whole charge: cost, base and markup as bigint, basis, byok, and usage with all its counts'
-const OVERDRAFT_BROKEN = 'must answer with the overdraft as bigint, 0n where there is none'
+import { SettleErrand } from './settle-errand.js'
 
 /** All that is asked of the ledger for calls: holds once, settlements and releases until they are through. */
 export class Settlements {
@@ -59,41 +55,7 @@ export class Settlements {
    * @returns what the ledger answered, as far as it can be used, or undefined where it has not within `settleWaitMs`
    */
   settle(request: SettleRequest, requestId: string): Promise<SettleResult | undefined> {
-    const { emit, ledger } = this.options
-    return this.run(1, {
-      requestId,
-      ask: (context) => ledger.settle(request, context),
-      read: (settled) => this.read(settled, request, requestId),
-      gaveUp: (error) => emit({ type: 'charge-failed', requestId, request, error: eventError(error) }),
-    })
-  }
-
-  /** Throws where the ledger does not say that it has posted a charge: a repeat posts nothing, and may bring it to that. */
-  private read(
-    settled: SettleResult,
-    { charge: sent, holdId }: SettleRequest,
-    requestId: string,
-  ): SettleResult {
-    const charge: Charge | undefined | null = settled?.charge
-    if (typeof charge !== 'object' || charge === null) {
-      throw this.contractBroken('must answer with the charge that is posted', requestId)
-    }
-    if (settled.claimLost === true) this.options.emit({ type: 'claim-lost', requestId, holdId })
-    const isWhole = charge === sent || isCharge(charge)
-    const hasOverdraft = typeof settled.overdraft === 'bigint'
-    if (isWhole && hasOverdraft) return settled
-    this.contractBroken(isWhole ? OVERDRAFT_BROKEN : CHARGE_BROKEN, requestId)
-    return {
-      ...settled,
-      charge: isWhole ? charge : withAmountsOf(charge, sent),
-      overdraft: hasOverdraft ? settled.overdraft : 0n,
-    }
-  }
-
-  private contractBroken(what: string, requestId: string): TypeError {
-    const error = new TypeError(`The ledger store broke its contract: settle() ${what}.`)
-    this.options.emit({ type: 'store-fault', store: 'ledger', requestId, error: eventError(error) })
-    return error
+    return this.run(1, new SettleErrand(requestId, request, this.options))
   }
 
   /** Frees a hold, again and again until it is through; one that cannot be freed in time ends by its expiry. */
@@ -118,44 +80,18 @@ export class Settlements {
 
   private run<T>(holds: 0 | 1, request: ErrandRequest<T>): Promise<T | undefined> {
     this.underWay++
-    const ended = (): void => {
-      this.openHolds -= holds
-      this.underWay--
-      if (this.underWay === 0) for (const resume of this.waiting.splice(0)) resume()
-    }
     return new Promise((tell) => {
-      new Errand(this.options, request, tell, ended).start()
+      new Errand(this.options, request, tell, holds === 0 ? this.ended : this.endedWithHold).start()
     })
   }
-}
 
-function isCharge(charge: Charge): boolean {
-  const { basis, byok, usage } = charge
-  return (
-    hasAmounts(charge) &&
-    (basis === 'reported' || basis === 'estimated') &&
-    typeof byok === 'boolean' &&
-    typeof usage === 'object' &&
-    usage !== null &&
-    Number.isFinite(usage.prompt) &&
-    Number.isFinite(usage.cached) &&
-    Number.isFinite(usage.cacheWrite) &&
-    Number.isFinite(usage.completion) &&
-    Number.isFinite(usage.reasoning)
-  )
-}
+  private readonly ended = (): void => {
+    this.underWay--
+    if (this.underWay === 0) for (const resume of this.waiting.splice(0)) resume()
+  }
 
-function hasAmounts({ cost, base, markup }: Charge): boolean {
-  return isAmount(cost) && isAmount(base) && isAmount(markup)
-}
-
-function isAmount(value: unknown): boolean {
-  return typeof value === 'bigint' && value >= 0n
-}
-
-/** The charge that was sent to be posted; where the ledger has other amounts, those are what the payer has paid. */
-function withAmountsOf(answered: Charge, sent: Charge): Charge {
-  if (!hasAmounts(answered)) return sent
-  const { cost, base, markup } = answered
-  return { ...sent, cost, base, markup }
+  private readonly endedWithHold = (): void => {
+    this.openHolds--
+    this.ended()
+  }
 }
