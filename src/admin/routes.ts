@@ -92,37 +92,53 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
     return row === undefined ? undefined : readRouteRow(row)
   }
 
-  return {
-    async putRoute(route) {
-      const { id, model, secret, ...definition } = readShape(routeShape, route, 'route')
-      checkSettings(definition.settings)
-      if (definition.prices !== undefined) checkPrices(definition.prices, 'route.prices')
-      const binding = bindingOf(id, definition)
-      const before = await find(id)
-      if (secret === undefined && before?.secret !== undefined) {
-        const was = bindingOf(id, before.definition)
-        if (was.provider !== binding.provider || was.origin !== binding.origin) {
-          throw new Refusal(
-            'conflict',
-            `route.secret: the secret of ${JSON.stringify(id)} was given for ${was.provider} at ${was.origin}; give it again for the new address`,
-          )
-        }
+  /** Returns false, and stores nothing, where somebody else has put in another secret meanwhile. */
+  async function tryPut({ id, model, secret, ...definition }: z.infer<typeof routeShape>): Promise<boolean> {
+    const binding = bindingOf(id, definition)
+    const before = await find(id)
+    if (secret === undefined && before?.secret !== undefined) {
+      const was = bindingOf(id, before.definition)
+      if (was.provider !== binding.provider || was.origin !== binding.origin) {
+        throw new Refusal(
+          'conflict',
+          `route.secret: the secret of ${JSON.stringify(id)} was given for ${was.provider} at ${was.origin}; give it again for the new address`,
+        )
       }
-      const sealed =
-        secret === undefined ? before?.secret : secret === null ? undefined : secrets.seal(secret, binding)
-      await database.batch([
-        {
-          text: `insert into {routes} (id, model_id, position, definition, secret_key_id, secret)
+    }
+    const sealed =
+      secret === undefined ? before?.secret : secret === null ? undefined : secrets.seal(secret, binding)
+    const [put] = await database.batch([
+      {
+        text: `insert into {routes} as r (id, model_id, position, definition, secret_key_id, secret)
             select ?1, ?2, coalesce(max(position), 0) + 1, ?3, ?4, ?5 from {routes} where true
             on conflict (id) do update set model_id = excluded.model_id, definition = excluded.definition,
-              secret_key_id = excluded.secret_key_id, secret = excluded.secret`,
-          parameters: [id, model, JSON.stringify(definition), sealed?.keyId ?? null, sealed?.sealed ?? null],
-        },
-        database.change('routes', model),
-        ...(before === undefined || before.modelId === model
-          ? []
-          : [database.change('routes', before.modelId)]),
-      ])
+              secret_key_id = excluded.secret_key_id, secret = excluded.secret
+            where r.secret is not distinct from ?6
+            returning id`,
+        parameters: [
+          id,
+          model,
+          JSON.stringify(definition),
+          sealed?.keyId ?? null,
+          sealed?.sealed ?? null,
+          before?.secret?.sealed ?? null,
+        ],
+      },
+      database.change('routes', model),
+      ...(before === undefined || before.modelId === model
+        ? []
+        : [database.change('routes', before.modelId)]),
+    ])
+    return put!.length > 0
+  }
+
+  return {
+    async putRoute(route) {
+      const read = readShape(routeShape, route, 'route')
+      checkSettings(read.settings)
+      if (read.prices !== undefined) checkPrices(read.prices, 'route.prices')
+      let isPut = false
+      while (!isPut) isPut = await tryPut(read)
     },
 
     async removeRoute(id) {

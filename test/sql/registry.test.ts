@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { createAdmin } from '../../src/admin/index.js'
+import { type Admin, createAdmin } from '../../src/admin/index.js'
 import type { ProviderAdapter, RouteDisabled } from '../../src/contracts/index.js'
+import type { Statement } from '../../src/sql/database.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 import { context } from '../helpers/ledger-requests.js'
 
@@ -183,6 +184,38 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
       { type: 'route-disabled', routeId: 'r1', why: 'No secret key "k2" was given in secretKeys' },
     ])
   })
+
+  it.each([
+    ['sealed again', (admin: Admin) => admin.rotateSecrets(), 'sk-upstream'],
+    ['replaced', (admin: Admin) => admin.putRoute({ ...route, secret: 'sk-new' }), 'sk-new'],
+    ['removed', (admin: Admin) => admin.putRoute({ ...route, secret: null }), undefined],
+  ])(
+    'takes nothing back where the secret is %s while its route is put without one',
+    async (what, change, kept) => {
+      const { adapters } = createFactory()
+      const database = `meanwhile_${what.replace(' ', '_')}`
+      const before = createAdmin(engine.open(database, { secretKeys: [oldKey] }))
+      await before.putRoute({ ...route, secret: 'sk-upstream' })
+      const stores = engine.open(database, { secretKeys: [newKey, oldKey] })
+      let isChanged = false
+      const slow = {
+        ...stores.database,
+        async all(statement: Statement) {
+          const rows = await stores.database.all(statement)
+          if (!isChanged) {
+            isChanged = true
+            await change(createAdmin(stores))
+          }
+          return rows
+        },
+      }
+      await createAdmin({ ...stores, database: slow }).putRoute({ ...route, weight: 0.5 })
+      const after = engine.open(database, { adapters, secretKeys: [newKey] })
+      const [found] = await after.providers.routes(model, context)
+      expect([found?.weight, found?.secret?.reveal()]).toEqual([0.5, kept])
+      await after.close()
+    },
+  )
 
   it('takes no key among the settings, and no secret without a key to seal it with', async () => {
     const admin = createAdmin(engine.open('bad'))
