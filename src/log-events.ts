@@ -1,4 +1,5 @@
 import type { RequestEnd, RouterEvent } from './contracts/events.js'
+import { requireMethods } from './contracts/given.js'
 import { formatCredits } from './money.js'
 
 /** As much of a logger as is written to; pino's and those shaped like it have it. */
@@ -28,9 +29,11 @@ const INCIDENTS: Readonly<Record<Incident['type'], { readonly level: Level; read
  *
  * A request is `info` where it was completed or its client left, `error` where this service or a provider failed it, and
  * `warn` where it was refused. Credits are decimal strings. No line has a prompt, a reply, a credential, or what a client
- * sent as `user`, `action` or `connected`. What the logger throws is thrown; the router swallows it.
+ * sent as `user`, `action` or `connected`. What the logger throws is thrown; the router swallows it. Throws a `TypeError`
+ * for what is no logger.
  */
 export function logEvents(logger: EventLogger): (event: RouterEvent) => void {
+  requireMethods('logEvents: logger', logger, ['info', 'warn', 'error'])
   return (event) => {
     if (event.type === 'request-start') return
     if (event.type === 'request-end') {

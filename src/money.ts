@@ -26,8 +26,16 @@ export function parseCredits(text: string, what = 'amount'): Credits {
   return BigInt(match[1]!) * NANO + BigInt((match[2] ?? '').padEnd(DECIMALS, '0'))
 }
 
-/** The shortest decimal string of an amount: `formatCredits(1_200_000n)` is `'0.0012'`. */
+/**
+ * The shortest decimal string of an amount: `formatCredits(1_200_000n)` is `'0.0012'`. Throws a `TypeError` for what is
+ * no bigint.
+ */
 export function formatCredits(amount: Credits): string {
+  if (typeof amount !== 'bigint') {
+    throw new TypeError(
+      `formatCredits takes a bigint of 10^-9 credit, such as 1_500_000_000n for '1.5'; got ${typeof amount}`,
+    )
+  }
   const sign = amount < 0n ? '-' : ''
   const digits = (amount < 0n ? -amount : amount).toString().padStart(DECIMALS + 1, '0')
   const whole = digits.slice(0, -DECIMALS)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type Clock, LONGEST_WAIT_MS, systemClock } from './clock.js'
+import { refuseMisspelt, requireMethods } from './contracts/given.js'
 import type {
   CatalogueStore,
   CredentialStore,
@@ -160,18 +161,19 @@ export function engineOptions(options: RouterOptions): EngineOptions {
     )
   }
   for (const [name, methods] of Object.entries(STORE_METHODS)) {
-    requireMethods(name, options[name as keyof typeof STORE_METHODS], methods)
+    requireParts(name, options[name as keyof typeof STORE_METHODS], methods)
   }
-  if (options.envelopes !== undefined) requireMethods('envelopes', options.envelopes, ['open'])
+  if (options.envelopes !== undefined) requireParts('envelopes', options.envelopes, ['open'])
   const idempotency = idempotencyOptions(options.idempotency)
-  if (options.tokenCounter !== undefined) requireMethods('tokenCounter', options.tokenCounter, ['tally'])
-  refuseMisspelt(options)
+  if (options.tokenCounter !== undefined) requireParts('tokenCounter', options.tokenCounter, ['tally'])
+  refuseMisspelt(options, OPTIONS, 'createCompatRouter')
   requireBoolean('neverOverdraw', options.neverOverdraw)
   requireBoolean('openapi', options.openapi)
   requireTraceContext(options.traceContext)
   requireFunction('admit', options.admit)
   requireFunction('onEvent', options.onEvent)
   requireFunction('newId', options.newId)
+  if (options.clock !== undefined) requireParts('clock', options.clock, ['now', 'after'])
   const clock = options.clock ?? systemClock
   const platformAccount = options.platformAccount ?? 'platform'
   if (typeof platformAccount !== 'string' || platformAccount === '') {
@@ -206,45 +208,17 @@ export function engineOptions(options: RouterOptions): EngineOptions {
   })
 }
 
-function requireMethods(name: string, store: unknown, methods: readonly string[]): void {
-  if (typeof store !== 'object' || store === null) {
-    throw new TypeError(
-      `createCompatRouter: ${name} is missing; it must be an object with ${methods.join(', ')}.`,
-    )
-  }
-  for (const method of methods) {
-    if (typeof (store as Record<string, unknown>)[method] !== 'function') {
-      throw new TypeError(`createCompatRouter: ${name} has no method ${method}().`)
-    }
-  }
+function requireParts(name: string, store: unknown, methods: readonly string[]): void {
+  requireMethods(`createCompatRouter: ${name}`, store, methods)
 }
 
 function idempotencyOptions(given: IdempotencyOptions | IdempotencyStore = {}) {
   const isStore = typeof given === 'object' && given !== null && 'claim' in given
   const { store, ...rest } = read(idempotencyShape, isStore ? { store: given } : given, 'idempotency')
   if (store !== undefined) {
-    requireMethods('idempotency.store', store, ['claim', 'complete', 'abandon'])
+    requireParts('idempotency.store', store, ['claim', 'complete', 'abandon'])
   }
   return { ...rest, store: store as IdempotencyStore | undefined }
-}
-
-/** Names that are no option are left alone, so that an object of stores can be spread in; misspelt ones are not. */
-function refuseMisspelt(options: object): void {
-  for (const name of Object.keys(options)) {
-    const meant = OPTIONS.includes(name) ? undefined : OPTIONS.find((option) => resembles(name, option))
-    if (meant !== undefined)
-      throw new TypeError(`createCompatRouter: ${name} is not an option; did you mean ${meant}?`)
-  }
-}
-
-/** Whether two names have the same letters but for one, in any order and case. */
-function resembles(one: string, other: string): boolean {
-  const missing = (from: string, letters: string): number => {
-    let left = letters.toLowerCase()
-    for (const letter of from.toLowerCase()) left = left.replace(letter, '')
-    return left.length
-  }
-  return missing(one, other) + missing(other, one) <= 1
 }
 
 function requireBoolean(name: string, value: unknown): void {

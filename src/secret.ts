@@ -11,8 +11,13 @@ export interface Secret {
 
 const SHOWN = '[secret]'
 
-/** Wraps a value so that only `reveal()` gives it back. */
+/** Wraps a value so that only `reveal()` gives it back. Throws a `TypeError` for what is no string, and does not show it. */
 export function createSecret(value: string): Secret {
+  if (typeof value !== 'string') {
+    throw new TypeError(
+      `createSecret takes a string; got ${typeof value}. Is an environment variable missing?`,
+    )
+  }
   return Object.freeze({
     reveal: () => value,
     toString: () => SHOWN,

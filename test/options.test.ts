@@ -26,7 +26,7 @@ describe('the options of a router', () => {
     [
       'a misspelt option',
       { neverOverDraw: true },
-      /neverOverDraw is not an option; did you mean neverOverdraw/,
+      /^neverOverDraw is not an option of createCompatRouter; did you mean neverOverdraw\?$/,
     ],
     ['letters in another order', { legder: 1 }, /did you mean ledger/],
     ['a plural', { onEvents() {} }, /did you mean onEvent/],
@@ -85,6 +85,7 @@ describe('the options of a router', () => {
     ['a counter that cannot count', { tokenCounter: {} }, /tokenCounter has no method tally\(\)/],
     ['null for a counter', { tokenCounter: null }, /tokenCounter is missing; .* with tally/],
     ['an opener that cannot open', { envelopes: {} }, /envelopes has no method open\(\)/],
+    ['a clock that cannot wait', { clock: { now: Date.now } }, /clock has no method after\(\)/],
     ['an empty platform account', { platformAccount: '' }, /platformAccount/],
     ['a listener that is no function', { onEvent: 1 }, /onEvent must be a function/],
     ['an unknown use of trace contexts', { traceContext: true }, /traceContext must be 'read' or 'forward'/],

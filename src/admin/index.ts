@@ -66,7 +66,7 @@ export interface Admin
 export function createAdmin(
   stores: Pick<DurableStores, 'database' | 'secrets' | 'ledger' | 'adapters'>,
 ): Admin {
-  if (typeof stores !== 'object' || stores === null) {
+  if (typeof stores?.database !== 'object') {
     throw new TypeError('createAdmin needs the stores of sqliteStores({ file }) or postgresStores(pool)')
   }
   const { database, secrets, ledger, adapters } = stores

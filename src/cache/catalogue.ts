@@ -1,3 +1,4 @@
+import { requireMethods } from '../contracts/given.js'
 import type { CatalogueStore, Model, Watch } from '../contracts/index.js'
 import { followChanges } from './changes.js'
 import { frozenCopy } from './frozen-copy.js'
@@ -20,7 +21,8 @@ const LIST = 'list'
  * model for `ttlMs`, an unknown id for a second in a cache of its own of 1,000.
  */
 export function cachedCatalogue(store: CatalogueStore, options: CacheOptions = {}): CachedCatalogue {
-  const read = readCacheOptions(options)
+  requireMethods('cachedCatalogue: store', store, ['list', 'get'])
+  const read = readCacheOptions(options, 'cachedCatalogue')
   const models = createLoadingCache(keepModel, read)
   const list = createLoadingCache<readonly Model[]>(keepList, { ...read, maxEntries: 1 })
   const changes = followChanges(store.watch?.bind(store), {

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { requireMethods } from '../contracts/given.js'
 import type { CredentialResult, CredentialStore, Watch } from '../contracts/index.js'
 import { followChanges } from './changes.js'
 import { frozenCopy } from './frozen-copy.js'
@@ -23,7 +24,8 @@ export interface CachedCredentials extends CredentialStore {
  * store's watch is disconnected every call goes to the store.
  */
 export function cachedCredentials(store: CredentialStore, options: CacheOptions = {}): CachedCredentials {
-  const cache = createLoadingCache(keep, readCacheOptions(options))
+  requireMethods('cachedCredentials: store', store, ['resolve'])
+  const cache = createLoadingCache(keep, readCacheOptions(options, 'cachedCredentials'))
   let isConnected = true
   const changes = followChanges(store.watch?.bind(store), {
     changed: cache.drop,

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../clock.js'
+import { refuseMisspelt } from '../contracts/given.js'
 
 export interface CacheOptions {
   /** How long an answer is kept, in milliseconds. 5,000 by default. */
@@ -11,13 +12,17 @@ export interface CacheOptions {
   readonly clock?: Clock
 }
 
+const NAMES = ['ttlMs', 'maxEntries', 'loadMs', 'clock']
+
 /** The same with every default filled in. Throws a `TypeError` for a number that is not a positive integer. */
-export function readCacheOptions(options: CacheOptions): Required<CacheOptions> {
-  const read = { ttlMs: 5_000, maxEntries: 10_000, loadMs: 5_000, clock: systemClock, ...options }
-  for (const name of ['ttlMs', 'maxEntries', 'loadMs'] as const) {
-    if (!Number.isSafeInteger(read[name]) || read[name] <= 0) {
-      throw new TypeError(`${name} must be a positive integer; got ${String(read[name])}`)
+export function readCacheOptions(options: CacheOptions, what: string): Required<CacheOptions> {
+  refuseMisspelt(options, NAMES, what)
+  const { ttlMs = 5_000, maxEntries = 10_000, loadMs = 5_000, clock = systemClock } = options
+  for (const [name, value] of Object.entries({ ttlMs, maxEntries, loadMs })) {
+    if (!Number.isSafeInteger(value) || value <= 0) {
+      const shown = typeof value === 'string' ? JSON.stringify(value) : String(value)
+      throw new TypeError(`${what}: ${name} must be a positive integer; got ${shown}`)
     }
   }
-  return read
+  return { ttlMs, maxEntries, loadMs, clock }
 }

@@ -61,16 +61,29 @@ function describeType(input: unknown, expected: string, noun = NOUNS[expected] ?
     : `must be ${noun}; got ${kindOf(input, expected)}${remedy(input, expected)}`
 }
 
+/** Objects that are often taken for plain ones. */
+const CLASSES: readonly { readonly of: new () => object; readonly name: string }[] = [
+  { of: Map, name: 'a Map' },
+  { of: Set, name: 'a Set' },
+  { of: Date, name: 'a Date' },
+  { of: Promise as unknown as new () => object, name: 'a promise' },
+]
+const FROM_ENTRIES = ': Object.fromEntries makes one of it'
+
 function kindOf(input: unknown, expected: string): string {
   if (input === null) return 'null'
   if (Array.isArray(input)) return 'a list'
-  if (typeof input === 'object') return 'an object'
+  if (typeof input === 'object') return CLASSES.find(({ of }) => input instanceof of)?.name ?? 'an object'
   if (typeof input !== 'number') return `a ${typeof input}`
   if (!Number.isFinite(input)) return String(input)
   return expected === 'int' ? 'a fraction' : 'a number'
 }
 
 function remedy(input: unknown, expected: string): string {
+  if (input instanceof Promise) return ': await it first'
+  if (input instanceof Date && (expected === 'number' || expected === 'int')) return ': getTime() gives one'
+  if (input instanceof Map && (expected === 'object' || expected === 'record')) return FROM_ENTRIES
+  if (input instanceof Set && expected === 'array') return ': Array.from makes one of it'
   if (expected === 'string' && typeof input === 'number') return ': put it in quotes'
   if (expected === 'array' && typeof input === 'string') return ': put it in square brackets'
   const isNumeric = typeof input === 'string' && input.trim() !== '' && Number.isFinite(Number(input))

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, systemClock } from '../clock.js'
+import { refuseMisspelt } from '../contracts/given.js'
 import type { IdempotencyState, IdempotencyStore, StoredReply } from '../contracts/index.js'
 
 export interface MemoryIdempotencyOptions {
@@ -29,10 +30,9 @@ const ACCOUNT_SHARE = 10
  * charge; where not even that fits the account's share, the account's own oldest makes room. What is gone from here is
  * still not paid twice: the ledger knows the claim.
  */
-export function memoryIdempotency({
-  maxBytes = DEFAULT_MAX_BYTES,
-  clock = systemClock,
-}: MemoryIdempotencyOptions = {}): IdempotencyStore {
+export function memoryIdempotency(options: MemoryIdempotencyOptions = {}): IdempotencyStore {
+  refuseMisspelt(options, ['maxBytes', 'clock'], 'memoryIdempotency')
+  const { maxBytes = DEFAULT_MAX_BYTES, clock = systemClock } = options
   if (!Number.isSafeInteger(maxBytes) || maxBytes < ROW_BYTES * ACCOUNT_SHARE) {
     throw new TypeError(
       `maxBytes must be an integer of at least ${ROW_BYTES * ACCOUNT_SHARE}; got ${maxBytes}`,

@@ -1,7 +1,13 @@
+import { refuseMisspelt } from '../contracts/given.js'
 import { createGrouping } from '../sql/grouping.js'
 import { createSqlLedger } from '../sql/ledger.js'
 import type { LedgerCommand, LedgerOutcome } from '../sql/ledger-commands.js'
-import { createDurableStores, type DurableStores, type DurableStoresOptions } from '../sql/stores.js'
+import {
+  createDurableStores,
+  type DurableStores,
+  type DurableStoresOptions,
+  STORE_OPTIONS,
+} from '../sql/stores.js'
 import { createPostgresDatabase } from './database.js'
 import { postgresFault } from './faults.js'
 import { findLocked } from './find-locked.js'
@@ -25,13 +31,12 @@ const SCHEMA_PATTERN = /^[a-z_][a-z0-9_]{0,39}$/
  * with its `connect`; it stays the host's to close. One of its connections carries the ledger while there is load, and
  * one listens for changes while somebody watches.
  */
-export function postgresStores(
-  pool: PostgresPool,
-  { schema = 'compat_router', ...options }: PostgresStoresOptions = {},
-): DurableStores {
+export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions = {}): DurableStores {
   if (typeof (pool as Partial<PostgresPool> | undefined)?.connect !== 'function') {
     throw new TypeError('postgresStores needs a pool with a connect method, such as new Pool() of pg')
   }
+  refuseMisspelt(given, ['schema', ...STORE_OPTIONS], 'postgresStores')
+  const { schema = 'compat_router', ...options } = given
   if (!SCHEMA_PATTERN.test(schema)) {
     throw new TypeError(
       `schema must be 1 to 40 of a-z, 0-9 and _, not a digit first; got ${JSON.stringify(schema)}`,

@@ -127,6 +127,11 @@ function parseBaseUrl(baseUrl: string): URL {
 }
 
 function checkHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  if (typeof headers !== 'object' || headers === null || Symbol.iterator in headers) {
+    throw new TypeError(
+      "headers must be an object such as { 'x-team': 'a' }; Object.fromEntries makes one of Headers or a Map.",
+    )
+  }
   const checked: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers)) {
     const key = name.toLowerCase()

@@ -41,6 +41,7 @@ const BASE64_PATTERN = /^[A-Za-z0-9+/_-]{43}=?$/
 
 /** New secrets are sealed under the first key; the others still open what was sealed under them. */
 export function createSecretBox(keys: readonly SecretKey[] = []): SecretBox {
+  if (!Array.isArray(keys)) throw new TypeError('secretKeys must be a list, such as [{ id, key }]')
   const byId = new Map<string, Uint8Array>()
   for (const { id, key } of keys) {
     if (typeof id !== 'string' || id === '') throw new TypeError('secretKeys: each key needs an id')

@@ -24,6 +24,9 @@ export interface DurableStoresOptions {
   readonly onEvent?: (event: RouteDisabled) => void
 }
 
+/** The names of {@link DurableStoresOptions}. */
+export const STORE_OPTIONS: readonly string[] = ['adapters', 'secretKeys', 'onEvent']
+
 /** The stores of one database, to hand to `createCompatRouter`, and what administration works on. */
 export interface DurableStores {
   readonly credentials: CredentialStore
@@ -54,6 +57,13 @@ export function createDurableStores({
   close,
   options,
 }: DurableParts): DurableStores {
+  for (const [name, factory] of Object.entries(options.adapters ?? {})) {
+    if (typeof factory !== 'function') {
+      throw new TypeError(
+        `adapters.${name} must be a function that makes an adapter from settings: { openai: openaiCompatible }`,
+      )
+    }
+  }
   const secrets = createSecretBox(options.secretKeys)
   const providers = createSqlRegistry({
     database,

@@ -1,8 +1,14 @@
 import { resolve } from 'node:path'
+import { refuseMisspelt } from '../contracts/given.js'
 import { createGrouping } from '../sql/grouping.js'
 import { createSqlLedger } from '../sql/ledger.js'
 import type { LedgerCommand, LedgerOutcome } from '../sql/ledger-commands.js'
-import { createDurableStores, type DurableStores, type DurableStoresOptions } from '../sql/stores.js'
+import {
+  createDurableStores,
+  type DurableStores,
+  type DurableStoresOptions,
+  STORE_OPTIONS,
+} from '../sql/stores.js'
 import { createSqliteDatabase } from './database.js'
 import { sqliteFault } from './faults.js'
 import { createWorkerClient } from './worker-client.js'
@@ -22,7 +28,9 @@ const PATIENCE_MS = 10_000
  * Threads own a connection each: one for the ledger, so that nothing else makes its commits wait, one for all other rows,
  * and one for reports, started by the first. Every commit is on the disk (`synchronous=FULL`) before its promise is fulfilled.
  */
-export function sqliteStores({ file: path, ...options }: SqliteStoresOptions): DurableStores {
+export function sqliteStores(given: SqliteStoresOptions): DurableStores {
+  refuseMisspelt(given, ['file', ...STORE_OPTIONS], 'sqliteStores')
+  const { file: path, ...options } = given
   if (typeof path !== 'string' || path === '' || path === ':memory:' || path.startsWith('file:')) {
     throw new TypeError('sqliteStores needs the path of a file, such as { file: ".data/credits.db" }')
   }

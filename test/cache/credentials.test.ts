@@ -468,7 +468,7 @@ describe('cachedCredentials', () => {
     ['loadMs', Number.NaN],
   ])('refuses %s: %s', (name, value) => {
     expect(() => cachedCredentials({ resolve: () => UNKNOWN }, { [name]: value })).toThrow(
-      new TypeError(`${name} must be a positive integer; got ${value}`),
+      new TypeError(`cachedCredentials: ${name} must be a positive integer; got ${value}`),
     )
   })
 })

@@ -1,8 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type Admin, createAdmin } from '../../src/admin/index.js'
+import { cachedCatalogue, cachedCredentials } from '../../src/cache/index.js'
 import { modelShape, readShape } from '../../src/contracts/shapes.js'
-import { memoryCatalogue, memoryCredentials, memoryProviders } from '../../src/memory/index.js'
+import { logEvents } from '../../src/log-events.js'
+import {
+  memoryCatalogue,
+  memoryCredentials,
+  memoryIdempotency,
+  memoryLedger,
+  memoryProviders,
+} from '../../src/memory/index.js'
+import { formatCredits } from '../../src/money.js'
+import { postgresStores } from '../../src/postgres/index.js'
+import { createSecret } from '../../src/secret.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
 import { createTestFile } from '../helpers/sqlite.js'
 
@@ -93,6 +104,7 @@ describe('memoryCatalogue says', () => {
       [{ id: 'a', contextLength: Number.NaN }],
       'models.0.contextLength: must be a whole number; got NaN',
     ],
+    ['a Set', new Set(), 'models: must be a list; got a Set: Array.from makes one of it'],
     [
       'a word in place of a list',
       [{ id: 'a', supportedParameters: 'tools' }],
@@ -106,6 +118,12 @@ describe('memoryCatalogue says', () => {
 describe('memoryCredentials says', () => {
   it.each<[string, unknown, string]>([
     ['a list', [], 'credentials: must be an object; got a list'],
+    [
+      'a Map',
+      new Map([['t', key]]),
+      'credentials: must be an object; got a Map: Object.fromEntries makes one of it',
+    ],
+    ['a promise', Promise.resolve({}), 'credentials: must be an object; got a promise: await it first'],
     ['null', { t: key, u: null }, 'credentials.1: must be an object; got null'],
     [
       'no kind',
@@ -123,7 +141,7 @@ describe('memoryCredentials says', () => {
     [
       'a time that is a date',
       { t: { ...key, expiresAt: new Date(0) } },
-      'credentials.0.expiresAt: must be a time in milliseconds since the Unix epoch; got an object',
+      'credentials.0.expiresAt: must be a time in milliseconds since the Unix epoch; got a Date: getTime() gives one',
     ],
     [
       'an end in seconds',
@@ -303,11 +321,84 @@ describe('administration says', () => {
   })
 
   it('which stores it needs', () => {
-    for (const stores of [undefined, null, 'file.db']) {
+    for (const stores of [undefined, null, 'file.db', { ledger: memoryLedger() }]) {
       expect(messageOf(() => createAdmin(stores as never))).toBe(
         'createAdmin needs the stores of sqliteStores({ file }) or postgresStores(pool)',
       )
     }
+  })
+})
+
+describe('what is no such thing', () => {
+  const file = { file: 'never-made.db' }
+  it.each<[string, () => unknown, string]>([
+    [
+      'an amount',
+      () => formatCredits(1.5 as never),
+      "formatCredits takes a bigint of 10^-9 credit, such as 1_500_000_000n for '1.5'; got number",
+    ],
+    [
+      'a secret',
+      () => createSecret(undefined as never),
+      'createSecret takes a string; got undefined. Is an environment variable missing?',
+    ],
+    [
+      'a store of credentials',
+      () => cachedCredentials(undefined as never),
+      'cachedCredentials: store is missing; it must be an object with resolve.',
+    ],
+    [
+      'a catalogue',
+      () => cachedCatalogue(memoryCredentials() as never),
+      'cachedCatalogue: store has no method list().',
+    ],
+    [
+      'an option of a cache',
+      () => cachedCatalogue(memoryCatalogue(), { ttlMS: 5 } as never),
+      'ttlMS is not an option of cachedCatalogue; did you mean ttlMs?',
+    ],
+    [
+      'options of a cache',
+      () => cachedCredentials(memoryCredentials(), 5_000 as never),
+      'cachedCredentials takes an object with ttlMs, maxEntries, loadMs, clock',
+    ],
+    [
+      'an option of a store of replies',
+      () => memoryIdempotency({ maxbytes: 5 } as never),
+      'maxbytes is not an option of memoryIdempotency; did you mean maxBytes?',
+    ],
+    ['a logger', () => logEvents({ info() {} } as never), 'logEvents: logger has no method warn().'],
+    [
+      'options of stores',
+      () => sqliteStores(undefined as never),
+      'sqliteStores takes an object with file, adapters, secretKeys, onEvent',
+    ],
+    [
+      'an option of stores',
+      () => sqliteStores({ ...file, adapter: {} } as never),
+      'adapter is not an option of sqliteStores; did you mean adapters?',
+    ],
+    [
+      'an option of stores in PostgreSQL',
+      () => postgresStores({ connect() {} } as never, { secretKey: [] } as never),
+      'secretKey is not an option of postgresStores; did you mean secretKeys?',
+    ],
+    [
+      'a list of keys',
+      () => sqliteStores({ ...file, secretKeys: {} as never }),
+      'secretKeys must be a list, such as [{ id, key }]',
+    ],
+    [
+      'a way to make an adapter',
+      () => sqliteStores({ ...file, adapters: { openai: adapter as never } }),
+      'adapters.openai must be a function that makes an adapter from settings: { openai: openaiCompatible }',
+    ],
+  ])('in place of %s is refused at once', (_, make, message) => {
+    expect(messageOf(make)).toBe(message)
+  })
+
+  it('leaves a cache’s option at its default where it is undefined', () => {
+    expect(() => cachedCredentials(memoryCredentials(), { ttlMs: undefined } as never)).not.toThrow()
   })
 })
 

@@ -1,3 +1,4 @@
+import { refuseMisspelt } from '../../contracts/given.js'
 import type { Awaitable, ProviderAdapter, ProviderEvent } from '../../contracts/index.js'
 import { ProviderError } from '../../errors.js'
 import { whileWanted } from './abort.js'
@@ -29,7 +30,9 @@ export interface AiSdkSettings {
  * Connections, redirects and the time to connect are the model's own: give its package a `fetch` where they matter.
  * An address in a message reaches the model only where the model's `supportedUrls` names it; nothing is downloaded.
  */
-export function aiSdk({ model, parameters = {} }: AiSdkSettings): ProviderAdapter {
+export function aiSdk(settings: AiSdkSettings): ProviderAdapter {
+  refuseMisspelt(settings, ['model', 'parameters'], 'aiSdk')
+  const { model, parameters = {} } = settings
   if (typeof model !== 'function') {
     throw new TypeError('model must be a function that makes a language model from its name.')
   }

@@ -1,3 +1,4 @@
+import { refuseMisspelt } from '../../contracts/given.js'
 import type { ProviderAdapter, ProviderCall } from '../../contracts/index.js'
 import { createSecret } from '../../secret.js'
 import { abortSourceOf } from '../abort-source.js'
@@ -9,6 +10,7 @@ const BASE_URL = 'https://api.anthropic.com/v1'
 const VERSION = '2023-06-01'
 const MAX_TOKENS = 4_096
 const VISIBLE = /^[\x21-\x7e]+$/
+const SETTINGS = ['apiKey', 'baseUrl', 'version', 'headers', 'defaultMaxTokens']
 const OWN_HEADERS = new Set(['x-api-key', 'anthropic-version'])
 
 export interface AnthropicSettings {
@@ -34,6 +36,7 @@ export interface AnthropicSettings {
  * anything is sent; see `toNativeRequest` for what becomes of each field.
  */
 export function anthropic(settings: AnthropicSettings = {}): ProviderAdapter {
+  refuseMisspelt(settings, SETTINGS, 'anthropic')
   const { apiKey, version = VERSION, headers = {}, defaultMaxTokens = MAX_TOKENS } = settings
   for (const [name, value] of Object.entries({ apiKey, version })) {
     if (value !== undefined && (typeof value !== 'string' || !VISIBLE.test(value))) {
@@ -43,12 +46,12 @@ export function anthropic(settings: AnthropicSettings = {}): ProviderAdapter {
   if (!Number.isSafeInteger(defaultMaxTokens) || defaultMaxTokens < 1) {
     throw new TypeError('defaultMaxTokens must be a positive integer.')
   }
+  const upstream = createUpstream({ baseUrl: settings.baseUrl ?? BASE_URL, headers })
   for (const name of Object.keys(headers)) {
     if (OWN_HEADERS.has(name.toLowerCase())) {
       throw new TypeError(`headers: '${name}' is set by the adapter; use apiKey or version.`)
     }
   }
-  const upstream = createUpstream({ baseUrl: settings.baseUrl ?? BASE_URL, headers })
   const ownKey = apiKey === undefined ? undefined : createSecret(apiKey)
 
   const credentialOf = ({ auth }: ProviderCall): Record<string, string> => {

@@ -1,3 +1,4 @@
+import { refuseMisspelt } from '../../contracts/given.js'
 import type { ProviderAdapter, ProviderCall } from '../../contracts/providers.js'
 import { usesFastPaths } from '../../fast-paths.js'
 import { createSecret } from '../../secret.js'
@@ -20,6 +21,8 @@ export interface OpenAiCompatibleSettings extends UpstreamSettings {
   readonly outputBound?: 'max_tokens' | 'max_completion_tokens'
 }
 
+const SETTINGS = ['baseUrl', 'apiKey', 'headers', 'unlistedTokens', 'outputBound']
+
 /**
  * Speaks to any provider with OpenAI's `POST {baseUrl}/chat/completions`.
  *
@@ -28,6 +31,7 @@ export interface OpenAiCompatibleSettings extends UpstreamSettings {
  * that connecting may take is that of the first call's limits.
  */
 export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAdapter {
+  refuseMisspelt(settings, SETTINGS, 'openaiCompatible')
   const { apiKey, outputBound = 'max_tokens', unlistedTokens } = settings
   if (apiKey !== undefined && (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey))) {
     throw new TypeError(

@@ -113,9 +113,12 @@ describe('settings', () => {
     [{ headers: { 'X-Api-Key': 'sk' } }, 'X-Api-Key'],
     [{ headers: { 'anthropic-version': 'x' } }, 'anthropic-version'],
     [{ baseUrl: 'ftp://a.example' }, 'baseUrl'],
+    [{ baseURL: 'https://proxy.example' }, 'baseURL is not an option of anthropic; did you mean baseUrl?'],
+    ['sk-ant', 'anthropic takes an object with apiKey'],
+    [{ headers: null }, 'headers must be an object'],
   ])('%j are refused at once, by name', (settings, name) => {
-    expect(() => anthropic(settings)).toThrow(TypeError)
-    expect(() => anthropic(settings)).toThrow(name)
+    expect(() => anthropic(settings as never)).toThrow(TypeError)
+    expect(() => anthropic(settings as never)).toThrow(name)
   })
 
   it('need nothing', async () => {

@@ -140,6 +140,25 @@ describe('settings', () => {
     }
   })
 
+  it('refuses headers that are no object, which would be left out', () => {
+    for (const headers of [new Headers({ 'x-team': 'a' }), new Map([['x-team', 'a']]), 'x-team: a', null]) {
+      expect(() => openaiCompatible({ baseUrl: 'https://example.com', headers: headers as never })).toThrow(
+        /^headers must be an object such as .* Object\.fromEntries makes one of Headers or a Map\.$/,
+      )
+    }
+  })
+
+  it('refuses a misspelt setting, which would be left out, and leaves others alone', () => {
+    const baseUrl = 'https://example.com'
+    expect(() => openaiCompatible({ baseUrl, apikey: 'sk-secret' } as never)).toThrow(
+      new TypeError('apikey is not an option of openaiCompatible; did you mean apiKey?'),
+    )
+    expect(() => openaiCompatible({ baseUrl, keyName: 'OPENAI_API_KEY' } as never)).not.toThrow()
+    expect(() => openaiCompatible(undefined as never)).toThrow(
+      /^openaiCompatible takes an object with baseUrl, apiKey/,
+    )
+  })
+
   it('refuses a key that no header may hold, without showing it', () => {
     for (const apiKey of ['', 'sk secret', 'sk-secret\n', 'sk-sécret']) {
       expect(() => openaiCompatible({ baseUrl: 'https://example.com', apiKey })).toThrow(TypeError)

@@ -1,0 +1,37 @@
+/**
+ * Refuses what is no object of options, and an option under a misspelt name, which would silently leave its default in
+ * place. Other names that are no option are left alone, so that an object that has more can be given or spread in.
+ */
+export function refuseMisspelt(given: unknown, names: readonly string[], what: string): void {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw new TypeError(`${what} takes an object with ${names.join(', ')}`)
+  }
+  for (const name of Object.keys(given)) {
+    const meant = names.includes(name) ? undefined : names.find((known) => resembles(name, known))
+    if (meant !== undefined) {
+      throw new TypeError(`${name} is not an option of ${what}; did you mean ${meant}?`)
+    }
+  }
+}
+
+/** Whether two names have the same letters but for one, in any order and case. */
+function resembles(one: string, other: string): boolean {
+  const missing = (from: string, letters: string): number => {
+    let left = letters.toLowerCase()
+    for (const letter of from.toLowerCase()) left = left.replace(letter, '')
+    return left.length
+  }
+  return missing(one, other) + missing(other, one) <= 1
+}
+
+/** Throws a `TypeError` that names what has no such methods, which may be inherited. */
+export function requireMethods(what: string, given: unknown, methods: readonly string[]): void {
+  if ((typeof given !== 'object' && typeof given !== 'function') || given === null) {
+    throw new TypeError(`${what} is missing; it must be an object with ${methods.join(', ')}.`)
+  }
+  for (const method of methods) {
+    if (typeof (given as Record<string, unknown>)[method] !== 'function') {
+      throw new TypeError(`${what} has no method ${method}().`)
+    }
+  }
+}
