@@ -45,9 +45,17 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     return 0
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode
-    surroundings.writeError(`error: ${error instanceof Error ? error.message : String(error)}\n`)
+    surroundings.writeError(`error: ${describeError(error)}\n`)
     return 1
   } finally {
     await session.close()
   }
+}
+
+/** Node has no words of its own for a host whose addresses all refused. */
+function describeError(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') {
+    return error.errors.map(describeError).join('; ')
+  }
+  return error instanceof Error ? error.message : String(error)
 }
