@@ -119,7 +119,7 @@ function piece(random: Random, choice: number): Said {
     [10, { say: 'text', choice, text }],
     [2, { say: 'reasoning', choice, text }],
     [0.5, { say: 'refusal', choice, text }],
-    [0.5, { say: 'tool', choice, name: 'look_up', text: '{"a":1}' }],
+    [0.5, { say: 'tool', choice, name: 'look_up', text: '{"a":1,' }],
     [1, { say: 'empty', choice }],
   ])
 }
