@@ -12,6 +12,8 @@ export interface PayerQuery extends EntryQuery {
   readonly payer?: string
   /** Charges of calls with this credential. */
   readonly credentialId?: string
+  /** Charges of calls with this request id. A client may have given several calls one. */
+  readonly requestId?: string
 }
 
 /** A page of entries, newest first. Throws a `RangeError` or `TypeError` for a bad `limit` or `after`. */
@@ -21,7 +23,7 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
     throw new RangeError(`limit must be an integer from 1 to ${MAX_LIMIT}; got ${String(limit)}`)
   }
   const { conditions, parameters, add, where } = createConditions()
-  const { account, appId, credentialId, model, sessionId } = query
+  const { account, appId, credentialId, model, requestId, sessionId } = query
   // With an account, its postings are the index: they stand in the same order as the entries. A session has few entries.
   const isByPostings = account !== undefined && sessionId === undefined
   const [at, id] = isByPostings ? ['p.at', 'p.entry_id'] : ['e.at', 'e.id']
@@ -41,6 +43,13 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
   if (credentialId !== undefined) add((value) => `e.credential_id = ${value}`, credentialId)
   if (model !== undefined) add((value) => `e.model = ${value}`, model)
   if (sessionId !== undefined) add((value) => `e.session_id = ${value}`, sessionId)
+  if (requestId !== undefined) {
+    // It stands in no string of the details: there its quotes would be escaped. A `like` would not tell cases apart.
+    add(
+      (value) => `replace(e.details, ${value}, '') <> e.details`,
+      `"requestId":${JSON.stringify(requestId)}`,
+    )
+  }
   if (query.from !== undefined) add((value) => `${at} >= ${value}`, toTime(query.from, 'from'))
   if (query.to !== undefined) add((value) => `${at} < ${value}`, toTime(query.to, 'to'))
   if (query.after !== undefined) {
@@ -52,9 +61,9 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
     conditions.push(`(${at}, ${id}) < (?${parameters.length - 1}, ?${parameters.length})`)
   }
   parameters.push(BigInt(limit + 1))
-  // No index has two of these, nor credentials: one would cost every settlement, for a question that is seldom asked.
+  // No index has two of these, nor credentials or requests: one would cost every settlement, for a question that is seldom asked.
   const narrowing = [account, appId, model, sessionId].filter((one) => one !== undefined)
-  const isSearch = credentialId !== undefined || narrowing.length > 1
+  const isSearch = credentialId !== undefined || requestId !== undefined || narrowing.length > 1
   const rows = await database.all({
     ...(isSearch ? { isReport: true } : {}),
     text: `select e.* from ${isByPostings ? '{postings} p join {entries} e on e.id = p.entry_id' : '{entries} e'}

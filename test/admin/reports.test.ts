@@ -37,6 +37,9 @@ function settle(
   return ledger.settle(request, context)
 }
 
+/** The id of a request, and a label that looks like another's. */
+const named = { requestId: 'R"1\\', user: '"requestId":"r-2"' }
+
 describe.each(engineNames)('reports on %s', (name) => {
   const engine = useEngine(name)
   let stores: DurableStores
@@ -48,7 +51,7 @@ describe.each(engineNames)('reports on %s', (name) => {
     await admin.grant({ account: 'alice', amount: '0.000001' })
     await admin.correct({ account: 'alice', amount: '-0.0000001' })
     await settle(stores, 'alice', [100n, 20n], 'dev')
-    await settle(stores, 'alice', [50n, 0n], 'platform', { model: 'n' })
+    await settle(stores, 'alice', [50n, 0n], 'platform', { model: 'n', ...named })
     await settle(stores, 'alice', [0n, 0n], 'dev')
     await settle(stores, 'platform', [30n, 7n], 'dev')
     await settle(stores, 'platform', [40n, 8n], 'platform')
@@ -130,6 +133,15 @@ describe.each(engineNames)('reports on %s', (name) => {
     expect((await admin.entries({ account: 'dev' })).entries).toHaveLength(5)
     expect((await admin.entries({ account: 'dev', payer: 'dev', sessionId: 's' })).entries).toHaveLength(1)
     expect((await admin.entries({ payer: 'alice' })).entries).toHaveLength(3)
+  })
+
+  it('find the charges of a request, by its whole id', async () => {
+    const costs = async (query: object) =>
+      (await admin.entries(query)).entries.map(({ charge }) => charge!.cost)
+    expect(await costs({ requestId: named.requestId })).toEqual([50n])
+    expect(await costs({ requestId: 'r', account: 'alice' })).toEqual([0n, 120n])
+    expect(await costs({ requestId: 'r', limit: 2 })).toEqual([69n, 69n])
+    for (const requestId of ['R', 'r-2', 'R"1', '%']) expect(await costs({ requestId })).toEqual([])
   })
 
   it('list the calls under way, and no hold that has ended or run out', async () => {

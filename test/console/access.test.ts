@@ -191,6 +191,7 @@ describe('a user', () => {
     'calls?appId=notes',
     'calls?sessionId=session-of-bob',
     'calls?sessionId=session-of-bob&limit=1',
+    'calls?requestId=request-of-bob',
     'calls?model=acme/fast',
     'calls?after=9999999999999.1',
     'calls.csv?appId=notes',
@@ -201,6 +202,7 @@ describe('a user', () => {
     'events?limit=1000',
     'events?problems=true',
     'events?model=acme/none',
+    'events?requestId=request-of-bob',
     'credentials?appId=notes',
     'live',
     'apps',
@@ -225,14 +227,13 @@ describe('a user', () => {
       earnedFrom: { model: 'acme/fast', appId: 'notes' },
     })
     expectNothingOfBob({ text } as Answer)
-    for (const path of ['calls', 'calls.csv']) {
-      const bySession = await developer.get(
-        `api/${path}?sessionId=session-of-bob&limit=1`
-          .replace('.csv?', '.csv?')
-          .replace(/(csv.*)&limit=1/, '$1'),
-      )
-      expectNothingOfBob(bySession)
-      expect(bySession.text).not.toMatch(/next|charge/)
+    for (const filter of ['sessionId=session-of-bob', 'requestId=request-of-bob']) {
+      for (const path of [`calls?limit=1&${filter}`, `calls.csv?${filter}`]) {
+        const found = await developer.get(`api/${path}`)
+        expect(found.status).toBe(200)
+        expectNothingOfBob(found)
+        expect(found.text).not.toMatch(/next|charge/)
+      }
     }
     expect((await developer.get<SpendReply>('api/spend?by=model')).json.total.calls).toBe(0)
     expect((await developer.get<EventsReply>('api/events')).json.events).toEqual([])

@@ -13,6 +13,7 @@ const filters = {
   appId: name.optional(),
   model: name.optional(),
   key: name.optional(),
+  requestId: name.optional(),
   sessionId: z.string().max(8_192).refine(isPlainText, 'must be text without control characters').optional(),
   from: time.optional(),
   to: time.optional(),
@@ -103,11 +104,7 @@ async function readPage(
     credentialId,
     ...page,
     account: account ?? (await ownerOf(credentialId, admin)),
-    // Whose session and key it was is the payer's business: to who earned from the call, a filter by them would tell.
-    payer:
-      viewer.kind === 'user' && (filter.sessionId !== undefined || credentialId !== undefined)
-        ? account
-        : undefined,
+    payer: viewer.kind === 'user' && isOfPayer(filter) ? account : undefined,
   } as Parameters<Admin['entries']>[0]
   const { entries, next } = await admin.entries(query)
   const isOpen = (payer: string): boolean => viewer.kind === 'operator' || payer === viewer.account
@@ -126,6 +123,11 @@ async function readPage(
     ),
     ...(next === undefined ? {} : { next }),
   }
+}
+
+/** Whose session, key and request it was is the payer's business: to who earned from the call, a filter by them would tell. */
+function isOfPayer({ sessionId, key, requestId }: Filters): boolean {
+  return sessionId !== undefined || key !== undefined || requestId !== undefined
 }
 
 /** Who pays with this key: there is an index of the entries of accounts, and none of those of keys. */

@@ -34,6 +34,7 @@ export const liveEndpoints: readonly Endpoint[] = [
     z.strictObject({
       account: name.optional(),
       model: name.optional(),
+      requestId: name.optional(),
       problems: z.enum(['true', 'false']).optional(),
       limit: limit(1_000, 100),
     }),
@@ -43,6 +44,7 @@ export const liveEndpoints: readonly Endpoint[] = [
       for (const kept of log.newestFirst()) {
         if (account !== undefined && accountIn(kept.event) !== account) continue
         if (query.model !== undefined && factsIn(kept.event)?.model !== query.model) continue
+        if (query.requestId !== undefined && requestIdIn(kept.event) !== query.requestId) continue
         if (query.problems === 'true' && !isProblem(kept.event)) continue
         found.push(kept)
         if (found.length === query.limit) break
@@ -118,6 +120,10 @@ function callerIn(event: Kept) {
   return event.type === 'request-end' ? event.caller : undefined
 }
 
+function requestIdIn(event: Kept): string | undefined {
+  return 'requestId' in event ? event.requestId : factsIn(event)?.requestId
+}
+
 function accountIn(event: Kept): string | undefined {
   return event.type === 'hold-expired' ? event.hold.account : (factsIn(event) ?? callerIn(event))?.account
 }
@@ -139,7 +145,7 @@ function eventView(
     number,
     at,
     type: event.type,
-    requestId: 'requestId' in event ? event.requestId : facts?.requestId,
+    requestId: requestIdIn(event),
     account: accountIn(event),
     message: isEnd ? undefined : messageOf(event, viewer),
     facts: facts === undefined ? undefined : factsView(facts, references),

@@ -91,6 +91,8 @@ export interface CallsQuery {
   readonly model?: string
   /** A credential's id. */
   readonly key?: string
+  /** A client may have given several calls one. */
+  readonly requestId?: string
   readonly sessionId?: string
   readonly from?: number
   readonly to?: number
@@ -209,6 +211,7 @@ export interface EventsQuery {
   /** Only what ended without a charge, and what went wrong: errors, refusals, clients that left. */
   readonly problems?: boolean
   readonly model?: string
+  readonly requestId?: string
   /** From 1 to 1,000; 100 by default. */
   readonly limit?: number
 }

@@ -186,16 +186,23 @@ describe('the pages', { timeout: 120_000 }, () => {
       })
       await sent.text()
     }
-    await page.goto(`${visit.stage.consoleUrl}#/calls?account=bob&call=call-3`)
-    await page.getByRole('button', { name: 'Look further back' }).click()
+    await visitPage('Calls')
+    const request = page.getByLabel('Request, by its id')
+    await request.fill('call-3')
+    await request.press('Enter')
     await page.locator('tr.is-open').waitFor()
     expect(await page.locator('.facts').getByText('call-3', { exact: true }).count()).toBe(1)
-    expect(await page.getByText('is not on this page').count()).toBe(0)
-    await page.goto(
-      `${visit.stage.consoleUrl}#/calls?account=bob&model=acme/fast&fromDay=2020-01-01&call=none`,
-    )
-    await page.getByRole('button', { name: 'Look further back' }).click()
-    await page.getByText('Nothing was charged for it, or not yet.').waitFor()
+    expect(await page.locator('tbody > tr[data-row]').count()).toBe(1)
+    await page.getByRole('button', { name: 'Recent events' }).click()
+    await page.getByRole('table', { name: /^Events/ }).waitFor()
+    expect(await page.locator('tbody > tr[data-row]').count()).toBe(1)
+    await page.getByRole('button', { name: 'Ledger', exact: true }).click()
+    await page.getByRole('table', { name: /^Entries/ }).waitFor()
+    await request.fill('call-')
+    await request.press('Enter')
+    await page.getByText('Nothing was charged for this request').waitFor()
+    await page.getByRole('link', { name: 'how it went' }).click()
+    await page.getByText('No event fits these filters.').waitFor()
   })
 
   it('draw commas between thousands, and copy the exact digits', async () => {

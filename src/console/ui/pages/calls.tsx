@@ -2,10 +2,11 @@ import type { EntryView, EventView } from '../../protocol.js'
 import { pathOf } from '../api.js'
 import { DAY_MS, dayStart, formatCount } from '../format.js'
 import { Amount } from '../parts/amount.js'
-import { Badge, Button, Choice, Id, PageHead, Time } from '../parts/basics.js'
+import { Badge, Choice, Id, PageHead, Time } from '../parts/basics.js'
 import { CallDetail, EndBadge } from '../parts/call-detail.js'
+import type { FieldSpec } from '../parts/fields.js'
 import { daySpecs, Filters, useSubjectSpecs } from '../parts/filters.js'
-import { Empty, Listing, Notice } from '../parts/notice.js'
+import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
 import { Table } from '../parts/table.js'
 import { changeQuery, hrefOf, type Place } from '../place.js'
@@ -18,6 +19,8 @@ const VIEWS: readonly { readonly value: View; readonly label: string }[] = [
   { value: 'events', label: 'Recent events' },
   { value: 'problems', label: 'Problems' },
 ]
+
+const callSpec: FieldSpec = { name: 'call', label: 'Request, by its id' }
 
 interface CallsProps {
   readonly query: Place['query']
@@ -55,13 +58,14 @@ export function Calls({ query }: CallsProps) {
   )
 }
 
-function questionOf({ account, model, appId, key, sessionId, fromDay, toDay }: Place['query']) {
+function questionOf({ account, model, appId, key, call, sessionId, fromDay, toDay }: Place['query']) {
   const [from, to] = [dayStart(fromDay), dayStart(toDay)]
   return {
     ...(account ? { account } : {}),
     ...(model ? { model } : {}),
     ...(appId ? { appId } : {}),
     ...(key ? { key } : {}),
+    ...(call ? { requestId: call } : {}),
     ...(sessionId ? { sessionId } : {}),
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to: to + DAY_MS }),
@@ -81,6 +85,7 @@ function Ledger({ query }: CallsProps) {
         specs={[
           ...specs,
           { name: 'key', label: 'Key, by its id' },
+          callSpec,
           { name: 'sessionId', label: 'Session' },
           ...daySpecs,
         ]}
@@ -92,7 +97,15 @@ function Ledger({ query }: CallsProps) {
             {entries.length === 0 ? (
               <Empty title={isNarrowed ? 'No entry fits these filters.' : 'The ledger is empty.'}>
                 {isNarrowed ? (
-                  'Clear a filter, or choose more days.'
+                  <>
+                    {query.call && (
+                      <>
+                        Nothing was charged for this request, or not yet: see{' '}
+                        <a href={hrefOf('calls', { view: 'events', call: query.call })}>how it went</a>.{' '}
+                      </>
+                    )}
+                    Clear a filter, or choose more days.
+                  </>
                 ) : (
                   <>
                     Send a message in the <a href={hrefOf('playground')}>playground</a>: its charge will stand
@@ -101,15 +114,7 @@ function Ledger({ query }: CallsProps) {
                 )}
               </Empty>
             ) : (
-              <>
-                {query.call !== undefined && callOf(entries, query.call) === undefined && (
-                  <NotHere
-                    call={query.call}
-                    onFurther={next === undefined ? undefined : () => pages.next(next)}
-                  />
-                )}
-                <EntryTable entries={entries} call={query.call} />
-              </>
+              <EntryTable entries={entries} call={query.call} />
             )}
             <Pager pages={pages} next={next} />
           </>
@@ -119,26 +124,8 @@ function Ledger({ query }: CallsProps) {
   )
 }
 
-const callOf = (entries: readonly EntryView[], call: string): EntryView | undefined =>
-  entries.find(({ facts }) => facts?.requestId === call)
-
-/** Entries are found by page: none is looked up by the id of its request. */
-function NotHere({ call, onFurther }: { call: string; onFurther: (() => void) | undefined }) {
-  return (
-    <Notice title="The call that you look for is not on this page." tone="warn">
-      <p>
-        No entry here is of the request <code>{call}</code>.{' '}
-        {onFurther === undefined
-          ? 'Nothing was charged for it, or not yet.'
-          : 'Newer calls may have pushed it further back.'}
-      </p>
-      {onFurther !== undefined && <Button onPress={onFurther}>Look further back</Button>}
-    </Notice>
-  )
-}
-
 function EntryTable({ entries, call }: { entries: readonly EntryView[]; call: string | undefined }) {
-  const opened = call === undefined ? undefined : callOf(entries, call)
+  const opened = call ? entries.find(({ facts }) => facts?.requestId === call) : undefined
   return (
     <Table
       caption="Entries of the ledger, newest first"
@@ -188,23 +175,24 @@ function What({ entry: { kind, facts, memo } }: { entry: EntryView }) {
 }
 
 function Events({ query, isProblems }: CallsProps & { isProblems: boolean }) {
-  const { account, model } = query
+  const { account, model, call } = query
   const events = useLoad('api/events', {
     ...(account ? { account } : {}),
     ...(model ? { model } : {}),
+    ...(call ? { requestId: call } : {}),
     ...(isProblems ? { problems: true } : {}),
     limit: 200,
   })
   const specs = useSubjectSpecs({ hasApp: false })
+  const isNarrowed = [account, model, call].some(Boolean)
+  const none = isProblems ? 'Nothing went wrong lately.' : 'Nothing happened since the server started.'
   return (
     <>
-      <Filters specs={specs} query={query} />
+      <Filters specs={[...specs, callSpec]} query={query} />
       <Listing what="events" loaded={events}>
         {({ events: found, capacity, completedASecond }) =>
           found.length === 0 ? (
-            <Empty
-              title={isProblems ? 'Nothing went wrong lately.' : 'Nothing happened since the server started.'}
-            >
+            <Empty title={isNarrowed ? 'No event fits these filters.' : none}>
               {isProblems
                 ? 'Refusals, errors and clients that left will stand here.'
                 : 'Calls stand here as they end, also those that were refused.'}

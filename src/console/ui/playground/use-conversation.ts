@@ -129,7 +129,7 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
     change(number, ({ reply }) => ({ state: 'failed', reply: { ...(reply ?? emptyReply), error } }))
 
   async function awaitCharge(number: number, account: string | undefined, requestId: string): Promise<void> {
-    const query = { ...(account === undefined ? {} : { account }), limit: 100 }
+    const query = { ...(account === undefined ? {} : { account }), requestId }
     const look = async () => (await read('api/events', query)).events
     const cost = await stoppedCharge(requestId, look, () => isGone.current)
     if (isGone.current) return
