@@ -219,8 +219,8 @@ export class DialledRoute {
 
   /** Whether the provider said that it was done, and had given neither a token nor a finish nor a usage. */
   private isEmpty({ ended, terminated }: AttemptEnd): boolean {
-    const { nativeFinishReason, tokenEvents } = this.relay
-    if (ended !== 'finished' || tokenEvents > 0 || nativeFinishReason !== undefined) return false
+    const { gaveReason, tokenEvents } = this.relay
+    if (ended !== 'finished' || tokenEvents > 0 || gaveReason) return false
     return !this.meter.reported(terminated)
   }
 

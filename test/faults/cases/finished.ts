@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { textChunk } from '../../helpers/scripted-upstream.js'
 import {
   ESTIMATED,
@@ -42,6 +43,30 @@ export const finished: readonly Fault[] = [
     scripts: { stream: [[HEAD, ROLE, FINISH, DONE, 'end']], json: [wholeBody(body({}, EMPTY_MESSAGE))] },
     due: NOTHING,
     answer: 'whole',
+  }),
+  ...scripted({
+    row: 'empty',
+    name: 'the reply is empty, with a finish reason in its second choice alone: no other route is asked',
+    options: { routes: [{}, {}] },
+    body: { n: 2 },
+    scripts: {
+      json: [
+        wholeBody(
+          body({
+            choices: [
+              { index: 0, message: EMPTY_MESSAGE, finish_reason: null },
+              { index: 1, message: EMPTY_MESSAGE, finish_reason: 'stop' },
+            ],
+          }),
+        ),
+        wholeBody(body({ usage: COUNTS })),
+      ],
+    },
+    due: NOTHING,
+    answer: 'whole',
+    also(bench) {
+      assert.equal(bench.upstreams[1]!.requests.length, 0)
+    },
   }),
   ...scripted({
     row: 'empty',
