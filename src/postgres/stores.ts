@@ -80,8 +80,12 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
   const ledger = createSqlLedger({
     database,
     grouping,
-    expire: (limit) =>
-      database.all({ text: 'select * from {expire_holds_1}(?1)', parameters: [BigInt(limit)] }),
+    async expire(limit) {
+      const [rows] = await database.batch([
+        { text: 'select * from {expire_holds_1}(?1)', parameters: [BigInt(limit)] },
+      ])
+      return rows!
+    },
   })
   return createDurableStores({
     options,

@@ -268,6 +268,32 @@ describe('a PostgreSQL store in trouble', () => {
     await pool.end()
   })
 
+  it('sweeps beside other changes where the host has its sessions serializable', async () => {
+    const pool = createPool(database.url, 4, '-c default_transaction_isolation=serializable')
+    const stores = postgresStores(pool, { schema: 'swept' })
+    await openAccounts(stores.database, { alice: '1' })
+    const hold = createHold('alice', 5n, { ttlMs: 0 })
+    await stores.ledger.hold(hold, context)
+    const other = await connectTo(database)
+    await other.query('alter function swept.expire_holds_1 set lock_timeout = 0')
+    await other.query('begin; update swept.accounts set posted = posted + 1')
+    const swept = stores.ledger.expireHolds(10, context)
+    await expect
+      .poll(async () => {
+        const { rows } = await database.pool.query(
+          `select 1 from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock' and query like '%expire_holds_1%'`,
+        )
+        return rows.length
+      })
+      .toBe(1)
+    await other.query('commit')
+    expect((await swept).map(({ holdId }) => holdId)).toEqual([hold.holdId])
+    await other.end()
+    await stores.close()
+    await pool.end()
+  })
+
   it('waits for the disk with an account that is opened, too', async () => {
     const pool = createPool(database.url, 1, '-c synchronous_commit=off')
     const stores = postgresStores(pool, { schema: 'opened' })
