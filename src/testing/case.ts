@@ -1,6 +1,7 @@
+import { strict as assert } from 'node:assert'
 import { hash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Awaitable, CallContext } from '../contracts/index.js'
+import type { Awaitable, CallContext, Watch } from '../contracts/index.js'
 
 /**
  * One thing that a store must do. `run` rejects with an `AssertionError` where it does not; any test runner will do.
@@ -46,6 +47,30 @@ export function createContext(requestId = 'conformance'): CallContext {
 /** Ids as the router makes them: 32 hex digits, the same in every run. */
 export function createIds(seed: string): (name: string) => string {
   return (name) => hash('sha256', `${seed}:${name}`).slice(0, 32)
+}
+
+/** Hears what a watch reports. */
+export function listenTo(watch: Watch): {
+  readonly heard: readonly (string | undefined)[]
+  /** Makes a change and waits until something is reported; fails where nothing is within ten seconds. */
+  next(change: () => Promise<void>): Promise<readonly (string | undefined)[]>
+  end(): void
+} {
+  const heard: (string | undefined)[] = []
+  const end = watch((id) => {
+    heard.push(id)
+  })
+  return {
+    heard,
+    end,
+    async next(change) {
+      const before = heard.length
+      await change()
+      await until(async () => heard.length > before)
+      assert.ok(heard.length > before, 'the watch has not reported the change within ten seconds')
+      return heard.slice(before)
+    },
+  }
 }
 
 const PATIENCE_MS = 10_000

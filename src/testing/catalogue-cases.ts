@@ -1,6 +1,13 @@
 import { strict as assert } from 'node:assert'
 import type { Awaitable, CatalogueStore, Model } from '../contracts/index.js'
-import { asOpened, type CaseNeed, type ConformanceCase, createContext, type Opened } from './case.js'
+import {
+  asOpened,
+  type CaseNeed,
+  type ConformanceCase,
+  createContext,
+  listenTo,
+  type Opened,
+} from './case.js'
 
 export interface OpenedCatalogue extends Opened<CatalogueStore> {
   /** Adds a model, or replaces the one of its id. */
@@ -150,22 +157,18 @@ export const catalogueCases: readonly CatalogueCase[] = Object.freeze([
     'a change is reported by model id, until the watch ends',
     async (bench) => {
       assert.ok(bench.store.watch, 'this case needs a catalogue with `watch`')
-      const heard: (string | undefined)[] = []
-      let arrived = (): void => {}
-      const arrival = new Promise<void>((resolve) => {
-        arrived = resolve
-      })
-      const end = bench.store.watch((id) => {
-        heard.push(id)
-        arrived()
-      })
-      await bench.remove('solo')
-      await arrival
-      end()
+      const watch = bench.store.watch.bind(bench.store)
+      const [short, long] = [listenTo(watch), listenTo(watch)]
+      const first = await short.next(() => bench.remove('solo'))
       assert.ok(
-        heard.every((id) => id === 'solo' || id === undefined),
-        `heard ${heard.join()}`,
+        first.every((id) => id === 'solo' || id === undefined),
+        `the change names solo, or everything; heard ${first.join()}`,
       )
+      short.end()
+      const told = short.heard.length
+      await long.next(() => bench.remove('acme/unpriced'))
+      long.end()
+      assert.equal(short.heard.length, told, 'a watch that was ended has reported another change')
     },
     { needs: ['change', 'watch'] },
   ),

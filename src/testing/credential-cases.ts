@@ -1,6 +1,13 @@
 import { strict as assert } from 'node:assert'
 import type { App, Awaitable, CredentialResult, CredentialStore, Principal } from '../contracts/index.js'
-import { asOpened, type CaseNeed, type ConformanceCase, createContext, type Opened } from './case.js'
+import {
+  asOpened,
+  type CaseNeed,
+  type ConformanceCase,
+  createContext,
+  listenTo,
+  type Opened,
+} from './case.js'
 
 export interface OpenedCredentials extends Opened<CredentialStore> {
   /** Makes every token of this id a revoked one. */
@@ -138,20 +145,19 @@ export const credentialCases: readonly CredentialCase[] = Object.freeze([
     'credential-watch',
     'a revocation is reported by credential id, until the watch ends',
     async (bench) => {
-      const heard = new Set<string | undefined>()
       assert.ok(bench.store.watch, 'this case needs a store with `watch`')
-      let arrived = (): void => {}
-      const arrival = new Promise<void>((resolve) => {
-        arrived = resolve
-      })
-      const end = bench.store.watch((id) => {
-        heard.add(id)
-        arrived()
-      })
-      await bench.revoke('key-1')
-      await arrival
-      end()
-      assert.ok(heard.has('key-1') || heard.has(undefined), 'the change names key-1, or everything')
+      const watch = bench.store.watch.bind(bench.store)
+      const [short, long] = [listenTo(watch), listenTo(watch)]
+      const first = await short.next(() => bench.revoke('key-1'))
+      assert.ok(
+        first.every((id) => id === 'key-1' || id === undefined),
+        `the change names key-1, or everything; heard ${first.join()}`,
+      )
+      short.end()
+      const told = short.heard.length
+      await long.next(() => bench.revoke('key-2'))
+      long.end()
+      assert.equal(short.heard.length, told, 'a watch that was ended has reported another change')
       assertRefused(await bench.resolve('sk-alice-1'), 'revoked', tokens['sk-alice-1'])
     },
     ['revoke', 'watch'],

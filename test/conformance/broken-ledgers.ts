@@ -1,4 +1,10 @@
-import type { HoldRequest, LedgerReader, LedgerStore, SettleRequest } from '../../src/contracts/index.js'
+import type {
+  HoldRequest,
+  HoldResult,
+  LedgerReader,
+  LedgerStore,
+  SettleRequest,
+} from '../../src/contracts/index.js'
 
 type Ledger = LedgerStore & LedgerReader
 
@@ -434,5 +440,155 @@ export const brokenLedgers: readonly BrokenLedger[] = [
         return { ...page, entries: page.entries.filter((entry) => entry.facts?.account === account) }
       },
     }),
+  },
+  {
+    what: 'never comes to the end of its pages',
+    foundBy: 'entries-pages',
+    spoil: (good) => ({
+      entries: async ({ after: _, ...query }, context) => ({
+        ...(await good.entries(query, context)),
+        next: 'more',
+      }),
+    }),
+  },
+  {
+    what: 'keeps the amounts of charges as doubles',
+    foundBy: 'credit-huge',
+    spoil: (good) => ({
+      settle: async (request, context) => {
+        const result = await good.settle(request, context)
+        return { ...result, charge: { ...result.charge, cost: BigInt(Number(result.charge.cost)) } }
+      },
+    }),
+  },
+  {
+    what: 'says nothing of the overdraft when a settlement is repeated',
+    foundBy: 'credit-overdraft',
+    spoil: (good) => ({
+      settle: async (request, context) => {
+        const result = await good.settle(request, context)
+        return result.repeated ? { ...result, overdraft: 0n } : result
+      },
+    }),
+  },
+  {
+    what: 'takes the same hold id in place of another hold',
+    foundBy: 'table-hold-held-other',
+    spoil: (good) => ({
+      hold: async (request, context) => {
+        const result = await good.hold(request, context)
+        const isConflict = !result.ok && result.reason === 'conflict'
+        return isConflict && request.replaces !== undefined ? { ok: true } : result
+      },
+    }),
+  },
+  {
+    what: 'frees the claim of a hold whose settlement does not name it',
+    foundBy: 'claim-unnamed',
+    spoil: (good) => ({
+      settle: async (request, context) => {
+        if (request.claim !== undefined) return good.settle(request, context)
+        const { holdId, facts } = request
+        await good.release({ holdId, account: facts.account }, context)
+        return good.settle({ ...request, holdId: another(holdId) }, context)
+      },
+    }),
+  },
+  {
+    what: 'ends a hold that was to be swapped for one whose claim is taken',
+    foundBy: 'replace-claimed',
+    spoil: (good) => ({
+      hold: async (request, context) => {
+        const result = await good.hold(request, context)
+        const { account, replaces } = request
+        if (!result.ok && result.reason === 'claimed' && replaces !== undefined) {
+          await good.release({ holdId: replaces, account }, context)
+        }
+        return result
+      },
+    }),
+  },
+  {
+    what: 'lets an account owe more than 64 bits hold',
+    foundBy: 'posting-underflow',
+    spoil: (good) => ({
+      settle: async (request, context) => {
+        try {
+          return await good.settle(request, context)
+        } catch (error) {
+          if (!(error instanceof RangeError)) throw error
+          return { repeated: false, charge: request.charge, overdraft: 0n }
+        }
+      },
+    }),
+  },
+  {
+    what: 'keeps the very charge that it was given',
+    foundBy: 'copy-settlement',
+    spoil: (good) => {
+      const charges = new Map<string, SettleRequest['charge']>()
+      return {
+        settle: async (request, context) => {
+          const result = await good.settle(request, context)
+          if (!result.repeated) charges.set(request.holdId, request.charge)
+          return { ...result, charge: charges.get(request.holdId)! }
+        },
+      }
+    },
+  },
+  {
+    what: 'gives away the very charge of a claim',
+    foundBy: 'copy-claimed-charge',
+    spoil: (good) => {
+      const told = new Map<string, HoldResult>()
+      return {
+        hold: async (request, context) => {
+          const result = await good.hold(request, context)
+          if (result.ok || result.reason !== 'claimed' || request.claim === undefined) return result
+          const first = told.get(request.claim) ?? { ...result, charge: { ...result.charge! } }
+          told.set(request.claim, first)
+          return first
+        },
+      }
+    },
+  },
+  {
+    what: 'keeps the very facts of a hold',
+    foundBy: 'copy-hold-facts',
+    spoil: (good) => {
+      const facts = new Map<string, HoldRequest['facts']>()
+      return {
+        hold: async (request, context) => {
+          facts.set(request.holdId, request.facts)
+          return good.hold(request, context)
+        },
+        expireHolds: async (limit, context) =>
+          (await good.expireHolds(limit, context)).map((hold) => ({
+            ...hold,
+            facts: facts.get(hold.holdId)!,
+          })),
+      }
+    },
+  },
+  {
+    what: 'keeps the very postings of an entry',
+    foundBy: 'copy-entries',
+    spoil: (good) => {
+      const postings = new Map<string, SettleRequest['postings']>()
+      return {
+        settle: async (request, context) => {
+          postings.set(request.holdId, request.postings)
+          return good.settle(request, context)
+        },
+        entries: async (query, context) => {
+          const page = await good.entries(query, context)
+          const entries = page.entries.map((entry) => ({
+            ...entry,
+            postings: postings.get(entry.holdId ?? '') ?? entry.postings,
+          }))
+          return { ...page, entries }
+        },
+      }
+    },
   },
 ]

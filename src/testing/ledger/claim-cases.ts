@@ -80,12 +80,21 @@ export const claimCases: readonly LedgerCase[] = [
     assertPosted(await bench.settle('first', 12n, { claim: 'c' }), chargeOf(12n))
     assertClaimed(await bench.hold('second', 20n, { claim: 'c' }), chargeOf(12n))
   }),
+  ledgerCase(
+    'claim-unnamed',
+    'a settlement that does not name the claim of its hold leaves it with the hold',
+    async (bench) => {
+      assertGranted(await bench.hold('first', 30n, { claim: 'c' }))
+      assertPosted(await bench.settle('first', 12n), chargeOf(12n))
+      assertClaimed(await bench.hold('second', 20n, { claim: 'c' }), chargeOf(12n))
+    },
+  ),
   ledgerCase('claim-taken-back', 'a settlement after release takes a free claim back', async (bench) => {
     assertGranted(await bench.hold('first', 30n, { claim: 'c' }))
     await bench.release('first')
     const settled = await bench.settle('first', 12n, { claim: 'c' })
     assertPosted(settled, chargeOf(12n))
-    assert.ok(!settled.claimLost, 'claimLost')
+    assert.ok(!settled.claimLost, 'claimLost is set, and the claim was free')
     assertClaimed(await bench.hold('second', 20n, { claim: 'c' }), chargeOf(12n))
   }),
   ledgerCase(
@@ -97,7 +106,7 @@ export const claimCases: readonly LedgerCase[] = [
       assertGranted(await bench.hold('second', 20n, { claim: 'c' }))
       const late = await bench.settle('first', 12n, { claim: 'c' })
       assertPosted(late, chargeOf(12n))
-      assert.equal(late.claimLost, true)
+      assert.equal(late.claimLost, true, 'claimLost')
       assert.deepEqual(await bench.balance(), [88n, 20n, 68n])
       assertClaimed(await bench.hold('third', 1n, { claim: 'c' }))
       const second = await bench.settle('second', 7n, { claim: 'c' })

@@ -1,5 +1,13 @@
 import { strict as assert } from 'node:assert'
-import { assertGranted, assertInsufficient, assertRefused, type LedgerCase, ledgerCase } from './bench.js'
+import {
+  assertGranted,
+  assertInsufficient,
+  assertRefused,
+  assertRepeated,
+  chargeOf,
+  type LedgerCase,
+  ledgerCase,
+} from './bench.js'
 
 /** When a hold is granted, and what an overdraft does. */
 export const creditCases: readonly LedgerCase[] = [
@@ -69,6 +77,7 @@ export const creditCases: readonly LedgerCase[] = [
       assertInsufficient(await bench.hold('next', 1n), -30n, -30n)
       const further = await bench.settle('further', 5n)
       assert.equal(further.overdraft, 35n)
+      assert.equal((await bench.settle('h', 130n)).overdraft, 35n, 'overdraft of a repeat, as it is now')
     },
   ),
   ledgerCase(
@@ -105,7 +114,9 @@ export const creditCases: readonly LedgerCase[] = [
     async (bench) => {
       assertGranted(await bench.hold('h', 9_000_000_000_000_000_000n))
       assert.deepEqual(await bench.balance(), [9_000_000_000_000_000_001n, 9_000_000_000_000_000_000n, 1n])
-      await bench.settle('h', 9_007_199_254_740_993n, { base: 9_007_199_254_740_991n })
+      const exact = chargeOf(9_007_199_254_740_993n, 9_007_199_254_740_991n)
+      await bench.settle('h', exact.cost, { base: exact.base })
+      assertRepeated(await bench.settle('h', 1n), exact)
       const left = 9_000_000_000_000_000_001n - 9_007_199_254_740_993n
       assert.deepEqual(await bench.balance(), [left, 0n, left])
       assert.deepEqual(await bench.balance('platform'), [9_007_199_254_740_991n, 0n, 9_007_199_254_740_991n])

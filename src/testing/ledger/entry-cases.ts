@@ -78,6 +78,8 @@ export const entryCases: readonly LedgerCase[] = [
         const page = await read(bench, { account: 'app', limit: 3, ...(after !== undefined && { after }) })
         assert.ok(page.entries.length <= 3)
         seen.push(...page.entries.map(({ holdId }) => holdId!))
+        assert.ok(seen.length <= 7, 'a page has entries of an earlier page, or of after the first')
+        assert.ok(page.entries.length > 0 || page.next === undefined, 'an empty page has no next')
         after = page.next
         await bench.settle(`later${seen.length}`, 1n)
       } while (after !== undefined)

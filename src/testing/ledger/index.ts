@@ -1,6 +1,7 @@
 import type { LedgerCase } from './bench.js'
 import { claimCases } from './claim-cases.js'
 import { concurrencyCases } from './concurrency-cases.js'
+import { copyCases } from './copy-cases.js'
 import { creditCases } from './credit-cases.js'
 import { entryCases } from './entry-cases.js'
 import { expiryCases } from './expiry-cases.js'
@@ -13,6 +14,7 @@ export type { LedgerCase, LedgerHarness, LedgerUnderTest } from './bench.js'
 /** What every ledger must do, one case a sentence. */
 export const ledgerCases: readonly LedgerCase[] = Object.freeze([
   ...tableCases,
+  ...copyCases,
   ...creditCases,
   ...postingCases,
   ...claimCases,

@@ -123,6 +123,29 @@ export const postingCases: readonly LedgerCase[] = [
     { accounts: { alice: '0.0000001', platform: '9223372036.854775802' } },
   ),
   ledgerCase(
+    'posting-underflow',
+    'a debt beyond 64 bits is rejected, and nothing of its settlement stays',
+    async (bench) => {
+      await bench.settle('first', MAX_CREDITS)
+      const further = [
+        { account: 'alice', amount: -102n },
+        { account: 'app', amount: 102n },
+      ]
+      await assert.rejects(
+        async () => bench.settle('second', 102n, { postings: further }),
+        () => true,
+        'a settlement that takes alice below -2^63 is to be rejected',
+      )
+      assert.deepEqual(await bench.balance(), [100n - MAX_CREDITS, 0n, 100n - MAX_CREDITS])
+      assert.deepEqual(await bench.balance('app'), [0n, 0n, 0n])
+      assertPosted(
+        await bench.settle('second', 12n, { postings: pay(12n, 0n) }),
+        chargeOf(12n),
+        MAX_CREDITS - 88n,
+      )
+    },
+  ),
+  ledgerCase(
     'posting-input-copied',
     'what a caller changes afterwards does not change the ledger',
     async (bench) => {

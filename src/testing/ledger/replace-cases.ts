@@ -83,7 +83,7 @@ export const replaceCases: readonly LedgerCase[] = [
       assertGranted(await bench.hold('old', 30n, { claim: 'c' }))
       assertGranted(await bench.hold('new', 40n, { replaces: 'old', claim: 'c' }))
       const settled = await bench.settle('new', 12n, { claim: 'c' })
-      assert.ok(!settled.claimLost, 'claimLost')
+      assert.ok(!settled.claimLost, 'claimLost is set, and the claim was its own')
       assertClaimed(await bench.hold('other', 1n, { claim: 'c' }), chargeOf(12n))
     },
   ),
@@ -94,6 +94,18 @@ export const replaceCases: readonly LedgerCase[] = [
     await bench.release('old')
     assertGranted(await bench.hold('other', 1n, { claim: 'c' }))
   }),
+  ledgerCase(
+    'replace-claimed',
+    'a swap whose claim another hold has is told so, and leaves the old hold as it stands',
+    async (bench) => {
+      assertGranted(await bench.hold('other', 10n, { claim: 'd' }))
+      assertGranted(await bench.hold('old', 30n, { claim: 'c' }))
+      assertClaimed(await bench.hold('new', 40n, { replaces: 'old', claim: 'd' }))
+      assert.deepEqual(await bench.balance(), [100n, 40n, 60n])
+      assertClaimed(await bench.hold('third', 1n, { claim: 'c' }))
+      assertGranted(await bench.hold('old', 30n, { claim: 'c' }))
+    },
+  ),
   ledgerCase('replace-unknown', 'a swap for an unknown hold is an ordinary hold', async (bench) => {
     assertGranted(await bench.hold('new', 60n, { replaces: 'nothing' }))
     assertRefused(await bench.hold('next', 41n, { replaces: 'nothing' }), 'insufficient')

@@ -26,6 +26,7 @@ export const tableCases: readonly LedgerCase[] = [
     assertRefused(await bench.hold('h', 59n), 'conflict')
     assertRefused(await bench.hold('h', 60n, { account: 'bob' }), 'conflict')
     assertRefused(await bench.hold('h', 60n, { claim: 'c' }), 'conflict')
+    assertRefused(await bench.hold('h', 60n, { replaces: 'other' }), 'conflict')
     assert.deepEqual(await bench.balance(), [100n, 60n, 40n])
   }),
   ledgerCase('table-hold-expired', 'an expired hold cannot be held again', async (bench) => {

@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest'
+import type { Watch } from '../../src/contracts/index.js'
+import { memoryCatalogue, memoryCredentials } from '../../src/memory/index.js'
+import { catalogueCases, credentialCases } from '../../src/testing/index.js'
+
+/** Both cases about watches, on stores in memory whose watch was changed so. */
+function runWith(change: (watch: Watch) => Watch): readonly Promise<void>[] {
+  const credentials = credentialCases.find(({ id }) => id === 'credential-watch')!
+  const catalogue = catalogueCases.find(({ id }) => id === 'catalogue-watch')!
+  return [
+    credentials.run({
+      open(tokens) {
+        const inner = memoryCredentials(tokens)
+        return { store: { resolve: inner.resolve, watch: change(inner.watch) }, revoke: inner.revoke }
+      },
+    }),
+    catalogue.run({
+      open(models) {
+        const inner = memoryCatalogue(models)
+        return { store: { ...inner, watch: change(inner.watch) }, put: inner.put, remove: inner.remove }
+      },
+    }),
+  ]
+}
+
+it('passes a watch that reports and ends', async () => {
+  await Promise.all(runWith((watch) => watch))
+})
+
+it('catches a watch that goes on after its end', async () => {
+  for (const run of runWith((watch) => (changed) => {
+    watch(changed)
+    return () => undefined
+  })) {
+    await expect(run).rejects.toThrow('a watch that was ended has reported another change')
+  }
+})
+
+it('catches a watch that reports something else', async () => {
+  const runs = runWith((watch) => (changed) => watch(() => changed('another')))
+  await expect(runs[0]).rejects.toThrow('the change names key-1, or everything; heard another')
+  await expect(runs[1]).rejects.toThrow('the change names solo, or everything; heard another')
+})
+
+it('says of a watch that reports nothing that it does not, in place of waiting for ever', async () => {
+  const results = await Promise.allSettled(runWith(() => () => () => undefined))
+  for (const result of results) {
+    expect(String((result as PromiseRejectedResult).reason)).toContain(
+      'the watch has not reported the change within ten seconds',
+    )
+  }
+}, 30_000)
