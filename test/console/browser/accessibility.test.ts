@@ -184,6 +184,19 @@ describe('by keyboard alone', { timeout: 120_000 }, () => {
     await page.context().close()
   })
 
+  it('one goes on from the heading where a page of a list was turned', async () => {
+    const page = await visit.open('operator', 'calls')
+    for (const [name, number] of [
+      ['Next', 2],
+      ['Previous', 1],
+    ] as const) {
+      await page.getByRole('button', { name, exact: true }).press('Enter')
+      await page.getByText(`Page ${number}`, { exact: true }).waitFor()
+      expect(await page.evaluate('document.activeElement.id')).toBe('page-title')
+    }
+    await page.context().close()
+  })
+
   it('one can talk to a model, and stop it', async () => {
     visit.upstream.scriptOnce(['stall'])
     const page = await visit.open('alice', 'playground')

@@ -167,6 +167,21 @@ describe('the pages', { timeout: 120_000 }, () => {
     expect(text).toContain(iso!.slice(11, 19))
   })
 
+  it.each([
+    { name: 'Models', label: 'Model', part: 'FAST', row: 'acme/fast' },
+    { name: 'Apps', label: 'App', part: 'ote', row: 'notes' },
+  ])('find a row of $name by a part of its name or id', async ({ name, label, part, row }) => {
+    await visitPage(name)
+    const filter = page.getByLabel(label, { exact: true })
+    await filter.fill(part)
+    await filter.press('Enter')
+    await expect.poll(() => page.locator('tbody > tr[data-row]').count()).toBe(1)
+    expect(await page.locator('tbody > tr').getAttribute('data-row')).toBe(row)
+    await filter.fill('no such one')
+    await filter.press('Enter')
+    await page.getByText(`No ${label.toLowerCase()} fits this filter.`).waitFor()
+  })
+
   it('lead to a call that newer ones have pushed off the first page', async () => {
     const { token } = await visit.stage.admin.issueKey({ account: 'bob' })
     for (let number = 0; number < 60; number++) {

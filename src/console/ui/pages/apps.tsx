@@ -2,16 +2,17 @@ import type { AppView } from '../../protocol.js'
 import { write } from '../api.js'
 import { basisPointsOf, percentOf } from '../format.js'
 import { Badge, Button, PageHead } from '../parts/basics.js'
+import { Filters, PART_HINT, withPart } from '../parts/filters.js'
 import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
 import { needed, optional } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
-import { hrefOf } from '../place.js'
+import { hrefOf, type Place } from '../place.js'
 import { Problem } from '../problem.js'
 import { isOperator, useSession } from '../session.js'
 import { useLoad } from '../use-load.js'
 
-export function Apps() {
+export function Apps({ query }: { query: Place['query'] }) {
   const isForOperator = isOperator(useSession().viewer)
   const apps = useLoad('api/apps', {})
   const models = useLoad('api/models', {})
@@ -107,10 +108,12 @@ export function Apps() {
         )}
       </PageHead>
       {models.problem !== undefined && <ProblemNotice problem={models.problem} onRetry={models.reload} />}
+      <Filters specs={[{ name: 'app', label: 'App', hint: PART_HINT }]} query={query} />
       <Listing what="apps" loaded={apps}>
-        {({ apps: found }) =>
-          found.length === 0 ? (
-            <Empty title="No app is registered.">
+        {({ apps: all }) => {
+          const found = withPart(all, query.app)
+          return found.length === 0 ? (
+            <Empty title={query.app ? 'No app fits this filter.' : 'No app is registered.'}>
               {isForOperator
                 ? 'Register one to let it act for accounts with access tokens.'
                 : 'When the operator registers one, you can give it an access token under Keys.'}
@@ -180,7 +183,7 @@ export function Apps() {
               )}
             />
           )
-        }
+        }}
       </Listing>
     </>
   )

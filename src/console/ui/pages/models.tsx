@@ -2,17 +2,18 @@ import type { ModelView } from '../../protocol.js'
 import { write } from '../api.js'
 import { formatCount } from '../format.js'
 import { Badge, Button, PageHead } from '../parts/basics.js'
+import { Filters, PART_HINT, withPart } from '../parts/filters.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { parameterFields, readParameters } from '../parts/parameter-fields.js'
 import { priceFields, readPrices } from '../parts/price-fields.js'
 import { needed, optional, present, wholeNumber } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
-import { hrefOf } from '../place.js'
+import { hrefOf, type Place } from '../place.js'
 import { isOperator, useSession } from '../session.js'
 import { useLoad } from '../use-load.js'
 
-export function Models() {
+export function Models({ query }: { query: Place['query'] }) {
   const isForOperator = isOperator(useSession().viewer)
   const models = useLoad('api/models', {})
   const actions = useActions(models.reload)
@@ -102,10 +103,12 @@ export function Models() {
           </Button>
         )}
       </PageHead>
+      <Filters specs={[{ name: 'model', label: 'Model', hint: PART_HINT }]} query={query} />
       <Listing what="models" loaded={models}>
-        {({ models: found }) =>
-          found.length === 0 ? (
-            <Empty title="The catalogue is empty.">
+        {({ models: all }) => {
+          const found = withPart(all, query.model)
+          return found.length === 0 ? (
+            <Empty title={query.model ? 'No model fits this filter.' : 'The catalogue is empty.'}>
               {isForOperator
                 ? 'Add a model with its prices, then a route that serves it.'
                 : 'Ask the operator to offer a model.'}
@@ -163,7 +166,7 @@ export function Models() {
               )}
             />
           )
-        }
+        }}
       </Listing>
     </>
   )

@@ -45,6 +45,17 @@ export function Filters({ specs, query }: { specs: readonly FieldSpec[]; query: 
   )
 }
 
+export const PART_HINT = 'Its name or id, or a part of it.'
+
+/** Those whose name or id has this in it, in whatever case. */
+export function withPart<Row extends { readonly id: string; readonly name?: string }>(
+  rows: readonly Row[],
+  part = '',
+): readonly Row[] {
+  const wanted = part.toLowerCase()
+  return rows.filter(({ id, name = '' }) => [id, name].some((text) => text.toLowerCase().includes(wanted)))
+}
+
 /** The fields that choose an account (an operator's alone), a model, and an app. */
 export function useSubjectSpecs({ hasApp = true }: { hasApp?: boolean } = {}): readonly FieldSpec[] {
   const isForOperator = isOperator(useSession().viewer)

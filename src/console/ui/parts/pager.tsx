@@ -23,13 +23,18 @@ export function usePages(question: string): Pages {
 
 export function Pager({ pages, next }: { pages: Pages; next: string | undefined }) {
   if (pages.number === 1 && next === undefined) return null
+  // Its button goes while the page is read, and would take the focus with it.
+  const turn = (go: () => void) => (): void => {
+    go()
+    document.getElementById('page-title')?.focus()
+  }
   return (
     <nav class="pager" aria-label="Pages">
-      <Button onPress={pages.previous} isDisabled={pages.number === 1}>
+      <Button onPress={turn(pages.previous)} isDisabled={pages.number === 1}>
         Previous
       </Button>
       <span>Page {pages.number}</span>
-      <Button onPress={() => next !== undefined && pages.next(next)} isDisabled={next === undefined}>
+      <Button onPress={turn(() => next !== undefined && pages.next(next))} isDisabled={next === undefined}>
         Next
       </Button>
     </nav>
