@@ -132,6 +132,7 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
     return { credentialId, token }
   }
 
+  /** Nothing where the credential is revoked. */
   function insertToken(
     token: string,
     credentialId: string,
@@ -139,7 +140,8 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
   ): Statement {
     return {
       text: `insert into {tokens} (digest, credential_id, prefix, last_four, scopes, expires_at, created_at)
-        values (?1, ?2, ?3, ?4, ?5, ?6, ${database.now})`,
+        select ?1, c.id, ?3, ?4, ?5, cast(?6 as bigint), ${database.now} from {credentials} c
+        where c.id = ?2 and c.revoked_at is null`,
       parameters: [
         digestToken(token),
         credentialId,
@@ -192,7 +194,8 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
           parameters: [credentialId],
         },
         {
-          text: `update {tokens} set revoked_at = ${database.now} where credential_id = ?1 and revoked_at is null`,
+          text: `update {tokens} set revoked_at = ${database.now} where credential_id = ?1 and revoked_at is null
+            and exists (select 1 from {credentials} c where c.id = ?1 and c.revoked_at is null)`,
           parameters: [credentialId],
         },
         insertToken(token, credentialId, read),

@@ -25,7 +25,7 @@ describe.each(engineNames)('reissue on %s', (name) => {
     const stores = engine.open('revoked')
     const admin = createAdmin(stores)
     const { all } = stores.database
-    const { credentialId } = await admin.issueKey({ account: 'alice' })
+    const { credentialId, token } = await admin.issueKey({ account: 'alice' })
     // Between what reissue reads and what it writes.
     stores.database.all = async (statement) => {
       const rows = await all(statement)
@@ -34,5 +34,6 @@ describe.each(engineNames)('reissue on %s', (name) => {
       return rows
     }
     await expect(admin.reissue(credentialId)).rejects.toMatchObject({ name: 'Refusal', reason: 'conflict' })
+    expect(await admin.listCredentials({ credentialId })).toMatchObject([{ lastFour: token.slice(-4) }])
   })
 })
