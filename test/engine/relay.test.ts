@@ -88,6 +88,14 @@ describe('a stream, whatever the provider sends', () => {
     expect(choice).toMatchObject({ finish_reason: mapped, native_finish_reason: native })
   })
 
+  it('takes the words of an error in the place of choices for a failure', () => {
+    const words = { choices: null, error_type: 'BadRequestError', error_message: 'Too long' }
+    expect(play([chunk({ content: 'x' }), data(words)]).relay.failure?.reason).toBe('error-frame')
+    expect(
+      play([chunk({ content: 'x' }), data({ ...words, error_message: null })]).relay.failure,
+    ).toBeUndefined()
+  })
+
   it('takes a finish reason of error for a failure', () => {
     expect(play([chunk({ content: 'x' }), chunk({}, 'error')]).relay.failure?.reason).toBe('error-frame')
   })

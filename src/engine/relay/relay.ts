@@ -197,7 +197,7 @@ export class Relay {
 
   private takeChunk(chunk: Fields): string {
     checkDepth(chunk)
-    if (chunk.error !== undefined && chunk.error !== null) {
+    if (saysFailure(chunk)) {
       throw new ProviderError('error-frame', 'The provider sent an error in its stream.')
     }
     const choices = chunk.choices ?? []
@@ -274,6 +274,11 @@ export class Relay {
     }
     return lines
   }
+}
+
+/** DeepInfra has the words of a failure at the top, in a chunk without choices. */
+function saysFailure({ choices, error, error_message: message }: Fields): boolean {
+  return (error !== undefined && error !== null) || (typeof message === 'string' && !Array.isArray(choices))
 }
 
 /** What every chunk begins with. */
