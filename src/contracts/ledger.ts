@@ -76,6 +76,7 @@ export interface SettleRequest {
   /** Add up to zero. Several of them may name one account; they are summed per account. */
   readonly postings: readonly Posting[]
   readonly facts: CallFacts
+  /** That of its hold where it is left out. Taken where it is free, and kept for good: see `claimed` of {@link HoldResult}. */
   readonly claim?: string
 }
 
