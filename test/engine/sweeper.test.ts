@@ -1,30 +1,61 @@
 import { expect, it } from 'vitest'
-import type { ExpiredHold } from '../../src/contracts/ledger.js'
+import type { CallFacts, ExpiredHold, LedgerStore } from '../../src/contracts/ledger.js'
 import { createEngine } from '../../src/engine/engine.js'
+import type { RouterEvent } from '../../src/index.js'
 import { memoryCatalogue, memoryCredentials, memoryLedger, memoryProviders } from '../../src/memory/index.js'
 import { engineOptions } from '../../src/options.js'
 import { createManualClock } from '../conformance/manual-clock.js'
 
-it('close() waits for a sweep that is under way, so that nothing is asked of the ledger after it', async () => {
+/** An engine without calls, whose ledger has overdue holds. */
+function startEngine(expireHolds: LedgerStore['expireHolds'], onEvent?: (event: RouterEvent) => void) {
   const clock = createManualClock()
-  const ledger = memoryLedger({}, { clock })
-  let answer = (_holds: readonly ExpiredHold[]): void => {}
-  let sweeps = 0
-  ledger.expireHolds = () => {
-    sweeps++
-    return new Promise((resolve) => {
-      answer = resolve
-    })
-  }
   const engine = createEngine(
     engineOptions({
       credentials: memoryCredentials({}, { clock }),
       catalogue: memoryCatalogue([]),
-      ledger,
+      ledger: { ...memoryLedger({}, { clock }), expireHolds },
       providers: memoryProviders([]),
       clock,
+      ...(onEvent && { onEvent }),
     }),
   )
+  return { clock, engine }
+}
+
+it('a sweep goes on at once where it found as many holds as it asked for', async () => {
+  const overdue = Array.from({ length: 1_200 }, (_, index) => ({
+    holdId: `hold-${index}`,
+    account: 'alice',
+    amount: 1n,
+    facts: {} as CallFacts,
+  }))
+  const told: string[] = []
+  let sweptAll = (): void => {}
+  const swept = new Promise<void>((resolve) => {
+    sweptAll = resolve
+  })
+  const { clock, engine } = startEngine(
+    async (limit) => overdue.splice(0, limit),
+    (event) => {
+      if (event.type === 'hold-expired') told.push(event.hold.holdId)
+      if (told.length === 1_200) sweptAll()
+    },
+  )
+  clock.advance(30_000)
+  await swept
+  expect(new Set(told).size).toBe(1_200)
+  await engine.close()
+})
+
+it('close() waits for a sweep that is under way, so that nothing is asked of the ledger after it', async () => {
+  let answer = (_holds: readonly ExpiredHold[]): void => {}
+  let sweeps = 0
+  const { clock, engine } = startEngine(() => {
+    sweeps++
+    return new Promise((resolve) => {
+      answer = resolve
+    })
+  })
   clock.advance(30_000)
   expect(sweeps).toBe(1)
   let isClosed = false

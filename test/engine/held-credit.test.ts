@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest'
+import type { CallFacts, HoldRequest, HoldResult } from '../../src/contracts/ledger.js'
+import { HeldCredit } from '../../src/engine/charging/held-credit.js'
+import type { EngineParts } from '../../src/engine/parts.js'
+import { DEFAULT_LIMITS } from '../../src/options.js'
+
+/** The credit of one call, whose holds are answered by the test. */
+function start(answer: HoldResult) {
+  const asked: HoldRequest[] = []
+  const parts = {
+    options: { limits: DEFAULT_LIMITS, newId: () => `hold-${asked.length + 1}` },
+    settlements: {
+      holdTaken: () => undefined,
+      hold: (request: HoldRequest) => {
+        asked.push(request)
+        return answer
+      },
+    },
+  } as unknown as EngineParts
+  return { credit: new HeldCredit(parts, 'call-1', 'alice', undefined), asked }
+}
+
+const FACTS = {} as CallFacts
+
+describe('the hold of a call', () => {
+  it('lasts longer than everything that the call may take', async () => {
+    const { credit, asked } = start({ ok: true })
+    await credit.secure(5n, FACTS)
+    const { drainMs, settleMs, totalMs } = DEFAULT_LIMITS
+    expect(asked[0]!.ttlMs).toBeGreaterThan(totalMs + drainMs + settleMs)
+  })
+
+  it('is swapped for a larger one alone', async () => {
+    const { credit, asked } = start({ ok: true })
+    for (const amount of [5n, 5n, 4n, 6n, 6n]) expect(await credit.secure(amount, FACTS)).toBeUndefined()
+    expect(asked).toMatchObject([{ amount: 5n }, { amount: 6n, replaces: 'hold-1' }])
+    expect([asked[0]!.replaces, credit.amount]).toEqual([undefined, 6n])
+  })
+
+  it.each([
+    [4n, 'insufficient_credits'],
+    [5n, 'credits_on_hold'],
+  ])('of 5 is refused to an account of %s, none of it free, as %s', async (posted, code) => {
+    const { credit } = start({ ok: false, reason: 'insufficient', posted, available: 0n })
+    expect(await credit.secure(5n, FACTS)).toMatchObject({ code })
+    expect(credit.amount).toBe(0n)
+  })
+})
