@@ -3,7 +3,8 @@ import type { Balance, Entry } from '../contracts/index.js'
 import { idShape, labelShape, nameShape, readShape, signedCreditsShape } from '../contracts/shapes.js'
 import { createIdSource } from '../ids.js'
 import { type Credits, formatCredits, MAX_CREDITS, parseCredits } from '../money.js'
-import { readBigint, readNumber, readOptionalNumber, readText } from '../sql/cells.js'
+import { heldOf, readBalance } from '../sql/balances.js'
+import { readNumber, readOptionalNumber, readText } from '../sql/cells.js'
 import type { Parameter, Row, SqlDatabase } from '../sql/database.js'
 import { post } from '../sql/grants.js'
 import { checkHoldable } from './amounts.js'
@@ -104,10 +105,7 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
     const parameters: Parameter[] = id === undefined ? [] : [id]
     parameters.push(BigInt(limit))
     const rows = await database.all({
-      text: `select a.id, a.posted, a.held, a.suspended_at, a.created_at, (
-          select coalesce(sum(h.amount), 0) from {holds} h
-          where h.state = 0 and h.expires_at <= ${database.now} and h.account = a.id
-        ) as overdue
+      text: `select a.id, a.posted, ${heldOf(database)} as held, a.suspended_at, a.created_at
         from {accounts} a where ${condition} order by a.id limit ?${parameters.length}`,
       parameters,
     })
@@ -138,12 +136,10 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
 }
 
 function readAccountRow(row: Row): AccountRow {
-  const posted = readBigint(row, 'posted')
-  const held = readBigint(row, 'held') - readBigint(row, 'overdue')
   const suspendedAt = readOptionalNumber(row, 'suspended_at')
   return {
     id: readText(row, 'id'),
-    balance: { posted, held, available: posted - held },
+    balance: readBalance(row),
     createdAt: readNumber(row, 'created_at'),
     ...(suspendedAt === undefined ? {} : { suspendedAt }),
   }

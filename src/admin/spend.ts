@@ -5,6 +5,7 @@ import type { Usage } from '../protocol/usage.js'
 import { readNumber, readOptionalText } from '../sql/cells.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { createConditions, toTime } from '../sql/entries.js'
+import { readUsage } from '../sql/entry-rows.js'
 import { checkLimit } from './limit.js'
 import { readSum, sumColumns, sumOf, totalOf } from './sums.js'
 
@@ -185,12 +186,6 @@ function toSums(row: Row): SpendReport['total'] {
     cost: readSum(row, 'cost'),
     base: readSum(row, 'base'),
     markup: readSum(row, 'markup'),
-    usage: {
-      prompt: readNumber(row, 'prompt'),
-      cached: readNumber(row, 'cached'),
-      cacheWrite: readNumber(row, 'cache_write'),
-      completion: readNumber(row, 'completion'),
-      reasoning: readNumber(row, 'reasoning'),
-    },
+    usage: readUsage(row),
   }
 }

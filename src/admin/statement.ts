@@ -1,6 +1,6 @@
 import { nameShape, readShape } from '../contracts/shapes.js'
 import type { Credits } from '../money.js'
-import { readBigint } from '../sql/cells.js'
+import { heldOf, readBalance } from '../sql/balances.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { KEPT } from './spend.js'
 import { readSum, sumOf } from './sums.js'
@@ -24,11 +24,7 @@ export async function readStatement(
   const own = "e.kind = 'charge' and e.account = p.account"
   const [row] = await database.all({
     isReport: true,
-    text: `select a.posted,
-        a.held - (
-          select coalesce(sum(h.amount), 0) from {holds} h
-          where h.state = 0 and h.expires_at <= ${database.now} and h.account = a.id
-        ) as held,
+    text: `select a.posted, ${heldOf(database)} as held,
         ${sumOf("case when e.kind = 'grant' then p.amount else 0 end", 'granted')},
         ${sumOf("case when e.kind = 'correction' then p.amount else 0 end", 'corrected')},
         ${sumOf(`case when ${own} then ${KEPT} when e.kind = 'charge' then p.amount else 0 end`, 'earned')},
@@ -40,12 +36,13 @@ export async function readStatement(
     parameters: [readShape(nameShape, account, 'account')],
   })
   if (row === undefined) return undefined
+  const { posted, held } = readBalance(row)
   return {
     granted: readSum(row, 'granted'),
     corrected: readSum(row, 'corrected'),
     earned: readSum(row, 'earned'),
     spent: readSum(row, 'spent'),
-    posted: readBigint(row, 'posted'),
-    held: readBigint(row, 'held'),
+    posted,
+    held,
   }
 }

@@ -5,7 +5,7 @@ import type { ErrorReply } from './protocol.js'
 import type { Refused } from './refused.js'
 
 /** Nothing but this origin's own files and this origin's own API. */
-export const CONTENT_SECURITY_POLICY = [
+const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",

@@ -41,7 +41,7 @@ export const labelShape = z
   )
 
 /** What a time is called in messages. */
-export const TIME = 'a time in milliseconds since the Unix epoch'
+const TIME = 'a time in milliseconds since the Unix epoch'
 
 /** The beginning of 2001 and the end of 2969 in seconds: as milliseconds both lie in 1970. */
 const EARLIEST_SECONDS = 978_307_200

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, systemClock } from '../clock.js'
+import { bodyBytesOf } from '../contracts/body-bytes.js'
 import { refuseMisspelt } from '../contracts/given.js'
 import type { IdempotencyState, IdempotencyStore, StoredReply } from '../contracts/index.js'
 
@@ -123,11 +124,6 @@ interface Share {
   bytes: number
   /** Oldest first. */
   readonly claims: Set<string>
-}
-
-/** A stream's bytes are latin1; a JSON body is text. */
-function bodyBytesOf({ mode, bytes = '' }: StoredReply): number {
-  return mode === 'stream' ? bytes.length : Buffer.byteLength(bytes)
 }
 
 function copyReply(reply: StoredReply): StoredReply {

@@ -1,5 +1,5 @@
 const MAX_VALUES = 1_000
-export const OTHER = '_other'
+const OTHER = '_other'
 
 /** The values of one label: what comes after the first 1,000 is `_other`. */
 class Label {

@@ -1,4 +1,5 @@
 import type { CallFacts, Charge, Credits, Entry, Posting } from '../contracts/index.js'
+import type { Usage } from '../protocol/usage.js'
 import { readBigint, readJson, readNumber, readOptionalJson, readOptionalText, readText } from './cells.js'
 import type { Parameter, Row } from './database.js'
 import { checkOptionalText, checkText } from './text.js'
@@ -107,15 +108,20 @@ export function readCharge(row: Row): Charge {
     markup: readBigint(row, 'markup'),
     basis: details.basis,
     byok: details.byok,
-    usage: {
-      prompt: readNumber(row, 'prompt'),
-      cached: readNumber(row, 'cached'),
-      cacheWrite: readNumber(row, 'cache_write'),
-      completion: readNumber(row, 'completion'),
-      reasoning: readNumber(row, 'reasoning'),
-    },
+    usage: readUsage(row),
     ...(details.priceVersion === undefined ? {} : { priceVersion: details.priceVersion }),
     ...(details.shortfall === undefined ? {} : { shortfall: BigInt(details.shortfall) }),
+  }
+}
+
+/** The tokens in an entry's row, or in one of their sums. */
+export function readUsage(row: Row): Usage {
+  return {
+    prompt: readNumber(row, 'prompt'),
+    cached: readNumber(row, 'cached'),
+    cacheWrite: readNumber(row, 'cache_write'),
+    completion: readNumber(row, 'completion'),
+    reasoning: readNumber(row, 'reasoning'),
   }
 }
 

@@ -1,3 +1,4 @@
+import { bodyBytesOf } from '../contracts/body-bytes.js'
 import type { Charge, IdempotencyState, IdempotencyStore, StoredReply } from '../contracts/index.js'
 import { readNumber, readOptionalText, readText } from './cells.js'
 import type { SqlDatabase } from './database.js'
@@ -41,7 +42,7 @@ export function createSqlIdempotency(database: SqlDatabase): IdempotencyStore {
     },
 
     async complete(claim, reply, ttlMs) {
-      const bodyBytes = reply.bytes === undefined ? 0 : bodyBytesOf(reply)
+      const bodyBytes = bodyBytesOf(reply)
       const { bytes: _, ...withoutBody } = reply
       const whole = bodyBytes <= REPLY_MAX_BYTES ? reply : withoutBody
       const room = `coalesce((select t.size_bytes from {reply_totals} t where t.account = r.account), 0)
@@ -79,11 +80,6 @@ export function createSqlIdempotency(database: SqlDatabase): IdempotencyStore {
       })
     },
   }
-}
-
-/** A stream's bytes are latin1; a JSON body is text. */
-function bodyBytesOf({ mode, bytes = '' }: StoredReply): number {
-  return mode === 'stream' ? bytes.length : Buffer.byteLength(bytes)
 }
 
 const AMOUNTS: readonly string[] = ['cost', 'base', 'markup', 'shortfall'] satisfies (keyof Charge)[]

@@ -7,6 +7,7 @@ import type {
   LedgerStore,
   SettleResult,
 } from '../contracts/index.js'
+import { heldOf, readBalance } from './balances.js'
 import { readBigint, readJson, readText } from './cells.js'
 import type { Row, SqlDatabase } from './database.js'
 import { readEntries } from './entries.js'
@@ -80,16 +81,10 @@ export function createSqlLedger({ database, grouping, expire }: SqlLedgerParts):
 
     async balance(account: string) {
       const [row] = await database.all({
-        text: `select a.posted, a.held, (
-            select coalesce(sum(h.amount), 0) from {holds} h
-            where h.account = a.id and h.state = 0 and h.expires_at <= ${database.now}
-          ) as overdue from {accounts} a where a.id = ?1`,
+        text: `select a.posted, ${heldOf(database)} as held from {accounts} a where a.id = ?1`,
         parameters: [account],
       })
-      if (row === undefined) return undefined
-      const posted = readBigint(row, 'posted')
-      const held = readBigint(row, 'held') - readBigint(row, 'overdue')
-      return { posted, held, available: posted - held }
+      return row === undefined ? undefined : readBalance(row)
     },
 
     async expireHolds(limit: number, _context: CallContext): Promise<readonly ExpiredHold[]> {

@@ -6,7 +6,7 @@ export interface Place {
   readonly query: Readonly<Record<string, string | undefined>>
 }
 
-export function readPlace(hash: string): Place {
+function readPlace(hash: string): Place {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split(/\?(.*)/s)
   return { page: path, query: Object.fromEntries(new URLSearchParams(search)) }
 }

@@ -2,7 +2,7 @@ import type { Principal } from '../../contracts/credentials.js'
 import { CompatError } from '../../errors.js'
 import type { OwnFields } from '../../protocol/chat-request.js'
 
-export const RUN_SCOPE = 'models.run'
+const RUN_SCOPE = 'models.run'
 
 /** Whether this principal may run a completion at all. */
 export function authoriseScope(principal: Principal): void {

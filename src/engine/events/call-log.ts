@@ -16,7 +16,7 @@ import { ignoreEvents } from './emitter.js'
 
 const MAX_EXTRA_BYTES = 1_024
 /** Where the client left before any status was sent. */
-export const CLIENT_LEFT_STATUS = 499
+const CLIENT_LEFT_STATUS = 499
 
 /** What is learnt of one request on its way, for the event at its end. */
 export class CallLog {

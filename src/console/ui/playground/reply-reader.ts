@@ -63,7 +63,7 @@ const asObject = (value: unknown): Json =>
 const asText = (value: unknown): string => (typeof value === 'string' ? value : '')
 const asList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
-export function readCost(usage: unknown): Cost | undefined {
+function readCost(usage: unknown): Cost | undefined {
   const { cost, charge, is_byok, prompt_tokens, completion_tokens, ...details } = asObject(usage)
   if (typeof cost !== 'string') return undefined
   const { base_cost, markup_cost, basis } = asObject(charge)

@@ -1,0 +1,18 @@
+import type { Balance } from '../contracts/index.js'
+import { readBigint } from './cells.js'
+import type { Row, SqlDatabase } from './database.js'
+
+/** SQL for what the account `a` has on hold: not what is overdue, which counts in `a.held` until somebody sweeps it. */
+export function heldOf({ now }: SqlDatabase): string {
+  return `a.held - (
+      select coalesce(sum(h.amount), 0) from {holds} h
+      where h.account = a.id and h.state = 0 and h.expires_at <= ${now}
+    )`
+}
+
+/** The balance in a row of `a.posted` and of {@link heldOf} as `held`. */
+export function readBalance(row: Row): Balance {
+  const posted = readBigint(row, 'posted')
+  const held = readBigint(row, 'held')
+  return { posted, held, available: posted - held }
+}
