@@ -142,6 +142,25 @@ describe('the playground', { timeout: 120_000 }, () => {
     ])
   })
 
+  it('gives back a message that was refused, and sends it with the next call only if it is written again', async () => {
+    await page.goto(`${visit.stage.consoleUrl}#/playground`)
+    await page.reload()
+    visit.upstream.scriptOnce([
+      { head: 400, headers: { 'content-type': 'application/json' } },
+      { write: JSON.stringify({ error: { message: 'Not this' } }) },
+      'end',
+    ])
+    await say(page, 'Refused')
+    await page.getByRole('alert').getByText('Not this').waitFor()
+    await expect.poll(() => page.getByLabel('Message').inputValue()).toBe('Refused')
+    visit.upstream.scriptOnce(streamOf(['Fine.']))
+    const asked = visit.upstream.nextRequest()
+    await say(page, 'Taken')
+    expect((await asked).body).toMatchObject({ messages: [{ role: 'user', content: 'Taken' }] })
+    await page.locator('.turn [data-cost]').waitFor()
+    expect(await page.getByLabel('Message').inputValue()).toBe('')
+  })
+
   it('says what went wrong, where, and what to do', async () => {
     await page.reload()
     visit.upstream.scriptOnce(answerEvents([textChunk('Half a')], { done: false }))

@@ -1,4 +1,4 @@
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ModelView } from '../../protocol.js'
 import { percentOf } from '../format.js'
 import { Amount } from '../parts/amount.js'
@@ -7,7 +7,7 @@ import { Field, type FieldSpec } from '../parts/fields.js'
 import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
 import { changeQuery, type Place } from '../place.js'
 import { callBody, type Message, noParameters } from '../playground/call-body.js'
-import { sampleMessages } from '../playground/messages.js'
+import { sampleMessages, unansweredText } from '../playground/messages.js'
 import { likelyPayer, payerOptions, tokenNameOf } from '../playground/payer.js'
 import { SidePanel } from '../playground/side-panel.js'
 import { TurnView } from '../playground/turn-view.js'
@@ -66,6 +66,11 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
   const [draft, setDraft] = useState('')
   const [ownToken, setOwnToken] = useState('')
   const [complaint, setComplaint] = useState<Problem>()
+  const { isRunning, turns } = conversation
+  useEffect(() => {
+    const again = isRunning ? undefined : unansweredText(turns)
+    if (again !== undefined) setDraft((before) => (before === '' ? again : before))
+  }, [isRunning])
   const messageBox = useRef<HTMLTextAreaElement>(null)
   // Until the apps are there, nobody can say through which of them the call would go.
   const isAppKnown = query.app === undefined || apps.data !== undefined
