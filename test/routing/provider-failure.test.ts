@@ -89,6 +89,10 @@ describe('a failure under the key of the host', () => {
       { status: 400, providerCode: 'context_length_exceeded', providerMessage: 'no' },
       { status: 413, providerMessage: 'The prompt is too long.' },
       { status: 400, providerMessage: "This model's maximum context length is 8192 tokens." },
+      { status: 400, providerMessage: 'input length and `max_tokens` exceed context limit: 9 + 2 > 10' },
+      { status: 400, providerMessage: 'The request exceeds the available context size, try increasing it.' },
+      { status: 400, providerMessage: 'The input token count (9) exceeds the maximum number of tokens.' },
+      { status: 400, providerMessage: "This model's maximum prompt length is 131072." },
     ]) {
       expect(read('status', fields).code).toBe('context_length_exceeded')
     }

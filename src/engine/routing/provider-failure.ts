@@ -16,7 +16,9 @@ export interface ProviderFailure {
 
 type Reading = Omit<ProviderFailure, 'why'>
 
-const CONTEXT_LENGTH = /context (?:length|window)|maximum context|too many tokens|prompt is too long/i
+/** As OpenAI, Anthropic, Google, xAI and llama.cpp say it. */
+const CONTEXT_LENGTH =
+  /context (?:length|window|limit|size)|maximum (?:context|prompt length)|input token count|too many tokens|prompt is too long/i
 
 /** Reads a failure. Only of a refused request does the client see the provider's own words, cleaned. */
 export function providerFailure(
