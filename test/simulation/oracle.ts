@@ -33,13 +33,17 @@ export function whatIsDue(world: World, dial: Dial, holdAmount: bigint, firstDia
   const heard = new Heard(boundsOf(world, dial), choicesOf(dial))
   let isCut = false
   for (const { said } of dial.deliveries) {
-    for (const word of said) heard.hear(word)
+    let broughtToken = false
+    for (const word of said) {
+      heard.hear(word)
+      broughtToken ||= 'text' in word && word.text !== ''
+    }
     if (heard.failure !== undefined) break
     if (!neverOverdraw || !dial.stream || said.length === 0) continue
     const counted = heard.asEstimated(promptEstimate)
     const isAbove = (usage: Usage): boolean => oraclePrice(usage, terms).cost > holdAmount
     const isByOutput = isAbove(counted) && !isAbove({ ...counted, completion: 0, reasoning: 0 })
-    isCut = !heard.isFinished && heard.token && isByOutput
+    isCut = !heard.isFinished && broughtToken && isByOutput
     if (isCut) break
   }
   const rows = endings(world, call, dial, heard, isCut, firstDialAt)

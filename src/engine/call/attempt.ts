@@ -122,14 +122,16 @@ export class Attempt implements Watched {
     const tokens = relay.tokenEvents
     const wasFinished = relay.finished
     const bytes = relay.take(events)
-    if (relay.tokenEvents !== tokens) {
+    const broughtToken = relay.tokenEvents !== tokens
+    if (broughtToken) {
       this.lastTokenAt = now
       this.firstTokenAt ??= now
     }
     const waiting = bytes === '' ? undefined : client.write(bytes)
     // A provider that broke did so whatever else this read brought: nobody pays an estimate for it.
     if (relay.failure !== undefined) this.interrupt({ why: 'broken', error: relay.failure })
-    if (!relay.finished && this.options.holdIsSpent?.()) this.interrupt({ why: 'cut' })
+    // A usage alone cuts nothing off: it may be that of an error, or of a reply that is done.
+    if (broughtToken && !relay.finished && this.options.holdIsSpent?.()) this.interrupt({ why: 'cut' })
     if (this.drainUntil !== Infinity) {
       if (client.gone) this.countDrained(events)
       else this.stay()

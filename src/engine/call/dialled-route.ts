@@ -198,7 +198,6 @@ export class DialledRoute {
    * told to stop, as a reply in one body does.
    */
   private holdIsSpent(): boolean {
-    if (this.relay.tokenEvents === 0) return false
     const { usage } = this.usage('partial')
     const costs = (counted: Usage): boolean => price(counted, this.quote.terms).cost > this.options.holdAmount
     return costs(usage) && !costs({ ...usage, completion: 0, reasoning: 0 })

@@ -6,6 +6,7 @@ import {
   eventByEvent,
   type Fault,
   inBothModes,
+  NOTHING,
   REPORTED,
   scripted,
   send,
@@ -98,6 +99,24 @@ export const overdraw: readonly Fault[] = [
     due: '0.001952',
     answer: 'whole',
   }),
+  {
+    row: 'broken',
+    name: 'with `neverOverdraw`, an error comes with a usage of more than the hold',
+    stream: true,
+    options: NEVER,
+    async play(bench) {
+      const taken = takeOver(bench)
+      const call = bench.call(true)
+      const reply = await taken
+      await send(reply, HEAD, TOKENS)
+      await bench.takes(1)
+      const counts = { prompt_tokens: 11, completion_tokens: 900 }
+      await send(reply, events({ error: { message: 'The model fell over.' }, usage: counts }), 'end')
+      return call
+    },
+    due: NOTHING,
+    answer: { frame: 'provider_error' },
+  },
   ...scripted({
     row: 'never-overdraw',
     name: 'nothing goes wrong',
