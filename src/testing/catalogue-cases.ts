@@ -193,7 +193,10 @@ function catalogueCase(
     name,
     needs,
     async run(harness) {
-      const opened = asOpened<CatalogueStore, OpenedCatalogue>(await harness.open(given))
+      const opened = asOpened<CatalogueStore, OpenedCatalogue>(
+        // A copy: what a store that keeps it has changed is not to be what it is held to.
+        await harness.open(structuredClone(given)),
+      )
       const { store } = opened
       try {
         await check({

@@ -181,7 +181,10 @@ function credentialCase(
     name,
     needs,
     async run(harness) {
-      const opened = asOpened<CredentialStore, OpenedCredentials>(await harness.open(tokens))
+      const opened = asOpened<CredentialStore, OpenedCredentials>(
+        // A copy: what a store that keeps it has changed is not to be what it is held to.
+        await harness.open(structuredClone(tokens)),
+      )
       const { store } = opened
       try {
         await check({

@@ -48,7 +48,7 @@ export const registryCases: readonly RegistryCase[] = Object.freeze([
       found.map(({ upstreamModel }) => upstreamModel),
       ['gpt-4o-mini', 'acme-fast-1'],
     )
-    for (const route of found) assert.equal(typeof route.adapter.chat, 'function')
+    for (const route of found) assert.equal(route.adapter, adapter, 'the adapter is the one that was given')
   }),
   registryCase('registry-settings', 'a route has all that was said of it', async (routes) => {
     const [first, second] = enabledOf(await routes('acme/fast'))
@@ -118,7 +118,9 @@ function registryCase(
     name,
     needs: [],
     async run(harness) {
-      const opened = asOpened<ProviderRegistry, Opened<ProviderRegistry>>(await harness.open(providers))
+      const opened = asOpened<ProviderRegistry, Opened<ProviderRegistry>>(
+        await harness.open(providers.map((provider) => ({ ...provider }))),
+      )
       try {
         await check(async (modelId) => {
           const model: Model = { id: modelId, created: 0, ownedBy: 'acme' }

@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest'
+import type { CatalogueStore, CredentialStore } from '../../src/contracts/index.js'
+import { memoryProviders } from '../../src/memory/index.js'
+import { catalogueCases, credentialCases, registryCases } from '../../src/testing/index.js'
+
+const failed: string[] = []
+
+async function run<Harness>(
+  cases: readonly { id: string; needs: readonly string[]; run(harness: Harness): Promise<void> }[],
+  harness: Harness,
+): Promise<readonly string[]> {
+  failed.length = 0
+  for (const { id, needs, run } of cases) {
+    if (needs.length === 0) await run(harness).catch(() => failed.push(id))
+  }
+  return [...failed]
+}
+
+it('catches credentials that give away the very holder that they were given, in each run', async () => {
+  const open = (tokens: object): CredentialStore => {
+    const rows = new Map(Object.entries(tokens))
+    return {
+      resolve: (token) =>
+        rows.has(token) ? { ok: true, principal: rows.get(token) } : { ok: false, reason: 'unknown' },
+    }
+  }
+  expect(await run(credentialCases, { open })).toEqual(['credential-copied'])
+  expect(await run(credentialCases, { open })).toEqual(['credential-copied'])
+})
+
+it('catches a catalogue that gives away the very models that it was given, in each run', async () => {
+  const harness: Parameters<(typeof catalogueCases)[number]['run']>[0] = {
+    open: (models): CatalogueStore => ({
+      list: () => models,
+      get: (id) => models.find((model) => model.id === id),
+    }),
+  }
+  expect(await run(catalogueCases, harness)).toEqual(['catalogue-copied'])
+  expect(await run(catalogueCases, harness)).toEqual(['catalogue-copied'])
+})
+
+it('catches a registry with adapters of its own', async () => {
+  const harness: Parameters<(typeof registryCases)[number]['run']>[0] = {
+    open: (providers) =>
+      memoryProviders(
+        providers.map((provider) => ({
+          ...provider,
+          adapter: { chat: async () => ({ terminated: true }) },
+        })),
+      ),
+  }
+  expect(await run(registryCases, harness)).toEqual(['registry-routes'])
+})
