@@ -2,6 +2,7 @@ import type { Credits, HoldRequest, Posting, SettleRequest } from '../contracts/
 import { MAX_CREDITS, parseCredits } from '../money.js'
 
 export function checkAccounts(accounts: unknown): void {
+  if (accounts instanceof Promise) throw new TypeError('accounts is a promise; await it first')
   if (typeof accounts === 'object' && accounts !== null && !(Symbol.iterator in accounts)) return
   throw new TypeError(
     "accounts must be an object of opening balances, such as { alice: '5.00' }; Object.fromEntries makes one of a Map",

@@ -74,6 +74,9 @@ describe('memoryLedger', () => {
     expect(() => memoryLedger(new Map([['alice', '5']]) as never)).toThrow(
       "accounts must be an object of opening balances, such as { alice: '5.00' }; Object.fromEntries makes one of a Map",
     )
+    expect(() => memoryLedger(Promise.resolve({ alice: '5.00' }) as never)).toThrow(
+      'accounts is a promise; await it first',
+    )
     expect(() => memoryLedger({ alice: '5,00' })).toThrow('accounts.alice must be a decimal string')
   })
 
