@@ -175,6 +175,10 @@ describe('signing in and out', () => {
     const rewritten = await start({ origin })
     const answer = await rewritten.post('sign-in', { secret: rewritten.secret() }, '', { origin })
     expect(answer.headers.get('set-cookie')).toMatch(/; Secure$/)
+    const plain = 'http://console.example.com'
+    const open = await start({ origin: plain })
+    const unprotected = await open.post('sign-in', { secret: open.secret() }, '', { origin: plain })
+    expect(unprotected.headers.get('set-cookie')).toMatch(/; SameSite=Strict$/)
     const kept = await start()
     const headers = { origin: kept.origin.replace('http:', 'https:') }
     const signedIn = await kept.post('sign-in', { secret: kept.secret() }, '', headers)

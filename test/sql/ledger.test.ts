@@ -33,6 +33,16 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     expect(await ledger.balance('alice', context)).toMatchObject({ held: 2n })
   })
 
+  it('names no page after the last one, which may be full', async () => {
+    const { ledger } = engine.open('pages')
+    for (const holdId of ['one', 'two']) await ledger.settle(createSettle(holdId, 'alice', 1n), context)
+    const first = await ledger.entries({ limit: 1 }, context)
+    const last = await ledger.entries({ limit: 1, after: first.next! }, context)
+    expect([first, last].map(({ entries }) => entries[0]?.holdId)).toEqual(['two', 'one'])
+    expect(last).not.toHaveProperty('next')
+    expect(await ledger.entries({ limit: 2 }, context)).not.toHaveProperty('next')
+  })
+
   it('keeps text of every other kind as it is', async () => {
     const { ledger, database } = engine.open('unicode')
     const account = `ünï "quoted" \\ {brace},NULL '; drop table -- 日本 🎈`

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { type Admin, createAdmin } from '../../src/admin/index.js'
 import type { ProviderAdapter, RouteDisabled } from '../../src/contracts/index.js'
-import type { Statement } from '../../src/sql/database.js'
+import type { SqlDatabase, Statement } from '../../src/sql/database.js'
+import { createSqlRegistry } from '../../src/sql/registry.js'
+import { createSecretBox } from '../../src/sql/secret-box.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 import { context } from '../helpers/ledger-requests.js'
 
@@ -155,9 +157,9 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
         where id = 'thief'`,
     })
     expect(await disabled()).toEqual(['thief'])
-    await expect(
-      admin.putRoute({ ...route, settings: { baseUrl: 'https://evil.example.com/v1' } }),
-    ).rejects.toThrow('give it again')
+    for (const change of [{ settings: { baseUrl: 'https://evil.example.com/v1' } }, { provider: 'evil' }]) {
+      await expect(admin.putRoute({ ...route, ...change })).rejects.toThrow('give it again')
+    }
   })
 
   it('seals secrets again under a new key, after which the old one is not needed', async () => {
@@ -226,5 +228,33 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     await expect(admin.putRoute({ ...route, settings: { baseUrl: 'nowhere' } })).rejects.toThrow(
       'settings.baseUrl: must be a whole URL',
     )
+  })
+})
+
+describe('the provider registry', () => {
+  it('asks again after a read that failed, and keeps what the next one brings', async () => {
+    const answers = [new Error('The connection was lost'), []]
+    const asked: string[] = []
+    const registry = createSqlRegistry({
+      database: {
+        all: async ({ text }: Statement) => {
+          asked.push(text)
+          const answer = answers.shift()
+          if (!Array.isArray(answer)) throw answer
+          return answer
+        },
+        watch: (_topic, _changed, connection) => {
+          connection?.(true)
+          return () => undefined
+        },
+      } as Partial<SqlDatabase> as SqlDatabase,
+      adapters: {},
+      secrets: createSecretBox(),
+      onEvent: () => undefined,
+    })
+    await expect(registry.routes(model, context)).rejects.toThrow('The connection was lost')
+    expect(await registry.routes(model, context)).toEqual([])
+    expect(await registry.routes(model, context)).toEqual([])
+    expect(asked).toHaveLength(2)
   })
 })

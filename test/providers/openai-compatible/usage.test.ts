@@ -36,7 +36,10 @@ describe('readUsage', () => {
       total_tokens: 331,
       completion_tokens_details: { reasoning_tokens: 317 },
     }
-    expect(readUsage(usage, undefined)).toMatchObject({ completion: 319, reasoning: 317 })
+    for (const total of [331, 14, undefined]) {
+      const reported = readUsage({ ...usage, total_tokens: total }, undefined)
+      expect(reported).toMatchObject({ completion: 319, reasoning: 317 })
+    }
   })
 
   it('leaves reasoning alone that the completion includes', () => {
