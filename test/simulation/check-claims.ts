@@ -85,15 +85,14 @@ function checkRefusal(
     violate(`409 shows ${cost}, charged was ${amounts[0]}`)
   }
   if (call === lead || call.process !== lead.process || !code?.startsWith('provider_')) return
-  const ran = world.dials.filter(({ process, requestId }) => {
-    const { plan, doneAt = Infinity, startedAt } = world.callOf(requestId)!
+  // By their holds: one whose client had left is given up before it is dialled, and those who follow it are told so.
+  const ran = call.process.book.holds.filter(({ facts }) => {
+    const { plan, doneAt = Infinity, startedAt } = world.callOf(facts.requestId)!
     const overlaps = doneAt >= call.startedAt && startedAt <= (call.doneAt ?? Infinity)
-    return (
-      overlaps && process === call.process && plan.key === call.plan.key && plan.caller === call.plan.caller
-    )
+    return overlaps && plan.key === call.plan.key && plan.caller === call.plan.caller
   })
   const refusedBeforehand = code === 'provider_registry_unavailable' || code === 'provider_not_enabled'
-  if (ran.length > 0 && ran.every(({ requestId }) => requestId === lead.plan.id) && !refusedBeforehand) {
+  if (ran.length > 0 && ran.every(({ facts }) => facts.requestId === lead.plan.id) && !refusedBeforehand) {
     violate(`it was told ${code} of a call that was charged`)
   }
 }
