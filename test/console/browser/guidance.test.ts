@@ -175,6 +175,8 @@ describe('the pages', { timeout: 120_000 }, () => {
     const filter = page.getByLabel(label, { exact: true })
     await filter.fill(part)
     await filter.press('Enter')
+    // Applied: what is typed before would be put back to what the address says.
+    await page.getByRole('button', { name: 'Clear filters' }).waitFor()
     await expect.poll(() => page.locator('tbody > tr[data-row]').count()).toBe(1)
     expect(await page.locator('tbody > tr').getAttribute('data-row')).toBe(row)
     await filter.fill('no such one')
