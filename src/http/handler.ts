@@ -35,6 +35,8 @@ export interface HttpHandlerOptions {
 /** Middleware for Express, Connect, `node:http` and `node:http2`. */
 export type HttpHandler = (req: HostRequest, res: ServerResponse, next?: (error?: unknown) => void) => void
 
+/** Node hands over a head before the body that came with it; by the next microtask both have been read. */
+const HEAD_AND_BODY_READ = Promise.resolve()
 const ALLOW_POST = 'POST, OPTIONS'
 const ALLOW_GET = 'GET, HEAD, OPTIONS'
 
@@ -89,16 +91,8 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
       }
     }
     turns.enter()
-    const turn = turns.wait()
-    try {
-      const answered =
-        turn === undefined
-          ? dispatch(endpoints, match, call, reply)
-          : turn.then(() => dispatch(endpoints, match, call, reply))
-      answered.then(ended, failed)
-    } catch (error) {
-      failed(error)
-    }
+    const turn = turns.wait() ?? HEAD_AND_BODY_READ
+    turn.then(() => dispatch(endpoints, match, call, reply)).then(ended, failed)
   }
 
   return (req, res, next) => {
