@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { App, Model } from '../contracts/index.js'
 import {
-  creditsShape,
   idShape,
   labelShape,
+  markupShape,
   modelShape,
   nameShape,
   readShape,
@@ -39,14 +39,10 @@ export interface CatalogueAdmin {
   listApps(query?: { readonly appIds?: readonly string[] }): Promise<readonly AppRow[]>
 }
 
-const MAX_BASIS_POINTS = 1_000_000
 const appShape = z.strictObject({
   id: nameShape,
   name: labelShape.optional(),
-  markup: z.strictObject({
-    basisPoints: z.int().min(0).max(MAX_BASIS_POINTS),
-    flat: creditsShape.optional(),
-  }),
+  markup: markupShape,
   allowedModels: textsShape,
   account: nameShape.optional(),
 })

@@ -85,6 +85,16 @@ export const signedCreditsShape = z
     `must be ${SIGNED_CREDITS}`,
   )
 
+/** A hundred times the price. */
+export const MAX_MARKUP_BASIS_POINTS = 1_000_000
+
+export const markupShape = z
+  .strictObject({
+    basisPoints: z.int().min(0).max(MAX_MARKUP_BASIS_POINTS),
+    flat: creditsShape.optional(),
+  })
+  .readonly()
+
 const priceFields = {
   input: creditsShape,
   output: creditsShape,

@@ -10,7 +10,7 @@ import type {
   Principal,
   Watch,
 } from '../contracts/index.js'
-import { creditsShape, momentShape, nameShape, readShape, textsShape } from '../contracts/shapes.js'
+import { markupShape, momentShape, nameShape, readShape, textsShape } from '../contracts/shapes.js'
 import { createWatchers } from './watchers.js'
 
 /** A {@link Principal} whose `credentialId` may be left out: by default the first 16 hex digits of the token's digest. */
@@ -132,8 +132,6 @@ function digestOf(token: string, what: string): string {
   return hash('sha256', token)
 }
 
-const MAX_BASIS_POINTS = 1_000_000
-
 const tokensShape = z.record(z.string(), z.unknown())
 
 const bearerFields = {
@@ -147,9 +145,7 @@ const appShape = z
   .strictObject({
     id: nameShape,
     name: z.string().optional(),
-    markup: z
-      .strictObject({ basisPoints: z.int().min(0).max(MAX_BASIS_POINTS), flat: creditsShape.optional() })
-      .readonly(),
+    markup: markupShape,
     allowedModels: textsShape,
     account: nameShape.optional(),
   })

@@ -1,4 +1,5 @@
 import type { Markup } from '../../contracts/credentials.js'
+import { MAX_MARKUP_BASIS_POINTS } from '../../contracts/shapes.js'
 import type { Credits } from '../../money.js'
 import { ceilDiv, parseCredits, roundUpTo, roundUpToWire, wireStep } from '../../money.js'
 import { type PriceTable, priceRow } from '../../prices.js'
@@ -12,13 +13,11 @@ export interface MarkupTerms {
 
 export const NO_MARKUP: MarkupTerms = Object.freeze({ basisPoints: 0n, flat: 0n })
 
-const MAX_BASIS_POINTS = 1_000_000
-
 /** Checks an app's markup. Throws a `TypeError` that says what is wrong with it. */
 export function parseMarkup(markup: Markup): MarkupTerms {
   const { basisPoints, flat } = markup
-  if (!Number.isInteger(basisPoints) || basisPoints < 0 || basisPoints > MAX_BASIS_POINTS) {
-    throw new TypeError(`markup.basisPoints must be an integer from 0 to ${MAX_BASIS_POINTS}`)
+  if (!Number.isInteger(basisPoints) || basisPoints < 0 || basisPoints > MAX_MARKUP_BASIS_POINTS) {
+    throw new TypeError(`markup.basisPoints must be an integer from 0 to ${MAX_MARKUP_BASIS_POINTS}`)
   }
   return {
     basisPoints: BigInt(basisPoints),
