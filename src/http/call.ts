@@ -55,6 +55,16 @@ export class HttpCall implements IncomingCall {
     return count
   }
 
+  /**
+   * Whether the body is still there when it is read later. Not where it flows to a listener of the host's; one that is
+   * yet to come does not make it flow.
+   */
+  mayWait(): boolean {
+    const { httpVersionMajor, readableEnded, readableFlowing } = this.req
+    if (readableFlowing === null && httpVersionMajor < 2) this.req.pause()
+    return readableFlowing !== true || readableEnded
+  }
+
   readBody(): Awaitable<unknown> {
     // Over HTTP/2 a request that broke off looks like one that was read.
     if (this.#isAbandoned) throw abandoned()

@@ -90,9 +90,10 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
         res.destroy()
       }
     }
+    const begin = (): Promise<void> => dispatch(endpoints, match, call, reply)
     turns.enter()
-    const turn = turns.wait() ?? HEAD_AND_BODY_READ
-    turn.then(() => dispatch(endpoints, match, call, reply)).then(ended, failed)
+    const begun = call.mayWait() ? (turns.wait() ?? HEAD_AND_BODY_READ).then(begin) : begin()
+    begun.then(ended, failed)
   }
 
   return (req, res, next) => {

@@ -50,13 +50,75 @@ function reading(tested: () => TestHandler) {
   }
 }
 
+test('a body that came with its head is read at once: nothing waits, and no timer is set', async () => {
+  const tested = testHandler({
+    chatCompletions: async (call, writer) => {
+      const body = call.readBody()
+      writer.send(200, {}, JSON.stringify({ isThere: !(body instanceof Promise), body: await body }))
+    },
+  })
+  const client = await connectTo(await serve(tested.handler))
+  for (const number of [1, 2]) {
+    const body = `{"a":${number}}`
+    client.write(`${head(`content-length: ${body.length}`)}${body}`)
+    await client.untilReceived(`{"isThere":true,"body":${body}}`)
+  }
+  expect(tested.clock.pending).toBe(0)
+})
+
+describe('a body that the host listens to as well', () => {
+  const CALLS = 20
+
+  /** Statuses and counted bytes of calls that are all under way at once. */
+  async function callsCounted(count: (req: http.IncomingMessage, handle: () => void) => void) {
+    let underWay = 0
+    const all = deferred()
+    const tested = testHandler({
+      chatCompletions: async (call, writer) => {
+        const body = await Promise.resolve(call.readBody()).catch(String)
+        if (++underWay === CALLS) all.resolve()
+        await all.promise
+        writer.send(200, {}, JSON.stringify(body))
+      },
+    })
+    const host = await serve((req, res) => count(req, () => tested.handler(req, res)))
+    const ask = async (number: number) => {
+      const body = JSON.stringify({ number })
+      const url = `http://127.0.0.1:${host.port}/chat/completions`
+      const reply = await fetch(url, { method: 'POST', headers: JSON_HEADERS, body })
+      expect(await reply.text()).toBe(body)
+      return body.length
+    }
+    const lengths = await Promise.all(Array.from({ length: CALLS }, (_, number) => ask(number)))
+    return lengths.reduce((sum, length) => sum + length, 0)
+  }
+
+  test.each(['before', 'after'])('%s it hands the request over is read whole by both', async (when) => {
+    let counted = 0
+    const sent = await callsCounted((req, handle) => {
+      if (when === 'after') handle()
+      req.on('data', (chunk: Buffer) => {
+        counted += chunk.length
+      })
+      if (when === 'before') handle()
+    })
+    expect(counted).toBe(sent)
+  })
+})
+
 describe('a slow body', () => {
   test('is refused with 408 and a closed connection after bodyIdleMs of silence', async () => {
+    const arrived = deferred()
     const { begun, endpoint } = reading(() => tested)
     const tested = testHandler({ chatCompletions: endpoint })
-    const client = await connectTo(await serve(tested.handler))
+    const host = await serve((req, res) => {
+      tested.handler(req, res)
+      req.on('data', () => arrived.resolve())
+    })
+    const client = await connectTo(host)
     client.write(`${head('content-length: 10')}{"a"`)
     await begun
+    await arrived.promise
     tested.clock.advance(14_999)
     await turn()
     expect(client.received).toBe('')
@@ -412,14 +474,16 @@ describe('an answer before the body was read', () => {
 
   test('by the host itself ends the reading', async () => {
     const outcome = deferred<unknown>()
+    const begun = deferred()
     const tested = testHandler({
       chatCompletions: async (call) => {
         ;(call.readBody() as Promise<unknown>).catch(outcome.resolve)
+        begun.resolve()
       },
     })
     const host = await serve((req, res) => {
       tested.handler(req, res)
-      res.end('timeout')
+      void begun.promise.then(() => res.end('timeout'))
     })
     const client = await connectTo(host)
     client.write(`${head('content-length: 120')}{`)
