@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runCli } from '../../src/cli/run-cli.js'
 import { postgresStores } from '../../src/postgres/index.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
 import { context, createFacts, createSettle } from '../helpers/ledger-requests.js'
 import { createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
+import { runCommand } from './run-command.js'
 
 describe('the command line', () => {
   let place: TestFile
@@ -20,21 +19,8 @@ describe('the command line', () => {
     await server.drop()
   })
 
-  async function run(args: string, { stdin = '', env = {} }: { stdin?: string; env?: object } = {}) {
-    let out = ''
-    let said = ''
-    const exitCode = await runCli(args.split(' '), {
-      env: { COMPAT_ROUTER_FILE: place.file, ...env },
-      stdin: Readable.from([Buffer.from(stdin)]),
-      write: (text) => {
-        out += text
-      },
-      writeError: (text) => {
-        said += text
-      },
-    })
-    return { exitCode, out, said }
-  }
+  const run = (args: string, { stdin, env = {} }: { stdin?: string; env?: object } = {}) =>
+    runCommand(args.split(' '), { COMPAT_ROUTER_FILE: place.file, ...env }, stdin)
 
   it('opens accounts, grants once for a reference, corrects and shows the balance', async () => {
     expect(await run('accounts open alice')).toMatchObject({ exitCode: 0, said: 'alice is open\n' })

@@ -1,8 +1,7 @@
-import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runCli } from '../../src/cli/run-cli.js'
 import { createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 import { READING } from './reading-commands.js'
+import { runCommand } from './run-command.js'
 
 describe('the command line where a PostgreSQL schema has no tables', () => {
   let server: TestDatabase
@@ -11,21 +10,11 @@ describe('the command line where a PostgreSQL schema has no tables', () => {
   })
   afterAll(() => server.drop())
 
-  async function run(args: string, env: Readonly<Record<string, string>> = {}) {
-    let out = ''
-    let said = ''
-    const exitCode = await runCli(args.split(' '), {
-      env: { DATABASE_URL: server.url.replace('postgres@', 'postgres:hidden@'), ...env },
-      stdin: Readable.from([]),
-      write: (text) => {
-        out += text
-      },
-      writeError: (text) => {
-        said += text
-      },
+  const run = (args: string, env: Readonly<Record<string, string>> = {}) =>
+    runCommand(args.split(' '), {
+      DATABASE_URL: server.url.replace('postgres@', 'postgres:hidden@'),
+      ...env,
     })
-    return { exitCode, out, said }
-  }
 
   /** The schemas of the database that are not the server's own. */
   async function made(): Promise<readonly string[]> {

@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { Readable } from 'node:stream'
 import Database from 'libsql'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { runCli } from '../../src/cli/run-cli.js'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
 import { READING } from './reading-commands.js'
+import { runCommand } from './run-command.js'
 
 describe('the command line where a SQLite file has no tables', () => {
   let place: TestFile
@@ -14,21 +13,7 @@ describe('the command line where a SQLite file has no tables', () => {
     return () => place.remove()
   })
 
-  async function run(args: string) {
-    let out = ''
-    let said = ''
-    const exitCode = await runCli([...args.split(' '), '--file', place.file], {
-      env: {},
-      stdin: Readable.from([]),
-      write: (text) => {
-        out += text
-      },
-      writeError: (text) => {
-        said += text
-      },
-    })
-    return { exitCode, out, said }
-  }
+  const run = (args: string) => runCommand([...args.split(' '), '--file', place.file], {})
 
   it.each(READING)('%s ends with 1, says what to do, and leaves an empty file empty', async (args) => {
     writeFileSync(place.file, '')

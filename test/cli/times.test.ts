@@ -1,8 +1,7 @@
-import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { parseTime } from '../../src/cli/parse.js'
-import { runCli } from '../../src/cli/run-cli.js'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
+import { runCommand } from './run-command.js'
 
 /** What looks like a time, and is none or one that was not meant. */
 const REFUSED = [
@@ -49,21 +48,7 @@ describe('times on the command line', () => {
     place.remove()
   })
 
-  async function run(...args: string[]) {
-    let out = ''
-    let said = ''
-    const exitCode = await runCli(args, {
-      env: { COMPAT_ROUTER_FILE: place.file },
-      stdin: Readable.from([]),
-      write: (text) => {
-        out += text
-      },
-      writeError: (text) => {
-        said += text
-      },
-    })
-    return { exitCode, out, said }
-  }
+  const run = (...args: string[]) => runCommand(args, { COMPAT_ROUTER_FILE: place.file })
 
   it('are days and ISO times, of UTC where they have no offset', () => {
     expect(new Date(2027, 0, 1).getTimezoneOffset()).toBe(300)

@@ -1,7 +1,6 @@
 import dns, { type LookupAddress } from 'node:dns'
-import { Readable } from 'node:stream'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { runCli } from '../../src/cli/run-cli.js'
+import { runCommand } from './run-command.js'
 
 describe('the command line where the server of PostgreSQL cannot be reached', () => {
   afterEach(() => {
@@ -17,17 +16,10 @@ describe('the command line where the server of PostgreSQL cannot be reached', ()
       callback(null, addresses)
     }
     vi.spyOn(dns, 'lookup').mockImplementation(answer as never)
-    let said = ''
-    const exitCode = await runCli(args.split(' '), {
-      env: { DATABASE_URL: 'postgres://two.example:1/postgres' },
-      stdin: Readable.from([]),
-      write: () => undefined,
-      writeError: (text) => {
-        said += text
-      },
-    })
-    expect({ exitCode, said }).toEqual({
+    const env = { DATABASE_URL: 'postgres://two.example:1/postgres' }
+    expect(await runCommand(args.split(' '), env)).toEqual({
       exitCode: 1,
+      out: '',
       said: 'error: connect ECONNREFUSED 127.0.0.1:1; connect ECONNREFUSED 127.0.0.2:1\n',
     })
   })
