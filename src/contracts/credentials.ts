@@ -47,7 +47,7 @@ export interface Bearer {
   readonly credentialId: string
   /** The ledger account that pays. */
   readonly account: string
-  /** Milliseconds since the Unix epoch. Checked at every use, cached or not. */
+  /** Milliseconds since the Unix epoch; from this one on it is refused. Checked at every use, cached or not. */
   readonly expiresAt?: number
   /** For the host's own `admit` hook. The router does not read it. */
   readonly metadata?: Readonly<Record<string, string>>

@@ -1,13 +1,15 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { type Clock, systemClock } from '../../src/clock.js'
 import type { CredentialResult } from '../../src/contracts/index.js'
+import { createManualClock } from '../conformance/manual-clock.js'
 import { startService } from '../routing/service.js'
 
 const credential = { credentialId: 'key-1', account: 'alice' }
 const app = { id: 'app-1', markup: { basisPoints: 0 }, allowedModels: [] }
 
-async function askWith(result: unknown) {
+async function askWith(result: unknown, clock: Clock = systemClock) {
   const credentials = { resolve: () => result as CredentialResult }
-  const service = await startService({ router: { credentials } })
+  const service = await startService({ router: { credentials, clock } })
   onTestFinished(() => service.close())
   const answer = await service.ask()
   const end = await service.end(answer)
@@ -79,6 +81,16 @@ describe('a refused credential', () => {
     const { answer, end } = await askWith({ ok: true, principal })
     expect(answer.status).toBe(401)
     expect(end.caller).toEqual({ ...credential, appId: 'app-1' })
+  })
+
+  it.each([
+    [0, 401],
+    [1, 200],
+  ])('that its store let in, to end in %s ms, is answered with %s', async (leftMs, status) => {
+    const clock = createManualClock()
+    const principal = { kind: 'api-key', ...credential, expiresAt: clock.now() + leftMs }
+    const { answer } = await askWith({ ok: true, principal }, clock)
+    expect(answer.status).toBe(status)
   })
 
   it('is copied, so that a store may go on using its own', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
+import { createSqlCredentials } from '../../src/sql/credentials.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 import { hear } from '../helpers/hear.js'
 import { context } from '../helpers/ledger-requests.js'
@@ -134,6 +135,24 @@ describe.each(engineNames)('credentials in %s', (name) => {
     expect(await reasonOf(key.token)).toBe('revoked')
     expect(await admin.revoke('nobody')).toBe(false)
     expect(await admin.suspendAccount('nobody')).toBe(false)
+  })
+
+  it('refuses a token from the millisecond in which it expires, and lists it as in use until then', async () => {
+    const stores = engine.open('moment')
+    const expiresAt = Date.now() + 60_000
+    const { token } = await createAdmin(stores).issueKey({ account: 'alice', expiresAt })
+    for (const [now, isGood] of [
+      [expiresAt - 1, true],
+      [expiresAt, false],
+    ] as const) {
+      const database = { ...stores.database, now: `cast(${now} as bigint)` }
+      expect(await createSqlCredentials(database).resolve(token, context)).toMatchObject(
+        isGood ? { ok: true } : { ok: false, reason: 'expired' },
+      )
+      expect(await createAdmin({ ...stores, database }).listCredentials({ inUse: true })).toHaveLength(
+        isGood ? 1 : 0,
+      )
+    }
   })
 
   it('says whose credential it refuses', async () => {
