@@ -67,7 +67,11 @@ export function createChangePoll(
     if (lastSeq === undefined) {
       const [rows = []] = await batch([
         { text: 'select coalesce(max(seq), 0) as seq from {changes}' },
-        { text: `delete from {changes} where at < ?1`, parameters: [BigInt(Date.now() - KEEP_MS)] },
+        {
+          // The newest stays, so that who has not heard it sees the gap before it.
+          text: 'delete from {changes} where at < ?1 and seq < (select max(seq) from {changes})',
+          parameters: [BigInt(Date.now() - KEEP_MS)],
+        },
       ])
       lastSeq = readNumber(rows[0]!, 'seq')
       watchers.changedAll()

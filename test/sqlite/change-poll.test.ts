@@ -1,0 +1,64 @@
+import { beforeEach, expect, it } from 'vitest'
+import { createChangePoll } from '../../src/sqlite/change-poll.js'
+import { type Connection, openConnection } from '../../src/sqlite/connection.js'
+import { migrate } from '../../src/sqlite/migrations.js'
+import { hear } from '../helpers/hear.js'
+import { createTestFile } from '../helpers/sqlite.js'
+
+const DAY_MS = 86_400_000
+
+let connection: Connection
+beforeEach(async () => {
+  const place = await createTestFile()
+  connection = openConnection(place.file)
+  migrate(connection, place.file)
+  return () => {
+    connection.close()
+    place.remove()
+  }
+})
+
+/** A process that hears of changes, but not while it is suspended. */
+async function startProcess() {
+  let reading = Promise.resolve()
+  const poll = createChangePoll(async (statements) => {
+    await reading
+    return connection.batch(statements)
+  })
+  const heard = await hear((changed, connected) => poll.watch('models', changed, connected))
+  return {
+    heard,
+    suspend() {
+      let resume = (): void => {}
+      reading = new Promise((resolve) => {
+        resume = resolve
+      })
+      return resume
+    },
+  }
+}
+
+function change(id: string, daysAgo: number): void {
+  const at = BigInt(Date.now() - daysAgo * DAY_MS)
+  connection.prepare("insert into {changes} (topic, id, at) values ('models', ?1, ?2)").run([id, at])
+}
+
+it.each([
+  ['the first of the changes is', 0],
+  ['all changes are', 1],
+])(
+  'tells a process that was suspended for long that everything may have changed, where %s old',
+  async (_, daysAgo) => {
+    const { heard, suspend } = await startProcess()
+    const resume = suspend()
+    change('first', 2)
+    change('second', daysAgo)
+    // A process that starts forgets what is old.
+    const other = await startProcess()
+    resume()
+    expect(await heard.next()).toBeUndefined()
+    expect(await heard.next()).toBe('second')
+    heard.end()
+    other.heard.end()
+  },
+)
