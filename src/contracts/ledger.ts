@@ -50,8 +50,9 @@ export interface HoldRequest {
   /** At most one hold of a claim is open or settled. */
   readonly claim?: string
   /**
-   * Swaps that hold for this one in the same step, its amount counted as free and its claim carried over. Refused, the
-   * old hold stands. Where the old hold is no longer held this is an ordinary hold; where it is settled, `closed`.
+   * Swaps that hold for this one in the same step, its amount counted as free on its own account and its claim carried
+   * over. Refused, the old hold stands. Where the old hold is no longer held this is an ordinary hold; where it is
+   * settled, `closed`.
    */
   readonly replaces?: string
 }

@@ -509,6 +509,22 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
+    what: 'counts a hold that is swapped as free for any account',
+    foundBy: 'replace-other-account',
+    spoil: (good) => {
+      const amounts = new Map<string, bigint>()
+      return {
+        hold: async (request, context) => {
+          amounts.set(request.holdId, request.amount)
+          const result = await good.hold(request, context)
+          if (result.ok || result.reason !== 'insufficient' || request.replaces === undefined) return result
+          const freed = amounts.get(request.replaces) ?? 0n
+          return result.available + freed < request.amount ? result : { ok: true }
+        },
+      }
+    },
+  },
+  {
     what: 'lets an account owe more than 64 bits hold',
     foundBy: 'posting-underflow',
     spoil: (good) => ({

@@ -106,6 +106,19 @@ export const replaceCases: readonly LedgerCase[] = [
       assertGranted(await bench.hold('old', 30n, { claim: 'c' }))
     },
   ),
+  ledgerCase(
+    'replace-other-account',
+    'a swap for a hold of another account frees it there, and adds nothing to what this one has',
+    async (bench) => {
+      assertGranted(await bench.hold('old', 80n))
+      assertRefused(await bench.hold('new', 11n, { account: 'bob', replaces: 'old' }), 'insufficient')
+      assert.deepEqual(await bench.balance(), [100n, 80n, 20n])
+      assertGranted(await bench.hold('new', 10n, { account: 'bob', replaces: 'old' }))
+      assert.deepEqual(await bench.balance(), [100n, 0n, 100n])
+      assert.deepEqual(await bench.balance('bob'), [10n, 10n, 0n])
+    },
+    { accounts: { alice: '0.0000001', bob: '0.00000001' } },
+  ),
   ledgerCase('replace-unknown', 'a swap for an unknown hold is an ordinary hold', async (bench) => {
     assertGranted(await bench.hold('new', 60n, { replaces: 'nothing' }))
     assertRefused(await bench.hold('next', 41n, { replaces: 'nothing' }), 'insufficient')
