@@ -29,6 +29,11 @@ const KNOWN = new Map<string, FinishReason>([
 /** With these a provider says that it broke the reply off itself. */
 const FAILURES = new Set(['error', 'insufficient_system_resource', 'abort'])
 
+/** The provider's own word for how a choice ended, `undefined` where it gave none yet. Some write the word null. */
+export function readFinishReason(native: unknown): string | undefined {
+  return typeof native === 'string' && native !== '' && native.toLowerCase() !== 'null' ? native : undefined
+}
+
 /** Maps a provider's own word; an unknown one becomes `stop`. */
 export function mapFinishReason(native: string): FinishReason {
   const word = native.toLowerCase()

@@ -135,6 +135,10 @@ export const oddStreams: Readonly<
     stream(delta({ content: 'Hello' }, ''), delta({}, 'stop'), REPORT),
     [HELLO],
   ],
+  'with the word null for a finish reason until the end': [
+    stream(delta({ content: 'Hel' }, 'null'), delta({ content: 'lo' }, 'NULL'), delta({}, 'length'), REPORT),
+    [{ ...HELLO, finishReason: 'length' }],
+  ],
   'without a finish reason': [stream(text('Hello'), REPORT), [HELLO]],
   'with a finish reason of nobody else': [stream(text('Hello'), delta({}, 'eos_token'), REPORT), [HELLO]],
   'with a finish reason in capitals': [stream(text('Hello'), delta({}, 'STOP'), REPORT), [HELLO]],
@@ -162,6 +166,17 @@ export const oddStreams: Readonly<
   'without a delta': [stream(text('Hello'), chunk([{ index: 0, finish_reason: 'stop' }]), REPORT), [HELLO]],
   'with a delta of null': [
     stream(text('Hello'), chunk([{ index: 0, delta: null, finish_reason: 'stop' }]), REPORT),
+    [HELLO],
+  ],
+  'with deltas of null before the text and in it': [
+    stream(
+      chunk([{ index: 0, delta: null, finish_reason: null }]),
+      text('Hel'),
+      chunk([{ index: 0, delta: null, finish_reason: null }]),
+      text('lo'),
+      FINISH,
+      REPORT,
+    ),
     [HELLO],
   ],
   'with a message in the place of the delta': [

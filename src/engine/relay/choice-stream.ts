@@ -1,5 +1,10 @@
 import { ProviderError } from '../../errors.js'
-import { type FinishReason, isFailureReason, mapFinishReason } from '../../protocol/finish-reason.js'
+import {
+  type FinishReason,
+  isFailureReason,
+  mapFinishReason,
+  readFinishReason,
+} from '../../protocol/finish-reason.js'
 import { cleanLabel } from '../../protocol/text.js'
 import type { TokenTally } from '../charging/token-counter.js'
 import { eachText, type Fields, hasToken, invalidReply, isObject, mendText } from './delta.js'
@@ -37,14 +42,14 @@ export class ChoiceStream {
     if (token) eachText(delta, (text) => this.tally.add(text))
 
     const sent: Fields[] = []
-    const finishes = typeof native === 'string' && native !== '' && this.finishReason === undefined
-    if (!finishes) {
+    const reason = readFinishReason(native)
+    if (reason === undefined || this.finishReason !== undefined) {
       // After the finish only what is lost otherwise goes on: clients take a finish for the end of the choice.
       const tells = this.finishReason === undefined ? Object.keys(delta).length > 0 : token
       if (!this.started || tells) sent.push(this.choice(delta, rest, null))
       return { sent, token }
     }
-    sent.push(...this.finish(native, delta, rest))
+    sent.push(...this.finish(reason, delta, rest))
     return { sent, token }
   }
 

@@ -1,4 +1,4 @@
-import type { Fields } from './delta.js'
+import { type Fields, isObject } from './delta.js'
 import { fromLatin1, toLatin1 } from './text-encoding.js'
 
 /**
@@ -65,8 +65,8 @@ const PROBE = 'probe'
 function contentAlone(chunk: Fields): string | undefined {
   const choices = chunk.choices
   if (!Array.isArray(choices) || choices.length !== 1) return undefined
-  const { delta, finish_reason: finishReason } = choices[0] as { delta?: Fields; finish_reason?: unknown }
-  if (delta === undefined || (finishReason !== null && finishReason !== undefined)) return undefined
+  const { delta, finish_reason: finishReason } = choices[0] as Fields
+  if (!isObject(delta) || (finishReason !== null && finishReason !== undefined)) return undefined
   for (const [field, value] of Object.entries(delta))
     if (field !== 'content' && value !== null) return undefined
   const { content } = delta

@@ -1,5 +1,5 @@
 import { ProviderError } from '../../errors.js'
-import { isFailureReason, mapFinishReason } from '../../protocol/finish-reason.js'
+import { isFailureReason, mapFinishReason, readFinishReason } from '../../protocol/finish-reason.js'
 import { cleanLabel } from '../../protocol/text.js'
 import { type Fields, invalidReply, isObject, mendText } from './delta.js'
 import { mendToolCalls } from './tool-calls.js'
@@ -49,8 +49,8 @@ function mendChoice(choice: Fields, index: number, newToolCallId: () => string):
   const { delta, finish_reason: native, message: given } = choice
   if (isFailureReason(native))
     throw new ProviderError('error-frame', 'The provider ended its reply with an error.')
-  const known = typeof native === 'string' && native !== ''
-  const mapped = known ? mapFinishReason(native) : 'stop'
+  const reason = readFinishReason(native)
+  const mapped = reason === undefined ? 'stop' : mapFinishReason(reason)
   // Gemini leaves out the message of a reply that it filtered.
   const raw = given ?? delta ?? (mapped === 'content_filter' ? {} : undefined)
   if (!isObject(raw)) throw invalidReply('a choice has no message')
@@ -65,6 +65,6 @@ function mendChoice(choice: Fields, index: number, newToolCallId: () => string):
     message,
     delta: undefined,
     finish_reason: mapped === 'stop' && calls.length > 0 ? 'tool_calls' : mapped,
-    native_finish_reason: known ? cleanLabel(native) : undefined,
+    native_finish_reason: reason === undefined ? undefined : cleanLabel(reason),
   })
 }
