@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import type { Balance, Entry } from '../contracts/index.js'
+import type { Balance } from '../contracts/index.js'
 import { idShape, labelShape, nameShape, readShape, signedCreditsShape } from '../contracts/shapes.js'
 import { createIdSource } from '../ids.js'
 import { type Credits, formatCredits, MAX_CREDITS, parseCredits } from '../money.js'
 import { heldOf, readBalance } from '../sql/balances.js'
 import { readNumber, readOptionalNumber, readText } from '../sql/cells.js'
 import type { Parameter, Row, SqlDatabase } from '../sql/database.js'
-import { post } from '../sql/grants.js'
+import { type PostedEntry, post } from '../sql/grants.js'
 import { checkHoldable } from './amounts.js'
 import { checkLimit } from './limit.js'
 
@@ -15,14 +15,14 @@ export interface GrantRequest {
   /** A decimal string of at most nine places, such as `'5.00'`. */
   readonly amount: string
   /**
-   * Names this posting, such as an invoice's number: the same one again posts nothing and gives the first entry. Rejects
+   * Names this posting, such as an invoice's number: the same one again posts nothing and gives the first entry, as a repeat. Rejects
    * where that is of another account or amount, or a correction instead of a grant.
    */
   readonly reference?: string
   readonly memo?: string
 }
 
-/** As a grant; the amount may have a minus sign. */
+/** As a grant; the amount may have a minus sign, and is not 0. */
 export type CorrectionRequest = GrantRequest
 
 export interface AccountRow {
@@ -37,9 +37,9 @@ export interface AccountsAdmin {
   /** Makes an account without credits. One that is there stays as it is. */
   openAccount(account: string): Promise<void>
   /** Adds credits, more than none, in one posting. The account is made if there is none. */
-  grant(request: GrantRequest): Promise<Entry>
+  grant(request: GrantRequest): Promise<PostedEntry>
   /** Adds or takes credits, to put right what a charge or a grant got wrong. */
-  correct(request: CorrectionRequest): Promise<Entry>
+  correct(request: CorrectionRequest): Promise<PostedEntry>
   /**
    * Refuses every credential of the account, everywhere within a second, until {@link resumeAccount}. Returns whether
    * there is such an account.
@@ -63,7 +63,7 @@ const grantShape = z.strictObject({
 export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
   const newId = createIdSource()
 
-  async function add(kind: 'grant' | 'correction', request: GrantRequest): Promise<Entry> {
+  async function add(kind: 'grant' | 'correction', request: GrantRequest): Promise<PostedEntry> {
     const { account, amount: text, reference = newId(), memo } = readShape(grantShape, request, kind)
     const amount = parseSigned(text)
     if (kind === 'grant' && amount < 0n) {
@@ -71,6 +71,9 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
     }
     if (kind === 'grant' && amount === 0n) {
       throw new RangeError('grant.amount: must be above 0: a grant adds credits.')
+    }
+    if (amount === 0n) {
+      throw new RangeError('correction.amount: must not be 0: a correction adds credits or takes them.')
     }
     checkHoldable(amount, `${kind}.amount`)
     try {

@@ -19,6 +19,7 @@ import {
 } from './spend.js'
 import { type AccountStatement, readStatement } from './statement.js'
 
+export type { PostedEntry } from '../sql/grants.js'
 export type { AccountRow, AccountsAdmin, CorrectionRequest, GrantRequest } from './accounts.js'
 export type { AppRow, CatalogueAdmin, ModelRequest } from './catalogue.js'
 export type {

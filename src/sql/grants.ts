@@ -15,11 +15,17 @@ export interface PostRequest {
   readonly memo?: string
 }
 
+/** An entry that a posting made, or found. */
+export interface PostedEntry extends Entry {
+  /** Its reference had been posted before: nothing was posted now. */
+  readonly isRepeat?: true
+}
+
 /**
  * Adds to an account, or takes from it, in one transaction; the account is made if there is none. The same reference
  * again posts nothing and gives the first entry; with another kind, account or amount it throws.
  */
-export async function post(database: SqlDatabase, request: PostRequest): Promise<Entry> {
+export async function post(database: SqlDatabase, request: PostRequest): Promise<PostedEntry> {
   const account = checkText(request.account, 'account')
   const amount = checkAmount(request.amount, 'amount')
   const reference = checkText(request.reference, 'reference')
@@ -31,7 +37,8 @@ export async function post(database: SqlDatabase, request: PostRequest): Promise
     {
       text: `insert into {entries} (at, kind, account, reference, postings, details)
         values (${database.now}, ?1, ?2, ?3, ?4, ?5)
-        on conflict (reference) where reference is not null do nothing`,
+        on conflict (reference) where reference is not null do nothing
+        returning id`,
       parameters: [
         request.kind,
         account,
@@ -61,5 +68,5 @@ export async function post(database: SqlDatabase, request: PostRequest): Promise
       `The reference ${JSON.stringify(reference)} names another posting: ${entry.id}`,
     )
   }
-  return entry
+  return rows[0]!.length > 0 ? entry : { ...entry, isRepeat: true }
 }

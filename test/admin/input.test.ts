@@ -50,6 +50,28 @@ describe.each(engineNames)('what administration is given on %s', (name) => {
     await expect(admin.entries({ after: '1.9223372036854775808' })).rejects.toThrow('of an earlier page')
   })
 
+  it.each(['0', '-0', '0.00'])(
+    'is refused where it is a correction of %s, which corrects nothing',
+    async (amount) => {
+      await expect(admin.correct({ account: 'alice', amount })).rejects.toThrow(
+        'correction.amount: must not be 0',
+      )
+      expect((await admin.entries({ account: 'alice' })).entries).toEqual([])
+    },
+  )
+
+  it('tells a posting from a repeat of it', async () => {
+    const grant = { account: 'bob', amount: '2', reference: 'invoice 7' }
+    const first = await admin.grant(grant)
+    expect(first).not.toHaveProperty('isRepeat')
+    expect(await admin.grant(grant)).toEqual({ ...first, isRepeat: true })
+    const together = await Promise.all(
+      Array.from({ length: 5 }, () => admin.correct({ ...grant, amount: '-1', reference: 'slip 7' })),
+    )
+    expect(together.filter(({ isRepeat }) => isRepeat === undefined)).toHaveLength(1)
+    expect((await admin.balance('bob'))?.posted).toBe(1_000_000_000n)
+  })
+
   it('is refused where it is a time that has no date, which no list could show', async () => {
     const last = 8_640_000_000_000_000
     await expect(admin.issueKey({ account: 'alice', expiresAt: last + 1 })).rejects.toThrow(

@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import type { Admin, GrantRequest } from '../../admin/index.js'
-import type { Entry } from '../../contracts/index.js'
+import type { Admin, GrantRequest, PostedEntry } from '../../admin/index.js'
 import { formatCredits } from '../../money.js'
 import type { AccountReply, AccountsReply, AccountView, PostedReply, VerifyReply } from '../protocol.js'
 import { accountOf, type ConsoleViewer, noAccount } from '../viewer.js'
-import { accountView, entryView } from '../views.js'
+import { accountView, entryView, present } from '../views.js'
 import { type Endpoint, get, limit, name, nothing, post } from './endpoint.js'
 
 const accountBody = z.strictObject({ account: name })
@@ -69,9 +68,14 @@ async function reply(admin: Admin, account: string): Promise<AccountReply> {
   return { account: await viewOf(admin, account) }
 }
 
-async function posted(entry: Entry, viewer: ConsoleViewer, admin: Admin): Promise<PostedReply> {
+async function posted(posting: PostedEntry, viewer: ConsoleViewer, admin: Admin): Promise<PostedReply> {
+  const { isRepeat, ...entry } = posting
   const { account } = entry.postings[0]!
-  return { entry: entryView(entry, viewer, account, undefined), account: await viewOf(admin, account) }
+  return present({
+    entry: entryView(entry, viewer, account, undefined),
+    account: await viewOf(admin, account),
+    isRepeat,
+  })
 }
 
 async function viewOf(admin: Admin, account: string): Promise<AccountView> {

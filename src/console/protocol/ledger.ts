@@ -289,4 +289,6 @@ export interface GrantBody {
 export interface PostedReply {
   readonly entry: EntryView
   readonly account: AccountView
+  /** The reference had been posted before: this is the entry of then, and nothing was posted now. */
+  readonly isRepeat?: true
 }

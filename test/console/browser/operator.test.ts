@@ -55,6 +55,23 @@ describe('an operator', { timeout: 120_000 }, () => {
   })
 
   it.each([
+    ['Grant to fay', 'Grant', '2.5'],
+    ['Correct fay', 'Correct', '-2.5'],
+  ])('%s: is told where the reference was posted before', async (button, action, amount) => {
+    await visit.stage.admin.openAccount('fay')
+    await page.reload()
+    const told: string[] = []
+    for (const start of ['Posted. fay has', 'Nothing was posted now: this reference was posted before, at']) {
+      await page.getByRole('button', { name: button }).click()
+      await fill(page.getByRole('dialog'), { Credits: amount, Reference: `invoice ${action}` })
+      await page.getByRole('dialog').getByRole('button', { name: action, exact: true }).click()
+      await message(start)
+      told.push((await page.locator('.message').textContent())!.replace(/^.* fay has/, ''))
+    }
+    expect(told[1]).toBe(told[0])
+  })
+
+  it.each([
     ['Grant to dora', 'Grant', 'grant', '100', '100'],
     ['Correct dora', 'Correct', 'correct', '-40', '60'],
   ])(

@@ -1,5 +1,6 @@
 import type { AccountView } from '../../protocol.js'
 import { write } from '../api.js'
+import { formatTime } from '../format.js'
 import { Amount } from '../parts/amount.js'
 import { Badge, Button, Facts, Id, PageHead, Time } from '../parts/basics.js'
 import { Dialog } from '../parts/dialogs.js'
@@ -79,7 +80,12 @@ export function Accounts({ query }: { query: Place['query'] }) {
           const { status } = asProblem(caught)
           throw status === 409 && body.reference === ownReference ? new Problem(POSTED_BEFORE) : caught
         })
-        return `Posted. ${account} has ${posted.account.available} credits now.`
+        // A repeat of what this dialog posted itself is what was asked for.
+        const isOld = posted.isRepeat === true && body.reference !== ownReference
+        const how = isOld
+          ? `Nothing was posted now: this reference was posted before, at ${formatTime(posted.entry.at)}.`
+          : 'Posted.'
+        return `${how} ${account} has ${posted.account.available} credits now.`
       },
     })
   }
