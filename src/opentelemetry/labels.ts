@@ -1,13 +1,17 @@
 const MAX_VALUES = 1_000
-const OTHER = '_other'
+/** Each is reported in three states, which the SDK must be able to tell apart. */
+const MAX_ROUTES = 600
+export const OTHER = '_other'
 
-/** The values of one label: what comes after the first 1,000 is `_other`. */
+/** The values of one label: what comes after the first of them is `_other`. */
 class Label {
   private readonly known = new Set<string>()
 
+  constructor(private readonly max = MAX_VALUES) {}
+
   of(value: string): string {
     if (this.known.has(value)) return value
-    if (this.known.size >= MAX_VALUES) return OTHER
+    if (this.known.size >= this.max) return OTHER
     this.known.add(value)
     return value
   }
@@ -17,6 +21,6 @@ class Label {
 export class LabelBook {
   readonly model = new Label()
   readonly provider = new Label()
-  readonly route = new Label()
+  readonly route = new Label(MAX_ROUTES)
   readonly outcome = new Label()
 }

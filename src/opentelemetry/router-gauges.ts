@@ -1,5 +1,7 @@
-import type { BatchObservableResult, Meter } from '@opentelemetry/api'
-import type { LabelBook } from './labels.js'
+import type { Attributes, BatchObservableResult, Meter } from '@opentelemetry/api'
+import { type LabelBook, OTHER } from './labels.js'
+import { PROVIDER_NAME } from './names.js'
+import { getOrMake } from './totals.js'
 
 /** As much of a router as is observed. */
 export interface ObservedRouter {
@@ -16,11 +18,19 @@ export interface ObservedRoute {
   readonly failureRate: number
 }
 
+/** From good to bad. */
 const STATES: readonly ObservedRoute['state'][] = ['closed', 'half-open', 'open']
+
+interface KnownRoute {
+  readonly attributes: Attributes
+  now: ObservedRoute | undefined
+}
 
 /** What routers say of themselves when they are asked. */
 export class RouterGauges {
   private readonly routers = new Set<ObservedRouter>()
+  private readonly routes = new Map<string, KnownRoute>()
+  private isReporting = false
   private readonly openHolds
   private readonly state
   private readonly failureRate
@@ -54,42 +64,59 @@ export class RouterGauges {
   }
 
   observe(router: ObservedRouter): () => void {
-    if (this.routers.size === 0) this.meter.addBatchObservableCallback(this.report, this.instruments())
+    if (!this.isReporting) {
+      const { openHolds, state, failureRate, firstToken, throughput } = this
+      const instruments = [openHolds, state, failureRate, firstToken, throughput]
+      this.meter.addBatchObservableCallback((result) => this.report(result), instruments)
+      this.isReporting = true
+    }
     this.routers.add(router)
     return () => {
-      const was = this.routers.delete(router)
-      if (was && this.routers.size === 0) {
-        this.meter.removeBatchObservableCallback(this.report, this.instruments())
-      }
+      this.routers.delete(router)
     }
   }
 
-  private instruments() {
-    return [this.openHolds, this.state, this.failureRate, this.firstToken, this.throughput]
-  }
-
-  private readonly report = (result: BatchObservableResult): void => {
+  private report(result: BatchObservableResult): void {
     let openHolds = 0
+    // What is no longer told must be said to be over: the SDK goes on with the last value that it heard.
+    for (const known of this.routes.values()) known.now = undefined
     for (const router of this.routers) {
       openHolds += router.openHolds
-      for (const route of router.routes()) this.reportRoute(result, route)
+      for (const route of router.routes()) this.gather(route)
     }
     result.observe(this.openHolds, openHolds)
+    for (const { attributes, now } of this.routes.values()) this.reportRoute(result, attributes, now)
   }
 
-  private reportRoute(result: BatchObservableResult, route: ObservedRoute): void {
-    const attributes = {
-      'compat_router.route.id': this.labels.route.of(route.routeId),
-      'gen_ai.provider.name': this.labels.provider.of(route.provider),
-    }
+  /** Of a route that several routers have, or of all `_other` ones, keeps what tells of the most trouble. */
+  private gather(route: ObservedRoute): void {
+    const id = this.labels.route.of(route.routeId)
+    const provider = id === OTHER ? OTHER : this.labels.provider.of(route.provider)
+    const known = getOrMake(this.routes, JSON.stringify([id, provider]), () => ({
+      attributes: { 'compat_router.route.id': id, [PROVIDER_NAME]: provider },
+      now: undefined,
+    }))
+    if (known.now === undefined || isWorse(route, known.now)) known.now = route
+  }
+
+  private reportRoute(
+    result: BatchObservableResult,
+    attributes: Attributes,
+    route: ObservedRoute | undefined,
+  ): void {
     for (const state of STATES) {
-      const value = route.state === state ? 1 : 0
+      const value = route?.state === state ? 1 : 0
       result.observe(this.state, value, { ...attributes, 'compat_router.route.state': state })
     }
-    result.observe(this.failureRate, route.failureRate, attributes)
-    if (route.firstTokenMs !== undefined)
+    result.observe(this.failureRate, route?.failureRate ?? 0, attributes)
+    if (route?.firstTokenMs !== undefined)
       result.observe(this.firstToken, route.firstTokenMs / 1_000, attributes)
-    if (route.tokensPerSecond !== undefined)
+    if (route?.tokensPerSecond !== undefined)
       result.observe(this.throughput, route.tokensPerSecond, attributes)
   }
+}
+
+function isWorse(route: ObservedRoute, than: ObservedRoute): boolean {
+  const more = STATES.indexOf(route.state) - STATES.indexOf(than.state)
+  return more > 0 || (more === 0 && route.failureRate > than.failureRate)
 }

@@ -282,7 +282,64 @@ describe('the metrics of routes', () => {
     expect(await exported.value('compat_router.holds.open')).toBe(3)
     other()
     holds = 8
-    expect(await exported.value('compat_router.holds.open')).toBe(3)
+    expect(await exported.value('compat_router.holds.open')).toBe(0)
+  })
+
+  it('are in no state once no router that is observed has them', async () => {
+    const exported = exportToMemory()
+    const route = { routeId: 'r', provider: 'p', state: 'open' as const, failureRate: 1 }
+    const end = exported.telemetry.observe({ openHolds: 1, routes: () => [route] })
+    const ofState = (state: string) =>
+      exported.value('compat_router.route.state', { 'compat_router.route.state': state })
+    expect([await ofState('open'), await exported.value('compat_router.route.failure_rate')]).toEqual([1, 1])
+    end()
+    for (const state of ['closed', 'half-open', 'open']) expect(await ofState(state)).toBe(0)
+    expect(await exported.value('compat_router.route.failure_rate')).toBe(0)
+    exported.telemetry.observe({ openHolds: 0, routes: () => [route] })
+    expect(await ofState('open')).toBe(1)
+  })
+
+  it('that several routers have are as where they are doing worst', async () => {
+    const exported = exportToMemory()
+    const route = { routeId: 'r', provider: 'p', firstTokenMs: 100 }
+    const healthy = { ...route, state: 'closed' as const, failureRate: 0 }
+    const failing = { ...healthy, failureRate: 0.4 }
+    const open = { ...route, state: 'open' as const, failureRate: 0.1, firstTokenMs: 900 }
+    const observe = (health: typeof healthy | typeof open) =>
+      exported.telemetry.observe({ openHolds: 0, routes: () => [health] })
+    const told = async () => [
+      await exported.value('compat_router.route.state', { 'compat_router.route.state': 'open' }),
+      await exported.value('compat_router.route.failure_rate'),
+      await exported.value('compat_router.route.time_to_first_token'),
+    ]
+    const ends = [observe(failing), observe(healthy)]
+    expect(await told()).toEqual([0, 0.4, 0.1])
+    ends.push(observe(open), observe(healthy))
+    expect(await told()).toEqual([1, 0.1, 0.9])
+    expect(await exported.metrics()).toMatchObject({ 'compat_router.route.failure_rate': { length: 1 } })
+    for (const end of ends) end()
+  })
+
+  it('are told apart up to 600, and those beyond that are as the worst of them', async () => {
+    const exported = exportToMemory()
+    const routes = Array.from({ length: 700 }, (_, index) => ({
+      routeId: `r${index}`,
+      provider: `p${index}`,
+      state: index === 5 || index === 650 ? ('open' as const) : ('closed' as const),
+      failureRate: 0,
+    }))
+    exported.telemetry.observe({ openHolds: 0, routes: () => routes })
+    for (let times = 0; times < 3; times++) {
+      const states = (await exported.metrics())['compat_router.route.state']!
+      const open = states
+        .filter(({ value }) => value !== 0)
+        .map(({ attributes }) => Object.values(attributes))
+      expect(open).toHaveLength(601)
+      expect(open.filter(([, , state]) => state === 'open')).toEqual([
+        ['r5', 'p5', 'open'],
+        ['_other', '_other', 'open'],
+      ])
+    }
   })
 
   it('follow a route that fails', async () => {
@@ -296,7 +353,7 @@ describe('the metrics of routes', () => {
 })
 
 describe('the labels', () => {
-  it('of models, providers, routes and outcomes are 1,000 at most, and _other', async () => {
+  it('of models, providers and outcomes are 1,000 at most, of routes 600, and _other', async () => {
     const exported = exportToMemory()
     for (let index = 0; index < 1_005; index++) {
       exported.telemetry.onEvent(
@@ -306,18 +363,36 @@ describe('the labels', () => {
     const metrics = await exported.metrics()
     const values = (name: string, label: string) =>
       new Set(metrics[name]!.map(({ attributes }) => attributes[label]))
-    for (const [name, label] of [
-      ['compat_router.credits.charged', 'gen_ai.request.model'],
-      ['compat_router.credits.charged', 'gen_ai.provider.name'],
-      ['compat_router.requests', 'compat_router.outcome'],
-      ['compat_router.route.attempts', 'compat_router.route.id'],
+    for (const [name, label, most] of [
+      ['compat_router.credits.charged', 'gen_ai.request.model', 1_000],
+      ['compat_router.credits.charged', 'gen_ai.provider.name', 1_000],
+      ['compat_router.requests', 'compat_router.outcome', 1_000],
+      ['compat_router.route.attempts', 'compat_router.route.id', 600],
     ] as const) {
       const found = values(name, label)
-      expect(found.size, label).toBe(1_001)
+      expect(found.size, label).toBe(most + 1)
       expect(found, label).toContain('_other')
     }
     const other = { 'gen_ai.request.model': '_other' }
     expect(await exported.value('compat_router.credits.charged', other)).toBe(5e-9)
+  })
+
+  it('beyond what the SDK tells apart are counted together, and add up at every export', async () => {
+    const exported = exportToMemory()
+    const calls = 2_400
+    for (let call = 0; call < calls; call++) {
+      const route = { model: `m${call % 80}`, provider: `q${Math.floor(call / 80)}` }
+      exported.telemetry.onEvent(endOf({ ...route, cost: BigInt(call + 1) * 1_000_000_000n }))
+    }
+    const due = (calls * (calls + 1)) / 2
+    for (let times = 0; times < 3; times++) {
+      const metrics = await exported.metrics()
+      const sum = (name: string) => metrics[name]!.reduce((all, { value }) => all + (value as number), 0)
+      expect(sum('compat_router.credits.charged')).toBe(due)
+      expect(sum('compat_router.tokens')).toBe(2 * calls)
+      const further = { 'otel.metric.overflow': true }
+      expect(metrics['compat_router.credits.charged']!.at(-1)!.attributes).toEqual(further)
+    }
   })
 
   it('never name an account, an app, a credential or a request', async () => {
