@@ -12,10 +12,13 @@ const COUNTS_ON_THE_WAY = new Set(['google.generative-ai', 'google.vertex.chat']
  * `undefined` where the provider said nothing: packages then fill in `unknown`, or `other` without a word of its own,
  * and a reply that was cut short would pass for a whole one.
  */
-export function toFinish(reason: unknown): (JsonObject & { finish_reason: string }) | undefined {
+export function toFinish(
+  reason: unknown,
+  source: UsageSource,
+): (JsonObject & { finish_reason: string }) | undefined {
   const unified = textOf(isObject(reason) ? reason.unified : reason)
   const raw = isObject(reason) ? textOf(reason.raw) : undefined
-  if (unified === undefined || unified === 'unknown' || unified === 'interrupted') return undefined
+  if (unified === undefined || unified === 'interrupted' || isMadeUp(unified, source)) return undefined
   if (unified === 'other' && isObject(reason) && raw === undefined) return undefined
   return {
     finish_reason: unified.replace('-', '_'),
@@ -23,11 +26,17 @@ export function toFinish(reason: unknown): (JsonObject & { finish_reason: string
   }
 }
 
+/** Whether a package has this word where the provider gave none. That of OpenRouter begins with one of its own in version 2. */
+function isMadeUp(word: unknown, { provider, version }: UsageSource): boolean {
+  return word === 'unknown' || (word === 'other' && version === 'v2' && provider === 'openrouter')
+}
+
 /**
  * Whether a reply ended although its package knows no word for how. Version 2 says `unknown` of a reason that it does
  * not know and of none at all; but providers send the counts of the output last, and a reply cut short has none.
  */
 export function endedUnnamed(reason: unknown, usage: UsageReport | undefined, source: UsageSource): boolean {
-  if (source.version !== 'v2' || reason !== 'unknown' || COUNTS_ON_THE_WAY.has(source.provider)) return false
+  if (source.version !== 'v2' || !isMadeUp(reason, source) || COUNTS_ON_THE_WAY.has(source.provider))
+    return false
   return isCount(usage?.completion) && usage.completion > 0
 }

@@ -66,7 +66,7 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
   const finish = (part: JsonObject): ProviderEvent[] => {
     const usage = toUsage(part.usage, part.providerMetadata, source)
     const unnamed = endedUnnamed(part.finishReason, usage, source)
-    const end = unnamed ? { finish_reason: 'stop' } : toFinish(part.finishReason)
+    const end = unnamed ? { finish_reason: 'stop' } : toFinish(part.finishReason, source)
     const open = [...calls.values()].filter((call) => !call.hasArguments)
     const events =
       end === undefined ? [] : [...open.flatMap((call) => continueCall(call, '{}')), chunk({}, end)]

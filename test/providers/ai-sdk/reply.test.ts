@@ -121,31 +121,41 @@ describe('a stream', () => {
     ['v2', 'other', undefined, 'other'],
     ['v3', 'length', 'MAX', 'length'],
     ['v3', 'other', 'strange', 'other'],
+    ['v3', 'other', 'strange', 'other', 'openrouter'],
     ['v4', 'error', undefined, 'error'],
-  ] as const)('of %s that finishes by %s (%s) says %s', async (version, unified, raw, expected) => {
-    const outcome = await stream(
-      [{ type: 'finish', usage: {}, finishReason: finishOf(version, unified, raw) }],
-      version,
-    )
-    expect(choicesOf(outcome.events)).toMatchObject([{ finish_reason: expected }])
-    expect(outcome.terminated).toBe(true)
-  })
+  ] as const)(
+    'of %s that finishes by %s (%s) says %s',
+    async (version, unified, raw, expected, provider?: string) => {
+      const outcome = await stream(
+        [{ type: 'finish', usage: {}, finishReason: finishOf(version, unified, raw) }],
+        version,
+        provider,
+      )
+      expect(choicesOf(outcome.events)).toMatchObject([{ finish_reason: expected }])
+      expect(outcome.terminated).toBe(true)
+    },
+  )
 
   it.each([
-    ['v2', 'unknown'],
-    ['v3', { unified: 'other', raw: undefined }],
-    ['v4', { unified: 'interrupted', raw: undefined }],
-  ] as const)('of %s whose package made the finish up was cut short', async (version, finishReason) => {
-    const text = { type: 'text-delta', id: 't', delta: 'Hel' }
-    const { events, terminated } = await stream(
-      [text, { type: 'finish', usage: nested, finishReason }],
-      version,
-    )
-    expect(terminated).toBe(false)
-    expect(choicesOf(events)).toEqual([
-      { index: 0, delta: { role: 'assistant', content: 'Hel' }, finish_reason: null },
-    ])
-  })
+    ['v2', 'unknown', undefined],
+    ['v2', 'other', 'openrouter'],
+    ['v3', { unified: 'other', raw: undefined }, undefined],
+    ['v4', { unified: 'interrupted', raw: undefined }, undefined],
+  ] as const)(
+    'of %s whose package made the finish up was cut short',
+    async (version, finishReason, provider) => {
+      const text = { type: 'text-delta', id: 't', delta: 'Hel' }
+      const { events, terminated } = await stream(
+        [text, { type: 'finish', usage: nested, finishReason }],
+        version,
+        provider,
+      )
+      expect(terminated).toBe(false)
+      expect(choicesOf(events)).toEqual([
+        { index: 0, delta: { role: 'assistant', content: 'Hel' }, finish_reason: null },
+      ])
+    },
+  )
 
   it('of v2 that ends by a word unknown to its package is whole where its output was counted', async () => {
     const text = { type: 'text-delta', id: 't', delta: 'Hello' }
@@ -155,6 +165,8 @@ describe('a stream', () => {
     expect(terminated).toBe(true)
     expect(choicesOf(events).at(-1)).toEqual({ index: 0, delta: {}, finish_reason: 'stop' })
     expect(usageOf(events)).toMatchObject([{ prompt: 21, completion: 13 }])
+    const other = { type: 'finish', usage: flat, finishReason: 'other' }
+    expect((await stream([text, other], 'v2', 'openrouter')).terminated).toBe(true)
     for (const outputTokens of [undefined, Number.NaN, 0]) {
       expect((await ending({ inputTokens: 21, outputTokens })).terminated).toBe(false)
     }
