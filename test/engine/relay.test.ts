@@ -379,6 +379,20 @@ describe('a reply in one body', () => {
     })
   })
 
+  it('keeps what a later piece of a stream has as null', () => {
+    const reply = body([
+      chunk({ function_call: { name: 'f', arguments: '' } }, null, {
+        logprobs: { content: [{ token: 'He' }], refusal: null },
+      }),
+      chunk({ function_call: { name: null, arguments: '{}' } }, null, { logprobs: { content: null } }),
+      chunk({}, 'function_call'),
+    ])
+    expect(reply.choices[0]).toMatchObject({
+      message: { function_call: { name: 'f', arguments: '{}' } },
+      logprobs: { content: [{ token: 'He' }], refusal: null },
+    })
+  })
+
   it('keeps several choices apart and in order', () => {
     const reply = body(
       [

@@ -42,7 +42,7 @@ function addToolCalls(calls: Map<number, Fields>, deltas: readonly Fields[]): vo
   }
 }
 
-/** Text and lists grow, objects field by field; of anything else the last counts. Grows `known` in place. */
+/** Text and lists grow, objects field by field; of anything else the last counts that is not null. Grows `known` in place. */
 function join(known: unknown, more: unknown): unknown {
   if (typeof known === 'string' && typeof more === 'string') return known + more
   if (Array.isArray(more)) {
@@ -63,5 +63,6 @@ const REPEATED = new Set(['id', 'name', 'type'])
 
 function joinField(fields: Fields, field: string, more: unknown): void {
   if (field === '__proto__' || (REPEATED.has(field) && fields[field] === more)) return
+  if (more === null && fields[field] !== undefined) return
   fields[field] = join(fields[field], more)
 }

@@ -109,6 +109,8 @@ export function createStreamReader(): StreamReader {
     // A call without arguments has no piece of them, and clients want an object.
     return [argumentsOf(block.call, JSON.stringify(block.input ?? {}))]
   }
+  /** Some servers leave out that a block stops. */
+  const stopAll = () => [...blocks.keys()].flatMap(stopBlock)
 
   return {
     get terminated() {
@@ -130,11 +132,12 @@ export function createStreamReader(): StreamReader {
           return stopBlock(event.index)
         case 'message_delta': {
           const reason = textOf(objectIn(event, 'delta').stop_reason)
-          return [...(reason === undefined ? [] : [chunk({}, reason)]), ...usageOf(event.usage)]
+          const ended = reason === undefined ? [] : [...stopAll(), chunk({}, reason)]
+          return [...ended, ...usageOf(event.usage)]
         }
         case 'message_stop':
           terminated = true
-          return []
+          return stopAll()
         case 'error':
           throw errorFrame(event)
         default:

@@ -74,6 +74,20 @@ describe('a streamed message', () => {
     ])
   })
 
+  it.each([
+    ['message_delta', [messageDelta('tool_use', { output_tokens: 5 }), messageStop]],
+    ['message_stop', [messageStop]],
+  ])('gives the arguments of a call that nothing ended before %s', (_name, end) => {
+    const input = { city: 'Köln' }
+    const read = readAll([
+      messageStart(),
+      blockStart(0, { type: 'tool_use', id: 't', name: 'look', input }),
+      ...end,
+    ])
+    const calls = deltasOf(read).flatMap((delta) => (delta.tool_calls as unknown[] | undefined) ?? [])
+    expect(calls).toMatchObject([{ id: 't' }, { index: 0, function: { arguments: JSON.stringify(input) } }])
+  })
+
   it('gives citations with an address as annotations', () => {
     expect(deltasOf(events).flatMap((delta) => delta.annotations ?? [])).toEqual([
       { type: 'url_citation', url_citation: { url: 'https://a.example', title: 'A', content: 'said' } },
