@@ -20,7 +20,8 @@ function toMediaBlock(part: ContentPart & { type: 'media' }): NativeBlock {
   }
   const { mediaType, base64 } = source
   if (mediaType.startsWith('image/')) {
-    return { type: 'image', source: { type: 'base64', media_type: mediaType, data: base64 } }
+    const name = mediaType === 'image/jpg' ? 'image/jpeg' : mediaType
+    return { type: 'image', source: { type: 'base64', media_type: name, data: base64 } }
   }
   if (mediaType === 'application/pdf') {
     return { type: 'document', source: { type: 'base64', media_type: mediaType, data: base64 }, ...title }

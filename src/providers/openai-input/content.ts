@@ -80,8 +80,8 @@ function readFile(file: unknown, param: string, cache: boolean): ContentPart {
 }
 
 /**
- * Whether a part or tool is marked with `cache_control`. Only the five minutes' kind passes: one that lives longer costs
- * more to write than the one price of a cache write says.
+ * Whether a message, part or tool is marked with `cache_control`. Only the five minutes' kind passes: one that lives
+ * longer costs more to write than the one price of a cache write says.
  */
 export function readCacheControl(part: JsonObject, param: string): boolean {
   const control = part.cache_control

@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../../protocol/chat-request.js'
 import { isObject, type JsonObject } from '../provider-json.js'
-import { type ContentPart, readContent, readText, type TextPart } from './content.js'
+import { type ContentPart, readCacheControl, readContent, readText, type TextPart } from './content.js'
 import { textOf } from './text.js'
 import { unsupported } from './unsupported.js'
 
@@ -36,6 +36,18 @@ export function readMessages(messages: readonly ChatMessage[]): InputMessage[] {
 }
 
 function readMessage(message: ChatMessage, param: string): InputMessage {
+  const read = readByRole(message, param)
+  return readCacheControl(message, param) ? markLast(read) : read
+}
+
+/** A mark for the cache on a message is one on its last part. */
+function markLast<Message extends InputMessage>(message: Message): Message {
+  const last = message.content.at(-1)
+  if (last === undefined) return message
+  return { ...message, content: [...message.content.slice(0, -1), { ...last, cache: true }] }
+}
+
+function readByRole(message: ChatMessage, param: string): InputMessage {
   const contentParam = `${param}.content`
   switch (message.role) {
     case 'system':

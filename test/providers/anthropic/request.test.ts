@@ -188,6 +188,12 @@ describe('images and files', () => {
     ])
   })
 
+  it('calls a JPEG by the one name that the API takes', () => {
+    expect(convertParts(image('data:image/jpg;base64,AAEC'))).toMatchObject([
+      { source: { media_type: 'image/jpeg', data: 'AAEC' } },
+    ])
+  })
+
   it('sends PDF and text files as documents', () => {
     const file = (file_data: string) => ({ type: 'file', file: { file_data, filename: 'a' } })
     expect(
@@ -243,6 +249,35 @@ describe('images and files', () => {
     expect(convertParts({ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } })).toEqual([
       { type: 'text', text: 'x', cache_control: { type: 'ephemeral' } },
     ])
+  })
+
+  it('takes a mark on a message, as clients of OpenRouter set it, for one on its last part', () => {
+    const cache_control = { type: 'ephemeral' }
+    const marked = { type: 'text', text: 'b', cache_control }
+    const call = { id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }
+    const native = convertMessages(
+      { role: 'system', content: 'b', cache_control },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'text', text: 'b' },
+        ],
+        cache_control,
+      },
+      { role: 'assistant', content: 'b', tool_calls: [call], cache_control },
+      { role: 'tool', tool_call_id: 'a', content: 'b', cache_control },
+      { role: 'user', content: '', cache_control },
+    )
+    expect(native.system).toEqual([marked])
+    expect(native.messages).toMatchObject([
+      { content: [{ type: 'text', text: 'a' }, marked] },
+      { content: [marked, { type: 'tool_use' }] },
+      { content: [{ type: 'tool_result', content: [marked] }] },
+    ])
+    expect(native.messages[0]?.content[0]).not.toHaveProperty('cache_control')
+    const longer = { role: 'user', content: 'x', cache_control: { ...cache_control, ttl: '1h' } }
+    expect(refusal(() => convertMessages(longer))).toEqual(refused('messages.0.cache_control'))
   })
 })
 
