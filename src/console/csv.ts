@@ -8,9 +8,10 @@ export interface Column<Row> {
 const QUOTED_PATTERN = /[",;\t\r\n]/
 /**
  * Where spreadsheets see a formula begin: in a cell, or after what separates cells to those that split lines at `;` or
- * tabs, which see no quotes within a cell. White space and quotes before it do not count.
+ * tabs, which see no quotes within a cell. White space and quotes before it do not count. The wide forms of the signs are
+ * formulas to spreadsheets set to Chinese or Japanese.
  */
-const FORMULA_PATTERN = /(?<=(?:^|[;\t\r\n])[\s"]*)[=+\-@]/g
+const FORMULA_PATTERN = /(?<=(?:^|[;\t\r\n])[\s"]*)[=+\-@＝＋－＠]/g
 
 /** One record of RFC 4180. */
 export function csvLine<Row>(columns: readonly Column<Row>[], row: Row): string {

@@ -42,7 +42,7 @@ function parseCsv(file: string): string[][] {
 
 /** Any character, and often one that separates, quotes or begins a formula. */
 const textUnit = fc.oneof(
-  fc.constantFrom(...'=+-@;,\t\r\n "\''),
+  fc.constantFrom(...'=+-@＝＋－＠;,\t\r\n "\''),
   fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 1 }),
 )
 
@@ -52,6 +52,10 @@ describe('a cell', () => {
     ['+1', "'+1"],
     ['-1', "'-1"],
     ['@SUM(A1)', "'@SUM(A1)"],
+    ['＝1+1', "'＝1+1"],
+    ['＋1', "'＋1"],
+    ['－1', "'－1"],
+    ['a; ＠SUM(A1)', '"a; \'＠SUM(A1)"'],
     ['\t=1', '"\t\'=1"'],
     [' =1', " '=1"],
     ['\r=1', '"\r\'=1"'],
@@ -81,15 +85,15 @@ describe('a cell', () => {
   }
 
   it('is read back as it was, but for the quote before what may be a formula', () => {
-    const withoutQuotes = (text: string) => text.replaceAll(/'(?=[=+\-@])/g, '')
+    const withoutQuotes = (text: string) => text.replaceAll(/'(?=[=+\-@＝＋－＠])/g, '')
     fc.assert(
       fc.property(rowsOfText, (cells) => {
         const [names, row] = parseCsv(fileOf(cells))
         expect(names).toEqual(cells.map((_, at) => `c${at}`))
         for (const [at, cell] of cells.entries()) {
           expect(withoutQuotes(row![at]!)).toBe(withoutQuotes(cell))
-          if (!/[=+\-@]/.test(cell)) expect(row![at]).toBe(cell)
-          expect(row![at]).not.toMatch(/^\s*[=+\-@]/)
+          if (!/[=+\-@＝＋－＠]/.test(cell)) expect(row![at]).toBe(cell)
+          expect(row![at]).not.toMatch(/^\s*[=+\-@＝＋－＠]/)
         }
       }),
       { seed: 4180 },
@@ -101,7 +105,7 @@ describe('a cell', () => {
       fc.property(rowsOfText, (cells) => {
         const [, ...lines] = fileOf(cells).split(/[\r\n]+/)
         for (const piece of lines.flatMap((line) => line.split(separator))) {
-          expect(piece).not.toMatch(/^[\s"]*[=+\-@]/)
+          expect(piece).not.toMatch(/^[\s"]*[=+\-@＝＋－＠]/)
         }
       }),
       { seed: 4180 },

@@ -106,6 +106,16 @@ describe('the metrics of the example server', () => {
     expect([...asked].filter((name) => !labels.has(name))).toEqual([])
   })
 
+  it('count a route once on the dashboard, however many processes tell of it', () => {
+    const ofRoutes = queries.filter((query) =>
+      metricsIn(query).some((name) => /_route_(?!attempts)/.test(name)),
+    )
+    expect(ofRoutes.length).toBeGreaterThan(3)
+    for (const query of ofRoutes) {
+      expect(query).toMatch(/\b(?:max|avg) by \(compat_router_route_id\b[^)]*\) \(compat_router_route_/)
+    }
+  })
+
   it('are all on the dashboard', async () => {
     await callAllKinds()
     const names = [...(await scrape()).matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name!)
