@@ -228,7 +228,7 @@ describe('an operator', () => {
     const grant = { account: 'new', amount: '2.5', reference: 'inv-1', memo: 'Welcome' }
     const first = await visit().post<PostedReply>('api/accounts/grant', grant)
     const again = await visit().post<PostedReply>('api/accounts/grant', grant)
-    expect(again.json).toEqual(first.json)
+    expect(again.json).toEqual({ ...first.json, isRepeat: true })
     expect(first.json).toMatchObject({
       entry: { kind: 'grant', amount: '2.5', memo: 'Welcome' },
       account: { id: 'new', posted: '2.5', held: '0', available: '2.5' },
