@@ -1,4 +1,6 @@
+import { z } from 'zod'
 import type { Model } from '../contracts/index.js'
+import { momentShape, readShape } from '../contracts/shapes.js'
 import { Unreadable } from './amount.js'
 import { type GenaiModel, readModel } from './genai-model.js'
 
@@ -24,6 +26,13 @@ export interface PriceListOptions {
   readonly at?: number
 }
 
+const isFunction = (value: unknown): boolean => typeof value === 'function'
+const optionsShape = z.strictObject({
+  filter: z.custom<NonNullable<PriceListOptions['filter']>>(isFunction, 'must be a function').optional(),
+  id: z.custom<NonNullable<PriceListOptions['id']>>(isFunction, 'must be a function').optional(),
+  at: momentShape.optional(),
+})
+
 /** Something that the catalogue does not have from the list. */
 export interface PriceListProblem {
   readonly id: string
@@ -41,7 +50,8 @@ export interface PriceListProblem {
  * hour is left out; one with units that a catalogue has no price for (audio, images, searches, longer cache times) is
  * read without them. `problems` names both. Free models are left out too where the list does not write their zero.
  *
- * The prices are those of one day: read the list again to follow it. Throws a `TypeError` for what is no such list.
+ * The prices are those of one day: read the list again to follow it. Throws a `TypeError` for what is no such list, and
+ * for an option that cannot be meant.
  */
 export function catalogueFromGenaiPrices(
   list: GenaiProvider | readonly GenaiProvider[] | null | undefined,
@@ -49,9 +59,9 @@ export function catalogueFromGenaiPrices(
 ): { models: Model[]; problems: PriceListProblem[] } {
   const {
     filter = () => true,
-    id: nameOf = ({ provider, model }) => `${provider}/${model}`,
+    id: nameOf = ({ provider, model }: PriceListEntry) => `${provider}/${model}`,
     at = Date.now(),
-  } = options
+  } = readShape(optionsShape, options, 'catalogueFromGenaiPrices')
   const models = new Map<string, Model>()
   const problems: PriceListProblem[] = []
   for (const provider of readProviders(list)) {

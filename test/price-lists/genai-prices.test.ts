@@ -23,6 +23,25 @@ function why(prices: unknown, at = TODAY): string | undefined {
   return problems[0]?.why
 }
 
+describe('an option', () => {
+  it.each([
+    [{ at: Number.NaN }, 'at: '],
+    [{ at: null }, 'at: '],
+    [{ at: '2026-11-21' }, 'at: '],
+    [{ at: TODAY / 1_000 }, 'multiply seconds by 1,000'],
+    [{ filter: 'gpt' }, 'filter: must be a function'],
+    [{ id: null }, 'id: must be a function'],
+    [{ filtr: () => false }, '"filtr"'],
+    [null, 'catalogueFromGenaiPrices'],
+  ])('that cannot be meant is refused: %j', (options, words) => {
+    const prices = { input_mtok: 1, output_mtok: 2 }
+    const attempt = () => catalogueFromGenaiPrices(listOf({ id: 'fast', prices }), options as never)
+    expect(attempt).toThrow(TypeError)
+    expect(attempt).toThrow(words)
+    expect(attempt).toThrow('catalogueFromGenaiPrices')
+  })
+})
+
 describe('a model of the list', () => {
   it('has the names of a catalogue, and every unit that a catalogue has a price for', () => {
     const model = {
