@@ -14,7 +14,6 @@ export interface SseReaderOptions {
 }
 
 const LINE_FEED = 10
-const CARRIAGE_RETURN = 13
 const DATA = 'data: '
 /** A line is its field's name and its value; only the value counts against the limit. */
 const FIELD_NAME_BYTES = 64
@@ -27,7 +26,7 @@ const BYTE_ORDER_MARK = '\u00ef\u00bb\u00bf'
 export class SseReader {
   /** What may yet become a byte order mark; undefined once past it. */
   #start: string | undefined = ''
-  #lastByte: number | undefined
+  #endedWithCr = false
   /** The parser holds nothing of the next event. */
   #isBetweenEvents = true
   #hasEnded = false
@@ -41,7 +40,7 @@ export class SseReader {
     let text = bytes.toString('latin1')
     if (this.#start !== undefined) text = this.#skipByteOrderMark(this.#start + text)
     if (text === '') return
-    this.#lastByte = bytes[bytes.length - 1]
+    if (this.#endedWithCr || text.includes('\r')) text = this.#withLineFeeds(text)
     if (this.options.fastPaths && this.#isBetweenEvents) {
       const read = this.#readOneLineEvents(text)
       if (read === text.length) return
@@ -57,10 +56,15 @@ export class SseReader {
    * leave the last one out, and with that event would go the usage: it is taken where it is whole.
    */
   end(): void {
-    // The parser keeps a last CR back, for an LF that might follow.
-    if (this.#lastByte === CARRIAGE_RETURN) this.#parser?.feed('\n')
     this.#hasEnded = true
     this.#parser?.feed('\n\n')
+  }
+
+  /** The same lines ended by LF alone. The parser would keep a last CR back, for an LF that might follow. */
+  #withLineFeeds(text: string): string {
+    const rest = this.#endedWithCr && text.startsWith('\n') ? text.slice(1) : text
+    this.#endedWithCr = text.endsWith('\r')
+    return rest.replace(/\r\n?/g, '\n')
   }
 
   /** The mark may come in pieces; the parser looks for it in its first piece only. */
@@ -78,7 +82,6 @@ export class SseReader {
    * and what every event pays for. Returns how much of the text that was; the rest is the parser's.
    */
   #readOneLineEvents(text: string): number {
-    if (text.includes('\r')) return 0
     let from = 0
     while (text.slice(from, from + DATA.length) === DATA) {
       const end = text.indexOf('\n', from)

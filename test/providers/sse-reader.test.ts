@@ -145,6 +145,19 @@ describe.each([
     )
   })
 
+  it('gives an event with the CR that ends it, whether or not an LF follows', () => {
+    const events: string[] = []
+    const reader = new SseReader({ eventBytes: 1_000, fastPaths, onEvent: (data) => events.push(data) })
+    reader.read(Buffer.from('data: a\r\r'))
+    expect(events).toEqual(['a'])
+    reader.read(Buffer.from('data: b\r\n\r'))
+    expect(events).toEqual(['a', 'b'])
+    reader.read(Buffer.from('\n'))
+    reader.read(Buffer.from('data: c\r'))
+    reader.read(Buffer.from('\ndata: d\r\n\r'))
+    expect(events).toEqual(['a', 'b', 'c\nd'])
+  })
+
   it('keeps each byte of a character as a character of its own', () => {
     expect(read([Buffer.from('data: é\n\n')])).toEqual([['Ã©', undefined]])
   })
