@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { App, Model } from '../contracts/index.js'
 import {
@@ -10,7 +11,7 @@ import {
   textsShape,
 } from '../contracts/shapes.js'
 import { parseCredits } from '../money.js'
-import { readJson, readOptionalNumber } from '../sql/cells.js'
+import { readJson, readOptionalNumber, readText } from '../sql/cells.js'
 import type { Row, SqlDatabase, Statement, Topic } from '../sql/database.js'
 import { createConditions } from '../sql/entries.js'
 import { checkHoldable, checkPrices } from './amounts.js'
@@ -22,15 +23,27 @@ export interface AppRow extends App {
   readonly suspendedAt?: number
 }
 
+/** What a put goes by, so that of two at one moment neither replaces the other. */
+export interface PutOptions<Row> {
+  /** Stores only where this is what is there now, as lists give it; `null` for nothing. */
+  readonly was?: Row | null
+}
+
 export interface CatalogueAdmin {
-  /** Adds a model at the end of the list, or replaces the one of this id as a whole where it stands. */
-  putModel(model: ModelRequest): Promise<void>
+  /**
+   * Adds a model at the end of the list, or replaces the one of this id as a whole where it stands. Returns whether it
+   * was stored: always, but for `was`.
+   */
+  putModel(model: ModelRequest, options?: PutOptions<Model>): Promise<boolean>
   /** Takes a model out of the catalogue; its routes stay. Returns whether there was one. */
   removeModel(id: string): Promise<boolean>
   /** In their order; all of them, or those of these ids. */
   listModels(query?: { readonly modelIds?: readonly string[] }): Promise<readonly Model[]>
-  /** Registers an app, or replaces the one of this id as a whole, for the tokens it has too. A suspended one stays so. */
-  putApp(app: App): Promise<void>
+  /**
+   * Registers an app, or replaces the one of this id as a whole, for the tokens it has too. A suspended one stays so.
+   * Returns whether it was stored: always, but for `was`.
+   */
+  putApp(app: App, options?: PutOptions<AppRow>): Promise<boolean>
   /** Refuses every token of the app until {@link resumeApp}. Returns whether there is such an app. */
   suspendApp(id: string): Promise<boolean>
   /** Returns whether there is such an app. */
@@ -64,17 +77,46 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
     return database.all({ text: `select ${columns} from ${table} ${where()} order by ${order}`, parameters })
   }
 
+  async function put<Stored extends { readonly id: string }>(
+    { table, insert, read, topic }: Kind,
+    stored: Stored,
+    { was }: PutOptions<object>,
+  ): Promise<boolean> {
+    const change = (text: string, ...more: string[]): Promise<boolean> =>
+      changes(topic, topic === 'models' ? stored.id : undefined, {
+        text: `${text} returning id`,
+        parameters: [stored.id, JSON.stringify(stored), ...more],
+      })
+    if (was === undefined) {
+      return change(`${insert} on conflict (id) do update set definition = excluded.definition`)
+    }
+    const [row] = await list(table, '*', 'id', [stored.id])
+    if (!isDeepStrictEqual(row === undefined ? null : read(row), was)) return false
+    if (row === undefined) return change(`${insert} on conflict (id) do nothing`)
+    const before = readText(row, 'definition')
+    return change(`update ${table} set definition = ?2 where id = ?1 and definition = ?3`, before)
+  }
+
+  const models: Kind = {
+    table: '{models}',
+    topic: 'models',
+    insert: `insert into {models} (id, position, definition)
+      select ?1, coalesce(max(position), 0) + 1, ?2 from {models} where true`,
+    read: readModel,
+  }
+  const apps: Kind = {
+    table: '{apps}',
+    topic: 'credentials',
+    insert: `insert into {apps} (id, definition, created_at) values (?1, ?2, ${database.now})`,
+    read: readApp,
+  }
+
   return {
-    async putModel(model) {
+    async putModel(model, options = {}) {
       const read = readShape(modelShape, model, 'model')
       if (read.prices !== undefined) checkPrices(read.prices, 'model.prices')
       const definition: Model = { ...read, ownedBy: read.ownedBy ?? read.id.split('/', 1)[0]! }
-      await changes('models', read.id, {
-        text: `insert into {models} as m (id, position, definition)
-          select ?1, coalesce(max(position), 0) + 1, ?2 from {models} where true
-          on conflict (id) do update set definition = excluded.definition`,
-        parameters: [read.id, JSON.stringify(definition)],
-      })
+      return put(models, definition, options)
     },
     removeModel: async (id) =>
       changes('models', id, {
@@ -83,17 +125,13 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
       }),
     async listModels({ modelIds } = {}) {
       const rows = await list('{models}', 'definition', 'position, id', modelIds)
-      return rows.map((row) => readJson<Model>(row, 'definition'))
+      return rows.map(readModel)
     },
 
-    async putApp(app) {
+    async putApp(app, options = {}) {
       const read = readShape(appShape, app, 'app')
       if (read.markup.flat !== undefined) checkHoldable(parseCredits(read.markup.flat), 'app.markup.flat')
-      await changes('credentials', undefined, {
-        text: `insert into {apps} (id, definition, created_at) values (?1, ?2, ${database.now})
-          on conflict (id) do update set definition = excluded.definition`,
-        parameters: [read.id, JSON.stringify(read)],
-      })
+      return put(apps, read, options)
     },
     suspendApp: async (id) =>
       changes('credentials', undefined, {
@@ -107,11 +145,24 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
       }),
     async listApps({ appIds } = {}) {
       const rows = await list('{apps}', 'definition, suspended_at', 'id', appIds)
-      return rows.map((row) => {
-        const suspendedAt = readOptionalNumber(row, 'suspended_at')
-        const app = readJson<App>(row, 'definition')
-        return suspendedAt === undefined ? app : { ...app, suspendedAt }
-      })
+      return rows.map(readApp)
     },
   }
+}
+
+/** What can be put. */
+interface Kind {
+  readonly table: string
+  readonly topic: Topic
+  /** Takes the id and the definition. */
+  readonly insert: string
+  readonly read: (row: Row) => object
+}
+
+const readModel = (row: Row): Model => readJson<Model>(row, 'definition')
+
+function readApp(row: Row): AppRow {
+  const suspendedAt = readOptionalNumber(row, 'suspended_at')
+  const app = readJson<App>(row, 'definition')
+  return suspendedAt === undefined ? app : { ...app, suspendedAt }
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { idShape, labelShape, nameShape, readShape, textsShape, timeShape } from '../contracts/shapes.js'
 import { createIdSource } from '../ids.js'
@@ -39,6 +40,8 @@ export interface ReissueOptions {
   readonly expiresAt?: number
   /** Some of the grant's scopes; all by default. */
   readonly scopes?: readonly string[]
+  /** Rejects where this is no longer what is there: a row as {@link CredentialsAdmin.listCredentials} gave it. */
+  readonly was?: CredentialRow
 }
 
 /** A credential just made. `token` is shown here and nowhere again. */
@@ -100,7 +103,11 @@ const keyFields = {
   metadata: z.record(z.string(), z.string()).optional(),
 }
 const keyShape = z.strictObject(keyFields)
-const reissueShape = z.strictObject({ expiresAt: timeShape.optional(), scopes: textsShape.optional() })
+const reissueShape = z.strictObject({
+  expiresAt: timeShape.optional(),
+  scopes: textsShape.optional(),
+  was: z.custom<CredentialRow>().optional(),
+})
 const accessTokenShape = z.strictObject({ ...keyFields, appId: nameShape, scopes: textsShape })
 
 export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin {
@@ -132,7 +139,32 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
     return { credentialId, token }
   }
 
-  /** Nothing where the credential is revoked. */
+  async function list(query: CredentialsQuery): Promise<readonly Row[]> {
+    const { account, after, appId, credentialId, credentialIds, inUse, limit } = query
+    checkLimit(limit)
+    const { conditions, parameters, add, addOneOf, where } = createConditions()
+    if (account !== undefined) add((value) => `c.account = ${value}`, account)
+    if (appId !== undefined) add((value) => `c.app_id = ${value}`, appId)
+    if (credentialId !== undefined) add((value) => `c.id = ${value}`, credentialId)
+    if (credentialIds !== undefined) addOneOf('c.id', credentialIds)
+    if (inUse === true) {
+      conditions.push(`c.revoked_at is null and (t.expires_at is null or t.expires_at > ${database.now})`)
+    }
+    // Ids begin with the time at which they were made.
+    if (after !== undefined) add((value) => `c.id < ${value}`, readShape(idShape, after, 'after'))
+    if (limit !== undefined) parameters.push(BigInt(limit))
+    // Every credential has one such token. The join is a left one for SQLite, which else may read all tokens before any
+    // credential, and sort them, where a page would do.
+    return database.all({
+      text: `select c.*, coalesce(t.scopes, c.scopes) as token_scopes, t.prefix, t.last_four, t.expires_at, t.digest from {credentials} c
+        left join {tokens} t on t.credential_id = c.id and t.revoked_at is null
+        ${where()}
+        order by c.id desc ${limit === undefined ? '' : `limit ?${parameters.length}`}`,
+      parameters,
+    })
+  }
+
+  /** Nothing where the credential is revoked, or has a token. */
   function insertToken(
     token: string,
     credentialId: string,
@@ -141,7 +173,9 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
     return {
       text: `insert into {tokens} (digest, credential_id, prefix, last_four, scopes, expires_at, created_at)
         select ?1, c.id, ?3, ?4, ?5, cast(?6 as bigint), ${database.now} from {credentials} c
-        where c.id = ?2 and c.revoked_at is null`,
+        where c.id = ?2 and c.revoked_at is null
+          and not exists (select 1 from {tokens} t where t.credential_id = c.id and t.revoked_at is null)
+        returning credential_id`,
       parameters: [
         digestToken(token),
         credentialId,
@@ -171,23 +205,26 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
     async reissue(credentialId, options = {}) {
       readShape(idShape, credentialId, 'credential id')
       const read = readShape(reissueShape, options, 'reissue')
-      const [row] = await database.all({
-        text: 'select kind, scopes, revoked_at from {credentials} where id = ?1',
-        parameters: [credentialId],
-      })
+      const [row] = await list({ credentialId })
       if (row === undefined) {
         throw new Refusal('not-found', `There is no credential ${JSON.stringify(credentialId)}`)
       }
       const revoked = () =>
         new Refusal('conflict', `The credential ${JSON.stringify(credentialId)} is revoked`)
       if (row.revoked_at !== null) throw revoked()
+      const changed = () =>
+        new Refusal(
+          'conflict',
+          `The credential ${JSON.stringify(credentialId)} has been given another token meanwhile: nothing was made. Load it again.`,
+        )
+      if (read.was !== undefined && !isDeepStrictEqual(readCredentialRow(row), read.was)) throw changed()
       const granted = readOptionalJson<string[]>(row, 'scopes') ?? []
       const beyond = read.scopes?.find((scope) => !granted.includes(scope))
       if (beyond !== undefined) {
         throw new TypeError(`reissue.scopes: the grant has no scope ${JSON.stringify(beyond)}`)
       }
       const token = createToken(readText(row, 'kind') as CredentialRow['kind'])
-      const [locked] = await database.batch([
+      const [locked, , made] = await database.batch([
         // Locks the row: who asks at the same time waits here, and then sees the token that this one adds.
         {
           text: 'update {credentials} set id = id where id = ?1 and revoked_at is null returning id',
@@ -195,13 +232,15 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
         },
         {
           text: `update {tokens} set revoked_at = ${database.now} where credential_id = ?1 and revoked_at is null
-            and exists (select 1 from {credentials} c where c.id = ?1 and c.revoked_at is null)`,
-          parameters: [credentialId],
+            and exists (select 1 from {credentials} c where c.id = ?1 and c.revoked_at is null)
+            ${read.was === undefined ? '' : 'and digest = ?2'}`,
+          parameters: [credentialId, ...(read.was === undefined ? [] : [readText(row, 'digest')])],
         },
         insertToken(token, credentialId, read),
         database.change('credentials', credentialId),
       ])
       if (locked!.length === 0) throw revoked()
+      if (made!.length === 0) throw changed()
       return { credentialId, token }
     },
 
@@ -218,30 +257,7 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
       return rows!.length > 0
     },
 
-    async listCredentials({ account, after, appId, credentialId, credentialIds, inUse, limit } = {}) {
-      checkLimit(limit)
-      const { conditions, parameters, add, addOneOf, where } = createConditions()
-      if (account !== undefined) add((value) => `c.account = ${value}`, account)
-      if (appId !== undefined) add((value) => `c.app_id = ${value}`, appId)
-      if (credentialId !== undefined) add((value) => `c.id = ${value}`, credentialId)
-      if (credentialIds !== undefined) addOneOf('c.id', credentialIds)
-      if (inUse === true) {
-        conditions.push(`c.revoked_at is null and (t.expires_at is null or t.expires_at > ${database.now})`)
-      }
-      // Ids begin with the time at which they were made.
-      if (after !== undefined) add((value) => `c.id < ${value}`, readShape(idShape, after, 'after'))
-      if (limit !== undefined) parameters.push(BigInt(limit))
-      // Every credential has one such token. The join is a left one for SQLite, which else may read all tokens before any
-      // credential, and sort them, where a page would do.
-      const rows = await database.all({
-        text: `select c.*, coalesce(t.scopes, c.scopes) as token_scopes, t.prefix, t.last_four, t.expires_at from {credentials} c
-          left join {tokens} t on t.credential_id = c.id and t.revoked_at is null
-          ${where()}
-          order by c.id desc ${limit === undefined ? '' : `limit ?${parameters.length}`}`,
-        parameters,
-      })
-      return rows.map(readCredentialRow)
-    },
+    listCredentials: async (query = {}) => (await list(query)).map(readCredentialRow),
   }
 }
 

@@ -21,7 +21,7 @@ import { type AccountStatement, readStatement } from './statement.js'
 
 export type { PostedEntry } from '../sql/grants.js'
 export type { AccountRow, AccountsAdmin, CorrectionRequest, GrantRequest } from './accounts.js'
-export type { AppRow, CatalogueAdmin, ModelRequest } from './catalogue.js'
+export type { AppRow, CatalogueAdmin, ModelRequest, PutOptions } from './catalogue.js'
 export type {
   AccessTokenRequest,
   CredentialRow,

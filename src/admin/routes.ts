@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { idShape, nameShape, pricesShape, readShape, textsShape } from '../contracts/shapes.js'
-import type { SqlDatabase } from '../sql/database.js'
+import { readText } from '../sql/cells.js'
+import type { Row, SqlDatabase } from '../sql/database.js'
 import { createConditions } from '../sql/entries.js'
 import { Refusal } from '../sql/refusal.js'
 import {
@@ -12,6 +14,7 @@ import {
 } from '../sql/route-rows.js'
 import type { SecretBox } from '../sql/secret-box.js'
 import { checkPrices } from './amounts.js'
+import type { PutOptions } from './catalogue.js'
 
 export interface RouteRequest extends Omit<RouteDefinition, 'settings'> {
   /** Unique among all routes. */
@@ -42,9 +45,9 @@ export interface RoutesQuery {
 export interface RoutesAdmin {
   /**
    * Adds a route behind the others of its model, or replaces the one of this id. Rejects where a secret that stays was
-   * sealed for another provider or address: it has to be given again.
+   * sealed for another provider or address: it has to be given again. Returns whether it was stored: always, but for `was`.
    */
-  putRoute(route: RouteRequest): Promise<void>
+  putRoute(route: RouteRequest, options?: PutOptions<RouteListing>): Promise<boolean>
   /** Returns whether there was one. */
   removeRoute(id: string): Promise<boolean>
   /** By model and in their order; all of them, or those of a model or of these ids. */
@@ -84,18 +87,24 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
     return rows.map(readRouteRow)
   }
 
-  async function find(id: string): Promise<RouteRow | undefined> {
+  async function find(id: string): Promise<Row | undefined> {
     const [row] = await database.all({
       text: `select ${ROUTE_COLUMNS} from {routes} where id = ?1`,
       parameters: [id],
     })
-    return row === undefined ? undefined : readRouteRow(row)
+    return row
   }
 
-  /** Returns false, and stores nothing, where somebody else has put in another secret meanwhile. */
-  async function tryPut({ id, model, secret, ...definition }: z.infer<typeof routeShape>): Promise<boolean> {
+  /** Stores nothing where it is not what it was, or is changed meanwhile. */
+  async function tryPut(
+    { id, model, secret, ...definition }: z.infer<typeof routeShape>,
+    { was }: PutOptions<RouteListing>,
+  ): Promise<'put' | 'not-what-it-was' | 'changed-meanwhile'> {
     const binding = bindingOf(id, definition)
-    const before = await find(id)
+    const row = await find(id)
+    const before = row === undefined ? undefined : readRouteRow(row)
+    const now = before === undefined ? null : listingOf(before)
+    if (was !== undefined && !isDeepStrictEqual(now, was)) return 'not-what-it-was'
     if (secret === undefined && before?.secret !== undefined) {
       const was = bindingOf(id, before.definition)
       if (was.provider !== binding.provider || was.origin !== binding.origin) {
@@ -107,57 +116,56 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
     }
     const sealed =
       secret === undefined ? before?.secret : secret === null ? undefined : secrets.seal(secret, binding)
+    const parameters = [id, model, JSON.stringify(definition), sealed?.keyId ?? null, sealed?.sealed ?? null]
     const [put] = await database.batch([
-      {
-        text: `insert into {routes} as r (id, model_id, position, definition, secret_key_id, secret)
-            select ?1, ?2, coalesce(max(position), 0) + 1, ?3, ?4, ?5 from {routes} where true
-            on conflict (id) do update set model_id = excluded.model_id, definition = excluded.definition,
-              secret_key_id = excluded.secret_key_id, secret = excluded.secret
-            where r.secret is not distinct from ?6
-            returning id`,
-        parameters: [
-          id,
-          model,
-          JSON.stringify(definition),
-          sealed?.keyId ?? null,
-          sealed?.sealed ?? null,
-          before?.secret?.sealed ?? null,
-        ],
-      },
+      row === undefined || before === undefined
+        ? {
+            text: `insert into {routes} (id, model_id, position, definition, secret_key_id, secret)
+              select ?1, ?2, coalesce(max(position), 0) + 1, ?3, ?4, ?5 from {routes} where true
+              on conflict (id) do nothing returning id`,
+            parameters,
+          }
+        : {
+            text: `update {routes} set model_id = ?2, definition = ?3, secret_key_id = ?4, secret = ?5
+              where id = ?1 and model_id = ?6 and definition = ?7 and secret is not distinct from ?8 returning id`,
+            parameters: [
+              ...parameters,
+              before.modelId,
+              readText(row, 'definition'),
+              before.secret?.sealed ?? null,
+            ],
+          },
       database.change('routes', model),
       ...(before === undefined || before.modelId === model
         ? []
         : [database.change('routes', before.modelId)]),
     ])
-    return put!.length > 0
+    return put!.length > 0 ? 'put' : 'changed-meanwhile'
   }
 
   return {
-    async putRoute(route) {
+    async putRoute(route, options = {}) {
       const read = readShape(routeShape, route, 'route')
       checkSettings(read.settings)
       if (read.prices !== undefined) checkPrices(read.prices, 'route.prices')
-      let isPut = false
-      while (!isPut) isPut = await tryPut(read)
+      for (;;) {
+        const end = await tryPut(read, options)
+        if (end !== 'changed-meanwhile') return end === 'put'
+      }
     },
 
     async removeRoute(id) {
-      const before = await find(readShape(idShape, id, 'route id'))
-      if (before === undefined) return false
+      const row = await find(readShape(idShape, id, 'route id'))
+      if (row === undefined) return false
       await database.batch([
         { text: 'delete from {routes} where id = ?1', parameters: [id] },
-        database.change('routes', before.modelId),
+        database.change('routes', readText(row, 'model_id')),
       ])
       return true
     },
 
     async listRoutes(query = {}) {
-      return (await list(query)).map(({ id, modelId, definition, secret }) => ({
-        ...definition,
-        id,
-        model: modelId,
-        ...(secret === undefined ? {} : { secretKeyId: secret.keyId }),
-      }))
+      return (await list(query)).map(listingOf)
     },
 
     async rotateSecrets() {
@@ -178,6 +186,15 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
       }
       return count
     },
+  }
+}
+
+function listingOf({ id, modelId, definition, secret }: RouteRow): RouteListing {
+  return {
+    ...definition,
+    id,
+    model: modelId,
+    ...(secret === undefined ? {} : { secretKeyId: secret.keyId }),
   }
 }
 

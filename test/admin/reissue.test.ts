@@ -21,6 +21,25 @@ describe.each(engineNames)('reissue on %s', (name) => {
     }
   })
 
+  it('makes one of those that go by what was there, however many are asked for at once', async () => {
+    const stores = engine.open('was')
+    const admins = [createAdmin(stores), createAdmin(engine.open('was'))]
+    const { credentialId } = await admins[0]!.issueKey({ account: 'alice' })
+    for (let round = 0; round < 5; round++) {
+      const [was] = await admins[0]!.listCredentials({ credentialId })
+      const ends = await Promise.allSettled(
+        Array.from({ length: 12 }, (_, index) => admins[index % 2]!.reissue(credentialId, { was: was! })),
+      )
+      const [made, ...more] = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value.token] : []))
+      expect(more).toEqual([])
+      expect(await stores.credentials.resolve(made!, context)).toMatchObject({ ok: true })
+      for (const end of ends) {
+        if (end.status === 'fulfilled') continue
+        expect(end.reason).toMatchObject({ name: 'Refusal', reason: 'conflict' })
+      }
+    }
+  })
+
   it('gives no token of a credential that is revoked at once', async () => {
     const stores = engine.open('revoked')
     const admin = createAdmin(stores)

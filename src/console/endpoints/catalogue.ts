@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Admin, AppRow, ModelRequest, RouteRequest } from '../../admin/index.js'
 import { missingModel } from '../../admin/route-faults.js'
 import type { App } from '../../contracts/index.js'
-import { idShape, readShape } from '../../contracts/shapes.js'
+import { nameShape, readShape } from '../../contracts/shapes.js'
 import type { AppsReply, ModelsReply, PutRouteReply, RotatedReply, RoutesReply } from '../protocol.js'
 import { Refused } from '../refused.js'
 import { present } from '../views.js'
@@ -26,8 +26,8 @@ export const catalogueEndpoints: readonly Endpoint[] = [
     return { apps: apps.filter(({ suspendedAt }) => suspendedAt === undefined).map(publicApp) }
   }),
   post('apps/put', 'operator', appBody, async ({ was, ...app }, _, { admin }) => {
-    await checkUnchanged('app', app.id, was, (id) => admin.listApps({ appIds: [id] }))
-    await admin.putApp(app)
+    const find = async (id: string) => (await admin.listApps({ appIds: [id] }))[0]
+    await putUnchanged('app', app.id, was, find, (now) => admin.putApp(app, { was: now }))
     return { done: true }
   }),
   post('apps/suspend', 'operator', idBody, async ({ id }, _, { admin }) =>
@@ -46,8 +46,8 @@ export const catalogueEndpoints: readonly Endpoint[] = [
     }),
   ),
   post('models/put', 'operator', modelBody, async ({ was, ...model }, _, { admin }) => {
-    await checkUnchanged('model', model.id, was, (id) => admin.listModels({ modelIds: [id] }))
-    await admin.putModel(model)
+    const find = async (id: string) => (await admin.listModels({ modelIds: [id] }))[0]
+    await putUnchanged('model', model.id, was, find, (now) => admin.putModel(model, { was: now }))
     return { done: true }
   }),
   post('models/remove', 'operator', idBody, async ({ id }, _, { admin }) =>
@@ -69,8 +69,8 @@ export const catalogueEndpoints: readonly Endpoint[] = [
     routeBody,
     async ({ was, ...route }, _, { admin }): Promise<PutRouteReply> => {
       checkRoute(route, admin)
-      await checkUnchanged('route', route.id, was, (id) => admin.listRoutes({ routeIds: [id] }))
-      await admin.putRoute(route)
+      const find = async (id: string) => (await admin.listRoutes({ routeIds: [id] }))[0]
+      await putUnchanged('route', route.id, was, find, (now) => admin.putRoute(route, { was: now }))
       const [model] = await admin.listModels({ modelIds: [route.model] })
       return model === undefined ? { done: true, warnings: [missingModel(route.model)] } : { done: true }
     },
@@ -88,17 +88,29 @@ export const catalogueEndpoints: readonly Endpoint[] = [
   ),
 ]
 
-/**
- * Refuses to write over what was not read, or what somebody else has changed since. Not atomic: of two changes that are
- * sent within the milliseconds between this look and the write, both are taken, and the later one stays.
- */
-async function checkUnchanged(
+/** Refuses to write over what was not read, or what somebody else has changed since. */
+async function putUnchanged<Row extends object>(
+  what: 'app' | 'model' | 'route',
+  given: string,
+  was: unknown,
+  find: (id: string) => Promise<Row | undefined>,
+  put: (was: Row | null) => Promise<boolean>,
+): Promise<void> {
+  const id = readShape(nameShape, given, `${what}.id`)
+  for (;;) {
+    const stored = await find(id)
+    checkUnchanged(what, id, was, stored)
+    // Where it is changed between the look and the put, nothing is stored, and the next look says so.
+    if (await put(stored ?? null)) return
+  }
+}
+
+function checkUnchanged(
   what: 'app' | 'model' | 'route',
   id: string,
   was: unknown,
-  find: (id: string) => Promise<readonly object[]>,
-): Promise<void> {
-  const [stored] = await find(readShape(idShape, id, `${what} id`))
+  stored: object | undefined,
+): void {
   const now: unknown = stored === undefined ? undefined : JSON.parse(JSON.stringify(stored))
   if (isDeepStrictEqual(now, was)) return
   if (was === undefined) {

@@ -89,12 +89,22 @@ export const credentialEndpoints: readonly Endpoint[] = [
   post(
     'credentials/reissue',
     'both',
-    z.strictObject({ credentialId: name, expiresAt: timeShape.optional(), scopes: textsShape.optional() }),
-    async ({ credentialId, ...asked }, { viewer }, { admin, clock }) => {
+    z.strictObject({
+      credentialId: name,
+      lastFour: z.string().optional(),
+      expiresAt: timeShape.optional(),
+      scopes: textsShape.optional(),
+    }),
+    async ({ credentialId, lastFour, ...asked }, { viewer }, { admin, clock }) => {
       checkEnd(asked.expiresAt, clock)
       const before = await findCredential(credentialId, viewer, admin)
+      checkNewest(lastFour, before)
       const options = viewer.kind === 'operator' ? asked : withinRights(asked, before, viewer, clock)
-      return issued(await admin.reissue(credentialId, present(options)), options.expiresAt)
+      // What it may do was read from this token, and whoever replaces it meanwhile has been shown another.
+      return issued(
+        await admin.reissue(credentialId, present({ ...options, was: before })),
+        options.expiresAt,
+      )
     },
   ),
 
@@ -176,6 +186,15 @@ function checkEnd(expiresAt: number | undefined, clock: Clock): void {
     400,
     'expiresAt must be in the future: what is made now would have ended already. Leave it out for no end.',
     'expiresAt',
+  )
+}
+
+/** The token that somebody else has been shown since would end unseen. */
+function checkNewest(lastFour: string | undefined, before: CredentialRow): void {
+  if (lastFour === undefined || lastFour === before.lastFour) return
+  throw new Refused(
+    409,
+    `The token that ends in ${JSON.stringify(lastFour)} has been replaced since you opened this: nothing was made. Load it again.`,
   )
 }
 

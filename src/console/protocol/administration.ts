@@ -56,6 +56,8 @@ export interface IssueTokenBody extends IssueKeyBody {
 
 /** A user's may do no more than the token before it and end no later, which is also what it gets by default. */
 export interface ReissueBody extends CredentialBody {
+  /** Of the token that is to be replaced; where it has been replaced already, none is made, with status 409. */
+  readonly lastFour?: string
   readonly expiresAt?: number
   readonly scopes?: readonly string[]
 }

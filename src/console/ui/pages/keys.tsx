@@ -121,7 +121,11 @@ export function Keys({ query }: { query: Place['query'] }) {
       run: (values) =>
         write(
           'api/credentials/reissue',
-          present({ credentialId: key.credentialId, expiresAt: dayEnd(values, 'expiresAt') }),
+          present({
+            credentialId: key.credentialId,
+            lastFour: key.lastFour,
+            expiresAt: dayEnd(values, 'expiresAt'),
+          }),
         ),
     })
 

@@ -18,17 +18,18 @@ interface Action {
 /** Asks, does it, says that it was done, and has the page load again what it shows. */
 export function useActions(reload: () => void) {
   const { open, announce } = useSession()
+  /** Somebody else was faster: what is opened next must be what is there now. */
+  const reloadIfStale = (caught: unknown): never => {
+    if (asProblem(caught).status === 409) reload()
+    throw caught
+  }
   const props = ({ title, intro, action, run }: Action, close: () => void) => ({
     title,
     intro,
     action,
     onClose: close,
     onSubmit: async (values: Values) => {
-      const message = await run(values).catch((caught: unknown) => {
-        // Somebody else was faster: what is opened next must be what is there now.
-        if (asProblem(caught).status === 409) reload()
-        throw caught
-      })
+      const message = await run(values).catch(reloadIfStale)
       close()
       announce(message)
       reload()
@@ -53,7 +54,7 @@ export function useActions(reload: () => void) {
           {...props({ ...action, run: async () => '' }, close)}
           fields={action.fields}
           onSubmit={async (values) => {
-            const issued = await action.run(values)
+            const issued = await action.run(values).catch(reloadIfStale)
             reload()
             open((closeSecret) => (
               <SecretDialog title={action.shown} token={issued.token} onClose={closeSecret}>

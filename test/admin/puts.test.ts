@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import { type Admin, createAdmin } from '../../src/admin/index.js'
+import { engineNames, useEngine } from '../helpers/engines.js'
+
+const COUNT = 12
+const secretKeys = [{ id: 'one', key: '07'.repeat(32) }]
+
+const kinds = [
+  {
+    what: 'a model',
+    put: (admin: Admin, text: string, was?: object | null) =>
+      admin.putModel({ id: 'acme/fast', name: text }, { was: was as never }),
+    find: async (admin: Admin) => (await admin.listModels())[0],
+    remove: (admin: Admin) => admin.removeModel('acme/fast'),
+  },
+  {
+    what: 'a route',
+    put: (admin: Admin, text: string, was?: object | null) =>
+      admin.putRoute(
+        {
+          id: 'one',
+          model: 'acme/fast',
+          provider: 'acme',
+          adapter: 'openai',
+          upstreamModel: text,
+          secret: `sk-${text}`,
+        },
+        { was: was as never },
+      ),
+    find: async (admin: Admin) => (await admin.listRoutes())[0],
+    remove: (admin: Admin) => admin.removeRoute('one'),
+  },
+  {
+    what: 'an app',
+    put: (admin: Admin, text: string, was?: object | null) =>
+      admin.putApp(
+        { id: 'notes', name: text, markup: { basisPoints: 1 }, allowedModels: [] },
+        { was: was as never },
+      ),
+    find: async (admin: Admin) => (await admin.listApps())[0],
+  },
+]
+
+describe.each(engineNames)('a put on %s', (name) => {
+  const engine = useEngine(name)
+
+  describe.each(kinds)('of $what', ({ what, put, find, remove }) => {
+    const open = () => createAdmin(engine.open(what.replace(' ', '_'), { secretKeys }))
+
+    it('is stored by one of those that go by the same, however many come at once', async () => {
+      const admins = [open(), open()]
+      let was = (await find(admins[0]!)) ?? null
+      for (let round = 0; round < 4; round++) {
+        const texts = Array.from({ length: COUNT }, (_, index) => `round ${round}, ${index}`)
+        const stored = await Promise.all(texts.map((text, index) => put(admins[index % 2]!, text, was)))
+        expect(stored.filter(Boolean)).toHaveLength(1)
+        const now = await find(admins[1]!)
+        expect(JSON.stringify(now)).toContain(texts[stored.indexOf(true)])
+        was = now!
+      }
+    })
+
+    it('stores nothing over what was not read, or was removed', async () => {
+      const admin = open()
+      expect(await put(admin, 'mine')).toBe(true)
+      const was = await find(admin)
+      expect(await put(admin, 'new', null)).toBe(false)
+      expect(await put(admin, 'by another')).toBe(true)
+      expect(await put(admin, 'late', was)).toBe(false)
+      expect(JSON.stringify(await find(admin))).toContain('by another')
+      if (remove === undefined) return
+      const last = await find(admin)
+      await remove(admin)
+      expect(await put(admin, 'back again', last)).toBe(false)
+      expect(await find(admin)).toBeUndefined()
+    })
+  })
+
+  it('of a secret alone counts as a change of its route', async () => {
+    const admin = createAdmin(engine.open('secret', { secretKeys }))
+    const route = { id: 'one', model: 'm', provider: 'acme', adapter: 'openai', upstreamModel: 'x' }
+    await admin.putRoute({ ...route, secret: 'sk-first' })
+    const [was] = await admin.listRoutes()
+    await admin.putRoute({ ...route, secret: null })
+    expect(await admin.putRoute(route, { was: was! })).toBe(false)
+  })
+})

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { IssuedReply } from '../../src/console/protocol.js'
+import { alice, type Bench, furnish, operator, startBench } from './console-bench.js'
+
+let bench: Bench
+
+beforeAll(async () => {
+  bench = await startBench()
+  await furnish(bench)
+})
+
+afterAll(() => bench.close())
+
+const statuses = (answers: readonly { readonly status: number }[]) =>
+  answers.map(({ status }) => status).sort()
+
+describe('of two operators at one moment', () => {
+  const fields = { provider: 'fake', adapter: 'fake', upstreamModel: 'x' }
+  const bodies: Readonly<Record<string, object>> = {
+    'models/put': { name: 'Mine' },
+    'routes/put': { model: 'acme/fast', ...fields },
+    'apps/put': { markup: { basisPoints: 1 }, allowedModels: [] },
+  }
+
+  it.each(Object.entries(bodies))('one adds with %s, and the other is told', async (path, body) => {
+    const put = (id: string, more: object = {}) =>
+      bench.as(operator).post<{ error: object }>(`api/${path}`, { id, ...body, ...more })
+    for (let round = 0; round < 10; round++) {
+      const answers = await Promise.all(Array.from({ length: 4 }, () => put(`round-${round}`)))
+      expect(statuses(answers)).toEqual([200, 409, 409, 409])
+      for (const { json } of answers.filter(({ status }) => status === 409)) {
+        expect(json.error).toMatchObject({
+          field: 'id',
+          message: expect.stringContaining('is there already'),
+        })
+      }
+    }
+  })
+
+  it.each(Object.entries(bodies))('an id that no name can be is refused by %s', async (path, body) => {
+    for (const id of ['a\u0000b', '\ud800', '', 7]) {
+      const { status, json } = await bench.as(operator).post(`api/${path}`, { id, ...body })
+      expect(status).toBe(400)
+      expect(json).toMatchObject({ error: { field: 'id' } })
+    }
+  })
+})
+
+describe('a token that is replaced', () => {
+  const reissue = (viewer: typeof alice, body: object) =>
+    bench.as(viewer).post<IssuedReply & { error: object }>('api/credentials/reissue', body)
+
+  it('by its user while an operator takes rights from it stays without them', async () => {
+    const scopes = ['models.run', 'profile']
+    const { credentialId } = await bench.admin.issueAccessToken({ account: 'alice', appId: 'notes', scopes })
+    const { database } = bench.stores
+    const { all } = database
+    // Between what the console reads of the token and what it writes.
+    database.all = async (statement) => {
+      const rows = await all(statement)
+      database.all = all
+      await bench.admin.reissue(credentialId, { scopes: ['models.run'] })
+      return rows
+    }
+    expect(await reissue(alice, { credentialId })).toMatchObject({
+      status: 409,
+      json: { error: { message: expect.stringContaining('another token meanwhile: nothing was made') } },
+    })
+    expect(await bench.admin.listCredentials({ credentialId })).toMatchObject([{ scopes: ['models.run'] }])
+  })
+
+  it('is the one that its form names', async () => {
+    const { credentialId, token } = await bench.admin.issueKey({ account: 'alice' })
+    const lastFour = token.slice(-4)
+    expect((await reissue(operator, { credentialId, lastFour })).status).toBe(200)
+    expect(await reissue(alice, { credentialId, lastFour })).toMatchObject({
+      status: 409,
+      json: { error: { message: expect.stringContaining('has been replaced since you opened this') } },
+    })
+  })
+})
