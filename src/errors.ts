@@ -73,7 +73,10 @@ export interface CompatErrorFields {
 
 const BRAND = Symbol.for('compat-router.error')
 
-/** An answer to the client that is not a success. Its message is sent as it stands, so it holds nothing internal. */
+/**
+ * An answer to the client that is not a success. Its message is sent as it stands, so it holds nothing internal. A code
+ * that {@link errorCodes} does not have is a `TypeError`.
+ */
 export class CompatError extends Error {
   override readonly name = 'CompatError'
   readonly [BRAND] = true
@@ -91,6 +94,11 @@ export class CompatError extends Error {
     fields: CompatErrorFields = {},
   ) {
     super(message, fields.cause === undefined ? undefined : { cause: fields.cause })
+    if (!Object.hasOwn(ERRORS, code)) {
+      throw new TypeError(
+        `CompatError: there is no code ${JSON.stringify(code)}; errorCodes has those that there are.`,
+      )
+    }
     const [status, type] = ERRORS[code]
     this.status = status
     this.type = type

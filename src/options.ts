@@ -11,7 +11,8 @@ import type {
   ProviderRegistry,
   RouterEvent,
 } from './contracts/index.js'
-import { creditsShape, readShape } from './contracts/shapes.js'
+import { describeFieldless } from './contracts/shape-faults.js'
+import { creditsShape, nameShape, readShape } from './contracts/shapes.js'
 import { byteRatioCounter, type TokenCounter } from './engine/charging/token-counter.js'
 import { createEmitter } from './engine/events/emitter.js'
 import type { Admit, EngineOptions } from './engine/options.js'
@@ -175,10 +176,6 @@ export function engineOptions(options: RouterOptions): EngineOptions {
   requireFunction('newId', options.newId)
   if (options.clock !== undefined) requireParts('clock', options.clock, ['now', 'after'])
   const clock = options.clock ?? systemClock
-  const platformAccount = options.platformAccount ?? 'platform'
-  if (typeof platformAccount !== 'string' || platformAccount === '') {
-    throw new TypeError('platformAccount must be the name of a ledger account.')
-  }
   return Object.freeze({
     credentials: options.credentials,
     catalogue: options.catalogue,
@@ -190,7 +187,7 @@ export function engineOptions(options: RouterOptions): EngineOptions {
       ttlMs: idempotency.ttlMs ?? DAY_MS,
       keepBodies: idempotency.keepBodies ?? true,
     },
-    platformAccount,
+    platformAccount: read(nameShape, options.platformAccount ?? 'platform', 'platformAccount'),
     neverOverdraw: options.neverOverdraw ?? false,
     byokFee: byokFee(options.byokFee),
     limits: limits(options.limits),
@@ -245,7 +242,10 @@ function limits(given: unknown = {}): Limits {
 }
 
 function read<Output>(shape: z.ZodType<Output>, given: unknown, name: string): Output {
-  return readShape(shape, given, `createCompatRouter: ${name}`)
+  const what = `createCompatRouter: ${name}`
+  const fault = describeFieldless(given)
+  if (fault !== undefined) throw new TypeError(`${what}: ${fault}`)
+  return readShape(shape, given, what)
 }
 
 function byokFee(given: unknown = {}) {

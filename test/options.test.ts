@@ -86,7 +86,20 @@ describe('the options of a router', () => {
     ['null for a counter', { tokenCounter: null }, /tokenCounter is missing; .* with tally/],
     ['an opener that cannot open', { envelopes: {} }, /envelopes has no method open\(\)/],
     ['a clock that cannot wait', { clock: { now: Date.now } }, /clock has no method after\(\)/],
-    ['an empty platform account', { platformAccount: '' }, /platformAccount/],
+    ['an empty platform account', { platformAccount: '' }, /platformAccount: must be 1 to 256 bytes/],
+    [
+      'a platform account of two lines',
+      { platformAccount: 'plat\nform' },
+      /platformAccount: .* without control/,
+    ],
+    ['a Map of limits', { limits: new Map([['totalMs', 1]]) }, /limits: must be an object; got a Map/],
+    [
+      'a promise of limits',
+      { limits: Promise.resolve({}) },
+      /limits: must be an object; got a promise: await/,
+    ],
+    ['a Map for a fee', { byokFee: new Map([['flat', '1']]) }, /byokFee: must be an object; got a Map/],
+    ['a Set for idempotency', { idempotency: new Set() }, /idempotency: must be an object; got a Set/],
     ['a listener that is no function', { onEvent: 1 }, /onEvent must be a function/],
     ['an unknown use of trace contexts', { traceContext: true }, /traceContext must be 'read' or 'forward'/],
   ])('with %s are refused by name', (_what, more, message) => {

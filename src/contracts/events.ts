@@ -52,6 +52,7 @@ export interface RequestEnd {
   /** Whether the client asked for a stream. */
   readonly stream?: boolean
   readonly charge?: Charge
+  /** The hold that the charge was settled under, and its amount: neither is there where nothing was charged. */
   readonly holdId?: string
   readonly holdAmount?: Credits
   /** Why this route. */

@@ -61,6 +61,14 @@ function describeType(input: unknown, expected: string, noun = NOUNS[expected] ?
     : `must be ${noun}; got ${kindOf(input, expected)}${remedy(input, expected)}`
 }
 
+/**
+ * What is wrong with a value of a class that holds its content elsewhere than in fields, or undefined for any other: a
+ * schema whose fields are all optional would take it for an empty object.
+ */
+export function describeFieldless(input: unknown): string | undefined {
+  return CLASSES.some(({ of }) => input instanceof of) ? describeType(input, 'object') : undefined
+}
+
 /** Objects that are often taken for plain ones. */
 const CLASSES: readonly { readonly of: new () => object; readonly name: string }[] = [
   { of: Map, name: 'a Map' },

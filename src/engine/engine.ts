@@ -39,6 +39,7 @@ export interface Engine {
 }
 
 const DEFAULT_GRACE_MS = 10_000
+const CLOSE_WRONG = 'close takes nothing, or an object with graceMs alone, such as { graceMs: 30_000 }.'
 const GRACE_WRONG =
   'close: graceMs must be a number of milliseconds, 0 or more, such as 30_000; Infinity waits until all calls have ended.'
 const JSON_HEADERS = Object.freeze({ 'content-type': 'application/json; charset=utf-8' })
@@ -154,12 +155,19 @@ export function createEngine(options: EngineOptions): Engine {
 
     routes: () => parts.health.snapshot(),
 
-    close: async ({ graceMs = DEFAULT_GRACE_MS } = {}) => {
+    close: async (given = {}) => {
+      if (!isCloseOptions(given)) throw new TypeError(CLOSE_WRONG)
+      const { graceMs = DEFAULT_GRACE_MS } = given
       if (typeof graceMs !== 'number' || !(graceMs >= 0)) throw new TypeError(GRACE_WRONG)
       closing ??= shutDown(graceMs)
       return closing
     },
   }
+}
+
+function isCloseOptions(given: unknown): boolean {
+  if (typeof given !== 'object' || given === null) return false
+  return Object.keys(given).every((name) => name === 'graceMs')
 }
 
 /** A key as clients encode it, or undefined where there is nothing to decode, or nothing that can be. */

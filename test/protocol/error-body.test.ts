@@ -21,6 +21,14 @@ describe('an error answer', () => {
     )
   })
 
+  it.each(['nonsense', 'toString', undefined])('there is none with the code %s', (code) => {
+    expect(() => new CompatError(code as 'not_found', 'No.')).toThrow(
+      new TypeError(
+        `CompatError: there is no code ${JSON.stringify(code)}; errorCodes has those that there are.`,
+      ),
+    )
+  })
+
   it.each(errorCodes)('$code has status $status and type $type', ({ code, status, type }) => {
     const reply = errorReply(new CompatError(code, 'No.'))
     expect(reply.status).toBe(status)

@@ -97,6 +97,18 @@ describe('graceMs', () => {
     )
     expect((await service.post(ask())).status).toBe(200)
   })
+
+  test.each([[5], ['30s'], [null], [{ grace: 5 }], [() => undefined]])(
+    'given as %o is refused, and nothing is closed',
+    async (options) => {
+      const service = await start()
+      service.upstream.script(answerJson(providerReply()))
+      await expect(service.router.close(options as object)).rejects.toThrow(
+        new TypeError('close takes nothing, or an object with graceMs alone, such as { graceMs: 30_000 }.'),
+      )
+      expect((await service.post(ask())).status).toBe(200)
+    },
+  )
 })
 
 describe('a connection that its client keeps', () => {
