@@ -99,16 +99,16 @@ export class CallMetrics {
     const call = this.seriesOf(facts?.model, facts?.provider)
     if (charge !== undefined) call.count(charge)
     if (event.overdraft !== undefined) this.overdrafts.total++
-    this.duration.record(event.durationMs / 1_000, call.attributesAt(outcome))
+    this.duration.record(inSeconds(event.durationMs), call.attributesAt(outcome))
     if (charge !== undefined) {
       this.tokenUsage.record(charge.usage.prompt, call.input)
       this.tokenUsage.record(charge.usage.completion, call.output)
     }
     if (event.stream !== true || outcome !== 'completed' || firstTokenMs === undefined) return
-    this.firstToken.record(firstTokenMs / 1_000, call.common)
+    this.firstToken.record(inSeconds(firstTokenMs), call.common)
     const more = (charge?.usage.completion ?? 0) - 1
     if (more > 0 && providerMs !== undefined) {
-      this.perToken.record((providerMs - firstTokenMs) / 1_000 / more, call.common)
+      this.perToken.record(inSeconds(providerMs - firstTokenMs) / more, call.common)
     }
   }
 
@@ -158,3 +158,6 @@ export class CallMetrics {
     return getOrMake(ofModel, providerLabel, () => new CallSeries(this.totals, modelLabel, providerLabel))
   }
 }
+
+/** A clock that was set back while a call ran makes times below 0, which the SDK would not count. */
+const inSeconds = (ms: number): number => Math.max(0, ms) / 1_000

@@ -81,6 +81,21 @@ describe('the metrics of calls', () => {
     }
   })
 
+  it('count a call also where the clock was set back while it ran', async () => {
+    const exported = exportToMemory()
+    exported.telemetry.onEvent({
+      ...endOf({}),
+      durationMs: -3_600_000,
+      stream: true,
+      firstTokenMs: -3_600_000,
+      providerMs: -3_600_001,
+      charge: { ...endOf({}).charge!, usage: { ...endOf({}).charge!.usage, completion: 9 } },
+    })
+    for (const name of ['request.duration', 'time_to_first_token', 'time_per_output_token']) {
+      expect(await exported.histogram(`gen_ai.server.${name}`)).toMatchObject({ count: 1, sum: 0 })
+    }
+  })
+
   it('have no first token of replies in one piece', async () => {
     const { service, exported } = await startObserved()
     await service.end(await service.ask())
