@@ -20,8 +20,6 @@ export interface Upstream {
 }
 
 export interface UpstreamCall {
-  /** Appended to the path of the base URL, with a leading slash. */
-  readonly path: string
   /** The call's own headers, its credential among them, none of which is a fixed one. The others are added. */
   readonly headers: Readonly<Record<string, string>>
   /** JSON text, or its bytes. */
@@ -47,10 +45,13 @@ export interface UpstreamSettings {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Checks the settings, with a `TypeError` that names the one at fault and never shows a value that may be secret. */
-export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings): Upstream {
-  const base = parseBaseUrl(baseUrl)
-  const basePath = base.pathname.replace(/\/+$/, '')
+/**
+ * Checks the settings, with a `TypeError` that names the one at fault and never shows a value that may be secret.
+ * `endpoint` has a leading slash; calls go to it under the base URL.
+ */
+export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings, endpoint: string): Upstream {
+  const base = parseBaseUrl(baseUrl, endpoint)
+  const path = pathOf(base) + endpoint
   const fixed = { ...COMMON_HEADERS, ...checkHeaders(headers) }
   const fixedList = listOf(fixed)
   const turns = new TurnGate(usesFastPaths)
@@ -84,7 +85,7 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings): Ups
           return
         }
         pool ??= openPool(call.limits.connectMs)
-        exchange.start(pool, basePath + call.path, headers)
+        exchange.start(pool, path, headers)
       })
     },
     close() {
@@ -114,7 +115,7 @@ function listOf(headers: Readonly<Record<string, string>>): HeaderList {
   return list
 }
 
-function parseBaseUrl(baseUrl: string): URL {
+function parseBaseUrl(baseUrl: string, endpoint: string): URL {
   const wrong = (what: string) => new TypeError(`baseUrl ${what}. Give it as 'https://api.example.com/v1'.`)
   if (typeof baseUrl !== 'string') throw wrong('must be a string')
   if (!URL.canParse(baseUrl)) throw wrong('is not an absolute URL')
@@ -123,7 +124,12 @@ function parseBaseUrl(baseUrl: string): URL {
   if (url.username !== '' || url.password !== '') throw wrong('must not hold credentials')
   if (baseUrl.includes('?')) throw wrong('must not have a query')
   if (baseUrl.includes('#')) throw wrong('must not have a fragment')
+  if (pathOf(url).endsWith(endpoint)) throw wrong(`must end before ${endpoint}, which is added to it`)
   return url
+}
+
+function pathOf({ pathname }: URL): string {
+  return pathname.replace(/\/+$/, '')
 }
 
 function checkHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {

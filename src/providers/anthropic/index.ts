@@ -7,6 +7,7 @@ import { createReader } from './reader.js'
 import { toNativeRequest } from './request.js'
 
 const BASE_URL = 'https://api.anthropic.com/v1'
+const ENDPOINT = '/messages'
 const VERSION = '2023-06-01'
 const MAX_TOKENS = 4_096
 const VISIBLE = /^[\x21-\x7e]+$/
@@ -46,7 +47,7 @@ export function anthropic(settings: AnthropicSettings = {}): ProviderAdapter {
   if (!Number.isSafeInteger(defaultMaxTokens) || defaultMaxTokens < 1) {
     throw new TypeError('defaultMaxTokens must be a positive integer.')
   }
-  const upstream = createUpstream({ baseUrl: settings.baseUrl ?? BASE_URL, headers })
+  const upstream = createUpstream({ baseUrl: settings.baseUrl ?? BASE_URL, headers }, ENDPOINT)
   for (const name of Object.keys(headers)) {
     if (OWN_HEADERS.has(name.toLowerCase())) {
       throw new TypeError(`headers: '${name}' is set by the adapter; use apiKey or version.`)
@@ -62,7 +63,6 @@ export function anthropic(settings: AnthropicSettings = {}): ProviderAdapter {
   return {
     chat: (call, take) =>
       upstream.post(() => ({
-        path: '/messages',
         headers: { 'anthropic-version': version, ...credentialOf(call) },
         body: JSON.stringify(toNativeRequest(call.request, call.stream, defaultMaxTokens)),
         stream: call.stream,

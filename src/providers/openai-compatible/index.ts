@@ -21,6 +21,7 @@ export interface OpenAiCompatibleSettings extends UpstreamSettings {
   readonly outputBound?: 'max_tokens' | 'max_completion_tokens'
 }
 
+const ENDPOINT = '/chat/completions'
 const SETTINGS = ['baseUrl', 'apiKey', 'headers', 'unlistedTokens', 'outputBound']
 
 /**
@@ -44,7 +45,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
   if (outputBound !== 'max_tokens' && outputBound !== 'max_completion_tokens') {
     throw new TypeError("outputBound must be 'max_tokens' or 'max_completion_tokens', or left out.")
   }
-  const upstream = createUpstream(settings)
+  const upstream = createUpstream(settings, ENDPOINT)
   const ownKey = apiKey === undefined ? undefined : createSecret(apiKey)
 
   const format: ReplyFormat = {
@@ -61,7 +62,6 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
   return {
     chat: (call, take) =>
       upstream.post(() => ({
-        path: '/chat/completions',
         headers: credentialOf(call),
         body: buildRequestBody(call.request, call.stream),
         stream: call.stream,

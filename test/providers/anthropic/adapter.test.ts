@@ -113,6 +113,7 @@ describe('settings', () => {
     [{ headers: { 'X-Api-Key': 'sk' } }, 'X-Api-Key'],
     [{ headers: { 'anthropic-version': 'x' } }, 'anthropic-version'],
     [{ baseUrl: 'ftp://a.example' }, 'baseUrl'],
+    [{ baseUrl: 'https://a.example/v1/messages' }, 'baseUrl must end before /messages'],
     [{ baseURL: 'https://proxy.example' }, 'baseURL is not an option of anthropic; did you mean baseUrl?'],
     ['sk-ant', 'anthropic takes an object with apiKey'],
     [{ headers: null }, 'headers must be an object'],

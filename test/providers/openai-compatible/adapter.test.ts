@@ -120,6 +120,8 @@ describe('settings', () => {
       ['https://example.com/v1?x=1', 'query'],
       ['https://example.com/v1?', 'query'],
       ['https://example.com/v1#x', 'fragment'],
+      ['https://example.com/v1/chat/completions', 'must end before /chat/completions'],
+      ['https://example.com/chat/completions//', 'must end before /chat/completions'],
     ] as const) {
       expect(() => openaiCompatible({ baseUrl })).toThrow(TypeError)
       expect(() => openaiCompatible({ baseUrl })).toThrow(why)
