@@ -14,6 +14,7 @@ export interface OpenDatabase {
 }
 
 const ANSWER_MS = 15_000
+const PROTOCOLS = ['postgres:', 'postgresql:', 'socket:']
 
 /**
  * Rejects where the environment and the options name a SQLite file that is not there, or a file or a PostgreSQL schema
@@ -104,8 +105,15 @@ export async function openDatabase(env: Surroundings['env'], options: GlobalOpti
   return open
 }
 
+/** Checked here: the package `pg` takes any text for an address, and looks for a host that nobody named. */
 function serverUrl({ DATABASE_URL: url }: Surroundings['env']): string | undefined {
-  return url === '' ? undefined : url
+  if (url === undefined || url === '') return undefined
+  if (!URL.canParse(url) || !PROTOCOLS.includes(new URL(url).protocol)) {
+    throw new TypeError(
+      'DATABASE_URL must be the address of a PostgreSQL database, such as postgres://user:password@localhost:5432/credits, with other signs than letters and digits in a password percent-encoded. Without it a SQLite file is used.',
+    )
+  }
+  return url
 }
 
 function openFile(file: string, secretKeys: readonly SecretKey[]): OpenDatabase {
