@@ -66,8 +66,12 @@ function withoutUsage(choice: unknown): unknown {
   return rest
 }
 
-/** Some servers have an empty error in every reply; alone, one that says nothing is a failure all the same. */
-function isFailure({ choices, error, object }: JsonObject): boolean {
+/**
+ * Some servers have an empty error in every reply; alone, one that says nothing is a failure all the same. DeepInfra has
+ * the words of a failure at the top, in a chunk without choices: the relay knows them in a line that passed unparsed.
+ */
+function isFailure({ choices, error, error_message: message, object }: JsonObject): boolean {
+  if (typeof message === 'string' && !Array.isArray(choices)) return true
   if (error === undefined || error === null) return object === 'error' && choices === undefined
   return !Array.isArray(choices) || !isEmpty(error)
 }

@@ -199,6 +199,16 @@ describe('a failure inside a reply', () => {
     expect(events).toMatchObject([{ type: 'usage', usage: { prompt: 3, completion: 4 } }])
   })
 
+  it.each([
+    ['long', { error_message: 'x'.repeat(2_048) }],
+    ['beside a usage', { error_message: 'Too long', usage: { prompt_tokens: 3, completion_tokens: 0 } }],
+  ])('comes as words in the place of choices, %s', async (_name, words) => {
+    const events = [textChunk('Hel'), { choices: null, error_type: 'BadRequestError', ...words }]
+    const { error, terminated } = await runScript([head, { write: `${sse(events)}data: [DONE]\n\n` }, 'end'])
+    expect(error).toMatchObject({ reason: 'error-frame' })
+    expect(terminated).toBeUndefined()
+  })
+
   it('comes as a JSON body', async () => {
     const { error } = await runScript(answerJson({ error: { message: 'Broken', code: 'x' } }), {
       stream: false,
