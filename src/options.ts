@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Clock, LONGEST_WAIT_MS, systemClock } from './clock.js'
-import { refuseMisspelt, requireMethods } from './contracts/given.js'
+import { refuseMisspelt, requireFunction, requireMethods } from './contracts/given.js'
 import type {
   CatalogueStore,
   CredentialStore,
@@ -171,9 +171,9 @@ export function engineOptions(options: RouterOptions): EngineOptions {
   requireBoolean('neverOverdraw', options.neverOverdraw)
   requireBoolean('openapi', options.openapi)
   requireTraceContext(options.traceContext)
-  requireFunction('admit', options.admit)
-  requireFunction('onEvent', options.onEvent)
-  requireFunction('newId', options.newId)
+  requireFunction('createCompatRouter: admit', options.admit)
+  requireFunction('createCompatRouter: onEvent', options.onEvent)
+  requireFunction('createCompatRouter: newId', options.newId)
   if (options.clock !== undefined) requireParts('clock', options.clock, ['now', 'after'])
   const clock = options.clock ?? systemClock
   return Object.freeze({
@@ -227,12 +227,6 @@ function requireBoolean(name: string, value: unknown): void {
 function requireTraceContext(value: unknown): void {
   if (value !== undefined && value !== 'read' && value !== 'forward') {
     throw new TypeError("createCompatRouter: traceContext must be 'read' or 'forward', or left out.")
-  }
-}
-
-function requireFunction(name: string, value: unknown): void {
-  if (value !== undefined && typeof value !== 'function') {
-    throw new TypeError(`createCompatRouter: ${name} must be a function.`)
   }
 }
 

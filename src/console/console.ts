@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Admin } from '../admin/index.js'
 import { type Clock, systemClock } from '../clock.js'
+import { requireFunction } from '../contracts/given.js'
 import type { RouterEvent } from '../contracts/index.js'
 import { normaliseBasePath, pathOf, pathUnder } from '../http/match.js'
 import { assetsFolder } from './assets.js'
@@ -144,6 +145,10 @@ function checkOptions(options: ConsoleOptions): ConsoleOptions {
   }
   if (typeof options.admin?.entries !== 'function') {
     throw new TypeError('createConsole needs admin: createAdmin(stores) of compat-router/admin')
+  }
+  requireFunction('createConsole: routes', options.routes)
+  if (options.signInHint !== undefined && typeof options.signInHint !== 'string') {
+    throw new TypeError('createConsole: signInHint must be a string.')
   }
   if (options.origin !== undefined && !isOrigin(options.origin)) throw new TypeError(`origin ${ORIGIN_FORM}`)
   if (options.routerPath !== undefined && !/^\/[^/?#\s]/.test(options.routerPath)) {

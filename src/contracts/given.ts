@@ -35,3 +35,8 @@ export function requireMethods(what: string, given: unknown, methods: readonly s
     }
   }
 }
+
+/** Throws a `TypeError` for what is there and no function. */
+export function requireFunction(what: string, given: unknown): void {
+  if (given !== undefined && typeof given !== 'function') throw new TypeError(`${what} must be a function.`)
+}

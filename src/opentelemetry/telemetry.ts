@@ -1,5 +1,6 @@
 import { type Meter, metrics, type Tracer, trace } from '@opentelemetry/api'
 import type { RouterEvent } from '../contracts/events.js'
+import { refuseMisspelt, requireMethods } from '../contracts/given.js'
 import { version } from '../version.js'
 import { CallMetrics } from './call-metrics.js'
 import { CallSpans } from './call-spans.js'
@@ -26,11 +27,15 @@ export interface Telemetry {
  * Turns the events of routers to spans and metrics after OpenTelemetry's conventions for generative AI.
  *
  * No prompt, reply or credential is in any of them, and no account in a metric. Make one for a process: two on one meter
- * would report over each other. What the SDK throws is thrown by `onEvent`, whose caller, the router, swallows it.
+ * would report over each other. What the SDK throws is thrown by `onEvent`, whose caller, the router, swallows it. A
+ * `TypeError` names an option that cannot be used.
  */
 export function createTelemetry(options: TelemetryOptions = {}): Telemetry {
+  refuseMisspelt(options, ['meter', 'tracer'], 'createTelemetry')
   const meter = options.meter ?? metrics.getMeter(SCOPE, version)
   const tracer = options.tracer ?? trace.getTracer(SCOPE, version)
+  if (meter !== false) requireMethods('createTelemetry: meter', meter, ['createHistogram'])
+  if (tracer !== false) requireMethods('createTelemetry: tracer', tracer, ['startSpan'])
   const labels = new LabelBook()
   const calls = meter === false ? undefined : new CallMetrics(meter, labels)
   const gauges = meter === false ? undefined : new RouterGauges(meter, labels)

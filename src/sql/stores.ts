@@ -1,3 +1,4 @@
+import { requireFunction } from '../contracts/given.js'
 import type {
   CatalogueStore,
   CredentialStore,
@@ -64,6 +65,7 @@ export function createDurableStores({
       )
     }
   }
+  requireFunction('onEvent', options.onEvent)
   const secrets = createSecretBox(options.secretKeys)
   const providers = createSqlRegistry({
     database,

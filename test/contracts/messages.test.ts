@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type Admin, createAdmin } from '../../src/admin/index.js'
 import { cachedCatalogue, cachedCredentials } from '../../src/cache/index.js'
+import { createConsole } from '../../src/console/index.js'
 import { modelShape, readShape } from '../../src/contracts/shapes.js'
 import { logEvents } from '../../src/log-events.js'
 import {
@@ -12,6 +13,7 @@ import {
   memoryProviders,
 } from '../../src/memory/index.js'
 import { formatCredits } from '../../src/money.js'
+import { createTelemetry } from '../../src/opentelemetry/index.js'
 import { postgresStores } from '../../src/postgres/index.js'
 import { createSecret } from '../../src/secret.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
@@ -21,6 +23,7 @@ const CREDITS = "a decimal string of credits, zero or more, with at most 9 place
 const SIGNED = "a decimal string of credits with at most 9 places, such as '5.00' or '-1.50'"
 const NAME = 'must be 1 to 256 bytes of text without control characters or direction overrides'
 const adapter = { chat: async () => ({ terminated: true }) }
+const pages = { admin: { entries() {} } as never, authorise: () => undefined }
 const key = { kind: 'api-key', account: 'alice' }
 const app = { id: 'writer', markup: { basisPoints: 0 }, allowedModels: [] }
 const access = { kind: 'access-token', account: 'bob', scopes: [], app }
@@ -392,6 +395,36 @@ describe('what is no such thing', () => {
       'a way to make an adapter',
       () => sqliteStores({ ...file, adapters: { openai: adapter as never } }),
       'adapters.openai must be a function that makes an adapter from settings: { openai: openaiCompatible }',
+    ],
+    [
+      'what is told of routes',
+      () => sqliteStores({ ...file, onEvent: {} as never }),
+      'onEvent must be a function.',
+    ],
+    [
+      'a meter',
+      () => createTelemetry({ meter: {} as never }),
+      'createTelemetry: meter has no method createHistogram().',
+    ],
+    [
+      'a tracer',
+      () => createTelemetry({ tracer: true as never }),
+      'createTelemetry: tracer is missing; it must be an object with startSpan.',
+    ],
+    [
+      'an option of telemetry',
+      () => createTelemetry({ metre: {} } as never),
+      'metre is not an option of createTelemetry; did you mean meter?',
+    ],
+    [
+      'what says how routes do',
+      () => createConsole({ ...pages, routes: [] as never }),
+      'createConsole: routes must be a function.',
+    ],
+    [
+      'a hint of the console',
+      () => createConsole({ ...pages, signInHint: 1 as never }),
+      'createConsole: signInHint must be a string.',
     ],
   ])('in place of %s is refused at once', (_, make, message) => {
     expect(messageOf(make)).toBe(message)
