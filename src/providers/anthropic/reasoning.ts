@@ -16,6 +16,11 @@ export function encryptedDetail(index: number, data: string): ReasoningDetail {
   return { type: 'reasoning.encrypted', data, format: FORMAT, index }
 }
 
+/** Whether a detail may be the API's own: in a conversation that changed models stand those of others, which it refuses. */
+export function isOwnDetail({ format }: ReasoningDetail): boolean {
+  return format === undefined || format === null || format === FORMAT
+}
+
 /** Reasoning under both names that clients read. */
 export function reasoningFields(text: string, details: readonly ReasoningDetail[]): JsonObject {
   return {

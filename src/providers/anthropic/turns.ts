@@ -2,6 +2,7 @@ import type { ContentPart } from '../openai-input/content.js'
 import type { InputMessage } from '../openai-input/messages.js'
 import type { JsonObject } from '../provider-json.js'
 import { toBlock } from './blocks.js'
+import { isOwnDetail } from './reasoning.js'
 import type { NativeBlock, NativeTurn } from './wire.js'
 
 /**
@@ -9,7 +10,8 @@ import type { NativeBlock, NativeTurn } from './wire.js'
  *
  * - Every system and developer message, wherever it stands, is a block of the one system prompt, in order.
  * - Neighbours of one role are one turn; results of tools are a user's turn and come before its other content.
- * - Reasoning goes back only as it came with its signature, in `reasoning_details`; the API takes no other.
+ * - Reasoning goes back only as it came with its signature, in `reasoning_details`; the API takes no other, and none of
+ *   another provider's.
  * - White space alone is left out, and so is a message of nothing, as a reply may have been: the API refuses both.
  */
 export function toTurns(messages: readonly InputMessage[]): { system: NativeBlock[]; turns: NativeTurn[] } {
@@ -65,7 +67,7 @@ function toThinkingBlocks(details: readonly JsonObject[]): NativeBlock[] {
   const blocks: NativeBlock[] = []
   let thinking = ''
   let index: unknown
-  for (const detail of details) {
+  for (const detail of details.filter(isOwnDetail)) {
     if (detail.type === 'reasoning.encrypted' && typeof detail.data === 'string') {
       blocks.push({ type: 'redacted_thinking', data: detail.data })
     }

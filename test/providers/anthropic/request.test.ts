@@ -133,12 +133,16 @@ describe('messages', () => {
           { type: 'reasoning.text', text: '', signature: 'sig', index: 0 },
           { type: 'reasoning.encrypted', data: 'hidden', index: 1 },
           { type: 'reasoning.text', text: 'unsigned', index: 2 },
+          { type: 'reasoning.encrypted', data: 'another’s', format: 'openai-responses-v1', index: 3 },
+          { type: 'reasoning.text', text: 'a', signature: 'another’s', format: 'google-gemini-v1', index: 4 },
+          { type: 'reasoning.encrypted', data: 'own', format: 'anthropic-claude-v1', index: 5 },
         ],
       },
     )
     expect(native.messages[1]?.content).toEqual([
       { type: 'thinking', thinking: 'Let me think', signature: 'sig' },
       { type: 'redacted_thinking', data: 'hidden' },
+      { type: 'redacted_thinking', data: 'own' },
       { type: 'text', text: 'Hello' },
     ])
   })
