@@ -43,7 +43,7 @@ export function toNativeRequest(
   const same = takeSame(others)
   refuseParameters(others)
   const maxTokens = readMaxTokens(request) ?? defaultMaxTokens
-  const { system, turns } = toTurns(readMessages(request.messages))
+  const { system, turns } = toTurns(readMessages(request.messages), request.model)
   const stop = readStop(request)
   const reasoning = readReasoning(request)
   const { thinking, effort } = reasoning ? toThinking(reasoning, request.model, maxTokens) : {}

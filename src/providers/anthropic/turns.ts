@@ -12,9 +12,14 @@ import type { NativeBlock, NativeTurn } from './wire.js'
  * - Neighbours of one role are one turn; results of tools are a user's turn and come before its other content.
  * - Reasoning goes back only as it came with its signature, in `reasoning_details`; the API takes no other, and none of
  *   another provider's.
+ * - Ids of calls, which a conversation may have from another provider, are spelt as the API takes them for Claude models.
  * - White space alone is left out, and so is a message of nothing, as a reply may have been: the API refuses both.
  */
-export function toTurns(messages: readonly InputMessage[]): { system: NativeBlock[]; turns: NativeTurn[] } {
+export function toTurns(
+  messages: readonly InputMessage[],
+  model: string,
+): { system: NativeBlock[]; turns: NativeTurn[] } {
+  const toId = model.includes('claude') ? cleanId : (id: string) => id
   const system: NativeBlock[] = []
   const turns: NativeTurn[] = []
   for (const message of messages) {
@@ -22,7 +27,7 @@ export function toTurns(messages: readonly InputMessage[]): { system: NativeBloc
       system.push(...toContent(message.content))
       continue
     }
-    const blocks = toBlocks(message)
+    const blocks = toBlocks(message, toId)
     if (blocks.length === 0) continue
     const role = message.role === 'assistant' ? 'assistant' : 'user'
     let turn = turns.at(-1)
@@ -36,7 +41,13 @@ export function toTurns(messages: readonly InputMessage[]): { system: NativeBloc
   return { system, turns }
 }
 
-function toBlocks(message: Exclude<InputMessage, { role: 'system' }>): NativeBlock[] {
+/** The API takes other characters in no id. A server of another model may know its calls by them. */
+const cleanId = (id: string) => id.replace(/[^\w-]/g, '_')
+
+function toBlocks(
+  message: Exclude<InputMessage, { role: 'system' }>,
+  toId: (id: string) => string,
+): NativeBlock[] {
   const content = toContent(message.content)
   switch (message.role) {
     case 'user':
@@ -45,7 +56,7 @@ function toBlocks(message: Exclude<InputMessage, { role: 'system' }>): NativeBlo
       return [
         {
           type: 'tool_result',
-          tool_use_id: message.toolCallId,
+          tool_use_id: toId(message.toolCallId),
           ...(content.length === 0 ? {} : { content }),
         },
       ]
@@ -53,7 +64,7 @@ function toBlocks(message: Exclude<InputMessage, { role: 'system' }>): NativeBlo
       return [
         ...toThinkingBlocks(message.reasoningDetails),
         ...content,
-        ...message.toolCalls.map(({ id, name, input }) => ({ type: 'tool_use', id, name, input })),
+        ...message.toolCalls.map(({ id, name, input }) => ({ type: 'tool_use', id: toId(id), name, input })),
       ]
   }
 }

@@ -93,6 +93,22 @@ describe('messages', () => {
     ])
   })
 
+  it.each([
+    ['claude-sonnet-4-5', 'functions_look_0'],
+    ['kimi-k2', 'functions.look:0'],
+  ])('spells the ids of other providers’ calls as %s takes them', (model, id) => {
+    const given = 'functions.look:0'
+    const call = { id: given, type: 'function', function: { name: 'look', arguments: '{}' } }
+    const messages = [
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: given, content: 'red' },
+    ]
+    expect(convert({ model, messages }).messages).toMatchObject([
+      { content: [{ type: 'tool_use', id }] },
+      { content: [{ type: 'tool_result', tool_use_id: id }] },
+    ])
+  })
+
   it('leaves out white space alone and messages of nothing, which the API refuses', () => {
     const native = convertMessages(
       { role: 'system', content: ' ' },
