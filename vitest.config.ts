@@ -16,6 +16,8 @@ export default defineConfig({
     globalSetup: ['test/helpers/databases-setup.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // As long as a busy machine may need: what comes is seen at once.
+    expect: { poll: { timeout: 20_000 } },
     pool: 'forks',
     reporters: ['default', './test/helpers/closing-line.ts'],
   },

@@ -20,9 +20,12 @@ beforeAll(async () => {
   key = await bench.admin.issueKey({ account: 'alice', label: 'Laptop of Alice' })
   other = await bench.admin.issueKey({ account: 'alice' })
   for (const { token } of [key, other]) expect(await bench.call(token)).toMatchObject({ status: 200 })
-  await vi.waitFor(async () => {
-    expect((await calls('')).filter(({ kind }) => kind === 'charge')).toHaveLength(2)
-  })
+  await vi.waitFor(
+    async () => {
+      expect((await calls('')).filter(({ kind }) => kind === 'charge')).toHaveLength(2)
+    },
+    { timeout: 20_000 },
+  )
 })
 
 afterAll(() => bench.close())

@@ -167,10 +167,12 @@ describe('the example server', () => {
     closers.push(() => elsewhere.close())
     const route = { id: 'mine', model: 'demo/small', provider: 'mine', upstreamModel: 'x' }
     await createAdmin(elsewhere).putRoute({ ...route, adapter: 'nonsense' })
-    await vi.waitFor(async () => {
-      await client(apiKey).chat.completions.create({ model: 'demo/small', messages })
-      expect(lines).toContainEqual(expect.stringMatching(/^route-disabled mine: .*"nonsense"/))
-    })
+    await expect
+      .poll(async () => {
+        await client(apiKey).chat.completions.create({ model: 'demo/small', messages })
+        return lines
+      })
+      .toContainEqual(expect.stringMatching(/^route-disabled mine: .*"nonsense"/))
     const origin = new URL(client(apiKey).baseURL).origin
     const link = new URL(example.signInLink(origin))
     const signedIn = await fetch(`${origin}/sign-in`, {

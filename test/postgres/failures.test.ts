@@ -279,16 +279,13 @@ describe('a PostgreSQL store in trouble', () => {
     await other.query('begin; update swept.accounts set posted = posted + 1')
     const swept = stores.ledger.expireHolds(10, context)
     await expect
-      .poll(
-        async () => {
-          const { rows } = await database.pool.query(
-            `select 1 from pg_stat_activity
+      .poll(async () => {
+        const { rows } = await database.pool.query(
+          `select 1 from pg_stat_activity
               where datname = current_database() and wait_event_type = 'Lock' and query like '%expire_holds_1%'`,
-          )
-          return rows.length
-        },
-        { timeout: 20_000 },
-      )
+        )
+        return rows.length
+      })
       .toBe(1)
     await other.query('commit')
     expect((await swept).map(({ holdId }) => holdId)).toEqual([hold.holdId])

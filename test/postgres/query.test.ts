@@ -21,7 +21,7 @@ describe('statements on PostgreSQL', () => {
   async function waiting(other: pg.Client): Promise<void> {
     const text = `select 1 from pg_locks where locktype = 'advisory' and not granted
       and database = (select oid from pg_database where datname = current_database())`
-    await expect.poll(async () => (await other.query(text)).rows, { timeout: 20_000 }).toHaveLength(1)
+    await expect.poll(async () => (await other.query(text)).rows).toHaveLength(1)
   }
 
   it.each(['statement', 'transaction'])(
