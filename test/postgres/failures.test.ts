@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect as connectSocket, createServer, type Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
 import type { Model } from '../../src/contracts/index.js'
 import { type PostgresClient, type PostgresPool, postgresStores } from '../../src/postgres/index.js'
@@ -319,14 +320,18 @@ describe('a PostgreSQL store in trouble', () => {
     await expect(stores.ledger.balance('alice', context)).rejects.toThrow('The store is closed')
     await expect(stores.database.batch([])).rejects.toThrow('The store is closed')
     await expect(stores.ready()).rejects.toThrow('The store is closed')
+    const connect = vi.spyOn(pool, 'connect')
     const states: boolean[] = []
     const end = stores.catalogue.watch!(
       () => undefined,
       (isConnected) => states.push(isConnected),
     )
-    await pool.end()
+    // Who listens asks for a connection within this turn.
+    await setImmediate()
     end()
+    expect(connect).not.toHaveBeenCalled()
     expect(states).toEqual([false])
+    await pool.end()
   })
 
   it('has transactions as it needs them, whatever the host has set for its sessions', async () => {
