@@ -20,10 +20,8 @@ export function createListener(pool: PostgresPool, channel: string): Listener {
   const watchers = createWatchers({ first: start, last: stop })
   let session: AbortController | undefined
   let ended: Promise<void> = Promise.resolve()
-  let isClosed = false
 
   function start(): void {
-    if (isClosed) return
     const own = new AbortController()
     session = own
     ended = ended.then(() => listen(own.signal))
@@ -87,8 +85,7 @@ export function createListener(pool: PostgresPool, channel: string): Listener {
   return {
     watch: watchers.watch,
     async close() {
-      isClosed = true
-      stop()
+      watchers.close()
       await ended
     },
   }

@@ -15,12 +15,15 @@ export interface Watchers {
   changedAll(): void
   /** Tells the watchers when it is not what it was. */
   connected(connected: boolean): void
+  /** Runs `last`; `first` does not run again. */
+  close(): void
 }
 
 /** `first` runs when somebody starts to watch and nobody did, `last` when nobody does any more. */
 export function createWatchers(hooks: { readonly first: () => void; readonly last: () => void }): Watchers {
   const watchers = new Set<Watcher>()
   let isConnected = false
+  let isClosed = false
 
   return {
     watch(topic, changed, connection) {
@@ -29,7 +32,7 @@ export function createWatchers(hooks: { readonly first: () => void; readonly las
       connection?.(watchers.size > 1 && isConnected)
       if (watchers.size === 1) {
         isConnected = false
-        hooks.first()
+        if (!isClosed) hooks.first()
       }
       return () => {
         if (watchers.delete(watcher) && watchers.size === 0) hooks.last()
@@ -46,6 +49,10 @@ export function createWatchers(hooks: { readonly first: () => void; readonly las
       if (connected === isConnected) return
       isConnected = connected
       for (const watcher of [...watchers]) watcher.connection?.(connected)
+    },
+    close() {
+      isClosed = true
+      hooks.last()
     },
   }
 }

@@ -27,10 +27,8 @@ export function createChangePoll(
   let isAsking = false
   let pauseMs = 0
   let pausedUntil = 0
-  let isClosed = false
 
   function start(): void {
-    if (isClosed) return
     lastSeq = undefined
     look()
     timer = setInterval(look, POLL_MS)
@@ -92,9 +90,6 @@ export function createChangePoll(
   return {
     watch: watchers.watch,
     soon: () => void (timer === undefined || look()),
-    close() {
-      isClosed = true
-      stop()
-    },
+    close: watchers.close,
   }
 }

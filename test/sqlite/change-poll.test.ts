@@ -43,6 +43,22 @@ function change(id: string, daysAgo: number): void {
   connection.prepare("insert into {changes} (topic, id, at) values ('models', ?1, ?2)").run([id, at])
 }
 
+it('asks nothing more once it was closed', () => {
+  let asked = 0
+  const poll = createChangePoll(async () => {
+    asked++
+    return []
+  })
+  poll.close()
+  const states: boolean[] = []
+  poll.watch(
+    'models',
+    () => undefined,
+    (isConnected) => states.push(isConnected),
+  )
+  expect([asked, states]).toEqual([0, [false]])
+})
+
 it.each([
   ['the first of the changes is', 0],
   ['all changes are', 1],
