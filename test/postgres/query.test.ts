@@ -24,17 +24,29 @@ describe('statements on PostgreSQL', () => {
     await expect.poll(async () => (await other.query(text)).rows).toHaveLength(1)
   }
 
+  /** A pool of one connection, with its statements, on a clock that stands still. */
+  function openPool() {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const pool = createPool(database.url, 1)
+    onTestFinished(async () => {
+      vi.useRealTimers()
+      await pool.end()
+    })
+    return { pool, ...createQueries(pool, 'compat_router') }
+  }
+
+  /** Another's connection that has the lock. */
+  async function lock(): Promise<pg.Client> {
+    const other = await connectTo(database)
+    await other.query('select pg_advisory_lock(7)')
+    return other
+  }
+
   it.each(['statement', 'transaction'])(
     'go on over another connection where a %s was not answered in time',
     async (kind) => {
-      const other = await connectTo(database)
-      await other.query('select pg_advisory_lock(7)')
-      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-      onTestFinished(() => {
-        vi.useRealTimers()
-      })
-      const pool = createPool(database.url, 1)
-      const { run, transaction } = createQueries(pool, 'compat_router')
+      const other = await lock()
+      const { run, transaction } = openPool()
       const [before] = await run(CONNECTION)
       const asked = kind === 'statement' ? run(LOCK) : transaction((inside) => inside(LOCK))
       const refused = expect(asked).rejects.toThrow('PostgreSQL did not answer within 15000 ms')
@@ -44,9 +56,69 @@ describe('statements on PostgreSQL', () => {
       await other.query('select pg_advisory_unlock(7)')
       const [after] = await run(CONNECTION)
       expect(after!.pid).not.toBe(before!.pid)
-      await pool.end()
     },
   )
+
+  it('have minutes in place of seconds where they are reports', async () => {
+    const other = await lock()
+    const { run } = openPool()
+    const asked = run({ ...LOCK, isReport: true })
+    await waiting(other)
+    // A poll moves this clock, too.
+    vi.advanceTimersByTime(500_000)
+    await other.query('select pg_advisory_unlock(7)')
+    expect(await asked).toHaveLength(1)
+  })
+
+  it('give a connection back that comes when nobody waits for it any more', async () => {
+    const { pool, run } = openPool()
+    const only = await pool.connect()
+    const refused = expect(run(CONNECTION)).rejects.toThrow('PostgreSQL did not answer')
+    vi.advanceTimersByTime(15_000)
+    await refused
+    only.release()
+    expect(await run(CONNECTION)).toHaveLength(1)
+  })
+
+  it('leave a connection as it was, also where one of them is refused', async () => {
+    const { pool, run, transaction } = openPool()
+    const client = await pool.connect()
+    const listeners = client.listenerCount('error')
+    client.release()
+    const [before] = await run(CONNECTION)
+    const refused = { text: 'select 1 / 0' }
+    await expect(run(refused)).rejects.toThrow('division by zero')
+    await expect(transaction((inside) => inside(refused))).rejects.toThrow('division by zero')
+    expect(await run(CONNECTION)).toEqual([before])
+    const same = await pool.connect()
+    expect([same === client, same.listenerCount('error')]).toEqual([true, listeners])
+    same.release()
+  })
+
+  it('take another connection where the server of this one has become a standby', async () => {
+    const { pool, run } = openPool()
+    await pool.query('set default_transaction_read_only = on')
+    const counting = { text: 'update counters set count = count where false' }
+    await expect(run(counting)).rejects.toMatchObject({ code: '25006' })
+    expect(await run(counting)).toEqual([])
+  })
+
+  it('are rejected, and nothing else, where the connection is lost between two of them', async () => {
+    const other = await connectTo(database)
+    const { pool, transaction } = openPool()
+    let client: pg.PoolClient | undefined
+    pool.on('acquire', (acquired) => {
+      client = acquired
+    })
+    const losing = transaction(async (run) => {
+      const [found] = await run(CONNECTION)
+      const ended = new Promise<void>((resolve) => client!.once('end', resolve))
+      await other.query('select pg_terminate_backend($1)', [found!.pid])
+      await ended
+      return run(CONNECTION)
+    })
+    await expect(losing).rejects.toThrow(/not queryable|terminat/)
+  })
 
   it('go again as a whole where a transaction lost a deadlock', async () => {
     const { transaction } = createQueries(database.pool, 'compat_router')
