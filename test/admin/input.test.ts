@@ -15,6 +15,8 @@ describe.each(engineNames)('what administration is given on %s', (name) => {
     ['an object', { $ne: '' }],
     ['an array', ['alice']],
     ['a symbol', Symbol('alice')],
+    ['text that goes on after an end', 'alice\u0000'],
+    ['half a character', 'alice\ud800'],
   ])('is refused with a TypeError where it is %s in the place of a name', async (_, value) => {
     const account = value as unknown as string
     for (const asking of [

@@ -68,7 +68,12 @@ describe.each(engineNames)('what is listed on %s', (name) => {
     for (const query of [{}, { account: 'a' }, { model: 'm' }, { appId: 'a' }, { sessionId: 's' }]) {
       expect(await isReport(query)).toEqual([false])
     }
-    for (const query of [{ credentialId: 'k' }, { account: 'a', model: 'm' }, { appId: 'a', model: 'm' }]) {
+    for (const query of [
+      { credentialId: 'k' },
+      { requestId: 'r' },
+      { account: 'a', model: 'm' },
+      { appId: 'a', model: 'm' },
+    ]) {
       expect(await isReport(query)).toEqual([true])
     }
   })
