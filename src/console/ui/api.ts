@@ -93,7 +93,12 @@ async function ask<Reply>(path: string, init: RequestInit): Promise<Reply> {
     )
   })
   const body: unknown = await response.json().catch(() => undefined)
-  if (response.ok && body !== undefined) return body as Reply
+  if (response.ok) {
+    if (body !== undefined) return body as Reply
+    throw new Problem(
+      'Something else answered in place of the console, perhaps a page to sign in: load this page again.',
+    )
+  }
   const { status } = response
   if (status === 401 && path !== 'api/me') window.dispatchEvent(new Event(SIGNED_OUT_EVENT))
   const error = (body as Partial<protocol.ErrorReply> | undefined)?.error

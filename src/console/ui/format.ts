@@ -26,11 +26,14 @@ export function formatShare(part: string, whole: string): string {
   return of === 0 ? '–' : `${((Number(part) / of) * 100).toFixed(1)} %`
 }
 
-/** The first instant of a day as `2026-01-31`, in UTC, as the ledger's days are. */
+/**
+ * The first instant of a day as `2026-01-31`, in UTC, as the ledger's days are. Days before 1970 count as its first: a
+ * date that is typed has such a year after each of its digits but the last.
+ */
 export function dayStart(day: string | undefined): number | undefined {
   if (day === undefined || day === '') return undefined
   const at = Date.parse(`${day}T00:00:00Z`)
-  return Number.isNaN(at) ? undefined : at
+  return Number.isNaN(at) ? undefined : Math.max(at, 0)
 }
 
 export const DAY_MS = 86_400_000

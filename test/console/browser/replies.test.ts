@@ -150,3 +150,39 @@ describe('a field that is written as JSON', { timeout: 120_000 }, () => {
     expect(visit.complaints).toEqual([])
   })
 })
+
+describe('a bound that is written as its country has it', { timeout: 120_000 }, () => {
+  it.each(['1.000', '1,000', '1 000', '1e3', '-1'])('is not sent as another number: %s', async (text) => {
+    await startAnew()
+    const before = visit.upstream.requests.length
+    await page.getByLabel('Max tokens').fill(text)
+    await page.getByLabel('Message').fill('Hello')
+    await page.getByLabel('Message').press('Enter')
+    await page.getByText('In max_tokens: This has to be a whole number, or empty.').waitFor()
+    expect(visit.upstream.requests.length).toBe(before)
+    await page.getByLabel('Max tokens').fill('')
+  })
+})
+
+describe('an answer of something else in the place of the server', { timeout: 120_000 }, () => {
+  const page200 = { status: 200, contentType: 'text/html', body: '<h1>Sign in</h1>' }
+
+  it('is said to be that where the router was asked', async () => {
+    await startAnew()
+    await page.route('**/chat/completions', (route) => route.fulfill(page200), { times: 1 })
+    await say(page, 'Hello')
+    await page.getByRole('alert').filter({ hasText: 'What came is no answer of the router.' }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'load this page again' }).waitFor()
+    await page.getByRole('button', { name: 'Frames' }).click()
+    expect(await page.getByLabel('Frames of the last reply').inputValue()).toContain(page200.body)
+    await page.getByRole('button', { name: 'Parameters' }).click()
+  })
+
+  it('is said to be that where the console was asked', async () => {
+    const other = await visit.open('alice', 'nowhere')
+    await other.route('**/api/calls', (route) => route.fulfill(page200))
+    await other.evaluate("location.hash = '#/calls'")
+    await other.getByRole('alert').filter({ hasText: 'load this page again' }).waitFor()
+    await other.context().close()
+  })
+})

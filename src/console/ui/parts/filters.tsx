@@ -17,7 +17,9 @@ export function Filters({ specs, query }: { specs: readonly FieldSpec[]; query: 
     }
   }, [query])
   const apply = (): void => {
-    const data = new FormData(form.current!)
+    // A field that is taken out of the page as it is written in says that it changed.
+    if (form.current === null) return
+    const data = new FormData(form.current)
     changeQuery(Object.fromEntries(specs.map(({ name }) => [name, String(data.get(name) ?? '').trim()])))
   }
   const isSet = specs.some(({ name }) => (query[name] ?? '') !== '')

@@ -19,6 +19,8 @@ const BY_CODE: Readonly<Record<string, string>> = {
   rate_limited: 'Wait a moment and send it again.',
   context_length_exceeded: 'Start a new conversation, or choose a model with a longer context.',
   provider_auth_failed: "The provider refuses the host's key. An operator can give another under Routes.",
+  unreadable:
+    'It stands under Frames. Perhaps something else answered in the place of the router, such as a page to sign in: then load this page again.',
   provider_timeout: 'The provider took too long. Send it again, or try another model.',
 }
 

@@ -37,7 +37,7 @@ export function callBody(model: string, messages: readonly Message[], parameters
     ...(stream ? { stream } : {}),
     ...numberOf(parameters, 'temperature'),
     ...numberOf(parameters, 'top_p'),
-    ...numberOf(parameters, 'max_tokens'),
+    ...wholeNumberOf(parameters, 'max_tokens'),
     ...(session_id.trim() === '' ? {} : { session_id: session_id.trim() }),
     ...(tools.trim() === ''
       ? {}
@@ -53,7 +53,15 @@ function moreOf(text: string): CallBody {
   return jsonOf(text, 'more', isObject, 'an object: { "seed": 7 }')
 }
 
-function numberOf(parameters: Parameters, name: 'temperature' | 'top_p' | 'max_tokens'): CallBody {
+/** Digits alone: to some people `1.000` is a thousand. */
+function wholeNumberOf(parameters: Parameters, name: 'max_tokens'): CallBody {
+  const text = parameters[name].trim()
+  if (text === '') return {}
+  if (!/^\d{1,15}$/.test(text)) throw new Problem('This has to be a whole number, or empty.', { field: name })
+  return { [name]: Number(text) }
+}
+
+function numberOf(parameters: Parameters, name: 'temperature' | 'top_p'): CallBody {
   const text = parameters[name].trim()
   if (text === '') return {}
   const value = Number(text)

@@ -198,6 +198,9 @@ function endOf(reply: Reply): Partial<Turn> {
 }
 
 function unreachable(caught: unknown): CallError {
+  if (caught instanceof SyntaxError) {
+    return { message: 'What came is no answer of the router.', code: 'unreadable', status: 0 }
+  }
   const { message, status } = asProblem(caught)
   const isNetwork = isNetworkFault(caught)
   return {

@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openVisit, type Visit } from './visit.js'
+
+let visit: Visit
+
+beforeAll(async () => {
+  visit = await openVisit()
+}, 180_000)
+
+afterAll(() => visit?.close())
+
+describe('a filter', { timeout: 120_000 }, () => {
+  it('that is being written in when its page goes harms nothing, and follows to no other page', async () => {
+    const page = await visit.open('operator', 'calls')
+    for (const [field, next, title] of [
+      ['Session', 'keys', 'Keys'],
+      ['App', 'calls', 'Calls'],
+      ['Session', 'calls?view=events', 'Calls'],
+      ['Model', 'models', 'Models'],
+    ] as const) {
+      await page.getByLabel(field, { exact: true }).focus()
+      await page.keyboard.type('half')
+      await page.evaluate(`location.hash = '#/${next}'`)
+      await page.getByLabel(field, { exact: true }).and(page.locator(':focus')).waitFor({ state: 'detached' })
+      await page.getByRole('heading', { name: title, level: 1 }).waitFor()
+      expect(await page.evaluate('location.hash')).toBe(`#/${next}`)
+    }
+    expect(visit.complaints).toEqual([])
+    await page.context().close()
+  })
+
+  it('of a day asks for nothing that is refused while it is typed', async () => {
+    const page = await visit.open('operator', 'spend')
+    await page.getByLabel('From', { exact: true }).focus()
+    const asked: URL[] = []
+    const refused: string[] = []
+    page.on('response', (response) => {
+      if (response.url().includes('api/spend')) asked.push(new URL(response.url()))
+      if (!response.ok()) refused.push(response.url())
+    })
+    const isLast = (url: URL) => url.searchParams.get('from') === String(Date.UTC(2026, 4, 5))
+    // In whatever order its locale has day and month; each digit is taken in before the next.
+    for (const key of '05052026') {
+      await page.keyboard.press(key)
+      await page.evaluate('new Promise((done) => requestAnimationFrame(done))')
+    }
+    await expect.poll(() => asked.some(isLast)).toBe(true)
+    expect(refused).toEqual([])
+    await page.context().close()
+  })
+})
