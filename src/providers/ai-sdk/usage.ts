@@ -16,16 +16,27 @@ const CACHED_APART = new Set([
   'amazon-bedrock',
 ])
 
+/** Models of version 2 whose packages have zeros where the provider reported nothing. */
+const FILLS_IN = new Set(['openrouter', 'xai.responses'])
+
 /**
  * Usage as a model of the AI SDK reports it, in the one meaning.
  *
  * From version 3 on the specification tells input and output apart in full. In version 2 each provider handed over the
  * counts of its API: Anthropic's and Bedrock's input excludes what the cache gave and took, and where reasoning is more
  * than output, or completes the total, it is not part of it.
+ *
+ * `undefined` where the provider reported nothing, also where its package has zeros for that.
  */
 export function toUsage(usage: unknown, metadata: unknown, source: UsageSource): UsageReport | undefined {
   if (!isObject(usage)) return undefined
-  return source.version === 'v2' ? readFlat(usage, metadata, source.provider) : readNested(usage)
+  const report = source.version === 'v2' ? readFlat(usage, metadata, source.provider) : readNested(usage)
+  return report.prompt === 0 && report.completion === 0 && isFilledIn(usage, source) ? undefined : report
+}
+
+/** From version 3 on, what the provider reported stands beside the counts. */
+function isFilledIn({ raw }: JsonObject, { provider, version }: UsageSource): boolean {
+  return version === 'v2' ? FILLS_IN.has(provider) : raw === undefined
 }
 
 function readNested(usage: JsonObject): UsageReport {

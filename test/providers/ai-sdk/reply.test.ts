@@ -250,6 +250,19 @@ describe('usage', () => {
     )
   })
 
+  it('is none where the package has zeros for what the provider did not report', async () => {
+    const later = async (usage: object) => usageOf((await stream([finish(usage)])).events)
+    const zeros = { inputTokens: { total: 0 }, outputTokens: { total: 0 } }
+    expect(await later(zeros)).toEqual([])
+    expect(await later({ ...zeros, raw: { prompt_tokens: 0 } })).toMatchObject([{ prompt: 0, completion: 0 }])
+    expect(await later({ ...zeros, outputTokens: { total: 1 } })).toMatchObject([
+      { prompt: 0, completion: 1 },
+    ])
+    const flatZeros = { inputTokens: 0, outputTokens: 0, totalTokens: 0 }
+    expect(await v2(flatZeros, 'openrouter')).toBeUndefined()
+    expect(await v2(flatZeros)).toMatchObject({ prompt: 0, completion: 0 })
+  })
+
   it('of later versions is added up where the totals are missing, and counts that are none stand', async () => {
     const later = async (usage: unknown) => usageOf((await stream([finish(usage)])).events)[0]
     expect(
