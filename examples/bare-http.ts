@@ -3,6 +3,7 @@
  * pay for a framework. Run it with `OPENAI_API_KEY=sk-… npx tsx examples/bare-http.ts`.
  */
 import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import {
   createCompatRouter,
   memoryCatalogue,
@@ -38,4 +39,10 @@ export function createApp({
   return { server, router }
 }
 
-if (process.argv[1] === import.meta.filename) createApp().server.listen(3000, '127.0.0.1')
+if (process.argv[1] === import.meta.filename) {
+  const server = createApp().server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1')
+  server.once('listening', () => {
+    const { port } = server.address() as AddressInfo
+    console.log(`curl http://127.0.0.1:${port}/compat/v1/models -H 'authorization: Bearer sk-demo'`)
+  })
+}

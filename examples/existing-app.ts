@@ -4,6 +4,7 @@
  * Run it with `OPENAI_API_KEY=sk-… npx tsx examples/existing-app.ts`.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
+import type { AddressInfo } from 'node:net'
 import {
   type CredentialStore,
   createCompatRouter,
@@ -75,4 +76,10 @@ export function createApp({
   return { app, router }
 }
 
-if (process.argv[1] === import.meta.filename) createApp().app.listen(3000, '127.0.0.1')
+if (process.argv[1] === import.meta.filename) {
+  const server = createApp().app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1')
+  server.once('listening', () => {
+    const { port } = server.address() as AddressInfo
+    console.log(`curl http://127.0.0.1:${port}/compat/v1/models -H 'authorization: Bearer sk-alice'`)
+  })
+}

@@ -1,4 +1,5 @@
 /** Express 5 or 4. Run it with `OPENAI_API_KEY=sk-… npx tsx examples/express.ts`. */
+import type { AddressInfo } from 'node:net'
 import {
   createCompatRouter,
   memoryCatalogue,
@@ -30,4 +31,10 @@ export function createApp({
   return { app, router }
 }
 
-if (process.argv[1] === import.meta.filename) createApp().app.listen(3000, '127.0.0.1')
+if (process.argv[1] === import.meta.filename) {
+  const server = createApp().app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1')
+  server.once('listening', () => {
+    const { port } = server.address() as AddressInfo
+    console.log(`curl http://127.0.0.1:${port}/compat/v1/models -H 'authorization: Bearer sk-demo'`)
+  })
+}

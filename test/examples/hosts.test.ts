@@ -7,6 +7,7 @@ import * as connectExample from '../../examples/connect.js'
 import * as existingApp from '../../examples/existing-app.js'
 import * as expressExample from '../../examples/express.js'
 import { type DemoUpstream, startDemoUpstream } from '../../examples/server/demo-upstream.js'
+import { paste, runFile, said, stopped } from './server-program.js'
 
 const apiKey = 'sk-upstream-of-examples'
 const messages = [{ role: 'user' as const, content: 'Hello' }]
@@ -83,6 +84,13 @@ describe.each(Object.keys(hosts))('examples/%s', (name) => {
   it('refuses an unknown key', async () => {
     const client = clientOf(await hosts[name]!(), 'sk-unknown')
     await expect(client.models.list()).rejects.toMatchObject({ status: 401, code: 'invalid_api_key' })
+  })
+
+  it('prints a curl that works once it is run', { timeout: 60_000 }, async () => {
+    const program = runFile(`examples/${name}`, { PORT: '0', OPENAI_API_KEY: apiKey })
+    const text = await said(program, /\n$/)
+    expect(JSON.parse(await paste(text))).toMatchObject({ data: [{ id: 'acme/fast' }] })
+    await stopped(program, 'SIGTERM')
   })
 })
 

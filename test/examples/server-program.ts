@@ -15,8 +15,13 @@ afterEach(() => {
 
 /** The example server in a process of its own, which ends with the test. */
 export function run(env: Readonly<Record<string, string>>, args: readonly string[] = []) {
+  return runFile('examples/server/main.ts', env, args)
+}
+
+/** Any example in a process of its own, which ends with the test. */
+export function runFile(file: string, env: Readonly<Record<string, string>>, args: readonly string[] = []) {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, ['--import', 'tsx', 'examples/server/main.ts', ...args], {
+  const child = spawn(process.execPath, ['--import', 'tsx', file, ...args], {
     cwd: root,
     env: { PATH, HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
