@@ -192,8 +192,8 @@ export function engineOptions(options: RouterOptions): EngineOptions {
     byokFee: byokFee(options.byokFee),
     limits: limits(options.limits),
     admit: options.admit,
-    emit: createEmitter(options.onEvent, (error) =>
-      process.emitWarning(`onEvent of compat-router failed: ${String(error)}`, {
+    emit: createEmitter(options.onEvent, ({ message, name }) =>
+      process.emitWarning(`onEvent of compat-router failed: ${name}: ${message}`, {
         code: 'COMPAT_ROUTER_ON_EVENT',
       }),
     ),

@@ -1,5 +1,24 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { eventError } from '../../src/engine/events/event-error.js'
+import { memoryLedger } from '../../src/index.js'
+import { type ServiceOptions, startService } from '../routing/service.js'
+
+const unreadable = () => {
+  throw new Error('cannot be read')
+}
+/** What stores, drivers and listeners of hosts may throw, against every habit. */
+const ODD: [string, unknown][] = [
+  ['an error whose message is an object', Object.assign(new Error(), { message: { code: 5 } })],
+  ['an error without a message', Object.assign(new Error(), { message: undefined })],
+  ['an error whose name and stack are no strings', Object.assign(new Error('x'), { name: 5n, stack: ['a'] })],
+  [
+    'an error whose message cannot be read',
+    Object.defineProperty(new Error(), 'message', { get: unreadable }),
+  ],
+  ['an object that is no string', Object.create(null)],
+  ['an object that cannot be made a string', { toString: unreadable }],
+  ['an error that such a one caused', new Error('x', { cause: Object.create(null) })],
+]
 
 describe('an error in an event', () => {
   it('keeps its name, message and stack, and says who caused it', () => {
@@ -29,5 +48,47 @@ describe('an error in an event', () => {
     let depth = 0
     for (let seen = eventError(deep).cause; seen !== undefined; seen = seen.cause) depth++
     expect(depth).toBe(3)
+  })
+
+  it.each(ODD)('is made of %s, too', (_what, thrown) => {
+    const { name, message } = eventError(thrown)
+    expect([typeof name, typeof message]).toEqual(['string', 'string'])
+    expect(() => JSON.stringify(eventError(thrown))).not.toThrow()
+  })
+})
+
+describe.each(ODD)('%s', (_what, thrown) => {
+  const start = async (router: ServiceOptions['router']) => {
+    const service = await startService({ router: { ...router, limits: { settleMs: 100 } } })
+    onTestFinished(() => service.close())
+    return service
+  }
+  const ledger = memoryLedger({ alice: '1' })
+  const rejects = async () => Promise.reject(thrown)
+
+  it('that a hold fails with is told, and the client has an answer', async () => {
+    const service = await start({ ledger: { ...ledger, hold: rejects } })
+    const answer = await service.ask()
+    expect(answer.status).toBe(503)
+    await service.end(answer)
+    expect(service.events).toMatchObject([{}, { type: 'store-fault', store: 'ledger' }, {}])
+  })
+
+  it('that a settlement fails with is told with the charge, and the router can be closed', async () => {
+    const service = await start({ ledger: { ...ledger, settle: rejects } })
+    const answer = await service.ask()
+    const { charge } = await service.end(answer)
+    await service.router.close()
+    expect([answer.status, service.router.openHolds]).toEqual([200, 0])
+    const failed = service.events.find(({ type }) => type === 'charge-failed')
+    expect(failed).toMatchObject({ request: { charge } })
+  })
+
+  it('that a listener throws disturbs nobody', async () => {
+    const onEvent = () => {
+      throw thrown
+    }
+    const service = await start({ onEvent })
+    expect((await service.ask({ stream: true })).text).toContain('[DONE]')
   })
 })

@@ -6,16 +6,27 @@ const MAX_MESSAGE_CHARS = 500
 const SECRETS =
   /\b(?:(?:sk|at|pk|rk|key)[-_]|(?:Bearer|Basic) )[A-Za-z0-9._~+/=-]{6,}|\bv1\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*){4}|:\/\/[^\s/@]{1,256}@/g
 
-/** An error as plain data for an event: cut, scrubbed of what looks like a credential, at most three causes deep. */
+/**
+ * An error as plain data for an event: cut, scrubbed of what looks like a credential, at most three causes deep. Never
+ * throws, whatever a host's store, adapter or listener has thrown.
+ */
 export function eventError(error: unknown, causes = MAX_CAUSES): EventError {
+  try {
+    return read(error, causes)
+  } catch {
+    return Object.freeze({ name: 'NonError', message: 'What was thrown cannot be read.' })
+  }
+}
+
+function read(error: unknown, causes: number): EventError {
   if (!(error instanceof Error)) return Object.freeze({ name: 'NonError', message: scrub(String(error)) })
-  const { code } = error as { code?: unknown }
+  const { name, message, code, stack, cause } = error as { readonly [Field in keyof EventError]: unknown }
   return Object.freeze({
-    name: error.name,
-    message: scrub(error.message),
+    name: String(name),
+    message: scrub(String(message)),
     ...(typeof code === 'string' && { code: scrub(code) }),
-    ...(error.stack !== undefined && { stack: scrub(error.stack, 4_096) }),
-    ...(error.cause !== undefined && causes > 0 && { cause: eventError(error.cause, causes - 1) }),
+    ...(typeof stack === 'string' && { stack: scrub(stack, 4_096) }),
+    ...(cause !== undefined && causes > 0 && { cause: eventError(cause, causes - 1) }),
   })
 }
 

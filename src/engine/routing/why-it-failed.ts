@@ -1,5 +1,6 @@
 import type { ProviderError, ProviderErrorReason } from '../../errors.js'
 import { cleanProviderMessage, type ProviderMessageContext } from '../../protocol/text.js'
+import { eventError } from '../events/event-error.js'
 
 /** What the caller did wrong: it is told the provider's words itself, and they may quote what it wrote. */
 const ABOUT_THE_REQUEST = new Set([400, 413, 422])
@@ -17,7 +18,6 @@ export function whyItFailed(failure: ProviderError, context: ProviderMessageCont
 }
 
 function wordsOf(cause: Error): string {
-  const { code } = cause as { code?: unknown }
-  const isNew = typeof code === 'string' && !cause.message.includes(code)
-  return isNew ? `${code}: ${cause.message}` : cause.message
+  const { code, message } = eventError(cause, 0)
+  return code === undefined || message.includes(code) ? message : `${code}: ${message}`
 }
