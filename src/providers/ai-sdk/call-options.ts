@@ -106,6 +106,8 @@ function askedFields(
   for (const [name, field] of own) {
     if (options[name] !== undefined) asked.set(name, field)
   }
+  // A model that takes no temperature has this one, and clients send it unasked.
+  if (options.temperature === 1) asked.delete('temperature')
   return asked
 }
 

@@ -351,6 +351,12 @@ describe('what a package leaves out', () => {
     expect(await told(warning, { top_k: 5, tools: [tool] })).toBeUndefined()
   })
 
+  it('fails no call for a temperature of 1, which models that take none have', async () => {
+    const warning = { type: 'unsupported', feature: 'temperature' }
+    expect(await told(warning, { temperature: 1 })).toBeUndefined()
+    expect(await told(warning, { temperature: 0.9 })).toMatchObject({ param: 'temperature' })
+  })
+
   it.each([undefined, null, 'none', [null, 5]])('fails no call with %j for warnings', async (warnings) => {
     const request = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], top_k: 5 }
     const result = { content: [], finishReason: { unified: 'stop', raw: 'stop' }, warnings }
