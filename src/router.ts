@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import { createEngine } from './engine/engine.js'
 import { eventError } from './engine/events/event-error.js'
 import type { RouteHealth } from './engine/routing/route-health.js'
@@ -9,10 +10,14 @@ import { createOpenApiDocument } from './protocol/openapi.js'
 import { TurnGate } from './turn-gate.js'
 import { version } from './version.js'
 
-/** Middleware for Express, Connect and bare `http`, and a handle on what it is doing. */
+/** Middleware for Express, Connect, bare `http` and `http2`, and a handle on what it is doing. */
 export interface CompatRouter {
   /** Answers a request. Returns nothing and never throws; `next` is called only for paths outside of `basePath`. */
-  (req: IncomingMessage & { body?: unknown }, res: ServerResponse, next?: (error?: unknown) => void): void
+  (
+    req: (IncomingMessage | Http2ServerRequest) & { body?: unknown },
+    res: ServerResponse | Http2ServerResponse,
+    next?: (error?: unknown) => void,
+  ): void
   /** Chat completions under way. */
   readonly inFlight: number
   /** Holds of this router's calls that are not settled or released yet; a charge that is tried again keeps its own open. */
@@ -68,7 +73,9 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
     openapi,
     envelopeKeys: typeof options.envelopes?.publicKeys === 'function',
   })
-  const router = ((req, res, next) => handler(req, res, next)) as CompatRouter
+  // Those of HTTP/2 have what is used of the others, which Node's types do not say.
+  const router = ((req: IncomingMessage, res: ServerResponse, next) =>
+    handler(req, res, next)) as CompatRouter
   return Object.defineProperties(router, {
     inFlight: { get: () => engine.inFlight },
     openHolds: { get: () => engine.openHolds },

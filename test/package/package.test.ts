@@ -134,10 +134,16 @@ describe('the packed package', () => {
   it(
     'is typed for strict TypeScript, as ESM and as CJS',
     async () => {
-      const source = `import { createCompatRouter, memoryLedger, type LedgerStore, type RouterOptions } from 'compat-router'
+      const source = `import { createServer } from 'node:http'
+import { createSecureServer } from 'node:http2'
+import { createCompatRouter, memoryLedger, type LedgerStore, type RouterOptions } from 'compat-router'
 ${libraries.map((specifier, n) => `import * as m${n} from '${specifier}'`).join('\n')}
 const ledger: LedgerStore = memoryLedger({ a: '1' })
 export const make = (options: Omit<RouterOptions, 'ledger'>) => createCompatRouter({ ...options, ledger })
+export const servers = (options: RouterOptions) => [
+  createServer(createCompatRouter(options)),
+  createSecureServer({ allowHTTP1: true }, createCompatRouter(options)),
+]
 // @ts-expect-error the stores are required
 createCompatRouter({})
 export const all = [${libraries.map((_, n) => `m${n}`).join(', ')}]
