@@ -18,18 +18,23 @@ function useLive(): { data?: LiveReply; problem?: Problem } {
   useEffect(() => {
     const controller = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
+    // One timer, also where a page that was hidden meanwhile has asked twice.
+    const askIn = (ms: number): void => {
+      clearTimeout(timer)
+      timer = setTimeout(ask, ms)
+    }
     const ask = (): void => {
       clearTimeout(timer)
       if (document.hidden) return
       read('api/live', {}, controller.signal)
         .then((data) => {
           setState({ data })
-          timer = setTimeout(ask, EVERY_MS)
+          askIn(EVERY_MS)
         })
         .catch((caught: unknown) => {
           if (controller.signal.aborted) return
           setState((before) => ({ ...before, problem: asProblem(caught) }))
-          timer = setTimeout(ask, AFTER_PROBLEM_MS)
+          askIn(AFTER_PROBLEM_MS)
         })
     }
     ask()

@@ -1,0 +1,38 @@
+import type { Route } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openVisit, type Visit } from './visit.js'
+
+let visit: Visit
+
+beforeAll(async () => {
+  visit = await openVisit()
+}, 180_000)
+
+afterAll(() => visit?.close())
+
+it('Live asks one at a time, however often its page was hidden while answers were late', {
+  timeout: 120_000,
+}, async () => {
+  const page = await visit.open('operator', 'nowhere')
+  await page.clock.install()
+  const asked: Route[] = []
+  await page.route('**/api/live', (route) => {
+    asked.push(route)
+  })
+  await page.evaluate("location.hash = '#/live'")
+  await expect.poll(() => asked.length).toBe(1)
+  for (const count of [2, 3, 4]) {
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    await expect.poll(() => asked.length).toBe(count)
+  }
+  for (const [place, route] of asked.splice(0).entries()) {
+    const problem = { status: 500, json: { error: { message: `answer ${place}` } } }
+    await route.fulfill(problem)
+    await page.getByText(`answer ${place}`).waitFor()
+  }
+  await page.clock.runFor(60_000)
+  // A request of the page's own that comes after all others.
+  await page.evaluate("fetch('api/me').then((response) => response.text())")
+  expect(asked.length).toBe(1)
+  await page.context().close()
+})
