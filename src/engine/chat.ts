@@ -1,4 +1,5 @@
 import type { Awaitable, Secret } from '../contracts/context.js'
+import type { EnvelopeBinding } from '../contracts/envelope.js'
 import type { IncomingCall, ReplyWriter } from '../contracts/reply.js'
 import { CompatError } from '../errors.js'
 import { parseChatRequest } from '../protocol/chat-request.js'
@@ -78,7 +79,9 @@ function complete(
     log.routing = explanation
     const envelope = request.own.providerKey
     const opening =
-      envelope === undefined ? undefined : openEnvelope(parts, envelope, routes[0]!.provider, caller, context)
+      envelope === undefined
+        ? undefined
+        : openEnvelope(parts, envelope, { provider: routes[0]!.provider, account: facts.account }, context)
     return andThen(opening, (providerKey) => {
       const admitted = { requestId, caller, model, request, facts, routes, providerKey, log, claim }
       return new CompletionCall(parts, admitted, writer).run()
@@ -116,7 +119,7 @@ async function admit(
 
 function choose(
   { health, options, readPrices }: EngineParts,
-  { caller, model, request, requestId }: AcceptedCall,
+  { facts, model, request, requestId }: AcceptedCall,
   context: LazyContext,
 ): Awaitable<RouteChoice> {
   const answer = askStore('providers', options, context, () => options.providers.routes(model, context))
@@ -128,7 +131,7 @@ function choose(
         routes,
         model,
         request,
-        account: caller.principal.account,
+        account: facts.account,
         spreadKey: options.newId,
         promptTokens: () => estimatePrompt(request.forward, options.counter).atMost,
       },
@@ -141,8 +144,7 @@ function choose(
 async function openEnvelope(
   { options }: EngineParts,
   envelope: string,
-  provider: string,
-  caller: Caller,
+  binding: EnvelopeBinding,
   context: LazyContext,
 ): Promise<Secret> {
   const { envelopes } = options
@@ -151,7 +153,6 @@ async function openEnvelope(
       param: 'provider_key',
     })
   }
-  const binding = { provider, account: caller.principal.account }
   const opened = await askStore('envelopes', options, context, () =>
     envelopes.open(envelope, binding, context),
   )

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import type { Principal } from '../../src/contracts/credentials.js'
 import type { CallFacts } from '../../src/contracts/ledger.js'
 import { freeCharge, makeCharge, settlement } from '../../src/engine/charging/charge.js'
 import { parsePrices } from '../../src/prices.js'
@@ -58,32 +57,28 @@ describe('a charge', () => {
 describe('a settlement', () => {
   const facts: CallFacts = { requestId: 'r', account: 'alice', credentialId: 'c', model: 'acme/fast' }
   const made = charge(COST, 'reported', false)
-  const app = { id: 'app-1', markup: { basisPoints: 2_000 }, allowedModels: [], account: 'app' }
-  const key: Principal = { kind: 'api-key', account: 'alice', credentialId: 'c' }
-  const token: Principal = { ...key, kind: 'access-token', scopes: [], app }
 
-  function postings(principal: Principal, platform = 'platform') {
-    return settlement('h', made, principal, platform, facts, undefined).postings
+  function postings(appAccount: string | undefined, platform = 'platform') {
+    return settlement('h', made, appAccount, platform, { ...facts, appId: 'app-1' }, undefined).postings
   }
 
   it.each([
-    ['the app', token],
-    ['the platform, for an app without an account', { ...token, app: { ...app, account: undefined } }],
-    ['the payer, who is the app', { ...token, app: { ...app, account: 'alice' } }],
-  ] as [string, Principal][])('adds up to nothing with the markup going to %s', (_who, principal) => {
-    const amounts = postings(principal).map(({ amount }) => amount)
+    ['the app', 'app'],
+    ['the platform, for an app without an account', undefined],
+    ['the payer, who is the app', 'alice'],
+  ])('adds up to nothing with the markup going to %s', (_who, appAccount) => {
+    const amounts = postings(appAccount).map(({ amount }) => amount)
     expect(amounts).toEqual([-COST, BASE, COST - BASE])
   })
 
   it('sends each amount to whom it is due', () => {
-    expect(postings(token).map(({ account }) => account)).toEqual(['alice', 'platform', 'app'])
-    const orphan = { ...token, app: { id: 'a', markup: app.markup, allowedModels: [] } }
-    expect(postings(orphan, 'house').map(({ account }) => account)).toEqual(['alice', 'house', 'house'])
+    expect(postings('app').map(({ account }) => account)).toEqual(['alice', 'platform', 'app'])
+    expect(postings(undefined, 'house').map(({ account }) => account)).toEqual(['alice', 'house', 'house'])
   })
 
   it('carries a claim only where there is one', () => {
-    expect(settlement('h', made, key, 'platform', facts, undefined)).not.toHaveProperty('claim')
-    expect(settlement('h', made, key, 'platform', facts, 'claim-1')).toMatchObject({
+    expect(settlement('h', made, undefined, 'platform', facts, undefined)).not.toHaveProperty('claim')
+    expect(settlement('h', made, undefined, 'platform', facts, 'claim-1')).toMatchObject({
       holdId: 'h',
       claim: 'claim-1',
     })

@@ -13,10 +13,11 @@ import type { EngineOptions } from '../options.js'
 import { askStore, faultyStore } from '../stores.js'
 import { andThen, type LazyContext } from '../within.js'
 
-/** Who calls and who pays, with the app's markup read. */
+/** Who calls and who pays, with the app's markup read, and where it goes: what a store changes meanwhile is for the next call. */
 export interface Caller {
   readonly principal: Principal
   readonly markup: MarkupTerms
+  readonly appAccount: string | undefined
 }
 
 const TOKEN = /^bearer +([\x21-\x7e]{1,8192})$/i
@@ -53,7 +54,8 @@ function readCaller(
   log.caller = principal
   if (principal.expiresAt !== undefined && principal.expiresAt <= options.clock.now())
     throw refusal('expired')
-  return { principal, markup }
+  const appAccount = principal.kind === 'access-token' ? principal.app.account : undefined
+  return { principal, markup, appAccount }
 }
 
 function bearerToken(call: IncomingCall): string {

@@ -53,7 +53,7 @@ export class CompletionCall implements LiveCall {
     const { options } = parts
     const { forward } = call.request
     this.client = new ClientReply(writer, options.clock)
-    this.credit = new HeldCredit(parts, call.requestId, call.caller.principal.account, call.claim)
+    this.credit = new HeldCredit(parts, call.requestId, call.facts.account, call.claim)
     this.completionId = `chatcmpl-${options.newId()}`
     this.created = Math.floor(options.clock.now() / 1_000)
     this.prompt = estimatePrompt(forward, options.counter)
@@ -218,7 +218,7 @@ export class CompletionCall implements LiveCall {
     const holdId = this.credit.handOver()
     log.holdId = holdId
     return settlements.settle(
-      settlement(holdId, charge, caller.principal, options.platformAccount, facts, claim),
+      settlement(holdId, charge, caller.appAccount, options.platformAccount, facts, claim),
       requestId,
     )
   }

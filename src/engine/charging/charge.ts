@@ -1,4 +1,3 @@
-import type { Principal } from '../../contracts/credentials.js'
 import type { CallFacts, Charge, Posting, SettleRequest } from '../../contracts/ledger.js'
 import type { Credits } from '../../money.js'
 import type { Writable } from '../writable.js'
@@ -48,17 +47,17 @@ function atMost(full: PricedUsage, limit: Credits): PricedUsage {
 export function settlement(
   holdId: string,
   charge: Charge,
-  principal: Principal,
+  appAccount: string | undefined,
   platformAccount: string,
   facts: CallFacts,
   claim: string | undefined,
 ): SettleRequest {
   const postings: Posting[] = [
-    { account: principal.account, amount: -charge.cost },
+    { account: facts.account, amount: -charge.cost },
     { account: platformAccount, amount: charge.base },
   ]
-  if (principal.kind === 'access-token') {
-    postings.push({ account: principal.app.account ?? platformAccount, amount: charge.markup })
+  if (facts.appId !== undefined) {
+    postings.push({ account: appAccount ?? platformAccount, amount: charge.markup })
   }
   return claim === undefined
     ? { holdId, charge, postings, facts }

@@ -14,7 +14,7 @@ export interface Quote {
   readonly hold: Credits
 }
 
-/** Parses each prices object once, however often a catalogue hands it out. */
+/** Parses prices, those that can no longer be changed once, however often a catalogue hands them out. */
 export type PriceReader = (prices: Prices, what: string) => PriceTable
 
 export function createPriceReader(): PriceReader {
@@ -23,10 +23,18 @@ export function createPriceReader(): PriceReader {
     let table = parsed.get(prices)
     if (table === undefined) {
       table = parsePrices(prices, what)
-      parsed.set(prices, table)
+      if (isFixed(prices)) parsed.set(prices, table)
     }
     return table
   }
+}
+
+function isFixed(prices: Prices): boolean {
+  const { tiers } = prices
+  return (
+    Object.isFrozen(prices) &&
+    (tiers === undefined || (Object.isFrozen(tiers) && tiers.every(Object.isFrozen)))
+  )
 }
 
 export interface QuoteRequest {
