@@ -38,11 +38,24 @@ export function readComplaint(value: unknown, nesting = 0): Complaint {
   return own
 }
 
+/** What Anthropic, Google and xAI say with a 400 where not the request is wrong, but the account or the key. */
+const MEANT = new Map([
+  [/^Your credit balance is too low/, 402],
+  [/^(?:API key (?:not valid|expired)|Incorrect API key)/, 401],
+])
+
+/** The HTTP status that a provider means by the one it answers, and by its words. */
+export function meantStatus(status: number, said: string | undefined): number {
+  if (status !== 400 || said === undefined) return status
+  for (const [words, meant] of MEANT) if (words.test(said)) return meant
+  return status
+}
+
 /** The failure that an HTTP error status and its body, as far as it was read, stand for. */
 export function statusError(status: number, body: Buffer, retryAfter: string | undefined): ProviderError {
   const { providerMessage, param, providerCode } = readErrorBody(body.toString('utf8').trim())
   return new ProviderError('status', `The provider answered ${status}.`, {
-    status,
+    status: meantStatus(status, providerMessage),
     retryAfterSeconds: parseRetryAfter(retryAfter),
     providerMessage,
     param,

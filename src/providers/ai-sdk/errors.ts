@@ -1,7 +1,7 @@
 import { isProviderError, ProviderError } from '../../errors.js'
 import { textOf } from '../openai-input/text.js'
 import { isObject, type JsonObject } from '../provider-json.js'
-import { parseRetryAfter, readComplaint } from '../upstream-errors.js'
+import { meantStatus, parseRetryAfter, readComplaint } from '../upstream-errors.js'
 
 const MAX_CAUSES = 3
 const MESSAGE_CHARACTERS = 65_536
@@ -67,9 +67,10 @@ function toStatusError(error: JsonObject, status: number, name: string): Provide
   if (status < 400 || status > 599) {
     return new ProviderError('invalid-response', `The model could not read the reply (${name}).`)
   }
+  const complaint = readComplaint(error.data ?? parse(error.responseBody) ?? error.message)
   return new ProviderError('status', `The provider answered ${status}.`, {
-    ...readComplaint(error.data ?? parse(error.responseBody) ?? error.message),
-    status,
+    ...complaint,
+    status: meantStatus(status, complaint.providerMessage),
     retryAfterSeconds: parseRetryAfter(readHeader(error.responseHeaders, 'retry-after')),
   })
 }

@@ -221,6 +221,11 @@ describe('what a model throws', () => {
       { reason: 'status', status: 429, retryAfterSeconds: 7, providerMessage: 'Slow' },
     ],
     [
+      'a status of 400 that means another',
+      apiError({ statusCode: 400, data: { error: { message: 'Your credit balance is too low.' } } }),
+      { reason: 'status', status: 402 },
+    ],
+    [
       'a status with data',
       apiError({ statusCode: 400, data: { error: { message: 'Bad', param: 'top_p', code: 'bad' } } }),
       { reason: 'status', status: 400, providerMessage: 'Bad', param: 'top_p', providerCode: 'bad' },
