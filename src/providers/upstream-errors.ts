@@ -40,8 +40,9 @@ export function readComplaint(value: unknown, nesting = 0): Complaint {
 
 /** What Anthropic, Google and xAI say with a 400 where not the request is wrong, but the account or the key. */
 const MEANT = new Map([
-  [/^Your credit balance is too low/, 402],
+  [/^(?:Your credit balance is too low|You have reached your specified API usage limits)/, 402],
   [/^(?:API key (?:not valid|expired)|Incorrect API key)/, 401],
+  [/^This organization has been disabled/, 403],
 ])
 
 /** The HTTP status that a provider means by the one it answers, and by its words. */

@@ -74,6 +74,12 @@ describe('statusError', () => {
 
   it.each([
     ['Anthropic', { error: { message: 'Your credit balance is too low to access the API.' } }, 402],
+    [
+      'Anthropic at a limit',
+      { error: { message: 'You have reached your specified API usage limits.' } },
+      402,
+    ],
+    ['Anthropic of a closed account', { error: { message: 'This organization has been disabled.' } }, 403],
     ['Google', [{ error: { code: 400, message: 'API key not valid. Please pass a valid API key.' } }], 401],
     ['Google of an old key', { error: { message: 'API key expired. Please renew the API key.' } }, 401],
     ['xAI', { code: 'invalid', error: 'Incorrect API key provided: x***y.' }, 401],
