@@ -55,10 +55,24 @@ export function App() {
       setMe(undefined)
       load()
     }
+    // Somebody else may have signed in under another tab: what is read from then on is theirs.
+    const lookAgain = (): void => {
+      if (document.hidden) return
+      read('api/me', {})
+        .then((now) =>
+          setMe((before) => (before !== undefined && keyOf(before) !== keyOf(now) ? now : before)),
+        )
+        // Whatever is asked next says what is wrong.
+        .catch(() => undefined)
+    }
     window.addEventListener(SIGNED_OUT_EVENT, leave)
-    return () => window.removeEventListener(SIGNED_OUT_EVENT, leave)
+    document.addEventListener('visibilitychange', lookAgain)
+    return () => {
+      window.removeEventListener(SIGNED_OUT_EVENT, leave)
+      document.removeEventListener('visibilitychange', lookAgain)
+    }
   }, [load])
-  if (me !== undefined) return <Signed me={me} />
+  if (me !== undefined) return <Signed key={keyOf(me)} me={me} />
   return (
     <main class="alone">
       <h1>Console</h1>
@@ -72,6 +86,9 @@ export function App() {
     </main>
   )
 }
+
+/** Nothing that one viewer has on the page is left for another. */
+const keyOf = ({ viewer }: MeReply): string => JSON.stringify(viewer)
 
 const NOBODY = 'Nobody is signed in.'
 

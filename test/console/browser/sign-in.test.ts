@@ -5,7 +5,8 @@ import { createConsole, oneTimeSignIn } from 'compat-router/console'
 import express from 'express'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isOpen, openBrowser, openVisit, type Visit } from './visit.js'
+import { VIEWER_COOKIE } from './stage.js'
+import { isOpen, openBrowser, openVisit, say, streamOf, type Visit } from './visit.js'
 
 let visit: Visit
 let browser: Browser
@@ -50,5 +51,28 @@ describe('a one-time link', { timeout: 120_000 }, () => {
       server.close()
       server.closeAllConnections()
     }
+  })
+})
+
+describe('a page that is looked at again', { timeout: 120_000 }, () => {
+  const lookAgain = "document.dispatchEvent(new Event('visibilitychange'))"
+
+  it('keeps what is on it where the viewer is the same, and nothing for another', async () => {
+    const page = await visit.open('alice', 'playground')
+    visit.upstream.scriptOnce(streamOf(['Hello, Alice.']))
+    await say(page, 'Hello')
+    const reply = page.locator('.said').filter({ hasText: 'Hello, Alice.' })
+    await reply.waitFor()
+    const asked = page.waitForResponse('**/api/me')
+    await page.evaluate(lookAgain)
+    await (await asked).finished()
+    expect(await reply.count()).toBe(1)
+    await page.context().addCookies([{ name: VIEWER_COOKIE, value: 'bob', url: visit.stage.origin }])
+    await page.evaluate(lookAgain)
+    await page.getByText('account bob').waitFor()
+    await page.getByText('Balance of bob').waitFor()
+    expect(await page.getByText(/Alice/i).count()).toBe(0)
+    expect(visit.complaints).toEqual([])
+    await page.context().close()
   })
 })
