@@ -71,10 +71,8 @@ export function oneTimeSignIn(given: OneTimeSignInOptions = {}): OneTimeSignIn {
   const links = new Expiring(clock, options.linkMs ?? HOUR_MS)
   const sessions = new Expiring(clock, sessionMs)
 
-  const isSignedIn = (req: IncomingMessage): boolean => {
-    const session = cookieOf(req)
-    return session !== undefined && sessions.has(session)
-  }
+  const isSignedIn = (req: IncomingMessage): boolean =>
+    cookiesOf(req).some((session) => sessions.has(session))
 
   async function signIn(req: ConsoleRequest, res: ServerResponse): Promise<void> {
     checkOrigin(req, options.origin)
@@ -96,8 +94,7 @@ export function oneTimeSignIn(given: OneTimeSignInOptions = {}): OneTimeSignIn {
   async function signOut(req: ConsoleRequest, res: ServerResponse): Promise<void> {
     checkOrigin(req, options.origin)
     await readBody(req)
-    const session = cookieOf(req)
-    if (session !== undefined) sessions.take(session)
+    for (const session of cookiesOf(req)) sessions.take(session)
     sendJson(res, 200, { done: true }, { 'set-cookie': cookie(req, '', 0) })
   }
 
@@ -182,10 +179,11 @@ function cookieName(req: IncomingMessage): string {
   return `compat-console-${req.socket.localPort ?? 0}`
 }
 
-function cookieOf(req: IncomingMessage): string | undefined {
+/** All of the name: one that somebody else has set for the host must not hide the one that was given here. */
+function cookiesOf(req: IncomingMessage): readonly string[] {
   const name = `${cookieName(req)}=`
   const pairs = (req.headers.cookie ?? '').split(';').map((pair) => pair.trim())
-  return pairs.find((pair) => pair.startsWith(name))?.slice(name.length)
+  return pairs.filter((pair) => pair.startsWith(name)).map((pair) => pair.slice(name.length))
 }
 
 /** Whether browsers come by https, be it to a proxy that ends it. */

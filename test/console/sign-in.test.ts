@@ -162,6 +162,15 @@ describe('signing in and out', () => {
     expect((await me(cookie)).status).toBe(401)
   })
 
+  it('is known, and ended, beside another cookie of its name', async () => {
+    const { secret, post, me } = await start()
+    const cookie = cookieIn((await post('sign-in', { secret: secret() })).headers)
+    const both = `${cookie.replace(/=.*/, '=of-somebody-else')}; ${cookie}`
+    expect((await me(both)).status).toBe(200)
+    await post('sign-out', {}, both)
+    expect((await me(cookie)).status).toBe(401)
+  })
+
   it('leaves where the cookie goes to the browser, which knows what a proxy made of the path', async () => {
     for (const mount of ['/', '/console']) {
       const { post, secret } = await start({}, mount)

@@ -61,6 +61,7 @@ export function Accounts({ query }: { query: Place['query'] }) {
           label: 'Credits',
           isRequired: true,
           placeholder: kind === 'grant' ? '5.00' : '-0.25',
+          hint: 'A point stands before the decimals: 1.000 is one.',
         },
         {
           name: 'reference',
