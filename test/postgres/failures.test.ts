@@ -7,7 +7,9 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
 import type { Model } from '../../src/contracts/index.js'
 import { type PostgresClient, type PostgresPool, postgresStores } from '../../src/postgres/index.js'
+import { toLedgerBatch } from '../../src/postgres/ledger-batch.js'
 import { createQueries } from '../../src/postgres/query.js'
+import { toHoldCommand } from '../../src/sql/ledger-commands.js'
 import { hear } from '../helpers/hear.js'
 import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
 import { openAccounts } from '../helpers/open-accounts.js'
@@ -332,6 +334,29 @@ describe('a PostgreSQL store in trouble', () => {
     expect(connect).not.toHaveBeenCalled()
     expect(states).toEqual([false])
     await pool.end()
+  })
+
+  it('gives a connection back that comes after the watch has ended', async () => {
+    const pool = createPool(database.url, 1)
+    const stores = postgresStores(pool)
+    const only = await pool.connect()
+    const end = stores.catalogue.watch!(() => undefined)
+    // Who listens asks for a connection within this turn.
+    await setImmediate()
+    expect(pool.waitingCount).toBe(1)
+    end()
+    await stores.close()
+    only.release()
+    await pool.query('select 1')
+    await pool.end()
+  })
+
+  it('takes silence for an answer only where every command is counted', () => {
+    const { read } = toLedgerBatch([toHoldCommand(createHold('alice', 1n))])
+    for (const rows of [[], [{ kind: 'done', place: 0n }], [{ kind: 'done', place: 2n }]]) {
+      expect(() => read(rows)).toThrow(/^The database answered -?\d of 1 commands$/)
+    }
+    expect(read([{ kind: 'done', place: 1n }])).toEqual([{ kind: 'granted' }])
   })
 
   it('has transactions as it needs them, whatever the host has set for its sessions', async () => {

@@ -144,7 +144,7 @@ describe('grouping', () => {
   })
 
   it('rejects what waits for a lock when it is closed, and runs the rest', async () => {
-    const { grouping, add } = createBench(
+    const { batches, grouping, add } = createBench(
       (batch) => {
         if (batch.some(({ value }) => value === 3)) throw new Fault('locked')
         return double(batch)
@@ -154,6 +154,7 @@ describe('grouping', () => {
     const results = Promise.allSettled([add(1), add(3)])
     await grouping.close()
     expect((await results).map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+    expect(batches).toEqual([[1, 3], [1]])
   })
 
   it('gives up on a call after its patience, with the fault that stood in its way', async () => {
@@ -187,6 +188,22 @@ describe('grouping', () => {
     await expect(left).rejects.toThrow('gone')
     expect(await stays).toBe(4)
     expect(batches).toEqual([[2]])
+  })
+
+  it('does not run a call again that nobody waits for any more', async () => {
+    const controller = new AbortController()
+    const { batches, add } = createBench((batch) => {
+      if (!controller.signal.aborted) {
+        controller.abort(new Error('gone'))
+        throw new Fault('passing')
+      }
+      return double(batch)
+    })
+    const left = add(1, controller.signal)
+    const stays = add(2)
+    await expect(left).rejects.toThrow('gone')
+    expect(await stays).toBe(4)
+    expect(batches).toEqual([[1, 2], [2]])
   })
 
   it('keeps calls on one key in batches of their own, in order, unless they are alike', async () => {

@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { type Admin, createAdmin } from '../../src/admin/index.js'
 import type { ProviderAdapter, RouteDisabled } from '../../src/contracts/index.js'
-import type { SqlDatabase, Statement } from '../../src/sql/database.js'
+import type { Row, SqlDatabase, Statement } from '../../src/sql/database.js'
 import { createSqlRegistry } from '../../src/sql/registry.js'
 import { createSecretBox } from '../../src/sql/secret-box.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
+import { hear } from '../helpers/hear.js'
 import { context } from '../helpers/ledger-requests.js'
 
 interface Settings {
@@ -219,6 +220,17 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     },
   )
 
+  it('tells of both models where a route goes from one to the other', async () => {
+    const stores = engine.open('moved')
+    const admin = createAdmin(stores)
+    await admin.putRoute(route)
+    const heard = await hear(stores.providers.watch!)
+    await admin.putRoute({ ...route, model: 'acme/other' })
+    expect(await heard.next()).toBe('acme/other')
+    expect(await heard.next()).toBe(route.model)
+    heard.end()
+  })
+
   it('takes no key among the settings, and no secret without a key to seal it with', async () => {
     const admin = createAdmin(engine.open('bad'))
     await expect(
@@ -232,19 +244,21 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
 })
 
 describe('the provider registry', () => {
-  it('asks again after a read that failed, and keeps what the next one brings', async () => {
-    const answers = [new Error('The connection was lost'), []]
+  /** A registry whose reads are answered in turn, the last answer again and again. */
+  function openRegistry(...answers: (Error | readonly Row[])[]) {
     const asked: string[] = []
+    let tell = (_isConnected: boolean): void => {}
     const registry = createSqlRegistry({
       database: {
         all: async ({ text }: Statement) => {
           asked.push(text)
-          const answer = answers.shift()
-          if (!Array.isArray(answer)) throw answer
+          const answer = answers.length > 1 ? answers.shift() : answers[0]
+          if (answer instanceof Error) throw answer
           return answer
         },
         watch: (_topic, _changed, connection) => {
-          connection?.(true)
+          tell = connection!
+          tell(true)
           return () => undefined
         },
       } as Partial<SqlDatabase> as SqlDatabase,
@@ -252,9 +266,32 @@ describe('the provider registry', () => {
       secrets: createSecretBox(),
       onEvent: () => undefined,
     })
+    return { registry, asked, tell: (isConnected: boolean) => tell(isConnected) }
+  }
+
+  it('asks again after a read that failed, and keeps what the next one brings', async () => {
+    const { registry, asked } = openRegistry(new Error('The connection was lost'), [])
     await expect(registry.routes(model, context)).rejects.toThrow('The connection was lost')
     expect(await registry.routes(model, context)).toEqual([])
     expect(await registry.routes(model, context)).toEqual([])
+    expect(asked).toHaveLength(2)
+  })
+
+  it('asks each time while no change is heard, and keeps nothing from before', async () => {
+    const { registry, asked, tell } = openRegistry([])
+    for (const isConnected of [true, false, true]) {
+      tell(isConnected)
+      for (let time = 0; time < 2; time++) await registry.routes(model, context)
+    }
+    expect(asked).toHaveLength(1 + 2 + 1)
+  })
+
+  it('keeps nothing past its end', async () => {
+    const { registry, asked } = openRegistry([])
+    for (let time = 0; time < 2; time++) {
+      await registry.routes(model, context)
+      await registry.close!()
+    }
     expect(asked).toHaveLength(2)
   })
 })

@@ -107,6 +107,8 @@ describe.each(engineNames)('the totals of replies in %s', (name) => {
       expect(state.state === 'done' ? state.reply.bytes?.length : 0).toBe(bytes > free ? undefined : bytes)
     }
     await idempotency.claim(requestOf('b', 'bob'), context)
+    await idempotency.complete('b', replyOf(4 * 1024 * 1024 + 1), 60_000, context)
+    expect(await totalsOf(database)).not.toHaveProperty('bob')
     await idempotency.complete('b', replyOf(500), 60_000, context)
     expect(await idempotency.claim(requestOf('b', 'bob'), context)).toMatchObject({ state: 'done' })
   })
