@@ -19,6 +19,7 @@ describe.each(engineNames)('models in %s', (name) => {
       { id: 'z/last', name: 'Changed', created: 5, ownedBy: 'someone' },
       { ...fast, created: 0, ownedBy: 'acme' },
     ])
+    expect(await admin.listModels()).toEqual(await stores.catalogue.list(context))
     expect(await stores.catalogue.get('acme/fast', context)).toEqual({ ...fast, created: 0, ownedBy: 'acme' })
     for (const id of ['acme/FAST', 'acme/fast ', 'constructor', 'a\u0000b', '\ud800', '%']) {
       expect(await stores.catalogue.get(id, context)).toBeUndefined()

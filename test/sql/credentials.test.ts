@@ -199,6 +199,55 @@ describe.each(engineNames)('credentials in %s', (name) => {
     heard.end()
   })
 
+  it('tells of each change by its credential, or of all where an account or an app changed', async () => {
+    const stores = engine.open('told')
+    const admin = createAdmin(stores)
+    await admin.putApp(app)
+    const { credentialId } = await admin.issueKey({ account: 'alice' })
+    await admin.openAccount('alice')
+    const heard = await hear(stores.credentials.watch!)
+    for (const change of [
+      () => admin.suspendAccount('alice'),
+      () => admin.resumeAccount('alice'),
+      () => admin.putApp(app),
+      () => admin.suspendApp('writer'),
+      () => admin.resumeApp('writer'),
+    ]) {
+      await change()
+      expect(await heard.next()).toBeUndefined()
+    }
+    for (const change of [() => admin.reissue(credentialId), () => admin.revoke(credentialId)]) {
+      await change()
+      expect(await heard.next()).toBe(credentialId)
+    }
+    heard.end()
+  })
+
+  it('keeps the time of the first suspension, and of the first revocation', async () => {
+    const stores = engine.open('first')
+    const admin = createAdmin(stores)
+    await admin.putApp(app)
+    await admin.openAccount('alice')
+    const { credentialId } = await admin.issueKey({ account: 'alice' })
+    const end = async () => {
+      await admin.suspendAccount('alice')
+      await admin.suspendApp('writer')
+      await admin.revoke(credentialId)
+    }
+    await end()
+    for (const [table, column] of [
+      ['accounts', 'suspended_at'],
+      ['apps', 'suspended_at'],
+      ['credentials', 'revoked_at'],
+    ]) {
+      await stores.database.all({ text: `update {${table}} set ${column} = 1` })
+    }
+    await end()
+    expect(await admin.findAccount('alice')).toMatchObject({ suspendedAt: 1 })
+    expect(await admin.listApps()).toMatchObject([{ suspendedAt: 1 }])
+    expect(await admin.listCredentials()).toMatchObject([{ revokedAt: 1 }])
+  })
+
   it('says what is wrong with a request, and never shows it', async () => {
     const admin = createAdmin(engine.open('bad'))
     await expect(admin.issueKey({ account: '' })).rejects.toThrow('key.account: must be 1 to 256 bytes')
