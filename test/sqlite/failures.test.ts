@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
 import { openConnection } from '../../src/sqlite/connection.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
+import { createWorkerClient } from '../../src/sqlite/worker-client.js'
 import { checkLedger } from '../helpers/check-ledger.js'
 import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
 import { openAccounts } from '../helpers/open-accounts.js'
@@ -90,6 +91,28 @@ describe('a SQLite file', () => {
     for (const bad of ['', ':memory:', 'file:credits.db']) {
       expect(() => sqliteStores({ file: bad })).toThrow('sqliteStores needs the path of a file')
     }
+  })
+
+  it('is open again at the next question after its thread has died', async () => {
+    const client = createWorkerClient(`${place.file}-thread`)
+    const look = () => client.ask({ kind: 'batch', statements: [{ text: 'select 1 as one' }] })
+    expect(await look()).toEqual([[{ one: 1n }]])
+    await expect(client.ask(undefined as never)).rejects.toThrow()
+    // What is asked before the thread is gone is rejected.
+    await expect.poll(() => look().catch(() => 'gone')).toEqual([[{ one: 1n }]])
+    await client.close()
+  })
+
+  it('whose disk ended a transaction by itself says what was wrong, and takes the next one', () => {
+    const connection = openConnection(`${place.file}-ended`)
+    const failing = () =>
+      connection.transaction(() => {
+        connection.exec('rollback')
+        throw new Error('The disk is full')
+      })
+    expect(failing).toThrow('The disk is full')
+    expect(connection.transaction(() => 'done')).toBe('done')
+    connection.close()
   })
 
   it('stays the same one where the process goes to another folder', async () => {
