@@ -214,6 +214,17 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     ])
   })
 
+  it('forgets all holds that ended long enough ago, however many they are', async () => {
+    const { database, ...stores } = engine.open('pruned')
+    await database.all({
+      text: `with recursive numbers(number) as (select 1 union all select number + 1 from numbers where number < 5001)
+        insert into {holds} (id, account, amount, state, expires_at, ended_at)
+        select 'hold-' || number, 'alice', 0, 1, 0, 0 from numbers`,
+    })
+    expect(await createAdmin({ database, ...stores }).pruneHolds(30)).toBe(5_001)
+    expect(await database.all({ text: 'select id from {holds}' })).toEqual([])
+  })
+
   it('forgets only holds that ended long enough ago', async () => {
     const { ledger, database } = engine.open('prune')
     const admin = createAdmin({ ledger, database, secrets: {} as never })
@@ -243,6 +254,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     expect(await admin.pruneHolds(30)).toBe(1)
     const left = await database.all({ text: 'select id from {holds} order by id' })
     expect(left.map((row) => row.id)).toEqual([open.holdId, recent.holdId].sort())
+    expect(await database.all({ text: 'select hold_id from {claims}' })).toHaveLength(2)
     expect(await ledger.hold(createHold('alice', 1n, { claim: 'old' }), context)).toEqual({ ok: true })
     expect((await ledger.hold(createHold('alice', 1n, { claim: 'recent' }), context)).ok).toBe(false)
     expect(await admin.verify()).toEqual([])

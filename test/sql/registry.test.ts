@@ -285,13 +285,4 @@ describe('the provider registry', () => {
     }
     expect(asked).toHaveLength(1 + 2 + 1)
   })
-
-  it('keeps nothing past its end', async () => {
-    const { registry, asked } = openRegistry([])
-    for (let time = 0; time < 2; time++) {
-      await registry.routes(model, context)
-      await registry.close!()
-    }
-    expect(asked).toHaveLength(2)
-  })
 })

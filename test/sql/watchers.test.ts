@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest'
+import { createWatchers } from '../../src/sql/watchers.js'
+
+function open() {
+  const told: unknown[] = []
+  const watchers = createWatchers({ first: () => told.push('first'), last: () => told.push('last') })
+  const watch = (name: string) =>
+    watchers.watch(
+      'models',
+      (id) => told.push([name, id]),
+      (isConnected) => told.push([name, isConnected]),
+    )
+  return { told, watchers, watch }
+}
+
+it('tells each watch whether changes are heard, also one that comes later or after all have ended', () => {
+  const { told, watchers, watch } = open()
+  const endOne = watch('one')
+  watchers.connected(true)
+  const endOther = watch('other')
+  endOne()
+  endOne()
+  endOther()
+  watch('third')
+  watchers.connected(true)
+  watchers.connected(true)
+  expect(told).toEqual([
+    ['one', false],
+    'first',
+    ['one', true],
+    ['other', true],
+    'last',
+    ['third', false],
+    'first',
+    ['third', true],
+  ])
+})
+
+it('tells of a change of its topic by its id, and of what was missed without one', () => {
+  const { told, watchers, watch } = open()
+  const end = watch('one')
+  watchers.changed('models', 'acme/fast')
+  watchers.changed('models', '')
+  watchers.changed('routes', 'r1')
+  watchers.changedAll()
+  end()
+  watchers.changedAll()
+  expect(told.slice(2, -1)).toEqual([
+    ['one', 'acme/fast'],
+    ['one', undefined],
+    ['one', undefined],
+  ])
+})
