@@ -214,6 +214,19 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     ])
   })
 
+  it('leaves nothing on hold where a hold and its settlement come at the same moment', async () => {
+    const stores = engine.open('moment')
+    const { ledger, database } = stores
+    await openAccounts(database, { alice: '1' })
+    const hold = createHold('alice', 5n)
+    await Promise.all([
+      ledger.hold(hold, context),
+      ledger.settle(createSettle(hold.holdId, 'alice', 2n), context),
+    ])
+    expect(await ledger.balance('alice', context)).toMatchObject({ posted: 999_999_998n, held: 0n })
+    expect(await createAdmin(stores).verify()).toEqual([])
+  })
+
   it('forgets all holds that ended long enough ago, however many they are', async () => {
     const { database, ...stores } = engine.open('pruned')
     await database.all({
