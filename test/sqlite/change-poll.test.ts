@@ -28,6 +28,13 @@ async function startProcess() {
   const heard = await hear((changed, connected) => poll.watch('models', changed, connected))
   return {
     heard,
+    fail() {
+      reading = Promise.reject(new Error('The file cannot be read'))
+      reading.catch(() => undefined)
+      return () => {
+        reading = Promise.resolve()
+      }
+    },
     suspend() {
       let resume = (): void => {}
       reading = new Promise((resolve) => {
@@ -42,6 +49,17 @@ function change(id: string, daysAgo: number): void {
   const at = BigInt(Date.now() - daysAgo * DAY_MS)
   connection.prepare("insert into {changes} (topic, id, at) values ('models', ?1, ?2)").run([id, at])
 }
+
+it('says that nothing is heard where the file cannot be read, and tells what was missed afterwards', async () => {
+  const { heard, fail } = await startProcess()
+  const mend = fail()
+  change('missed', 0)
+  expect(await heard.connection()).toBe(false)
+  mend()
+  expect(await heard.connection()).toBe(true)
+  expect(await heard.next()).toBe('missed')
+  heard.end()
+})
 
 it('asks nothing more once it was closed', () => {
   let asked = 0
