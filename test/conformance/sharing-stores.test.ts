@@ -3,17 +3,15 @@ import type { CatalogueStore, CredentialStore } from '../../src/contracts/index.
 import { memoryProviders } from '../../src/memory/index.js'
 import { catalogueCases, credentialCases, registryCases } from '../../src/testing/index.js'
 
-const failed: string[] = []
-
 async function run<Harness>(
   cases: readonly { id: string; needs: readonly string[]; run(harness: Harness): Promise<void> }[],
   harness: Harness,
 ): Promise<readonly string[]> {
-  failed.length = 0
+  const failed: string[] = []
   for (const { id, needs, run } of cases) {
     if (needs.length === 0) await run(harness).catch(() => failed.push(id))
   }
-  return [...failed]
+  return failed
 }
 
 it('catches credentials that give away the very holder that they were given, in each run', async () => {
