@@ -28,7 +28,7 @@ export interface CompatRouter {
    * Refuses new calls, waits at most `graceMs` (10 s) for those under way, stops and charges the rest, and waits until
    * every charge is posted or reported as failed. Closes nothing that the router was given. A repeat returns the same.
    * `Infinity` waits however long they take. A `graceMs` that is no number, or below 0, is a `TypeError`, as is anything
-   * but `graceMs` (a signal's name, for one): nothing is closed.
+   * but `graceMs`: nothing is closed. A signal's name, which a listener of signals is given, is passed over.
    */
   close(options?: { graceMs?: number }): Promise<{ drained: number; aborted: number }>
 }

@@ -156,13 +156,19 @@ export function createEngine(options: EngineOptions): Engine {
     routes: () => parts.health.snapshot(),
 
     close: async (given = {}) => {
-      if (!isCloseOptions(given)) throw new TypeError(CLOSE_WRONG)
-      const { graceMs = DEFAULT_GRACE_MS } = given
+      const asked = isSignal(given) ? {} : given
+      if (!isCloseOptions(asked)) throw new TypeError(CLOSE_WRONG)
+      const { graceMs = DEFAULT_GRACE_MS } = asked
       if (typeof graceMs !== 'number' || !(graceMs >= 0)) throw new TypeError(GRACE_WRONG)
       closing ??= shutDown(graceMs)
       return closing
     },
   }
+}
+
+/** What a listener of a signal is given: a process that is told to end must not lose its calls for that. */
+function isSignal(given: unknown): boolean {
+  return typeof given === 'string' && given.startsWith('SIG')
 }
 
 function isCloseOptions(given: unknown): boolean {

@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import http, { type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -109,6 +109,17 @@ describe('graceMs', () => {
       expect((await service.post(ask())).status).toBe(200)
     },
   )
+})
+
+test('closing is a listener of signals', async () => {
+  const service = await start()
+  const signals = new EventEmitter()
+  const closed = new Promise((resolve, reject) => {
+    signals.once('SIGTERM', (...given) => service.router.close(...(given as [])).then(resolve, reject))
+  })
+  signals.emit('SIGTERM', 'SIGTERM', 15)
+  expect(await closed).toEqual({ drained: 0, aborted: 0 })
+  expect((await service.post(ask())).status).toBe(503)
 })
 
 describe('a connection that its client keeps', () => {
