@@ -129,15 +129,16 @@ describe.each([
     [408, 504, 'provider_timeout'],
     [500, 502, 'provider_error'],
     [503, 503, 'provider_overloaded'],
-    [400, 400, 'provider_rejected_request'],
+    [400, 400, 'provider_key_rejected'],
+    [400, 400, 'provider_rejected_request', 'This request is not for'],
   ])(
     'ends with status %s as %s %s, without another route, a charge, or a mark on the route',
-    async (upstream, status, code) => {
+    async (upstream, status, code, said = 'Incorrect API key provided:') => {
       const { end, posted, router, upstreams } = await start({
         routes: [{ apiKey: HOST_KEY }, { apiKey: HOST_KEY }],
         router: { byokFee: { flat: '0.001' } },
       })
-      const message = `Incorrect API key provided: ${CALLERS_KEY}`
+      const message = `${said} ${CALLERS_KEY}`
       upstreams[0]!.script(fails(upstream, { message, 'retry-after': '7' }))
       const answer = await askWith(await seal(), { stream })
       expect(answer.status).toBe(status)
