@@ -56,10 +56,10 @@ export class HttpCall implements IncomingCall {
   }
 
   /**
-   * Whether the body is still there when it is read later. Not where it flows to a listener of the host's; one that is
-   * yet to come does not make it flow.
+   * Keeps the body for a later reading, also from a listener of the host's that is yet to come. False where it flows to
+   * one already: it is read at once, or gone.
    */
-  mayWait(): boolean {
+  keepBody(): boolean {
     const { httpVersionMajor, readableEnded, readableFlowing } = this.req
     if (readableFlowing === null && httpVersionMajor < 2) this.req.pause()
     return readableFlowing !== true || readableEnded

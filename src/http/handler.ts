@@ -92,7 +92,10 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
     }
     const begin = (): Promise<void> => dispatch(endpoints, match, call, reply)
     turns.enter()
-    const begun = call.mayWait() ? (turns.wait() ?? HEAD_AND_BODY_READ).then(begin) : begin()
+    const begun = call.keepBody()
+      ? (turns.wait() ?? HEAD_AND_BODY_READ).then(begin)
+      : // Async, so that a throw is a rejection here too.
+        (async () => begin())()
     begun.then(ended, failed)
   }
 

@@ -201,14 +201,21 @@ describe('a fault', () => {
     ],
   ])('of an endpoint that %s is 500 with constant text', async (_name, listModels) => {
     const { handler, faults } = testHandler({ listModels })
-    const response = await (await serve(handler)).request('/models')
-    expect(response.status).toBe(500)
-    const text = await response.text()
-    expect(text).toContain('"internal_error"')
-    expect(text).not.toContain('secret')
-    expect(faults).toMatchObject([
-      { where: 'http endpoint', error: { message: 'secret' }, requestId: 'made-1' },
-    ])
+    const listening: http.RequestListener = (req, res) =>
+      handler(
+        req.on('data', () => {}),
+        res,
+      )
+    for (const listener of [handler, listening]) {
+      faults.length = 0
+      const response = await (await serve(listener)).request('/models')
+      expect(response.status).toBe(500)
+      const text = await response.text()
+      expect(text).toContain('"internal_error"')
+      expect(text).not.toContain('secret')
+      expect(faults).toMatchObject([{ where: 'http endpoint', error: { message: 'secret' } }])
+      expect(faults[0]!.requestId).toBe(response.headers['x-request-id'])
+    }
   })
 
   test('of an endpoint in the middle of a stream breaks the connection off', async () => {
