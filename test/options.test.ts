@@ -22,7 +22,7 @@ describe('the options of a router', () => {
     ['no ledger', { ledger: undefined }, /ledger is missing.*hold, settle/],
     ['a ledger that cannot settle', { ledger: { hold() {} } }, /ledger has no method settle\(\)/],
     ['a catalogue without get', { catalogue: { list() {} } }, /catalogue has no method get\(\)/],
-    ['credentials that are a string', { credentials: 'x' }, /credentials is missing/],
+    ['credentials that are a string', { credentials: 'x' }, /credentials must be an object with resolve/],
     [
       'a misspelt option',
       { neverOverDraw: true },

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../clock.js'
-import { refuseMisspelt } from '../contracts/given.js'
+import { refuseMisspelt, requireClock } from '../contracts/given.js'
 
 export interface CacheOptions {
   /** How long an answer is kept, in milliseconds. 5,000 by default. */
@@ -18,6 +18,7 @@ const NAMES = ['ttlMs', 'maxEntries', 'loadMs', 'clock']
 export function readCacheOptions(options: CacheOptions, what: string): Required<CacheOptions> {
   refuseMisspelt(options, NAMES, what)
   const { ttlMs = 5_000, maxEntries = 10_000, loadMs = 5_000, clock = systemClock } = options
+  requireClock(what, clock, ['now', 'after'])
   for (const [name, value] of Object.entries({ ttlMs, maxEntries, loadMs })) {
     if (!Number.isSafeInteger(value) || value <= 0) {
       const shown = typeof value === 'string' ? JSON.stringify(value) : String(value)

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Admin } from '../admin/index.js'
 import { type Clock, systemClock } from '../clock.js'
-import { requireFunction } from '../contracts/given.js'
+import { requireClock, requireFunction } from '../contracts/given.js'
 import type { RouterEvent } from '../contracts/index.js'
 import { normaliseBasePath, pathOf, pathUnder } from '../http/match.js'
 import { assetsFolder } from './assets.js'
@@ -147,6 +147,7 @@ function checkOptions(options: ConsoleOptions): ConsoleOptions {
     throw new TypeError('createConsole needs admin: createAdmin(stores) of compat-router/admin')
   }
   requireFunction('createConsole: routes', options.routes)
+  requireClock('createConsole', options.clock, ['now'])
   if (options.signInHint !== undefined && typeof options.signInHint !== 'string') {
     throw new TypeError('createConsole: signInHint must be a string.')
   }

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { z } from 'zod'
 import { type Clock, systemClock } from '../clock.js'
+import { requireClock } from '../contracts/given.js'
 import { readShape } from '../contracts/shapes.js'
 import { normaliseBasePath, pathOf, pathUnder } from '../http/match.js'
 import { Refused, toRefused } from './refused.js'
@@ -65,6 +66,7 @@ export function oneTimeSignIn(given: OneTimeSignInOptions = {}): OneTimeSignIn {
   const options = readShape(optionsShape, given, 'oneTimeSignIn')
   const viewer = options.viewer ?? { kind: 'operator' }
   const clock = options.clock ?? systemClock
+  requireClock('oneTimeSignIn', clock, ['now'])
   const sessionMs = options.sessionMs ?? 12 * HOUR_MS
   const basePath = normaliseBasePath(options.basePath ?? '')
   const hint = options.hint ?? HINT

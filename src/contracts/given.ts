@@ -27,12 +27,30 @@ function resembles(one: string, other: string): boolean {
 /** Throws a `TypeError` that names what has no such methods, which may be inherited. */
 export function requireMethods(what: string, given: unknown, methods: readonly string[]): void {
   if ((typeof given !== 'object' && typeof given !== 'function') || given === null) {
-    throw new TypeError(`${what} is missing; it must be an object with ${methods.join(', ')}.`)
+    const missing = given === undefined || given === null ? 'is missing; it ' : ''
+    throw new TypeError(`${what} ${missing}must be an object with ${methods.join(', ')}.`)
   }
   for (const method of methods) {
     if (typeof (given as Record<string, unknown>)[method] !== 'function') {
       throw new TypeError(`${what} has no method ${method}().`)
     }
+  }
+}
+
+/** Throws a `TypeError` for what is there and no clock of these methods. */
+export function requireClock(what: string, given: unknown, methods: readonly string[]): void {
+  if (given !== undefined) requireMethods(`${what}: clock`, given, methods)
+}
+
+/** Throws a `TypeError` for what is no plain object, or has something else than functions in it. */
+export function requireFunctions(what: string, given: unknown, noun: string, example: string): void {
+  const isFieldless = typeof given === 'object' && given !== null && Symbol.iterator in given
+  if (typeof given !== 'object' || given === null || isFieldless || given instanceof Promise) {
+    throw new TypeError(`${what} must be an object of functions by name, such as ${example}`)
+  }
+  for (const [name, made] of Object.entries(given)) {
+    if (typeof made !== 'function')
+      throw new TypeError(`${what}.${name} must be a function ${noun}: ${example}`)
   }
 }
 

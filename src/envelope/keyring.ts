@@ -8,6 +8,7 @@ import {
 import { exportJWK, generateKeyPair } from 'jose'
 import { z } from 'zod'
 import { type Clock, systemClock } from '../clock.js'
+import { refuseMisspelt, requireClock } from '../contracts/given.js'
 import type { Envelopes } from '../contracts/index.js'
 import {
   COORDINATE_PATTERN,
@@ -44,6 +45,7 @@ export async function generateEnvelopeKey(
   kid: string,
   options: { readonly curve?: EnvelopeCurve } = {},
 ): Promise<EnvelopeKey> {
+  refuseMisspelt(options, ['curve'], 'generateEnvelopeKey')
   const { curve = 'P-256' } = options
   if (typeof kid !== 'string' || !KEY_ID_PATTERN.test(kid)) {
     throw new TypeError('kid must be 1 to 256 visible ASCII characters')
@@ -74,7 +76,9 @@ export function keyring(
   keys: readonly KeyringKey[],
   options: { readonly clock?: Pick<Clock, 'now'> } = {},
 ): Keyring {
+  refuseMisspelt(options, ['clock'], 'keyring')
   const { clock = systemClock } = options
+  requireClock('keyring', clock, ['now'])
   if (!Array.isArray(keys) || keys.length === 0) {
     throw new TypeError('keyring needs an array of at least one key: see generateEnvelopeKey')
   }
@@ -113,7 +117,10 @@ type ParsedKey = z.infer<typeof keySchema>
 
 function readKey(candidate: unknown, where: string): ParsedKey {
   const parsed = keySchema.safeParse(candidate)
-  if (parsed.success) return parsed.data
+  if (parsed.success) {
+    refuseMisspelt(candidate, ['retired'], where)
+    return parsed.data
+  }
   const { path, message } = parsed.error.issues[0]!
   throw new TypeError(
     `${[where, ...path].join('.')} is not what a private JWK on P-256 or X25519 has there: ${message}`,

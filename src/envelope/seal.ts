@@ -49,7 +49,17 @@ export async function sealProviderKey(providerKey: ProviderKey, jwk: EnvelopePub
 /** An expiry below this is not in milliseconds, but in seconds: as milliseconds it is in 1973. */
 const SMALLEST_EXPIRY_MS = 100_000_000_000
 
-function readPayload({ key, provider, account, expiresAt }: ProviderKey) {
+const FIELDS = ['key', 'provider', 'account', 'expiresAt']
+
+function readPayload(given: ProviderKey) {
+  if (typeof given !== 'object' || given === null) {
+    throw new TypeError(`sealProviderKey takes an object with ${FIELDS.join(', ')}`)
+  }
+  // An end under another name would be none. What is no such name is not shown: it may be anything.
+  if (Object.keys(given).some((name) => !FIELDS.includes(name))) {
+    throw new TypeError(`a provider key has no other fields than ${FIELDS.join(', ')}`)
+  }
+  const { key, provider, account, expiresAt } = given
   if (typeof key !== 'string' || !PROVIDER_KEY_PATTERN.test(key)) {
     throw new TypeError(
       'key must be a string of 1 to 4,096 visible ASCII characters, without spaces or line breaks',

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, systemClock } from '../clock.js'
 import { bodyBytesOf } from '../contracts/body-bytes.js'
-import { refuseMisspelt } from '../contracts/given.js'
+import { refuseMisspelt, requireClock } from '../contracts/given.js'
 import type { IdempotencyState, IdempotencyStore, StoredReply } from '../contracts/index.js'
 
 export interface MemoryIdempotencyOptions {
@@ -34,6 +34,7 @@ const ACCOUNT_SHARE = 10
 export function memoryIdempotency(options: MemoryIdempotencyOptions = {}): IdempotencyStore {
   refuseMisspelt(options, ['maxBytes', 'clock'], 'memoryIdempotency')
   const { maxBytes = DEFAULT_MAX_BYTES, clock = systemClock } = options
+  requireClock('memoryIdempotency', clock, ['now'])
   if (!Number.isSafeInteger(maxBytes) || maxBytes < ROW_BYTES * ACCOUNT_SHARE) {
     throw new TypeError(
       `maxBytes must be an integer of at least ${ROW_BYTES * ACCOUNT_SHARE}; got ${maxBytes}`,

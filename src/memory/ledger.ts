@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../clock.js'
+import { refuseMisspelt, requireClock, requireFunction } from '../contracts/given.js'
 import type {
   Balance,
   CallContext,
@@ -45,8 +46,12 @@ interface Account {
  */
 export function memoryLedger(
   accounts: Readonly<Record<string, string>> = {},
-  { clock = systemClock, newId = createIdSource() }: MemoryLedgerOptions = {},
+  options: MemoryLedgerOptions = {},
 ): MemoryLedger {
+  refuseMisspelt(options, ['clock', 'newId'], 'memoryLedger')
+  const { clock = systemClock, newId = createIdSource() } = options
+  requireClock('memoryLedger', clock, ['now'])
+  requireFunction('memoryLedger: newId', newId)
   checkAccounts(accounts)
   const balances = new Map<string, Account>()
   const book = createHoldBook()

@@ -37,7 +37,7 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
   }
   refuseMisspelt(given, ['schema', ...STORE_OPTIONS], 'postgresStores')
   const { schema = 'compat_router', ...options } = given
-  if (!SCHEMA_PATTERN.test(schema)) {
+  if (typeof schema !== 'string' || !SCHEMA_PATTERN.test(schema)) {
     throw new TypeError(
       `schema must be 1 to 40 of a-z, 0-9 and _, not a digit first; got ${JSON.stringify(schema)}`,
     )

@@ -1,4 +1,4 @@
-import { requireFunction } from '../contracts/given.js'
+import { requireFunction, requireFunctions } from '../contracts/given.js'
 import type {
   CatalogueStore,
   CredentialStore,
@@ -58,13 +58,12 @@ export function createDurableStores({
   close,
   options,
 }: DurableParts): DurableStores {
-  for (const [name, factory] of Object.entries(options.adapters ?? {})) {
-    if (typeof factory !== 'function') {
-      throw new TypeError(
-        `adapters.${name} must be a function that makes an adapter from settings: { openai: openaiCompatible }`,
-      )
-    }
-  }
+  requireFunctions(
+    'adapters',
+    options.adapters ?? {},
+    'that makes an adapter from settings',
+    '{ openai: openaiCompatible }',
+  )
   requireFunction('onEvent', options.onEvent)
   const secrets = createSecretBox(options.secretKeys)
   const providers = createSqlRegistry({

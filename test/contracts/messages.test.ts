@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type Admin, createAdmin } from '../../src/admin/index.js'
 import { cachedCatalogue, cachedCredentials } from '../../src/cache/index.js'
-import { createConsole } from '../../src/console/index.js'
+import { systemClock } from '../../src/clock.js'
+import { createConsole, oneTimeSignIn } from '../../src/console/index.js'
 import { modelShape, readShape } from '../../src/contracts/shapes.js'
 import { logEvents } from '../../src/log-events.js'
 import {
@@ -15,6 +16,8 @@ import {
 import { formatCredits } from '../../src/money.js'
 import { createTelemetry } from '../../src/opentelemetry/index.js'
 import { postgresStores } from '../../src/postgres/index.js'
+import { aiSdk } from '../../src/providers/ai-sdk/index.js'
+import { openaiCompatible } from '../../src/providers/openai-compatible/index.js'
 import { createSecret } from '../../src/secret.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
 import { createTestFile } from '../helpers/sqlite.js'
@@ -370,6 +373,56 @@ describe('what is no such thing', () => {
       () => memoryIdempotency({ maxbytes: 5 } as never),
       'maxbytes is not an option of memoryIdempotency; did you mean maxBytes?',
     ],
+    [
+      'a clock of a cache',
+      () => cachedCredentials(memoryCredentials(), { clock: { now: Date.now } as never }),
+      'cachedCredentials: clock has no method after().',
+    ],
+    [
+      'a clock of a ledger',
+      () => memoryLedger({}, { clock: 5 as never }),
+      'memoryLedger: clock must be an object with now.',
+    ],
+    [
+      'no clock of a ledger',
+      () => memoryLedger({}, { clock: null as never }),
+      'memoryLedger: clock is missing; it must be an object with now.',
+    ],
+    [
+      'an option of a ledger',
+      () => memoryLedger({}, { clocks: systemClock } as never),
+      'clocks is not an option of memoryLedger; did you mean clock?',
+    ],
+    [
+      'ids of a ledger',
+      () => memoryLedger({}, { newId: 'entry' as never }),
+      'memoryLedger: newId must be a function.',
+    ],
+    [
+      'a clock of a store of replies',
+      () => memoryIdempotency({ clock: Date.now as never }),
+      'memoryIdempotency: clock has no method now().',
+    ],
+    [
+      'a clock of the console',
+      () => createConsole({ ...pages, clock: Date.now as never }),
+      'createConsole: clock has no method now().',
+    ],
+    [
+      'a clock of a sign-in',
+      () => oneTimeSignIn({ clock: {} as never }),
+      'oneTimeSignIn: clock has no method now().',
+    ],
+    [
+      'parameters of an adapter',
+      () => aiSdk({ model: () => ({}) as never, parameters: new Map() as never }),
+      'parameters must be an object of functions by name, such as { reasoning_effort: (value) => ({ openai: { reasoningEffort: value } }) }',
+    ],
+    [
+      'a parameter of an adapter',
+      () => aiSdk({ model: () => ({}) as never, parameters: { seed: 'seed' as never } }),
+      'parameters.seed must be a function that turns its value to providerOptions: { reasoning_effort: (value) => ({ openai: { reasoningEffort: value } }) }',
+    ],
     ['a logger', () => logEvents({ info() {} } as never), 'logEvents: logger has no method warn().'],
     [
       'options of stores',
@@ -396,6 +449,18 @@ describe('what is no such thing', () => {
       () => sqliteStores({ ...file, adapters: { openai: adapter as never } }),
       'adapters.openai must be a function that makes an adapter from settings: { openai: openaiCompatible }',
     ],
+    ...[new Map([['openai', openaiCompatible]]), [openaiCompatible], 'openai', true, 5].map(
+      (adapters): [string, () => unknown, string] => [
+        'adapters by name',
+        () => sqliteStores({ ...file, adapters: adapters as never }),
+        'adapters must be an object of functions by name, such as { openai: openaiCompatible }',
+      ],
+    ),
+    ...[true, null].map((schema): [string, () => unknown, string] => [
+      `a name of a schema (${schema})`,
+      () => postgresStores({ connect() {} } as never, { schema: schema as never }),
+      `schema must be 1 to 40 of a-z, 0-9 and _, not a digit first; got ${schema}`,
+    ]),
     [
       'what is told of routes',
       () => sqliteStores({ ...file, onEvent: {} as never }),
@@ -409,7 +474,7 @@ describe('what is no such thing', () => {
     [
       'a tracer',
       () => createTelemetry({ tracer: true as never }),
-      'createTelemetry: tracer is missing; it must be an object with startSpan.',
+      'createTelemetry: tracer must be an object with startSpan.',
     ],
     [
       'an option of telemetry',

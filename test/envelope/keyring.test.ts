@@ -46,10 +46,22 @@ describe('generateEnvelopeKey', () => {
     await expect(generateEnvelopeKey('a', { curve: 'P-384' as EnvelopeCurve })).rejects.toThrow(
       /^curve must be/,
     )
+    await expect(generateEnvelopeKey('a', { curves: 'X25519' } as object)).rejects.toThrow(
+      'curves is not an option of generateEnvelopeKey; did you mean curve?',
+    )
   })
 })
 
 describe('keyring', () => {
+  it.each<[unknown, string]>([
+    [5, 'keyring takes an object with clock'],
+    [{ clocks: clock }, 'clocks is not an option of keyring; did you mean clock?'],
+    [{ clock: Date.now }, 'keyring: clock has no method now().'],
+    [{ clock: null }, 'keyring: clock is missing; it must be an object with now.'],
+  ])('refuses options that cannot be meant: %o', (options, message) => {
+    expect(() => keyring([key], options as never)).toThrow(new TypeError(message))
+  })
+
   it('publishes the public members of the keys in use, in their order, and nothing else', async () => {
     const withMore = { ...keys.X25519, key_ops: ['deriveBits'], ext: true, x5u: 'http://127.0.0.1/' }
     const retired = { ...(await generateEnvelopeKey('old')), retired: true }
@@ -140,6 +152,7 @@ describe('keyring', () => {
     ['a key for signatures', [{ ...key, use: 'sig' }], /^keys\[0\]\.use is not/],
     ['a key for another algorithm', [{ ...key, alg: 'ECDH-ES+A256KW' }], /^keys\[0\]\.alg is not/],
     ['retired that is text', [{ ...key, retired: 'no' }], /^keys\[0\]\.retired is not/],
+    ['retired under another name', [{ ...key, retire: true }], /^retire is not .* did you mean retired\?$/],
     ['a kid twice', [key, { ...other, kid: key.kid }], /^keys\[1\]\.kid is another key's too/],
     ['a point off the curve', [{ ...key, y: key.x }], /^keys\[0\] is not a valid P-256 key/],
     [

@@ -67,8 +67,19 @@ describe('sealProviderKey', () => {
     ['an expiry in seconds', { expiresAt: NOW / 1000 }, /^expiresAt must .* milliseconds/],
     ['an expiry that is no number', { expiresAt: Number.NaN }, /^expiresAt must/],
     ['an expiry without end', { expiresAt: Number.POSITIVE_INFINITY }, /^expiresAt must/],
+    [
+      'an end under another name',
+      { expires: NOW + 1 },
+      /^a provider key has no other fields than .*expiresAt/,
+    ],
     ['more than an envelope holds', { account: 'a'.repeat(8192) }, /^The envelope would have \d+ bytes/],
   ]
+  it('refuses what is no provider key at all', async () => {
+    await expect(sealProviderKey(null as never, jwk)).rejects.toThrow(
+      new TypeError('sealProviderKey takes an object with key, provider, account, expiresAt'),
+    )
+  })
+
   it.each(badInput)('refuses %s', async (_what, change, message) => {
     await expect(sealProviderKey({ ...RIGHT, ...change } as ProviderKey, jwk)).rejects.toThrow(message)
     await expect(sealProviderKey({ ...RIGHT, ...change } as ProviderKey, jwk)).rejects.toBeInstanceOf(

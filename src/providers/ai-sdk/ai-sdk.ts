@@ -1,4 +1,4 @@
-import { refuseMisspelt } from '../../contracts/given.js'
+import { refuseMisspelt, requireFunctions } from '../../contracts/given.js'
 import type { Awaitable, ProviderAdapter, ProviderEvent } from '../../contracts/index.js'
 import { ProviderError } from '../../errors.js'
 import { whileWanted } from './abort.js'
@@ -36,10 +36,13 @@ export function aiSdk(settings: AiSdkSettings): ProviderAdapter {
   if (typeof model !== 'function') {
     throw new TypeError('model must be a function that makes a language model from its name.')
   }
+  requireFunctions(
+    'parameters',
+    parameters,
+    'that turns its value to providerOptions',
+    '{ reasoning_effort: (value) => ({ openai: { reasoningEffort: value } }) }',
+  )
   const translations = new Map(Object.entries(parameters))
-  for (const [field, translation] of translations) {
-    if (typeof translation !== 'function') throw new TypeError(`parameters.${field} must be a function.`)
-  }
 
   return {
     async chat(call, take) {
