@@ -17,11 +17,11 @@ import { chat } from './chat.js'
 import { CallLog } from './events/call-log.js'
 import { eventError } from './events/event-error.js'
 import { Idempotency } from './idempotency/idempotency.js'
+import { LazyContext } from './lazy-context.js'
 import type { EngineOptions } from './options.js'
 import type { EngineParts } from './parts.js'
 import { type RouteHealth, RouteHealthBook } from './routing/route-health.js'
 import { askStore, faultyStore } from './stores.js'
-import { LazyContext } from './within.js'
 
 /** Everything that a request can ask for. None of its answers rejects. */
 export interface Engine {

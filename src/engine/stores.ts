@@ -2,9 +2,11 @@ import type { Awaitable } from '../contracts/context.js'
 import type { StoreFault } from '../contracts/events.js'
 import { CompatError, type ErrorCode, isCompatError } from '../errors.js'
 import { asCompatError } from '../protocol/error-body.js'
+import { isPromise } from './awaitable.js'
 import { eventError } from './events/event-error.js'
+import type { LazyContext } from './lazy-context.js'
 import type { EngineOptions } from './options.js'
-import { isPromise, type LazyContext, within } from './within.js'
+import { within } from './within.js'
 
 type Store = StoreFault['store']
 

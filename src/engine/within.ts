@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js'
-import type { Awaitable, CallContext } from '../contracts/context.js'
+import type { Awaitable } from '../contracts/context.js'
+import { isPromise } from './awaitable.js'
 
 /** A deadline of the router's passed before an answer came. */
 export class DeadlinePassed extends Error {
@@ -47,36 +48,3 @@ export function afterReadyAnswers(run: () => void): void {
 }
 
 const READY = Promise.resolve()
-
-/** What `next` makes of an answer: at once where the answer is there, since most stores have it in memory. */
-export function andThen<T, U>(answer: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {
-  return isPromise(answer) ? answer.then(next) : next(answer)
-}
-
-/** A context whose signal is made when it is first asked for, since most stores never do. */
-export class LazyContext implements CallContext {
-  private controller: AbortController | undefined
-  private ended = false
-
-  constructor(readonly requestId: string) {}
-
-  get signal(): AbortSignal {
-    this.controller ??= new AbortController()
-    if (this.ended) this.controller.abort()
-    return this.controller.signal
-  }
-
-  get hasEnded(): boolean {
-    return this.ended
-  }
-
-  /** The answer is no longer wanted. */
-  end(): void {
-    this.ended = true
-    this.controller?.abort()
-  }
-}
-
-export function isPromise<T>(value: Awaitable<T>): value is Promise<T> {
-  return typeof (value as Promise<T> | undefined)?.then === 'function'
-}

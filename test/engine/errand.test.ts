@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Errand } from '../../src/engine/charging/errand.js'
-import type { LazyContext } from '../../src/engine/within.js'
+import type { LazyContext } from '../../src/engine/lazy-context.js'
 import { DEFAULT_LIMITS } from '../../src/options.js'
 import { createSteppedClock } from '../helpers/stepped-clock.js'
 

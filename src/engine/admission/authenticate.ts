@@ -7,11 +7,12 @@ import type {
 } from '../../contracts/credentials.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import { CompatError } from '../../errors.js'
+import { andThen } from '../awaitable.js'
 import { type MarkupTerms, NO_MARKUP, parseMarkup } from '../charging/price.js'
 import type { CallLog } from '../events/call-log.js'
+import type { LazyContext } from '../lazy-context.js'
 import type { EngineOptions } from '../options.js'
 import { askStore, faultyStore } from '../stores.js'
-import { andThen, type LazyContext } from '../within.js'
 
 /** Who calls and who pays, with the app's markup read, and where it goes: what a store changes meanwhile is for the next call. */
 export interface Caller {

@@ -2,9 +2,10 @@ import type { Model } from '../../contracts/catalogue.js'
 import type { Awaitable } from '../../contracts/context.js'
 import type { CompatError } from '../../errors.js'
 import { isModelKey, modelNotFound } from '../../protocol/model-key.js'
+import { andThen } from '../awaitable.js'
+import type { LazyContext } from '../lazy-context.js'
 import type { EngineOptions } from '../options.js'
 import { askStore, faultyStore } from '../stores.js'
-import { andThen, type LazyContext } from '../within.js'
 
 /** The model with exactly this id, or 404. */
 export function findModel(key: string, context: LazyContext, options: EngineOptions): Awaitable<Model> {

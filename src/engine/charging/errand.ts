@@ -1,5 +1,7 @@
+import { isPromise } from '../awaitable.js'
+import { LazyContext } from '../lazy-context.js'
 import type { EngineOptions } from '../options.js'
-import { afterReadyAnswers, DeadlinePassed, isPromise, LazyContext } from '../within.js'
+import { afterReadyAnswers, DeadlinePassed } from '../within.js'
 
 /** What is asked of the ledger, and who is told of it. */
 export interface ErrandRequest<T> {

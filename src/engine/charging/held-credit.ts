@@ -2,10 +2,10 @@ import type { Awaitable } from '../../contracts/context.js'
 import type { CallFacts, HoldRequest, HoldResult } from '../../contracts/ledger.js'
 import { CompatError } from '../../errors.js'
 import { type Credits, formatCredits, MAX_CREDITS } from '../../money.js'
+import { andThen } from '../awaitable.js'
 import { callCompleted, callInFlight } from '../idempotency/idempotency-errors.js'
 import type { EngineParts } from '../parts.js'
 import { unavailable } from '../stores.js'
-import { andThen } from '../within.js'
 import type { Writable } from '../writable.js'
 
 /** Beyond every limit of a call: what a process needs to notice and to tell the ledger. */

@@ -1,7 +1,7 @@
 import type { Charge, SettleRequest, SettleResult } from '../../contracts/ledger.js'
 import { eventError } from '../events/event-error.js'
+import type { LazyContext } from '../lazy-context.js'
 import type { EngineOptions } from '../options.js'
-import type { LazyContext } from '../within.js'
 import type { ErrandRequest } from './errand.js'
 
 const CHARGE_BROKEN =

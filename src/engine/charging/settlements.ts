@@ -8,9 +8,10 @@ import type {
 } from '../../contracts/ledger.js'
 import type { CompatError } from '../../errors.js'
 import { eventError } from '../events/event-error.js'
+import { LazyContext } from '../lazy-context.js'
 import type { EngineOptions } from '../options.js'
 import { unavailable } from '../stores.js'
-import { LazyContext, within } from '../within.js'
+import { within } from '../within.js'
 import { Errand, type ErrandRequest } from './errand.js'
 import { SettleErrand } from './settle-errand.js'
 

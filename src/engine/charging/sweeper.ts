@@ -1,6 +1,7 @@
 import { eventError } from '../events/event-error.js'
+import { LazyContext } from '../lazy-context.js'
 import type { EngineOptions } from '../options.js'
-import { LazyContext, within } from '../within.js'
+import { within } from '../within.js'
 
 const SWEEP_EVERY_MS = 30_000
 const HOLDS_A_SWEEP = 500
