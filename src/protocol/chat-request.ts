@@ -6,6 +6,7 @@ import {
   priceLimit,
   type RequestOutline,
 } from './chat-request-schema.js'
+import { isObject, type JsonObject } from './json-object.js'
 import { isModelKey, modelNotFound } from './model-key.js'
 import { RequestFaults } from './validation.js'
 
@@ -97,7 +98,7 @@ const READ_FIELDS: ReadonlySet<string> = new Set([
 const PLAIN_FIELD = /^[a-z0-9_]+$/
 
 /** Some providers read a field in any case: one respelt would be theirs to obey and not ours to price. */
-function refuseRespelt(body: Readonly<Record<string, unknown>>): void {
+function refuseRespelt(body: Readonly<JsonObject>): void {
   for (const key of Object.keys(body)) {
     if (PLAIN_FIELD.test(key)) continue
     const field = key.toLowerCase().replaceAll('\u017f', 's').replaceAll('\u212a', 'k')
@@ -121,7 +122,7 @@ const CODES = [
  * `__proto__` is dropped.
  */
 export function parseChatRequest(body: unknown): ParsedChatRequest {
-  if (!isRecord(body)) throw new CompatError('invalid_request', 'The request body must be a JSON object.')
+  if (!isObject(body)) throw new CompatError('invalid_request', 'The request body must be a JSON object.')
   refuseRespelt(body)
   for (const [field, why] of REFUSED) {
     if (!Object.hasOwn(body, field)) continue
@@ -162,11 +163,7 @@ export function parseChatRequest(body: unknown): ParsedChatRequest {
   }
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function checkedOutline(body: Readonly<Record<string, unknown>>): RequestOutline {
+function checkedOutline(body: Readonly<JsonObject>): RequestOutline {
   const outline = outlineSchema.safeParse(body)
   const faults = new RequestFaults()
   if (!outline.success) faults.addIssues(outline.error.issues)
@@ -195,10 +192,10 @@ function checkMessages(messages: unknown, faults: RequestFaults): void {
 
 /** What most messages are, and what {@link messageSchema} takes as it is. */
 function isPlainMessage(message: unknown): boolean {
-  return isRecord(message) && typeof message.role === 'string' && typeof message.content === 'string'
+  return isObject(message) && typeof message.role === 'string' && typeof message.content === 'string'
 }
 
-function forwarded(body: Readonly<Record<string, unknown>>): ChatRequest {
+function forwarded(body: Readonly<JsonObject>): ChatRequest {
   const request: Record<string, unknown> = {}
   for (const key of Object.keys(body)) {
     if (!NOT_FORWARDED.has(key)) request[key] = body[key]

@@ -1,6 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { CompatError } from '../errors.js'
-import { MAX_DEPTH, MAX_VALUES, scanJson, tooDeep, tooManyValues } from './json-scan.js'
+import { isObject, type JsonObject, MAX_DEPTH } from './json-object.js'
+import { MAX_VALUES, scanJson, tooDeep, tooManyValues } from './json-scan.js'
 import { rememberMessages } from './sent-messages.js'
 
 /** Of shorter bodies a few searches in their text tell enough; none holds too many values. */
@@ -14,7 +15,7 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
  * A hostile body costs no more than one pass over its bytes: it is counted before it is parsed. A byte order mark is
  * skipped, own `__proto__` keys are dropped at every depth, the last of duplicate keys counts.
  */
-export function parseJsonBody(bytes: Uint8Array): Record<string, unknown> {
+export function parseJsonBody(bytes: Uint8Array): JsonObject {
   const given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (!isUtf8(given)) throw new CompatError('invalid_json', 'The request body is not valid UTF-8.')
   const isMarked = BYTE_ORDER_MARK.every((byte, index) => given[index] === byte)
@@ -22,14 +23,14 @@ export function parseJsonBody(bytes: Uint8Array): Record<string, unknown> {
   return body.length < LONG_BYTES ? parseShort(body) : parseLong(body)
 }
 
-function parseShort(body: Buffer): Record<string, unknown> {
+function parseShort(body: Buffer): JsonObject {
   const text = body.toString()
   if (hasManyBrackets(text)) scanJson(text)
   const value = parse(text)
   return hasProtoKey(text) ? checkJsonValue(value) : requireObject(value)
 }
 
-function parseLong(body: Buffer): Record<string, unknown> {
+function parseLong(body: Buffer): JsonObject {
   const latin1 = body.toString('latin1')
   const { hasProtoKey, messages } = scanJson(latin1)
   const value = parse(isAscii(body) ? latin1 : body.toString())
@@ -43,7 +44,7 @@ function parseLong(body: Buffer): Record<string, unknown> {
  * Holds a body that the host's own parser has read to the limits of {@link parseJsonBody}. Own `__proto__` keys are
  * deleted from it; nothing else changes. A value that contains itself counts as nested too deep.
  */
-export function checkJsonValue(value: unknown): Record<string, unknown> {
+export function checkJsonValue(value: unknown): JsonObject {
   const root = requireObject(value)
   const stack: object[] = [root]
   const depths = [1]
@@ -80,11 +81,9 @@ function parse(text: string): unknown {
   }
 }
 
-function requireObject(value: unknown): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new CompatError('invalid_request', 'The request body must be a JSON object.')
-  }
-  return value as Record<string, unknown>
+function requireObject(value: unknown): JsonObject {
+  if (isObject(value)) return value
+  throw new CompatError('invalid_request', 'The request body must be a JSON object.')
 }
 
 const PROTO_KEY =

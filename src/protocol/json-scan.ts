@@ -1,6 +1,6 @@
 import { CompatError } from '../errors.js'
+import { MAX_DEPTH } from './json-object.js'
 
-export const MAX_DEPTH = 128
 export const MAX_VALUES = 200_000
 
 /** What is known of JSON text without parsing it. */

@@ -1,5 +1,5 @@
 import { ProviderError, type ProviderErrorFields } from '../errors.js'
-import { isObject } from './provider-json.js'
+import { isObject } from '../protocol/json-object.js'
 
 type Complaint = Pick<ProviderErrorFields, 'providerMessage' | 'param' | 'providerCode' | 'status'>
 

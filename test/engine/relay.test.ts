@@ -4,7 +4,7 @@ import type { ProviderEvent } from '../../src/contracts/providers.js'
 import { byteRatioCounter } from '../../src/engine/charging/token-counter.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import { Relay } from '../../src/engine/relay/relay.js'
-import { fromLatin1, toLatin1 } from '../../src/engine/relay/text-encoding.js'
+import { fromLatin1, toLatin1 } from '../../src/protocol/latin1.js'
 import { NO_USAGE } from '../../src/protocol/usage.js'
 
 const CHARGE = { cost: 12n, base: 10n, markup: 2n, basis: 'reported', byok: false, usage: NO_USAGE } as const

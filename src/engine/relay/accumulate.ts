@@ -1,14 +1,18 @@
-import { type Fields, isObject } from './delta.js'
+import { isObject, type JsonObject } from '../../protocol/json-object.js'
 
 /** Adds up the choices of a stream to the choices of a reply in one body. */
 export class ChoiceAccumulator {
   private readonly choices = new Map<
     number,
-    { message: Fields; rest: Fields; toolCalls: Map<number, Fields> }
+    { message: JsonObject; rest: JsonObject; toolCalls: Map<number, JsonObject> }
   >()
 
-  add(choice: Fields): void {
-    const { index, delta, logprobs, ...rest } = choice as { index: number; delta: Fields; logprobs?: unknown }
+  add(choice: JsonObject): void {
+    const { index, delta, logprobs, ...rest } = choice as {
+      index: number
+      delta: JsonObject
+      logprobs?: unknown
+    }
     let whole = this.choices.get(index)
     if (whole === undefined) {
       whole = {
@@ -19,14 +23,14 @@ export class ChoiceAccumulator {
       this.choices.set(index, whole)
     }
     for (const [field, value] of Object.entries(delta)) {
-      if (field === 'tool_calls') addToolCalls(whole.toolCalls, value as Fields[])
+      if (field === 'tool_calls') addToolCalls(whole.toolCalls, value as JsonObject[])
       else if (value !== null && field !== 'role') joinField(whole.message, field, value)
     }
     if (isObject(logprobs)) whole.rest.logprobs = join(whole.rest.logprobs, logprobs)
     for (const [field, value] of Object.entries(rest)) if (value !== null) whole.rest[field] = value
   }
 
-  finished(): Fields[] {
+  finished(): JsonObject[] {
     return [...this.choices]
       .sort(([one], [other]) => one - other)
       .map(([index, { message, rest, toolCalls }]) => {
@@ -36,9 +40,9 @@ export class ChoiceAccumulator {
   }
 }
 
-function addToolCalls(calls: Map<number, Fields>, deltas: readonly Fields[]): void {
+function addToolCalls(calls: Map<number, JsonObject>, deltas: readonly JsonObject[]): void {
   for (const { index, ...delta } of deltas) {
-    calls.set(index as number, join(calls.get(index as number), delta) as Fields)
+    calls.set(index as number, join(calls.get(index as number), delta) as JsonObject)
   }
 }
 
@@ -61,7 +65,7 @@ function join(known: unknown, more: unknown): unknown {
 /** Fields that some providers send again, as they were, with each piece. */
 const REPEATED = new Set(['id', 'name', 'type'])
 
-function joinField(fields: Fields, field: string, more: unknown): void {
+function joinField(fields: JsonObject, field: string, more: unknown): void {
   if (field === '__proto__' || (REPEATED.has(field) && fields[field] === more)) return
   if (more === null && fields[field] !== undefined) return
   fields[field] = join(fields[field], more)

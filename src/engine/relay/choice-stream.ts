@@ -5,9 +5,10 @@ import {
   mapFinishReason,
   readFinishReason,
 } from '../../protocol/finish-reason.js'
+import { isObject, type JsonObject } from '../../protocol/json-object.js'
 import { cleanLabel } from '../../protocol/text.js'
 import type { TokenTally } from '../charging/token-counter.js'
-import { eachText, type Fields, hasToken, invalidReply, isObject, mendText } from './delta.js'
+import { eachText, hasToken, invalidReply, mendText } from './delta.js'
 import { ToolCallStream } from './tool-calls.js'
 
 /** One choice of a streamed reply, brought to the shape that every client reads. */
@@ -24,7 +25,7 @@ export class ChoiceStream {
   ) {}
 
   /** @returns the choices to send, in order, and whether they carry a token */
-  take(choice: Fields): { sent: Fields[]; token: boolean } {
+  take(choice: JsonObject): { sent: JsonObject[]; token: boolean } {
     const { delta: rawDelta, message, index: _index, finish_reason: native, ...rest } = choice
     if (isFailureReason(native))
       throw new ProviderError('error-frame', 'The provider ended its reply with an error.')
@@ -41,7 +42,7 @@ export class ChoiceStream {
     const token = hasToken(delta)
     if (token) eachText(delta, (text) => this.tally.add(text))
 
-    const sent: Fields[] = []
+    const sent: JsonObject[] = []
     const reason = readFinishReason(native)
     if (reason === undefined || this.finishReason !== undefined) {
       // After the finish only what is lost otherwise goes on: clients take a finish for the end of the choice.
@@ -54,16 +55,16 @@ export class ChoiceStream {
   }
 
   /** Ends a choice to which the provider gave no reason. Does nothing where it has one. */
-  end(reason: 'stop' | 'length'): Fields[] {
+  end(reason: 'stop' | 'length'): JsonObject[] {
     return this.finishReason === undefined ? this.finish(reason, {}, {}, false) : []
   }
 
-  private takeToolCalls(deltas: unknown): Fields[] {
+  private takeToolCalls(deltas: unknown): JsonObject[] {
     this.toolCalls ??= new ToolCallStream(this.newToolCallId)
     return this.toolCalls.take(deltas)
   }
 
-  private finish(reason: string, delta: Fields, rest: Fields, native = true): Fields[] {
+  private finish(reason: string, delta: JsonObject, rest: JsonObject, native = true): JsonObject[] {
     const mapped = mapFinishReason(reason)
     // First, since it throws where the choice cannot be used: then it has not finished.
     const missing = mapped === 'length' ? [] : (this.toolCalls?.missingArguments() ?? [])
@@ -78,7 +79,7 @@ export class ChoiceStream {
     ]
   }
 
-  private choice(delta: Fields, rest: Fields, finishReason: FinishReason | null): Fields {
+  private choice(delta: JsonObject, rest: JsonObject, finishReason: FinishReason | null): JsonObject {
     const first = !this.started
     this.started = true
     return {

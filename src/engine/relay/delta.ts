@@ -1,10 +1,5 @@
 import { ProviderError } from '../../errors.js'
-
-export type Fields = Record<string, unknown>
-
-export function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+import { isObject, type JsonObject } from '../../protocol/json-object.js'
 
 export function invalidReply(what: string): ProviderError {
   return new ProviderError('invalid-response', `The provider's reply cannot be read: ${what}.`)
@@ -15,7 +10,7 @@ export function invalidReply(what: string): ProviderError {
  * clients read, the provider's own first: by that it is known when a client sends both back. Parts, as some providers
  * send them, become text and reasoning.
  */
-export function mendText(fields: Fields): void {
+export function mendText(fields: JsonObject): void {
   const { content } = fields
   if (Array.isArray(content)) {
     const parts = joinParts(content)
@@ -34,7 +29,7 @@ export function mendText(fields: Fields): void {
 }
 
 /** Whether a delta or message holds more than a role and empty strings. */
-export function hasToken(fields: Fields): boolean {
+export function hasToken(fields: JsonObject): boolean {
   return (
     isText(fields.content) ||
     isText(fields.reasoning) ||
@@ -48,11 +43,11 @@ export function hasToken(fields: Fields): boolean {
 }
 
 /** Hands each piece of text that counts as output to `add`, reasoning once. */
-export function eachText(fields: Fields, add: (text: string) => void): void {
+export function eachText(fields: JsonObject, add: (text: string) => void): void {
   for (const value of [fields.content, fields.reasoning, fields.refusal]) if (isText(value)) add(value)
   const calls = Array.isArray(fields.tool_calls) ? [...fields.tool_calls] : []
   if (isObject(fields.function_call)) calls.push({ function: fields.function_call })
-  for (const call of calls as Fields[]) {
+  for (const call of calls as JsonObject[]) {
     const details = call.function ?? call.custom
     if (!isObject(details)) continue
     for (const value of [details.name, details.arguments, details.input]) if (isText(value)) add(value)

@@ -1,16 +1,17 @@
 import type { ProviderEvent } from '../../contracts/providers.js'
 import { isProviderError, ProviderError } from '../../errors.js'
 import type { FinishReason } from '../../protocol/finish-reason.js'
+import { isObject, type JsonObject } from '../../protocol/json-object.js'
+import { toLatin1 } from '../../protocol/latin1.js'
 import { cleanLabel } from '../../protocol/text.js'
 import { type WireCharge, wireUsage } from '../../protocol/wire-usage.js'
 import type { TokenCounter } from '../charging/token-counter.js'
 import type { UsageMeter } from '../charging/usage-meter.js'
 import { ChoiceAccumulator } from './accumulate.js'
 import { ChoiceStream } from './choice-stream.js'
-import { eachText, type Fields, hasToken, invalidReply, isObject } from './delta.js'
+import { eachText, hasToken, invalidReply } from './delta.js'
 import { checkDepth, parseEvent } from './parse-event.js'
 import { Splicer } from './splice.js'
-import { toLatin1 } from './text-encoding.js'
 import { asChunkChoices, choiceIndex, mendChoices } from './whole-reply.js'
 
 export interface RelayOptions {
@@ -51,7 +52,7 @@ export class Relay {
   private readonly splicer: Splicer | undefined
   /** Of a stream for a client that gets one body. */
   private accumulator: ChoiceAccumulator | undefined
-  private whole: Fields[] | undefined
+  private whole: JsonObject[] | undefined
   /** A reply in one body came that is sent on as a stream's choices. */
   private cameWhole = false
   private templateChoice: ChoiceStream | undefined
@@ -195,7 +196,7 @@ export class Relay {
     return sent
   }
 
-  private takeChunk(chunk: Fields): string {
+  private takeChunk(chunk: JsonObject): string {
     checkDepth(chunk)
     if (saysFailure(chunk)) {
       throw new ProviderError('error-frame', 'The provider sent an error in its stream.')
@@ -215,7 +216,7 @@ export class Relay {
     return sent
   }
 
-  private takeCompletion(completion: Fields): string {
+  private takeCompletion(completion: JsonObject): string {
     checkDepth(completion)
     this.takeLabels(completion)
     const choices = mendChoices(completion.choices, this.options.n, this.newToolCallId)
@@ -227,7 +228,7 @@ export class Relay {
     }
     this.whole = choices
     this.begun = true
-    for (const { index, message } of choices as { index: number; message: Fields }[]) {
+    for (const { index, message } of choices as { index: number; message: JsonObject }[]) {
       const { tally } = this.choice(index)
       if (hasToken(message)) this.sawToken()
       eachText(message, (text) => tally.add(text))
@@ -242,9 +243,9 @@ export class Relay {
   }
 
   /** @returns what of the provider's top level stands in a chunk */
-  private takeLabels({ id, system_fingerprint: fingerprint, service_tier: tier }: Fields): string {
+  private takeLabels({ id, system_fingerprint: fingerprint, service_tier: tier }: JsonObject): string {
     if (typeof id === 'string') this.upstreamId ??= cleanLabel(id)
-    const labels: Fields = {}
+    const labels: JsonObject = {}
     if (typeof fingerprint === 'string') labels.system_fingerprint = this.systemFingerprint = fingerprint
     if (typeof tier === 'string') labels.service_tier = this.serviceTier = tier
     if (!this.options.stream) return ''
@@ -262,7 +263,7 @@ export class Relay {
   private readonly newToolCallId = (): string => `call_${this.options.newId()}`
 
   /** A chunk for each choice, or nothing where the client gets one body. */
-  private lines(choices: readonly Fields[], labels = ''): string {
+  private lines(choices: readonly JsonObject[], labels = ''): string {
     if (!this.options.stream) {
       this.accumulator ??= new ChoiceAccumulator()
       for (const choice of choices) this.accumulator.add(choice)
@@ -277,7 +278,7 @@ export class Relay {
 }
 
 /** DeepInfra has the words of a failure at the top, in a chunk without choices. */
-function saysFailure({ choices, error, error_message: message }: Fields): boolean {
+function saysFailure({ choices, error, error_message: message }: JsonObject): boolean {
   return (error !== undefined && error !== null) || (typeof message === 'string' && !Array.isArray(choices))
 }
 

@@ -1,5 +1,5 @@
-import { type Fields, isObject } from './delta.js'
-import { fromLatin1, toLatin1 } from './text-encoding.js'
+import { isObject, type JsonObject } from '../../protocol/json-object.js'
+import { fromLatin1, toLatin1 } from '../../protocol/latin1.js'
 
 /**
  * The one fast path of the relay: an event that equals an earlier one but for the text of its `content` is not parsed;
@@ -33,7 +33,7 @@ export class Splicer {
   }
 
   /** Learns from an event that was parsed, and from what was sent for it. Returns whether events like it can be spliced now. */
-  learn(event: string, chunk: Fields, sent: string): boolean {
+  learn(event: string, chunk: JsonObject, sent: string): boolean {
     if (this.lessons >= MAX_LESSONS) return false
     const content = contentAlone(chunk)
     if (content === undefined) return false
@@ -62,10 +62,10 @@ const OBFUSCATION_END = /^[A-Za-z0-9]*"\}$/
 const PROBE = 'probe'
 
 /** The text of a chunk of one choice that holds a non-empty content and nothing else. */
-function contentAlone(chunk: Fields): string | undefined {
+function contentAlone(chunk: JsonObject): string | undefined {
   const choices = chunk.choices
   if (!Array.isArray(choices) || choices.length !== 1) return undefined
-  const { delta, finish_reason: finishReason } = choices[0] as Fields
+  const { delta, finish_reason: finishReason } = choices[0] as JsonObject
   if (!isObject(delta) || (finishReason !== null && finishReason !== undefined)) return undefined
   for (const [field, value] of Object.entries(delta))
     if (field !== 'content' && value !== null) return undefined
@@ -73,7 +73,7 @@ function contentAlone(chunk: Fields): string | undefined {
   return typeof content === 'string' && content !== '' ? content : undefined
 }
 
-function makeTemplate(event: string, chunk: Fields, content: string, sent: string): Template | undefined {
+function makeTemplate(event: string, chunk: JsonObject, content: string, sent: string): Template | undefined {
   const literal = stringLiteral(content)
   const start = CONTENT_START.exec(event)
   if (start === null || event.indexOf(CONTENT_KEY) !== event.lastIndexOf(CONTENT_KEY)) return undefined
@@ -97,11 +97,11 @@ function makeTemplate(event: string, chunk: Fields, content: string, sent: strin
 }
 
 /** Whether the text found in the event really is the content: another text there must change the content and nothing else. */
-function onlyContentDiffers(probe: string, chunk: Fields): boolean {
-  const parsed = JSON.parse(fromLatin1(probe)) as { choices?: { delta?: Fields }[] }
+function onlyContentDiffers(probe: string, chunk: JsonObject): boolean {
+  const parsed = JSON.parse(fromLatin1(probe)) as { choices?: { delta?: JsonObject }[] }
   const delta = parsed.choices?.[0]?.delta
   if (delta?.content !== PROBE) return false
-  delta.content = (chunk.choices as { delta: Fields }[])[0]!.delta.content
+  delta.content = (chunk.choices as { delta: JsonObject }[])[0]!.delta.content
   return JSON.stringify(parsed) === JSON.stringify(chunk)
 }
 

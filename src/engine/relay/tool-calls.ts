@@ -1,5 +1,6 @@
 import type { ProviderError } from '../../errors.js'
-import { type Fields, invalidReply, isObject } from './delta.js'
+import { isObject, type JsonObject } from '../../protocol/json-object.js'
+import { invalidReply } from './delta.js'
 
 const MAX_TOOL_CALLS = 1_024
 
@@ -32,9 +33,9 @@ export class ToolCallStream {
   }
 
   /** @returns the deltas to send, none where there is nothing to tell yet */
-  take(deltas: unknown): Fields[] {
+  take(deltas: unknown): JsonObject[] {
     if (!Array.isArray(deltas)) throw invalidReply('tool_calls is not a list')
-    const sent: Fields[] = []
+    const sent: JsonObject[] = []
     for (const delta of deltas) {
       if (!isObject(delta)) throw invalidReply('a tool call is not an object')
       const out = this.takeOne(delta)
@@ -44,8 +45,8 @@ export class ToolCallStream {
   }
 
   /** What is still missing when the choice ends: `{}` for calls that never had arguments. */
-  missingArguments(): Fields[] {
-    const sent: Fields[] = []
+  missingArguments(): JsonObject[] {
+    const sent: JsonObject[] = []
     for (const call of this.calls) {
       if (call.index === undefined) throw invalidReply('a tool call has no name')
       if (call.said !== '' || call.kind === 'custom') continue
@@ -55,9 +56,9 @@ export class ToolCallStream {
     return sent
   }
 
-  private takeOne(delta: Fields): Fields | undefined {
+  private takeOne(delta: JsonObject): JsonObject | undefined {
     const kind = isObject(delta.custom) || delta.type === 'custom' ? 'custom' : 'function'
-    const details = isObject(delta[kind]) ? (delta[kind] as Fields) : {}
+    const details = isObject(delta[kind]) ? (delta[kind] as JsonObject) : {}
     const argumentsField = kind === 'custom' ? 'input' : 'arguments'
     const id = text(delta.id)
     const name = text(details.name)
@@ -146,7 +147,7 @@ function placeOf(index: unknown): number | undefined {
 }
 
 /** The tool calls of a whole message, each with an id of its own, type, name and arguments as text. */
-export function mendToolCalls(calls: unknown, newId: () => string): Fields[] {
+export function mendToolCalls(calls: unknown, newId: () => string): JsonObject[] {
   if (!Array.isArray(calls)) throw invalidReply('tool_calls is not a list')
   if (calls.length > MAX_TOOL_CALLS) throw tooMany()
   const ids = new Set<string>()

@@ -1,11 +1,12 @@
 import { ProviderError } from '../../errors.js'
 import { isFailureReason, mapFinishReason, readFinishReason } from '../../protocol/finish-reason.js'
+import { isObject, type JsonObject } from '../../protocol/json-object.js'
 import { cleanLabel } from '../../protocol/text.js'
-import { type Fields, invalidReply, isObject, mendText } from './delta.js'
+import { invalidReply, mendText } from './delta.js'
 import { mendToolCalls } from './tool-calls.js'
 
 /** The choices of a reply in one body by their index, each brought to the shape that every client reads. */
-export function mendChoices(choices: unknown, n: number, newToolCallId: () => string): Fields[] {
+export function mendChoices(choices: unknown, n: number, newToolCallId: () => string): JsonObject[] {
   if (!Array.isArray(choices)) throw invalidReply('choices is not a list')
   const mended: MendedChoice[] = []
   for (let position = 0; position < choices.length; position++) {
@@ -18,7 +19,7 @@ export function mendChoices(choices: unknown, n: number, newToolCallId: () => st
   return mended.sort((one, other) => one.index - other.index)
 }
 
-interface MendedChoice extends Fields {
+interface MendedChoice extends JsonObject {
   readonly index: number
 }
 
@@ -35,9 +36,9 @@ export function choiceIndex(index: unknown, position: number, n: number): number
  * The choices of a whole reply as the choices of a single chunk, for a client that asked for a stream. One to which the
  * provider gave no finish reason has none here either.
  */
-export function asChunkChoices(choices: readonly Fields[]): Fields[] {
+export function asChunkChoices(choices: readonly JsonObject[]): JsonObject[] {
   return choices.map(({ message, native_finish_reason: native, finish_reason: _mapped, ...choice }) => {
-    const { tool_calls: calls, ...delta } = message as Fields
+    const { tool_calls: calls, ...delta } = message as JsonObject
     const indexed = Array.isArray(calls)
       ? { tool_calls: calls.map((call, index) => ({ index, ...call })) }
       : {}
@@ -45,7 +46,7 @@ export function asChunkChoices(choices: readonly Fields[]): Fields[] {
   })
 }
 
-function mendChoice(choice: Fields, index: number, newToolCallId: () => string): MendedChoice {
+function mendChoice(choice: JsonObject, index: number, newToolCallId: () => string): MendedChoice {
   const { delta, finish_reason: native, message: given } = choice
   if (isFailureReason(native))
     throw new ProviderError('error-frame', 'The provider ended its reply with an error.')
@@ -54,7 +55,7 @@ function mendChoice(choice: Fields, index: number, newToolCallId: () => string):
   // Gemini leaves out the message of a reply that it filtered.
   const raw = given ?? delta ?? (mapped === 'content_filter' ? {} : undefined)
   if (!isObject(raw)) throw invalidReply('a choice has no message')
-  const message: Fields = { ...raw, role: 'assistant', content: raw.content ?? null }
+  const message: JsonObject = { ...raw, role: 'assistant', content: raw.content ?? null }
   mendText(message)
   const rawCalls = raw.tool_calls ?? undefined
   const calls = rawCalls === undefined ? [] : mendToolCalls(rawCalls, newToolCallId)

@@ -1,5 +1,5 @@
+import { isObject, type JsonObject } from '../../protocol/json-object.js'
 import { textOf } from '../openai-input/text.js'
-import { isObject, type JsonObject } from '../provider-json.js'
 
 /** A generated image as clients read it; `undefined` for other files, which have no place in a reply. */
 export function toImage(file: JsonObject): JsonObject | undefined {

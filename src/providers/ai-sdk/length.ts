@@ -1,4 +1,4 @@
-import { isObject } from '../provider-json.js'
+import { isObject } from '../../protocol/json-object.js'
 
 const FIELDS = ['delta', 'text', 'input', 'data']
 

@@ -1,6 +1,6 @@
+import type { JsonObject } from '../../protocol/json-object.js'
 import type { ContentPart } from '../openai-input/content.js'
 import { unsupported } from '../openai-input/unsupported.js'
-import type { JsonObject } from '../provider-json.js'
 import type { SpecificationVersion, SupportedUrls } from './specification.js'
 
 type MediaPart = ContentPart & { type: 'media' }

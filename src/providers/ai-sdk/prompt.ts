@@ -1,6 +1,6 @@
+import type { JsonObject } from '../../protocol/json-object.js'
 import type { ContentPart } from '../openai-input/content.js'
 import type { InputMessage } from '../openai-input/messages.js'
-import type { JsonObject } from '../provider-json.js'
 import { toFilePart, toResultPart } from './media.js'
 import type { PromptMessage, PromptPart, SpecificationVersion, SupportedUrls } from './specification.js'
 

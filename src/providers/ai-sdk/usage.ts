@@ -1,5 +1,5 @@
+import { isObject, type JsonObject } from '../../protocol/json-object.js'
 import { isCount, type UsageReport } from '../../protocol/usage.js'
-import { isObject, type JsonObject } from '../provider-json.js'
 import type { SpecificationVersion } from './specification.js'
 
 export interface UsageSource {

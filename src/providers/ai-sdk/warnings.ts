@@ -1,6 +1,6 @@
+import { isObject, type JsonObject } from '../../protocol/json-object.js'
 import { textOf } from '../openai-input/text.js'
 import { unsupported } from '../openai-input/unsupported.js'
-import { isObject, type JsonObject } from '../provider-json.js'
 
 /** The field of the request that asked for each option of a call, by the names that warnings have for options. */
 export type AskedFields = ReadonlyMap<string, string>

@@ -1,5 +1,5 @@
+import { isObject, type JsonObject } from '../../protocol/json-object.js'
 import { textOf } from '../openai-input/text.js'
-import { isObject, type JsonObject } from '../provider-json.js'
 
 /** A citation of the API as an annotation; `undefined` where it has no address. */
 export function toAnnotation(citation: unknown): JsonObject | undefined {

@@ -1,7 +1,7 @@
 import type { ProviderEvent } from '../../contracts/index.js'
 import { ProviderError } from '../../errors.js'
+import { isObject, type JsonObject } from '../../protocol/json-object.js'
 import { textOf } from '../openai-input/text.js'
-import { isObject, type JsonObject } from '../provider-json.js'
 import { toAnnotation } from './annotations.js'
 import { errorFrame } from './errors.js'
 import { encryptedDetail, type ReasoningDetail, reasoningFields, textDetail } from './reasoning.js'

@@ -1,5 +1,6 @@
 import { usesFastPaths } from '../../fast-paths.js'
-import { fromLatin1, parseLoosely, parseProviderObject } from '../provider-json.js'
+import { fromLatin1 } from '../../protocol/latin1.js'
+import { parseLoosely, parseProviderObject } from '../provider-json.js'
 import { createReplyReader, type ReplyReader } from '../reply-reader.js'
 import { errorFrame } from './errors.js'
 import { readMessage } from './message.js'

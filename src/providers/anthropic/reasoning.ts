@@ -1,4 +1,4 @@
-import type { JsonObject } from '../provider-json.js'
+import type { JsonObject } from '../../protocol/json-object.js'
 
 /** What a client sends back with the conversation, so that the provider can check and continue its reasoning. */
 export type ReasoningDetail = JsonObject

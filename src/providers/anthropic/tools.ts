@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../../protocol/chat-request.js'
+import type { JsonObject } from '../../protocol/json-object.js'
 import { type InputTool, type InputToolChoice, readToolChoice, readTools } from '../openai-input/tools.js'
 import { unsupported } from '../openai-input/unsupported.js'
-import type { JsonObject } from '../provider-json.js'
 
 /**
  * `tools` and `tool_choice` of the Messages API.

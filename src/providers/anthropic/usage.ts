@@ -1,5 +1,5 @@
+import { isObject } from '../../protocol/json-object.js'
 import { isCount, type UsageReport } from '../../protocol/usage.js'
-import { isObject } from '../provider-json.js'
 
 /** Reads the usage of one reply, whose snapshots repeat only some of the counts. */
 export interface UsageReader {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../provider-json.js'
+import type { JsonObject } from '../../protocol/json-object.js'
 
 /** The parts of the Messages API that a request of ours is made of. */
 export interface NativeRequest {

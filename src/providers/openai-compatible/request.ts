@@ -1,8 +1,8 @@
 import { ProviderError } from '../../errors.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
+import { isObject, type JsonObject } from '../../protocol/json-object.js'
 import { sentMessages } from '../../protocol/sent-messages.js'
 import { cleanLabel } from '../../protocol/text.js'
-import { isObject, type JsonObject } from '../provider-json.js'
 
 /**
  * The body to post, as JSON. Throws `unsupported-request` where a message holds an address that is neither `https:` nor

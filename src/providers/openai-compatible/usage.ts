@@ -1,5 +1,5 @@
+import { isObject, type JsonObject } from '../../protocol/json-object.js'
 import { isCount, type UsageReport } from '../../protocol/usage.js'
-import { isObject, type JsonObject } from '../provider-json.js'
 
 export type UnlistedTokens = 'output' | undefined
 

@@ -1,5 +1,5 @@
 import type { ChatMessage } from '../../protocol/chat-request.js'
-import { isObject, type JsonObject } from '../provider-json.js'
+import { isObject, type JsonObject } from '../../protocol/json-object.js'
 import { type ContentPart, readCacheControl, readContent, readText, type TextPart } from './content.js'
 import { textOf } from './text.js'
 import { unsupported } from './unsupported.js'
