@@ -12,8 +12,8 @@ import { LazyContext } from '../lazy-context.js'
 import type { EngineOptions } from '../options.js'
 import { unavailable } from '../stores.js'
 import { within } from '../within.js'
-import { Errand, type ErrandRequest } from './errand.js'
-import { SettleErrand } from './settle-errand.js'
+import { ChargeRequest } from './charge-request.js'
+import { type LedgerRequest, LedgerRetry } from './ledger-retry.js'
 
 /** All that is asked of the ledger for calls: holds once, settlements and releases until they are through. */
 export class Settlements {
@@ -33,7 +33,7 @@ export class Settlements {
     const context = new LazyContext(requestId)
     const failed = (error: unknown): CompatError => {
       context.end()
-      void this.free(request, requestId, 0)
+      void this.free(request, requestId, this.ended)
       return unavailable('ledger', this.options, requestId, error)
     }
     let answer: Awaitable<HoldResult>
@@ -56,12 +56,12 @@ export class Settlements {
    * @returns what the ledger answered, as far as it can be used, or undefined where it has not within `settleWaitMs`
    */
   settle(request: SettleRequest, requestId: string): Promise<SettleResult | undefined> {
-    return this.run(1, new SettleErrand(requestId, request, this.options))
+    return this.run(new ChargeRequest(requestId, request, this.options), this.endedWithHold)
   }
 
   /** Frees a hold, again and again until it is through; one that cannot be freed in time ends by its expiry. */
   async release(request: ReleaseRequest, requestId: string): Promise<void> {
-    await this.free(request, requestId, 1)
+    await this.free(request, requestId, this.endedWithHold)
   }
 
   /** Settled when nothing is under way any more. */
@@ -69,23 +69,24 @@ export class Settlements {
     return this.underWay === 0 ? Promise.resolve() : new Promise((resolve) => this.waiting.push(resolve))
   }
 
-  /** Also for a hold that may not have been taken, which was not counted. */
-  private free({ holdId, account }: ReleaseRequest, requestId: string, holds: 0 | 1): Promise<unknown> {
+  private free({ holdId, account }: ReleaseRequest, requestId: string, ended: () => void): Promise<unknown> {
     const { emit, ledger } = this.options
-    return this.run(holds, {
+    const request: LedgerRequest<unknown> = {
       requestId,
       ask: (context) => ledger.release({ holdId, account }, context),
       gaveUp: (error) => emit({ type: 'store-fault', store: 'ledger', requestId, error: eventError(error) }),
-    })
+    }
+    return this.run(request, ended)
   }
 
-  private run<T>(holds: 0 | 1, request: ErrandRequest<T>): Promise<T | undefined> {
+  private run<T>(request: LedgerRequest<T>, ended: () => void): Promise<T | undefined> {
     this.underWay++
     return new Promise((tell) => {
-      new Errand(this.options, request, tell, holds === 0 ? this.ended : this.endedWithHold).start()
+      new LedgerRetry(this.options, request, tell, ended).start()
     })
   }
 
+  /** Of a hold that was not counted: it may not have been taken. */
   private readonly ended = (): void => {
     this.underWay--
     if (this.underWay === 0) for (const resume of this.waiting.splice(0)) resume()

@@ -15,11 +15,11 @@ export interface RecordingOptions {
   readonly clientStallMs: number
   readonly reservation: Reservation
   /** How the call has gone so far, for the events of those who follow it. */
-  readonly result: () => CallResult
+  readonly result: () => RecordedResult
 }
 
 /** As in a `request-end` event. */
-export interface CallResult {
+export interface RecordedResult {
   readonly outcome: string
   readonly status: number
 }
@@ -47,7 +47,7 @@ const REPLAYED: Headers = Object.freeze({ 'idempotent-replayed': 'true' })
 export class Recording implements ReplyWriter {
   readonly digest: string
   /** The result when the reply ended. */
-  result: CallResult | undefined
+  result: RecordedResult | undefined
   private readonly followers = new Set<Follower>()
   private readonly pieces: ReplyPieces
   private streamHeaders: Headers | undefined

@@ -4,7 +4,7 @@ import type { EngineOptions } from '../options.js'
 import { afterReadyAnswers, DeadlinePassed } from '../within.js'
 
 /** What is asked of the ledger, and who is told of it. */
-export interface ErrandRequest<T> {
+export interface LedgerRequest<T> {
   readonly requestId: string
   ask(context: LazyContext): Promise<T>
   /** Reads the first good answer, also one that comes too late. What it throws counts as a failure. */
@@ -20,7 +20,7 @@ const LONGEST_RETRY_MS = 5_000
  * Asks the ledger again and again until it has answered, or `settleMs` is over; another try follows after `storeMs`. All
  * tries ask for the same, so that whichever is answered first is the answer to all of them.
  */
-export class Errand<T> {
+export class LedgerRetry<T> {
   private readonly startedAt: number
   /** Whether whoever waits was told that there is no answer yet. */
   private isLate = false
@@ -34,7 +34,7 @@ export class Errand<T> {
 
   constructor(
     private readonly options: Pick<EngineOptions, 'clock' | 'limits'>,
-    private readonly request: ErrandRequest<T>,
+    private readonly request: LedgerRequest<T>,
     /** Told of the end; before it also, with undefined, where a reply can wait no longer. The first word counts. */
     private readonly tell: (answer: T | undefined) => void,
     /** Nothing is asked any more. */

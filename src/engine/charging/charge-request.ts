@@ -2,14 +2,14 @@ import type { Charge, SettleRequest, SettleResult } from '../../contracts/ledger
 import { eventError } from '../events/event-error.js'
 import type { LazyContext } from '../lazy-context.js'
 import type { EngineOptions } from '../options.js'
-import type { ErrandRequest } from './errand.js'
+import type { LedgerRequest } from './ledger-retry.js'
 
 const CHARGE_BROKEN =
   'must answer with a whole charge: cost, base and markup as bigint, basis, byok, and usage with all its counts'
 const OVERDRAFT_BROKEN = 'must answer with the overdraft as bigint, 0n where there is none'
 
 /** Has the ledger post a charge, and reads what it says of it. */
-export class SettleErrand implements ErrandRequest<SettleResult> {
+export class ChargeRequest implements LedgerRequest<SettleResult> {
   constructor(
     readonly requestId: string,
     private readonly request: SettleRequest,

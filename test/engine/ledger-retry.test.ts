@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Errand } from '../../src/engine/charging/errand.js'
+import { LedgerRetry } from '../../src/engine/charging/ledger-retry.js'
 import type { LazyContext } from '../../src/engine/lazy-context.js'
 import { DEFAULT_LIMITS } from '../../src/options.js'
 import { createSteppedClock } from '../helpers/stepped-clock.js'
@@ -10,13 +10,13 @@ interface Try {
   fail(error: Error): void
 }
 
-/** An errand that is under way, each of its tries answered by the test. */
+/** A request that is tried until it is through, each try answered by the test. */
 function start() {
   const clock = createSteppedClock()
   const limits = { ...DEFAULT_LIMITS, storeMs: 200, settleWaitMs: 1_000, settleMs: 5_000 }
   const tries: Try[] = []
   const told: string[] = []
-  new Errand<string>(
+  new LedgerRetry<string>(
     { clock, limits },
     {
       requestId: 'one',
@@ -37,7 +37,7 @@ function start() {
   return { clock, tries, told }
 }
 
-describe('an errand', () => {
+describe('a request to the ledger', () => {
   it('ends with the answer to an earlier try, and asks no more', async () => {
     const { clock, tries, told } = start()
     await clock.elapse(300)
