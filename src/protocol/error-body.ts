@@ -41,6 +41,9 @@ const DEFAULT_RETRY_AFTER_SECONDS: Partial<Record<ErrorCode, number>> = {
 }
 const UNAVAILABLE_RETRY_AFTER_SECONDS = 5
 
+/** No quote stands unescaped in the message before the code. */
+const ENDING_ERROR = /^\ndata: \{"error":\{.*?"code":"(\w+)"/
+
 /** The error for whatever was caught: a `CompatError` as it is, anything else `internal_error` with constant text. */
 export function asCompatError(caught: unknown): CompatError {
   return isCompatError(caught)
@@ -72,6 +75,11 @@ export function errorFrame(error: CompatError, usage: object): string {
   const { metadata, ...rest } = errorObject(error)
   const json = JSON.stringify({ error: { ...rest, metadata: { ...metadata, usage } } })
   return `data: ${json.replace(/[\u007f-\uffff]/g, escapeCodeUnit)}\n\n`
+}
+
+/** The code of the {@link errorFrame} that a stream ends with, or undefined where it ends with none. */
+export function endingErrorCode(stream: string): string | undefined {
+  return ENDING_ERROR.exec(stream.slice(stream.lastIndexOf('\ndata: ')))?.[1]
 }
 
 function errorObject(error: CompatError) {

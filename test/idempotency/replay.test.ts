@@ -172,6 +172,16 @@ describe('a call that broke', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
+  it('is told of as it broke, first and replayed, also to those who come at the same time', async () => {
+    await start({}, broken())
+    await bench.ask({ key: 'k', stream: true })
+    await Promise.all([bench.ask({ key: 'k', stream: true }), bench.ask({ key: 'k', stream: true })])
+    const ends = bench.of('request-end')
+    const told = ends.map(({ outcome, replayed, status }) => ({ outcome, replayed, status }))
+    const broke = { outcome: 'provider_error', status: 200 }
+    expect(told).toEqual([broke, { ...broke, replayed: true }, { ...broke, replayed: true }])
+  })
+
   it('says that another attempt needs a new key, where it was charged', async () => {
     await start({}, broken())
     const { text } = await bench.ask({ key: 'k', stream: true })

@@ -3,7 +3,7 @@ import type { IdempotencyState, StoredReply } from '../../contracts/idempotency.
 import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
 import { isCompatError } from '../../errors.js'
 import type { ParsedChatRequest } from '../../protocol/chat-request.js'
-import { asCompatError } from '../../protocol/error-body.js'
+import { asCompatError, endingErrorCode } from '../../protocol/error-body.js'
 import type { Caller } from '../admission/authenticate.js'
 import type { CallLog } from '../events/call-log.js'
 import { eventError } from '../events/event-error.js'
@@ -157,8 +157,7 @@ export class Idempotency {
         throw callInFlight()
       case 'done':
         if (typeof state.reply?.charge !== 'object') break
-        sendStored(state.reply, recording)
-        log.replayed = true
+        sendStored(state.reply, recording, log)
         return
     }
     const why = 'claim() answered neither a state that there is nor a reply'
@@ -236,13 +235,18 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-function sendStored({ mode, bytes, status, charge }: StoredReply, recording: Recording): void {
+function sendStored(reply: StoredReply, recording: Recording, log: CallLog): void {
+  const { mode, bytes, status, charge } = reply
   if (bytes === undefined) throw callCompleted(charge)
   recording.replay()
+  log.replayed = true
   if (mode === 'json') {
     recording.send(status ?? 200, JSON_HEADERS, bytes)
     return
   }
+  // Where it broke and was charged.
+  const code = endingErrorCode(bytes)
+  if (code !== undefined) log.failed(code, 200)
   recording.openStream(REPLAY_HEADERS)
   recording.end(bytes)
 }
