@@ -112,7 +112,7 @@ export class CompatError extends Error {
 
 /** Tells a {@link CompatError} from any other value, also one made by another copy of this module. */
 export function isCompatError(value: unknown): value is CompatError {
-  return typeof value === 'object' && value !== null && BRAND in value
+  return hasBrand(value, BRAND)
 }
 
 /**
@@ -177,5 +177,14 @@ export class ProviderError extends Error {
 
 /** Tells a {@link ProviderError} from any other value, also one made by another copy of this module. */
 export function isProviderError(value: unknown): value is ProviderError {
-  return typeof value === 'object' && value !== null && PROVIDER_BRAND in value
+  return hasBrand(value, PROVIDER_BRAND)
+}
+
+/** Never throws: a proxy may do so whatever it is asked. */
+function hasBrand(value: unknown, brand: symbol): boolean {
+  try {
+    return typeof value === 'object' && value !== null && brand in value
+  } catch {
+    return false
+  }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { eventError } from '../../src/engine/events/event-error.js'
-import { memoryLedger } from '../../src/index.js'
-import { type ServiceOptions, startService } from '../routing/service.js'
+import { memoryLedger, memoryProviders, type ProviderAdapter } from '../../src/index.js'
+import { MODEL, type ServiceOptions, startService, UPSTREAM_MODEL } from '../routing/service.js'
 
 const unreadable = () => {
   throw new Error('cannot be read')
@@ -17,6 +17,7 @@ const ODD: [string, unknown][] = [
   ],
   ['an object that is no string', Object.create(null)],
   ['an object that cannot be made a string', { toString: unreadable }],
+  ['an object that throws whatever it is asked', new Proxy({}, { get: unreadable, has: unreadable })],
   ['an error that such a one caused', new Error('x', { cause: Object.create(null) })],
 ]
 
@@ -74,6 +75,16 @@ describe.each(ODD)('%s', (_what, thrown) => {
     expect(service.events).toMatchObject([{}, { type: 'store-fault', store: 'ledger' }, {}])
   })
 
+  it('that a catalogue fails with is told, and the client has an answer', async () => {
+    const service = await start({ catalogue: { get: rejects, list: rejects } })
+    const answer = await service.ask()
+    expect([answer.status, await service.end(answer)]).toMatchObject([
+      503,
+      { outcome: 'catalogue_unavailable' },
+    ])
+    expect(service.events).toMatchObject([{}, { type: 'store-fault', store: 'catalogue' }, {}])
+  })
+
   it('that a settlement fails with is told with the charge, and the router can be closed', async () => {
     const service = await start({ ledger: { ...ledger, settle: rejects } })
     const answer = await service.ask()
@@ -83,6 +94,26 @@ describe.each(ODD)('%s', (_what, thrown) => {
     const failed = service.events.find(({ type }) => type === 'charge-failed')
     expect(failed).toMatchObject({ request: { charge } })
   })
+
+  it.each<[string, ProviderAdapter['chat']]>([
+    ['rejects', rejects],
+    [
+      'throws',
+      () => {
+        throw thrown
+      },
+    ],
+  ])(
+    'that an adapter %s with is told, and the client has an answer, and nothing is held',
+    async (_how, chat) => {
+      const models = { [MODEL]: UPSTREAM_MODEL }
+      const service = await start({ providers: memoryProviders([{ id: 'acme', models, adapter: { chat } }]) })
+      const answer = await service.ask({ stream: true })
+      expect([answer.status, await service.end(answer)]).toMatchObject([502, { outcome: 'provider_error' }])
+      expect([service.router.inFlight, service.router.openHolds]).toEqual([0, 0])
+      expect(service.events).toMatchObject([{}, { type: 'fault', where: 'adapter' }, {}])
+    },
+  )
 
   it('that a listener throws disturbs nobody', async () => {
     const onEvent = () => {
