@@ -147,13 +147,18 @@ export class HttpCall implements IncomingCall {
       if (bytes.length > settings.limits.bodyBytes) throw tooLarge(settings.limits.bodyBytes)
       return parseBytes(bytes)
     }
-    if (body === undefined || (body === null && req._body !== true)) {
+    if (body === undefined || (body === null && !mayBeNull(req))) {
       settings.onBodyConsumed(this.requestId)
       throw asCompatError(new Error('Another middleware has consumed the request body.'))
     }
     checkJsonValue(body)
     return body
   }
+}
+
+/** Some parsers leave null of a body that they did not parse, too. */
+function mayBeNull(req: HostRequest): boolean {
+  return req._body === true || declaredBytes(req) === 'null'.length
 }
 
 function abandoned(): CompatError {

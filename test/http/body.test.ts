@@ -651,12 +651,17 @@ describe('a body that another middleware has read', () => {
   })
 
   test('and found to be null, a number or an array is 400', async () => {
-    const tested = testHandler()
-    const host = await serve(express4().use(express4.json({ strict: false }), tested.handler))
-    for (const body of ['null', '5', '[1]', 'true']) {
-      expect(await post(host, body)).toMatchObject({ status: 400 })
+    for (const create of [express, express4]) {
+      const tested = testHandler()
+      const host = await serve(create().use(create.json({ strict: false }), tested.handler))
+      for (const body of ['null', '5', '[1]', 'true']) {
+        expect(await post(host, body)).toMatchObject({
+          status: 400,
+          body: { error: { code: 'invalid_request', message: 'The request body must be a JSON object.' } },
+        })
+      }
+      expect(tested.consumed).toEqual([])
     }
-    expect(tested.consumed).toEqual([])
   })
 
   test('is read by us where the parser passed it by, whatever it left in req.body', async () => {
