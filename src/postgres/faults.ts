@@ -1,4 +1,4 @@
-import type { FaultKind } from '../sql/grouping.js'
+import type { FaultKind } from '../sql/group-commit.js'
 
 /** Network codes of Node, and what pg says of a connection that ended under a query. */
 const CONNECTION_PATTERN = /^(ECONN|EPIPE|ETIMEDOUT|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ENOTFOUND)/
@@ -9,10 +9,10 @@ const LOST_PATTERN =
  * Connections lost (08), refused or shut down (57P0x, 53300), a server that has become a standby (25006), deadlocks and
  * serialization failures (40).
  */
-const PASSING_PATTERN = /^(08...|40...|57P0.|53300|25006)$/
+const TRANSIENT_PATTERN = /^(08...|40...|57P0.|53300|25006)$/
 
 /** Text, numbers and keys that do not fit (22, 23, 54; 22021 is text that the server's encoding lacks, 54000 a name too long for an index). */
-const OF_ONE_PATTERN = /^(2[23]|54)...$/
+const ONE_COMMAND_PATTERN = /^(2[23]|54)...$/
 
 /** A lock that was not had in time. */
 const LOCKED_CODE = '55P03'
@@ -21,9 +21,9 @@ const LOCKED_CODE = '55P03'
 export function postgresFault(error: unknown): FaultKind {
   const { code, message } = error as { code?: unknown; message?: unknown }
   if (typeof code === 'string') {
-    if (PASSING_PATTERN.test(code) || CONNECTION_PATTERN.test(code)) return 'passing'
+    if (TRANSIENT_PATTERN.test(code) || CONNECTION_PATTERN.test(code)) return 'transient'
     if (code === LOCKED_CODE) return 'locked'
-    if (OF_ONE_PATTERN.test(code)) return 'of-one'
+    if (ONE_COMMAND_PATTERN.test(code)) return 'one-command'
   }
-  return typeof message === 'string' && LOST_PATTERN.test(message) ? 'passing' : 'lasting'
+  return typeof message === 'string' && LOST_PATTERN.test(message) ? 'transient' : 'permanent'
 }

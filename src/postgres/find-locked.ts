@@ -1,5 +1,5 @@
 import { readText } from '../sql/cells.js'
-import type { LedgerCommand } from '../sql/ledger-commands.js'
+import { accountsOf, type LedgerCommand } from '../sql/ledger-commands.js'
 import { toArray } from './arrays.js'
 import type { Queries } from './query.js'
 
@@ -18,10 +18,4 @@ export async function findLocked(
   })
   const locked = new Set(rows.map((row) => readText(row, 'id')))
   return new Set(commands.filter((command) => accountsOf(command).some((account) => locked.has(account))))
-}
-
-function accountsOf(command: LedgerCommand): readonly string[] {
-  return command.kind === 'settle'
-    ? [command.account, ...command.postings.map(({ account }) => account)]
-    : [command.account]
 }

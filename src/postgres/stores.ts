@@ -1,5 +1,5 @@
 import { refuseMisspelt } from '../contracts/given.js'
-import { createGrouping } from '../sql/grouping.js'
+import { createGroupCommit } from '../sql/group-commit.js'
 import { createSqlLedger } from '../sql/ledger.js'
 import type { LedgerCommand, LedgerOutcome } from '../sql/ledger-commands.js'
 import {
@@ -60,7 +60,7 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
   }
 
   const database = createPostgresDatabase(queries, listener, ready)
-  const grouping = createGrouping<LedgerCommand, LedgerOutcome>({
+  const groupCommit = createGroupCommit<LedgerCommand, LedgerOutcome>({
     async apply(commands) {
       await ready()
       const batch = toLedgerBatch(commands)
@@ -79,7 +79,7 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
   })
   const ledger = createSqlLedger({
     database,
-    grouping,
+    groupCommit,
     async expire(limit) {
       const [rows] = await database.batch([
         { text: 'select * from {expire_holds_1}(?1)', parameters: [BigInt(limit)] },
@@ -93,7 +93,7 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
     ledger,
     ready,
     async close() {
-      await grouping.close()
+      await groupCommit.close()
       isClosed = true
       await listener.close()
     },

@@ -92,6 +92,13 @@ export function toReleaseCommand(request: ReleaseRequest): ReleaseCommand {
   }
 }
 
+/** The accounts whose rows a command reads or changes; one may stand there twice. */
+export function accountsOf(command: LedgerCommand): readonly string[] {
+  return command.kind === 'settle'
+    ? [command.account, ...command.postings.map(({ account }) => account)]
+    : [command.account]
+}
+
 /** A hold's answer in the words of the contract, its earlier charge apart. */
 export function toHoldResult(
   outcome: LedgerOutcome,

@@ -12,7 +12,7 @@ import { readBigint, readJson, readText } from './cells.js'
 import type { Row, SqlDatabase } from './database.js'
 import { readEntries } from './entries.js'
 import { readCharge } from './entry-rows.js'
-import type { Grouping } from './grouping.js'
+import type { GroupCommit } from './group-commit.js'
 import {
   type LedgerCommand,
   type LedgerOutcome,
@@ -24,13 +24,17 @@ import {
 
 export interface SqlLedgerParts {
   readonly database: SqlDatabase
-  readonly grouping: Grouping<LedgerCommand, LedgerOutcome>
+  readonly groupCommit: GroupCommit<LedgerCommand, LedgerOutcome>
   /** Ends overdue holds in one transaction: rows of `id`, `account`, `amount`, `facts`. */
   readonly expire: (limit: number) => Promise<readonly Row[]>
 }
 
 /** The ledger over an engine's way of running commands together. */
-export function createSqlLedger({ database, grouping, expire }: SqlLedgerParts): LedgerStore & LedgerReader {
+export function createSqlLedger({
+  database,
+  groupCommit,
+  expire,
+}: SqlLedgerParts): LedgerStore & LedgerReader {
   async function readCharges(ids: readonly bigint[]): Promise<(entryId: bigint) => Charge> {
     const found = new Map<bigint, Charge>()
     for (const id of ids) {
@@ -51,7 +55,7 @@ export function createSqlLedger({ database, grouping, expire }: SqlLedgerParts):
 
   return {
     async hold(request, context): Promise<HoldResult> {
-      const outcome = await grouping.add(toHoldCommand(request), context.signal)
+      const outcome = await groupCommit.add(toHoldCommand(request), context.signal)
       const entryId = outcome.kind === 'claimed' ? outcome.entryId : null
       const result = toHoldResult(outcome, await readCharges(entryId === null ? [] : [entryId]))
       if (result === undefined) throw unexpected(outcome)
@@ -59,7 +63,7 @@ export function createSqlLedger({ database, grouping, expire }: SqlLedgerParts):
     },
 
     async settle(request): Promise<SettleResult> {
-      const outcome = await grouping.add(toSettleCommand(request))
+      const outcome = await groupCommit.add(toSettleCommand(request))
       if (outcome.kind === 'repeated') {
         const charge = (await readCharges([outcome.entryId]))(outcome.entryId)
         return { repeated: true, charge, overdraft: overdraftOf(await balanceOf(request.facts.account)) }
@@ -74,7 +78,7 @@ export function createSqlLedger({ database, grouping, expire }: SqlLedgerParts):
     },
 
     async release(request) {
-      const outcome = await grouping.add(toReleaseCommand(request))
+      const outcome = await groupCommit.add(toReleaseCommand(request))
       if (outcome.kind !== 'released' && outcome.kind !== 'settled') throw unexpected(outcome)
       return { state: outcome.kind }
     },

@@ -1,13 +1,14 @@
-import type { FaultKind } from '../sql/grouping.js'
+import type { FaultKind } from '../sql/group-commit.js'
 
-const OF_ONE_PATTERN = /^(SQLITE_(CONSTRAINT|TOOBIG|MISMATCH|RANGE)|UNKNOWN_SQLITE_ERROR_3091)/
+const ONE_COMMAND_PATTERN = /^(SQLITE_(CONSTRAINT|TOOBIG|MISMATCH|RANGE)|UNKNOWN_SQLITE_ERROR_3091)/
 
 /** Whether a batch should wait, be split, or fail as a whole. */
 export function sqliteFault(error: unknown): FaultKind {
-  if (isBusy(error)) return 'passing'
+  if (isBusy(error)) return 'transient'
   const { name } = error as { name?: unknown }
-  const isOfOne = OF_ONE_PATTERN.test(codeOf(error)) || name === 'RangeError' || name === 'TypeError'
-  return isOfOne ? 'of-one' : 'lasting'
+  const isOneCommand =
+    ONE_COMMAND_PATTERN.test(codeOf(error)) || name === 'RangeError' || name === 'TypeError'
+  return isOneCommand ? 'one-command' : 'permanent'
 }
 
 /** Whether another connection holds the lock. */

@@ -1,10 +1,11 @@
 import { ENTRY_COLUMNS } from '../sql/entry-rows.js'
-import type {
-  HoldCommand,
-  LedgerCommand,
-  LedgerOutcome,
-  ReleaseCommand,
-  SettleCommand,
+import {
+  accountsOf,
+  type HoldCommand,
+  type LedgerCommand,
+  type LedgerOutcome,
+  type ReleaseCommand,
+  type SettleCommand,
 } from '../sql/ledger-commands.js'
 import { HOLD_STATE } from '../sql/schema.js'
 import { type Accounts, createAccounts, FEW } from './accounts.js'
@@ -223,12 +224,6 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
   }
 
   return { apply }
-}
-
-function accountsOf(command: LedgerCommand): readonly string[] {
-  return command.kind === 'settle'
-    ? [command.account, ...command.postings.map(({ account }) => account)]
-    : [command.account]
 }
 
 function isSameHold(known: HoldRow, command: HoldCommand): boolean {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { refuseMisspelt } from '../contracts/given.js'
-import { createGrouping } from '../sql/grouping.js'
+import { createGroupCommit } from '../sql/group-commit.js'
 import { createSqlLedger } from '../sql/ledger.js'
 import type { LedgerCommand, LedgerOutcome } from '../sql/ledger-commands.js'
 import {
@@ -40,7 +40,7 @@ export function sqliteStores(given: SqliteStoresOptions): DurableStores {
   const rowsWorker = createWorkerClient(file)
   const reportsWorker = createWorkerClient(file)
   const database = createSqliteDatabase(rowsWorker, reportsWorker)
-  const grouping = createGrouping<LedgerCommand, LedgerOutcome>({
+  const groupCommit = createGroupCommit<LedgerCommand, LedgerOutcome>({
     apply: (commands) => ledgerWorker.ask({ kind: 'ledger', commands }),
     faultOf: sqliteFault,
     maxCommands: MAX_COMMANDS,
@@ -48,7 +48,7 @@ export function sqliteStores(given: SqliteStoresOptions): DurableStores {
   })
   const ledger = createSqlLedger({
     database,
-    grouping,
+    groupCommit,
     expire: (limit) => ledgerWorker.ask({ kind: 'expire', limit }),
   })
   return createDurableStores({
@@ -59,7 +59,7 @@ export function sqliteStores(given: SqliteStoresOptions): DurableStores {
       await database.all({ text: 'select 1' })
     },
     async close() {
-      await grouping.close()
+      await groupCommit.close()
       database.close()
       await Promise.all([ledgerWorker.close(), rowsWorker.close(), reportsWorker.close()])
     },

@@ -1,14 +1,15 @@
 /** What a fault of a whole batch means for the commands in it. */
 export type FaultKind =
-  /** The connection or the moment is to blame: the same batch again may well do. */
-  | 'passing'
+  /** The connection or the moment is to blame: the same batch again may well succeed. */
+  | 'transient'
   /** One command is to blame: the others must not suffer. */
-  | 'of-one'
+  | 'one-command'
   /** Some of the commands need what somebody else keeps locked, and nobody knows for how long. */
   | 'locked'
-  | 'lasting'
+  /** The same batch again would fail again. */
+  | 'permanent'
 
-export interface GroupingOptions<Command, Outcome> {
+export interface GroupCommitOptions<Command, Outcome> {
   /** Runs a batch as one transaction and gives each command's outcome in order; a rejection means that none took effect, or that nobody knows. */
   readonly apply: (batch: readonly Command[]) => Promise<readonly Outcome[]>
   readonly faultOf: (error: unknown) => FaultKind
@@ -18,11 +19,11 @@ export interface GroupingOptions<Command, Outcome> {
   readonly keysOf?: (command: Command) => readonly string[]
   readonly alike?: (first: Command, second: Command) => boolean
   readonly maxCommands: number
-  /** How long a command is tried again through passing faults. */
+  /** How long a command is tried again through transient faults. */
   readonly patienceMs: number
 }
 
-export interface Grouping<Command, Outcome> {
+export interface GroupCommit<Command, Outcome> {
   /** Waits for the next commit. Rejected without being run where `signal` aborts before its turn. */
   add(command: Command, signal?: AbortSignal): Promise<Outcome>
   /** Runs what waits; after that every call rejects. */
@@ -42,13 +43,13 @@ const LONGEST_PAUSE_MS = 1_000
 
 /**
  * Commits calls that wait at the same moment together. While one batch is under way the next one gathers, so that the
- * batches grow with the load and a call alone waits for nobody. Commands must bear repeating: after a passing fault the
+ * batches grow with the load and a call alone waits for nobody. Commands must bear repeating: after a transient fault the
  * same batch is run again, and a batch that fails for one command's sake is halved until that one fails alone. Commands
  * that wait for a lock of somebody else's wait in the next batch, after the others of theirs.
  */
-export function createGrouping<Command, Outcome>(
-  options: GroupingOptions<Command, Outcome>,
-): Grouping<Command, Outcome> {
+export function createGroupCommit<Command, Outcome>(
+  options: GroupCommitOptions<Command, Outcome>,
+): GroupCommit<Command, Outcome> {
   type Item = Waiting<Command, Outcome>
   let queue: Item[] = []
   let running: Promise<void> | undefined
@@ -105,8 +106,8 @@ export function createGrouping<Command, Outcome>(
       } catch (error) {
         const kind = options.faultOf(error)
         if (kind === 'locked') return runUnlocked(items, error)
-        if (kind === 'of-one' && items.length > 1) return runHalves(items)
-        if (kind !== 'passing' || closed) {
+        if (kind === 'one-command' && items.length > 1) return runHalves(items)
+        if (kind !== 'transient' || closed) {
           for (const item of items) item.reject(error)
           return
         }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createGrouping, type FaultKind } from '../../src/sql/grouping.js'
+import { createGroupCommit, type FaultKind } from '../../src/sql/group-commit.js'
 
 interface Command {
   readonly id: string
@@ -12,7 +12,7 @@ class Fault extends Error {
   }
 }
 
-/** A grouping over a function, with every batch that it was given. */
+/** A group commit over a function, with every batch that it was given. */
 function createBench(
   apply: (batch: readonly Command[]) => Promise<readonly number[]> | readonly number[],
   options: {
@@ -23,12 +23,12 @@ function createBench(
   } = {},
 ) {
   const batches: (readonly number[])[] = []
-  const grouping = createGrouping<Command, number>({
+  const groupCommit = createGroupCommit<Command, number>({
     apply: async (batch) => {
       batches.push(batch.map(({ value }) => value))
       return apply(batch)
     },
-    faultOf: (error) => (error instanceof Fault ? error.kind : 'lasting'),
+    faultOf: (error) => (error instanceof Fault ? error.kind : 'permanent'),
     maxCommands: options.maxCommands ?? 100,
     patienceMs: options.patienceMs ?? 5_000,
     ...(options.findLocked === undefined ? {} : { findLocked: options.findLocked }),
@@ -39,13 +39,14 @@ function createBench(
         }
       : {}),
   })
-  const add = (value: number, signal?: AbortSignal, id = `id-${value}`) => grouping.add({ id, value }, signal)
-  return { batches, grouping, add }
+  const add = (value: number, signal?: AbortSignal, id = `id-${value}`) =>
+    groupCommit.add({ id, value }, signal)
+  return { batches, groupCommit, add }
 }
 
 const double = (batch: readonly Command[]) => batch.map(({ value }) => value * 2)
 
-describe('grouping', () => {
+describe('group commit', () => {
   it('puts calls of one moment in one batch and gives each its own outcome', async () => {
     const { batches, add } = createBench(double)
     expect(await Promise.all([add(1), add(2), add(3)])).toEqual([2, 4, 6])
@@ -75,7 +76,7 @@ describe('grouping', () => {
   it('lets a call that is to blame fail alone, and the others keep their order', async () => {
     const applied: number[] = []
     const { add } = createBench((batch) => {
-      if (batch.some(({ value }) => value === 5)) throw new Fault('of-one')
+      if (batch.some(({ value }) => value === 5)) throw new Fault('one-command')
       applied.push(...batch.map(({ value }) => value))
       return double(batch)
     })
@@ -94,10 +95,10 @@ describe('grouping', () => {
     expect(applied).toEqual([1, 2, 3, 4, 6, 7, 8, 9])
   })
 
-  it('runs the same batch again after a passing fault', async () => {
+  it('runs the same batch again after a transient fault', async () => {
     let faults = 3
     const { batches, add } = createBench((batch) => {
-      if (faults-- > 0) throw new Fault('passing')
+      if (faults-- > 0) throw new Fault('transient')
       return double(batch)
     })
     expect(await Promise.all([add(1), add(2)])).toEqual([2, 4])
@@ -144,7 +145,7 @@ describe('grouping', () => {
   })
 
   it('rejects what waits for a lock when it is closed, and runs the rest', async () => {
-    const { batches, grouping, add } = createBench(
+    const { batches, groupCommit, add } = createBench(
       (batch) => {
         if (batch.some(({ value }) => value === 3)) throw new Fault('locked')
         return double(batch)
@@ -152,7 +153,7 @@ describe('grouping', () => {
       { findLocked: async (batch) => new Set(batch.filter(({ value }) => value === 3)) },
     )
     const results = Promise.allSettled([add(1), add(3)])
-    await grouping.close()
+    await groupCommit.close()
     expect((await results).map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
     expect(batches).toEqual([[1, 3], [1]])
   })
@@ -160,14 +161,14 @@ describe('grouping', () => {
   it('gives up on a call after its patience, with the fault that stood in its way', async () => {
     const { add } = createBench(
       () => {
-        throw new Fault('passing')
+        throw new Fault('transient')
       },
       { patienceMs: 100 },
     )
-    await expect(add(1)).rejects.toThrow('passing')
+    await expect(add(1)).rejects.toThrow('transient')
   })
 
-  it('fails a whole batch at a lasting fault, and goes on with the next', async () => {
+  it('fails a whole batch at a permanent fault, and goes on with the next', async () => {
     let isBroken = true
     const { add } = createBench((batch) => {
       if (isBroken) throw new Error('disk full')
@@ -195,7 +196,7 @@ describe('grouping', () => {
     const { batches, add } = createBench((batch) => {
       if (!controller.signal.aborted) {
         controller.abort(new Error('gone'))
-        throw new Fault('passing')
+        throw new Fault('transient')
       }
       return double(batch)
     })
@@ -219,9 +220,9 @@ describe('grouping', () => {
   })
 
   it('runs what waits when it is closed, and takes nothing after', async () => {
-    const { grouping, add } = createBench(double)
+    const { groupCommit, add } = createBench(double)
     const waiting = add(1)
-    await grouping.close()
+    await groupCommit.close()
     expect(await waiting).toBe(2)
     await expect(add(2)).rejects.toThrow('The store is closed')
   })
