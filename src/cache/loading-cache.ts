@@ -47,6 +47,7 @@ export function createLoadingCache<Value>(
     max: NEGATIVE_ENTRIES,
   })
   const loads = new Map<string, Promise<Value>>()
+  let lastLookAt = Number.NEGATIVE_INFINITY
 
   function forgetKey(id: string, key: string): void {
     const keys = keysById.get(id)
@@ -84,19 +85,25 @@ export function createLoadingCache<Value>(
     return loading
   }
 
+  function drop(id?: string): void {
+    loads.clear()
+    negatives.clear()
+    if (id === undefined) positives.clear()
+    else for (const key of [...(keysById.get(id) ?? [])]) positives.delete(key)
+  }
+
   return {
     get(key, context, load) {
+      const now = clock.now()
+      // A clock that was set back would make all that is kept last longer by as much.
+      if (now < lastLookAt) drop()
+      lastLookAt = now
       const hit = positives.get(key)
-      if (hit !== undefined && hit.expiresAt > clock.now()) return hit.value
+      if (hit !== undefined && hit.expiresAt > now) return hit.value
       const miss = negatives.get(key)
       if (miss !== undefined) return miss.value
       return waitFor(loads.get(key) ?? start(key, context.requestId, load), context.signal)
     },
-    drop(id) {
-      loads.clear()
-      negatives.clear()
-      if (id === undefined) positives.clear()
-      else for (const key of [...(keysById.get(id) ?? [])]) positives.delete(key)
-    },
+    drop,
   }
 }

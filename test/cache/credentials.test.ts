@@ -73,6 +73,18 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(2)
   })
 
+  it('keeps nothing longer because the clock is set back', async () => {
+    const { clock, script, fill, resolve } = open()
+    await fill('sk-a', good('a'))
+    await fill('sk-b', UNKNOWN)
+    clock.advance(-3_600_000)
+    expect(await fill('sk-a', UNKNOWN)).toEqual(UNKNOWN)
+    expect(await fill('sk-b', good('b'))).toEqual(good('b'))
+    clock.advance(1_000)
+    expect(await resolve('sk-b')).toEqual(good('b'))
+    expect(script.asked).toHaveLength(4)
+  })
+
   it('works with a clock that starts at 0', async () => {
     const clock = createManualClock(0)
     const script = createScriptedStore<CredentialResult>()
