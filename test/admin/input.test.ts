@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Admin, createAdmin } from '../../src/admin/index.js'
+import { formatCredits, MAX_CREDITS } from '../../src/money.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 
 describe.each(engineNames)('what administration is given on %s', (name) => {
@@ -47,7 +48,13 @@ describe.each(engineNames)('what administration is given on %s', (name) => {
 
   it('is refused where it is no number of rows, or no page', async () => {
     for (const limit of [-1, 0, 1.5, 1e21]) {
-      await expect(admin.openHolds({ limit })).rejects.toThrow('limit must be a whole number of rows')
+      for (const asking of [
+        admin.openHolds({ limit }),
+        admin.listAccounts({ limit }),
+        admin.spendReport({ by: 'model', limit }),
+      ]) {
+        await expect(asking).rejects.toThrow('limit must be a whole number of rows')
+      }
     }
     await expect(admin.entries({ after: '1.9223372036854775808' })).rejects.toThrow('of an earlier page')
   })
@@ -61,6 +68,22 @@ describe.each(engineNames)('what administration is given on %s', (name) => {
       expect((await admin.entries({ account: 'alice' })).entries).toEqual([])
     },
   )
+
+  it('is refused where it leaves an account with more than there is room for, and says with how much', async () => {
+    const most = formatCredits(MAX_CREDITS)
+    await admin.grant({ account: 'rich', amount: most })
+    await expect(admin.grant({ account: 'rich', amount: '0.000000001' })).rejects.toThrow(
+      `grant.amount: must leave the account with at most ${most} credits, below zero or above; it would have ${formatCredits(MAX_CREDITS + 1n)}`,
+    )
+    await admin.correct({ account: 'poor', amount: `-${most}` })
+    await expect(admin.correct({ account: 'poor', amount: '-1' })).rejects.toThrow(
+      `it would have ${formatCredits(-MAX_CREDITS - 1_000_000_000n)}`,
+    )
+    expect(await admin.correct({ account: 'poor', amount: most, memo: 'a gift' })).toMatchObject({
+      memo: 'a gift',
+    })
+    expect(await admin.balance('poor')).toMatchObject({ posted: 0n })
+  })
 
   it('tells a posting from a repeat of it', async () => {
     const grant = { account: 'bob', amount: '2', reference: 'invoice 7' }

@@ -44,6 +44,20 @@ describe.each(engineNames)('what is listed on %s', (name) => {
     expect(ids(await admin.listModels())).toEqual(['m1', 'm2', 'm3'])
   })
 
+  it('is every account once, by id, a hundred to a page', async () => {
+    await stores.database.all({
+      text: `with recursive numbers(number) as (select 1000 union all select number + 1 from numbers where number < 1100)
+        insert into {accounts} (id, created_at) select 'account-' || number, 0 from numbers order by number desc`,
+    })
+    const page = await admin.listAccounts({ after: 'account' })
+    const names = (from: number, to: number) =>
+      Array.from({ length: to - from }, (_, index) => `account-${from + index}`)
+    expect(page.map(({ id }) => id)).toEqual(names(1_000, 1_100))
+    const rest = await admin.listAccounts({ after: 'account-1097', limit: 2 })
+    expect(rest.map(({ id }) => id)).toEqual(names(1_098, 1_100))
+    expect(await admin.listAccounts({ limit: 1 })).toMatchObject([{ id: 'account-1000', createdAt: 0 }])
+  })
+
   it('finds the entries of a session among those of an account that paid or earned', async () => {
     const settle = async (holdId: string, account: string, sessionId: string) => {
       const facts = { requestId: 'r', account, credentialId: 'k', model: 'm1', sessionId }

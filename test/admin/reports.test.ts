@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Admin, createAdmin } from '../../src/admin/index.js'
+import { type Admin, createAdmin, type SpendQuery } from '../../src/admin/index.js'
 import type { CallFacts, Charge, Posting } from '../../src/contracts/index.js'
 import type { DurableStores } from '../../src/sql/stores.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
@@ -83,6 +83,68 @@ describe.each(engineNames)('reports on %s', (name) => {
     })
   })
 
+  it('have the charges of an app, of a model and of a provider, where asked', async () => {
+    const stores = engine.open('narrowed')
+    const { spend } = createAdmin(stores)
+    await settle(stores, 'alice', [1n, 0n], 'dev', { appId: 'writer', model: 'n', provider: 'p' })
+    await settle(stores, 'alice', [2n, 0n], 'dev', { appId: 'editor', model: 'n', provider: 'q' })
+    await settle(stores, 'alice', [4n, 0n], 'dev', { appId: 'writer' })
+    const costs = async (query: SpendQuery) => (await spend(query)).map(({ key, cost }) => `${key}: ${cost}`)
+    expect(await costs({ by: 'app' })).toEqual(['writer: 5', 'editor: 2'])
+    expect(await costs({ by: 'app', model: 'n' })).toEqual(['editor: 2', 'writer: 1'])
+    expect(await costs({ by: 'model', appId: 'writer' })).toEqual(['m: 4', 'n: 1'])
+    expect(await costs({ by: 'provider' })).toEqual(['undefined: 4', 'q: 2', 'p: 1'])
+  })
+
+  it('of a time have what was charged from its first moment on, and nothing of the moment after it', async () => {
+    const stores = engine.open('times')
+    const { spend, spendReport } = createAdmin(stores)
+    const midnight = Date.UTC(1997, 4, 19)
+    // The days before and after it have four and five digits: as text they stand the other way round.
+    for (const [at, cost] of [
+      [midnight, 3n],
+      [midnight - 1, 2n],
+      [midnight + 86_400_000, 1n],
+    ] as const) {
+      await settle(stores, 'alice', [cost, 0n], 'dev')
+      for (const [table, id] of [
+        ['entries', 'id'],
+        ['postings', 'entry_id'],
+      ]) {
+        await stores.database.all({
+          text: `update {${table}} set at = ?1 where ${id} = (select max(id) from {entries})`,
+          parameters: [BigInt(at)],
+        })
+      }
+    }
+    const costs = async (query: object) =>
+      (await spend({ by: 'day', ...query })).map(({ key, cost }) => `${key}: ${cost}`)
+    const days = ['1997-05-18: 2', '1997-05-19: 3', '1997-05-20: 1']
+    for (const query of [{}, { account: 'alice' }]) {
+      expect(await costs(query)).toEqual(days)
+      expect(await costs({ ...query, from: midnight })).toEqual(days.slice(1))
+      expect(await costs({ ...query, from: midnight - 1 })).toEqual(days)
+      expect(await costs({ ...query, to: midnight })).toEqual(days.slice(0, 1))
+      expect(await costs({ ...query, to: midnight + 1 })).toEqual(days.slice(0, 2))
+    }
+    for (const ask of [spend, spendReport]) {
+      await expect(ask({ by: 'day', from: midnight, to: midnight })).rejects.toThrow(RangeError)
+    }
+  })
+
+  it('tell charges of one moment apart', async () => {
+    const stores = engine.open('moment')
+    const { spendReport, verify } = createAdmin(stores)
+    await Promise.all([1n, 2n, 4n].map((cost) => settle(stores, 'alice', [cost, 0n], 'dev')))
+    await stores.database.all({ text: 'update {postings} set at = 1' })
+    await stores.database.all({ text: 'update {entries} set at = 1' })
+    expect(await spendReport({ by: 'model' })).toMatchObject({
+      total: { calls: 3, cost: 7n },
+      books: { debited: 7n, kept: 0n, isEqual: true },
+    })
+    expect(await verify()).toEqual([])
+  })
+
   it('have the rows of `spend`', async () => {
     for (const by of ['day', 'model', 'app', 'key', 'provider'] as const) {
       for (const query of [{ by }, { by, account: 'dev' }]) {
@@ -163,6 +225,11 @@ describe.each(engineNames)('reports on %s', (name) => {
       hold('over', 'alice', 0),
     ])
     await stores.ledger.release({ holdId: 'freed', account: 'alice' }, context)
+    await hold('sooner', 'alice', 30_000)
+    await hold('later', 'alice', 90_000)
+    expect((await admin.openHolds()).map(({ holdId }) => holdId)).toEqual(['later', 'open', 'sooner'])
+    for (const holdId of ['sooner', 'later'])
+      await stores.ledger.release({ holdId, account: 'alice' }, context)
     const open = await admin.openHolds()
     expect(open).toEqual([
       {

@@ -74,6 +74,18 @@ describe.each(engineNames)('sums beyond 64 bits on %s', (name) => {
     expect(paged).toEqual(rows)
   })
 
+  it('put groups that cost the same in the order of their names, so that no page repeats one', async () => {
+    const models = ['t4', 't1', 't6', 't3', 't5', 't2']
+    for (const model of models) await charge('hal', 'dev', { base: 5n, markup: 0n }, model)
+    const keys: unknown[] = []
+    for (let offset = 0; offset < models.length; offset += 2) {
+      const page = await admin.spendReport({ by: 'model', account: 'hal', limit: 2, offset })
+      keys.push(...page.rows.map(({ key }) => key))
+    }
+    expect(keys).toEqual([...models].sort())
+    expect((await admin.spend({ by: 'model', account: 'hal' })).map(({ key }) => key)).toEqual(keys)
+  })
+
   it('are exact for what a payer kept', async () => {
     for (let time = 0; time < 2; time++) {
       await charge('erin', 'erin', { base: LARGE - 1n, markup: 1n }, 'own')

@@ -19,6 +19,12 @@ describe.each(engineNames)('verify on %s', (name) => {
     await stores.ledger.hold(createHold('alice', 30n), context)
     // Free calls leave a hold and an entry, and may come without any posting.
     await stores.ledger.hold(createHold('nobody', 0n), context)
+    const freed = createHold('carol', 20n)
+    await stores.ledger.hold(freed, context)
+    await stores.ledger.release(freed, context)
+    // Above 0, as a credit and less than one away from it.
+    await admin.grant({ account: 'dan', amount: '1' })
+    await admin.correct({ account: 'dan', amount: '-0.999999995' })
     await stores.ledger.settle(createSettle('free', 'erin', 0n, { postings: [] }), context)
     await stores.ledger.settle(createSettle('own', 'platform', 40n), context)
     await stores.ledger.settle(createSettle('h1', 'alice', 1_000n), context)
@@ -65,6 +71,16 @@ describe.each(engineNames)('verify on %s', (name) => {
     await change("update {postings} set amount = 0 where account = 'carol'")
     await change("delete from {accounts} where id = 'carol'")
     expect(await verify()).toMatchObject([{ what: 'missing-account', id: 'carol', expected: 0n }])
+  })
+
+  it('finds what an account has, or has on hold, without a posting or an open hold', async () => {
+    const { change, verify } = await openBooks()
+    await change("insert into {accounts} (id, posted, held, created_at) values ('frank', 7, 0, 0)")
+    await change("update {accounts} set held = 9 where id = 'carol'")
+    expect(await verify()).toMatchObject([
+      { what: 'balance', id: 'frank', found: 7n, expected: 0n },
+      { what: 'held', id: 'carol', found: 9n, expected: 0n },
+    ])
   })
 
   it('finds a charge that shows another cost than its payer was debited', async () => {
