@@ -53,11 +53,13 @@ export function createQueries(pool: PostgresPool, schema: string): Queries {
     body: (client: PostgresClient) => Promise<Result>,
     answerMs = ANSWER_MS,
   ): Promise<Result> {
-    const client = await within(ANSWER_MS, pool.connect(), (late) => late.release())
+    const client = await within(ANSWER_MS, pool.connect(), 'The pool gave no connection', (late) =>
+      late.release(),
+    )
     const ignore = () => undefined
     client.on('error', ignore)
     try {
-      const result = await within(answerMs, body(client))
+      const result = await within(answerMs, body(client), 'PostgreSQL did not answer')
       client.removeListener('error', ignore)
       client.release()
       return result
@@ -115,13 +117,14 @@ function keepsConnection(error: unknown): boolean {
 async function within<Result>(
   ms: number,
   promise: Promise<Result>,
+  failed: string,
   onLate?: (result: Result) => void,
 ): Promise<Result> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       promise.then(onLate, () => undefined)
-      reject(Object.assign(new Error(`PostgreSQL did not answer within ${ms} ms`), { code: 'ETIMEDOUT' }))
+      reject(Object.assign(new Error(`${failed} within ${ms} ms`), { code: 'ETIMEDOUT' }))
     }, ms)
   })
   try {

@@ -20,6 +20,8 @@ export interface SqliteStoresOptions extends DurableStoresOptions {
 
 const MAX_COMMANDS = 1_000
 const PATIENCE_MS = 10_000
+/** Such as `postgres://…`, which is the path of a file, too: its password would become the name of a folder. */
+const ADDRESS_PATTERN = /^(file:|[a-z][a-z+]+:\/\/)/i
 
 /**
  * All stores in one SQLite file, with no server to install; several processes of one machine may share it. Needs the
@@ -31,7 +33,7 @@ const PATIENCE_MS = 10_000
 export function sqliteStores(given: SqliteStoresOptions): DurableStores {
   refuseMisspelt(given, ['file', ...STORE_OPTIONS], 'sqliteStores')
   const { file: path, ...options } = given
-  if (typeof path !== 'string' || path === '' || path === ':memory:' || path.startsWith('file:')) {
+  if (typeof path !== 'string' || path === '' || path === ':memory:' || ADDRESS_PATTERN.test(path)) {
     throw new TypeError('sqliteStores needs the path of a file, such as { file: ".data/credits.db" }')
   }
   // Each thread opens the file when it is first asked, and the process may be in another folder by then.

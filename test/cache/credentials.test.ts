@@ -367,20 +367,19 @@ describe('cachedCredentials', () => {
     const { cache, script, fill } = open()
     await fill('sk-a', good('a'))
     const heard: unknown[] = []
-    const end = cache.watch(
-      (id) => {
-        heard.push(id)
-        void Promise.resolve(cache.resolve('sk-a', contextOf())).catch(() => {})
-        heard.push(script.pending)
-      },
-      (connected) => heard.push(connected),
-    )
+    const hear = (what: unknown) => {
+      void Promise.resolve(cache.resolve('sk-a', contextOf())).catch(() => {})
+      heard.push(what, script.pending)
+    }
+    const end = cache.watch(hear, hear)
     script.changed('a')
+    script.next().answer(good('a'))
+    await cache.resolve('sk-a', contextOf())
     script.connection(true)
-    expect(heard).toEqual(['a', 1, true])
+    expect(heard).toEqual(['a', 1, true, 1])
     end()
     script.changed('a')
-    expect(heard).toHaveLength(3)
+    expect(heard).toHaveLength(4)
   })
 
   it('tells every watcher although one of them throws', () => {
