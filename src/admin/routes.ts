@@ -52,7 +52,7 @@ export interface RoutesAdmin {
   removeRoute(id: string): Promise<boolean>
   /** By model and in their order; all of them, or those of a model or of these ids. */
   listRoutes(query?: RoutesQuery): Promise<readonly RouteListing[]>
-  /** Seals every secret again that is not under the first of `secretKeys`. Returns how many. */
+  /** Seals every secret again that is not under the first of `secretKeys`. Returns how many it sealed. */
   rotateSecrets(): Promise<number>
 }
 
@@ -102,7 +102,7 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
   ): Promise<'put' | 'not-what-it-was' | 'changed-meanwhile'> {
     const binding = bindingOf(id, definition)
     const row = await find(id)
-    const before = row === undefined ? undefined : readRouteRow(row)
+    const before = row && { ...readRouteRow(row), definitionText: readText(row, 'definition') }
     const now = before === undefined ? null : listingOf(before)
     if (was !== undefined && !isDeepStrictEqual(now, was)) return 'not-what-it-was'
     if (secret === undefined && before?.secret !== undefined) {
@@ -118,7 +118,7 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
       secret === undefined ? before?.secret : secret === null ? undefined : secrets.seal(secret, binding)
     const parameters = [id, model, JSON.stringify(definition), sealed?.keyId ?? null, sealed?.sealed ?? null]
     const [put] = await database.batch([
-      row === undefined || before === undefined
+      before === undefined
         ? {
             text: `insert into {routes} (id, model_id, position, definition, secret_key_id, secret)
               select ?1, ?2, coalesce(max(position), 0) + 1, ?3, ?4, ?5 from {routes} where true
@@ -128,12 +128,7 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
         : {
             text: `update {routes} set model_id = ?2, definition = ?3, secret_key_id = ?4, secret = ?5
               where id = ?1 and model_id = ?6 and definition = ?7 and secret is not distinct from ?8 returning id`,
-            parameters: [
-              ...parameters,
-              before.modelId,
-              readText(row, 'definition'),
-              before.secret?.sealed ?? null,
-            ],
+            parameters: [...parameters, before.modelId, before.definitionText, before.secret?.sealed ?? null],
           },
       database.change('routes', model),
       ...(before === undefined || before.modelId === model
@@ -175,14 +170,14 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
         const binding = bindingOf(id, definition)
         const sealed = secrets.seal(secrets.open(secret, binding).reveal(), binding)
         // A secret that was changed meanwhile is under the current key already.
-        await database.batch([
+        const [rotated] = await database.batch([
           {
-            text: 'update {routes} set secret_key_id = ?1, secret = ?2 where id = ?3 and secret = ?4',
+            text: 'update {routes} set secret_key_id = ?1, secret = ?2 where id = ?3 and secret = ?4 returning id',
             parameters: [sealed.keyId, sealed.sealed, id, secret.sealed],
           },
           database.change('routes', modelId),
         ])
-        count++
+        count += rotated!.length
       }
       return count
     },

@@ -34,6 +34,26 @@ function createFactory() {
   return { built, adapters: { openai } }
 }
 
+/** Administration in which somebody else is faster: what it reads first is changed before it gets it. */
+function afterFirstRead(
+  stores: Parameters<typeof createAdmin>[0],
+  change: (admin: Admin) => Promise<unknown>,
+): Admin {
+  let isChanged = false
+  const database = {
+    ...stores.database,
+    async all(statement: Statement) {
+      const rows = await stores.database.all(statement)
+      if (!isChanged) {
+        isChanged = true
+        await change(createAdmin(stores))
+      }
+      return rows
+    },
+  }
+  return createAdmin({ ...stores, database })
+}
+
 const route = {
   id: 'r1',
   model: 'acme/fast',
@@ -188,6 +208,14 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     ])
   })
 
+  it('does not count a secret that was replaced before it could be sealed again', async () => {
+    const before = createAdmin(engine.open('raced', { secretKeys: [oldKey] }))
+    for (const id of ['r1', 'r2']) await before.putRoute({ ...route, id, secret: 'sk-upstream' })
+    const stores = engine.open('raced', { secretKeys: [newKey, oldKey] })
+    const rotating = afterFirstRead(stores, (admin) => admin.putRoute({ ...route, secret: 'sk-new' }))
+    expect(await rotating.rotateSecrets()).toBe(1)
+  })
+
   it.each([
     ['sealed again', (admin: Admin) => admin.rotateSecrets(), 'sk-upstream'],
     ['replaced', (admin: Admin) => admin.putRoute({ ...route, secret: 'sk-new' }), 'sk-new'],
@@ -200,19 +228,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
       const before = createAdmin(engine.open(database, { secretKeys: [oldKey] }))
       await before.putRoute({ ...route, secret: 'sk-upstream' })
       const stores = engine.open(database, { secretKeys: [newKey, oldKey] })
-      let isChanged = false
-      const slow = {
-        ...stores.database,
-        async all(statement: Statement) {
-          const rows = await stores.database.all(statement)
-          if (!isChanged) {
-            isChanged = true
-            await change(createAdmin(stores))
-          }
-          return rows
-        },
-      }
-      await createAdmin({ ...stores, database: slow }).putRoute({ ...route, weight: 0.5 })
+      await afterFirstRead(stores, change).putRoute({ ...route, weight: 0.5 })
       const after = engine.open(database, { adapters, secretKeys: [newKey] })
       const [found] = await after.providers.routes(model, context)
       expect([found?.weight, found?.secret?.reveal()]).toEqual([0.5, kept])

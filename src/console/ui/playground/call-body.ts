@@ -37,7 +37,7 @@ export function callBody(model: string, messages: readonly Message[], parameters
     ...(stream ? { stream } : {}),
     ...numberOf(parameters, 'temperature'),
     ...numberOf(parameters, 'top_p'),
-    ...wholeNumberOf(parameters, 'max_tokens'),
+    ...maxTokensOf(parameters),
     ...(session_id.trim() === '' ? {} : { session_id: session_id.trim() }),
     ...(tools.trim() === ''
       ? {}
@@ -54,11 +54,13 @@ function moreOf(text: string): CallBody {
 }
 
 /** Digits alone: to some people `1.000` is a thousand. */
-function wholeNumberOf(parameters: Parameters, name: 'max_tokens'): CallBody {
-  const text = parameters[name].trim()
+function maxTokensOf({ max_tokens }: Parameters): CallBody {
+  const text = max_tokens.trim()
   if (text === '') return {}
-  if (!/^\d{1,15}$/.test(text)) throw new Problem('This has to be a whole number, or empty.', { field: name })
-  return { [name]: Number(text) }
+  if (!/^\d{1,15}$/.test(text)) {
+    throw new Problem('This has to be a whole number, or empty.', { field: 'max_tokens' })
+  }
+  return { max_tokens: Number(text) }
 }
 
 function numberOf(parameters: Parameters, name: 'temperature' | 'top_p'): CallBody {
