@@ -1,7 +1,7 @@
 import type * as protocol from '../protocol.js'
 import { Problem } from './problem.js'
 
-/** What is told to the whole page when the server no longer knows who is asking. */
+/** What is told to the whole page when the server no longer knows who is asking; with a detail, on purpose. */
 export const SIGNED_OUT_EVENT = 'console-signed-out'
 
 interface Reads {
@@ -45,6 +45,42 @@ export type QueryOf<Path extends ReadPath> = Reads[Path]['query']
 export type ReplyOf<Path extends ReadPath> = Reads[Path]['reply']
 export type WritePath = keyof Writes
 
+/** A member that every reply at a path has: by it a reply is told from what else may answer in its place. */
+const MARKS: {
+  readonly [Path in ReadPath]: keyof Reads[Path]['reply']
+} & { readonly [Path in WritePath]: keyof Writes[Path]['reply'] } = {
+  'api/me': 'viewer',
+  'api/live': 'inFlight',
+  'api/spend': 'rows',
+  'api/statement': 'sum',
+  'api/calls': 'entries',
+  'api/events': 'events',
+  'api/accounts': 'accounts',
+  'api/credentials': 'credentials',
+  'api/apps': 'apps',
+  'api/models': 'models',
+  'api/routes': 'routes',
+  'api/accounts/open': 'account',
+  'api/accounts/grant': 'entry',
+  'api/accounts/correct': 'entry',
+  'api/accounts/suspend': 'account',
+  'api/accounts/resume': 'account',
+  'api/credentials/playground': 'token',
+  'api/credentials/issue-key': 'token',
+  'api/credentials/issue-token': 'token',
+  'api/credentials/reissue': 'token',
+  'api/credentials/revoke': 'done',
+  'api/apps/put': 'done',
+  'api/apps/suspend': 'done',
+  'api/apps/resume': 'done',
+  'api/models/put': 'done',
+  'api/models/remove': 'done',
+  'api/routes/put': 'done',
+  'api/routes/remove': 'done',
+  'api/routes/rotate-secrets': 'count',
+  'api/books/verify': 'isSound',
+}
+
 /** Where the API answers a query, relative to the console. Empty members are left out. */
 export function pathOf(path: string, query: object): string {
   const search = new URLSearchParams()
@@ -60,7 +96,7 @@ export function read<Path extends ReadPath>(
   query: QueryOf<Path>,
   signal?: AbortSignal,
 ): Promise<ReplyOf<Path>> {
-  return ask(pathOf(path, query), signal === undefined ? {} : { signal })
+  return ask(pathOf(path, query), signal === undefined ? {} : { signal }, MARKS[path])
 }
 
 export function write<Path extends WritePath>(
@@ -68,7 +104,7 @@ export function write<Path extends WritePath>(
   body: Writes[Path]['body'],
   options: Pick<RequestInit, 'keepalive'> = {},
 ): Promise<Writes[Path]['reply']> {
-  return post(path, body, options)
+  return post(path, body, options, MARKS[path])
 }
 
 /** Ends the session where the server says that it can be ended. */
@@ -76,16 +112,17 @@ export function signOut(path: string): Promise<unknown> {
   return post(path, {})
 }
 
-function post<Reply>(path: string, body: object, options: RequestInit = {}): Promise<Reply> {
-  return ask(path, {
-    ...options,
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
+function post<Reply>(
+  path: string,
+  body: object,
+  options: RequestInit = {},
+  mark?: PropertyKey,
+): Promise<Reply> {
+  const headers = { 'content-type': 'application/json' }
+  return ask(path, { ...options, method: 'POST', headers, body: JSON.stringify(body) }, mark)
 }
 
-async function ask<Reply>(path: string, init: RequestInit): Promise<Reply> {
+async function ask<Reply>(path: string, init: RequestInit, mark?: PropertyKey): Promise<Reply> {
   const response = await fetch(path, init).catch((error: unknown) => {
     if (init.signal?.aborted) throw error
     throw new Problem(
@@ -94,16 +131,23 @@ async function ask<Reply>(path: string, init: RequestInit): Promise<Reply> {
   })
   const body: unknown = await response.json().catch(() => undefined)
   if (response.ok) {
-    if (body !== undefined) return body as Reply
+    if (isReply(body, mark)) return body as Reply
     throw new Problem(
-      'Something else answered in place of the console, perhaps a page to sign in: load this page again.',
+      'Something else answered in place of the console, perhaps a page to sign in, or a server of another version. Sign in again in another tab, or load this page again.',
     )
   }
   const { status } = response
-  if (status === 401 && path !== 'api/me') window.dispatchEvent(new Event(SIGNED_OUT_EVENT))
-  const error = (body as Partial<protocol.ErrorReply> | undefined)?.error
+  if (status === 401 && path !== 'api/me') {
+    window.dispatchEvent(new Event(SIGNED_OUT_EVENT))
+    throw new Problem('The session had ended: nothing was read or changed. Try again.', { status })
+  }
+  const error = (body as Partial<protocol.ErrorReply> | null | undefined)?.error
   throw new Problem(error?.message ?? `The server answered ${status} without saying why.`, {
     status,
     field: error?.field,
   })
+}
+
+function isReply(body: unknown, mark: PropertyKey | undefined): boolean {
+  return typeof body === 'object' && body !== null && (mark === undefined || mark in body)
 }

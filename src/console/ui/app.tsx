@@ -13,7 +13,8 @@ import { Playground } from './pages/playground.js'
 import { Routes } from './pages/routes.js'
 import { Spend } from './pages/spend.js'
 import { Button } from './parts/basics.js'
-import { Empty, Loading, Notice, ProblemNotice } from './parts/notice.js'
+import { Dialog } from './parts/dialogs.js'
+import { Empty, Guard, Loading, Notice, ProblemNotice } from './parts/notice.js'
 import { type NavigationLink, Shell } from './parts/shell.js'
 import { hrefOf, type Place, usePlace } from './place.js'
 import { withdrawTokens } from './playground/use-token.js'
@@ -41,29 +42,37 @@ const PAGES: readonly Page[] = [
 export function App() {
   const [me, setMe] = useState<MeReply>()
   const [problem, setProblem] = useState<Problem>()
-  const [hasLeft, setLeft] = useState(false)
-  const load = useCallback(() => {
-    setProblem(undefined)
+  const [out, setOut] = useState<'left' | 'ended'>()
+  const look = useCallback(() => {
     read('api/me', {})
-      .then(setMe)
-      .catch((caught: unknown) => setProblem(asProblem(caught)))
+      .then((now) => {
+        setProblem(undefined)
+        setOut(undefined)
+        setMe((before) => (before !== undefined && keyOf(before) === keyOf(now) ? before : now))
+      })
+      .catch((caught: unknown) => {
+        const found = asProblem(caught)
+        setProblem(found)
+        if (found.status === 401) setOut((before) => before ?? 'ended')
+      })
   }, [])
+  const lookAnew = useCallback(() => {
+    setProblem(undefined)
+    look()
+  }, [look])
   useEffect(() => {
-    load()
+    look()
     const leave = (event: Event): void => {
-      setLeft(event instanceof CustomEvent)
-      setMe(undefined)
-      load()
+      if (event instanceof CustomEvent) {
+        setOut('left')
+        setMe(undefined)
+        setProblem(undefined)
+      }
+      look()
     }
     // Somebody else may have signed in under another tab: what is read from then on is theirs.
     const lookAgain = (): void => {
-      if (document.hidden) return
-      read('api/me', {})
-        .then((now) =>
-          setMe((before) => (before !== undefined && keyOf(before) !== keyOf(now) ? now : before)),
-        )
-        // Whatever is asked next says what is wrong.
-        .catch(() => undefined)
+      if (!document.hidden) look()
     }
     window.addEventListener(SIGNED_OUT_EVENT, leave)
     document.addEventListener('visibilitychange', lookAgain)
@@ -71,19 +80,38 @@ export function App() {
       window.removeEventListener(SIGNED_OUT_EVENT, leave)
       document.removeEventListener('visibilitychange', lookAgain)
     }
-  }, [load])
-  if (me !== undefined) return <Signed key={keyOf(me)} me={me} />
+  }, [look])
+  const notice =
+    problem === undefined ? (
+      <Loading what="the console" />
+    ) : problem.status === 401 ? (
+      <SignedOut problem={problem} out={out} onRetry={lookAnew} />
+    ) : (
+      <ProblemNotice problem={problem} onRetry={lookAnew} />
+    )
+  if (me === undefined) {
+    return (
+      <main class="alone">
+        <h1>Console</h1>
+        {notice}
+      </main>
+    )
+  }
+  const isOut = out !== undefined
   return (
-    <main class="alone">
-      <h1>Console</h1>
-      {problem === undefined ? (
-        <Loading what="the console" />
-      ) : problem.status === 401 ? (
-        <SignedOut problem={problem} hasLeft={hasLeft} onRetry={load} />
-      ) : (
-        <ProblemNotice problem={problem} onRetry={load} />
+    <>
+      <div key={keyOf(me)} class={isOut ? 'veiled' : ''}>
+        <Signed me={me} />
+      </div>
+      {isOut && (
+        <Dialog title="Your session has ended" onClose={lookAnew} isSticky>
+          <p class="intro">
+            Sign in again in another tab, then come back. What you have open here stays as it is.
+          </p>
+          {notice}
+        </Dialog>
       )}
-    </main>
+    </>
   )
 }
 
@@ -93,12 +121,12 @@ const keyOf = ({ viewer }: MeReply): string => JSON.stringify(viewer)
 const NOBODY = 'Nobody is signed in.'
 
 /** No fault, but how to sign in, as the server says it. */
-function SignedOut(props: { problem: Problem; hasLeft: boolean; onRetry: () => void }) {
+function SignedOut(props: { problem: Problem; out: 'left' | 'ended' | undefined; onRetry: () => void }) {
   const { message } = props.problem
   const hint = message.startsWith(NOBODY) ? message.slice(NOBODY.length) : message
   return (
     <div role="status">
-      <Notice title={props.hasLeft ? 'You have signed out.' : NOBODY}>
+      <Notice title={props.out === 'left' ? 'You have signed out.' : NOBODY}>
         <p>{hint}</p>
         <Button onPress={props.onRetry}>Try again</Button>
       </Notice>
@@ -133,7 +161,13 @@ function Signed({ me }: { me: MeReply }) {
   return (
     <SessionContext.Provider value={session}>
       <Shell links={pages} current={path} title={page?.label ?? 'Not found'} message={message}>
-        {page === undefined ? <NotFound path={path} /> : <page.component key={path} query={place.query} />}
+        {page === undefined ? (
+          <NotFound path={path} />
+        ) : (
+          <Guard key={path}>
+            <page.component query={place.query} />
+          </Guard>
+        )}
       </Shell>
       {dialog !== undefined && <div key={dialog.number}>{dialog.content}</div>}
     </SessionContext.Provider>

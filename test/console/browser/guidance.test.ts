@@ -393,3 +393,43 @@ describe('the form that replaces a token', { timeout: 120_000 }, () => {
     await keys.context().close()
   })
 })
+
+describe('what is no answer of this console', { timeout: 120_000 }, () => {
+  const elsewhere = 'Something else answered in place of the console'
+
+  it.each([
+    ['me', 'spend', '{}', elsewhere],
+    ['me', 'spend', 'null', elsewhere],
+    ['me', 'spend', '{ "viewer": null }', 'This page cannot show what was answered.'],
+    ['spend', 'spend', '[]', elsewhere],
+    ['calls', 'calls', '{ "error": "sign in" }', elsewhere],
+    ['calls', 'calls', '{ "entries": {} }', 'This page cannot show what was answered.'],
+    ['credentials', 'keys', '"up"', elsewhere],
+    ['live', 'live', '{ "inFlight": null }', 'This page cannot show what was answered.'],
+    ['models', 'models', '7', elsewhere],
+  ])('is said to be none: api/%s on the page %s, %s', async (path, name, body, said) => {
+    const page = await visit.open('operator', 'keys')
+    await page.route(`**/api/${path}**`, (route) => route.fulfill({ contentType: 'application/json', body }))
+    await page.goto(`${visit.stage.consoleUrl}#/${name}`)
+    await page.reload()
+    await page.getByRole('alert').getByText(said).waitFor()
+    expect(await page.getByRole('progressbar').count()).toBe(0)
+    await page.unroute(`**/api/${path}**`)
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('heading', { level: 1, name, exact: false }).waitFor()
+    await page.getByRole('alert').waitFor({ state: 'detached' })
+    await page.context().close()
+  })
+
+  it('leaves a form as it is, and says nothing of success', async () => {
+    const page = await visit.open('operator', 'accounts')
+    await page.route('**/api/accounts/grant', (route) => route.fulfill({ json: {} }))
+    await page.getByRole('button', { name: 'Grant to alice' }).click()
+    const form = page.getByRole('dialog')
+    await form.locator('[name=amount]').fill('3')
+    await form.locator('[type=submit]').click()
+    await form.getByText(elsewhere).waitFor()
+    expect(await form.locator('[name=amount]').inputValue()).toBe('3')
+    await page.context().close()
+  })
+})

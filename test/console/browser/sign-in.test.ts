@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createConsole, oneTimeSignIn } from 'compat-router/console'
 import express from 'express'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { VIEWER_COOKIE } from './stage.js'
 import { isOpen, openBrowser, openVisit, say, streamOf, type Visit } from './visit.js'
@@ -54,9 +54,9 @@ describe('a one-time link', { timeout: 120_000 }, () => {
   })
 })
 
-describe('a page that is looked at again', { timeout: 120_000 }, () => {
-  const lookAgain = "document.dispatchEvent(new Event('visibilitychange'))"
+const lookAgain = "document.dispatchEvent(new Event('visibilitychange'))"
 
+describe('a page that is looked at again', { timeout: 120_000 }, () => {
   it('keeps what is on it where the viewer is the same, and nothing for another', async () => {
     const page = await visit.open('alice', 'playground')
     visit.upstream.scriptOnce(streamOf(['Hello, Alice.']))
@@ -73,6 +73,71 @@ describe('a page that is looked at again', { timeout: 120_000 }, () => {
     await page.getByText('Balance of bob').waitFor()
     expect(await page.getByText(/Alice/i).count()).toBe(0)
     expect(visit.complaints).toEqual([])
+    await page.context().close()
+  })
+})
+
+describe('a session that ends while a page is open', { timeout: 120_000 }, () => {
+  const ended = 'Your session has ended'
+  const signIn = (page: Page, viewer: string) =>
+    page.context().addCookies([{ name: VIEWER_COOKIE, value: viewer, url: visit.stage.origin }])
+
+  /** A form that was filled in, and sent when nobody was signed in any more. */
+  async function sendTooLate(): Promise<Page> {
+    const page = await visit.open('operator', 'keys')
+    await page.getByRole('button', { name: 'New API key' }).click()
+    const form = page.getByRole('dialog', { name: 'New API key' })
+    await form.locator('[name=account]').fill('alice')
+    await form.locator('[name=label]').fill('typed with care')
+    await page.context().clearCookies()
+    await form.getByRole('button', { name: 'Make the key' }).click()
+    await page.getByRole('dialog', { name: ended }).getByText('Sign in where this service').waitFor()
+    expect(await form.isVisible()).toBe(false)
+    expect(await page.getByRole('heading', { name: 'Keys' }).isVisible()).toBe(false)
+    return page
+  }
+
+  it('keeps a form as it was filled in, out of sight until its viewer is back', async () => {
+    const page = await sendTooLate()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('Nobody is signed in.').waitFor()
+    await signIn(page, 'operator')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('dialog', { name: ended }).waitFor({ state: 'detached' })
+    const form = page.getByRole('dialog', { name: 'New API key' })
+    await form.getByRole('alert').getByText('nothing was read or changed').waitFor()
+    expect(await form.locator('[name=label]').inputValue()).toBe('typed with care')
+    await form.getByRole('button', { name: 'Make the key' }).click()
+    await page.locator('[data-secret]').waitFor()
+    expect(visit.complaints).toEqual([])
+    await page.context().close()
+  })
+
+  it('shows nothing of it to another viewer', async () => {
+    const page = await sendTooLate()
+    await signIn(page, 'bob')
+    await page.evaluate(lookAgain)
+    await page.getByText('account bob').waitFor()
+    expect(await page.getByRole('dialog').count()).toBe(0)
+    await page.context().close()
+  })
+
+  it('keeps a conversation, also the reply whose balance could not be read', async () => {
+    const page = await visit.open('alice', 'playground')
+    visit.upstream.scriptOnce(streamOf(['The first.']))
+    await page.getByText('Balance of alice').waitFor()
+    const balanceAfter = page.waitForResponse('**/api/accounts?account=alice')
+    await say(page, 'Hello')
+    await page.locator('[data-cost]').waitFor()
+    await balanceAfter
+    await page.context().clearCookies()
+    visit.upstream.scriptOnce(streamOf(['The second.']))
+    await say(page, 'Go on')
+    await page.getByRole('dialog', { name: ended }).waitFor()
+    await signIn(page, 'alice')
+    await page.evaluate(lookAgain)
+    await page.getByText('The second.').waitFor()
+    expect(await page.getByText('The first.').isVisible()).toBe(true)
     await page.context().close()
   })
 })

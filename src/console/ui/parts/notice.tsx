@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import type { Problem } from '../problem.js'
+import { useErrorBoundary } from 'preact/hooks'
+import { Problem } from '../problem.js'
 import type { Loaded } from '../use-load.js'
 import { Button } from './basics.js'
 
@@ -75,4 +76,14 @@ export function Listing<Reply>(props: {
       {props.children(data)}
     </div>
   )
+}
+
+const CANNOT_SHOW =
+  'This page cannot show what was answered. The server may be of another version: load this page again.'
+
+/** In place of what cannot be drawn, why. */
+export function Guard({ children }: { children: ComponentChildren }) {
+  const [error, reset] = useErrorBoundary((caught: unknown) => console.error(caught))
+  if (error === undefined) return <>{children}</>
+  return <ProblemNotice problem={new Problem(CANNOT_SHOW)} onRetry={reset} />
 }
