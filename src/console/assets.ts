@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { dirname, extname, join, sep } from 'node:path'
+import { pathOfOwn } from '../own-files.js'
 
 export interface Asset {
   readonly bytes: Buffer
@@ -27,10 +27,9 @@ const TYPES: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
 }
 
-/** Where the pages were built to: found by the package's own name, from its source, its build and a host's bundle. */
+/** Where the pages were built to. */
 export function assetsFolder(): string {
-  const require = createRequire(import.meta.url)
-  return join(dirname(require.resolve('compat-router/package.json')), 'dist', 'console')
+  return join(dirname(pathOfOwn('package.json')), 'dist', 'console')
 }
 
 /** Reads every file of a folder. Undefined where there is no page: it was not built. */

@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
+import { pathOfOwn } from '../own-files.js'
 import type { AnswerMessage, Answers, Question, WorkerStart } from './messages.js'
 
 /** A thread that owns one connection. It is started by the first question, and again by the next one after it died. */
@@ -33,9 +33,8 @@ export function createWorkerClient(file: string): WorkerClient {
   let closing: Promise<void> | undefined
 
   function start(): Worker {
-    const path = createRequire(import.meta.url).resolve('compat-router/sqlite-worker')
     const start: WorkerStart = { file }
-    const started = new Worker(path, { workerData: start, execArgv: [] })
+    const started = new Worker(pathOfOwn('sqlite-worker'), { workerData: start, execArgv: [] })
     started.on('message', (message: AnswerMessage) => {
       const asked = pending.get(message.number)
       if (asked === undefined) return

@@ -14,6 +14,7 @@ const BASE = [
   'secret',
   'clock',
   'ids',
+  'own-files',
   'deadline-heap',
   'fast-paths',
   'turn-gate',

@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { build } from 'tsup'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const run = promisify(execFile)
+const DIST = fileURLToPath(new URL('../../dist', import.meta.url))
+const SLOW_MS = 120_000
+
+/** Away from every `node_modules`, as a bundle that is deployed alone. */
+const PROGRAM = `
+import { createConsole } from ${JSON.stringify(`${DIST}/console.js`)}
+import { sqliteStores } from ${JSON.stringify(`${DIST}/sqlite.js`)}
+const told = []
+try {
+  createConsole({ admin: { entries() {} }, authorise: () => undefined })
+} catch (error) {
+  told.push(error.message)
+}
+sqliteStores({ file: 'never-made.db' }).ready().catch((error) => {
+  told.push(error.message)
+  console.log(JSON.stringify(told))
+})
+`
+
+describe('a bundle that has swallowed the package', () => {
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'compat-router-bundle-'))
+    await writeFile(join(folder, 'program.js'), PROGRAM)
+    await build({
+      config: false,
+      entry: [join(folder, 'program.js')],
+      outDir: folder,
+      format: ['cjs', 'esm'],
+      outExtension: ({ format }) => ({ js: format === 'cjs' ? '.cjs' : '.mjs' }),
+      noExternal: [/./],
+      external: ['libsql'],
+      // What undici needs of an ESM bundle, whoever makes it.
+      banner: ({ format }) =>
+        format === 'cjs'
+          ? {}
+          : {
+              js: "import { createRequire as from } from 'node:module'; const require = from(import.meta.url)",
+            },
+      silent: true,
+    })
+  }, SLOW_MS)
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  it.each(['cjs', 'mjs'])('says where its files are missing, and what to do, as .%s', async (format) => {
+    const { stdout } = await run(process.execPath, [`program.${format}`], { cwd: folder })
+    const advice =
+      'cannot be found: leave compat-router outside of the bundle (with esbuild: --packages=external) and install it where the program runs'
+    expect(JSON.parse(stdout)).toEqual([
+      `compat-router/package.json ${advice}`,
+      `compat-router/sqlite-worker ${advice}`,
+    ])
+  })
+})
