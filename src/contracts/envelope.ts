@@ -7,7 +7,7 @@ export interface Envelopes {
    * A bad envelope is an outcome, not a throw; a throw means 503 `envelope_opener_unavailable`.
    */
   open(envelope: string, binding: EnvelopeBinding, context: CallContext): Awaitable<OpenResult>
-  /** The public keys to seal with, as a JWK set. */
+  /** The public keys to seal with, as a JWK set. A throw means 503; a list with a private key in it is not published. */
   publicKeys?(): Awaitable<{ readonly keys: readonly object[] }>
 }
 

@@ -1,6 +1,6 @@
 import type { Operation } from '../contracts/events.js'
 import type { IncomingCall, ReplyWriter } from '../contracts/reply.js'
-import { CompatError, isCompatError } from '../errors.js'
+import { isCompatError } from '../errors.js'
 import { asCompatError, errorReply } from '../protocol/error-body.js'
 import { modelNotFound } from '../protocol/model-key.js'
 import { modelList, modelObject } from '../protocol/model-object.js'
@@ -14,6 +14,7 @@ import { createPriceReader } from './charging/quote.js'
 import { Settlements } from './charging/settlements.js'
 import { startSweeper } from './charging/sweeper.js'
 import { chat } from './chat.js'
+import { publishedKeys } from './envelope-keys.js'
 import { CallLog } from './events/call-log.js'
 import { eventError } from './events/event-error.js'
 import { Idempotency } from './idempotency/idempotency.js'
@@ -29,7 +30,7 @@ export interface Engine {
   listModels(call: IncomingCall, writer: ReplyWriter): Promise<void>
   /** `key` is looked up as it stands, then decoded once. */
   getModel(call: IncomingCall, key: string, writer: ReplyWriter): Promise<void>
-  envelopeKeys(writer: ReplyWriter): Promise<void>
+  envelopeKeys(call: IncomingCall, writer: ReplyWriter): Promise<void>
   readonly inFlight: number
   readonly openHolds: number
   /** Whether {@link close} was called. */
@@ -129,12 +130,11 @@ export function createEngine(options: EngineOptions): Engine {
         writer.send(200, JSON_HEADERS, JSON.stringify(modelObject(model)))
       }),
 
-    envelopeKeys: async (writer) => {
+    envelopeKeys: async ({ requestId }, writer) => {
+      const context = new LazyContext(requestId)
+      writer.onLeave(() => context.end())
       try {
-        const keys = await options.envelopes?.publicKeys?.()
-        if (keys === undefined)
-          throw new CompatError('not_found', 'This service takes no sealed provider keys.')
-        writer.send(200, JSON_HEADERS, JSON.stringify(keys))
+        writer.send(200, JSON_HEADERS, JSON.stringify(await publishedKeys(options, context)))
       } catch (caught) {
         const { status, headers, body } = errorReply(asCompatError(caught))
         writer.send(status, headers, body)

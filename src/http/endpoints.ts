@@ -6,6 +6,6 @@ export interface Endpoints {
   listModels(call: IncomingCall, writer: ReplyWriter): Promise<void>
   /** `key` is all that stands after `/models/`, up to `?` or `#`, not decoded. */
   getModel(call: IncomingCall, key: string, writer: ReplyWriter): Promise<void>
-  envelopeKeys(writer: ReplyWriter): Promise<void>
+  envelopeKeys(call: IncomingCall, writer: ReplyWriter): Promise<void>
   openapi(writer: ReplyWriter): Promise<void>
 }

@@ -125,7 +125,7 @@ function dispatch(endpoints: Endpoints, match: RouteMatch, call: HttpCall, reply
     case 'getModel':
       return endpoints.getModel(call, match.key, reply)
     case 'envelopeKeys':
-      return endpoints.envelopeKeys(reply)
+      return endpoints.envelopeKeys(call, reply)
     case 'openapi':
       return endpoints.openapi(reply)
   }

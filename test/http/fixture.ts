@@ -99,7 +99,7 @@ export function testHandler(
       chatCompletions: echo,
       listModels: async (call, writer) => writer.send(200, {}, JSON.stringify({ list: call.requestId })),
       getModel: async (_call, key, writer) => writer.send(200, {}, JSON.stringify({ key })),
-      envelopeKeys: async (writer) => writer.send(200, {}, '{"keys":[]}'),
+      envelopeKeys: async (_call, writer) => writer.send(200, {}, '{"keys":[]}'),
       openapi: async (writer) => writer.send(200, {}, '{"openapi":"3.1.0"}'),
       ...endpoints,
     },

@@ -335,3 +335,44 @@ describe('a provider key', () => {
     ])
   })
 })
+
+describe('an opener of the host’s own', () => {
+  const start = (publicKeys: () => unknown) =>
+    WireService.start({
+      expectsFaults: true,
+      router: () => ({
+        envelopes: { open: () => ({ ok: false, reason: 'invalid' }), publicKeys: publicKeys as () => never },
+      }),
+    })
+
+  test('publishes keys of any kind', async () => {
+    const keys = [{ kty: 'RSA', n: 'AQAB', e: 'AQAB', kid: 'hsm' }]
+    const service = await start(async () => ({ keys }))
+    const response = await service.host.request('/envelope-keys')
+    expect([response.status, await response.json()]).toEqual([200, { keys }])
+    await service.close()
+  })
+
+  const secret = { kty: 'EC', crv: 'P-256', kid: 'one', x: 'x', y: 'y', d: 'c2VjcmV0' }
+  const faults: readonly (readonly [string, () => unknown, number, string])[] = [
+    ['throws', () => Promise.reject(new Error('no')), 503, 'envelope_opener_unavailable'],
+    ['has nothing', () => null, 500, 'internal_error'],
+    ['has no list', () => ({ keys: 'none' }), 500, 'internal_error'],
+    ['has no keys in its list', () => ({ keys: [null] }), 500, 'internal_error'],
+    ['hands out a private key', () => ({ keys: [secret] }), 500, 'internal_error'],
+  ]
+
+  test.each(faults)(
+    'that %s publishes nothing, and its host is told',
+    async (_what, publicKeys, status, code) => {
+      const service = await start(publicKeys)
+      const response = await service.host.request('/envelope-keys')
+      const text = await response.text()
+      expect([response.status, JSON.parse(text)]).toMatchObject([status, { error: { code } }])
+      expect(response.headers['cache-control']).toBe('no-store')
+      expect(text).not.toContain(secret.d)
+      expect(await service.event('store-fault')).toMatchObject({ store: 'envelopes' })
+      await service.close()
+    },
+  )
+})

@@ -144,4 +144,31 @@ describe('storeMs', () => {
     expect(await service.held('alice')).toBe(0n)
     await service.close()
   })
+
+  test('public keys that do not come are 503', async () => {
+    let asked = () => {}
+    const wasAsked = new Promise<void>((resolve) => {
+      asked = resolve
+    })
+    const service = await WireService.start({
+      expectsFaults: true,
+      router: () => ({
+        envelopes: {
+          open: never,
+          publicKeys: () => {
+            asked()
+            return never()
+          },
+        },
+      }),
+    })
+    const response = service.host.request('/envelope-keys')
+    await wasAsked
+    await service.clock.elapse(5_000)
+    expect((await response).status).toBe(503)
+    expect((await response).headers).toMatchObject({ 'cache-control': 'no-store' })
+    expect(await (await response).json()).toMatchObject({ error: { code: 'envelope_opener_unavailable' } })
+    expect(await service.event('store-fault')).toMatchObject({ store: 'envelopes' })
+    await service.close()
+  })
 })
