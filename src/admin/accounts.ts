@@ -92,7 +92,7 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
     }
   }
 
-  async function mark(account: string, isSuspended: boolean): Promise<boolean> {
+  async function setSuspended(account: string, isSuspended: boolean): Promise<boolean> {
     const [rows] = await database.batch([
       {
         text: `update {accounts} set suspended_at = ${isSuspended ? `coalesce(suspended_at, ${database.now})` : 'null'}
@@ -126,8 +126,8 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
     },
     grant: (request) => add('grant', request),
     correct: (request) => add('correction', request),
-    suspendAccount: (account) => mark(account, true),
-    resumeAccount: (account) => mark(account, false),
+    suspendAccount: (account) => setSuspended(account, true),
+    resumeAccount: (account) => setSuspended(account, false),
     findAccount: async (account) => (await read('a.id = ?1', readShape(idShape, account, 'account'), 1))[0],
     async listAccounts({ after, limit = 100 } = {}) {
       checkLimit(limit)

@@ -12,8 +12,8 @@ import {
 } from '../contracts/shapes.js'
 import { parseCredits } from '../money.js'
 import { readJson, readOptionalNumber, readText } from '../sql/cells.js'
+import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase, Statement, Topic } from '../sql/database.js'
-import { createConditions } from '../sql/entries.js'
 import { checkHoldable, checkPrices } from './amounts.js'
 
 /** A {@link Model}; `created` is 0 and `ownedBy` the part of the id before the first slash where they are left out. */

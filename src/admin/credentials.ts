@@ -11,9 +11,9 @@ import {
   readText,
   toJsonCell,
 } from '../sql/cells.js'
+import { createConditions } from '../sql/conditions.js'
 import { digestToken } from '../sql/credentials.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
-import { createConditions } from '../sql/entries.js'
 import { Refusal } from '../sql/refusal.js'
 import { checkLimit } from './limit.js'
 

@@ -1,8 +1,8 @@
 import type { CallFacts } from '../contracts/index.js'
 import type { Credits } from '../money.js'
 import { readBigint, readNumber, readOptionalJson, readText } from '../sql/cells.js'
+import { createConditions } from '../sql/conditions.js'
 import type { SqlDatabase } from '../sql/database.js'
-import { createConditions } from '../sql/entries.js'
 import { checkLimit } from './limit.js'
 
 /** Credit set aside for a call that is under way in any process. */

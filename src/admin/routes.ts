@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { idShape, nameShape, pricesShape, readShape, textsShape } from '../contracts/shapes.js'
 import { readText } from '../sql/cells.js'
+import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
-import { createConditions } from '../sql/entries.js'
 import { Refusal } from '../sql/refusal.js'
 import {
   bindingOf,

@@ -2,11 +2,12 @@ import { z } from 'zod'
 import { nameShape, readShape } from '../contracts/shapes.js'
 import type { Credits } from '../money.js'
 import type { Usage } from '../protocol/usage.js'
-import { readNumber, readOptionalText } from '../sql/cells.js'
+import { readNumber, readOptionalText, toTimeCell } from '../sql/cells.js'
+import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
-import { createConditions, toTime } from '../sql/entries.js'
 import { readUsage } from '../sql/entry-rows.js'
 import { checkLimit } from './limit.js'
+import { KEPT, PAYER_POSTING, UNEQUAL } from './payer-posting.js'
 import { readSum, sumColumns, sumOf, totalOf } from './sums.js'
 
 export interface SpendQuery {
@@ -94,7 +95,7 @@ export async function readSpendReport(
   checkLimit(limit)
   const { text, parameters, order, by } = sumsOf(query, true)
   const page = [offset, ...(limit === undefined ? [] : [offset + limit])]
-  const [from, to] = page.map((value) => `?${parameters.push(toTime(value, 'offset'))}`)
+  const [from, to] = page.map((value) => `?${parameters.push(toTimeCell(value, 'offset'))}`)
   const counts = [...COUNTS, 'unequal']
   const amounts = [...AMOUNTS, 'posted', 'kept']
   const names = [...counts, ...amounts.flatMap(sumColumns)].join(', ')
@@ -121,20 +122,6 @@ export async function readSpendReport(
   }
 }
 
-/**
- * SQL for what a payer kept of its own charge: a posting is summed for each account, so that of a payer which is the
- * platform, the app's account or both lacks the base, the markup or both. Nothing else is accepted.
- */
-export const KEPT = `case
-  when p.amount is null or p.amount = -e.cost then 0
-  when p.amount = -e.markup then e.base
-  when p.amount = -e.base then e.markup
-  when p.amount = 0 then e.cost
-  else 0 end`
-
-/** SQL that is true where a charge does not cost what its payer's posting took and what the payer kept. */
-export const UNEQUAL = `(p.amount is null or p.amount <> ${KEPT} - e.cost)`
-
 /** The statement that sums charges, and the order of its rows. */
 function sumsOf(query: SpendQuery, withBooks: boolean) {
   const { by, account, appId, model, from, to } = readShape(spendShape, query, 'spend')
@@ -150,8 +137,8 @@ function sumsOf(query: SpendQuery, withBooks: boolean) {
   }
   if (appId !== undefined) add((value) => `e.app_id = ${value}`, appId)
   if (model !== undefined) add((value) => `e.model = ${value}`, model)
-  if (from !== undefined) add((value) => `${at} >= ${value}`, toTime(from, 'from'))
-  if (to !== undefined) add((value) => `${at} < ${value}`, toTime(to, 'to'))
+  if (from !== undefined) add((value) => `${at} >= ${value}`, toTimeCell(from, 'from'))
+  if (to !== undefined) add((value) => `${at} < ${value}`, toTimeCell(to, 'to'))
   const column = COLUMNS[by]
   const text = `select ${by === 'day' ? `cast(${column} as text)` : column} as key, min(e.at) as since, count(*) as calls,
         ${AMOUNTS.map((name) => sumOf(`e.${name}`, name)).join(', ')},
@@ -168,9 +155,6 @@ const COUNTS = ['calls', 'prompt', 'cached', 'cache_write', 'completion', 'reaso
 const AMOUNTS = ['cost', 'base', 'markup'] as const
 const BOOK_COLUMNS = `${sumOf('coalesce(p.amount, 0)', 'posted')}, ${sumOf(KEPT, 'kept')},
         sum(case when ${UNEQUAL} then 1 else 0 end) as unequal`
-/** Joins a charge `e` with its payer's posting, a grant or a correction with its own. */
-export const PAYER_POSTING = `left join {postings} p
-        on p.account = e.account and p.at = e.at and p.entry_id = e.id`
 
 function toSpendRow(row: Row, by: SpendQuery['by']): SpendRow {
   const key = readOptionalText(row, 'key')

@@ -2,7 +2,7 @@ import { nameShape, readShape } from '../contracts/shapes.js'
 import type { Credits } from '../money.js'
 import { heldOf, readBalance } from '../sql/balances.js'
 import type { SqlDatabase } from '../sql/database.js'
-import { KEPT } from './spend.js'
+import { KEPT } from './payer-posting.js'
 import { readSum, sumOf } from './sums.js'
 
 /** Where an account's balance comes from: `granted + corrected + earned - spent = posted` in sound books. */

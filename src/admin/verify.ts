@@ -1,7 +1,7 @@
 import { type Credits, formatCredits } from '../money.js'
 import { readOptionalJson, readText } from '../sql/cells.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
-import { KEPT, PAYER_POSTING, UNEQUAL } from './spend.js'
+import { KEPT, PAYER_POSTING, UNEQUAL } from './payer-posting.js'
 import { differenceOf, isOther, partsOf, readSum, sumOf } from './sums.js'
 
 /** Something that does not add up. */

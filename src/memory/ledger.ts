@@ -2,9 +2,6 @@ import { type Clock, systemClock } from '../clock.js'
 import { refuseMisspelt, requireClock, requireFunction } from '../contracts/given.js'
 import type {
   Balance,
-  CallContext,
-  EntryPage,
-  EntryQuery,
   ExpiredHold,
   HoldRequest,
   HoldResult,
@@ -196,12 +193,12 @@ export function memoryLedger(
   // Async, so that a bad request is a rejection and never a throw.
   return {
     grant: (account, amount, memo) => grant(account, amount, memo),
-    hold: async (request: HoldRequest) => hold(request),
-    settle: async (request: SettleRequest) => settle(request),
-    release: async (request: ReleaseRequest) => release(request),
-    balance: async (account: string) => balance(account),
-    expireHolds: async (limit: number, _context: CallContext) => expireHolds(limit),
-    entries: async (query: EntryQuery): Promise<EntryPage> => log.read(query),
+    hold: async (request) => hold(request),
+    settle: async (request) => settle(request),
+    release: async (request) => release(request),
+    balance: async (account) => balance(account),
+    expireHolds: async (limit) => expireHolds(limit),
+    entries: async (query) => log.read(query),
   }
 }
 

@@ -10,7 +10,7 @@ export interface Queries {
 
 const ANSWER_MS = 15_000
 const REPORT_MS = 600_000
-const MAX_TURNS = 5
+const MAX_TRIES = 5
 /** A process that stops in the middle of a transaction keeps its locks no longer. */
 const IDLE_MS = 5_000
 /**
@@ -77,7 +77,7 @@ export function createQueries(pool: PostgresPool, schema: string): Queries {
     run: (statement) =>
       withClient((client) => query(client, statement), statement.isReport ? REPORT_MS : ANSWER_MS),
     transaction: (body) =>
-      withTurns(() =>
+      withRetries(() =>
         withClient(async (client) => {
           await query(client, { text: BEGIN })
           try {
@@ -94,12 +94,12 @@ export function createQueries(pool: PostgresPool, schema: string): Queries {
 }
 
 /** A transaction that lost a deadlock has done nothing and may go again. */
-async function withTurns<Result>(body: () => Promise<Result>): Promise<Result> {
-  for (let turn = 1; ; turn++) {
+async function withRetries<Result>(body: () => Promise<Result>): Promise<Result> {
+  for (let tried = 1; ; tried++) {
     try {
       return await body()
     } catch (error) {
-      if (turn === MAX_TURNS || !/^40/.test(String((error as { code?: unknown }).code))) throw error
+      if (tried === MAX_TRIES || !/^40/.test(String((error as { code?: unknown }).code))) throw error
     }
   }
 }

@@ -44,6 +44,13 @@ export function toJsonCell(value: unknown): string | null {
   return value === undefined ? null : JSON.stringify(value)
 }
 
+/** Milliseconds as an integer cell, rounded up. Throws a `TypeError` for what is no such number. */
+export function toTimeCell(value: number, what: string): bigint {
+  const time = Math.ceil(value)
+  if (!Number.isSafeInteger(time)) throw new TypeError(`${what} must be milliseconds since the Unix epoch`)
+  return BigInt(time)
+}
+
 const INTEGER_PATTERN = /^-?\d+$/
 
 function isEmpty(cell: Cell | undefined): boolean {

@@ -1,5 +1,7 @@
 import type { EntryPage, EntryQuery } from '../contracts/index.js'
-import type { Parameter, SqlDatabase } from './database.js'
+import { toTimeCell } from './cells.js'
+import { createConditions } from './conditions.js'
+import type { SqlDatabase } from './database.js'
 import { readEntry } from './entry-rows.js'
 
 const DEFAULT_LIMIT = 100
@@ -50,8 +52,8 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
       `"requestId":${JSON.stringify(requestId)}`,
     )
   }
-  if (query.from !== undefined) add((value) => `${at} >= ${value}`, toTime(query.from, 'from'))
-  if (query.to !== undefined) add((value) => `${at} < ${value}`, toTime(query.to, 'to'))
+  if (query.from !== undefined) add((value) => `${at} >= ${value}`, toTimeCell(query.from, 'from'))
+  if (query.to !== undefined) add((value) => `${at} < ${value}`, toTimeCell(query.to, 'to'))
   if (query.after !== undefined) {
     const [, lastAt, lastId] = CURSOR_PATTERN.exec(query.after) ?? []
     if (lastAt === undefined || lastId === undefined) {
@@ -74,38 +76,4 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
   const entries = rows.slice(0, limit).map(readEntry)
   const last = entries.at(-1)
   return rows.length > limit && last !== undefined ? { entries, next: `${last.at}.${last.id}` } : { entries }
-}
-
-/** Conditions joined by `and`, each with its own numbered parameter. */
-export function createConditions(): {
-  readonly conditions: string[]
-  readonly parameters: Parameter[]
-  readonly add: (condition: (value: string) => string, parameter: Parameter) => void
-  /** The column holds one of these. */
-  readonly addOneOf: (column: string, values: readonly Parameter[]) => void
-  /** The clause that they make; empty where there is none. */
-  readonly where: () => string
-} {
-  const conditions: string[] = []
-  const parameters: Parameter[] = []
-  return {
-    conditions,
-    parameters,
-    add(condition, parameter) {
-      parameters.push(parameter)
-      conditions.push(condition(`?${parameters.length}`))
-    },
-    addOneOf(column, values) {
-      const names = values.map((value) => `?${parameters.push(value)}`)
-      conditions.push(names.length === 0 ? 'false' : `${column} in (${names.join(', ')})`)
-    },
-    where: () => (conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`),
-  }
-}
-
-/** Milliseconds as an integer cell. */
-export function toTime(value: number, what: string): bigint {
-  const time = Math.ceil(value)
-  if (!Number.isSafeInteger(time)) throw new TypeError(`${what} must be milliseconds since the Unix epoch`)
-  return BigInt(time)
 }

@@ -1,5 +1,4 @@
 import type {
-  CallContext,
   Charge,
   ExpiredHold,
   HoldResult,
@@ -83,7 +82,7 @@ export function createSqlLedger({
       return { state: outcome.kind }
     },
 
-    async balance(account: string) {
+    async balance(account) {
       const [row] = await database.all({
         text: `select a.posted, ${heldOf(database)} as held from {accounts} a where a.id = ?1`,
         parameters: [account],
@@ -91,7 +90,7 @@ export function createSqlLedger({
       return row === undefined ? undefined : readBalance(row)
     },
 
-    async expireHolds(limit: number, _context: CallContext): Promise<readonly ExpiredHold[]> {
+    async expireHolds(limit): Promise<readonly ExpiredHold[]> {
       const rows = await expire(limit)
       return rows.map((row) => ({
         holdId: readText(row, 'id'),

@@ -97,7 +97,7 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
       accounts.change(freed[0] as string, 0n, -(freed[1] as bigint))
       return RELEASED
     }
-    if (sql.bury.run([holdId, account, now, now]) === 1) return RELEASED
+    if (sql.insertReleased.run([holdId, account, now, now]) === 1) return RELEASED
     return readHold(holdId, now)?.state === HOLD_STATE.settled ? SETTLED : RELEASED
   }
 
@@ -256,7 +256,7 @@ function prepareStatements(connection: Connection) {
       `update {holds} set state = 1, ended_at = ?1 where id = ?2 and state = 0 and expires_at > ?3
        returning account, amount`,
     ),
-    bury: connection.prepare(
+    insertReleased: connection.prepare(
       `insert into {holds} (id, account, amount, state, expires_at, ended_at)
        values (?1, ?2, 0, 1, ?3, ?4) on conflict do nothing`,
     ),
