@@ -56,9 +56,10 @@ describe('a PostgreSQL store in trouble', () => {
     ['a server that has become a standby', '25006'],
     ['a deadlock', '40P01'],
     ['too many connections', '53300'],
+    ['the end of what the pool waits for an answer', 'Query read timeout'],
   ])('charges once through %s, whether or not the commit had happened', async (_, code) => {
     const { faulty, fail, left } = createFaultyPool(database.pool)
-    const schema = `faults_${code.toLowerCase()}`
+    const schema = `faults_${code.toLowerCase().replaceAll(' ', '_')}`
     const stores = postgresStores(faulty, { schema })
     await openAccounts(stores.database, { alice: '0.00000001' })
     for (const when of ['before', 'after'] as const) {
@@ -140,6 +141,24 @@ describe('a PostgreSQL store in trouble', () => {
     expect(await Promise.all(waits)).toMatchObject([{ ok: true }, { repeated: false }, { state: 'released' }])
     expect(await createAdmin(stores).verify()).toEqual([])
     await stores.close()
+  })
+
+  it('lets all other calls go on where the host waits no longer than a second for a locked account', async () => {
+    const before = postgresStores(database.pool, { schema: 'hasty' })
+    await openAccounts(before.database, { alice: '1', bob: '1' })
+    const pool = createPool(database.url, 4, '-c statement_timeout=1000')
+    const stores = postgresStores(pool, { schema: 'hasty' })
+    await stores.ready()
+    const other = await connectTo(database)
+    await other.query('alter function hasty.apply_ledger_1 set lock_timeout = 0')
+    await other.query("begin; update hasty.accounts set posted = posted where id = 'bob'")
+    const waits = Promise.allSettled([stores.ledger.hold(createHold('bob', 1n), context)])
+    const goesOn = await Promise.allSettled([stores.ledger.hold(createHold('alice', 1n), context)])
+    await other.query('rollback')
+    expect([goesOn, await waits]).toEqual(Array(2).fill([{ status: 'fulfilled', value: { ok: true } }]))
+    expect(await createAdmin(stores).verify()).toEqual([])
+    for (const open of [stores, before]) await open.close()
+    await pool.end()
   })
 
   it('outlives the end of all its connections', async () => {
