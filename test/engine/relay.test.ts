@@ -41,6 +41,15 @@ function play(events: readonly ProviderEvent[], options: Parameters<typeof relay
   return { bytes, chunks: chunksOf(bytes), relay: played }
 }
 
+/** The same for a client that gets one body. */
+function body(events: readonly ProviderEvent[], n = 1) {
+  const { relay: played } = relay({ stream: false, n })
+  expect(played.take(events)).toBe('')
+  expect(played.failure).toBeUndefined()
+  played.endChoices('stop')
+  return JSON.parse(played.body(CHARGE))
+}
+
 interface Chunk {
   id: string
   choices: { index: number; delta: Record<string, unknown>; finish_reason: string | null }[]
@@ -185,6 +194,45 @@ describe('a stream, whatever the provider sends', () => {
     ])
   })
 
+  it('sends the name of a tool call in the pieces in which it comes, and puts them together in one body', () => {
+    const events = [
+      chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'get_' } }] }),
+      chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'weather', arguments: '' } }] }),
+      chunk({ tool_calls: [{ index: 0, function: { name: 'get_weather', arguments: '{"x"' } }] }),
+      chunk({ tool_calls: [{ index: 0, function: { name: 'get_weather', arguments: ':1}' } }] }),
+      chunk({}, 'tool_calls'),
+    ]
+    const { chunks } = play(events)
+    expect(chunks.flatMap(({ choices }) => choices).flatMap(({ delta }) => delta.tool_calls ?? [])).toEqual([
+      { index: 0, id: 'a', type: 'function', function: { name: 'get_', arguments: '' } },
+      { index: 0, function: { name: 'weather', arguments: '' } },
+      { index: 0, function: { arguments: '{"x"' } },
+      { index: 0, function: { arguments: ':1}' } },
+    ])
+    expect(body(events).choices[0].message.tool_calls).toEqual([
+      { id: 'a', type: 'function', function: { name: 'get_weather', arguments: '{"x":1}' } },
+    ])
+  })
+
+  it('tells calls of one name apart by whether the arguments so far are whole', () => {
+    const piece = (args: string) => chunk({ tool_calls: [{ function: { name: 'f', arguments: args } }] })
+    const whole = ['{"a":"}\\"{"}', '{"b":[{}]}', '{}']
+    const pieces = ['{"a":"}', '\\"{"', '}', '{"b":[', '{}', ']}', '{}']
+    const { message } = body([...pieces.map(piece), chunk({}, 'tool_calls')]).choices[0]
+    expect(message.tool_calls.map((call: { function: object }) => call.function)).toEqual(
+      whole.map((args) => ({ name: 'f', arguments: args })),
+    )
+  })
+
+  it('takes arguments in many pieces in no more than a time for each', { timeout: 10_000 }, () => {
+    const piece = `{},{}${',1'.repeat(400)},{}`
+    const args = (text: string) =>
+      chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: text } }] })
+    const pieces = Array.from({ length: 10_000 }, (_, index) => args(index % 2 === 0 ? `${piece},` : piece))
+    const { relay: played } = play([args('{"a":['), ...pieces, args(']}'), chunk({}, 'tool_calls')])
+    expect([played.failure, played.tokenEvents]).toEqual([undefined, 10_002])
+  })
+
   it('sends a whole reply as a stream to a client that asked for one', () => {
     const completion = {
       choices: [
@@ -305,14 +353,6 @@ describe('a stream, whatever the provider sends', () => {
 })
 
 describe('a reply in one body', () => {
-  function body(events: readonly ProviderEvent[], n = 1) {
-    const { relay: played } = relay({ stream: false, n })
-    expect(played.take(events)).toBe('')
-    expect(played.failure).toBeUndefined()
-    played.endChoices('stop')
-    return JSON.parse(played.body(CHARGE))
-  }
-
   it('is mended: role, finish reason, tool call ids, arguments as text', () => {
     const reply = body([
       {

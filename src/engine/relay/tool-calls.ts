@@ -15,6 +15,7 @@ interface ToolCallState {
   name: string | undefined
   /** The arguments so far. */
   said: string
+  readonly brackets: Brackets
 }
 
 /**
@@ -69,8 +70,13 @@ export class ToolCallStream {
     const call = known === undefined || beginsAnother(known, id, name, args) ? this.add(kind, place) : known
     this.last = call
     call.said += args
+    call.brackets.take(args)
     if (call.index !== undefined) {
-      return args === '' ? undefined : { index: call.index, [call.kind]: { [argumentsField]: args } }
+      const moreOfName = name === call.name ? undefined : name
+      if (moreOfName !== undefined) call.name += moreOfName
+      else if (args === '') return undefined
+      const named = moreOfName === undefined ? {} : { name: moreOfName }
+      return { index: call.index, [call.kind]: { ...named, [argumentsField]: args } }
     }
     call.id ??= id
     call.name ??= name
@@ -107,6 +113,7 @@ export class ToolCallStream {
       id: undefined,
       name: undefined,
       said: '',
+      brackets: new Brackets(),
     }
     this.calls.push(call)
     return call
@@ -121,21 +128,36 @@ function beginsAnother(known: ToolCallState, id: string | undefined, name: strin
   if (name === undefined || known.name === undefined) return false
   const hasOtherId = id !== undefined && known.id !== undefined && id !== known.id
   if (name !== known.name) return hasOtherId || known.said !== ''
-  return (args.startsWith('{') || (args === '' && hasOtherId)) && isWhole(known.said)
+  return (args.startsWith('{') || (args === '' && hasOtherId)) && known.brackets.closed
 }
 
 /** Some providers end with the whole of a call that they have sent in pieces. */
 function isReplay(known: ToolCallState, id: string | undefined, args: string): boolean {
-  return id !== undefined && id === known.id && args !== '' && args === known.said && isWhole(args)
+  return id !== undefined && id === known.id && args !== '' && args === known.said && known.brackets.closed
 }
 
-function isWhole(args: string): boolean {
-  if (!args.trimEnd().endsWith('}')) return false
-  try {
-    JSON.parse(args)
-    return true
-  } catch {
-    return false
+/** The brackets of JSON text that comes in pieces. To parse all of it after each would take the square of its length. */
+class Brackets {
+  private depth = 0
+  private any = false
+  private inString = false
+  private escaped = false
+
+  /** Whether there were any, and none is open. */
+  get closed(): boolean {
+    return this.any && this.depth === 0
+  }
+
+  take(text: string): void {
+    for (const character of text) {
+      if (this.escaped) this.escaped = false
+      else if (character === '"') this.inString = !this.inString
+      else if (this.inString) this.escaped = character === '\\'
+      else if (character === '{' || character === '[') {
+        this.any = true
+        this.depth++
+      } else if (character === '}' || character === ']') this.depth--
+    }
   }
 }
 
