@@ -18,7 +18,7 @@ function refusal(run: () => unknown): Record<string, unknown> {
   throw new Error('A route was chosen.')
 }
 
-describe('routes without a wish of the caller', () => {
+describe('routes without preferences of the caller', () => {
   it('come in the order of the host where they cost the same', () => {
     const choice = choose(all)
     expect(ids(choice)).toEqual(['a', 'b', 'c'])
@@ -91,19 +91,19 @@ describe('routes without a wish of the caller', () => {
 })
 
 describe('routing', () => {
-  const wish = (routing: object, routes = all, more: object = {}) =>
+  const choosePreferred = (routing: object, routes = all, more: object = {}) =>
     choose(routes, { body: { routing, ...more } })
 
   it('puts the providers of order first, and the others after them', () => {
-    const choice = wish({ order: ['c', 'b'] })
+    const choice = choosePreferred({ order: ['c', 'b'] })
     expect(ids(choice)).toEqual(['c', 'b', 'a'])
     expect(choice.explanation.chosenBy).toBe('order')
   })
 
   it('takes the providers of only, and leaves those of ignore', () => {
-    expect(ids(wish({ only: ['b', 'c'] }))).toEqual(['b', 'c'])
-    expect(ids(wish({ ignore: ['a'] }))).toEqual(['b', 'c'])
-    const both = wish({ only: ['b', 'c'], ignore: ['b'] })
+    expect(ids(choosePreferred({ only: ['b', 'c'] }))).toEqual(['b', 'c'])
+    expect(ids(choosePreferred({ ignore: ['a'] }))).toEqual(['b', 'c'])
+    const both = choosePreferred({ only: ['b', 'c'], ignore: ['b'] })
     expect(ids(both)).toEqual(['c'])
     expect(both.explanation).toEqual({
       considered: ['c'],
@@ -116,19 +116,19 @@ describe('routing', () => {
   })
 
   it('without fallbacks tries one route, or those of order', () => {
-    const one = wish({ allow_fallbacks: false })
+    const one = choosePreferred({ allow_fallbacks: false })
     expect(ids(one)).toEqual(['a'])
     expect(one.explanation.excluded.map(({ why }) => why)).toEqual([
       'routing.allow_fallbacks is false',
       'routing.allow_fallbacks is false',
     ])
-    expect(ids(wish({ order: ['c', 'a'], allow_fallbacks: false }))).toEqual(['c', 'a'])
-    expect(ids(wish({ order: ['c', 'a'], allow_fallbacks: true }))).toEqual(['c', 'a', 'b'])
+    expect(ids(choosePreferred({ order: ['c', 'a'], allow_fallbacks: false }))).toEqual(['c', 'a'])
+    expect(ids(choosePreferred({ order: ['c', 'a'], allow_fallbacks: true }))).toEqual(['c', 'a', 'b'])
   })
 
   it('sorts by price, and leaves equals to the host', () => {
     const cheap = route('cheap', { prices: { input: '0', output: '1' } })
-    const choice = wish({ sort: 'price' }, [...all, cheap])
+    const choice = choosePreferred({ sort: 'price' }, [...all, cheap])
     expect(ids(choice)).toEqual(['cheap', 'a', 'b', 'c'])
     expect(choice.explanation.chosenBy).toBe('sort')
   })
@@ -151,7 +151,12 @@ describe('routing', () => {
 
   it('combines order with sort: the listed ones first, the others sorted', () => {
     const cheap = route('cheap', { prices: { input: '0', output: '1' } })
-    expect(ids(wish({ order: ['b'], sort: 'price' }, [...all, cheap]))).toEqual(['b', 'cheap', 'a', 'c'])
+    expect(ids(choosePreferred({ order: ['b'], sort: 'price' }, [...all, cheap]))).toEqual([
+      'b',
+      'cheap',
+      'a',
+      'c',
+    ])
   })
 
   it.each([
@@ -161,15 +166,15 @@ describe('routing', () => {
   ])('leaves out a route that is dearer in %s than max_price', (part, prices) => {
     const dear = route('dear', { prices })
     const max: Record<string, unknown> = { input: '1', output: 2, request: '0.009' }
-    expect(ids(wish({ max_price: max }, [dear, a]))).toEqual(['a'])
+    expect(ids(choosePreferred({ max_price: max }, [dear, a]))).toEqual(['a'])
     delete max[part]
-    expect(new Set(ids(wish({ max_price: max }, [dear, a])))).toEqual(new Set(['a', 'dear']))
+    expect(new Set(ids(choosePreferred({ max_price: max }, [dear, a])))).toEqual(new Set(['a', 'dear']))
   })
 
   it('takes a route at exactly max_price, a number meaning its shortest decimal', () => {
     const exact = route('exact', { prices: { input: '0.15', output: '0.6' } })
-    expect(ids(wish({ max_price: { input: 0.15, output: 0.6 } }, [exact]))).toEqual(['exact'])
-    expect(refusal(() => wish({ max_price: { input: '0.149999999' } }, [exact])).code).toBe(
+    expect(ids(choosePreferred({ max_price: { input: 0.15, output: 0.6 } }, [exact]))).toEqual(['exact'])
+    expect(refusal(() => choosePreferred({ max_price: { input: '0.149999999' } }, [exact])).code).toBe(
       'no_route_matches',
     )
   })
@@ -188,9 +193,9 @@ describe('routing', () => {
     const bare = route('bare', { supportedParameters: ['temperature'] })
     const rich = route('rich', { supportedParameters: ['temperature', 'top_p'] })
     const more = { temperature: 0, top_p: 1 }
-    expect(ids(wish({ require_parameters: true }, [bare, rich], more))).toEqual(['rich'])
-    expect(ids(wish({ require_parameters: false }, [bare, rich], more))).toEqual(['bare', 'rich'])
-    expect(ids(wish({ require_parameters: true }, [bare, rich], { temperature: 0 }))).toEqual([
+    expect(ids(choosePreferred({ require_parameters: true }, [bare, rich], more))).toEqual(['rich'])
+    expect(ids(choosePreferred({ require_parameters: false }, [bare, rich], more))).toEqual(['bare', 'rich'])
+    expect(ids(choosePreferred({ require_parameters: true }, [bare, rich], { temperature: 0 }))).toEqual([
       'bare',
       'rich',
     ])
@@ -205,19 +210,23 @@ describe('routing', () => {
 
   it.each(['order', 'only', 'ignore'])('refuses a name in %s that no provider of the model has', (list) => {
     const off = route('off', { enabled: false })
-    expect(refusal(() => wish({ [list]: ['a', 'x'] }, [a, off]))).toMatchObject({
+    expect(refusal(() => choosePreferred({ [list]: ['a', 'x'] }, [a, off]))).toMatchObject({
       code: 'invalid_request',
       status: 400,
       param: `routing.${list}.1`,
       message: `routing.${list}.1 names no provider of the model 'acme/fast'. Its providers are: a, off.`,
     })
     const pinned = { provider: 'a', provider_key: ENVELOPE }
-    expect(refusal(() => wish({ [list]: ['a', 'x'] }, [a, off], pinned)).code).toBe('invalid_request')
+    expect(refusal(() => choosePreferred({ [list]: ['a', 'x'] }, [a, off], pinned)).code).toBe(
+      'invalid_request',
+    )
   })
 
   it('says of every provider why it does not match where none is left', () => {
     const off = route('off', { enabled: false })
-    expect(refusal(() => wish({ only: ['b', 'off'], max_price: { output: 1 } }, [a, b, off]))).toEqual({
+    expect(
+      refusal(() => choosePreferred({ only: ['b', 'off'], max_price: { output: 1 } }, [a, b, off])),
+    ).toEqual({
       code: 'no_route_matches',
       status: 400,
       param: 'routing',
@@ -227,8 +236,8 @@ describe('routing', () => {
         { provider: 'b', message: 'over routing.max_price' },
       ],
     })
-    expect(refusal(() => wish({ only: ['off'] }, [a, off])).code).toBe('no_route_matches')
-    expect(refusal(() => wish({ only: [] })).code).toBe('no_route_matches')
+    expect(refusal(() => choosePreferred({ only: ['off'] }, [a, off])).code).toBe('no_route_matches')
+    expect(refusal(() => choosePreferred({ only: [] })).code).toBe('no_route_matches')
   })
 })
 
@@ -321,10 +330,10 @@ describe('health', () => {
   it('outranks order and sort, and picks the one route where there are no fallbacks', () => {
     const { book, tell } = healthBook()
     tell(a, ...THREE_FAILURES)
-    const wish = (routing: object) => ids(choose(all, { body: { routing }, health: book }))
-    expect(wish({ order: ['a', 'b'] })).toEqual(['b', 'c', 'a'])
-    expect(wish({ sort: 'price' })).toEqual(['b', 'c', 'a'])
-    expect(wish({ allow_fallbacks: false })).toEqual(['b'])
-    expect(wish({ only: ['a'] })).toEqual(['a'])
+    const choosePreferred = (routing: object) => ids(choose(all, { body: { routing }, health: book }))
+    expect(choosePreferred({ order: ['a', 'b'] })).toEqual(['b', 'c', 'a'])
+    expect(choosePreferred({ sort: 'price' })).toEqual(['b', 'c', 'a'])
+    expect(choosePreferred({ allow_fallbacks: false })).toEqual(['b'])
+    expect(choosePreferred({ only: ['a'] })).toEqual(['a'])
   })
 })

@@ -69,9 +69,6 @@ export class Relay {
     }
   }
 
-  /** How many events went through the fast path. */
-  spliced = 0
-
   /** Whether every choice begun has its finish reason, or all came in one body. */
   get finished(): boolean {
     if (this.whole !== undefined || this.cameWhole) return true
@@ -181,7 +178,6 @@ export class Relay {
       const spliced = splicer.splice(bytes)
       if (spliced !== undefined) {
         this.templateChoice!.tally.add(splicer.text)
-        this.spliced++
         this.tokenEvents++
         this.options.meter.token()
         return spliced

@@ -30,8 +30,7 @@ export function providerFailure(
 }
 
 function readFailure(failure: ProviderError, byok: boolean, context: ProviderMessageContext): Reading {
-  const { status } = failure
-  const retryAfterSeconds = failure.retryAfterSeconds
+  const { retryAfterSeconds, status } = failure
   const fails = (
     code: ErrorCode,
     message: string,
@@ -44,12 +43,14 @@ function readFailure(failure: ProviderError, byok: boolean, context: ProviderMes
     retryAfterSeconds,
   })
   const refused = (): Reading => ({ ...refusedRequest(failure, context), retryAfterSeconds })
+  const retryAfter =
+    retryAfterSeconds === undefined ? {} : { headers: { 'retry-after': String(retryAfterSeconds) } }
   /** The provider may have done, and billed, what it did not answer. */
   const billed = { headers: { 'x-should-retry': 'false' } }
 
   switch (failure.reason) {
     case 'unsupported-request':
-      return { ...inexpressible(failure, context), movesOn: !byok, retryAfterSeconds }
+      return { ...unsupportedRequest(failure, context), movesOn: !byok, retryAfterSeconds }
     case 'unreachable':
       return fails('provider_error', 'The provider of this model cannot be reached.', true)
     case 'timeout':
@@ -77,9 +78,7 @@ function readFailure(failure: ProviderError, byok: boolean, context: ProviderMes
       'rate_limited',
       'The provider of this model is limiting its rate. Try again shortly.',
       true,
-      {
-        ...(retryAfterSeconds !== undefined && { headers: { 'retry-after': String(retryAfterSeconds) } }),
-      },
+      retryAfter,
     )
   }
   if (status === 503 || status === 529) {
@@ -87,9 +86,7 @@ function readFailure(failure: ProviderError, byok: boolean, context: ProviderMes
       'provider_overloaded',
       'The provider of this model is overloaded. Try again shortly.',
       true,
-      {
-        ...(retryAfterSeconds !== undefined && { headers: { 'retry-after': String(retryAfterSeconds) } }),
-      },
+      retryAfter,
     )
   }
   if (status === 408)
@@ -103,7 +100,10 @@ function readFailure(failure: ProviderError, byok: boolean, context: ProviderMes
 }
 
 /** The request cannot be put in this provider's terms; another one's adapter may. */
-function inexpressible(failure: ProviderError, context: ProviderMessageContext) {
+function unsupportedRequest(
+  failure: ProviderError,
+  context: ProviderMessageContext,
+): Pick<Reading, 'error' | 'routeAtFault'> {
   const { param } = failure
   const message = cleanProviderMessage(failure.providerMessage ?? failure.message, context)
   const code =

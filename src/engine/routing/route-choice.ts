@@ -6,8 +6,8 @@ import type { ParsedChatRequest } from '../../protocol/chat-request.js'
 import type { PriceReader } from '../charging/quote.js'
 import type { RouteHealthBook } from './route-health.js'
 import { orderRoutes } from './route-order.js'
+import { applyPreferences, checkNames } from './route-preferences.js'
 import { createRoutePrices, type RoutePrices } from './route-prices.js'
-import { applyWishes, checkNames } from './route-wishes.js'
 
 export interface RouteChoiceRequest {
   readonly routes: readonly Route[]
@@ -36,8 +36,8 @@ export type Keep = (
 /**
  * Which routes may serve a call, best first, and why. Throws where none may.
  *
- * Enabled routes, then the pin or the caller's wishes, then an order: the caller's, else that of the session, else of
- * weights or prices. Last, routes in trouble are moved behind the others; none is ever left out for its health.
+ * Enabled routes, then the pin or the caller's preferences, then an order: the caller's, else that of the session, else
+ * of weights or prices. Last, routes in trouble are moved behind the others; none is ever left out for its health.
  */
 export function chooseRoutes(
   call: RouteChoiceRequest,
@@ -85,7 +85,7 @@ export function chooseRoutes(
   if (shared.length === 0) {
     throw new CompatError('no_route_available', `No provider serves the model '${model.id}' just now.`)
   }
-  const wanted = routing === undefined ? shared : applyWishes(routing, call, shared, keep, prices)
+  const wanted = routing === undefined ? shared : applyPreferences(routing, call, shared, keep, prices)
   const priced = withPrices(wanted, keep, prices)
   const { routes, orderedBy } = orderRoutes(priced, routing, call, health, prices)
   const { ordered, behind } = moveTroubled(routes, health)

@@ -114,11 +114,11 @@ export class RouteHealthBook {
     const now = this.clock.now()
     const { firstTokenMs, ok, retryAfterSeconds = 0, tokensPerSecond } = result
     state.calls++
-    state.failureRate = moved(state.failureRate, ok ? 0 : 1)
+    state.failureRate = movingAverage(state.failureRate, ok ? 0 : 1)
     if (firstTokenMs !== undefined || tokensPerSecond !== undefined) {
       const stale = now > state.measuredAt + MEASURED_FOR_MS
-      state.firstTokenMs = moved(stale ? undefined : state.firstTokenMs, firstTokenMs)
-      state.tokensPerSecond = moved(stale ? undefined : state.tokensPerSecond, tokensPerSecond)
+      state.firstTokenMs = movingAverage(stale ? undefined : state.firstTokenMs, firstTokenMs)
+      state.tokensPerSecond = movingAverage(stale ? undefined : state.tokensPerSecond, tokensPerSecond)
       state.measuredAt = now
     }
     if (retryAfterSeconds > 0) {
@@ -168,7 +168,7 @@ export class RouteHealthBook {
   }
 }
 
-function moved<Average extends number | undefined>(
+function movingAverage<Average extends number | undefined>(
   average: Average,
   latest: number | undefined,
 ): Average | number {

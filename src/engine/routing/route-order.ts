@@ -12,7 +12,7 @@ interface Ordered {
   readonly orderedBy: RoutingExplanation['chosenBy']
 }
 
-/** Orders routes by the caller's wish; those that it leaves equal, and all where there is none, as {@link spreadOut} does. */
+/** Orders routes by the caller's preferences; what these leave equal, and all without any, as {@link spreadOut} does. */
 export function orderRoutes(
   routes: readonly Route[],
   routing: RoutingPreferences | undefined,

@@ -14,7 +14,7 @@ export interface NativeThinking {
 }
 
 /**
- * Turns the caller's wish for reasoning to the API's terms.
+ * Puts what the caller asked of reasoning in the API's terms.
  *
  * `none` disables thinking. A number of tokens is a budget as it stands. An effort is the API's own `effort` with adaptive
  * thinking on Claude models that have it; on all others a budget, a share of `maxTokens`, of which it is a part.

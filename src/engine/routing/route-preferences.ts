@@ -24,7 +24,7 @@ export function checkNames(routing: RoutingPreferences, { model, routes }: Route
 }
 
 /** The routes that a caller's preferences leave. Throws where they leave none. */
-export function applyWishes(
+export function applyPreferences(
   routing: RoutingPreferences,
   call: RouteChoiceRequest,
   routes: readonly Route[],
