@@ -35,6 +35,9 @@ export interface Discrepancy {
 const POSTED = `select account, ${sumOf('amount', 'sum')} from {postings} group by account`
 const HELD = `select account, ${sumOf('amount', 'sum')} from {holds} where state = 0 group by account`
 
+/** SQL that is true where a grant or a correction has not the amount posted that its entry ends with. */
+const UNLIKE_SHOWN = `(p.amount is null or e.postings not like '%,"' || p.amount || '"]]')`
+
 /**
  * Each part of the books beside what it should come to, both ways round. Whole tables are read, each row once, and what is
  * beside a row is found by its key: SQLite's full joins would look through all for each.
@@ -65,10 +68,10 @@ const COMPARED = [
   left join {entries} e on e.id = s.entry_id
   where e.id is null or e.kind = 'charge'`,
   `select case when e.kind = 'charge' then 'cost' else 'missing-posting' end as what, cast(e.id as text) as id,
-    ${partsOf('coalesce(e.cost, 0)', 'found')}, ${differenceOf(KEPT, 'coalesce(p.amount, 0)', 'expected')},
+    ${partsOf('coalesce(e.cost, p.amount, 0)', 'found')}, ${differenceOf(KEPT, 'coalesce(p.amount, 0)', 'expected')},
     case when e.kind = 'charge' then null else e.postings end as shown
   from {entries} e ${PAYER_POSTING}
-  where case when e.kind = 'charge' then ${UNEQUAL} else p.amount is null end`,
+  where case when e.kind = 'charge' then ${UNEQUAL} else ${UNLIKE_SHOWN} end`,
 ]
 
 /** Compares the whole books with themselves, in one snapshot. */
@@ -114,7 +117,7 @@ function explain(what: Discrepancy['what'], id: string, found: string, expected:
     case 'cost':
       return `The charge ${id} shows a cost of ${found}, but its payer's posting comes to ${expected}: restore its row in entries, or its postings, from a backup.`
     case 'missing-posting':
-      return `The entry ${id} shows ${expected} for its account, but its posting is gone: restore it from a backup.`
+      return `The entry ${id} shows ${expected} for its account, but its posting is ${found === '0' ? 'gone, or of 0' : `of ${found}`}: restore it from a backup.`
     case 'missing-entry':
       return `The entry ${id} is gone, but postings of it, of up to ${found}, are there: restore its row in entries from a backup.`
   }

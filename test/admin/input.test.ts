@@ -56,6 +56,7 @@ describe.each(engineNames)('what administration is given on %s', (name) => {
         await expect(asking).rejects.toThrow('limit must be a whole number of rows')
       }
     }
+    await expect(admin.entries({ limit: 1_001 })).rejects.toThrow('limit must be an integer from 1 to 1000')
     await expect(admin.entries({ after: '1.9223372036854775808' })).rejects.toThrow('of an earlier page')
   })
 
@@ -71,6 +72,9 @@ describe.each(engineNames)('what administration is given on %s', (name) => {
 
   it('is refused where it leaves an account with more than there is room for, and says with how much', async () => {
     const most = formatCredits(MAX_CREDITS)
+    await expect(admin.grant({ account: 'rich', amount: formatCredits(MAX_CREDITS + 1n) })).rejects.toThrow(
+      `grant.amount: must be at most ${most} credits`,
+    )
     await admin.grant({ account: 'rich', amount: most })
     await expect(admin.grant({ account: 'rich', amount: '0.000000001' })).rejects.toThrow(
       `grant.amount: must leave the account with at most ${most} credits, below zero or above; it would have ${formatCredits(MAX_CREDITS + 1n)}`,

@@ -126,6 +126,8 @@ describe.each(engineNames)('reports on %s', (name) => {
       expect(await costs({ ...query, from: midnight - 1 })).toEqual(days)
       expect(await costs({ ...query, to: midnight })).toEqual(days.slice(0, 1))
       expect(await costs({ ...query, to: midnight + 1 })).toEqual(days.slice(0, 2))
+      expect(await costs({ ...query, from: midnight - 0.5 })).toEqual(days.slice(1))
+      expect(await costs({ ...query, to: midnight - 0.5 })).toEqual(days.slice(0, 1))
     }
     for (const ask of [spend, spendReport]) {
       await expect(ask({ by: 'day', from: midnight, to: midnight })).rejects.toThrow(RangeError)
@@ -176,7 +178,8 @@ describe.each(engineNames)('reports on %s', (name) => {
   })
 
   it('of an account without postings are zero', async () => {
-    await admin.openAccount('empty')
+    for (const account of ['empty', 'alice']) await admin.openAccount(account)
+    expect(await admin.balance('alice')).toMatchObject({ posted: 730n })
     expect(await admin.statement('empty')).toEqual({
       granted: 0n,
       corrected: 0n,
@@ -243,6 +246,7 @@ describe.each(engineNames)('reports on %s', (name) => {
     expect(await admin.openHolds({ account: 'bob' })).toEqual([])
     expect(await admin.openHolds({ account: 'alice', limit: 1 })).toHaveLength(1)
     expect((await admin.statement('alice'))!.held).toBe(10n)
+    expect(await admin.balance('platform')).toMatchObject({ held: 0n, available: 272n })
   })
 
   it('find one credential, and only it', async () => {

@@ -67,8 +67,8 @@ describe.each(engineNames)('verify on %s', (name) => {
   })
 
   it('finds an account whose row is gone and whose postings come to nothing', async () => {
-    const { change, verify } = await openBooks()
-    await change("update {postings} set amount = 0 where account = 'carol'")
+    const { change, verify, ...books } = await openBooks()
+    await createAdmin(books).correct({ account: 'carol', amount: '-5' })
     await change("delete from {accounts} where id = 'carol'")
     expect(await verify()).toMatchObject([{ what: 'missing-account', id: 'carol', expected: 0n }])
   })
@@ -116,6 +116,33 @@ describe.each(engineNames)('verify on %s', (name) => {
       { what: 'missing-posting', id: corrected, found: 0n, expected: -2_000_000_000n },
     ]
     expect(await verify()).toMatchObject(lost.sort((a, b) => (a.id < b.id ? -1 : 1)))
+  })
+
+  it('finds a grant and a correction whose postings are of another amount, with the balance moved to match', async () => {
+    const { carols, corrected, change, verify } = await openBooks()
+    await change(
+      "update {postings} set amount = amount + 10 where account = 'carol' and entry_id = ?1",
+      carols,
+    )
+    await change('update {postings} set amount = 0 where entry_id = ?1', corrected)
+    await change("update {accounts} set posted = posted + 2000000010 where id = 'carol'")
+    const changed = [
+      {
+        what: 'missing-posting',
+        id: carols,
+        found: 7_000_000_010n,
+        expected: 7_000_000_000n,
+        message: `The entry ${carols} shows 7 for its account, but its posting is of 7.00000001: restore it from a backup.`,
+      },
+      {
+        what: 'missing-posting',
+        id: corrected,
+        found: 0n,
+        expected: -2_000_000_000n,
+        message: `The entry ${corrected} shows -2 for its account, but its posting is gone, or of 0: restore it from a backup.`,
+      },
+    ]
+    expect(await verify()).toEqual(changed.sort((a, b) => (a.id < b.id ? -1 : 1)))
   })
 
   it('finds postings whose entry is gone, of charges, grants and corrections', async () => {

@@ -69,6 +69,30 @@ describe('memoryIdempotency', () => {
     expect(await keptOf('c0')).toBe('mine')
   })
 
+  it('makes room by the oldest of an account, which a reply that came last is not', async () => {
+    const { claim, keep, keptOf } = open(100 * 1_024)
+    await claim('slow')
+    for (let number = 1; number <= 8; number++) await keep(`c${number}`, 0)
+    await keep('slow', 0)
+    for (let number = 9; number <= 10; number++) await keep(`c${number}`, 0)
+    expect(await keptOf('slow')).toBe(0)
+    expect(await keptOf('c1')).toBe('mine')
+  })
+
+  it('keeps for no time at all what is to be kept for 0 ms', async () => {
+    const { clock, store } = open()
+    await store.claim({ claim: 'c', account: 'alice', digest: 'd', leaseMs: 0 }, context)
+    clock.advance(2)
+    expect(await store.claim({ claim: 'c', account: 'alice', digest: 'd', leaseMs: 1_000 }, context)).toEqual(
+      { state: 'mine' },
+    )
+    await store.complete('c', { mode: 'json', bytes: '{}', charge }, 0, context)
+    clock.advance(2)
+    expect(await store.claim({ claim: 'c', account: 'alice', digest: 'd', leaseMs: 1_000 }, context)).toEqual(
+      { state: 'mine' },
+    )
+  })
+
   it('gives an account its room back when its replies are gone', async () => {
     const { clock, keep } = open(20 * MIB)
     expect(await keep('one', MIB)).toBe(MIB)

@@ -219,10 +219,47 @@ describe('group commit', () => {
     expect(batches).toEqual([[-1, -2, 5], [3], [-4]])
   })
 
+  it('takes at most so many calls where some name the same key, too', async () => {
+    const { batches, add } = createBench(double, { byId: true, maxCommands: 2 })
+    await Promise.all([1, 2, 3, 4, 5].map((value) => add(value)))
+    expect(batches).toEqual([[1, 2], [3, 4], [5]])
+  })
+
+  it('keeps the order of calls on one key through the wait for a lock', async () => {
+    let isLocked = true
+    let later: Promise<number> | undefined
+    const { batches, add } = createBench(
+      (batch) => {
+        if (!isLocked) return double(batch)
+        isLocked = false
+        later = add(2, undefined, 'a')
+        throw new Fault('locked')
+      },
+      { byId: true, findLocked: async (batch) => new Set(batch) },
+    )
+    expect(await add(1, undefined, 'a')).toBe(2)
+    expect(await later).toBe(4)
+    expect(batches).toEqual([[1], [1], [2]])
+  })
+
+  it('does not try again what fails while it is closed', async () => {
+    const { groupCommit, batches, add } = createBench(() => {
+      throw new Fault('transient')
+    })
+    const refused = expect(add(1)).rejects.toThrow('transient')
+    await groupCommit.close()
+    await refused
+    expect(batches).toEqual([[1]])
+  })
+
   it('runs what waits when it is closed, and takes nothing after', async () => {
     const { groupCommit, add } = createBench(double)
-    const waiting = add(1)
+    let isDone = false
+    const waiting = add(1).finally(() => {
+      isDone = true
+    })
     await groupCommit.close()
+    expect(isDone).toBe(true)
     expect(await waiting).toBe(2)
     await expect(add(2)).rejects.toThrow('The store is closed')
   })

@@ -227,6 +227,28 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     expect(await createAdmin(stores).verify()).toEqual([])
   })
 
+  it('shows every entry once on its pages, also those of one moment', async () => {
+    const { ledger, database } = engine.open('one_moment')
+    const ids = ['h1', 'h2', 'h3', 'h4', 'h5']
+    for (const id of ids) {
+      const facts = createFacts('alice', { sessionId: 's', appId: 'app' })
+      await ledger.settle(createSettle(id, 'alice', 1n, { facts }), context)
+    }
+    for (const table of ['entries', 'postings']) {
+      await database.all({ text: `update {${table}} set at = 1` })
+    }
+    for (const query of [{}, { account: 'alice' }, { sessionId: 's' }, { appId: 'app' }]) {
+      const shown: unknown[] = []
+      let after: string | undefined
+      do {
+        const page = await ledger.entries({ ...query, limit: 2, ...(after && { after }) }, context)
+        shown.push(...page.entries.map(({ holdId }) => holdId))
+        after = page.next
+      } while (after !== undefined)
+      expect(shown).toEqual(ids.toReversed())
+    }
+  })
+
   it('forgets all holds that ended long enough ago, however many they are', async () => {
     const { database, ...stores } = engine.open('pruned')
     await database.all({
