@@ -42,7 +42,7 @@ export function logEvents(logger: EventLogger): (event: RouterEvent) => void {
     }
     const { level, message } = INCIDENTS[event.type]
     const { type, ...fields } = event
-    logger[level]({ event: type, ...withDecimals(fields) }, message)
+    logger[level]({ event: type, ...forLog(fields) }, message)
   }
 }
 
@@ -93,17 +93,17 @@ function fieldsOf(event: RequestEnd): object {
   }
 }
 
-/** The same with amounts as decimals and without the labels of clients, at any depth. */
-function withDecimals(fields: object): object {
+/** The same fit for a log, at any depth: amounts as decimals, and without the labels that clients make up. */
+function forLog(fields: object): object {
   return Object.fromEntries(
     Object.entries(fields)
       .filter(([name]) => name !== 'user' && name !== 'claimedAppId')
-      .map(([name, value]) => [name, decimal(value)]),
+      .map(([name, value]) => [name, valueForLog(value)]),
   )
 }
 
-function decimal(value: unknown): unknown {
+function valueForLog(value: unknown): unknown {
   if (typeof value === 'bigint') return formatCredits(value)
-  if (Array.isArray(value)) return value.map(decimal)
-  return typeof value === 'object' && value !== null ? withDecimals(value) : value
+  if (Array.isArray(value)) return value.map(valueForLog)
+  return typeof value === 'object' && value !== null ? forLog(value) : value
 }

@@ -9,7 +9,6 @@ export type Kept =
   | { readonly as: 'positive'; readonly id: string; readonly expiresAt?: number | undefined }
   /** Kept shortly, apart from the others, and dropped when anything changes. */
   | { readonly as: 'negative' }
-  | { readonly as: 'nothing' }
 
 export interface LoadingCache<Value> {
   /** The answer kept under this key, else what `load` brings; callers that come meanwhile share that load. */
@@ -57,8 +56,10 @@ export function createLoadingCache<Value>(
 
   function store(key: string, value: Value): void {
     const kept = keep(value)
-    if (kept.as === 'negative') negatives.set(key, { value })
-    if (kept.as !== 'positive') return
+    if (kept.as === 'negative') {
+      negatives.set(key, { value })
+      return
+    }
     const { id, expiresAt = Number.POSITIVE_INFINITY } = kept
     const ttl = Math.min(ttlMs, expiresAt - clock.now())
     if (ttl <= 0) return

@@ -28,7 +28,7 @@ export function describeFault(fault: Fault, noun?: string): string | undefined {
     case 'invalid_union':
       return describeUnion(fault)
     case 'unrecognized_keys':
-      return describeStrangers(fault.keys, fault.inst)
+      return describeUnknownFields(fault.keys, fault.inst)
     case 'invalid_key':
       return `each name in it ${fault.issues[0]?.message ?? 'must be of the right form'}`
     case 'too_small':
@@ -111,7 +111,7 @@ function describeUnion(fault: Extract<Fault, { code: 'invalid_union' }>): string
   return mustBeOneOf((input as Readonly<Record<string, unknown>>)[discriminator], options)
 }
 
-function describeStrangers(names: readonly string[], schema: unknown): string {
+function describeUnknownFields(names: readonly string[], schema: unknown): string {
   const shown = names.map((name) => JSON.stringify(cleanLabel(name, SHOWN_NAME_CHARS))).slice(0, 3)
   const fields = schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
   const rest = fields.length === 0 ? 'leave it out' : `its fields are ${fields.join(', ')}`

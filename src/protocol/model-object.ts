@@ -1,4 +1,6 @@
-/** What of a catalogue's model stands on the wire. The catalogue's own type fits it. */
+import type { Price, Prices } from '../prices.js'
+
+/** What of a catalogue's model stands on the wire. The catalogue's own type, which this room does not know, fits it. */
 export interface ListedModel {
   readonly id: string
   readonly created: number
@@ -11,16 +13,7 @@ export interface ListedModel {
   readonly maxOutputTokens?: number
   readonly supportedParameters?: readonly string[]
   readonly modalities?: readonly string[]
-  readonly prices?: ListedPrice & { readonly tiers?: readonly (ListedPrice & { readonly above: number })[] }
-}
-
-interface ListedPrice {
-  readonly input: string
-  readonly output: string
-  readonly cachedInput?: string
-  readonly cacheWrite?: string
-  readonly reasoning?: string
-  readonly request?: string
+  readonly prices?: Prices
 }
 
 /** A model as `GET /models/{model_key}` shows it. Members that the catalogue does not have are left out. */
@@ -51,7 +44,7 @@ export function modelList(models: readonly ListedModel[]) {
 }
 
 /** Member by member, since a host's rows may hold more than is the client's to see. */
-function priceObject(price: ListedPrice) {
+function priceObject(price: Price) {
   return {
     input: price.input,
     output: price.output,

@@ -47,7 +47,7 @@ export class RequestFaults {
   }
 
   /** The 400 that names the first fault, or the first one of a field with a code of its own. */
-  error(codes: readonly (readonly [field: string, code: ErrorCode])[] = []): CompatError {
+  error(codes: readonly (readonly [field: string, code: ErrorCode])[]): CompatError {
     for (const [field, code] of codes) {
       const fault = this.list.find((candidate) => candidate.param === field)
       if (fault !== undefined) return this.#errorAbout(fault, code)

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { pathOfOwn } from '../own-files.js'
-import type { AnswerMessage, Answers, Question, WorkerStart } from './messages.js'
+import type { AnswerMessage, Answers, FaultCells, Question, WorkerStart } from './messages.js'
 
 /** A thread that owns one connection. It is started by the first question, and again by the next one after it died. */
 export interface WorkerClient {
@@ -10,11 +10,11 @@ export interface WorkerClient {
 }
 
 /** What happened to the database. `code` is SQLite's, such as `SQLITE_FULL`. */
-export class SqliteFault extends Error {
+class SqliteFault extends Error {
   override readonly name: string
   readonly code: string | undefined
 
-  constructor(name: string, message: string, code?: string) {
+  constructor({ name, message, code }: FaultCells) {
     super(message)
     this.name = name
     this.code = code
@@ -41,7 +41,7 @@ export function createWorkerClient(file: string): WorkerClient {
       pending.delete(message.number)
       if (pending.size === 0 && closing === undefined) started.unref()
       if ('answer' in message) asked.resolve(message.answer)
-      else asked.reject(new SqliteFault(message.fault.name, message.fault.message, message.fault.code))
+      else asked.reject(new SqliteFault(message.fault))
     })
     let cause: unknown
     started.on('error', (error) => {

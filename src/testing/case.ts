@@ -40,8 +40,8 @@ export function asOpened<Store extends object, Extra extends Opened<Store>>(give
 }
 
 /** A context whose signal never aborts. */
-export function createContext(requestId = 'conformance'): CallContext {
-  return { requestId, signal: new AbortController().signal }
+export function createContext(): CallContext {
+  return { requestId: 'conformance', signal: new AbortController().signal }
 }
 
 /** Ids as the router makes them: 32 hex digits, the same in every run. */
@@ -66,8 +66,8 @@ export function listenTo(watch: Watch): {
     async next(change) {
       const before = heard.length
       await change()
-      await until(async () => heard.length > before)
-      assert.ok(heard.length > before, 'the watch has not reported the change within ten seconds')
+      const isReported = await until(async () => heard.length > before)
+      assert.ok(isReported, 'the watch has not reported the change within ten seconds')
       return heard.slice(before)
     },
   }
@@ -76,7 +76,11 @@ export function listenTo(watch: Watch): {
 const PATIENCE_MS = 10_000
 const PAUSE_MS = 10
 
-/** Waits until `isDone`; gives up after ten seconds and leaves it to the caller's assertion to say so. */
-export async function until(isDone: () => Promise<boolean>): Promise<void> {
-  for (let waited = 0; waited < PATIENCE_MS && !(await isDone()); waited += PAUSE_MS) await wait(PAUSE_MS)
+/** Waits until `isDone`, ten seconds at most. Returns whether it was. */
+export async function until(isDone: () => Promise<boolean>): Promise<boolean> {
+  for (let waited = 0; waited < PATIENCE_MS; waited += PAUSE_MS) {
+    if (await isDone()) return true
+    await wait(PAUSE_MS)
+  }
+  return false
 }

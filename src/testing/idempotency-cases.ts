@@ -1,7 +1,6 @@
 import { strict as assert } from 'node:assert'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Awaitable, IdempotencyState, IdempotencyStore, StoredReply } from '../contracts/index.js'
-import { asOpened, type ConformanceCase, createContext, createIds, type Opened } from './case.js'
+import { asOpened, type ConformanceCase, createContext, createIds, type Opened, until } from './case.js'
 
 /** What an author of an idempotency store writes. */
 export interface IdempotencyHarness {
@@ -13,8 +12,6 @@ export type IdempotencyCase = ConformanceCase<IdempotencyHarness>
 
 const LONG_MS = 600_000
 const SHORT_MS = 40
-const PATIENCE_MS = 10_000
-const PAUSE_MS = 10
 
 const reply: StoredReply = {
   mode: 'json',
@@ -190,11 +187,7 @@ function createBench({ store, advance }: Opened<IdempotencyStore>, seed: string)
         assert.ok(await isSo(), 'its time is over')
         return
       }
-      for (let waited = 0; waited < PATIENCE_MS; waited += PAUSE_MS) {
-        if (await isSo()) return
-        await wait(PAUSE_MS)
-      }
-      assert.fail('its time should be over')
+      assert.ok(await until(isSo), 'its time should be over')
     },
   }
 }

@@ -2,6 +2,7 @@ import type { EventError } from '../../contracts/events.js'
 
 const MAX_CAUSES = 3
 const MAX_MESSAGE_CHARS = 500
+const MAX_STACK_CHARS = 4_096
 /** What a credential looks like in the texts of clients, drivers and providers. */
 const SECRETS =
   /\b(?:(?:sk|at|pk|rk|key)[-_]|(?:Bearer|Basic) )[A-Za-z0-9._~+/=-]{6,}|\bv1\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*){4}|:\/\/[^\s/@]{1,256}@/g
@@ -25,7 +26,7 @@ function read(error: unknown, causes: number): EventError {
     name: String(name),
     message: scrub(String(message)),
     ...(typeof code === 'string' && { code: scrub(code) }),
-    ...(typeof stack === 'string' && { stack: scrub(stack, 4_096) }),
+    ...(typeof stack === 'string' && { stack: scrub(stack, MAX_STACK_CHARS) }),
     ...(cause !== undefined && causes > 0 && { cause: eventError(cause, causes - 1) }),
   })
 }
