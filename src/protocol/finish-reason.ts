@@ -21,13 +21,16 @@ const KNOWN = new Map<string, FinishReason>([
   ['spii', 'content_filter'],
   ['image_safety', 'content_filter'],
   ['refusal', 'content_filter'],
+  ['sensitive', 'content_filter'],
   ['end_turn', 'stop'],
   ['stop_sequence', 'stop'],
   ['eos', 'stop'],
 ])
 
 /** With these a provider says that it broke the reply off itself. */
-const FAILURES = new Set(['error', 'insufficient_system_resource', 'abort'])
+const FAILURES = new Set(['error', 'insufficient_system_resource', 'abort', 'network_error'])
+/** Gemini drops a tool call that it cannot read, as in `function_call_filter: MALFORMED_FUNCTION_CALL`. */
+const FAILURE_START = 'function_call_filter:'
 
 /** The provider's own word for how a choice ended, `undefined` where it gave none yet. Some write the word null. */
 export function readFinishReason(native: unknown): string | undefined {
@@ -43,5 +46,7 @@ export function mapFinishReason(native: string): FinishReason {
 
 /** Whether a finish reason is no finish but a failure, and what came before it is not whole. */
 export function isFailureReason(native: unknown): boolean {
-  return typeof native === 'string' && FAILURES.has(native.toLowerCase())
+  if (typeof native !== 'string') return false
+  const word = native.toLowerCase()
+  return FAILURES.has(word) || word.startsWith(FAILURE_START)
 }

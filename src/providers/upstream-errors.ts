@@ -5,7 +5,7 @@ type Complaint = Pick<ProviderErrorFields, 'providerMessage' | 'param' | 'provid
 
 const MAX_NESTING = 4
 const MESSAGE_MEMBERS = ['message', 'msg', 'detail', 'error_description', 'title']
-const WRAPPERS = ['error', 'errors', 'detail', 'message']
+const WRAPPERS = ['error', 'errors', 'detail', 'message', 'x_groq']
 
 /**
  * Finds message, param and code in what a provider says of a failure, in the many shapes of that:

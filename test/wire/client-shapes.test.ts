@@ -55,6 +55,11 @@ describe.each([true, false])('asked for a stream: %s; a provider’s stream', (w
     ['a tool call without a name', message({ tool_calls: [{ id: 'a', function: {} }] })],
     ['a finish reason of error', message({ content: 'Hello' }, 'error')],
     ['a finish reason of a lack of resources', message({ content: 'Hi' }, 'insufficient_system_resource')],
+    ['a finish reason of a broken network', message({ content: 'Hello' }, 'network_error')],
+    [
+      'a finish reason of a dropped tool call',
+      message({ content: null }, 'function_call_filter: MALFORMED_FUNCTION_CALL'),
+    ],
     ['a choice without a message', { choices: [{ index: 0, finish_reason: 'stop' }] }],
     ['a list', []],
     ['a string', '"Hello"'],

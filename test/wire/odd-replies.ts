@@ -150,6 +150,10 @@ export const oddStreams: Readonly<
     stream(text('Hello'), delta({}, 'safety'), REPORT),
     [{ ...HELLO, finishReason: 'content_filter' }],
   ],
+  'with a filter that calls it sensitive': [
+    stream(text('Hello'), delta({}, 'sensitive'), REPORT),
+    [{ ...HELLO, finishReason: 'content_filter' }],
+  ],
   'with a filter that is named': [
     stream(text('Hello'), delta({}, 'content_filter: RECITATION'), REPORT),
     [{ ...HELLO, finishReason: 'content_filter' }],

@@ -71,9 +71,17 @@ function withoutUsage(choice: unknown): unknown {
 /**
  * Some servers have an empty error in every reply; alone, one that says nothing is a failure all the same. DeepInfra has
  * the words of a failure at the top, in a chunk without choices: the relay knows them in a line that passed unparsed.
+ * Groq says in `x_groq` why it stopped a stream early.
  */
-function isFailure({ choices, error, error_message: message, object }: JsonObject): boolean {
+function isFailure({
+  choices,
+  error: own,
+  error_message: message,
+  object,
+  x_groq: groq,
+}: JsonObject): boolean {
   if (typeof message === 'string' && !Array.isArray(choices)) return true
+  const error = own ?? (isObject(groq) ? groq.error : undefined)
   if (error === undefined || error === null) return object === 'error' && choices === undefined
   return !Array.isArray(choices) || !isEmpty(error)
 }

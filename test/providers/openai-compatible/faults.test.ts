@@ -199,6 +199,13 @@ describe('a failure inside a reply', () => {
     expect(events).toMatchObject([{ type: 'usage', usage: { prompt: 3, completion: 4 } }])
   })
 
+  it('comes beside choices that have no finish, in x_groq', async () => {
+    const events = [textChunk('half'), { ...textChunk(''), x_groq: { id: 'req_01', error: 'over_capacity' } }]
+    const { error, terminated } = await runScript(answerEvents(events))
+    expect(error).toMatchObject({ reason: 'error-frame', providerMessage: 'over_capacity' })
+    expect(terminated).toBeUndefined()
+  })
+
   it.each([
     ['long', { error_message: 'x'.repeat(2_048) }],
     ['beside a usage', { error_message: 'Too long', usage: { prompt_tokens: 3, completion_tokens: 0 } }],
