@@ -1,6 +1,14 @@
 #!/usr/bin/env node
 import { runCli } from './run-cli.js'
 
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // A reader that has seen enough, such as head, is no fault.
+  if (error.code === 'EPIPE') return
+  process.exitCode = 1
+  process.stderr.write(`error: standard output cannot be written: ${error.message}\n`)
+})
+process.stderr.on('error', () => undefined)
+
 void runCli(process.argv.slice(2), {
   env: process.env,
   stdin: process.stdin,
@@ -11,5 +19,5 @@ void runCli(process.argv.slice(2), {
     process.stderr.write(text)
   },
 }).then((exitCode) => {
-  process.exitCode = exitCode
+  process.exitCode ||= exitCode
 })

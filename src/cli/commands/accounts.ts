@@ -25,6 +25,7 @@ export function addAccountCommands(program: Command, session: Session): void {
     .action(async (page: { after?: string; limit: number }) => {
       const rows = await (await session.reader()).listAccounts(page)
       session.show(rows, rows.map(toAccountRow))
+      if (rows.length === page.limit) session.say(`There may be more: --after ${rows.at(-1)?.id}`)
     })
 
   for (const [name, description] of [
@@ -66,6 +67,9 @@ export function addAccountCommands(program: Command, session: Session): void {
         const request = { account, amount, ...options }
         const entry = name === 'grant' ? await admin.grant(request) : await admin.correct(request)
         session.show(entry, [toPostedRow(entry)])
+        if (entry.isRepeat) {
+          session.say(`Nothing was posted: ${options.reference} had been, at ${formatTime(entry.at)}`)
+        }
       })
   }
 }

@@ -1,0 +1,36 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, existsSync, openSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const SLOW_MS = 30_000
+
+/** Runs the program itself, whose output goes to `stdout`. */
+function start(stdout: 'pipe' | number) {
+  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, '--help'], {
+    stdio: ['ignore', stdout, 'pipe'],
+  })
+  let said = ''
+  child.stderr!.on('data', (bytes) => {
+    said += bytes
+  })
+  const ended = once(child, 'close').then(([exitCode]) => ({ exitCode, said }))
+  return { child, ended }
+}
+
+it('ends in silence where nobody reads what it writes', { timeout: SLOW_MS }, async () => {
+  const { child, ended } = start('pipe')
+  child.stdout!.destroy()
+  expect(await ended).toEqual({ exitCode: 0, said: '' })
+})
+
+it.skipIf(!existsSync('/dev/full'))('says that it cannot write', { timeout: SLOW_MS }, async () => {
+  const full = openSync('/dev/full', 'w')
+  const { ended } = start(full)
+  closeSync(full)
+  const { exitCode, said } = await ended
+  expect(said).toMatch(/^error: standard output cannot be written: ENOSPC[^\n]*\n$/)
+  expect(exitCode).toBe(1)
+})
