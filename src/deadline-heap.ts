@@ -6,7 +6,7 @@ export interface Due {
   place: number
 }
 
-/** Finds what is due first, and lets go of anything else in it. Both take steps in the order of the logarithm of its size. */
+/** A binary heap by deadline: finds what is due first, and takes any item out in logarithmic time. */
 export interface DeadlineHeap<Item extends Due> {
   readonly first: Item | undefined
   add(item: Item): void

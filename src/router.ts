@@ -73,7 +73,7 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
     openapi,
     envelopeKeys: typeof options.envelopes?.publicKeys === 'function',
   })
-  // Those of HTTP/2 have what is used of the others, which Node's types do not say.
+  // Requests and responses of HTTP/2 have every member that is used here, which Node's types do not say.
   const router = ((req: IncomingMessage, res: ServerResponse, next) =>
     handler(req, res, next)) as CompatRouter
   return Object.defineProperties(router, {

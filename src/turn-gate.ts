@@ -4,8 +4,8 @@ const FEW = 8
 /**
  * Lets what became ready in one turn of the event loop go on together, at the end of that turn, where many are under way.
  *
- * Each step is then taken for one after the other, from `await` to `await`, instead of all steps for one and then for the
- * next. That keeps the code of a step in the processor's caches, sends what is ready without anything in between, and
+ * Each step, from `await` to `await`, is then taken for all of them, instead of all steps for one and then for the next.
+ * That keeps the code of a step in the processor's caches, sends what is ready without anything in between, and
  * gathers what one connection brought in several pieces.
  */
 export class TurnGate {

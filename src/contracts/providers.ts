@@ -71,7 +71,10 @@ export interface ProviderCall {
   readonly limits: Pick<Limits, 'connectMs' | 'eventBytes' | 'replyBytes'>
   /** The attempt's, not the client's: a drain outlives the client. */
   readonly signal: AbortSignal
-  /** The same news without the cost of a signal. A changed copy of a call, for which it does not speak, has its `signal`. */
+  /**
+   * Tells of the same abort without the cost of an `AbortSignal`. It speaks for the router's own call alone: with a changed
+   * copy, for which `speaksFor` is false, go by the copy's `signal`.
+   */
   readonly abort?: AbortSource
   readonly requestId: string
   /** The caller's, where the host wants it passed on: send it as headers of these names. */

@@ -23,7 +23,7 @@ const UNAVAILABLE_TEXT = 'A part of this service cannot be reached just now. Try
 
 /**
  * Asks a store within its deadline. A throw, or no answer, becomes a `store-fault` event and the store's 503; no event
- * where the client had left, since a store may then give up.
+ * where the client had left, since a store may then give up. A `CompatError` is thrown on as it is.
  */
 export function askStore<T>(
   store: Store,

@@ -56,8 +56,8 @@ export class HttpCall implements IncomingCall {
   }
 
   /**
-   * Keeps the body for a later reading, also from a listener of the host's that is yet to come. False where it flows to
-   * one already: it is read at once, or gone.
+   * Holds the body back until it is read here, also where the host attaches a listener meanwhile. False where it flows to
+   * a listener already: then it is read at once, or gone.
    */
   keepBody(): boolean {
     const { httpVersionMajor, readableEnded, readableFlowing } = this.req
@@ -100,7 +100,7 @@ export class HttpCall implements IncomingCall {
     if (this.#collector?.isReading === true) this.#collector.stop(abandoned())
   }
 
-  /** Whether so much of the body may still come that the connection must end with the answer. */
+  /** Whether too much of the body is still to come to be read off: the connection must end with the answer. */
   get mustClose(): boolean {
     if (this.#collector?.failed === true) return true
     const rest = this.#restBytes()

@@ -149,4 +149,5 @@ export class BodyCollector {
   }
 }
 
+/** Stands in the place of what cancels the timer once reading has ended. */
 function ended(): void {}

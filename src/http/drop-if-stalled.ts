@@ -5,8 +5,8 @@ import type { Socket } from 'node:net'
 export const HTTP2_INTERNAL_ERROR = 2
 
 /**
- * Drops a client that takes nothing for `stallMs` of an answer that is over, of which nobody else sees whether it is taken.
- * Node's own timers see to progress: of HTTP/1 the socket's, which is destroyed when it passes its timeout.
+ * Drops a client that takes nothing for `stallMs` of an answer that has been written to its end: from then on nobody else
+ * watches it. Node's own timers see progress; for HTTP/1 that is the socket's, at whose end Node destroys the socket.
  */
 export function dropIfStalled(res: ServerResponse, stallMs: number, isHttp2: boolean): void {
   if (isHttp2) {
@@ -24,6 +24,6 @@ function limitSilence(res: ServerResponse, socket: Socket, stallMs: number): voi
   const before = socket.timeout ?? 0
   if (before > 0 && before <= stallMs) return
   socket.setTimeout(stallMs)
-  // Ahead of Node, which sets the timeout of an idle connection when the answer is out, or lets the next one go.
+  // Before Node's own listener, which sets the timeout of an idle connection or sends the next answer.
   res.prependOnceListener('finish', () => socket.setTimeout(before))
 }

@@ -20,7 +20,7 @@ export class SocketWatch {
     waiting.add(closed)
   }
 
-  /** Whether no request waits that came after the one of `closed`, or after the one whose turn it is. */
+  /** Whether no request waits behind that of `closed`. One whose turn has come waits no more, and is before all that do. */
   isLast(socket: Socket, closed: () => void): boolean {
     let last = closed
     for (const each of this.#waiting.get(socket) ?? []) last = each

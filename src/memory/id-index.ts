@@ -24,16 +24,17 @@ const MOVED_AT_ONCE = 16
  * A hash table in typed arrays: hashes of ids and their positions, not the ids. A `Map` of very many ids that grows with
  * each call slowed each down by a fifth, since the garbage collector has to look at it again and again.
  *
- * A table that is crowded is left for another a few slots at a time, or one call among a million would wait for all of
- * it. Positions below what `oldest` returns are forgotten, and are not moved.
+ * When a table is crowded, its slots move to a larger one a few at a time: with all at once, one call among a million
+ * would wait for them. Positions below what `oldest` returns are forgotten, and are not moved.
  */
 export function createIdIndex(oldest: () => number): IdIndex {
   let table = createTable(FIRST_SLOTS)
-  let left: Table | undefined
+  /** The table before, while its slots are being moved. */
+  let previous: Table | undefined
   let moved = 0
 
-  function leave(position: number): void {
-    left = table
+  function startMoving(position: number): void {
+    previous = table
     moved = 0
     const kept = Math.min(table.used, position - oldest())
     // What is added until all have moved needs room too.
@@ -47,7 +48,7 @@ export function createIdIndex(oldest: () => number): IdIndex {
     const first = oldest()
     const end = Math.min(moved + MOVED_AT_ONCE, places.length)
     for (; moved < end; moved++) if (places[moved]! > first) put(table, hashes[moved]!, places[moved]!)
-    if (moved === places.length) left = undefined
+    if (moved === places.length) previous = undefined
   }
 
   function findIn(
@@ -65,13 +66,13 @@ export function createIdIndex(oldest: () => number): IdIndex {
 
   return {
     add(id, position) {
-      if ((table.used + 1) * CROWDED > table.places.length) leave(position)
-      if (left !== undefined) moveSome(left)
+      if ((table.used + 1) * CROWDED > table.places.length) startMoving(position)
+      if (previous !== undefined) moveSome(previous)
       put(table, hashOf(id), position + 1)
     },
     find(id, standsAt) {
       const hash = hashOf(id)
-      return findIn(table, hash, standsAt) ?? (left && findIn(left, hash, standsAt))
+      return findIn(table, hash, standsAt) ?? (previous && findIn(previous, hash, standsAt))
     },
   }
 }

@@ -5,7 +5,7 @@ export interface Row<Amount> {
   total: Amount
 }
 
-/** With one for all that come after, as many as the SDK tells apart: of more it would report sums that nobody added up. */
+/** With the one for all that come after, as many as the SDK tells apart: of more it would report sums that nobody made. */
 const MAX_ROWS = 1_998
 /** As the SDK marks what it counts together. */
 const FURTHER: Attributes = { 'otel.metric.overflow': true }

@@ -15,7 +15,7 @@ const ENVELOPE = /^v1\.[\w-]+\.[\w-]*\.[\w-]+\.[\w-]+\.[\w-]+$/
 const ENVELOPE_RULE =
   'must be an encrypted envelope (v1.…, at most 8 KiB) sealed with a key from GET /envelope-keys, never a plaintext key'
 
-/** What a schema says of a value that is not as it must be; the field's name goes before it. Never the value. */
+/** A schema's words for a wrong value, which follow the name of the field. They never show the value. */
 function mustBe(what: string) {
   return {
     error: (issue: { readonly input?: unknown }) =>

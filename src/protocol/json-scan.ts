@@ -47,10 +47,10 @@ function characterKinds(): Uint8Array {
 /**
  * Goes once over the text of a request body, in latin1. Throws a `CompatError` `invalid_request` where it is nested
  * deeper than 128 or holds more than 200,000 values, each a container, a string that is no name, or a run of other
- * characters. Of text that is not JSON it says something, and the parser then refuses it.
+ * characters. For text that is not JSON the result means nothing; the parser refuses such text afterwards.
  *
- * `messages` are found only where any reader must find the same: not where they could stand there twice, nor where there
- * is a number among them, whose spelling one reader may take otherwise.
+ * `messages` are reported only where every reader must find the same: not where the name could stand there twice, nor
+ * where they hold a number, which two readers may take for two values.
  */
 export function scanJson(text: string): JsonScan {
   return new Scanner(text).run()

@@ -5,8 +5,8 @@ const GATHERED_BYTES = 64 * 1024
 const SETTLED = Promise.resolve()
 
 /**
- * Decides when what was read of a reply is handed over: once for all that comes until then, in a microtask; with many
- * calls under way at the end of the turn, but for more than 64 KiB, or a slow client would not hold up its provider.
+ * Decides when what was read of a reply is handed over, all of it at once: in a microtask or, with many calls under way,
+ * at the end of the turn. More than 64 KiB never waits for that, or a slow client would not hold up its provider.
  */
 export class HandOver {
   #isDue = false

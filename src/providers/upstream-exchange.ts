@@ -13,7 +13,7 @@ const ERROR_BODY_MS = 1_000
 /** What may follow the provider's last word before its connection is given up. */
 const TAIL_BYTES = 64 * 1024
 const TAIL_MS = 1_000
-/** What undici wants to hear, lest it stop its parser. */
+/** Tells undici to go on parsing. */
 const GO_ON = true
 const NO_EVENTS: readonly ProviderEvent[] = Object.freeze([])
 

@@ -27,8 +27,8 @@ export interface SqlDatabase {
   /** Runs several in one transaction and gives the rows of each. */
   batch(statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>
   /**
-   * The statement that tells every watch, in every process, that a row changed, or without an id that any may have; part
-   * of the transaction that changed it.
+   * The statement that tells every watch, in every process, that the row of this id has changed; without an id, that any
+   * may have. It belongs into the transaction that makes the change.
    */
   change(topic: Topic, id?: string): Statement
   /** See `Watch` of the contracts. Heard in every process within a second. */

@@ -14,7 +14,7 @@ import type { LazyContext } from '../lazy-context.js'
 import type { EngineOptions } from '../options.js'
 import { askStore, faultyStore } from '../stores.js'
 
-/** Who calls and who pays, with the app's markup read, and where it goes: what a store changes meanwhile is for the next call. */
+/** Who calls and who pays, the app's markup and who earns it, read once: what a store changes meanwhile is for the next call. */
 export interface Caller {
   readonly principal: Principal
   readonly markup: MarkupTerms
@@ -93,7 +93,7 @@ function refusal(reason: CredentialRefusal): CompatError {
   }
 }
 
-/** A store that names it wrongly is told of to the host alone: the refusal stands. */
+/** Where a store describes a refused credential wrongly only the host is told: the refusal stands. */
 function readOwner(
   given: CredentialOwner | undefined,
   fault: (why: string) => CompatError,

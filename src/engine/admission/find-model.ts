@@ -35,8 +35,8 @@ export function lookUpModel(
 const TOKENS = 'a whole number of tokens above 0'
 
 /**
- * Checks what calls are bounded and charged by, but for the prices, which their reader checks. A null, as tables have
- * it, counts as left out.
+ * Checks the members by which calls are bounded and charged; prices are checked where they are read. A null, as rows of
+ * a table have it, counts as left out.
  */
 function readModel(model: Model, fault: (field: string, wanted: string) => CompatError): Model {
   const { contextLength, maxOutputTokens, prices, priceVersion, supportedParameters } = model

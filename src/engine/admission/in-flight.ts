@@ -46,7 +46,7 @@ export class InFlight {
     }
   }
 
-  /** Waits for something that a shutdown need not wait for. */
+  /** Waits for work that a shutdown may interrupt: it then rejects with `shutting_down`. */
   interruptible<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const call: LiveCall = { place: -1, shutDown: () => reject(shuttingDown()) }
@@ -64,7 +64,7 @@ export class InFlight {
     })
   }
 
-  /** Also for a call that comes after {@link shutDownAll}, which is told to stop at once. */
+  /** A call that comes after {@link shutDownAll} is told to stop at once. */
   add(call: LiveCall): void {
     call.place = this.calls.push(call) - 1
     if (this.stopping) call.shutDown()

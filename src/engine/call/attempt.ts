@@ -23,7 +23,7 @@ export interface AttemptOptions {
   readonly stream: boolean
   readonly drains: DrainSlots
   readonly watchdog: Watchdog
-  /** The call is finished for its `Idempotency-Key`, whoever has left. */
+  /** The call has an `Idempotency-Key`: its reply is read on, whatever the route says, when its clients have left. */
   readonly keyed: boolean
   /** When the whole call must be over. */
   readonly deadlineAt: number
@@ -212,24 +212,25 @@ export class Attempt implements Watched {
     this.freeDrain?.()
     const heard = this.interruption === undefined
     try {
-      this.tell.resolve(this.end(heard && terminated, heard ? failure : undefined, this.options.relay))
+      this.tell.resolve(this.conclude(heard && terminated, heard ? failure : undefined, this.options.relay))
     } catch (error) {
       this.tell.reject(error)
     }
   }
 
-  private end(terminated: boolean, failed: ProviderError | undefined, relay: Relay): AttemptEnd {
+  /** Says how the attempt ended, once the choices of a reply that counts have been ended too. */
+  private conclude(terminated: boolean, failed: ProviderError | undefined, relay: Relay): AttemptEnd {
     const ended = this.howItEnded(terminated, failed, relay)
-    if (ended.ended !== 'finished' && ended.ended !== 'cut') return this.endOf(terminated, ended)
+    if (ended.ended !== 'finished' && ended.ended !== 'cut') return this.toAttemptEnd(terminated, ended)
     try {
       relay.endChoices(ended.ended === 'cut' ? 'length' : 'stop')
     } catch (error) {
-      return this.endOf(terminated, { ended: 'broken', failure: this.readError(error) })
+      return this.toAttemptEnd(terminated, { ended: 'broken', failure: this.readError(error) })
     }
-    return this.endOf(terminated, ended)
+    return this.toAttemptEnd(terminated, ended)
   }
 
-  private endOf(terminated: boolean, { ended, failure, stoppedBy }: HowItEnded): AttemptEnd {
+  private toAttemptEnd(terminated: boolean, { ended, failure, stoppedBy }: HowItEnded): AttemptEnd {
     return {
       ended,
       terminated,

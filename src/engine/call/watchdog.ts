@@ -43,8 +43,8 @@ export class Watchdog {
   }
 
   /**
-   * One that is set stays where it would come earlier, also when what it was set for is over: another call may come, and to
-   * set and cancel one for each costs more than to wake for nothing. It does not keep the process alive, calls do.
+   * A timer that is set already stays where it fires earlier, also when what it was set for is over: to set and cancel one
+   * for each call would cost more than to wake for nothing. It does not keep the process alive, calls do.
    */
   private setTimer(): void {
     const { first } = this.watched

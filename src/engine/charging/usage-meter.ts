@@ -26,7 +26,7 @@ export class UsageMeter {
   private readonly largest: Partial<Record<Field, number>> = {}
   private final = false
   private tokensFollowed = false
-  /** The completion that was reported last is no interim one: it is of a final snapshot, or no token has come since. */
+  /** The completion reported last can be the whole one: it is of a final snapshot, or no token has come since. */
   private wholeCompletion = false
 
   constructor(

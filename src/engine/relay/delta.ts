@@ -6,9 +6,9 @@ export function invalidReply(what: string): ProviderError {
 }
 
 /**
- * Mends the text of a delta or message in place: content is a string or null, reasoning stands under both names that
- * clients read, the provider's own first: by that it is known when a client sends both back. Parts, as some providers
- * send them, become text and reasoning.
+ * Mends the text of a delta or message in place. Content is then a string or null; parts, as some providers send them,
+ * have become text and reasoning. Reasoning stands under both names that clients read, the provider's own first: when a
+ * client sends both back, their order tells which of them the provider knows.
  */
 export function mendText(fields: JsonObject): void {
   const { content } = fields
