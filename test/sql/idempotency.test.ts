@@ -41,12 +41,22 @@ describe.each(engineNames)('idempotent replies in %s', (name) => {
     expect(await idempotency.claim(request, context)).toEqual({ state: 'mine' })
     await idempotency.complete('c', reply, 0, context)
     expect(await idempotency.claim({ ...request, digest: 'e' }, context)).toEqual({ state: 'mine' })
+    expect(await idempotency.claim({ ...request, digest: 'e' }, context)).toEqual({ state: 'in-flight' })
+    await idempotency.abandon('c', context)
+    expect(await idempotency.claim(request, context)).toEqual({ state: 'mine' })
     await idempotency.complete('nobody', reply, 60_000, context)
     expect(await idempotency.claim({ ...request, claim: 'nobody' }, context)).toEqual({ state: 'mine' })
   })
 
-  it('keeps of a body above 4 MiB only the charge', async () => {
+  it('keeps a body of 4 MiB, and of a larger one only the charge', async () => {
     const { idempotency } = engine.open('large')
+    await idempotency.claim({ ...request, claim: 'fits' }, context)
+    const fits = { ...reply, bytes: 'ü'.repeat(2 * 1024 * 1024) }
+    await idempotency.complete('fits', fits, 60_000, context)
+    expect(await idempotency.claim({ ...request, claim: 'fits' }, context)).toEqual({
+      state: 'done',
+      reply: fits,
+    })
     await idempotency.claim(request, context)
     const large = { ...reply, mode: 'json' as const, status: 200, bytes: 'ü'.repeat(2 * 1024 * 1024 + 1) }
     await idempotency.complete('c', large, 60_000, context)

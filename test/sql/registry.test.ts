@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { type Admin, createAdmin } from '../../src/admin/index.js'
 import type { ProviderAdapter, RouteDisabled } from '../../src/contracts/index.js'
@@ -26,12 +27,13 @@ function createFactory() {
     built.push(record)
     return {
       chat: async () => ({ terminated: true }),
-      close: () => {
+      close: async () => {
+        await setImmediate()
         record.closed = true
       },
     }
   }
-  return { built, adapters: { openai } }
+  return { built, adapters: { openai, mistral: openai } }
 }
 
 /** Administration in which somebody else is faster: what it reads first is changed before it gets it. */
@@ -112,7 +114,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
       {
         type: 'route-disabled',
         routeId: 'strange',
-        why: 'There is no adapter "constructor": the stores were given openai',
+        why: 'There is no adapter "constructor": the stores were given openai, mistral',
       },
       { type: 'route-disabled', routeId: 'bad', why: 'baseUrl is bad' },
     ])
@@ -131,12 +133,15 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     expect(await adapterOf()).toBe(first)
     await admin.putRoute({ ...route, settings: { baseUrl: 'https://eu.example.com/v1' } })
     await expect.poll(adapterOf).not.toBe(first)
+    const second = await adapterOf()
+    await admin.putRoute({ ...route, adapter: 'mistral', settings: { baseUrl: 'https://eu.example.com/v1' } })
+    await expect.poll(adapterOf).not.toBe(second)
     expect(await admin.removeRoute('r1')).toBe(true)
     expect(await admin.removeRoute('r1')).toBe(false)
     await expect.poll(adapterOf).toBeUndefined()
-    expect(built.map(({ closed }) => closed)).toEqual([false, false])
+    expect(built.map(({ closed }) => closed)).toEqual([false, false, false])
     await stores.providers.close?.()
-    expect(built.map(({ closed }) => closed)).toEqual([true, true])
+    expect(built.map(({ closed }) => closed)).toEqual([true, true, true])
   })
 
   it('opens no secret that was moved to another row, provider or address', async () => {

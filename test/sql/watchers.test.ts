@@ -21,6 +21,7 @@ it('tells each watch whether changes are heard, also one that comes later or aft
   endOne()
   endOne()
   endOther()
+  endOther()
   watch('third')
   watchers.connected(true)
   watchers.connected(true)
