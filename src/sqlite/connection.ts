@@ -1,6 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, existsSync, linkSync, mkdirSync, openSync, unlinkSync } from 'node:fs'
-import { dirname } from 'node:path'
+import {
+  closeSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import Database from 'libsql'
 import type { Cell, Row, Statement } from '../sql/database.js'
 import { nameTables } from '../sql/database.js'
@@ -65,7 +74,11 @@ function configure(database: Database.Database): void {
  * process would then take its connection for the last one, and remove the log that this one goes on writing to.
  */
 function makeFile(file: string): void {
-  if (existsSync(file)) return
+  if (statSync(file, { throwIfNoEntry: false }) !== undefined) return
+  if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink()) {
+    makeFile(resolve(dirname(file), readlinkSync(file)))
+    return
+  }
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const draft = `${file}.${randomUUID()}`
   closeSync(openSync(draft, 'wx', 0o600))

@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readlinkSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import Database from 'libsql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -33,6 +41,18 @@ describe('a SQLite file', () => {
     await stores.close()
     await expect(stores.ledger.balance('alice', context)).rejects.toThrow('The store is closed')
     await expect(stores.ledger.hold(createHold('alice', 1n), context)).rejects.toThrow('The store is closed')
+  })
+
+  it('is made for its owner only where a link points to it, too', () => {
+    const [link, file] = [`${place.file}-link`, `${place.file}-target/credits.db`]
+    symlinkSync(file, link)
+    const connection = openConnection(link)
+    connection.exec('create table one (id integer)')
+    expect([file, `${file}-wal`].map((name) => statSync(name).mode & 0o777)).toEqual([0o600, 0o600])
+    connection.close()
+    const circle = `${place.file}-circle`
+    symlinkSync(circle, circle)
+    expect(() => openConnection(circle)).toThrow('ELOOP')
   })
 
   it('is made once by several processes that start at the same moment', async () => {
