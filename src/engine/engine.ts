@@ -10,8 +10,8 @@ import { lookUpModel } from './admission/find-model.js'
 import { InFlight, shuttingDown } from './admission/in-flight.js'
 import { DrainSlots } from './call/drain-slots.js'
 import { Watchdog } from './call/watchdog.js'
+import { LedgerClient } from './charging/ledger-client.js'
 import { createPriceReader } from './charging/quote.js'
-import { Settlements } from './charging/settlements.js'
 import { startSweeper } from './charging/sweeper.js'
 import { chat } from './chat.js'
 import { publishedKeys } from './envelope-keys.js'
@@ -48,7 +48,7 @@ const JSON_HEADERS = Object.freeze({ 'content-type': 'application/json; charset=
 export function createEngine(options: EngineOptions): Engine {
   const parts: EngineParts = {
     options,
-    settlements: new Settlements(options),
+    ledger: new LedgerClient(options),
     inFlight: new InFlight(options.limits),
     drains: new DrainSlots(options.limits.drains),
     watchdog: new Watchdog(options.clock),
@@ -101,7 +101,7 @@ export function createEngine(options: EngineOptions): Engine {
     await parts.inFlight.empty()
     cancel?.()
     parts.watchdog.close()
-    await parts.settlements.idle()
+    await parts.ledger.idle()
     await swept
     return { drained: before - aborted, aborted }
   }
@@ -146,7 +146,7 @@ export function createEngine(options: EngineOptions): Engine {
     },
 
     get openHolds() {
-      return parts.settlements.openHolds
+      return parts.ledger.openHolds
     },
 
     get isClosing() {

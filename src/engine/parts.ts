@@ -1,15 +1,15 @@
 import type { InFlight } from './admission/in-flight.js'
 import type { DrainSlots } from './call/drain-slots.js'
 import type { Watchdog } from './call/watchdog.js'
+import type { LedgerClient } from './charging/ledger-client.js'
 import type { PriceReader } from './charging/quote.js'
-import type { Settlements } from './charging/settlements.js'
 import type { EngineOptions } from './options.js'
 import type { RouteHealthBook } from './routing/route-health.js'
 
 /** What all calls of one router share. */
 export interface EngineParts {
   readonly options: EngineOptions
-  readonly settlements: Settlements
+  readonly ledger: LedgerClient
   readonly inFlight: InFlight
   readonly drains: DrainSlots
   readonly watchdog: Watchdog

@@ -1,4 +1,5 @@
 import { CompatError, type ErrorCode, isCompatError } from '../errors.js'
+import { JSON_TYPE } from './media-types.js'
 
 /** A whole HTTP answer: what `ReplyWriter.send` takes. */
 export interface ErrorReply {
@@ -9,7 +10,6 @@ export interface ErrorReply {
 
 const INTERNAL_MESSAGE =
   'An internal error occurred. The x-request-id of this answer tells the operator which one.'
-const JSON_TYPE = 'application/json; charset=utf-8'
 const REALM = 'Bearer realm="compat"'
 
 const CHALLENGES: Partial<Record<ErrorCode, string>> = {

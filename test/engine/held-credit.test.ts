@@ -9,7 +9,7 @@ function start(answer: HoldResult) {
   const asked: HoldRequest[] = []
   const parts = {
     options: { limits: DEFAULT_LIMITS, newId: () => `hold-${asked.length + 1}` },
-    settlements: {
+    ledger: {
       holdTaken: () => undefined,
       hold: (request: HoldRequest) => {
         asked.push(request)

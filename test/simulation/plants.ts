@@ -7,7 +7,7 @@ import { ClientReply } from '../../src/engine/call/client-reply.js'
 import { DialledRoute } from '../../src/engine/call/dialled-route.js'
 import { DrainSlots } from '../../src/engine/call/drain-slots.js'
 import { HeldCredit } from '../../src/engine/charging/held-credit.js'
-import { Settlements } from '../../src/engine/charging/settlements.js'
+import { LedgerClient } from '../../src/engine/charging/ledger-client.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import type { EngineOptions } from '../../src/engine/options.js'
 import type { CallEnd } from '../../src/engine/outcome.js'
@@ -96,10 +96,10 @@ export const PLANTS: readonly Plant[] = [
     name: 'release-without-retry',
     patch: () =>
       patched(
-        Settlements.prototype,
+        LedgerClient.prototype,
         'release',
         () =>
-          async function (this: Settlements, request, requestId) {
+          async function (this: LedgerClient, request, requestId) {
             const { options } = this as unknown as { options: EngineOptions }
             const context = { requestId, signal: NEVER_ABORTED }
             options.ledger.release(request, context).catch(() => {})
@@ -110,10 +110,10 @@ export const PLANTS: readonly Plant[] = [
     name: 'double-settle',
     patch: () =>
       patched(
-        Settlements.prototype,
+        LedgerClient.prototype,
         'settle',
         (original) =>
-          function (this: Settlements, request, requestId) {
+          function (this: LedgerClient, request, requestId) {
             void original.call(this, { ...request, holdId: `${request.holdId}-again` }, requestId)
             return original.call(this, request, requestId)
           },

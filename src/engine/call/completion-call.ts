@@ -3,6 +3,7 @@ import type { Route } from '../../contracts/providers.js'
 import type { ReplyWriter } from '../../contracts/reply.js'
 import { CompatError, isCompatError } from '../../errors.js'
 import { asCompatError, errorFrame } from '../../protocol/error-body.js'
+import { JSON_TYPE } from '../../protocol/media-types.js'
 import { NO_USAGE } from '../../protocol/usage.js'
 import { type WireCharge, wireUsage } from '../../protocol/wire-usage.js'
 import type { AdmittedCall } from '../admission/admitted-call.js'
@@ -27,7 +28,7 @@ const NOTHING_CHARGED: WireCharge = Object.freeze({
   usage: NO_USAGE,
 })
 const JSON_HEADERS = Object.freeze({
-  'content-type': 'application/json; charset=utf-8',
+  'content-type': JSON_TYPE,
   'x-should-retry': 'false',
 })
 
@@ -211,13 +212,13 @@ export class CompletionCall implements LiveCall {
   }
 
   private settle(charge: Charge, facts: CallFacts): Promise<SettleResult | undefined> {
-    const { options, settlements } = this.parts
+    const { ledger, options } = this.parts
     const { caller, claim, log, requestId } = this.call
     log.holdAmount = this.credit.amount
     // From here on nothing may throw before the settlement: neither would it be settled, nor released.
     const holdId = this.credit.handOver()
     log.holdId = holdId
-    return settlements.settle(
+    return ledger.settle(
       settlement(holdId, charge, caller.appAccount, options.platformAccount, facts, claim),
       requestId,
     )

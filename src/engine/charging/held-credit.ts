@@ -36,7 +36,7 @@ export class HeldCredit {
   secure(amount: Credits, facts: CallFacts): Awaitable<CompatError | undefined> {
     if (this.held !== undefined && amount <= this.held.amount) return undefined
     if (amount > MAX_CREDITS) return beyondEveryAccount(amount)
-    const { options, settlements } = this.parts
+    const { ledger, options } = this.parts
     const { limits } = options
     const holdId = options.newId()
     const request: Writable<HoldRequest> = {
@@ -48,9 +48,9 @@ export class HeldCredit {
     }
     if (this.claim !== undefined) request.claim = this.claim
     if (this.held !== undefined) request.replaces = this.held.holdId
-    return andThen(settlements.hold(request, this.requestId), (result) => {
+    return andThen(ledger.hold(request, this.requestId), (result) => {
       if (result?.ok !== true) return this.refusal(result, request)
-      if (this.held === undefined) settlements.holdTaken()
+      if (this.held === undefined) ledger.holdTaken()
       this.held = { holdId, amount }
       return undefined
     })
@@ -69,7 +69,7 @@ export class HeldCredit {
     const held = this.held
     this.held = undefined
     if (held !== undefined) {
-      await this.parts.settlements.release({ holdId: held.holdId, account: this.account }, this.requestId)
+      await this.parts.ledger.release({ holdId: held.holdId, account: this.account }, this.requestId)
     }
   }
 
@@ -87,8 +87,8 @@ export class HeldCredit {
       }
     }
     // It may have been taken all the same.
-    this.parts.settlements.holdTaken()
-    void this.parts.settlements.release(request, this.requestId)
+    this.parts.ledger.holdTaken()
+    void this.parts.ledger.release(request, this.requestId)
     throw this.faulty('hold() returned neither { ok: true } nor a whole refusal')
   }
 

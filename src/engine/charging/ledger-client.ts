@@ -16,7 +16,7 @@ import { ChargeRequest } from './charge-request.js'
 import { type LedgerRequest, LedgerRetry } from './ledger-retry.js'
 
 /** All that is asked of the ledger for calls: holds once, settlements and releases until they are through. */
-export class Settlements {
+export class LedgerClient {
   /** Holds that were taken here and have not yet ended in a settlement, in a release, or in giving either up. */
   openHolds = 0
   private underWay = 0

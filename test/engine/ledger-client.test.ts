@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Settlements } from '../../src/engine/charging/settlements.js'
+import { LedgerClient } from '../../src/engine/charging/ledger-client.js'
 import type { EngineOptions } from '../../src/engine/options.js'
 import type { Charge, RouterEvent, SettleRequest } from '../../src/index.js'
 import { DEFAULT_LIMITS } from '../../src/options.js'
@@ -25,7 +25,7 @@ async function settleWith(answer: object) {
     clock: createSteppedClock(),
     limits: DEFAULT_LIMITS,
   } as unknown as EngineOptions
-  const settled = await new Settlements(options).settle(REQUEST, 'one')
+  const settled = await new LedgerClient(options).settle(REQUEST, 'one')
   return { settled, events: events.map(({ type }) => type) }
 }
 
