@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 
 /** Where one is: `#/calls?model=acme%2Ffast`. Filters stand in it, so that what is seen can be linked to. */
 export interface Place {
@@ -28,7 +28,7 @@ export function usePlace(): Place {
     follow()
     return () => window.removeEventListener('hashchange', follow)
   }, [])
-  return readPlace(hash)
+  return useMemo(() => readPlace(hash), [hash])
 }
 
 /** Changes some members of the query and stays on the page. */

@@ -29,6 +29,22 @@ describe('a filter', { timeout: 120_000 }, () => {
     await page.context().close()
   })
 
+  it('keeps what is being written in it while the page looks who is signed in, and cannot know', async () => {
+    const page = await visit.open('operator', 'calls')
+    const field = page.getByLabel('Session', { exact: true })
+    await field.focus()
+    await page.keyboard.type('half')
+    await page.route('**/api/me', (route) => route.abort())
+    const failed = page.waitForEvent('requestfailed')
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    await failed
+    await page.evaluate(
+      'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))',
+    )
+    expect(await field.inputValue()).toBe('half')
+    await page.context().close()
+  })
+
   it('of a day asks for nothing that is refused while it is typed', async () => {
     const page = await visit.open('operator', 'spend')
     await page.getByLabel('From', { exact: true }).focus()

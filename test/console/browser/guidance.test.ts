@@ -98,6 +98,16 @@ describe('the playground', { timeout: 120_000 }, () => {
     expect(await turn.getByText('invalid_api_key').count()).toBe(1)
   })
 
+  it('says why nothing is sent by Enter where nobody is there to pay', async () => {
+    await visitPage('Playground')
+    await page.getByLabel('Acts through').selectOption('a token that I paste')
+    await page.getByLabel('Token', { exact: true }).fill('')
+    await page.getByLabel('Message').fill('Hello')
+    await page.getByLabel('Message').press('Enter')
+    await page.getByRole('alert').getByText('In token: Paste one first.').waitFor()
+    expect(await page.getByLabel('Message').inputValue()).toBe('Hello')
+  })
+
   it('sends nothing with a token that was copied as a list shows it', async () => {
     await visitPage('Playground')
     await page.getByLabel('Acts through').selectOption('a token that I paste')

@@ -19,6 +19,8 @@ import { useLoad } from '../use-load.js'
 /** What a header can carry; a token that was copied as a list shows it has an ellipsis. */
 const VISIBLE_ASCII = /^[!-~]+$/
 
+const NO_PAYER = 'It is not known yet which account pays. Send it again once its balance stands above.'
+
 export function Playground({ query }: { query: Place['query'] }) {
   const models = useLoad('api/models', {})
   return (
@@ -118,9 +120,9 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
 
   const bodyOf = (messages: readonly Message[]) => callBody(model.id, messages, parameters)
   const send = (said: readonly Message[]): void => {
-    if (!canPay) return
     setComplaint(undefined)
     try {
+      if (!canPay) throw isOwn ? new Problem('Paste one first.', { field: 'token' }) : new Problem(NO_PAYER)
       if (isOwn && !VISIBLE_ASCII.test(ownToken.trim())) {
         throw new Problem(
           'This is no whole token: one is a single word of visible ASCII characters. Paste it as it was shown when it was made.',

@@ -55,7 +55,7 @@ export function CallDetail({
         {caller !== undefined && <CallerFacts caller={caller} />}
         {postings !== undefined && postings.length > 0 && (
           <section>
-            <h4>Postings</h4>
+            <h2>Postings</h2>
             <Facts
               of={postings.map(
                 ({ account, amount }) => [account, <Amount key={account} value={amount} />] as const,
@@ -167,7 +167,7 @@ function ChargeFacts({ charge }: { charge: ChargeView }) {
   const { usage } = charge
   return (
     <section>
-      <h4>Charge</h4>
+      <h2>Charge</h2>
       <Facts
         of={[
           ['Charged', <Amount key="cost" value={charge.cost} />],
@@ -229,7 +229,7 @@ function CallFacts({
   const code = (text: string | undefined) => (text === undefined ? undefined : <code>{text}</code>)
   return (
     <section>
-      <h4>Call</h4>
+      <h2>Call</h2>
       <Facts
         of={[
           ['Model', code(facts.model)],
@@ -256,7 +256,7 @@ function CallFacts({
 function CallerFacts({ caller }: { caller: CallerView }) {
   return (
     <section>
-      <h4>Caller</h4>
+      <h2>Caller</h2>
       <Facts
         of={[
           ['Account', caller.account],

@@ -25,7 +25,7 @@ export function TurnView({ turn, onResults }: TurnProps) {
       class={`turn ${message.role} ${hasSpoken(turn) ? '' : 'is-error'}`}
       aria-busy={state === 'waiting' || state === 'streaming'}
     >
-      <h3>{hasSpoken(turn) ? (NAMES[message.role] ?? message.role) : 'The call failed'}</h3>
+      <h2>{hasSpoken(turn) ? (NAMES[message.role] ?? message.role) : 'The call failed'}</h2>
       {reply === undefined ? (
         <p class="said">{String(message.content)}</p>
       ) : (
