@@ -1,4 +1,4 @@
-import { beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { createChangePoll } from '../../src/sqlite/change-poll.js'
 import { type Connection, openConnection } from '../../src/sqlite/connection.js'
 import { migrate } from '../../src/sqlite/migrations.js'
@@ -59,6 +59,33 @@ it('says that nothing is heard where the file cannot be read, and tells what was
   expect(await heard.connection()).toBe(true)
   expect(await heard.next()).toBe('missed')
   heard.end()
+})
+
+it('looks seldom at a file that cannot be read for long, and soon after it can be', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
+  onTestFinished(() => {
+    vi.useRealTimers()
+  })
+  let isBroken = true
+  let asked = 0
+  const poll = createChangePoll(async (statements) => {
+    asked++
+    if (isBroken) throw new Error('The file cannot be read')
+    return connection.batch(statements)
+  })
+  const states: boolean[] = []
+  const end = poll.watch(
+    'models',
+    () => undefined,
+    (isConnected) => states.push(isConnected),
+  )
+  const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+  await pass(120_000)
+  expect(asked).toBeLessThan(20)
+  isBroken = false
+  await pass(11_000)
+  expect(states).toEqual([false, true])
+  end()
 })
 
 it('asks nothing more once it was closed', () => {
