@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { JSON_TYPE } from '../protocol/media-types.js'
 import type { ErrorReply } from './protocol.js'
 import type { Refused } from './refused.js'
 
@@ -49,7 +50,7 @@ export function sendJson(res: ServerResponse, status: number, body: object, head
   send(
     res,
     status,
-    { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...headers },
+    { 'content-type': JSON_TYPE, 'cache-control': 'no-store', ...headers },
     JSON.stringify(body),
   )
 }

@@ -2,6 +2,7 @@ import type { Operation } from '../contracts/events.js'
 import type { IncomingCall, ReplyWriter } from '../contracts/reply.js'
 import { isCompatError } from '../errors.js'
 import { asCompatError, errorReply } from '../protocol/error-body.js'
+import { JSON_TYPE } from '../protocol/media-types.js'
 import { modelNotFound } from '../protocol/model-key.js'
 import { modelList, modelObject } from '../protocol/model-object.js'
 import { readTraceContext } from '../protocol/trace-context.js'
@@ -43,7 +44,7 @@ const DEFAULT_GRACE_MS = 10_000
 const CLOSE_WRONG = 'close takes nothing, or an object with graceMs alone, such as { graceMs: 30_000 }.'
 const GRACE_WRONG =
   'close: graceMs must be a number of milliseconds, 0 or more, such as 30_000; Infinity waits until all calls have ended.'
-const JSON_HEADERS = Object.freeze({ 'content-type': 'application/json; charset=utf-8' })
+const JSON_HEADERS = Object.freeze({ 'content-type': JSON_TYPE })
 
 export function createEngine(options: EngineOptions): Engine {
   const parts: EngineParts = {

@@ -4,6 +4,7 @@ import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
 import { isCompatError } from '../../errors.js'
 import type { ParsedChatRequest } from '../../protocol/chat-request.js'
 import { asCompatError, endingErrorCode } from '../../protocol/error-body.js'
+import { JSON_TYPE } from '../../protocol/media-types.js'
 import type { Caller } from '../admission/authenticate.js'
 import type { CallLog } from '../events/call-log.js'
 import { eventError } from '../events/event-error.js'
@@ -21,7 +22,7 @@ type Run = (claim: string | undefined, writer: ReplyWriter) => Promise<void>
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/
 const REPLAY_HEADERS = Object.freeze({ 'x-should-retry': 'false' })
-const JSON_HEADERS = Object.freeze({ ...REPLAY_HEADERS, 'content-type': 'application/json; charset=utf-8' })
+const JSON_HEADERS = Object.freeze({ ...REPLAY_HEADERS, 'content-type': JSON_TYPE })
 const SPARE_LEASE_MS = 60_000
 
 /**
