@@ -7,20 +7,19 @@ const MAX_TOOL_CALLS = 1_024
 interface ToolCallState {
   readonly kind: 'function' | 'custom'
   /** The provider's own index: several calls may share one. */
-  readonly place: number
+  readonly providerIndex: number
   /** Given out when its first delta is sent. */
   index: number | undefined
   /** The provider's own id: several calls may share one. */
   id: string | undefined
   name: string | undefined
-  /** The arguments so far. */
-  said: string
+  argumentsSoFar: string
   readonly brackets: Brackets
 }
 
 /**
  * Brings the tool calls of one choice to the shape that clients read: indexes count from 0, the first delta of a call
- * has an id of its own, type and name, later ones nothing but arguments, and arguments are text.
+ * has an id of its own, type and name, later ones only more of the arguments or of the name, and arguments are text.
  */
 export class ToolCallStream {
   private readonly calls: ToolCallState[] = []
@@ -50,8 +49,8 @@ export class ToolCallStream {
     const sent: JsonObject[] = []
     for (const call of this.calls) {
       if (call.index === undefined) throw invalidReply('a tool call has no name')
-      if (call.said !== '' || call.kind === 'custom') continue
-      call.said = '{}'
+      if (call.argumentsSoFar !== '' || call.kind === 'custom') continue
+      call.argumentsSoFar = '{}'
       sent.push({ index: call.index, function: { arguments: '{}' } })
     }
     return sent
@@ -64,12 +63,13 @@ export class ToolCallStream {
     const id = text(delta.id)
     const name = text(details.name)
     const args = argumentText(details[argumentsField])
-    const place = placeOf(delta.index)
-    const known = this.find(place, id)
+    const providerIndex = readIndex(delta.index)
+    const known = this.find(providerIndex, id)
     if (known !== undefined && isReplay(known, id, args)) return undefined
-    const call = known === undefined || beginsAnother(known, id, name, args) ? this.add(kind, place) : known
+    const call =
+      known === undefined || beginsAnother(known, id, name, args) ? this.add(kind, providerIndex) : known
     this.last = call
-    call.said += args
+    call.argumentsSoFar += args
     call.brackets.take(args)
     if (call.index !== undefined) {
       const moreOfName = name === call.name ? undefined : name
@@ -87,15 +87,16 @@ export class ToolCallStream {
       index: call.index,
       id: this.idFor(call),
       type: call.kind,
-      [call.kind]: { ...details, name: call.name, [argumentsField]: call.said },
+      [call.kind]: { ...details, name: call.name, [argumentsField]: call.argumentsSoFar },
     }
   }
 
-  private find(place: number | undefined, id: string | undefined): ToolCallState | undefined {
-    if (place === undefined && id === undefined) return this.last
-    const isThere = (call: ToolCallState) => place === undefined || call.place === place
-    const same = id === undefined ? undefined : this.calls.findLast((call) => call.id === id && isThere(call))
-    return same ?? this.calls.findLast((call) => call.place === place)
+  private find(index: number | undefined, id: string | undefined): ToolCallState | undefined {
+    if (index === undefined && id === undefined) return this.last
+    const hasIndex = (call: ToolCallState) => index === undefined || call.providerIndex === index
+    const same =
+      id === undefined ? undefined : this.calls.findLast((call) => call.id === id && hasIndex(call))
+    return same ?? this.calls.findLast((call) => call.providerIndex === index)
   }
 
   /** Clients match results to calls by their ids alone. */
@@ -104,15 +105,15 @@ export class ToolCallStream {
     return id === undefined || isShared ? this.newId() : id
   }
 
-  private add(kind: ToolCallState['kind'], place = this.calls.length): ToolCallState {
+  private add(kind: ToolCallState['kind'], providerIndex = this.calls.length): ToolCallState {
     if (this.calls.length >= MAX_TOOL_CALLS) throw tooMany()
     const call: ToolCallState = {
       kind,
-      place,
+      providerIndex,
       index: undefined,
       id: undefined,
       name: undefined,
-      said: '',
+      argumentsSoFar: '',
       brackets: new Brackets(),
     }
     this.calls.push(call)
@@ -127,13 +128,19 @@ export class ToolCallStream {
 function beginsAnother(known: ToolCallState, id: string | undefined, name: string | undefined, args: string) {
   if (name === undefined || known.name === undefined) return false
   const hasOtherId = id !== undefined && known.id !== undefined && id !== known.id
-  if (name !== known.name) return hasOtherId || known.said !== ''
+  if (name !== known.name) return hasOtherId || known.argumentsSoFar !== ''
   return (args.startsWith('{') || (args === '' && hasOtherId)) && known.brackets.closed
 }
 
 /** Some providers end with the whole of a call that they have sent in pieces. */
 function isReplay(known: ToolCallState, id: string | undefined, args: string): boolean {
-  return id !== undefined && id === known.id && args !== '' && args === known.said && known.brackets.closed
+  return (
+    id !== undefined &&
+    id === known.id &&
+    args !== '' &&
+    args === known.argumentsSoFar &&
+    known.brackets.closed
+  )
 }
 
 /** The brackets of JSON text that comes in pieces. To parse all of it after each would take the square of its length. */
@@ -161,11 +168,11 @@ class Brackets {
   }
 }
 
-function placeOf(index: unknown): number | undefined {
-  if (index === undefined || index === null) return undefined
-  const place = typeof index === 'string' ? Number(index) : index
-  if (!Number.isInteger(place)) throw invalidReply('the index of a tool call is not a number')
-  return place as number
+function readIndex(given: unknown): number | undefined {
+  if (given === undefined || given === null) return undefined
+  const index = typeof given === 'string' ? Number(given) : given
+  if (!Number.isInteger(index)) throw invalidReply('the index of a tool call is not a number')
+  return index as number
 }
 
 /** The tool calls of a whole message, each with an id of its own, type, name and arguments as text. */
