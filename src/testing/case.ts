@@ -1,10 +1,12 @@
 import { strict as assert } from 'node:assert'
 import { hash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
+import { inspect } from 'node:util'
 import type { Awaitable, CallContext, Watch } from '../contracts/index.js'
 
 /**
- * One thing that a store must do. `run` rejects with an `AssertionError` where it does not; any test runner will do.
+ * One thing that a store must do. `run` rejects with an `AssertionError` where it does not, or with what the store itself
+ * threw; any test runner will do.
  *
  * `needs` names what a store may lack; leave those cases out for a store that lacks it.
  */
@@ -34,9 +36,22 @@ export interface Opened<Store> {
   advance?(ms: number): Awaitable<void>
 }
 
-/** Puts the shorter way, a bare store, into the longer form. */
-export function asOpened<Store extends object, Extra extends Opened<Store>>(given: Store | Extra): Extra {
-  return 'store' in given ? given : ({ store: given } as Extra)
+/** Puts the shorter way, a bare store, into the longer form. A store has `method`, and may have a `store` of its own. */
+export function asOpened<Store extends object, Extra extends Opened<Store>>(
+  given: Store | Extra,
+  method: keyof Store,
+): Extra {
+  checkAnswer('open', given, isObject(given), 'a store, or { store } and what belongs to it')
+  return 'store' in given && !(method in given) ? given : ({ store: given } as Extra)
+}
+
+/** Fails where an answer is not of the kind that its contract says, before anybody stumbles over it. */
+export function checkAnswer(method: string, answer: unknown, isOfItsKind: boolean, kind: string): void {
+  assert.ok(isOfItsKind, `${method} must answer ${kind}; got ${inspect(answer, { depth: 1 })}`)
+}
+
+export function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
 /** A context whose signal never aborts. */
@@ -60,6 +75,7 @@ export function listenTo(watch: Watch): {
   const end = watch((id) => {
     heard.push(id)
   })
+  checkAnswer('watch', end, typeof end === 'function', 'a function that ends it')
   return {
     heard,
     end,

@@ -4,7 +4,9 @@ import {
   asOpened,
   type CaseNeed,
   type ConformanceCase,
+  checkAnswer,
   createContext,
+  isObject,
   listenTo,
   type Opened,
 } from './case.js'
@@ -125,7 +127,9 @@ export const catalogueCases: readonly CatalogueCase[] = Object.freeze([
         id: 'acme/new',
         created: 9,
         ownedBy: 'acme',
-        prices: { input: '3', output: '4' },
+        name: 'New',
+        contextLength: 1_000,
+        prices: { input: '3', output: '4', request: '1' },
       }
       await bench.put(added)
       assertModel(await bench.get('acme/new'), added)
@@ -196,19 +200,28 @@ function catalogueCase(
       const opened = asOpened<CatalogueStore, OpenedCatalogue>(
         // A copy: what a store that keeps it has changed is not to be what it is held to.
         await harness.open(structuredClone(given)),
+        'list',
       )
       const { store } = opened
       try {
         await check({
           store,
-          list: async () => store.list(createContext()),
-          get: async (modelId) => store.get(modelId, createContext()),
+          async list() {
+            const listed = await store.list(createContext())
+            checkAnswer('list', listed, Array.isArray(listed), 'an array of models')
+            return listed
+          },
+          async get(modelId) {
+            const found = await store.get(modelId, createContext())
+            checkAnswer('get', found, found === undefined || isObject(found), 'a model, or undefined')
+            return found
+          },
           async put(model) {
-            assert.ok(opened.put, 'this case needs `put` in what `open` gives')
+            assert.ok(opened.put, 'this case needs `open` to give { store, put }')
             await opened.put(model)
           },
           async remove(modelId) {
-            assert.ok(opened.remove, 'this case needs `remove` in what `open` gives')
+            assert.ok(opened.remove, 'this case needs `open` to give { store, remove }')
             await opened.remove(modelId)
           },
         })
@@ -223,7 +236,11 @@ function catalogueCase(
 function plain(model: Model | undefined): unknown {
   if (model === undefined) return undefined
   const { parent = null, ...rest } = model
-  return JSON.parse(JSON.stringify({ ...rest, parent }))
+  return JSON.parse(JSON.stringify({ ...rest, parent }, showBigints))
+}
+
+function showBigints(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? `${value}n` : value
 }
 
 function assertModel(actual: Model | undefined, expected: Model): void {

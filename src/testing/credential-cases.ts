@@ -4,7 +4,9 @@ import {
   asOpened,
   type CaseNeed,
   type ConformanceCase,
+  checkAnswer,
   createContext,
+  isObject,
   listenTo,
   type Opened,
 } from './case.js'
@@ -184,14 +186,20 @@ function credentialCase(
       const opened = asOpened<CredentialStore, OpenedCredentials>(
         // A copy: what a store that keeps it has changed is not to be what it is held to.
         await harness.open(structuredClone(tokens)),
+        'resolve',
       )
       const { store } = opened
       try {
         await check({
           store,
-          resolve: async (token) => store.resolve(token, createContext()),
+          async resolve(token) {
+            const result = await store.resolve(token, createContext())
+            const isResult = isObject(result) && (result.ok ? isObject(result.principal) : 'reason' in result)
+            checkAnswer('resolve', result, isResult, '{ ok: true, principal }, or { ok: false, reason }')
+            return result
+          },
           async revoke(credentialId) {
-            assert.ok(opened.revoke, 'this case needs `revoke` in what `open` gives')
+            assert.ok(opened.revoke, 'this case needs `open` to give { store, revoke }')
             await opened.revoke(credentialId)
           },
         })

@@ -1,6 +1,15 @@
 import { strict as assert } from 'node:assert'
 import type { Awaitable, IdempotencyState, IdempotencyStore, StoredReply } from '../contracts/index.js'
-import { asOpened, type ConformanceCase, createContext, createIds, type Opened, until } from './case.js'
+import {
+  asOpened,
+  type ConformanceCase,
+  checkAnswer,
+  createContext,
+  createIds,
+  isObject,
+  type Opened,
+  until,
+} from './case.js'
 
 /** What an author of an idempotency store writes. */
 export interface IdempotencyHarness {
@@ -159,7 +168,7 @@ function idempotencyCase(
     name,
     needs: [],
     async run(harness) {
-      const opened = asOpened<IdempotencyStore, Opened<IdempotencyStore>>(await harness.open())
+      const opened = asOpened<IdempotencyStore, Opened<IdempotencyStore>>(await harness.open(), 'claim')
       try {
         await check(createBench(opened, id))
       } finally {
@@ -174,11 +183,15 @@ function createBench({ store, advance }: Opened<IdempotencyStore>, seed: string)
   const digestOf = createIds(seed)
   const idOf = (name: string): string => digestOf(name) + digestOf(`${name}:rest`)
   return {
-    claim: async (name, digest = 'digest', leaseMs = LONG_MS) =>
-      store.claim(
+    async claim(name, digest = 'digest', leaseMs = LONG_MS) {
+      const state = await store.claim(
         { claim: idOf(name), account: 'alice', digest: idOf(`digest:${digest}`), leaseMs },
         context,
-      ),
+      )
+      const isState = isObject(state) && (state.state === 'done' ? isObject(state.reply?.charge) : true)
+      checkAnswer('claim', state, isState, "{ state }, and of 'done' the reply with its charge")
+      return state
+    },
     complete: async (name, stored, ttlMs = LONG_MS) => store.complete(idOf(name), stored, ttlMs, context),
     abandon: async (name) => store.abandon(idOf(name), context),
     async lapse(isSo) {

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { Awaitable, Model, ProviderAdapter, ProviderRegistry, Route } from '../contracts/index.js'
 import { createSecret } from '../secret.js'
-import { asOpened, type ConformanceCase, createContext, type Opened } from './case.js'
+import { asOpened, type ConformanceCase, checkAnswer, createContext, isObject, type Opened } from './case.js'
 
 /** One provider and the models that it serves: what the provider calls each model, by model id. */
 export interface RegistryProvider extends Omit<Route, 'id' | 'provider' | 'adapter' | 'upstreamModel'> {
@@ -56,6 +56,7 @@ export const registryCases: readonly RegistryCase[] = Object.freeze([
     assert.deepEqual([byok, onDisconnect, weight], ['no', 'abort', 0])
     assert.deepEqual({ ...prices }, { input: '1', output: '2' })
     assert.deepEqual([...(supportedParameters ?? [])], ['tools'])
+    assert.equal(typeof first!.secret?.reveal, 'function', 'secret must be what createSecret makes')
     assert.equal(first!.secret?.reveal(), 'host-key')
     assert.equal(second!.weight, 3)
     assert.equal(second!.secret, undefined)
@@ -120,11 +121,15 @@ function registryCase(
     async run(harness) {
       const opened = asOpened<ProviderRegistry, Opened<ProviderRegistry>>(
         await harness.open(providers.map((provider) => ({ ...provider }))),
+        'routes',
       )
       try {
         await check(async (modelId) => {
           const model: Model = { id: modelId, created: 0, ownedBy: 'acme' }
-          return opened.store.routes(model, createContext())
+          const found = await opened.store.routes(model, createContext())
+          const isList = Array.isArray(found) && found.every(isObject)
+          checkAnswer('routes', found, isList, 'an array of routes, empty where there are none')
+          return found
         })
       } finally {
         await opened.close?.()

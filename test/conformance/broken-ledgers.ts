@@ -587,6 +587,19 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     },
   },
   {
+    what: 'tells the time of an entry in seconds',
+    foundBy: 'entries-charge',
+    spoil: (good) => ({
+      entries: async (query, context) => {
+        const page = await good.entries(query, context)
+        return {
+          ...page,
+          entries: page.entries.map((entry) => ({ ...entry, at: Math.floor(entry.at / 1_000) })),
+        }
+      },
+    }),
+  },
+  {
     what: 'keeps the very postings of an entry',
     foundBy: 'copy-entries',
     spoil: (good) => {

@@ -21,6 +21,7 @@ import {
   type Opened,
   until,
 } from '../case.js'
+import { withAnswersChecked } from './answers.js'
 
 export type LedgerUnderTest = LedgerStore & Partial<LedgerReader>
 
@@ -83,7 +84,7 @@ export function ledgerCase(
     name,
     needs,
     async run(harness) {
-      const opened = asOpened<LedgerUnderTest, Opened<LedgerUnderTest>>(await harness.open(accounts))
+      const opened = asOpened<LedgerUnderTest, Opened<LedgerUnderTest>>(await harness.open(accounts), 'hold')
       try {
         await check(createBench(opened, id))
       } finally {
@@ -118,7 +119,7 @@ export function chargeOf(cost: Credits, base: Credits = cost, more: Partial<Char
 }
 
 function createBench(opened: Opened<LedgerUnderTest>, seed: string): LedgerBench {
-  const { store } = opened
+  const store = withAnswersChecked(opened.store)
   const context = createContext()
   const holdId = createIds(`${seed}:hold`)
   const claimHalf = createIds(`${seed}:claim`)

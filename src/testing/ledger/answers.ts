@@ -1,0 +1,44 @@
+import { checkAnswer, isObject } from '../case.js'
+import type { LedgerUnderTest } from './bench.js'
+
+/** The same ledger. An answer that is not of the kind that the contract says fails the case that asked. */
+export function withAnswersChecked(ledger: LedgerUnderTest): LedgerUnderTest {
+  return {
+    async hold(request, context) {
+      const answer = await ledger.hold(request, context)
+      const isResult = isObject(answer) && (answer.ok || 'reason' in answer)
+      checkAnswer('hold', answer, isResult, '{ ok: true }, or { ok: false, reason }')
+      return answer
+    },
+    async settle(request, context) {
+      const answer = await ledger.settle(request, context)
+      const isResult = isObject(answer) && isObject(answer.charge?.usage)
+      checkAnswer('settle', answer, isResult, '{ repeated, charge, overdraft }, with all of the charge')
+      return answer
+    },
+    async release(request, context) {
+      const answer = await ledger.release(request, context)
+      checkAnswer('release', answer, isObject(answer), "{ state }: 'released' or 'settled'")
+      return answer
+    },
+    async balance(account, context) {
+      const answer = await ledger.balance(account, context)
+      const isBalance = answer === undefined || isObject(answer)
+      checkAnswer('balance', answer, isBalance, '{ posted, held, available }, or undefined for no account')
+      return answer
+    },
+    async expireHolds(limit, context) {
+      const answer = await ledger.expireHolds(limit, context)
+      checkAnswer('expireHolds', answer, Array.isArray(answer), 'an array of the holds that it marked')
+      return answer
+    },
+    ...(ledger.entries !== undefined && {
+      async entries(query, context) {
+        const answer = await ledger.entries!(query, context)
+        const isPage = isObject(answer) && Array.isArray(answer.entries)
+        checkAnswer('entries', answer, isPage, '{ entries }, and next where there are more')
+        return answer
+      },
+    }),
+  }
+}

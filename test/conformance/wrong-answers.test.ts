@@ -1,0 +1,134 @@
+import { AssertionError } from 'node:assert'
+import { expect, it } from 'vitest'
+import {
+  memoryCatalogue,
+  memoryCredentials,
+  memoryIdempotency,
+  memoryLedger,
+  memoryProviders,
+} from '../../src/memory/index.js'
+import {
+  type CatalogueHarness,
+  catalogueCases,
+  credentialCases,
+  idempotencyCases,
+  ledgerCases,
+  registryCases,
+} from '../../src/testing/index.js'
+
+interface Case {
+  readonly id: string
+  run(harness: { open(given: never): object }): Promise<void>
+}
+
+const suites = {
+  ledger: [ledgerCases, (given: never) => memoryLedger(given)],
+  credentials: [credentialCases, (given: never) => memoryCredentials(given)],
+  catalogue: [catalogueCases, (given: never) => memoryCatalogue(given)],
+  registry: [registryCases, (given: never) => memoryProviders(given)],
+  idempotency: [idempotencyCases, () => memoryIdempotency()],
+} as unknown as Record<string, readonly [cases: readonly Case[], open: (given: never) => object]>
+
+function caseOf(id: string): readonly [found: Case, open: (given: never) => object] {
+  for (const [cases, open] of Object.values(suites)) {
+    const found = cases.find((one) => one.id === id)
+    if (found !== undefined) return [found, open]
+  }
+  throw new Error(`There is no case ${id}`)
+}
+
+it.each<[method: string, answer: unknown, id: string, kind: string]>([
+  ['hold', undefined, 'table-hold-unknown', '{ ok: true }, or { ok: false, reason }; got undefined'],
+  ['hold', true, 'table-hold-unknown', '{ ok: true }, or { ok: false, reason }; got true'],
+  [
+    'settle',
+    undefined,
+    'table-settle-held',
+    '{ repeated, charge, overdraft }, with all of the charge; got undefined',
+  ],
+  [
+    'settle',
+    { repeated: false },
+    'table-settle-held',
+    '{ repeated, charge, overdraft }, with all of the charge; got { repeated: false }',
+  ],
+  ['release', undefined, 'table-release-held', "{ state }: 'released' or 'settled'; got undefined"],
+  [
+    'balance',
+    null,
+    'credit-unknown-account',
+    '{ posted, held, available }, or undefined for no account; got null',
+  ],
+  ['expireHolds', 1, 'expiry-reported', 'an array of the holds that it marked; got 1'],
+  ['entries', [], 'entries-zero', '{ entries }, and next where there are more; got []'],
+  ['resolve', null, 'credential-unknown', '{ ok: true, principal }, or { ok: false, reason }; got null'],
+  [
+    'resolve',
+    { ok: true },
+    'credential-found',
+    '{ ok: true, principal }, or { ok: false, reason }; got { ok: true }',
+  ],
+  ['list', { data: [] }, 'catalogue-list', 'an array of models; got { data: [] }'],
+  ['get', null, 'catalogue-unknown', 'a model, or undefined; got null'],
+  ['routes', undefined, 'registry-unknown', 'an array of routes, empty where there are none; got undefined'],
+  ['claim', true, 'idempotency-first', "{ state }, and of 'done' the reply with its charge; got true"],
+  [
+    'claim',
+    { state: 'done' },
+    'idempotency-done',
+    "{ state }, and of 'done' the reply with its charge; got { state: 'done' }",
+  ],
+])('says of %s that answers %o what it must answer', async (method, answer, id, kind) => {
+  const [{ run }, open] = caseOf(id)
+  const failing = run({ open: (given) => ({ store: { ...open(given), [method]: async () => answer } }) })
+  const error = await failing.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toBeInstanceOf(AssertionError)
+  expect((error as AssertionError).message).toBe(`${method} must answer ${kind}`)
+})
+
+it.each(Object.entries(suites))(
+  'tries a store of %s, and not the one that it has',
+  async (_, [cases, open]) => {
+    const around = (given: never) => Object.assign(Object.create(open(given)), { store: {} })
+    await cases[0]!.run({ open: around })
+  },
+)
+
+it.each(Object.entries(suites))('says of %s that open gives none', async (_, [cases]) => {
+  await expect(cases[0]!.run({ open: () => undefined as never })).rejects.toThrow(
+    'open must answer a store, or { store } and what belongs to it; got undefined',
+  )
+})
+
+it('says of a watch without an end that it must give one', async () => {
+  const { run } = catalogueCases.find(({ id }) => id === 'catalogue-watch')!
+  const open: CatalogueHarness['open'] = (models) => {
+    const { put, remove, ...inner } = memoryCatalogue(models)
+    return { store: { ...inner, watch: () => undefined as never }, put, remove }
+  }
+  await expect(run({ open })).rejects.toThrow('watch must answer a function that ends it; got undefined')
+})
+
+it('catches a catalogue whose put keeps what the new model leaves out', async () => {
+  const { run } = catalogueCases.find(({ id }) => id === 'catalogue-put')!
+  const open: CatalogueHarness['open'] = (models) => {
+    const store = memoryCatalogue(models)
+    const put: typeof store.put = (model) => {
+      store.put({ ...(store.get(model.id) as object), ...model })
+    }
+    return { store, put, remove: store.remove }
+  }
+  await expect(run({ open })).rejects.toThrow(/contextLength/)
+})
+
+it('shows a model whose numbers are no numbers', async () => {
+  const { run } = catalogueCases.find(({ id }) => id === 'catalogue-get')!
+  const open: CatalogueHarness['open'] = (models) => {
+    const store = memoryCatalogue(models)
+    return { ...store, get: async (id) => ({ ...(await store.get(id))!, created: 0n as never }) }
+  }
+  await expect(run({ open })).rejects.toThrow(/created: '0n'/)
+})
