@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../clock.js'
 import type { Limits } from '../contracts/limits.js'
 import { CompatError } from '../errors.js'
+import { GatheredBytes } from '../protocol/gathered-bytes.js'
 
 /** The bytes of all request bodies being read at this moment. */
 export class BodyBudget {
@@ -48,7 +49,7 @@ export class BodyCollector {
   failed = false
   receivedBytes = 0
   takenBytes = 0
-  readonly #chunks: Buffer[] = []
+  readonly #gathered = new GatheredBytes()
   readonly #startedAt: number
   #lastAt: number
   #cancelTimer: () => void
@@ -105,7 +106,7 @@ export class BodyCollector {
     this.receivedBytes += chunk.length
     this.#lastAt = this.clock.now()
     const refusal = this.#refusal()
-    if (refusal === undefined) this.#chunks.push(chunk)
+    if (refusal === undefined) this.#gathered.add(chunk)
     else this.stop(refusal)
   }
 
@@ -123,12 +124,7 @@ export class BodyCollector {
     if (this.declaredBytes !== undefined && this.receivedBytes < this.declaredBytes) {
       this.stop(new CompatError('invalid_request', 'The request body ended before it was complete.'))
     } else if (this.#detach()) {
-      const [first] = this.#chunks
-      this.#resolve(
-        first !== undefined && this.#chunks.length === 1
-          ? first
-          : Buffer.concat(this.#chunks, this.receivedBytes),
-      )
+      this.#resolve(this.#gathered.bytes)
     }
   }
 

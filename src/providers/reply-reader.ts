@@ -1,5 +1,6 @@
 import type { ProviderEvent } from '../contracts/providers.js'
 import { ProviderError } from '../errors.js'
+import { GatheredBytes } from '../protocol/gathered-bytes.js'
 import { SseReader } from './sse-reader.js'
 
 /** Turns the body of a successful reply into events. What it throws should be a `ProviderError`. */
@@ -38,7 +39,7 @@ export function createReplyReader(eventBytes: number, format: ReplyFormat): Repl
 
 class EitherReader implements ReplyReader {
   #stream: SseReader | undefined
-  #pieces: Buffer[] | undefined
+  #body: GatheredBytes | undefined
   /** The beginning of a byte order mark that was cut. */
   #cutMark: Buffer | undefined
   #done = false
@@ -51,7 +52,7 @@ class EitherReader implements ReplyReader {
 
   read(given: Buffer, events: ProviderEvent[]): boolean {
     const bytes = this.#cutMark === undefined ? given : Buffer.concat([this.#cutMark, given])
-    if (this.#pieces !== undefined) this.#pieces.push(bytes)
+    if (this.#body !== undefined) this.#body.add(bytes)
     else if (this.#stream === undefined) this.#recognise(bytes)
     if (this.#stream !== undefined) {
       this.#sink = events
@@ -66,10 +67,9 @@ class EitherReader implements ReplyReader {
       this.#stream.end()
       return this.#done
     }
-    const pieces = this.#pieces
-    if (pieces === undefined) throw new ProviderError('invalid-response', 'The reply is empty.')
-    this.#pieces = []
-    const body = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+    if (this.#body === undefined) throw new ProviderError('invalid-response', 'The reply is empty.')
+    const { bytes: body } = this.#body
+    this.#body = undefined
     this.format.onBody(body.toString('utf8', body.indexOf(OPENING_BRACE)), events)
     return true
   }
@@ -79,8 +79,10 @@ class EitherReader implements ReplyReader {
     this.#cutMark = undefined
     for (const byte of bytes) {
       if (SKIPPED.has(byte)) continue
-      if (byte === OPENING_BRACE) this.#pieces = [bytes]
-      else if (SSE_FIRST_BYTES.has(byte)) this.#stream = this.#openStream()
+      if (byte === OPENING_BRACE) {
+        this.#body = new GatheredBytes()
+        this.#body.add(bytes)
+      } else if (SSE_FIRST_BYTES.has(byte)) this.#stream = this.#openStream()
       else throw new ProviderError('invalid-response', 'The reply is neither JSON nor a stream of events.')
       return
     }

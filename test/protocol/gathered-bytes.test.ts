@@ -1,0 +1,41 @@
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import type { ProviderEvent } from '../../src/contracts/providers.js'
+import { BodyBudget, BodyCollector } from '../../src/http/collect-body.js'
+import { createReplyReader } from '../../src/providers/reply-reader.js'
+import { LIMITS, ManualClock } from '../http/fixture.js'
+
+const TEXT = `{"text":"${'Grüße '.repeat(200)}"}`
+
+/** Each byte on its own. To forget the first ones is to write over them, as if their memory were another's. */
+function inBytes(text: string): { pieces: Buffer[]; forgetFirst(): void } {
+  const pieces = [...Buffer.from(text)].map((byte) => Buffer.from([byte]))
+  return { pieces, forgetFirst: () => pieces.slice(0, 256).forEach((piece) => void piece.fill(0)) }
+}
+
+describe('a body that comes byte by byte keeps none of its first pieces', () => {
+  it('where a client sends it', async () => {
+    const { pieces, forgetFirst } = inBytes(TEXT)
+    const budget = new BodyBudget(LIMITS.bodyBytesInFlight)
+    const request = Readable.from(pieces, { objectMode: false }) as IncomingMessage
+    request.on('end', forgetFirst)
+    const collector = new BodyCollector(request, undefined, LIMITS, new ManualClock(), budget)
+    expect((await collector.done).toString()).toBe(TEXT)
+  })
+
+  it('where a provider sends it', () => {
+    const { pieces, forgetFirst } = inBytes(TEXT)
+    const events: ProviderEvent[] = []
+    const read: string[] = []
+    const reader = createReplyReader(1_000, {
+      fastPaths: true,
+      onEvent: () => false,
+      onBody: (text) => void read.push(text),
+    })
+    for (const piece of pieces) reader.read(piece, events)
+    forgetFirst()
+    expect(reader.end(events)).toBe(true)
+    expect(read).toEqual([TEXT])
+  })
+})
