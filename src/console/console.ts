@@ -5,13 +5,13 @@ import { requireClock, requireFunction } from '../contracts/given.js'
 import type { RouterEvent } from '../contracts/index.js'
 import { normaliseBasePath, pathOf, pathUnder } from '../http/match.js'
 import { assetsFolder } from './assets.js'
-import type { Ask, Endpoint, Services } from './endpoints/endpoint.js'
+import type { Endpoint, EndpointRequest, Services } from './endpoints/endpoint.js'
 import { endpoints } from './endpoints/index.js'
 import { createEventLog } from './event-log.js'
+import { HttpError, notFound, toHttpError } from './http-error.js'
 import { createPages } from './pages.js'
 import type { RouteHealthView } from './protocol.js'
-import { notFound, Refused, toRefused } from './refused.js'
-import { send, sendCsv, sendJson, sendRefused } from './reply.js'
+import { send, sendCsv, sendError, sendJson } from './reply.js'
 import { type ConsoleRequest, checkOrigin, isOrigin, ORIGIN_FORM, readBody } from './request.js'
 import { type Authorise, type ConsoleViewer, readViewer } from './viewer.js'
 
@@ -67,33 +67,33 @@ export function createConsole(options: ConsoleOptions): Console {
   async function answerApi(path: string, req: ConsoleRequest, res: ServerResponse): Promise<void> {
     const viewer = await readViewer(authorise, req)
     if (viewer === undefined) {
-      throw new Refused(401, `Nobody is signed in. ${options.signInHint ?? SIGN_IN_HINT}`)
+      throw new HttpError(401, `Nobody is signed in. ${options.signInHint ?? SIGN_IN_HINT}`)
     }
     const endpoint = byPath.get(path)
     if (endpoint === undefined) throw notFound('The console has nothing at this path')
     if (req.method !== endpoint.method) {
-      throw new Refused(405, `This path takes ${endpoint.method}`, undefined, { allow: endpoint.method })
+      throw new HttpError(405, `This path takes ${endpoint.method}`, undefined, { allow: endpoint.method })
     }
     if (endpoint.who === 'operator' && viewer.kind !== 'operator') {
-      throw new Refused(403, 'Only an operator may do this')
+      throw new HttpError(403, 'Only an operator may do this')
     }
     if (endpoint.method === 'POST') checkOrigin(req, options.origin)
-    const ask = await askOf(endpoint, viewer, req)
+    const request = await readRequest(endpoint, viewer, req)
     try {
-      const reply = await endpoint.answer(ask, services)
+      const reply = await endpoint.answer(request, services)
       if ('csv' in reply) await sendCsv(res, reply.csv)
       else sendJson(res, 200, reply)
     } catch (error) {
       // A download that its client broke off is nobody's fault.
       if (res.destroyed && isClientGone(error)) return
       // Only what comes from an endpoint is in words for who asked. What `authorise` throws is the host's alone.
-      throw toRefused(error) ?? error
+      throw toHttpError(error) ?? error
     }
   }
 
   function failed(error: unknown, res: ServerResponse): void {
-    const refused = error instanceof Refused ? error : undefined
-    if (refused === undefined) {
+    const httpError = error instanceof HttpError ? error : undefined
+    if (httpError === undefined) {
       const fault = plainError(error)
       log.take({ type: 'fault', where: 'console', error: { name: fault.name, message: fault.message } })
       process.emitWarning(fault)
@@ -101,9 +101,9 @@ export function createConsole(options: ConsoleOptions): Console {
     // What breaks on its way must not look whole.
     if (res.headersSent) res.destroy()
     else
-      sendRefused(
+      sendError(
         res,
-        refused ?? new Refused(500, 'Something went wrong in the console: see the process’s warnings'),
+        httpError ?? new HttpError(500, 'Something went wrong in the console: see the process’s warnings'),
       )
   }
 
@@ -121,7 +121,7 @@ export function createConsole(options: ConsoleOptions): Console {
       }
       if (answerPage(path, req, res)) return
     }
-    if (next === undefined) sendRefused(res, notFound('The console has nothing at this path'))
+    if (next === undefined) sendError(res, notFound('The console has nothing at this path'))
     else next()
   }
 
@@ -174,13 +174,17 @@ const OPTIONS: readonly string[] = Object.keys({
   clock: true,
 } satisfies Record<keyof ConsoleOptions, true>)
 
-async function askOf(endpoint: Endpoint, viewer: ConsoleViewer, req: ConsoleRequest): Promise<Ask> {
+async function readRequest(
+  endpoint: Endpoint,
+  viewer: ConsoleViewer,
+  req: ConsoleRequest,
+): Promise<EndpointRequest> {
   if (endpoint.method === 'POST') return { viewer, query: {}, body: await readBody(req) }
   const target = req.url ?? ''
   const start = target.indexOf('?')
   const query = new Map<string, string>()
   for (const [name, value] of new URLSearchParams(start === -1 ? '' : target.slice(start))) {
-    if (query.has(name)) throw new Refused(400, `${name} stands there twice: give it once`, name)
+    if (query.has(name)) throw new HttpError(400, `${name} stands there twice: give it once`, name)
     query.set(name, value)
   }
   return { viewer, query: Object.fromEntries(query), body: {} }

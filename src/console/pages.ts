@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { type Assets, readAssets } from './assets.js'
-import { Refused } from './refused.js'
-import { send, sendRefused } from './reply.js'
+import { HttpError } from './http-error.js'
+import { send, sendError } from './reply.js'
 import type { ConsoleRequest } from './request.js'
 
 const NOT_BUILT =
@@ -23,7 +23,7 @@ export function createPages(
     if (asset === undefined && !isPage) return false
     const isHead = req.method === 'HEAD'
     if (req.method !== 'GET' && !isHead) {
-      sendRefused(res, new Refused(405, 'This path takes GET', undefined, { allow: 'GET, HEAD' }))
+      sendError(res, new HttpError(405, 'This path takes GET', undefined, { allow: 'GET, HEAD' }))
     } else if (asset === undefined) {
       const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
       send(res, 503, headers, NOT_BUILT, isHead)

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { JSON_TYPE } from '../protocol/media-types.js'
+import type { HttpError } from './http-error.js'
 import type { ErrorReply } from './protocol.js'
-import type { Refused } from './refused.js'
 
 /** Nothing but this origin's own files and this origin's own API. */
 const CONTENT_SECURITY_POLICY = [
@@ -55,7 +55,7 @@ export function sendJson(res: ServerResponse, status: number, body: object, head
   )
 }
 
-export function sendRefused(res: ServerResponse, { status, message, field, headers }: Refused): void {
+export function sendError(res: ServerResponse, { status, message, field, headers }: HttpError): void {
   const body: ErrorReply = { error: { message, ...(field === undefined ? {} : { field }) } }
   sendJson(res, status, body, headers)
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { Refused } from './refused.js'
+import { HttpError } from './http-error.js'
 
 export type ConsoleRequest = IncomingMessage & { body?: unknown; originalUrl?: string }
 
@@ -22,7 +22,7 @@ export function checkOrigin(req: ConsoleRequest, origin: string | undefined): vo
     from === undefined
       ? 'it does not say which page sent it'
       : `it came from ${JSON.stringify(from.slice(0, 256))}, and the console is at ${JSON.stringify(origin ?? hostOf(req) ?? 'an unknown host')}`
-  throw new Refused(
+  throw new HttpError(
     403,
     `Only the console's own pages may change anything: ${why}. Behind a proxy that rewrites Host, set the option origin of createConsole and of oneTimeSignIn.`,
   )
@@ -52,7 +52,7 @@ function one(value: string | string[] | undefined): string | undefined {
 /** The request's body, an object, read here or by a middleware before. */
 export async function readBody(req: ConsoleRequest): Promise<Readonly<Record<string, unknown>>> {
   if (!JSON_TYPE_PATTERN.test(req.headers['content-type'] ?? '')) {
-    throw new Refused(415, 'Send JSON, with content-type: application/json')
+    throw new HttpError(415, 'Send JSON, with content-type: application/json')
   }
   const isUnread = !req.readableDidRead && !req.readableEnded
   const body = isUnread ? parse(await collect(req)) : req.body
@@ -62,7 +62,7 @@ export async function readBody(req: ConsoleRequest): Promise<Readonly<Record<str
 
 function objectOf(body: unknown): Readonly<Record<string, unknown>> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new Refused(400, 'The body must be a JSON object')
+    throw new HttpError(400, 'The body must be a JSON object')
   }
   return body as Readonly<Record<string, unknown>>
 }
@@ -71,12 +71,12 @@ function parse(bytes: string | Buffer): unknown {
   try {
     return JSON.parse(bytes.toString())
   } catch {
-    throw new Refused(400, 'The body is not JSON')
+    throw new HttpError(400, 'The body is not JSON')
   }
 }
 
 async function collect(req: ConsoleRequest): Promise<Buffer> {
-  const tooLarge = new Refused(413, `The body has more than ${MAX_BODY_BYTES} bytes`, undefined, {
+  const tooLarge = new HttpError(413, `The body has more than ${MAX_BODY_BYTES} bytes`, undefined, {
     connection: 'close',
   })
   if (Number(req.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge
@@ -97,7 +97,7 @@ async function collect(req: ConsoleRequest): Promise<Buffer> {
       stop(tooLarge)
     }
     const end = (): void => stop()
-    const left = (): void => stop(new Refused(400, 'The body broke off'))
+    const left = (): void => stop(new HttpError(400, 'The body broke off'))
     req.on('data', take).on('end', end).on('error', stop).on('close', left)
   })
 }

@@ -6,8 +6,8 @@ import { type Clock, systemClock } from '../clock.js'
 import { requireClock } from '../contracts/given.js'
 import { readShape } from '../contracts/shapes.js'
 import { normaliseBasePath, pathOf, pathUnder } from '../http/match.js'
-import { Refused, toRefused } from './refused.js'
-import { send, sendJson, sendRefused } from './reply.js'
+import { HttpError, toHttpError } from './http-error.js'
+import { send, sendError, sendJson } from './reply.js'
 import { type ConsoleRequest, checkOrigin, isOrigin, ORIGIN_FORM, readBody } from './request.js'
 import { SIGN_IN_PAGE, SIGN_IN_SCRIPT, SIGN_IN_STYLE } from './sign-in-page.js'
 import { type Authorise, type ConsoleViewer, viewerShape } from './viewer.js'
@@ -89,7 +89,7 @@ export function oneTimeSignIn(given: OneTimeSignInOptions = {}): OneTimeSignIn {
     } else if (isSignedIn(req)) {
       sendJson(res, 200, { done: true })
     } else {
-      throw new Refused(403, `This link has been used, is too old, or is not whole. ${hint}`)
+      throw new HttpError(403, `This link has been used, is too old, or is not whole. ${hint}`)
     }
   }
 
@@ -112,7 +112,7 @@ export function oneTimeSignIn(given: OneTimeSignInOptions = {}): OneTimeSignIn {
     if (req.method === 'POST' && (path === '/sign-in' || path === '/sign-out')) {
       const run = path === '/sign-in' ? signIn : signOut
       run(req, res).catch((error: unknown) => {
-        sendRefused(res, toRefused(error) ?? new Refused(500, 'Something went wrong while signing in'))
+        sendError(res, toHttpError(error) ?? new HttpError(500, 'Something went wrong while signing in'))
       })
     } else if (file !== undefined && (req.method === 'GET' || req.method === 'HEAD')) {
       const headers = { 'content-type': file.type, 'cache-control': 'no-store' }
@@ -126,7 +126,7 @@ export function oneTimeSignIn(given: OneTimeSignInOptions = {}): OneTimeSignIn {
   return Object.assign(
     (req: ConsoleRequest, res: ServerResponse, next?: (error?: unknown) => void): void => {
       if (serve(pathUnder(basePath, pathOf(req.url ?? '')), req, res)) return
-      if (next === undefined) sendRefused(res, new Refused(404, 'There is nothing at this path'))
+      if (next === undefined) sendError(res, new HttpError(404, 'There is nothing at this path'))
       else next()
     },
     {

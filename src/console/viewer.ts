@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
 import { nameShape, readShape } from '../contracts/shapes.js'
 import { cleanLabel } from '../protocol/text.js'
-import { notFound, type Refused } from './refused.js'
+import { type HttpError, notFound } from './http-error.js'
 
 /** Who looks at the console. */
 export type ConsoleViewer =
@@ -48,6 +48,6 @@ export function accountOf(viewer: ConsoleViewer, asked: string | undefined): str
   return viewer.account
 }
 
-export function noAccount(account: string): Refused {
+export function noAccount(account: string): HttpError {
   return notFound(`There is no account ${JSON.stringify(account)}`, 'account')
 }

@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import type { Admin, GrantRequest, PostedEntry } from '../../admin/index.js'
+import { nameShape } from '../../contracts/shapes.js'
 import { formatCredits } from '../../money.js'
 import type { AccountReply, AccountsReply, AccountView, PostedReply, VerifyReply } from '../protocol.js'
 import { accountOf, type ConsoleViewer, noAccount } from '../viewer.js'
 import { accountView, entryView, present } from '../views.js'
-import { type Endpoint, get, limit, name, nothing, post } from './endpoint.js'
+import { type Endpoint, emptyShape, get, limitShape, post } from './endpoint.js'
 
-const accountBody = z.strictObject({ account: name })
+const accountBody = z.strictObject({ account: nameShape })
 /** What stands in a grant is checked where it is granted. */
 const grantBody = z.custom<GrantRequest>(() => true)
 
@@ -14,7 +15,11 @@ export const accountEndpoints: readonly Endpoint[] = [
   get(
     'accounts',
     'both',
-    z.strictObject({ account: name.optional(), after: name.optional(), limit: limit(200, 50) }),
+    z.strictObject({
+      account: nameShape.optional(),
+      after: nameShape.optional(),
+      limit: limitShape(200, 50),
+    }),
     async ({ account: asked, after, limit: most }, { viewer }, { admin }): Promise<AccountsReply> => {
       const account = accountOf(viewer, asked)
       if (account !== undefined) {
@@ -49,7 +54,7 @@ export const accountEndpoints: readonly Endpoint[] = [
     return reply(admin, account)
   }),
 
-  post('books/verify', 'operator', nothing, async (_body, _ask, { admin }): Promise<VerifyReply> => {
+  post('books/verify', 'operator', emptyShape, async (_body, _request, { admin }): Promise<VerifyReply> => {
     const discrepancies = await admin.verify()
     return {
       isSound: discrepancies.length === 0,

@@ -1,22 +1,23 @@
 import { z } from 'zod'
 import type { Admin } from '../../admin/index.js'
+import { nameShape } from '../../contracts/shapes.js'
 import { isPlainText } from '../../protocol/text.js'
 import { type Column, csvHeader, csvLine } from '../csv.js'
 import type { CallsReply, EntryView } from '../protocol.js'
 import { NO_REFERENCES, readReferences } from '../references.js'
 import { accountOf, type ConsoleViewer } from '../viewer.js'
 import { entryView } from '../views.js'
-import { type Endpoint, get, limit, name, type Services, time } from './endpoint.js'
+import { type Endpoint, get, limitShape, type Services, timeTextShape } from './endpoint.js'
 
 const filters = {
-  account: name.optional(),
-  appId: name.optional(),
-  model: name.optional(),
-  key: name.optional(),
-  requestId: name.optional(),
+  account: nameShape.optional(),
+  appId: nameShape.optional(),
+  model: nameShape.optional(),
+  key: nameShape.optional(),
+  requestId: nameShape.optional(),
   sessionId: z.string().max(8_192).refine(isPlainText, 'must be text without control characters').optional(),
-  from: time.optional(),
-  to: time.optional(),
+  from: timeTextShape.optional(),
+  to: timeTextShape.optional(),
 }
 const filterShape = z.strictObject(filters)
 type Filters = z.infer<typeof filterShape>
@@ -68,7 +69,7 @@ export const callEndpoints: readonly Endpoint[] = [
   get(
     'calls',
     'both',
-    z.strictObject({ ...filters, after: z.string().max(64).optional(), limit: limit(200, 50) }),
+    z.strictObject({ ...filters, after: z.string().max(64).optional(), limit: limitShape(200, 50) }),
     async ({ after, limit: most, ...query }, { viewer }, services): Promise<CallsReply> => {
       const page = { limit: most, ...(after === undefined ? {} : { after }) }
       return readPage(query, page, viewer, services, true)

@@ -4,12 +4,12 @@ import type { Admin, AppRow, ModelRequest, RouteRequest } from '../../admin/inde
 import { missingModel } from '../../admin/route-faults.js'
 import type { App } from '../../contracts/index.js'
 import { nameShape, readShape } from '../../contracts/shapes.js'
+import { HttpError } from '../http-error.js'
 import type { AppsReply, ModelsReply, PutRouteReply, RotatedReply, RoutesReply } from '../protocol.js'
-import { Refused } from '../refused.js'
 import { present } from '../views.js'
-import { done, type Endpoint, get, name, nothing, post } from './endpoint.js'
+import { done, type Endpoint, emptyShape, get, post } from './endpoint.js'
 
-const idBody = z.strictObject({ id: name })
+const idBody = z.strictObject({ id: nameShape })
 /** What a change was made from; absent where it was made from nothing. */
 interface Change {
   readonly was?: unknown
@@ -20,7 +20,7 @@ const modelBody = z.custom<ModelRequest & Change>(() => true)
 const routeBody = z.custom<RouteRequest & Change>(() => true)
 
 export const catalogueEndpoints: readonly Endpoint[] = [
-  get('apps', 'both', nothing, async (_, { viewer }, { admin }): Promise<AppsReply> => {
+  get('apps', 'both', emptyShape, async (_, { viewer }, { admin }): Promise<AppsReply> => {
     const apps = await admin.listApps()
     if (viewer.kind === 'operator') return { apps }
     return { apps: apps.filter(({ suspendedAt }) => suspendedAt === undefined).map(publicApp) }
@@ -40,8 +40,8 @@ export const catalogueEndpoints: readonly Endpoint[] = [
   get(
     'models',
     'both',
-    nothing,
-    async (_query, _ask, { admin }): Promise<ModelsReply> => ({
+    emptyShape,
+    async (_query, _request, { admin }): Promise<ModelsReply> => ({
       models: await admin.listModels(),
     }),
   ),
@@ -54,7 +54,7 @@ export const catalogueEndpoints: readonly Endpoint[] = [
     done(await admin.removeModel(id), 'model', id),
   ),
 
-  get('routes', 'operator', nothing, async (_query, _ask, { admin, routes }): Promise<RoutesReply> => {
+  get('routes', 'operator', emptyShape, async (_query, _request, { admin, routes }): Promise<RoutesReply> => {
     const health = new Map(routes().map((route) => [route.routeId, route]))
     const [listed, faults] = await Promise.all([admin.listRoutes(), admin.routeFaults()])
     return {
@@ -81,8 +81,8 @@ export const catalogueEndpoints: readonly Endpoint[] = [
   post(
     'routes/rotate-secrets',
     'operator',
-    nothing,
-    async (_body, _ask, { admin }): Promise<RotatedReply> => ({
+    emptyShape,
+    async (_body, _request, { admin }): Promise<RotatedReply> => ({
       count: await admin.rotateSecrets(),
     }),
   ),
@@ -114,14 +114,14 @@ function checkUnchanged(
   const now: unknown = stored === undefined ? undefined : JSON.parse(JSON.stringify(stored))
   if (isDeepStrictEqual(now, was)) return
   if (was === undefined) {
-    throw new Refused(
+    throw new HttpError(
       409,
       `The ${what} ${JSON.stringify(id)} is there already: nothing was saved. Choose another id, or change that one where it is listed.`,
       'id',
     )
   }
   const happened = stored === undefined ? 'removed' : 'changed'
-  throw new Refused(
+  throw new HttpError(
     409,
     `The ${what} ${JSON.stringify(id)} has been ${happened} since you opened it: nothing was saved. Load it again.`,
   )
@@ -131,7 +131,7 @@ function checkUnchanged(
 function checkRoute({ adapter, settings = {} }: RouteRequest, admin: Admin): void {
   if (typeof adapter !== 'string' || typeof settings !== 'object' || settings === null) return
   const fault = admin.routeFault({ adapter, settings })
-  if (fault !== undefined) throw new Refused(400, `${fault.field} ${fault.message}`, fault.field)
+  if (fault !== undefined) throw new HttpError(400, `${fault.field} ${fault.message}`, fault.field)
 }
 
 /** Who earns is the operator's business. */

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { Admin, CredentialRow, CredentialsQuery, ReissueOptions } from '../../admin/index.js'
 import type { Clock } from '../../clock.js'
-import { labelShape, textsShape, timeShape } from '../../contracts/shapes.js'
+import { labelShape, nameShape, textsShape, timeShape } from '../../contracts/shapes.js'
+import { HttpError, notFound } from '../http-error.js'
 import type { CredentialsReply, CredentialView, IssuedReply } from '../protocol.js'
-import { notFound, Refused } from '../refused.js'
 import { accountOf, type ConsoleViewer, noAccount } from '../viewer.js'
 import { present } from '../views.js'
-import { done, type Endpoint, get, limit, name, post } from './endpoint.js'
+import { done, type Endpoint, get, limitShape, post } from './endpoint.js'
 
 const PLAYGROUND_MS = 3_600_000
 /** How long after it was made such a key may be in use, with a minute for a database whose clock is another. */
@@ -15,7 +15,7 @@ const PLAYGROUND_LABEL = 'Playground'
 const RUN_SCOPES = ['models.run']
 
 const keyFields = {
-  account: name,
+  account: nameShape,
   label: labelShape.optional(),
   expiresAt: timeShape.optional(),
   metadata: z.record(z.string(), z.string()).optional(),
@@ -26,11 +26,11 @@ export const credentialEndpoints: readonly Endpoint[] = [
     'credentials',
     'both',
     z.strictObject({
-      account: name.optional(),
-      appId: name.optional(),
+      account: nameShape.optional(),
+      appId: nameShape.optional(),
       shown: z.enum(['in-use', 'playground', 'all']).default('all'),
-      after: name.optional(),
-      limit: limit(200, 50),
+      after: nameShape.optional(),
+      limit: limitShape(200, 50),
     }),
     async (query, { viewer }, { admin, clock }): Promise<CredentialsReply> => {
       const { shown, limit: most, account, ...rest } = query
@@ -49,7 +49,7 @@ export const credentialEndpoints: readonly Endpoint[] = [
   post(
     'credentials/playground',
     'both',
-    z.strictObject({ account: name, appId: name.optional() }),
+    z.strictObject({ account: nameShape, appId: nameShape.optional() }),
     async ({ account, appId }, { viewer }, { admin, clock }): Promise<IssuedReply> => {
       await checkAccount(account, viewer, admin)
       const expiresAt = clock.now() + PLAYGROUND_MS
@@ -75,7 +75,7 @@ export const credentialEndpoints: readonly Endpoint[] = [
   post(
     'credentials/issue-token',
     'both',
-    z.strictObject({ ...keyFields, appId: name, scopes: textsShape.default(RUN_SCOPES) }),
+    z.strictObject({ ...keyFields, appId: nameShape, scopes: textsShape.default(RUN_SCOPES) }),
     async (grant, { viewer }, { admin, clock }) => {
       checkEnd(grant.expiresAt, clock)
       await checkAccount(grant.account, viewer, admin)
@@ -90,7 +90,7 @@ export const credentialEndpoints: readonly Endpoint[] = [
     'credentials/reissue',
     'both',
     z.strictObject({
-      credentialId: name,
+      credentialId: nameShape,
       lastFour: z.string().optional(),
       expiresAt: timeShape.optional(),
       scopes: textsShape.optional(),
@@ -111,7 +111,7 @@ export const credentialEndpoints: readonly Endpoint[] = [
   post(
     'credentials/revoke',
     'both',
-    z.strictObject({ credentialId: name }),
+    z.strictObject({ credentialId: nameShape }),
     async ({ credentialId }, { viewer }, { admin }) => {
       await findCredential(credentialId, viewer, admin)
       return done(await admin.revoke(credentialId), 'credential', credentialId)
@@ -182,7 +182,7 @@ async function checkApp(appId: string, admin: Admin): Promise<void> {
 /** One that is over from the start could only be a slip. */
 function checkEnd(expiresAt: number | undefined, clock: Clock): void {
   if (expiresAt === undefined || expiresAt > clock.now()) return
-  throw new Refused(
+  throw new HttpError(
     400,
     'expiresAt must be in the future: what is made now would have ended already. Leave it out for no end.',
     'expiresAt',
@@ -192,7 +192,7 @@ function checkEnd(expiresAt: number | undefined, clock: Clock): void {
 /** The token that somebody else has been shown since would end unseen. */
 function checkNewest(lastFour: string | undefined, before: CredentialRow): void {
   if (lastFour === undefined || lastFour === before.lastFour) return
-  throw new Refused(
+  throw new HttpError(
     409,
     `The token that ends in ${JSON.stringify(lastFour)} has been replaced since you opened this: nothing was made. Load it again.`,
   )
@@ -201,7 +201,7 @@ function checkNewest(lastFour: string | undefined, before: CredentialRow): void 
 /** The host's own limits may go by it. */
 function checkMetadata(metadata: unknown, { kind }: ConsoleViewer): void {
   if (metadata !== undefined && kind !== 'operator') {
-    throw new Refused(403, 'Only an operator may give metadata', 'metadata')
+    throw new HttpError(403, 'Only an operator may give metadata', 'metadata')
   }
 }
 
@@ -209,7 +209,7 @@ function checkMetadata(metadata: unknown, { kind }: ConsoleViewer): void {
 function checkScopes(scopes: readonly string[], allowed: readonly string[], { kind }: ConsoleViewer): void {
   const beyond = scopes.find((scope) => !allowed.includes(scope))
   if (beyond !== undefined && kind !== 'operator') {
-    throw new Refused(403, `Only an operator may give the scope ${JSON.stringify(beyond)}`, 'scopes')
+    throw new HttpError(403, `Only an operator may give the scope ${JSON.stringify(beyond)}`, 'scopes')
   }
 }
 
@@ -222,10 +222,10 @@ function withinRights(
 ): ReissueOptions {
   checkScopes(asked.scopes ?? [], scopes ?? [], viewer)
   if (end !== undefined && end <= clock.now()) {
-    throw new Refused(403, 'This credential has ended, and only an operator may renew it: make a new one')
+    throw new HttpError(403, 'This credential has ended, and only an operator may renew it: make a new one')
   }
   if (end !== undefined && (asked.expiresAt ?? end) > end) {
-    throw new Refused(
+    throw new HttpError(
       403,
       'expiresAt must be no later than the end of the token before: only an operator may give more time. Leave it out for the same end.',
       'expiresAt',

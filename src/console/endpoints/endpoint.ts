@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Admin } from '../../admin/index.js'
 import type { Clock } from '../../clock.js'
-import { nameShape, readShape } from '../../contracts/shapes.js'
+import { readShape } from '../../contracts/shapes.js'
 import type { EventLog } from '../event-log.js'
+import { HttpError } from '../http-error.js'
 import type { RouteHealthView } from '../protocol.js'
-import { Refused } from '../refused.js'
 import type { FileReply } from '../reply.js'
 import type { ConsoleViewer } from '../viewer.js'
 
@@ -17,8 +17,8 @@ export interface Services {
   readonly clock: Clock
 }
 
-/** A request that was found to be allowed. */
-export interface Ask {
+/** A request to an endpoint, whose sender was found to be allowed it. */
+export interface EndpointRequest {
   readonly viewer: ConsoleViewer
   readonly query: Readonly<Record<string, string>>
   /** Empty for GET. */
@@ -31,7 +31,7 @@ export interface Endpoint {
   readonly path: string
   /** A user that asks an operator's endpoint is refused before anything is read. */
   readonly who: 'operator' | 'both'
-  answer(ask: Ask, services: Services): Promise<object | CsvReply>
+  answer(request: EndpointRequest, services: Services): Promise<object | CsvReply>
 }
 
 /** A file in place of JSON. */
@@ -44,13 +44,13 @@ export function get<Query extends object>(
   path: string,
   who: Endpoint['who'],
   shape: z.ZodType<Query>,
-  answer: (query: Query, ask: Ask, services: Services) => Promise<object | CsvReply>,
+  answer: (query: Query, request: EndpointRequest, services: Services) => Promise<object | CsvReply>,
 ): Endpoint {
   return {
     method: 'GET',
     path,
     who,
-    answer: (ask, services) => answer(readShape(shape, ask.query, 'query'), ask, services),
+    answer: (request, services) => answer(readShape(shape, request.query, 'query'), request, services),
   }
 }
 
@@ -59,27 +59,25 @@ export function post<Body extends object>(
   path: string,
   who: Endpoint['who'],
   shape: z.ZodType<Body>,
-  answer: (body: Body, ask: Ask, services: Services) => Promise<object>,
+  answer: (body: Body, request: EndpointRequest, services: Services) => Promise<object>,
 ): Endpoint {
   return {
     method: 'POST',
     path,
     who,
-    answer: (ask, services) => answer(readShape(shape, ask.body, 'body'), ask, services),
+    answer: (request, services) => answer(readShape(shape, request.body, 'body'), request, services),
   }
 }
 
-export const nothing = z.strictObject({})
+export const emptyShape = z.strictObject({})
 
-/** Names are checked by what they are looked up in; an absurd one only has to be refused. */
-export const name = nameShape
-
-export const time = z
+/** A time in a query. */
+export const timeTextShape = z
   .string()
   .regex(/^\d{1,15}$/, 'must be milliseconds since the Unix epoch')
   .transform(Number)
 
-export function limit(most: number, usual: number) {
+export function limitShape(most: number, usual: number) {
   return z
     .string()
     .regex(/^[1-9]\d{0,3}$/, `must be from 1 to ${most}`)
@@ -89,13 +87,13 @@ export function limit(most: number, usual: number) {
 }
 
 /** For what an operator has to name, since it has no account of its own. */
-export function needed(account: string | undefined): string {
+export function requireAccount(account: string | undefined): string {
   if (account !== undefined) return account
-  throw new Refused(400, 'account is missing: say which account', 'account')
+  throw new HttpError(400, 'account is missing: say which account', 'account')
 }
 
 /** A done thing, or 404 where there was nothing of that id. */
 export function done(found: boolean, what: string, id: string): { readonly done: true } {
-  if (!found) throw new Refused(404, `There is no ${what} ${JSON.stringify(id)}`, 'id')
+  if (!found) throw new HttpError(404, `There is no ${what} ${JSON.stringify(id)}`, 'id')
   return { done: true }
 }

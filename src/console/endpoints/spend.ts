@@ -1,19 +1,20 @@
 import { z } from 'zod'
 import type { SpendRow as AdminSpendRow, SpendReport, SpendReportQuery } from '../../admin/index.js'
+import { nameShape } from '../../contracts/shapes.js'
 import { formatCredits } from '../../money.js'
 import { type Column, csvHeader, csvLine } from '../csv.js'
 import type { SpendReply, SpendRow, StatementReply } from '../protocol.js'
 import { accountOf, type ConsoleViewer, noAccount } from '../viewer.js'
 import { spendSums } from '../views.js'
-import { type Endpoint, get, name, needed, type Services, time } from './endpoint.js'
+import { type Endpoint, get, requireAccount, type Services, timeTextShape } from './endpoint.js'
 
 const spendQuery = z.strictObject({
   by: z.enum(['day', 'model', 'app', 'key', 'provider']),
-  account: name.optional(),
-  appId: name.optional(),
-  model: name.optional(),
-  from: time.optional(),
-  to: time.optional(),
+  account: nameShape.optional(),
+  appId: nameShape.optional(),
+  model: nameShape.optional(),
+  from: timeTextShape.optional(),
+  to: timeTextShape.optional(),
 })
 /** The position of the last row of the page before. */
 const position = z
@@ -81,9 +82,9 @@ export const spendEndpoints: readonly Endpoint[] = [
   get(
     'statement',
     'both',
-    z.strictObject({ account: name.optional() }),
+    z.strictObject({ account: nameShape.optional() }),
     async (query, { viewer }, { admin }) => {
-      const account = needed(accountOf(viewer, query.account))
+      const account = requireAccount(accountOf(viewer, query.account))
       const found = await admin.statement(account)
       if (found === undefined) throw noAccount(account)
       const { granted, corrected, earned, spent, posted, held } = found

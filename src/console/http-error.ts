@@ -1,5 +1,5 @@
 /** A request that is answered with an error of its own status. */
-export class Refused extends Error {
+export class HttpError extends Error {
   constructor(
     readonly status: number,
     message: string,
@@ -10,8 +10,8 @@ export class Refused extends Error {
   }
 }
 
-export function notFound(message: string, field?: string): Refused {
-  return new Refused(404, message, field)
+export function notFound(message: string, field?: string): HttpError {
+  return new HttpError(404, message, field)
 }
 
 /** How administration names what it was given, and where in it a fault stands: `grant.amount: must be …`. */
@@ -31,16 +31,16 @@ const FIELDS: ReadonlyMap<string, string> = new Map([
 ])
 
 /** What went wrong as an answer, or undefined for a fault that is nobody else's business. */
-export function toRefused(error: unknown): Refused | undefined {
-  if (error instanceof Refused) return error
+export function toHttpError(error: unknown): HttpError | undefined {
+  if (error instanceof HttpError) return error
   if (!(error instanceof Error)) return undefined
   const { message, field } = readFault(error.message)
   if (error.name === 'Refusal') {
-    return new Refused((error as { reason?: string }).reason === 'not-found' ? 404 : 409, message, field)
+    return new HttpError((error as { reason?: string }).reason === 'not-found' ? 404 : 409, message, field)
   }
   const isInput = message !== error.message || field !== undefined
   return isInput && (error instanceof TypeError || error instanceof RangeError)
-    ? new Refused(400, message, field)
+    ? new HttpError(400, message, field)
     : undefined
 }
 
