@@ -140,11 +140,10 @@ export class HttpReply implements ReplyWriter {
     if (this.#isHttp2) {
       // Any other code, or destroy(), would look like an ordinary end to the client.
       ;(this.res as unknown as Http2ServerResponse).stream?.close(HTTP2_INTERNAL_ERROR)
-    } else {
-      // A response whose turn has not come has no socket yet; one that is over has none any more.
-      const socket = this.res.socket ?? (this.#phase === 'done' ? null : this.req.socket)
-      socket?.destroy()
-    }
+    } else if (this.res.socket === null) {
+      // Its turn has not come, or is over: the connection is at work for others.
+      if (this.#phase !== 'done') this.res.once('socket', (socket: Socket) => socket.destroy())
+    } else this.res.socket.destroy()
     this.#leave()
   }
 

@@ -230,17 +230,24 @@ describe('pipelined requests', () => {
     vi.restoreAllMocks()
   })
 
-  test('drop of one that waits for its turn ends the connection', async () => {
+  test('drop of one that waits for its turn ends the connection when that has come, and no reply before it', async () => {
     const { handler, next } = handedOver()
     const client = await connectTo(await serve(handler))
     client.write(POST + POST)
     const first = await next()
     const second = await next()
+    first.writer.openStream({})
+    first.writer.write('data: 1\n\n')
     second.writer.openStream({})
+    void second.writer.write(`data: ${'2'.repeat(MIB)}\n\n`)
     second.writer.drop()
     expect(second.writer.left).toBe(true)
+    await client.untilReceived('data: 1')
+    first.writer.write('data: last\n\n')
+    first.writer.end('')
     await client.untilClosed()
-    await first.left
+    expect(client.received).toMatch(/data: last\n\n\r\n0\r\n\r\n$/)
+    expect([first.told(), second.told()]).toEqual([0, 1])
   })
 })
 

@@ -187,7 +187,12 @@ describe.each(hosts)('on $name', (host) => {
   ])('OPTIONS %s is 204 without a body', async (path, allow) => {
     const response = await mounted.request(path, { method: 'OPTIONS' })
     expect(response.status).toBe(204)
-    expect(response.headers).toMatchObject({ allow, 'x-request-id': expect.any(String) })
+    expect(response.headers).toMatchObject({
+      allow,
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'x-request-id': expect.any(String),
+    })
     expect(response.headers).not.toHaveProperty('content-type')
     expect(await response.text()).toBe('')
   })
