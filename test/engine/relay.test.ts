@@ -335,6 +335,15 @@ describe('a stream, whatever the provider sends', () => {
     expect(refused.failure?.reason).toBe('invalid-response')
   })
 
+  it.each([{ type: 'text', text: 'x' }, { bytes: '{}' }, null])(
+    'refuses %j, which no adapter may hand over, as a reply that cannot be read',
+    (event) => {
+      const { relay: refused } = relay()
+      expect(refused.take([chunk({ content: 'before' }), event as never])).not.toContain('undefined')
+      expect(refused.failure?.reason).toBe('invalid-response')
+    },
+  )
+
   it('does not take a choice for finished whose tool call cannot be used', () => {
     const { relay: refused } = relay()
     refused.take([

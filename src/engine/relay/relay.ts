@@ -169,6 +169,8 @@ export class Relay {
       case 'usage':
         this.options.meter.snapshot(event.usage, this.finished)
         return ''
+      default:
+        throw invalidReply('an event is of no known type')
     }
   }
 
