@@ -113,7 +113,7 @@ class Occupancy {
     if (this.limit === undefined || (this.counts.get(key) ?? 0) < this.limit) return
     throw new CompatError(
       'rate_limited',
-      `This ${this.what} has ${this.limit} calls under way, which is as many as it may have at once.`,
+      `This ${this.what} has as many calls under way as it may have at once: ${this.limit}.`,
       { headers: { 'retry-after': '1' } },
     )
   }
