@@ -150,6 +150,11 @@ describe('x-request-id', () => {
     expect(ids).toEqual({ header: 'host-1', inside: 'host-1' })
   })
 
+  test('that the host has left empty is as good as none', async () => {
+    const ids = await idsOf('client', (res) => res.setHeader('x-request-id', ''))
+    expect(ids).toEqual({ header: 'client', inside: 'client' })
+  })
+
   test('that the host has set as a number wins', async () => {
     const ids = await idsOf('client', (res) => res.setHeader('x-request-id', 17))
     expect(ids).toEqual({ header: '17', inside: '17' })
