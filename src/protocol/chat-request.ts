@@ -6,7 +6,7 @@ import {
   priceLimit,
   type RequestOutline,
 } from './chat-request-schema.js'
-import { isObject, type JsonObject } from './json-object.js'
+import { isObject, type JsonObject } from './json-values.js'
 import { isModelKey, modelNotFound } from './model-key.js'
 import { RequestFaults } from './validation.js'
 

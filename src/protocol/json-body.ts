@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { CompatError } from '../errors.js'
-import { isObject, type JsonObject, MAX_DEPTH } from './json-object.js'
 import { MAX_VALUES, scanJson, tooDeep, tooManyValues } from './json-scan.js'
+import { isObject, type JsonObject, MAX_DEPTH } from './json-values.js'
 import { rememberMessages } from './sent-messages.js'
 
 /** Of shorter bodies a few searches in their text tell enough; none holds too many values. */

@@ -1,5 +1,5 @@
 import { CompatError } from '../errors.js'
-import { MAX_DEPTH } from './json-object.js'
+import { MAX_DEPTH } from './json-values.js'
 
 export const MAX_VALUES = 200_000
 

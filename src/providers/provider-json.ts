@@ -1,6 +1,6 @@
 import { ProviderError } from '../errors.js'
 import { hasManyBrackets } from '../protocol/json-body.js'
-import { isObject, isTooDeep, type JsonObject, MAX_DEPTH } from '../protocol/json-object.js'
+import { isObject, isTooDeep, type JsonObject, MAX_DEPTH } from '../protocol/json-values.js'
 
 /** Parses what a provider sent as one JSON object nested at most 128 deep. Anything else is an `invalid-response`. */
 export function parseProviderObject(text: string): JsonObject {

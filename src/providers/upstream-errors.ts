@@ -1,5 +1,5 @@
 import { ProviderError, type ProviderErrorFields } from '../errors.js'
-import { isObject } from '../protocol/json-object.js'
+import { isObject, isText } from '../protocol/json-values.js'
 
 type Complaint = Pick<ProviderErrorFields, 'providerMessage' | 'param' | 'providerCode' | 'status'>
 
@@ -108,10 +108,6 @@ function readLocation(location: unknown): string | undefined {
   if (!Array.isArray(location)) return undefined
   const path = location.filter((step) => step !== 'body' && ['string', 'number'].includes(typeof step))
   return path.length === 0 ? undefined : path.join('.')
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== ''
 }
 
 function isErrorStatus(value: unknown): value is number {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
 
 /** Adds up the choices of a stream to the choices of a reply in one body. */
 export class ChoiceAccumulator {

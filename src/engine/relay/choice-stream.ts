@@ -5,7 +5,7 @@ import {
   mapFinishReason,
   readFinishReason,
 } from '../../protocol/finish-reason.js'
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { cleanLabel } from '../../protocol/text.js'
 import type { TokenTally } from '../charging/token-counter.js'
 import { eachText, hasToken, invalidReply, mendText } from './delta.js'

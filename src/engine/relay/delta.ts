@@ -1,5 +1,5 @@
 import { ProviderError } from '../../errors.js'
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
+import { isObject, isText, type JsonObject } from '../../protocol/json-values.js'
 
 export function invalidReply(what: string): ProviderError {
   return new ProviderError('invalid-response', `The provider's reply cannot be read: ${what}.`)
@@ -64,10 +64,6 @@ function joinParts(parts: readonly unknown[]): { text: string; reasoning: string
     else if (Array.isArray(part.thinking)) reasoning += joinParts(part.thinking).text
   }
   return { text, reasoning }
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== ''
 }
 
 function isFilled(value: unknown): boolean {

@@ -1,5 +1,5 @@
 import { ProviderError } from '../../errors.js'
-import { isObject, isTooDeep, type JsonObject, MAX_DEPTH } from '../../protocol/json-object.js'
+import { isObject, isTooDeep, type JsonObject, MAX_DEPTH } from '../../protocol/json-values.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { invalidReply } from './delta.js'
 

@@ -1,7 +1,7 @@
 import type { ProviderEvent } from '../../contracts/providers.js'
 import { isProviderError, ProviderError } from '../../errors.js'
 import type { FinishReason } from '../../protocol/finish-reason.js'
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { cleanLabel } from '../../protocol/text.js'
 import { type WireCharge, wireUsage } from '../../protocol/wire-usage.js'

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { fromLatin1, toLatin1 } from '../../protocol/latin1.js'
 
 /**

@@ -1,5 +1,5 @@
 import type { ProviderError } from '../../errors.js'
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
+import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { invalidReply } from './delta.js'
 
 const MAX_TOOL_CALLS = 1_024
@@ -60,8 +60,8 @@ export class ToolCallStream {
     const kind = isObject(delta.custom) || delta.type === 'custom' ? 'custom' : 'function'
     const details = isObject(delta[kind]) ? (delta[kind] as JsonObject) : {}
     const argumentsField = kind === 'custom' ? 'input' : 'arguments'
-    const id = text(delta.id)
-    const name = text(details.name)
+    const id = textOf(delta.id)
+    const name = textOf(details.name)
     const args = argumentText(details[argumentsField])
     const providerIndex = readIndex(delta.index)
     const known = this.find(providerIndex, id)
@@ -184,13 +184,14 @@ export function mendToolCalls(calls: unknown, newId: () => string): JsonObject[]
     if (!isObject(call)) throw invalidReply('a tool call is not an object')
     const kind = isObject(call.custom) || call.type === 'custom' ? 'custom' : 'function'
     const details = call[kind]
-    if (!isObject(details) || text(details.name) === undefined) throw invalidReply('a tool call has no name')
+    if (!isObject(details) || textOf(details.name) === undefined)
+      throw invalidReply('a tool call has no name')
     const { index: _index, ...rest } = call
     const args =
       kind === 'custom'
         ? { input: argumentText(details.input) }
         : { arguments: argumentText(details.arguments) || '{}' }
-    const own = text(call.id)
+    const own = textOf(call.id)
     const id = own === undefined || ids.has(own) ? newId() : own
     ids.add(id)
     return { ...rest, id, type: kind, [kind]: { ...details, ...args } }
@@ -206,8 +207,4 @@ function argumentText(value: unknown): string {
   if (typeof value === 'string') return value
   if (isObject(value)) return JSON.stringify(value)
   throw invalidReply('the arguments of a tool call are not text')
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
 }

@@ -1,6 +1,6 @@
 import { ProviderError } from '../../errors.js'
 import { isFailureReason, mapFinishReason, readFinishReason } from '../../protocol/finish-reason.js'
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { cleanLabel } from '../../protocol/text.js'
 import { invalidReply, mendText } from './delta.js'
 import { mendToolCalls } from './tool-calls.js'

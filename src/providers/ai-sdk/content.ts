@@ -1,5 +1,4 @@
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
-import { textOf } from '../openai-input/text.js'
+import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 
 /** A generated image as clients read it; `undefined` for other files, which have no place in a reply. */
 export function toImage(file: JsonObject): JsonObject | undefined {

@@ -1,6 +1,5 @@
 import { isProviderError, ProviderError } from '../../errors.js'
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
-import { textOf } from '../openai-input/text.js'
+import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { meantStatus, parseRetryAfter, readComplaint } from '../upstream-errors.js'
 
 const MAX_CAUSES = 3

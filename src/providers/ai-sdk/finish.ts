@@ -1,6 +1,5 @@
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
+import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { isCount, type UsageReport } from '../../protocol/usage.js'
-import { textOf } from '../openai-input/text.js'
 import type { UsageSource } from './usage.js'
 
 /** Models of version 2 whose counts grow with the reply, so that a reply cut short has them too. */

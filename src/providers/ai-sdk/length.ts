@@ -1,4 +1,4 @@
-import { isObject } from '../../protocol/json-object.js'
+import { isObject } from '../../protocol/json-values.js'
 
 const FIELDS = ['delta', 'text', 'input', 'data']
 

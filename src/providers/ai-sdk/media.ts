@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../protocol/json-object.js'
+import type { JsonObject } from '../../protocol/json-values.js'
 import type { ContentPart } from '../openai-input/content.js'
 import { unsupported } from '../openai-input/unsupported.js'
 import type { SpecificationVersion, SupportedUrls } from './specification.js'

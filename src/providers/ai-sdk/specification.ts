@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../protocol/json-object.js'
+import type { JsonObject } from '../../protocol/json-values.js'
 
 /** The specification versions of the AI SDK that the bridge speaks. */
 export const VERSIONS = ['v2', 'v3', 'v4'] as const

@@ -1,7 +1,6 @@
 import type { ProviderEvent } from '../../contracts/index.js'
 import { ProviderError } from '../../errors.js'
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
-import { textOf } from '../openai-input/text.js'
+import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { toAnnotation, toArguments, toImage } from './content.js'
 import { toFrameError } from './errors.js'
 import { endedUnnamed, toFinish } from './finish.js'

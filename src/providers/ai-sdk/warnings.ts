@@ -1,5 +1,4 @@
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
-import { textOf } from '../openai-input/text.js'
+import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { unsupported } from '../openai-input/unsupported.js'
 
 /** The field of the request that asked for each option of a call, by the names that warnings have for options. */

@@ -1,5 +1,4 @@
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
-import { textOf } from '../openai-input/text.js'
+import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 
 /** A citation of the API as an annotation; `undefined` where it has no address. */
 export function toAnnotation(citation: unknown): JsonObject | undefined {

@@ -16,7 +16,7 @@ const STATUS = new Map([
 ])
 
 /** An error inside a reply whose HTTP status was a success: `{ type: 'error', error: { type, message } }`. */
-export function errorFrame(frame: unknown): ProviderError {
+export function frameError(frame: unknown): ProviderError {
   const complaint = readComplaint(frame)
   return new ProviderError('error-frame', 'The reply said that it failed.', {
     ...complaint,

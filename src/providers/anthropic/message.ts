@@ -1,15 +1,14 @@
 import type { ProviderEvent } from '../../contracts/index.js'
 import { ProviderError } from '../../errors.js'
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
-import { textOf } from '../openai-input/text.js'
+import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { toAnnotation } from './annotations.js'
-import { errorFrame } from './errors.js'
+import { frameError } from './errors.js'
 import { encryptedDetail, type ReasoningDetail, reasoningFields, textDetail } from './reasoning.js'
 import { createUsageReader } from './usage.js'
 
 /** A whole message of the API as one completion and its usage. Throws a `ProviderError` where it is none. */
 export function readMessage(body: unknown): ProviderEvent[] {
-  if (isObject(body) && body.type === 'error') throw errorFrame(body)
+  if (isObject(body) && body.type === 'error') throw frameError(body)
   if (!isObject(body) || !Array.isArray(body.content)) {
     throw new ProviderError('invalid-response', 'The reply is no message of the API.')
   }

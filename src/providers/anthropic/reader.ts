@@ -2,7 +2,7 @@ import { usesFastPaths } from '../../fast-paths.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { parseLoosely, parseProviderObject } from '../provider-json.js'
 import { createReplyReader, type ReplyReader } from '../reply-reader.js'
-import { errorFrame } from './errors.js'
+import { frameError } from './errors.js'
 import { readMessage } from './message.js'
 import { createStreamReader } from './stream.js'
 
@@ -12,7 +12,7 @@ export function createReader(eventBytes: number): ReplyReader {
   return createReplyReader(eventBytes, {
     fastPaths: usesFastPaths,
     onEvent(data, type, events) {
-      if (type === 'error') throw errorFrame(parseLoosely(fromLatin1(data)))
+      if (type === 'error') throw frameError(parseLoosely(fromLatin1(data)))
       if (data.trim() === '') return false
       events.push(...stream.read(parseProviderObject(fromLatin1(data))))
       return stream.terminated

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../protocol/json-object.js'
+import type { JsonObject } from '../../protocol/json-values.js'
 
 /** What a client sends back with the conversation, so that the provider can check and continue its reasoning. */
 export type ReasoningDetail = JsonObject

@@ -1,9 +1,8 @@
 import type { ProviderEvent } from '../../contracts/index.js'
 import { ProviderError } from '../../errors.js'
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
-import { textOf } from '../openai-input/text.js'
+import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { toAnnotation } from './annotations.js'
-import { errorFrame } from './errors.js'
+import { frameError } from './errors.js'
 import { encryptedDetail, reasoningFields, textDetail } from './reasoning.js'
 import { createUsageReader } from './usage.js'
 
@@ -139,7 +138,7 @@ export function createStreamReader(): StreamReader {
           terminated = true
           return stopAll()
         case 'error':
-          throw errorFrame(event)
+          throw frameError(event)
         default:
           return []
       }

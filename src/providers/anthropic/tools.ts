@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../protocol/chat-request.js'
-import type { JsonObject } from '../../protocol/json-object.js'
+import type { JsonObject } from '../../protocol/json-values.js'
 import { type InputTool, type InputToolChoice, readToolChoice, readTools } from '../openai-input/tools.js'
 import { unsupported } from '../openai-input/unsupported.js'
 

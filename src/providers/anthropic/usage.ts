@@ -1,4 +1,4 @@
-import { isObject } from '../../protocol/json-object.js'
+import { isObject } from '../../protocol/json-values.js'
 import { isCount, type UsageReport } from '../../protocol/usage.js'
 
 /** Reads the usage of one reply, whose snapshots repeat only some of the counts. */

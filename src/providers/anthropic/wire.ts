@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../protocol/json-object.js'
+import type { JsonObject } from '../../protocol/json-values.js'
 
 /** The parts of the Messages API that a request of ours is made of. */
 export interface NativeRequest {

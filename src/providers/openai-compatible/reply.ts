@@ -1,6 +1,6 @@
 import type { ProviderEvent } from '../../contracts/providers.js'
 import { ProviderError } from '../../errors.js'
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { parseLoosely, parseProviderObject } from '../provider-json.js'
 import { frameError } from '../upstream-errors.js'

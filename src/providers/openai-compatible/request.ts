@@ -1,6 +1,6 @@
 import { ProviderError } from '../../errors.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { sentMessages } from '../../protocol/sent-messages.js'
 import { cleanLabel } from '../../protocol/text.js'
 

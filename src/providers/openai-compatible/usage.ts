@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { isCount, type UsageReport } from '../../protocol/usage.js'
 
 export type UnlistedTokens = 'output' | undefined

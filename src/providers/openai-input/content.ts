@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { type MediaSource, readMedia } from './media.js'
 import { unsupported } from './unsupported.js'
 

@@ -1,7 +1,6 @@
 import type { ChatMessage } from '../../protocol/chat-request.js'
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
+import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { type ContentPart, readCacheControl, readContent, readText, type TextPart } from './content.js'
-import { textOf } from './text.js'
 import { unsupported } from './unsupported.js'
 
 export interface InputToolCall {

@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../protocol/chat-request.js'
-import { isObject } from '../../protocol/json-object.js'
+import { isObject } from '../../protocol/json-values.js'
 import { unsupported } from './unsupported.js'
 
 const isEmpty = (value: unknown) =>

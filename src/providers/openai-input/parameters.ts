@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../protocol/chat-request.js'
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { unsupported } from './unsupported.js'
 
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const

@@ -1,7 +1,6 @@
 import type { ChatRequest } from '../../protocol/chat-request.js'
-import { isObject, type JsonObject } from '../../protocol/json-object.js'
+import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { readCacheControl } from './content.js'
-import { textOf } from './text.js'
 import { unsupported } from './unsupported.js'
 
 export interface FunctionTool {

@@ -16,3 +16,13 @@ export function isTooDeep(value: object, limit = MAX_DEPTH): boolean {
   }
   return false
 }
+
+/** Whether a value is a string with something in it. */
+export function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
+
+/** The value where it is a string with something in it. */
+export function textOf(value: unknown): string | undefined {
+  return isText(value) ? value : undefined
+}
