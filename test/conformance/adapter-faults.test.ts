@@ -67,6 +67,24 @@ const faults: readonly (readonly [what: string, cases: readonly string[], spoil:
     (chat) => (call, take) => chat(call, (events) => take(events.filter(({ type }) => type !== 'usage'))),
   ],
   [
+    'mixes calls up',
+    ['parallel'],
+    (chat) => {
+      let latest: Parameters<Chat>[1]
+      return (call, take) => {
+        latest = take
+        return chat(call, (events) => latest(events))
+      }
+    },
+  ],
+  ['sends no trace context', ['trace'], (chat) => (call, take) => chat({ ...call, trace: undefined }, take)],
+  [
+    'reads however much comes',
+    ['reply-bytes-stream', 'reply-bytes-json', 'event-bytes'],
+    (chat) => (call, take) =>
+      chat({ ...call, limits: { ...call.limits, replyBytes: 1e9, eventBytes: 1e9 } }, take),
+  ],
+  [
     'changes the request',
     ['answer-stream'],
     (chat) => (call, take) => {
@@ -88,4 +106,53 @@ describe.each(faults)('an adapter that %s', (_what, ids, spoil) => {
     })
     await expect(failing).rejects.toThrow()
   })
+})
+
+it.each<[what: string, id: string, message: string, spoil: (chat: Chat) => Chat]>([
+  [
+    'fails with another error',
+    'status-500',
+    'a call must reject with a ProviderError; got Error: Words of the adapter',
+    (chat) => (call, take) =>
+      chat(call, take).catch(() => {
+        throw new Error('Words of the adapter')
+      }),
+  ],
+  [
+    'answers nothing',
+    'answer-stream',
+    'chat must answer { terminated }: whether the provider said that it is done; got undefined',
+    (chat) => async (call, take) => {
+      await chat(call, take)
+      return undefined as never
+    },
+  ],
+  [
+    'hands events over one by one',
+    'answer-stream',
+    'take takes a list of events, empty where there are none',
+    (chat) => (call, take) => chat(call, (events) => events.forEach((event) => void take(event as never))),
+  ],
+  [
+    'takes its own misuse of take for a failure of the provider',
+    'answer-stream',
+    'take takes a list of events, empty where there are none',
+    (chat) => async (call, take) => {
+      try {
+        await take(undefined as never)
+      } catch {
+        throw new ProviderError('invalid-response', 'The provider sent something odd.')
+      }
+      return chat(call, take)
+    },
+  ],
+])('says of an adapter that %s what is wrong', async (_what, id, message, spoil) => {
+  const { run } = adapterCases.find((one) => one.id === id)!
+  const harness = {
+    open: (scenario: Parameters<typeof openAdapter>[0]) =>
+      openAdapter(scenario, openAiLanguage, (baseUrl) => ({
+        chat: spoil(openaiCompatible({ baseUrl, apiKey: ADAPTER_HOST_KEY }).chat),
+      })),
+  }
+  await expect(run(harness)).rejects.toThrow(message)
 })

@@ -96,6 +96,45 @@ export const answerCases: readonly AdapterCase[] = [
     ),
   ]),
   adapterCase(
+    'parallel',
+    'calls at the same time do not get in each other’s way',
+    { kind: 'answer', answer: calling },
+    async ({ call, run }) => {
+      const asked = Array.from({ length: 8 }, (_, number) =>
+        run(call({ stream: number % 2 === 0 }, { tools })),
+      )
+      for (const { reply, terminated } of await Promise.all(asked)) {
+        assert.equal(reply.text, calling.text.join(''))
+        assert.deepEqual(
+          reply.toolCalls.map(({ id, name, arguments: given }) => ({
+            id,
+            name,
+            arguments: JSON.parse(given),
+          })),
+          calling.toolCalls.map(({ arguments: given, ...rest }) => ({
+            ...rest,
+            arguments: JSON.parse(given),
+          })),
+        )
+        assert.deepEqual([reply.finishReasons, terminated], [['tool_calls'], true])
+      }
+    },
+  ),
+  adapterCase(
+    'trace',
+    'a trace context goes to the provider as headers, where the call has one',
+    { kind: 'answer', answer: spoken },
+    async ({ call, run, requests }) => {
+      const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+      await run(call({ trace: { traceparent, tracestate: 'acme=words-of-trace' } }))
+      await run(call())
+      const [traced, plain] = requests.map(({ text }) => text)
+      assert.ok(traced?.includes(traceparent), 'the request lacks traceparent')
+      assert.ok(traced?.includes('words-of-trace'), 'the request lacks tracestate')
+      assert.ok(!plain?.includes('traceparent'), 'a request has a trace context that its call has not')
+    },
+  ),
+  adapterCase(
     'conversation',
     'a conversation with a system prompt, an image, calls of tools and their results reaches the provider whole',
     { kind: 'answer', answer: spoken },

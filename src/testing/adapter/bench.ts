@@ -1,7 +1,8 @@
 import { strict as assert } from 'node:assert'
+import { inspect } from 'node:util'
 import type { ProviderCall, ProviderEvent } from '../../contracts/index.js'
 import { isProviderError, type ProviderError } from '../../errors.js'
-import type { ConformanceCase } from '../case.js'
+import { type ConformanceCase, checkAnswer, isObject } from '../case.js'
 import { createReply, type Reply } from './reply.js'
 import type { AdapterHarness, AdapterScenario, AdapterUnderTest } from './scenario.js'
 
@@ -71,23 +72,39 @@ function createBench(opened: AdapterUnderTest): AdapterBench {
     async run(call, onTake = () => {}) {
       const reply = createReply()
       let busy = false
+      // Kept, since an adapter may take it for a failure of its provider's.
+      let misuse: unknown
       const take = (events: readonly ProviderEvent[]): void | Promise<void> => {
-        assert.equal(busy, false, 'take was called while a promise that it had returned was not settled')
-        reply.read(events)
-        const taken = onTake(events)
-        if (taken === undefined) return undefined
-        busy = true
-        return taken.finally(() => {
-          busy = false
-        })
+        try {
+          assert.equal(busy, false, 'take was called while a promise that it had returned was not settled')
+          assert.ok(Array.isArray(events), 'take takes a list of events, empty where there are none')
+          reply.read(events)
+          const taken = onTake(events)
+          if (taken === undefined) return undefined
+          busy = true
+          return taken.finally(() => {
+            busy = false
+          })
+        } catch (error) {
+          misuse ??= error
+          throw error
+        }
       }
-      try {
-        const { terminated } = await opened.adapter.chat(call, take)
-        return { reply, terminated, error: undefined }
-      } catch (error) {
-        if (!isProviderError(error)) throw error
-        return { reply, terminated: undefined, error }
+      const [ended] = await Promise.allSettled([(async () => opened.adapter.chat(call, take))()])
+      if (misuse !== undefined) throw misuse
+      if (ended.status === 'fulfilled') {
+        const { value } = ended
+        checkAnswer(
+          'chat',
+          value,
+          isObject(value),
+          '{ terminated }: whether the provider said that it is done',
+        )
+        return { reply, terminated: value.terminated, error: undefined }
       }
+      const { reason } = ended
+      assert.ok(isProviderError(reason), `a call must reject with a ProviderError; got ${inspect(reason)}`)
+      return { reply, terminated: undefined, error: reason }
     },
   }
 }

@@ -1,10 +1,20 @@
 import { strict as assert } from 'node:assert'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type AdapterCase, adapterCase, promptly } from './bench.js'
+import type { ScriptedAnswer } from './scenario.js'
 
 const PIECE_CHARACTERS = 32_768
 const PIECES = 1_024
 const STILL_MS = 250
+const LONG_CHARACTERS = 262_144
+const WIDE = { connectMs: 10_000, eventBytes: 1_048_576, replyBytes: 1_048_576 }
+
+const long: ScriptedAnswer = {
+  text: [],
+  toolCalls: [],
+  finish: 'stop',
+  usage: { prompt: 1, cached: 0, cacheWrite: 0, completion: 1, reasoning: 0 },
+}
 
 export const readingCases: readonly AdapterCase[] = [
   adapterCase(
@@ -90,6 +100,26 @@ export const readingCases: readonly AdapterCase[] = [
       assert.equal(reply.text.length, total)
       assert.equal(terminated, true)
     },
+  ),
+  ...(
+    [
+      ['reply-bytes-stream', 'a stream of more than replyBytes', true, 'replyBytes', 64],
+      ['reply-bytes-json', 'a reply in one body of more than replyBytes', false, 'replyBytes', 64],
+      ['event-bytes', 'an event of more than eventBytes', true, 'eventBytes', 1],
+    ] as const
+  ).map(([id, words, stream, limit, pieces]) =>
+    adapterCase(
+      id,
+      `${words} rejects as invalid`,
+      {
+        kind: 'answer',
+        answer: { ...long, text: Array.from({ length: pieces }, () => 'x'.repeat(LONG_CHARACTERS / pieces)) },
+      },
+      async ({ call, run }) => {
+        const { error } = await run(call({ stream, limits: { ...WIDE, [limit]: LONG_CHARACTERS / 2 } }))
+        assert.equal(error?.reason, 'invalid-response')
+      },
+    ),
   ),
 ]
 
