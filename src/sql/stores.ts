@@ -11,6 +11,7 @@ import type {
 import { createSqlCatalogue } from './catalogue.js'
 import { createSqlCredentials } from './credentials.js'
 import type { SqlDatabase } from './database.js'
+import { callHost } from './host-call.js'
 import { createSqlIdempotency } from './idempotency.js'
 import { type AdapterFactories, createSqlRegistry } from './registry.js'
 import { createSecretBox, type SecretBox, type SecretKey } from './secret-box.js'
@@ -65,12 +66,13 @@ export function createDurableStores({
     '{ openai: openaiCompatible }',
   )
   requireFunction('onEvent', options.onEvent)
+  const { onEvent = warn } = options
   const secrets = createSecretBox(options.secretKeys)
   const providers = createSqlRegistry({
     database,
     secrets,
     adapters: options.adapters ?? {},
-    onEvent: options.onEvent ?? warn,
+    onEvent: (event) => callHost('onEvent', () => onEvent(event)),
   })
   return {
     credentials: createSqlCredentials(database),

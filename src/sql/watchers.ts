@@ -1,4 +1,5 @@
 import type { SqlDatabase } from './database.js'
+import { callHost } from './host-call.js'
 
 interface Watcher {
   readonly topic: string
@@ -25,6 +26,10 @@ export function createWatchers(hooks: { readonly first: () => void; readonly las
   let isConnected = false
   let isClosed = false
 
+  function tellAll(tell: (watcher: Watcher) => void): void {
+    for (const watcher of [...watchers]) callHost('A watch', () => tell(watcher))
+  }
+
   return {
     watch(topic, changed, connection) {
       const watcher: Watcher = { topic, changed, connection }
@@ -39,16 +44,17 @@ export function createWatchers(hooks: { readonly first: () => void; readonly las
       }
     },
     changed(topic, id) {
-      for (const watcher of [...watchers])
-        if (watcher.topic === topic) watcher.changed(id === '' ? undefined : id)
+      tellAll((watcher) => {
+        if (watcher.topic === topic) return watcher.changed(id === '' ? undefined : id)
+      })
     },
     changedAll() {
-      for (const watcher of [...watchers]) watcher.changed()
+      tellAll((watcher) => watcher.changed())
     },
     connected(connected) {
       if (connected === isConnected) return
       isConnected = connected
-      for (const watcher of [...watchers]) watcher.connection?.(connected)
+      tellAll((watcher) => watcher.connection?.(connected))
     },
     close() {
       isClosed = true

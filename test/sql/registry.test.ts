@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { type Admin, createAdmin } from '../../src/admin/index.js'
@@ -118,6 +119,31 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
       },
       { type: 'route-disabled', routeId: 'bad', why: 'baseUrl is bad' },
     ])
+  })
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('mine')
+      },
+    ],
+    [
+      'rejects',
+      async () => {
+        throw new Error('mine')
+      },
+    ],
+  ])('gives the other routes where the host %s on hearing that one is left out', async (what, onEvent) => {
+    const { adapters } = createFactory()
+    const stores = engine.open(`host_${what}`, { adapters, onEvent })
+    const admin = createAdmin(stores)
+    await admin.putRoute({ ...route, id: 'strange', adapter: 'constructor' })
+    await admin.putRoute(route)
+    const warned = once(process, 'warning')
+    expect((await stores.providers.routes(model, context)).map(({ id }) => id)).toEqual(['r1'])
+    const [{ message }] = await warned
+    expect(message).toBe("onEvent of compat-router's durable stores failed: Error: mine")
   })
 
   it('hears of changed rows, keeps the adapter whose settings stay, and closes what it built', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { expect, it } from 'vitest'
 import { createWatchers } from '../../src/sql/watchers.js'
 
@@ -51,4 +52,32 @@ it('tells of a change of its topic by its id, and of what was missed without one
     ['one', undefined],
     ['one', undefined],
   ])
+})
+
+it.each([
+  [
+    'throws',
+    () => {
+      throw new Error('mine')
+    },
+  ],
+  [
+    'rejects',
+    async () => {
+      throw new Error('mine')
+    },
+  ],
+])('tells every watch although the listener of one %s, and warns of it', async (_, fail) => {
+  const { told, watchers, watch } = open()
+  watchers.watch('models', fail)
+  watch('other')
+  const warned = once(process, 'warning')
+  watchers.changed('models', 'acme/fast')
+  watchers.changedAll()
+  expect(told.slice(-2)).toEqual([
+    ['other', 'acme/fast'],
+    ['other', undefined],
+  ])
+  const [{ message }] = await warned
+  expect(message).toBe("A watch of compat-router's durable stores failed: Error: mine")
 })
