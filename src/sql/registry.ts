@@ -106,7 +106,8 @@ export function createSqlRegistry({ database, adapters, secrets, onEvent }: Regi
       const open = [...retired, ...[...built.values()].map(({ adapter }) => adapter)]
       retired.clear()
       built.clear()
-      await Promise.all(open.map((adapter) => adapter.close?.()))
+      const ended = await Promise.allSettled(open.map(async (adapter) => adapter.close?.()))
+      for (const end of ended) if (end.status === 'rejected') throw end.reason
     },
   }
 }

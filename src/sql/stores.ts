@@ -85,8 +85,11 @@ export function createDurableStores({
     ...(options.adapters === undefined ? {} : { adapters: options.adapters }),
     ready,
     async close() {
-      await providers.close?.()
-      await close()
+      try {
+        await providers.close?.()
+      } finally {
+        await close()
+      }
     },
   }
 }

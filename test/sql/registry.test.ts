@@ -170,6 +170,32 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     expect(built.map(({ closed }) => closed)).toEqual([true, true, true])
   })
 
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('mine')
+      },
+    ],
+    [
+      'rejects',
+      async () => {
+        throw new Error('mine')
+      },
+    ],
+  ])('closes all else, and says so, where the close of an adapter %s', async (what, close) => {
+    const { built, adapters } = createFactory()
+    const bad = (): ProviderAdapter => ({ chat: async () => ({ terminated: true }), close })
+    const stores = engine.open(`bad_close_${what}`, { adapters: { ...adapters, bad } })
+    const admin = createAdmin(stores)
+    await admin.putRoute({ ...route, id: 'first', adapter: 'bad' })
+    await admin.putRoute(route)
+    await stores.providers.routes(model, context)
+    await expect(stores.close()).rejects.toThrow('mine')
+    expect(built.map(({ closed }) => closed)).toEqual([true])
+    await expect(stores.ledger.balance('alice', context)).rejects.toThrow('The store is closed')
+  })
+
   it('opens no secret that was moved to another row, provider or address', async () => {
     const events: RouteDisabled[] = []
     const { adapters } = createFactory()
