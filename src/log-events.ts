@@ -1,5 +1,5 @@
 import type { RequestEnd, RouterEvent } from './contracts/events.js'
-import { requireMethods } from './contracts/given.js'
+import { requireMethods } from './contracts/option-checks.js'
 import { formatCredits } from './money.js'
 
 /** As much of a logger as is written to; pino's and those shaped like it have it. */

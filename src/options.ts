@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { type Clock, LONGEST_WAIT_MS, systemClock } from './clock.js'
-import { refuseMisspelt, requireFunction, requireMethods } from './contracts/given.js'
 import type {
   CatalogueStore,
   CredentialStore,
@@ -11,6 +10,7 @@ import type {
   ProviderRegistry,
   RouterEvent,
 } from './contracts/index.js'
+import { refuseMisspelt, requireFunction, requireMethods } from './contracts/option-checks.js'
 import { describeFieldless } from './contracts/shape-faults.js'
 import { creditsShape, nameShape, readShape } from './contracts/shapes.js'
 import { byteRatioCounter, type TokenCounter } from './engine/charging/token-counter.js'

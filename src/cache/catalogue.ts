@@ -1,5 +1,5 @@
-import { requireMethods } from '../contracts/given.js'
 import type { CatalogueStore, Model, Watch } from '../contracts/index.js'
+import { requireMethods } from '../contracts/option-checks.js'
 import { followChanges } from './changes.js'
 import { frozenCopy } from './frozen-copy.js'
 import { createLoadingCache, type Kept } from './loading-cache.js'

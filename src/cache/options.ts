@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../clock.js'
-import { refuseMisspelt, requireClock } from '../contracts/given.js'
+import { refuseMisspelt, requireClock } from '../contracts/option-checks.js'
 
 export interface CacheOptions {
   /** How long an answer is kept, in milliseconds. 5,000 by default. */

@@ -8,8 +8,8 @@ import {
 import { exportJWK, generateKeyPair } from 'jose'
 import { z } from 'zod'
 import { type Clock, systemClock } from '../clock.js'
-import { refuseMisspelt, requireClock } from '../contracts/given.js'
 import type { Envelopes } from '../contracts/index.js'
+import { refuseMisspelt, requireClock } from '../contracts/option-checks.js'
 import {
   COORDINATE_PATTERN,
   type EnvelopeCurve,

@@ -1,2 +1,2 @@
 export type { Endpoints } from './endpoints.js'
-export { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.js'
+export { createHttpHandler, type HttpHandlerOptions } from './handler.js'

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, systemClock } from '../clock.js'
 import { bodyBytesOf } from '../contracts/body-bytes.js'
-import { refuseMisspelt, requireClock } from '../contracts/given.js'
 import type { IdempotencyState, IdempotencyStore, StoredReply } from '../contracts/index.js'
+import { refuseMisspelt, requireClock } from '../contracts/option-checks.js'
 
 export interface MemoryIdempotencyOptions {
   /** What the store holds at most, 64 MiB by default; the least recently used goes first. */

@@ -1,5 +1,4 @@
 import { type Clock, systemClock } from '../clock.js'
-import { refuseMisspelt, requireClock, requireFunction } from '../contracts/given.js'
 import type {
   Balance,
   ExpiredHold,
@@ -11,6 +10,7 @@ import type {
   SettleRequest,
   SettleResult,
 } from '../contracts/index.js'
+import { refuseMisspelt, requireClock, requireFunction } from '../contracts/option-checks.js'
 import { createIdSource } from '../ids.js'
 import type { Credits } from '../money.js'
 import { createEntryLog } from './entry-log.js'

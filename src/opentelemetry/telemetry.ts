@@ -1,6 +1,6 @@
 import { type Meter, metrics, type Tracer, trace } from '@opentelemetry/api'
 import type { RouterEvent } from '../contracts/events.js'
-import { refuseMisspelt, requireMethods } from '../contracts/given.js'
+import { refuseMisspelt, requireMethods } from '../contracts/option-checks.js'
 import { version } from '../version.js'
 import { CallMetrics } from './call-metrics.js'
 import { CallSpans } from './call-spans.js'

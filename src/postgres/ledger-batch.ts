@@ -17,7 +17,8 @@ interface Parts {
   readonly holds: readonly HoldCommand[]
 }
 
-const ARRAYS = 20 + ENTRY_COLUMNS.length
+/** What the ledger function takes: a parameter for each column of an entry, and 20 others. */
+const PARAMETER_COUNT = 20 + ENTRY_COLUMNS.length
 
 /** One statement for a batch, and its rows as outcomes in the order of the commands. */
 export function toLedgerBatch(commands: readonly LedgerCommand[]): {
@@ -32,7 +33,7 @@ export function toLedgerBatch(commands: readonly LedgerCommand[]): {
   return { statement: toStatement(parts), read: (rows) => readOutcomes(commands, parts, rows) }
 }
 
-const placeholders = Array.from({ length: ARRAYS }, (_, index) => `?${index + 1}`).join(', ')
+const placeholders = Array.from({ length: PARAMETER_COUNT }, (_, index) => `?${index + 1}`).join(', ')
 const TEXT = `select * from {apply_ledger_1}(${placeholders})`
 
 function toStatement({ releases, settlements, holds }: Parts): Statement {

@@ -1,4 +1,3 @@
-import { requireFunction, requireFunctions } from '../contracts/given.js'
 import type {
   CatalogueStore,
   CredentialStore,
@@ -8,6 +7,7 @@ import type {
   ProviderRegistry,
   RouteDisabled,
 } from '../contracts/index.js'
+import { requireFunction, requireFunctions } from '../contracts/option-checks.js'
 import { createSqlCatalogue } from './catalogue.js'
 import { createSqlCredentials } from './credentials.js'
 import type { SqlDatabase } from './database.js'

@@ -21,7 +21,7 @@ interface Account {
 }
 
 /** Up to so many rows, a statement each is quicker than one that takes its rows from JSON. */
-export const FEW = 8
+export const FEW_ROWS = 8
 
 export function createAccounts(connection: Connection, now: bigint): Accounts {
   const accounts = new Map<string, Account>()
@@ -58,7 +58,7 @@ export function createAccounts(connection: Connection, now: bigint): Accounts {
   return {
     load(ids) {
       const each = new Set(ids)
-      if (each.size > FEW) loadMany(each)
+      if (each.size > FEW_ROWS) loadMany(each)
     },
     read,
     change(id, posted, held) {
@@ -78,7 +78,7 @@ export function createAccounts(connection: Connection, now: bigint): Accounts {
         if (account.isChanged && account.isNew) insert.run([id, account.posted, account.held, now])
         else if (account.isChanged) changed.push([id, account])
       }
-      if (changed.length > FEW) {
+      if (changed.length > FEW_ROWS) {
         const balances = changed.map(([id, { posted, held }]) => `[${JSON.stringify(id)},${posted},${held}]`)
         connection
           .prepare(

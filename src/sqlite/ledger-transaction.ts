@@ -8,7 +8,7 @@ import {
   type SettleCommand,
 } from '../sql/ledger-commands.js'
 import { HOLD_STATE } from '../sql/schema.js'
-import { type Accounts, createAccounts, FEW } from './accounts.js'
+import { type Accounts, createAccounts, FEW_ROWS } from './accounts.js'
 import type { Connection } from './connection.js'
 import { createPostingRows, type PostingRow } from './posting-rows.js'
 
@@ -77,7 +77,7 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
   ): ReadonlyMap<string, EndedHold> {
     const first = Number(entryId)
     const cells = settlements.map(({ holdId }, index): [string, number] => [holdId, first + index])
-    if (cells.length > FEW) {
+    if (cells.length > FEW_ROWS) {
       const rows = sql.settleMany.rows([now, JSON.stringify(cells)])
       return new Map(rows.map((row) => [row.id as string, row as unknown as EndedHold]))
     }

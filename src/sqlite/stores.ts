@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { refuseMisspelt } from '../contracts/given.js'
+import { refuseMisspelt } from '../contracts/option-checks.js'
 import { createGroupCommit } from '../sql/group-commit.js'
 import { createSqlLedger } from '../sql/ledger.js'
 import type { LedgerCommand, LedgerOutcome } from '../sql/ledger-commands.js'

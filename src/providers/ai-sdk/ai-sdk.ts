@@ -1,5 +1,5 @@
-import { refuseMisspelt, requireFunctions } from '../../contracts/given.js'
 import type { Awaitable, ProviderAdapter, ProviderEvent } from '../../contracts/index.js'
+import { refuseMisspelt, requireFunctions } from '../../contracts/option-checks.js'
 import { ProviderError } from '../../errors.js'
 import { whileWanted } from './abort.js'
 import { type ParameterTranslation, toCallOptions } from './call-options.js'

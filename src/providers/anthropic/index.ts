@@ -1,5 +1,5 @@
-import { refuseMisspelt } from '../../contracts/given.js'
 import type { ProviderAdapter, ProviderCall } from '../../contracts/index.js'
+import { refuseMisspelt } from '../../contracts/option-checks.js'
 import { createSecret } from '../../secret.js'
 import { abortSourceOf } from '../abort-source.js'
 import { createUpstream } from '../upstream.js'

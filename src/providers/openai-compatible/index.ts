@@ -1,4 +1,4 @@
-import { refuseMisspelt } from '../../contracts/given.js'
+import { refuseMisspelt } from '../../contracts/option-checks.js'
 import type { ProviderAdapter, ProviderCall } from '../../contracts/providers.js'
 import { usesFastPaths } from '../../fast-paths.js'
 import { createSecret } from '../../secret.js'
