@@ -140,10 +140,11 @@ export class HttpReply implements ReplyWriter {
     if (this.#isHttp2) {
       // Any other code, or destroy(), would look like an ordinary end to the client.
       ;(this.res as unknown as Http2ServerResponse).stream?.close(HTTP2_INTERNAL_ERROR)
-    } else if (this.res.socket === null) {
-      // Its turn has not come, or is over: the connection is at work for others.
-      if (this.#phase !== 'done') this.res.once('socket', (socket: Socket) => socket.destroy())
-    } else this.res.socket.destroy()
+    } else if (this.res.socket) this.res.socket.destroy()
+    else if (this.#phase !== 'done') {
+      // Its turn has not come: until then the connection is at work for the replies before it.
+      this.res.once('socket', (socket: Socket) => socket.destroy())
+    }
     this.#leave()
   }
 
