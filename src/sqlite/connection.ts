@@ -6,6 +6,7 @@ import {
   mkdirSync,
   openSync,
   readlinkSync,
+  realpathSync,
   statSync,
   unlinkSync,
 } from 'node:fs'
@@ -76,7 +77,7 @@ function configure(database: Database.Database): void {
 function makeFile(file: string): void {
   if (statSync(file, { throwIfNoEntry: false }) !== undefined) return
   if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink()) {
-    makeFile(resolve(dirname(file), readlinkSync(file)))
+    makeFile(resolve(realpathSync(dirname(file)), readlinkSync(file)))
     return
   }
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })

@@ -44,9 +44,13 @@ describe('a SQLite file', () => {
   })
 
   it('is made for its owner only where a link points to it, too', () => {
-    const [link, file] = [`${place.file}-link`, `${place.file}-target/credits.db`]
-    symlinkSync(file, link)
-    const connection = openConnection(link)
+    const folder = `${place.file}-volume`
+    mkdirSync(`${folder}/links`, { recursive: true })
+    symlinkSync(`${folder}/links`, `${place.file}-links`)
+    // From where the link is, not from where its folder is named.
+    symlinkSync('../made/credits.db', `${folder}/links/credits.db`)
+    const file = `${folder}/made/credits.db`
+    const connection = openConnection(`${place.file}-links/credits.db`)
     connection.exec('create table one (id integer)')
     expect([file, `${file}-wal`].map((name) => statSync(name).mode & 0o777)).toEqual([0o600, 0o600])
     connection.close()
