@@ -232,11 +232,11 @@ function catalogueCase(
   }
 }
 
-/** A catalogue may say `null` for the parent where nothing was said of it; undefined members do not count. */
+/** A null counts as left out, as it does for the router; undefined members do not count either. */
 function plain(model: Model | undefined): unknown {
   if (model === undefined) return undefined
-  const { parent = null, ...rest } = model
-  return JSON.parse(JSON.stringify({ ...rest, parent }, showBigints))
+  const said = Object.entries(model).filter(([, value]) => value !== null)
+  return JSON.parse(JSON.stringify(Object.fromEntries(said), showBigints))
 }
 
 function showBigints(_: string, value: unknown): unknown {

@@ -132,3 +132,14 @@ it('shows a model whose numbers are no numbers', async () => {
   }
   await expect(run({ open })).rejects.toThrow(/created: '0n'/)
 })
+
+it('takes a catalogue that has null for what was left out', async () => {
+  const columns = ['name', 'contextLength', 'maxOutputTokens', 'supportedParameters', 'prices', 'parent']
+  const nulls = Object.fromEntries(columns.map((column) => [column, null]))
+  const open: CatalogueHarness['open'] = (models) => {
+    const rows = models.map((model) => JSON.stringify({ ...nulls, ...model }))
+    const list = () => rows.map((row) => JSON.parse(row))
+    return { list, get: (id) => list().find((model) => model.id === id) }
+  }
+  for (const { needs, run } of catalogueCases) if (needs.length === 0) await run({ open })
+})
