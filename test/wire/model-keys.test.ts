@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { memoryCatalogue } from '../../src/index.js'
+import { PRICES, WireService } from './service.js'
+
+const BOTH = [
+  { id: 'acme/one', prices: PRICES },
+  { id: 'acme%2Fone', prices: PRICES },
+]
+
+/** Asks for a model, and says what of it the catalogue was asked. */
+async function retrieve(path: string) {
+  const asked: string[] = []
+  const service = await WireService.start({
+    router: () => {
+      const catalogue = memoryCatalogue(BOTH)
+      const get = (id: string) => {
+        asked.push(id)
+        return catalogue.get(id)
+      }
+      return { catalogue: { list: catalogue.list, get } }
+    },
+  })
+  const response = await service.get(`/models/${path}`)
+  const { error, id } = (await response.json()) as { id?: string; error?: { message: string } }
+  await service.close()
+  return { asked, id, message: error?.message, status: response.status }
+}
+
+test.each([
+  ['acme/one', ['acme/one'], 'acme/one'],
+  ['acme%2Fone', ['acme%2Fone'], 'acme%2Fone'],
+  ['acme%252Fone', ['acme%252Fone', 'acme%2Fone'], 'acme%2Fone'],
+  ['acme%2fone', ['acme%2fone', 'acme/one'], 'acme/one'],
+])('GET /models/%s looks for it as it stands, then decoded once', async (path, asked, id) => {
+  expect(await retrieve(path)).toEqual({ asked, id, status: 200 })
+})
+
+test.each([
+  ['of more than 256 bytes', `${'%C3%A9'.repeat(128)}x`, 'é'.repeat(128)],
+  ['with a control character', 'acme/%07one', "'acme/one'"],
+])('a model %s is 404, and the catalogue is not asked for it', async (_what, path, named) => {
+  const { asked, message, status } = await retrieve(path)
+  expect(status).toBe(404)
+  expect(message).toContain(named)
+  expect(asked.filter((id) => id !== path)).toEqual([])
+})
