@@ -152,11 +152,11 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
     async removeRoute(id) {
       const row = await find(readShape(idShape, id, 'route id'))
       if (row === undefined) return false
-      await database.batch([
-        { text: 'delete from {routes} where id = ?1', parameters: [id] },
+      const [removed] = await database.batch([
+        { text: 'delete from {routes} where id = ?1 returning id', parameters: [id] },
         database.change('routes', readText(row, 'model_id')),
       ])
-      return true
+      return removed!.length > 0
     },
 
     async listRoutes(query = {}) {

@@ -293,6 +293,15 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     },
   )
 
+  it('tells one of two who remove a route at one moment that it was there', async () => {
+    const stores = engine.open('removed')
+    await createAdmin(stores).putRoute(route)
+    const removing = afterFirstRead(stores, async (admin) => {
+      expect(await admin.removeRoute('r1')).toBe(true)
+    })
+    expect(await removing.removeRoute('r1')).toBe(false)
+  })
+
   it('tells of both models where a route goes from one to the other', async () => {
     const stores = engine.open('moved')
     const admin = createAdmin(stores)
