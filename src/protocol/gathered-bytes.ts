@@ -16,7 +16,7 @@ export class GatheredBytes {
 
   /** All bytes so far, themselves where they came in one piece. */
   get bytes(): Buffer {
-    const pieces = [...this.#together, ...this.#recent]
+    const pieces = this.#together.length === 0 ? this.#recent : [...this.#together, ...this.#recent]
     return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
   }
 }
