@@ -93,7 +93,14 @@ describe('the command line', () => {
     expect((await run('routes rotate-secrets', { env: both })).said).toBe('1 secrets sealed again\n')
     expect((await run('routes list')).out).toContain('k2')
     expect((await run(`routes put ${path}`, { env: { PROVIDER_SECRET: 'sk', ...keys } })).exitCode).toBe(0)
-    expect((await run(`routes put ${path}`, { env: { PROVIDER_SECRET: 'sk' } })).said).toContain('secretKeys')
+    expect((await run(`routes put ${path}`, { env: { PROVIDER_SECRET: 'sk' } })).said).toContain(
+      "To keep a provider's key, set COMPAT_ROUTER_SECRET_KEYS=id:key",
+    )
+    const wrong = [{ id: 'd' }, { id: 'e', price: {} }]
+    expect((await run('models put -', { stdin: JSON.stringify(wrong) })).said).toMatch(
+      /^d is in the catalogue\nerror: Number 2 of the list: model: has no field "price"/,
+    )
+    expect((await run('models remove d')).exitCode).toBe(0)
     expect((await run('routes put - --secret-stdin')).said).toContain('cannot both be standard input')
     expect((await run('models put -', { stdin: '{' })).said).toContain('Standard input is not JSON')
     expect((await run('routes remove r1')).exitCode).toBe(0)

@@ -11,8 +11,11 @@ export function addModelCommands(program: Command, session: Session): void {
     .action(async (path: string) => {
       const read = await readJsonFile<ModelRequest | ModelRequest[]>(path, session)
       const admin = await session.admin()
-      for (const model of Array.isArray(read) ? read : [read]) {
-        await admin.putModel(model)
+      for (const [position, model] of [read].flat().entries()) {
+        await admin.putModel(model).catch((cause: Error) => {
+          if (!Array.isArray(read)) throw cause
+          throw new Error(`Number ${position + 1} of the list: ${cause.message}`, { cause })
+        })
         session.say(`${model.id} is in the catalogue`)
       }
     })

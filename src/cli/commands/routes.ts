@@ -16,6 +16,11 @@ export function addRouteCommands(program: Command, session: Session): void {
         throw new TypeError('The route and its secret cannot both be standard input')
       const route = await readJsonFile<RouteRequest>(path, session)
       const secret = secretStdin ? (await session.readStdin()).trim() : session.env.PROVIDER_SECRET
+      if (secret && !session.env.COMPAT_ROUTER_SECRET_KEYS) {
+        throw new Error(
+          "To keep a provider's key, set COMPAT_ROUTER_SECRET_KEYS=id:key, 32 bytes as hex or base64, to what the routers are given as secretKeys",
+        )
+      }
       await (await session.admin()).putRoute(
         secret === undefined || secret === '' ? route : { ...route, secret },
       )
