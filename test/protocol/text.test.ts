@@ -1,12 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  cleanLabel,
-  cleanProviderMessage,
-  escapeControl,
-  isPlainText,
-  isWellFormed,
-} from '../../src/protocol/text.js'
+import { cleanProviderMessage } from '../../src/protocol/provider-message.js'
+import { cleanLabel, escapeControl, isPlainText, isWellFormed } from '../../src/protocol/text.js'
 
 const KEY = 'sk-proj-Ab3dEf6hIj9kLm2nOp5qRs8tUv'
 

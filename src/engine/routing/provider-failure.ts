@@ -1,5 +1,5 @@
 import { CompatError, type CompatErrorFields, type ErrorCode, type ProviderError } from '../../errors.js'
-import { cleanProviderMessage, type ProviderMessageContext } from '../../protocol/text.js'
+import { cleanProviderMessage, type ProviderMessageContext } from '../../protocol/provider-message.js'
 import { whyItFailed } from './why-it-failed.js'
 
 /** What a provider's failure means for the client, for the next route and for this route's health. */

@@ -1,5 +1,5 @@
 import type { ProviderError, ProviderErrorReason } from '../../errors.js'
-import { cleanProviderMessage, type ProviderMessageContext } from '../../protocol/text.js'
+import { cleanProviderMessage, type ProviderMessageContext } from '../../protocol/provider-message.js'
 import { eventError } from '../events/event-error.js'
 
 /** What the caller did wrong: it is told the provider's words itself, and they may quote what it wrote. */

@@ -1,0 +1,117 @@
+import { isIP } from 'node:net'
+import { BIDI_OR_INVISIBLE, CONTROL, cut, isWellFormed, LONE_SURROGATE } from './text.js'
+
+export interface ProviderMessageContext {
+  /** Credentials of this call, as sent to the provider. */
+  readonly secrets: readonly string[]
+  /** What the provider calls the model, and what the client calls it. */
+  readonly upstreamModel: string
+  readonly modelKey: string
+}
+
+const RAW_CHARS = 4_096
+const MESSAGE_CHARS = 500
+const REMOVED = '[redacted]'
+
+// Every repetition is bounded or over one class that nothing after it shares, so each pattern is linear in the text.
+const URL_LIKE = /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>]*/gi
+const EMAIL_LIKE = /[^\s@"'<>]{1,64}@[^\s@"'<>]{1,255}/g
+const IPV4_LIKE = /\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?/g
+const IPV6_LIKE = /[0-9a-f:.]+/gi
+const LOCALHOST = /\blocalhost\b(?::\d{1,5})?/gi
+const HOST_AND_PORT = /\b[a-z][a-z0-9-]{0,62}:\d{4,5}\b/gi
+const DOTTED_NAME = /[\w-]{1,63}(?:\.[\w-]{1,63}){1,12}(?::\d{1,5})?/g
+const PREFIXED_KEY =
+  /\b(?:(?:sk|pk|rk|gsk|xai|hf|ghp|gho|glpat|r8|pplx|nvapi|fw|tgp|csk)[-_]|AKIA|ASIA|AIza|ya29\.)[\w*.-]{4,}/gi
+const BEARER = /\bbearer\s{1,4}[^\s"',;]{8,}/gi
+const NAMED_SECRET =
+  /(api[-_ ]?key|secret|password|authorization|(?:key|token)(?==))(["']?\s{0,4}(?:provided\s{0,4})?[:=]\s{0,4}["']?)(?:(?:basic|bearer)\s{1,4})?[^\s"',;]+/gi
+const TOKEN_LIKE = /[\w+/=*-]{20,}/g
+
+/** Request fields: a dotted name that starts with one is a path in the request, not a host. */
+const FIELD_NAMES = new Set(
+  'generation_config messages message tools tool functions function input inputs body content contents system text parameters response_format tool_choice stream_options audio reasoning metadata properties items schema request choices usage'.split(
+    ' ',
+  ),
+)
+
+/**
+ * A provider's own words, fit for the client: at most 500 characters, without the secrets in use, anything like a key,
+ * a URL, a host, an address or a control character; the provider's name of the model becomes the model key.
+ *
+ * Only the first 4 KiB are looked at. What looks like a host or key but is none is removed too: it errs that way.
+ */
+export function cleanProviderMessage(text: string, context: ProviderMessageContext): string {
+  let message = head(text).replace(CONTROL, ' ').replace(BIDI_OR_INVISIBLE, '')
+  for (const secret of context.secrets) {
+    if (secret === '') continue
+    for (const spelling of spellings(secret)) message = message.replaceAll(spelling, REMOVED)
+  }
+  message = message.replace(URL_LIKE, REMOVED).replace(EMAIL_LIKE, REMOVED)
+  // The model's name would itself look like a key or a host, so it is set aside while those are removed.
+  const pieces = splitAtName(message, context.upstreamModel).map(removeKeysAndHosts)
+  const joined = pieces.join(context.modelKey)
+  // Surrogates last, since a pattern may have ended inside a pair.
+  return cut(
+    joined
+      .replace(LONE_SURROGATE, '\ufffd')
+      .replace(/\s{2,}/g, ' ')
+      .trim(),
+    MESSAGE_CHARS,
+  )
+}
+
+/** The first 4 KiB without a last word that the cut may have gone through: half a secret matches no whole one. */
+function head(text: string): string {
+  if (text.length <= RAW_CHARS) return text
+  let end = RAW_CHARS
+  while (end > 0 && isVisibleAscii(text.charCodeAt(end - 1))) end -= 1
+  return text.slice(0, end)
+}
+
+function isVisibleAscii(code: number): boolean {
+  return code > 0x20 && code < 0x7f
+}
+
+function spellings(secret: string): Set<string> {
+  const quoted = JSON.stringify(secret).slice(1, -1)
+  const found = new Set([secret, quoted, Buffer.from(secret).toString('base64')])
+  if (isWellFormed(secret)) found.add(encodeURIComponent(secret))
+  return found
+}
+
+function removeKeysAndHosts(text: string): string {
+  return text
+    .replace(NAMED_SECRET, `$1$2${REMOVED}`)
+    .replace(BEARER, REMOVED)
+    .replace(PREFIXED_KEY, REMOVED)
+    .replace(TOKEN_LIKE, (token) => (/\d/.test(token) && /[a-z]/i.test(token) ? REMOVED : token))
+    .replace(IPV4_LIKE, REMOVED)
+    .replace(IPV6_LIKE, (run) => (isAddress(run) ? REMOVED : run))
+    .replace(LOCALHOST, REMOVED)
+    .replace(DOTTED_NAME, (name) => (isHost(name) ? REMOVED : name))
+    .replace(HOST_AND_PORT, REMOVED)
+}
+
+function isAddress(run: string): boolean {
+  return isIP(run) !== 0 || isIP(run.replace(/[:.]{1,8}$/, '')) !== 0 || isIP(run.replace(/^[:.]/, '')) !== 0
+}
+
+function isHost(name: string): boolean {
+  const labels = name.replace(/:\d+$/, '').split('.')
+  return /^[a-z]{2,}$/i.test(labels.at(-1)!) && !FIELD_NAMES.has(labels[0]!.toLowerCase())
+}
+
+/** Splits where `name` stands as a word of its own. */
+function splitAtName(text: string, name: string): string[] {
+  const pieces: string[] = []
+  let start = 0
+  for (let at = name === '' ? -1 : text.indexOf(name); at !== -1; at = text.indexOf(name, at + name.length)) {
+    const end = at + name.length
+    if (/[A-Za-z0-9]/.test(text[at - 1] ?? '') || /[A-Za-z0-9]/.test(text[end] ?? '')) continue
+    pieces.push(text.slice(start, at))
+    start = end
+  }
+  pieces.push(text.slice(start))
+  return pieces
+}
