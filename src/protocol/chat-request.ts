@@ -8,7 +8,7 @@ import {
 } from './chat-request-schema.js'
 import { isObject, type JsonObject } from './json-values.js'
 import { isModelKey, modelNotFound } from './model-key.js'
-import { RequestFaults } from './validation.js'
+import { RequestFaults } from './request-faults.js'
 
 /** A message as a client sent it. Unknown fields pass through. */
 export interface ChatMessage {

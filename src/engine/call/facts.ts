@@ -3,7 +3,7 @@ import type { CallFacts } from '../../contracts/ledger.js'
 import type { Route } from '../../contracts/providers.js'
 import type { ParsedChatRequest } from '../../protocol/chat-request.js'
 import { cleanLabel, escapeControl } from '../../protocol/text.js'
-import type { Writable } from '../writable.js'
+import type { Mutable } from '../mutable.js'
 
 /** What the ledger and the events record of a call, every string of the client's cleaned. */
 export function callFacts(
@@ -13,7 +13,7 @@ export function callFacts(
   { forward, own }: ParsedChatRequest,
 ): CallFacts {
   const { account, credentialId } = principal
-  const facts: Writable<CallFacts> = { requestId, account, credentialId, model }
+  const facts: Mutable<CallFacts> = { requestId, account, credentialId, model }
   if (principal.kind === 'access-token') facts.appId = principal.app.id
   else if (own.appId !== undefined) facts.claimedAppId = own.appId
   if (own.sessionId !== undefined) facts.sessionId = escapeControl(own.sessionId)
@@ -25,7 +25,7 @@ export function callFacts(
 export function routeFacts(call: CallFacts, { id, provider }: Route, completionId: string): CallFacts {
   const { requestId, account, credentialId, model, appId, claimedAppId, sessionId, user } = call
   // Written out, since every call passes here and a spread costs microseconds.
-  const facts: Writable<CallFacts> = {
+  const facts: Mutable<CallFacts> = {
     requestId,
     account,
     credentialId,

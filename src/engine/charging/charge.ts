@@ -1,6 +1,6 @@
 import type { CallFacts, Charge, Posting, SettleRequest } from '../../contracts/ledger.js'
 import type { Credits } from '../../money.js'
-import type { Writable } from '../writable.js'
+import type { Mutable } from '../mutable.js'
 import { FREE, type PricedUsage, price, type Terms } from './price.js'
 import type { ResolvedUsage } from './usage-meter.js'
 
@@ -30,7 +30,7 @@ function charge(
   { usage, basis, terms, priceVersion }: Pick<ChargeTerms, 'usage' | 'basis' | 'terms' | 'priceVersion'>,
   shortfall: Credits,
 ): Charge {
-  const made: Writable<Charge> = { cost, base, markup, basis, byok: terms.byokFee !== undefined, usage }
+  const made: Mutable<Charge> = { cost, base, markup, basis, byok: terms.byokFee !== undefined, usage }
   if (priceVersion !== undefined) made.priceVersion = priceVersion
   if (shortfall > 0n) made.shortfall = shortfall
   return made

@@ -4,9 +4,9 @@ import { CompatError } from '../../errors.js'
 import { type Credits, formatCredits, MAX_CREDITS } from '../../money.js'
 import { andThen } from '../awaitable.js'
 import { callCompleted, callInFlight } from '../idempotency/idempotency-errors.js'
+import type { Mutable } from '../mutable.js'
 import type { EngineParts } from '../parts.js'
 import { unavailable } from '../stores.js'
-import type { Writable } from '../writable.js'
 
 /** Beyond every limit of a call: what a process needs to notice and to tell the ledger. */
 const SPARE_TTL_MS = 60_000
@@ -39,7 +39,7 @@ export class HeldCredit {
     const { ledger, options } = this.parts
     const { limits } = options
     const holdId = options.newId()
-    const request: Writable<HoldRequest> = {
+    const request: Mutable<HoldRequest> = {
       holdId,
       account: this.account,
       amount,
