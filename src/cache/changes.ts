@@ -1,4 +1,5 @@
 import type { Watch } from '../contracts/index.js'
+import { tellAll } from '../contracts/tell-all.js'
 
 /** The changes that a store reports, told first to its cache and then to whoever watches the cache. */
 export interface Changes {
@@ -12,19 +13,6 @@ export interface Changes {
 interface Watcher {
   changed(id?: string): void
   connection(connected: boolean): void
-}
-
-/** Everybody hears, then the first error that one of them threw goes on. */
-function tellAll(watchers: ReadonlySet<Watcher>, tell: (watcher: Watcher) => void): void {
-  const errors: unknown[] = []
-  for (const watcher of [...watchers]) {
-    try {
-      tell(watcher)
-    } catch (error) {
-      errors.push(error)
-    }
-  }
-  if (errors.length > 0) throw errors[0]
 }
 
 /** `own` is the cache, which always hears first. */

@@ -1,4 +1,5 @@
 import type { Watch } from '../contracts/index.js'
+import { tellAll } from '../contracts/tell-all.js'
 
 /** Those who want to hear of changes. */
 export interface Watchers {
@@ -17,16 +18,6 @@ export function createWatchers(): Watchers {
         listeners.delete(listener)
       }
     },
-    notify(id) {
-      const errors: unknown[] = []
-      for (const { changed } of [...listeners]) {
-        try {
-          changed(id)
-        } catch (error) {
-          errors.push(error)
-        }
-      }
-      if (errors.length > 0) throw errors[0]
-    },
+    notify: (id) => tellAll(listeners, ({ changed }) => changed(id)),
   }
 }
