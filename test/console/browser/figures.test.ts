@@ -166,3 +166,37 @@ describe(`after ${CALLS} calls`, { timeout: 120_000 }, () => {
     await expectPage(2)
   })
 })
+
+describe('the chart of days', { timeout: 120_000 }, () => {
+  /** What it writes under its bars, for a reader in a time zone. */
+  async function labelsIn(timezoneId: string, days: readonly string[]): Promise<readonly string[]> {
+    const there = await visit.open('operator', 'playground', { timezoneId })
+    await there.addInitScript(
+      'globalThis.drawn = []; const draw = CanvasRenderingContext2D.prototype.fillText; CanvasRenderingContext2D.prototype.fillText = function (text, ...place) { drawn.push(text); return draw.call(this, text, ...place) }',
+    )
+    await there.route('**/api/spend?*', async (route) => {
+      const reply = await (await route.fetch()).json()
+      const [row] = reply.rows
+      await route.fulfill({ json: { ...reply, rows: days.map((key) => ({ ...row, key })) } })
+    })
+    await there.goto(`${visit.stage.consoleUrl}#/spend`)
+    await there.reload()
+    const labels = () => there.evaluate<string[]>('[...new Set(drawn)].filter((text) => /[a-z]/.test(text))')
+    await expect.poll(labels).not.toEqual([])
+    const found = await labels()
+    await there.context().close()
+    return found
+  }
+
+  it('names each day, also where the reader’s clock has no such midnight', async () => {
+    const days = Array.from({ length: 7 }, (_, day) => `2026-09-0${day + 3}`)
+    const labels = ['3', '4', '5', '6', '7', '8', '9'].map((day) => `${day} Sept`)
+    for (const zone of ['UTC', 'America/Santiago']) expect(await labelsIn(zone, days), zone).toEqual(labels)
+  })
+
+  it('names the year where a day may be there twice', async () => {
+    const labels = await labelsIn('UTC', ['2024-01-04', '2025-01-02', '2026-01-01'])
+    expect(labels.length).toBeGreaterThan(2)
+    for (const label of labels) expect(label).toMatch(/^\d+ [A-Z][a-z]+ 202[3-6]$/)
+  })
+})

@@ -113,18 +113,17 @@ function optionsOf(
     legend: { show: false },
     cursor: { show: false },
     scales: {
-      x: { time: isOverTime, range: [min, max] },
+      x: { time: false, range: [min, max] },
       y: { range: (_plot, _min, top) => [0, top > 0 ? top * 1.05 : 1] },
     },
     series: [{}, series(upperName, '--chart-upper'), series(lowerName, '--chart-lower')],
-    tzDate: (seconds) => library.tzDate(new Date(seconds * 1_000), 'UTC'),
     axes: [
       {
         ...axis,
         grid: { show: false },
         size: 30,
         ...(isOverTime
-          ? { values: dayLabels }
+          ? { incrs: DAY_STEPS, ...dayLabels(max - min) }
           : { splits: points.map(({ x }) => x), values: namesOf(points) }),
       },
       { ...axis, size: AXIS_PX, values: (_plot, splits) => splits.map((value) => shortDecimal(value)) },
@@ -134,21 +133,29 @@ function optionsOf(
 
 /** Half a place of room on either side, so that the outer bars are whole. */
 function extentOf(points: readonly ChartPoint[], isOverTime: boolean): { min: number; max: number } {
-  const room = isOverTime ? 43_200 : 0.6
+  const room = isOverTime ? DAY_SECONDS / 2 : 0.6
   const xs = points.map(({ x }) => x)
   return { min: Math.min(...xs) - room, max: Math.max(...xs) + room }
 }
 
-const DAY_FORMAT = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+const DAY_SECONDS = 86_400
+/** Days of UTC begin at a multiple of them. The library's own steps of time go by the reader's clock, in which some midnight is missing. */
+const DAY_STEPS = [1, 2, 4, 7, 14, 28, 56, 91, 182, 364, 728, 1_820, 3_640].map((days) => days * DAY_SECONDS)
+const LONG_SECONDS = 300 * DAY_SECONDS
 
-function dayLabels(_plot: UPlot, splits: number[]): string[] {
-  let last = ''
-  return splits.map((seconds) => {
-    const label = DAY_FORMAT.format(seconds * 1_000)
-    if (label === last) return ''
-    last = label
-    return label
+/** With the year where the same day may be there twice. */
+function dayLabels(seconds: number): Pick<UPlot.Axis, 'space' | 'values'> {
+  const isLong = seconds > LONG_SECONDS
+  const format = new Intl.DateTimeFormat('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    ...(isLong ? { year: 'numeric' } : {}),
+    timeZone: 'UTC',
   })
+  return {
+    space: isLong ? 80 : 46,
+    values: (_plot, splits) => splits.map((at) => format.format(at * 1_000)),
+  }
 }
 
 function namesOf(points: readonly ChartPoint[]): (plot: UPlot, splits: number[]) => string[] {
