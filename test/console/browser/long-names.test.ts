@@ -13,6 +13,7 @@ beforeAll(async () => {
   await admin.putRoute({ id: LONG, model: LONG, ...fields })
   await admin.putApp({ id: LONG, markup: { basisPoints: 0 }, allowedModels: [LONG], account: LONG })
   await admin.openAccount(LONG)
+  await admin.grant({ account: LONG, amount: '9000000000.000000001' })
   await admin.issueKey({ account: LONG, label: LONG.slice(0, 100) })
 }, 180_000)
 
@@ -39,6 +40,26 @@ describe.each([360, 1280])(
       expect(await page.evaluate(excess('dialog'))).toBe(0)
       await page.keyboard.press('Escape')
       expect(await page.evaluate(excess('html'))).toBe(0)
+      await page.context().close()
+    })
+
+    it.each([
+      ['accounts', 'Statement of'],
+      ['calls', 'Explain'],
+    ])('every figure under %s is seen whole', async (path, button) => {
+      const page = await visit.open('operator', `${path}?account=${LONG}`, {
+        viewport: { width, height: 740 },
+      })
+      await page.getByRole('button', { name: button }).click()
+      await page.locator('.facts').first().waitFor()
+      const cutOff = await page
+        .locator('.facts > div')
+        .evaluateAll((rows) =>
+          rows
+            .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+            .map((row) => row.textContent),
+        )
+      expect(cutOff).toEqual([])
       await page.context().close()
     })
   },
