@@ -315,9 +315,10 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
 
   it('takes no key among the settings, and no secret without a key to seal it with', async () => {
     const admin = createAdmin(engine.open('bad'))
-    await expect(
-      admin.putRoute({ ...route, settings: { baseUrl: 'https://a.example', apiKey: 'sk-oops' } }),
-    ).rejects.toThrow('route.settings.apiKey')
+    for (const name of ['apiKey', 'api_key', 'secret', 'token', 'password', 'Authorization']) {
+      const settings = { baseUrl: 'https://a.example', [name]: 'sk-oops' }
+      await expect(admin.putRoute({ ...route, settings })).rejects.toThrow(`route.settings.${name}: `)
+    }
     await expect(admin.putRoute({ ...route, secret: 'sk-upstream' })).rejects.toThrow('secretKeys')
     await expect(admin.putRoute({ ...route, settings: { baseUrl: 'nowhere' } })).rejects.toThrow(
       'settings.baseUrl: must be a whole URL',
