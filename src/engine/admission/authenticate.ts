@@ -121,6 +121,7 @@ function checkPrincipal(principal: Principal, fault: (why: string) => CompatErro
   if (typeof app !== 'object' || app === null || !isName(app.id)) throw fault('an access token has no app')
   if (!areStrings(scopes)) throw fault('scopes is not a list of strings')
   if (!areStrings(app.allowedModels)) throw fault('allowedModels is not a list of strings')
+  if (typeof app.markup !== 'object' || app.markup === null) throw fault('the app has no markup')
   if (app.account !== undefined && !isName(app.account)) throw fault('the account of the app is not a name')
   try {
     return parseMarkup(app.markup)

@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest'
+import type { CredentialResult } from '../../src/index.js'
+import { ask, MODEL, WireService } from './service.js'
+
+const KEY = { kind: 'api-key', credentialId: 'key-1', account: 'alice' }
+const APP = { id: 'app-1', account: 'app-owner', markup: { basisPoints: 100 }, allowedModels: [MODEL] }
+const TOKEN = { ...KEY, kind: 'access-token', scopes: ['models.run'], app: APP }
+const withApp = (more: object) => ({ ...TOKEN, app: { ...APP, ...more } })
+
+const wrong: readonly (readonly [answer: unknown, says: string])[] = [
+  [undefined, 'resolve() did not return { ok, … }'],
+  [{ principal: KEY }, 'resolve() did not return { ok, … }'],
+  [{ ok: 1, principal: KEY }, 'resolve() did not return { ok, … }'],
+  ...(
+    [
+      [null, 'is not an object'],
+      ['alice', 'is not an object'],
+      [{ ...KEY, account: '' }, 'has no account'],
+      [{ ...KEY, account: 7 }, 'has no account'],
+      [{ ...KEY, credentialId: undefined }, 'has no credentialId'],
+      ...[NaN, Infinity, null, '2099-01-01', new Date()].map(
+        (expiresAt) => [{ ...KEY, expiresAt }, 'expiresAt is not a number'] as const,
+      ),
+      [{ ...KEY, kind: 'admin' }, 'neither api-key nor access-token'],
+      [{ ...KEY, kind: undefined }, 'neither api-key nor access-token'],
+      [{ ...TOKEN, app: undefined }, 'has no app'],
+      [withApp({ id: '' }), 'has no app'],
+      [{ ...TOKEN, scopes: undefined }, 'scopes is not a list'],
+      [{ ...TOKEN, scopes: 'models.run' }, 'scopes is not a list'],
+      [{ ...TOKEN, scopes: ['models.run', 5] }, 'scopes is not a list'],
+      [withApp({ allowedModels: undefined }), 'allowedModels is not a list'],
+      [withApp({ allowedModels: MODEL }), 'allowedModels is not a list'],
+      [withApp({ allowedModels: new Set([MODEL]) }), 'allowedModels is not a list'],
+      [withApp({ account: '' }), 'account of the app'],
+      [withApp({ markup: undefined }), 'the app has no markup'],
+      [withApp({ markup: null }), 'the app has no markup'],
+      ...[-1, 0.5, 1_000_001, NaN, '100', 100n, null].map(
+        (basisPoints) => [withApp({ markup: { basisPoints } }), 'basisPoints'] as const,
+      ),
+      ...['-1', '0.0000000001', '1e3', 1, null].map(
+        (flat) => [withApp({ markup: { basisPoints: 0, flat } }), 'markup.flat'] as const,
+      ),
+    ] as const
+  ).map(([principal, says]) => [{ ok: true, principal }, says] as const),
+]
+
+test.each(wrong)('a store that answers %o lets nobody in, and its host is told', async (answer, says) => {
+  const resolve = () => answer as CredentialResult
+  const service = await WireService.start({
+    expectsFaults: true,
+    router: () => ({ credentials: { resolve } }),
+  })
+  for (const response of [
+    await service.post(ask()),
+    await service.get('/models'),
+    await service.get(`/models/${MODEL}`),
+  ]) {
+    const got = [response.status, await response.json()]
+    expect(got).toMatchObject([500, { error: { code: 'internal_error' } }])
+  }
+  const faults = service.events.filter(({ type }) => type !== 'request-start' && type !== 'request-end')
+  expect(faults).toHaveLength(3)
+  for (const fault of faults) {
+    expect(fault).toMatchObject({ type: 'store-fault', store: 'credentials' })
+    expect(fault).toMatchObject({ error: { message: expect.stringContaining(says) } })
+  }
+  expect(service.asked).toEqual([])
+  await service.close()
+})
+
+test.each([[KEY], [TOKEN]])('those that are whole are let in: %o', async (principal) => {
+  const resolve = () => ({ ok: true, principal }) as CredentialResult
+  const service = await WireService.start({ router: () => ({ credentials: { resolve } }) })
+  expect((await service.get('/models')).status).toBe(200)
+  await service.close()
+})
