@@ -88,6 +88,18 @@ describe('routes without preferences of the caller', () => {
     expect(first.get('heavy')! / first.get('a')!).toBeGreaterThan(2.7)
     expect(first.get('heavy')! / first.get('a')!).toBeLessThan(3.3)
   })
+
+  it('stay with a session, and spread those of one name over the accounts that have them', () => {
+    const firsts = new Set<string | undefined>()
+    for (let number = 0; number < 30; number++) {
+      const options = { account: `account-${number}`, body: { session_id: '1' } }
+      const choice = choose(all, { ...options, spreadKey: 'call-1' })
+      expect(choice.explanation.chosenBy).toBe('affinity')
+      expect(ids(choose([c, b, a], { ...options, spreadKey: 'call-2' }))).toEqual(ids(choice))
+      firsts.add(ids(choice)[0])
+    }
+    expect([...firsts].sort()).toEqual(['a', 'b', 'c'])
+  })
 })
 
 describe('routing', () => {
