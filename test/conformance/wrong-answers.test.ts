@@ -143,3 +143,16 @@ it('takes a catalogue that has null for what was left out', async () => {
   }
   for (const { needs, run } of catalogueCases) if (needs.length === 0) await run({ open })
 })
+
+it('takes a registry that has null for what was left out', async () => {
+  const { run } = registryCases.find(({ id }) => id === 'registry-settings')!
+  const nulls = { byok: null, secret: null, prices: null, onDisconnect: null } as object
+  await run({
+    open(providers) {
+      const { routes } = memoryProviders(providers)
+      return {
+        routes: async (...asked) => (await routes(...asked)).map((route) => ({ ...nulls, ...route })),
+      }
+    },
+  })
+})
