@@ -5,8 +5,8 @@ export interface SseReaderOptions {
   /** The longest data of one event, and the longest line, in bytes. */
   readonly eventBytes: number
   /**
-   * Called for each event that has data. `data` is latin1: each character a byte. `type` is what its `event:` line said.
-   * What it throws comes out of `read`.
+   * Called for each event that has data. `data` is latin1: each character a byte. `type` is what its `event:` line said;
+   * a line `error:` counts as an event of type `error`. What it throws comes out of `read`.
    */
   readonly onEvent: (data: string, type: string | undefined) => void
   /** Whether events of one line may be read past the parser. */
@@ -103,6 +103,8 @@ export class SseReader {
       onEvent: ({ data, event }) => this.#takeEvent(data, event),
       onError: (error) => {
         if (error.type === 'max-buffer-size-exceeded') throw this.#tooLong()
+        // llama.cpp said so until late in 2025 why it broke off, and then that it was done.
+        if (error.field === 'error' && error.value !== undefined) this.#takeEvent(error.value, 'error')
       },
       maxBufferSize: this.options.eventBytes + FIELD_NAME_BYTES,
     })

@@ -199,6 +199,20 @@ describe('a failure inside a reply', () => {
     expect(events).toMatchObject([{ type: 'usage', usage: { prompt: 3, completion: 4 } }])
   })
 
+  it('comes on a line of its own kind, before the provider says that it is done', async () => {
+    const complaint = { code: 400, message: 'the request exceeds the available context size', type: 'x' }
+    for (const ending of ['\n\ndata: [DONE]\n\n', '\r\n\r\n', '']) {
+      const write = `${sse([textChunk('half')])}error: ${JSON.stringify(complaint)}${ending}`
+      const { error, events, terminated } = await runScript([head, { write }, 'end'])
+      expect(error).toMatchObject({
+        reason: 'error-frame',
+        status: 400,
+        providerMessage: complaint.message,
+      })
+      expect([textOf(events), terminated]).toEqual(['half', undefined])
+    }
+  })
+
   it('comes beside choices that have no finish, in x_groq', async () => {
     const events = [textChunk('half'), { ...textChunk(''), x_groq: { id: 'req_01', error: 'over_capacity' } }]
     const { error, terminated } = await runScript(answerEvents(events))
