@@ -227,6 +227,18 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     expect(await createAdmin(stores).verify()).toEqual([])
   })
 
+  it('makes the accounts of many calls of one moment, and keeps those that were there', async () => {
+    const stores = engine.open('many_accounts')
+    const { ledger, database } = stores
+    await openAccounts(database, { known: '0.000000007' })
+    const payers = ['known', ...Array.from({ length: 20 }, (_, index) => `new-${index}`)]
+    await Promise.all(payers.map((payer) => ledger.settle(createSettle(`of-${payer}`, payer, 5n), context)))
+    const balances = await Promise.all(payers.map((payer) => ledger.balance(payer, context)))
+    expect(balances.map((balance) => balance?.posted)).toEqual([2n, ...Array(20).fill(-5n)])
+    expect(await ledger.balance('platform', context)).toMatchObject({ posted: 105n, held: 0n })
+    expect(await createAdmin(stores).verify()).toEqual([])
+  })
+
   it('shows every entry once on its pages, also those of one moment', async () => {
     const { ledger, database } = engine.open('one_moment')
     const ids = ['h1', 'h2', 'h3', 'h4', 'h5']
