@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { memoryCatalogue } from '../../src/index.js'
-import { PRICES, WireService } from './service.js'
+import { ask, MODEL, PRICES, WireService } from './service.js'
 
 const BOTH = [
   { id: 'acme/one', prices: PRICES },
@@ -43,4 +43,22 @@ test.each([
   expect(status).toBe(404)
   expect(message).toContain(named)
   expect(asked.filter((id) => id !== path)).toEqual([])
+})
+
+test('a model that a catalogue gives for another key is none, as where its table knows no case', async () => {
+  const service = await WireService.start({
+    router: ({ catalogue }) => ({
+      catalogue: { ...catalogue, get: (id, context) => catalogue.get(id.toLowerCase(), context) },
+    }),
+  })
+  const other = MODEL.toUpperCase()
+  for (const response of [await service.get(`/models/${other}`), await service.post(ask({ model: other }))]) {
+    expect([response.status, await response.json()]).toMatchObject([
+      404,
+      { error: { code: 'model_not_found', param: 'model', message: expect.stringContaining(other) } },
+    ])
+  }
+  expect((await service.get(`/models/${MODEL}`)).status).toBe(200)
+  expect(service.asked).toEqual([])
+  await service.close()
 })
