@@ -43,7 +43,8 @@ const BASE64_PATTERN = /^[A-Za-z0-9+/_-]{43}=?$/
 export function createSecretBox(keys: readonly SecretKey[] = []): SecretBox {
   if (!Array.isArray(keys)) throw new TypeError('secretKeys must be a list, such as [{ id, key }]')
   const byId = new Map<string, Uint8Array>()
-  for (const { id, key } of keys) {
+  for (const given of keys) {
+    const { id, key }: Partial<SecretKey> = given ?? {}
     if (typeof id !== 'string' || id === '') throw new TypeError('secretKeys: each key needs an id')
     if (byId.has(id)) throw new TypeError(`secretKeys: the id ${JSON.stringify(id)} is there twice`)
     byId.set(id, readKey(id, key))
@@ -106,7 +107,7 @@ function unopened({ routeId }: SecretBinding): Error {
   )
 }
 
-function readKey(id: string, key: Uint8Array | string): Uint8Array {
+function readKey(id: string, key: Uint8Array | string | undefined): Uint8Array {
   const bytes = typeof key === 'string' ? decodeKey(key) : key
   if (!(bytes instanceof Uint8Array) || bytes.length !== KEY_BYTES) {
     throw new TypeError(

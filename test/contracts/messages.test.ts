@@ -445,6 +445,11 @@ describe('what is no such thing', () => {
       'secretKeys must be a list, such as [{ id, key }]',
     ],
     [
+      'a key',
+      () => sqliteStores({ ...file, secretKeys: [undefined as never] }),
+      'secretKeys: each key needs an id',
+    ],
+    [
       'a way to make an adapter',
       () => sqliteStores({ ...file, adapters: { openai: adapter as never } }),
       'adapters.openai must be a function that makes an adapter from settings: { openai: openaiCompatible }',
