@@ -200,13 +200,15 @@ describe.each(engineNames)('reports on %s', (name) => {
     expect((await admin.entries({ payer: 'alice' })).entries).toHaveLength(3)
   })
 
-  it('find the charges of a request, by its whole id', async () => {
+  it('find the charges of a request, by its whole id, and those of a credential', async () => {
     const costs = async (query: object) =>
       (await admin.entries(query)).entries.map(({ charge }) => charge!.cost)
     expect(await costs({ requestId: named.requestId })).toEqual([50n])
     expect(await costs({ requestId: 'r', account: 'alice' })).toEqual([0n, 120n])
     expect(await costs({ requestId: 'r', limit: 2 })).toEqual([69n, 69n])
     for (const requestId of ['R', 'r-2', 'R"1', '%']) expect(await costs({ requestId })).toEqual([])
+    expect(await costs({ requestId: 'r', credentialId: 'k' })).toHaveLength(6)
+    expect(await costs({ credentialId: 'none' })).toEqual([])
   })
 
   it('list the calls under way, and no hold that has ended or run out', async () => {
