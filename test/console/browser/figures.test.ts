@@ -168,8 +168,8 @@ describe(`after ${CALLS} calls`, { timeout: 120_000 }, () => {
 })
 
 describe('the chart of days', { timeout: 120_000 }, () => {
-  /** What it writes under its bars, for a reader in a time zone. */
-  async function labelsIn(timezoneId: string, days: readonly string[]): Promise<readonly string[]> {
+  /** What it writes beside and under its bars, for a reader in a time zone. */
+  async function writtenIn(timezoneId: string, rows: readonly object[]): Promise<readonly string[]> {
     const there = await visit.open('operator', 'playground', { timezoneId })
     await there.addInitScript(
       'globalThis.drawn = []; const draw = CanvasRenderingContext2D.prototype.fillText; CanvasRenderingContext2D.prototype.fillText = function (text, ...place) { drawn.push(text); return draw.call(this, text, ...place) }',
@@ -177,16 +177,24 @@ describe('the chart of days', { timeout: 120_000 }, () => {
     await there.route('**/api/spend?*', async (route) => {
       const reply = await (await route.fetch()).json()
       const [row] = reply.rows
-      await route.fulfill({ json: { ...reply, rows: days.map((key) => ({ ...row, key })) } })
+      await route.fulfill({ json: { ...reply, rows: rows.map((one) => ({ ...row, ...one })) } })
     })
     await there.goto(`${visit.stage.consoleUrl}#/spend`)
     await there.reload()
-    const labels = () => there.evaluate<string[]>('[...new Set(drawn)].filter((text) => /[a-z]/.test(text))')
-    await expect.poll(labels).not.toEqual([])
-    const found = await labels()
+    const written = () => there.evaluate<string[]>('[...new Set(drawn)]')
+    await expect.poll(written).not.toEqual([])
+    const found = await written()
     await there.context().close()
     return found
   }
+
+  const labelsIn = async (timezoneId: string, days: readonly string[]): Promise<readonly string[]> =>
+    (
+      await writtenIn(
+        timezoneId,
+        days.map((key) => ({ key })),
+      )
+    ).filter((text) => /[a-z]/.test(text))
 
   it('names each day, also where the reader’s clock has no such midnight', async () => {
     const days = Array.from({ length: 7 }, (_, day) => `2026-09-0${day + 3}`)
@@ -198,5 +206,11 @@ describe('the chart of days', { timeout: 120_000 }, () => {
     const labels = await labelsIn('UTC', ['2024-01-04', '2025-01-02', '2026-01-01'])
     expect(labels.length).toBeGreaterThan(2)
     for (const label of labels) expect(label).toMatch(/^\d+ [A-Z][a-z]+ 202[3-6]$/)
+  })
+
+  it('writes great amounts so that they fit beside it', async () => {
+    const written = await writtenIn('UTC', [{ key: '2026-01-01', base: '4000000000', markup: '0' }])
+    expect(written).toContain('4B')
+    expect(Math.max(...written.map(({ length }) => length))).toBeLessThan(8)
   })
 })

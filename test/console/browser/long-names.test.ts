@@ -7,13 +7,27 @@ let visit: Visit
 
 beforeAll(async () => {
   visit = await openVisit()
-  const { admin } = visit.stage
+  const { admin, stores } = visit.stage
   const fields = { provider: LONG, adapter: 'unknown', upstreamModel: LONG, settings: {} }
   await admin.putModel({ id: LONG, prices: { input: '1', output: '2' } })
   await admin.putRoute({ id: LONG, model: LONG, ...fields })
   await admin.putApp({ id: LONG, markup: { basisPoints: 0 }, allowedModels: [LONG], account: LONG })
   await admin.openAccount(LONG)
   await admin.grant({ account: LONG, amount: '9000000000.000000001' })
+  const [base, markup] = [6_666_666_666_123_456_789n, 1_111_111_111_123_456_789n]
+  const usage = { prompt: 2e9, cached: 2e9, cacheWrite: 0, completion: 2e9, reasoning: 2e9 }
+  await stores.ledger.settle(
+    {
+      holdId: LONG,
+      charge: { cost: base + markup, base, markup, basis: 'reported', byok: false, usage },
+      postings: [
+        { account: LONG, amount: -base - markup },
+        { account: 'platform', amount: base + markup },
+      ],
+      facts: { requestId: LONG, account: LONG, credentialId: LONG, model: LONG, completionId: LONG },
+    },
+    { requestId: LONG, signal: new AbortController().signal },
+  )
   await admin.issueKey({ account: LONG, label: LONG.slice(0, 100) })
 }, 180_000)
 
@@ -46,19 +60,19 @@ describe.each([360, 1280])(
     it.each([
       ['accounts', 'Statement of'],
       ['calls', 'Explain'],
+      ['spend', undefined],
     ])('every figure under %s is seen whole', async (path, button) => {
       const page = await visit.open('operator', `${path}?account=${LONG}`, {
         viewport: { width, height: 740 },
       })
-      await page.getByRole('button', { name: button }).click()
-      await page.locator('.facts').first().waitFor()
-      const cutOff = await page
-        .locator('.facts > div')
-        .evaluateAll((rows) =>
-          rows
-            .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
-            .map((row) => row.textContent),
-        )
+      if (button !== undefined) await page.getByRole('button', { name: button }).first().click()
+      const figures = page.locator('.facts > div, .figure dd')
+      await figures.first().waitFor()
+      const cutOff = await figures.evaluateAll((rows) =>
+        rows
+          .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+          .map((row) => row.textContent),
+      )
       expect(cutOff).toEqual([])
       await page.context().close()
     })

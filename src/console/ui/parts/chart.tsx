@@ -170,6 +170,10 @@ function namesOf(points: readonly ChartPoint[]): (plot: UPlot, splits: number[])
   }
 }
 
+const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 4 })
+
+/** No wider than its axis. */
 function shortDecimal(value: number): string {
+  if (value >= 1_000_000) return COMPACT.format(value)
   return value === 0 ? '0' : String(Number(value.toPrecision(6)))
 }
