@@ -49,7 +49,7 @@ async function decrypt(envelope: unknown, keys: ReadonlyMap<string, KeyObject>) 
   const header = protectedHeader.parse(readJson(base64url.decode(encodedHeader)))
   const key = keys.get(header.kid)
   if (key === undefined) throw new TypeError('no such key')
-  // The header's text is authenticated as it stands, the IV has no spare bits; these two have.
+  // These two could be spelt otherwise in their last bits. The header is authenticated as text, and the IV has no spare bits.
   if (!isCanonical(ciphertext) || !isCanonical(tag)) throw new TypeError('spare bits set')
   const { plaintext } = await compactDecrypt(jwe, key, {
     keyManagementAlgorithms: [KEY_AGREEMENT],

@@ -6,7 +6,7 @@ import { FORGOTTEN_AT_ONCE, RETENTION_MS } from './retention.js'
 /**
  * A hold that is not settled, or the mark that a release without one has left.
  *
- * A class, since V8 may come to make objects of a literal in its old space, where each keeps what it refers to until a
+ * A class: V8 may come to allocate the objects of a literal in its old space, where each keeps what it refers to until a
  * full collection.
  */
 export class HoldRow implements Due {

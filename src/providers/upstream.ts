@@ -20,7 +20,7 @@ export interface Upstream {
 }
 
 export interface UpstreamCall {
-  /** The call's own headers, its credential among them, none of which is a fixed one. The others are added. */
+  /** The call's own headers, its credential among them. Fixed ones are added, and none of these may be among them. */
   readonly headers: Readonly<Record<string, string>>
   /** JSON text, or its bytes. */
   readonly body: string | Buffer

@@ -46,7 +46,7 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
   if (model !== undefined) add((value) => `e.model = ${value}`, model)
   if (sessionId !== undefined) add((value) => `e.session_id = ${value}`, sessionId)
   if (requestId !== undefined) {
-    // It stands in no string of the details: there its quotes would be escaped. A `like` would not tell cases apart.
+    // With its quotes it is in no other string of the details, where they would be escaped. A `like` may ignore case.
     add(
       (value) => `replace(e.details, ${value}, '') <> e.details`,
       `"requestId":${JSON.stringify(requestId)}`,
@@ -63,7 +63,7 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
     conditions.push(`(${at}, ${id}) < (?${parameters.length - 1}, ?${parameters.length})`)
   }
   parameters.push(BigInt(limit + 1))
-  // No index has two of these, nor credentials or requests: one would cost every settlement, for a question that is seldom asked.
+  // No index has two of these, nor credentials or requests: it would cost every settlement, for a question seldom asked.
   const narrowing = [account, appId, model, sessionId].filter((one) => one !== undefined)
   const isSearch = credentialId !== undefined || requestId !== undefined || narrowing.length > 1
   const rows = await database.all({

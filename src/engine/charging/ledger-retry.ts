@@ -35,9 +35,9 @@ export class LedgerRetry<T> {
   constructor(
     private readonly options: Pick<EngineOptions, 'clock' | 'limits'>,
     private readonly request: LedgerRequest<T>,
-    /** Told of the end; before it also, with undefined, where a reply can wait no longer. The first word counts. */
+    /** Called with the answer at the end, or before with undefined where a reply can wait no longer. The first call counts. */
     private readonly tell: (answer: T | undefined) => void,
-    /** Nothing is asked any more. */
+    /** Called once, when nothing is asked any more. */
     private readonly ended: () => void,
   ) {
     this.startedAt = options.clock.now()

@@ -14,7 +14,7 @@ export interface Quote {
   readonly hold: Credits
 }
 
-/** Parses prices, those that can no longer be changed once, however often a catalogue hands them out. */
+/** Parses prices; frozen ones only once, however often a catalogue hands them out. */
 export type PriceReader = (prices: Prices, what: string) => PriceTable
 
 export function createPriceReader(): PriceReader {

@@ -6,8 +6,8 @@ export function abortedError(signal: AbortSignal): ProviderError {
 }
 
 /**
- * Waits for what is done, but no longer than until the signal aborts, also where no heed is paid to it. `onLate` is
- * handed what comes after all.
+ * Waits for `work`, but no longer than until the signal aborts, also where `work` pays no heed to it. `onLate` is handed
+ * a result that comes after that.
  */
 export function whileWanted<Result>(
   work: () => PromiseLike<Result> | Result,

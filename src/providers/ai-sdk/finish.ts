@@ -25,7 +25,7 @@ export function toFinish(
   }
 }
 
-/** Whether a package has this word where the provider gave none. That of OpenRouter begins with one of its own in version 2. */
+/** Whether a package has this word where the provider gave none. OpenRouter's for version 2 then says `other`. */
 function isMadeUp(word: unknown, { provider, version }: UsageSource): boolean {
   return word === 'unknown' || (word === 'other' && version === 'v2' && provider === 'openrouter')
 }

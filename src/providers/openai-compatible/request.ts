@@ -24,12 +24,12 @@ export function buildRequestBody(request: ChatRequest, stream: boolean): string 
   return sent === undefined ? text : withMessages(text, sent)
 }
 
-/** The JSON text of an object that is not empty, with a field more. */
+/** Adds `messages` to the JSON text of an object that is not empty. */
 function withMessages(text: string, messages: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${text.slice(0, -1)},"messages":`), messages, Buffer.from('}')])
 }
 
-/** Without what clients were given beside the provider's own and send back: strict providers refuse it. */
+/** Without what the router or a client's library has added to a reply that is sent back: strict providers refuse it. */
 function prepareMessage(message: ChatMessage, index: number): ChatMessage {
   if (Array.isArray(message.content)) checkAddresses(message.content, `messages.${index}.content`)
   const repeated = repeatedReasoning(message)
