@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { sealProviderKey } from '../../src/envelope/seal.js'
 import { type CallContext, generateEnvelopeKey, keyring } from '../../src/index.js'
 import { turns } from '../helpers/stepped-clock.js'
-import { ask, type ServiceOptions, WireService } from './service.js'
+import { API_KEY, ask, type ServiceOptions, WireService } from './service.js'
 
 describe('storeMs', () => {
   const never = () => new Promise<never>(() => {})
@@ -108,6 +108,36 @@ describe('storeMs', () => {
       expect(service.asked).toEqual([])
       expect(service.events).toContainEqual(expect.objectContaining({ type: 'store-fault' }))
       expect(await service.posted('alice')).toBe(1_000_000_000n)
+      await service.close()
+    },
+  )
+
+  test.each(Object.entries(silentStores).filter(([name]) => !/^(?:ledger|idempotency)/.test(name)))(
+    '%s is told at once that its client has left',
+    async (_name, { body, headers = {}, path, router }) => {
+      let tell = (_context: CallContext) => {}
+      const asked = new Promise<CallContext>((resolve) => {
+        tell = resolve
+      })
+      const service = await WireService.start({
+        router: router((context) => {
+          tell(context)
+          return never()
+        })!,
+      })
+      const leaving = new AbortController()
+      const left = fetch(service.host.baseUrl + (path ?? '/chat/completions'), {
+        signal: leaving.signal,
+        headers: { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json', ...headers },
+        ...(path === undefined && { method: 'POST', body: JSON.stringify(ask({ ...(await body?.()) })) }),
+      }).catch(() => 'left')
+      const { signal } = await asked
+      const told = new Promise((resolve) => signal.addEventListener('abort', resolve))
+      leaving.abort()
+      expect(await left).toBe('left')
+      await told
+      await service.clock.elapse(5_000)
+      expect(await service.event('request-end')).toMatchObject({ outcome: 'client-left', status: 499 })
       await service.close()
     },
   )
