@@ -31,7 +31,8 @@ export async function requireDatabase(
 }
 
 async function requireTablesOfFile(file: string): Promise<void> {
-  if (file === '') return
+  // The address of a server may hold a password: the stores refuse it without showing it.
+  if (file === '' || file.includes('://')) return
   try {
     await stat(file)
   } catch (error) {

@@ -52,6 +52,19 @@ describe('the command line where there is no SQLite file', () => {
     expect(made()).toEqual([])
   })
 
+  it.each(['verify', 'accounts open alice'])(
+    '%s shows no password of an address in the place of a file',
+    async (args) => {
+      const { exitCode, out, said } = await run(args, {
+        COMPAT_ROUTER_FILE: 'postgres://me:hunter2@db/credits',
+      })
+      expect({ exitCode, out }).toEqual({ exitCode: 1, out: '' })
+      expect(said).toContain('needs the path of a file')
+      expect(said).not.toContain('hunter2')
+      expect(made()).toEqual([])
+    },
+  )
+
   it('makes the file for a command that writes, and reads it from then on', async () => {
     expect(await run('accounts open alice --file books/new.db')).toMatchObject({ exitCode: 0 })
     expect(existsSync(join(dirname(place.file), 'books/new.db'))).toBe(true)
