@@ -86,6 +86,24 @@ describe('a call that was stopped', { timeout: 120_000 }, () => {
     await broken.context().close()
   })
 
+  it('tells what one was charged where the first question for it is never answered', async () => {
+    const broken = await visit.open('alice', 'playground')
+    visit.upstream.scriptOnce(streamOf(['Never', ' seen']))
+    let looks = 0
+    await broken.route('**/api/events?*', (route) => {
+      looks++
+      return looks === 1 ? undefined : route.continue()
+    })
+    await broken.route('**/chat/completions', async (route) => {
+      await (await route.fetch()).text()
+      await route.abort('connectionreset')
+    })
+    await say(broken, 'Hello')
+    await broken.locator('[data-cost="0.00000585"]').waitFor()
+    expect(looks).toBe(2)
+    await broken.context().close()
+  })
+
   it('says where to look, and asks for the balance again, where its charge does not come', async () => {
     const slow = await visit.open('alice', 'spend')
     await slow.clock.install()

@@ -40,6 +40,8 @@ export interface Conversation {
 }
 
 const MAX_FRAMES = 2_000
+/** One look for a charge that is not answered by then, as on a network that has gone, makes room for the next. */
+const LOOK_MS = 5_000
 
 /** The conversation on the page, and its calls to the router. `onPaid` is told when a balance may have moved. */
 export function useConversation(url: string, onPaid: () => void): Conversation {
@@ -130,7 +132,7 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
 
   async function awaitCharge(number: number, account: string | undefined, requestId: string): Promise<void> {
     const query = { ...(account === undefined ? {} : { account }), requestId }
-    const look = async () => (await read('api/events', query)).events
+    const look = async () => (await read('api/events', query, AbortSignal.timeout(LOOK_MS))).events
     const cost = await stoppedCharge(requestId, look, () => isGone.current)
     if (isGone.current) return
     change(number, ({ reply }) =>
