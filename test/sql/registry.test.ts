@@ -8,6 +8,7 @@ import type { Row, SqlDatabase, Statement } from '../../src/sql/database.js'
 import { createSqlRegistry } from '../../src/sql/registry.js'
 import { createSecretBox } from '../../src/sql/secret-box.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
+import { FAILING } from '../helpers/failing.js'
 import { hear } from '../helpers/hear.js'
 import { context } from '../helpers/ledger-requests.js'
 
@@ -121,30 +122,20 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     ])
   })
 
-  it.each([
-    [
-      'throws',
-      () => {
-        throw new Error('mine')
-      },
-    ],
-    [
-      'rejects',
-      async () => {
-        throw new Error('mine')
-      },
-    ],
-  ])('gives the other routes where the host %s on hearing that one is left out', async (what, onEvent) => {
-    const { adapters } = createFactory()
-    const stores = engine.open(`host_${what}`, { adapters, onEvent })
-    const admin = createAdmin(stores)
-    await admin.putRoute({ ...route, id: 'strange', adapter: 'constructor' })
-    await admin.putRoute(route)
-    const warned = once(process, 'warning')
-    expect((await stores.providers.routes(model, context)).map(({ id }) => id)).toEqual(['r1'])
-    const [{ message }] = await warned
-    expect(message).toBe("onEvent of compat-router's durable stores failed: Error: mine")
-  })
+  it.each(FAILING)(
+    'gives the other routes where the host %s on hearing that one is left out',
+    async (what, onEvent) => {
+      const { adapters } = createFactory()
+      const stores = engine.open(`host_${what}`, { adapters, onEvent })
+      const admin = createAdmin(stores)
+      await admin.putRoute({ ...route, id: 'strange', adapter: 'constructor' })
+      await admin.putRoute(route)
+      const warned = once(process, 'warning')
+      expect((await stores.providers.routes(model, context)).map(({ id }) => id)).toEqual(['r1'])
+      const [{ message }] = await warned
+      expect(message).toBe("onEvent of compat-router's durable stores failed: Error: mine")
+    },
+  )
 
   it('hears of changed rows, keeps the adapter whose settings stay, and closes what it built', async () => {
     const { built, adapters } = createFactory()
@@ -170,20 +161,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     expect(built.map(({ closed }) => closed)).toEqual([true, true, true])
   })
 
-  it.each([
-    [
-      'throws',
-      () => {
-        throw new Error('mine')
-      },
-    ],
-    [
-      'rejects',
-      async () => {
-        throw new Error('mine')
-      },
-    ],
-  ])('closes all else, and says so, where the close of an adapter %s', async (what, close) => {
+  it.each(FAILING)('closes all else, and says so, where the close of an adapter %s', async (what, close) => {
     const { built, adapters } = createFactory()
     const bad = (): ProviderAdapter => ({ chat: async () => ({ terminated: true }), close })
     const stores = engine.open(`bad_close_${what}`, { adapters: { ...adapters, bad } })

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { expect, it } from 'vitest'
 import { createWatchers } from '../../src/sql/watchers.js'
+import { FAILING } from '../helpers/failing.js'
 
 function open() {
   const told: unknown[] = []
@@ -54,20 +55,7 @@ it('tells of a change of its topic by its id, and of what was missed without one
   ])
 })
 
-it.each([
-  [
-    'throws',
-    () => {
-      throw new Error('mine')
-    },
-  ],
-  [
-    'rejects',
-    async () => {
-      throw new Error('mine')
-    },
-  ],
-])('tells every watch although the listener of one %s, and warns of it', async (_, fail) => {
+it.each(FAILING)('tells every watch although the listener of one %s, and warns of it', async (_, fail) => {
   const { told, watchers, watch } = open()
   watchers.watch('models', fail)
   watch('other')

@@ -1,0 +1,15 @@
+/** The ways in which a function of a host's fails, for a table of tests. */
+export const FAILING: [string, () => undefined | Promise<never>][] = [
+  [
+    'throws',
+    () => {
+      throw new Error('mine')
+    },
+  ],
+  [
+    'rejects',
+    async () => {
+      throw new Error('mine')
+    },
+  ],
+]
