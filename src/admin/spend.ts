@@ -6,7 +6,7 @@ import { readNumber, readOptionalText, toTimeCell } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { readUsage } from '../sql/entry-rows.js'
-import { checkLimit } from './limit.js'
+import { checkLimit, checkOffset } from './limit.js'
 import { KEPT, PAYER_POSTING, UNEQUAL } from './payer-posting.js'
 import { readSum, sumColumns, sumOf, totalOf } from './sums.js'
 
@@ -93,9 +93,10 @@ export async function readSpendReport(
   { limit, offset = 0, ...query }: SpendReportQuery,
 ): Promise<SpendReport> {
   checkLimit(limit)
+  checkOffset(offset)
   const { text, parameters, order, by } = sumsOf(query, true)
   const page = [offset, ...(limit === undefined ? [] : [offset + limit])]
-  const [from, to] = page.map((value) => `?${parameters.push(toTimeCell(value, 'offset'))}`)
+  const [from, to] = page.map((value) => `?${parameters.push(BigInt(value))}`)
   const counts = [...COUNTS, 'unequal']
   const amounts = [...AMOUNTS, 'posted', 'kept']
   const names = [...counts, ...amounts.flatMap(sumColumns)].join(', ')

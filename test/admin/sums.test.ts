@@ -74,6 +74,12 @@ describe.each(engineNames)('sums beyond 64 bits on %s', (name) => {
     expect(paged).toEqual(rows)
   })
 
+  it.each([-1, 0.5, Number.NaN])('refuse to pass over %d rows, in words about rows', async (offset) => {
+    await expect(admin.spendReport({ by: 'model', offset })).rejects.toThrow(
+      `offset must be a whole number of rows, 0 or more; got ${offset}`,
+    )
+  })
+
   it('put groups that cost the same in the order of their names, so that no page repeats one', async () => {
     const models = ['t4', 't1', 't6', 't3', 't5', 't2']
     for (const model of models) await charge('hal', 'dev', { base: 5n, markup: 0n }, model)
