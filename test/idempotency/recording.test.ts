@@ -267,17 +267,19 @@ describe('a recording', () => {
     expect(followed.over).toBe(true)
   })
 
-  it('drops a client whose stream can no longer be written to, and says why', async () => {
+  it('drops a client whose stream can no longer be written to, says why, and tells the call that it is gone', async () => {
     const { recording, follow } = start()
     const client = new FakeClient()
     client.write = () => {
       throw new Error('broken')
     }
+    let left = 0
+    recording.onLeave(() => left++)
     const followed = follow(client)
     recording.openStream({})
     recording.write('a part')
     await turns(1)
-    expect([client.dropped, followed.fault]).toEqual([true, new Error('broken')])
+    expect([client.dropped, followed.fault, left]).toEqual([true, new Error('broken'), 1])
   })
 
   it('drops who waits for a reply that came to no end', async () => {

@@ -2,11 +2,10 @@ import type { Clock } from '../../clock.js'
 import type { ReplyWriter } from '../../contracts/reply.js'
 import type { CompatError } from '../../errors.js'
 import { errorReply } from '../../protocol/error-body.js'
+import { type FollowedReply, Follower, type Headers, type ReplyHead } from './follower.js'
 import { replyNotKept } from './idempotency-errors.js'
 import type { Reservation } from './recording-budget.js'
 import { ReplyPieces } from './reply-pieces.js'
-
-type Headers = Readonly<Record<string, string>>
 
 export interface RecordingOptions {
   readonly digest: string
@@ -24,18 +23,6 @@ export interface RecordedResult {
   readonly status: number
 }
 
-interface Follower {
-  readonly writer: ReplyWriter
-  readonly joined: boolean
-  /** How many pieces of the reply it has been sent. */
-  sent: number
-  open: boolean
-  /** What it waits for before it takes more, and the end of its patience. */
-  waiting: Promise<void> | undefined
-  endStall: () => void
-  readonly done: (fault?: { readonly error: unknown }) => void
-}
-
 const REPLAYED: Headers = Object.freeze({ 'idempotent-replayed': 'true' })
 
 /**
@@ -44,19 +31,20 @@ const REPLAYED: Headers = Object.freeze({ 'idempotent-replayed': 'true' })
  *
  * Where there is no room to keep it, its bytes stay only until those who follow it already have them.
  */
-export class Recording implements ReplyWriter {
+export class Recording implements ReplyWriter, FollowedReply {
   readonly digest: string
-  /** The result when the reply ended. */
+  readonly pieces: ReplyPieces
+  head: ReplyHead | undefined
+  /** The result when the reply ended; until then there is none. */
   result: RecordedResult | undefined
+  hurrying = false
   private readonly followers = new Set<Follower>()
-  private readonly pieces: ReplyPieces
-  private streamHeaders: Headers | undefined
-  private whole: { readonly status: number; readonly headers: Headers; readonly body: string } | undefined
-  private ended = false
-  private failed = false
+  /** It was answered, and kept, earlier. */
   private stored = false
+  /** It ended with an error that stands for no reply. */
+  private failed = false
+  /** Nobody comes any more. */
   private retired = false
-  private hurrying = false
   private listener: (() => void) | undefined
 
   constructor(private readonly options: RecordingOptions) {
@@ -68,16 +56,25 @@ export class Recording implements ReplyWriter {
     return this.followers.size === 0
   }
 
+  get ended(): boolean {
+    return this.result !== undefined
+  }
+
   /** The whole reply, or undefined where it was too large, came to no end, or is an error that nothing was charged for. */
   get reply(): { mode: 'json' | 'stream'; bytes: string; status: number } | undefined {
-    if (!this.ended || !this.pieces.kept || this.failed) return undefined
-    if (this.whole !== undefined) return { mode: 'json', bytes: this.whole.body, status: this.whole.status }
-    return { mode: 'stream', bytes: this.pieces.text, status: 200 }
+    const { head, pieces } = this
+    if (!this.ended || !pieces.kept || this.failed) return undefined
+    if (head?.mode === 'whole') return { mode: 'json', bytes: head.body, status: head.status }
+    return { mode: 'stream', bytes: pieces.text, status: 200 }
   }
 
   /** Whether those who come later are given an answer that was another's. */
   get replays(): boolean {
     return !this.failed
+  }
+
+  headersFor(joined: boolean, headers: Headers): Headers {
+    return (joined || this.stored) && !this.failed ? { ...headers, ...REPLAYED } : headers
   }
 
   /** May call back more than once: followers may leave, come, and leave again. */
@@ -91,20 +88,16 @@ export class Recording implements ReplyWriter {
    */
   follow(writer: ReplyWriter, joined: boolean): Promise<void> {
     if (!this.pieces.kept) throw replyNotKept()
+    const { clientStallMs, clock } = this.options
     return new Promise((resolve, reject) => {
-      const follower: Follower = {
-        writer,
-        joined,
-        sent: 0,
-        open: false,
-        waiting: undefined,
-        endStall: () => undefined,
-        done: (fault) => (fault === undefined ? resolve() : reject(fault.error)),
+      const onOver = (fault?: { readonly error: unknown }): void => {
+        this.remove(follower)
+        if (fault === undefined) resolve()
+        else reject(fault.error)
       }
+      const follower = new Follower({ reply: this, writer, joined, clock, clientStallMs, onOver })
       this.followers.add(follower)
-      writer.onLeave(() => this.leave(follower))
-      if (writer.left) this.leave(follower)
-      else this.pump(follower)
+      follower.start()
     })
   }
 
@@ -115,158 +108,81 @@ export class Recording implements ReplyWriter {
   }
 
   send(status: number, headers: Headers, body: string): void {
-    this.whole = { status, headers, body }
+    this.head = { mode: 'whole', status, headers, body }
     this.pieces.reserve(Buffer.byteLength(body))
     this.end('')
-    if (!this.pieces.kept) this.whole = undefined
+    if (!this.pieces.kept) this.head = undefined
   }
 
   /** Ends the recording with an error that stands for no reply. Who has a part of a stream by now is dropped. */
   fail(error: CompatError): void {
-    const { status, headers, body } = errorReply(error)
-    this.whole = { status, headers, body }
     this.failed = true
+    this.head = { mode: 'whole', ...errorReply(error) }
     this.end('')
   }
 
   openStream(headers: Headers): void {
-    this.streamHeaders = headers
-    this.pumpAll()
+    this.head = { mode: 'stream', headers }
+    this.tellFollowers()
   }
 
   write(bytes: string): void | Promise<void> {
     this.pieces.push(bytes)
-    this.pumpAll()
-    this.dropSent()
+    this.tellFollowers()
     return this.pieces.untilRoom()
   }
 
   end(bytes: string): void {
     if (bytes !== '') this.pieces.push(bytes)
-    this.ended = true
     this.result = this.options.result()
-    this.pumpAll()
-    this.dropSent()
+    this.tellFollowers()
   }
 
   /** Drops those who hold up all the others. */
   drop(): void {
     const slowest = this.slowest
     for (const follower of [...this.followers]) {
-      if (follower.waiting !== undefined && follower.sent === slowest) this.dropFollower(follower)
+      if (follower.isWaiting && follower.sent === slowest) follower.drop()
     }
   }
 
   /** From now on nobody is waited for: what there is goes out at once. */
   hurry(): void {
     this.hurrying = true
-    for (const follower of [...this.followers]) this.resume(follower)
+    for (const follower of [...this.followers]) follower.resume()
   }
 
   /** Nobody comes any more. Where the reply came to no end, who waits for it is dropped. */
   retire(): void {
     this.retired = true
-    if (!this.ended) for (const follower of [...this.followers]) this.dropFollower(follower)
+    if (!this.ended) for (const follower of [...this.followers]) follower.drop()
     this.freeIfOver()
   }
 
-  private pumpAll(): void {
-    for (const follower of [...this.followers]) if (follower.waiting === undefined) this.pump(follower)
+  /** What everybody has by now need not stay. */
+  onProgress(): void {
+    if (!this.pieces.kept) this.pieces.dropBefore(this.slowest)
   }
 
-  private pump(follower: Follower): void {
-    try {
-      this.sendWhatThereIs(follower)
-    } catch (error) {
-      this.finish(follower, { error })
-      // An error cannot be told any more.
-      if (follower.open) follower.writer.drop()
-    }
-    this.dropSent()
+  private tellFollowers(): void {
+    for (const follower of [...this.followers]) follower.goOn()
+    this.onProgress()
   }
 
-  private sendWhatThereIs(follower: Follower): void {
-    const { writer } = follower
-    if (this.whole !== undefined) {
-      if (follower.open) {
-        this.dropFollower(follower)
-        return
-      }
-      const { status, headers, body } = this.whole
-      writer.send(status, this.headersFor(follower, headers), body)
-      this.finish(follower)
-      return
-    }
-    if (this.streamHeaders === undefined) return
-    if (!follower.open) {
-      follower.open = true
-      writer.openStream(this.headersFor(follower, this.streamHeaders))
-    }
-    while (this.followers.has(follower) && follower.sent < this.pieces.count) {
-      const { bytes, next } = this.pieces.batch(follower.sent)
-      follower.sent = next
-      const waiting = writer.write(bytes)
-      if (waiting === undefined || this.hurrying || !this.followers.has(follower)) continue
-      this.wait(follower, waiting)
-      return
-    }
-    if (this.ended && this.followers.has(follower)) {
-      writer.end('')
-      this.finish(follower)
-    }
-  }
-
-  private wait(follower: Follower, waiting: Promise<void>): void {
-    const { clientStallMs, clock } = this.options
-    follower.waiting = waiting
-    follower.endStall = clock.after(clientStallMs, () => this.dropFollower(follower))
-    const goOn = (): void => {
-      if (follower.waiting === waiting) this.resume(follower)
-    }
-    waiting.then(goOn, goOn)
-  }
-
-  private resume(follower: Follower): void {
-    follower.endStall()
-    follower.waiting = undefined
-    if (this.followers.has(follower)) this.pump(follower)
-  }
-
-  private headersFor({ joined }: Follower, headers: Headers): Headers {
-    return (joined || this.stored) && !this.failed ? { ...headers, ...REPLAYED } : headers
-  }
-
-  private dropFollower(follower: Follower): void {
-    follower.writer.drop()
-    this.leave(follower)
-  }
-
-  private leave(follower: Follower): void {
-    if (!this.followers.has(follower)) return
-    this.finish(follower)
-    this.dropSent()
-    if (this.followers.size === 0 && !this.ended) this.listener?.()
-  }
-
-  private finish(follower: Follower, fault?: { readonly error: unknown }): void {
-    follower.endStall()
-    follower.waiting = undefined
+  private remove(follower: Follower): void {
     this.followers.delete(follower)
-    follower.done(fault)
     this.freeIfOver()
+    this.onProgress()
+    if (this.left && !this.ended) this.listener?.()
   }
 
   private freeIfOver(): void {
-    if (this.retired && this.followers.size === 0) this.pieces.free()
+    if (this.retired && this.left) this.pieces.free()
   }
 
   private get slowest(): number {
     let sent = this.pieces.count
     for (const follower of this.followers) sent = Math.min(sent, follower.sent)
     return sent
-  }
-
-  private dropSent(): void {
-    if (!this.pieces.kept) this.pieces.dropBefore(this.slowest)
   }
 }
