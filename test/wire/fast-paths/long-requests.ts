@@ -16,7 +16,6 @@ const WORDS = [
 const OTHER_FIELDS: readonly Field[] = [
   ['temperature', '0.50'],
   ['user', '"\\"messages\\":[]"'],
-  ['session_id', '"session"'],
   ['stop', '["\\"}],","messages"]'],
   ['metadata', '{"messages":"none"}'],
   [
@@ -58,7 +57,9 @@ const SHARE_OF_ODD_STARTS = 0.08
 export function someLongRequest(random: Random, prompt: string, settings: object): string {
   const writer = someWriter(random)
   const fields: Field[] = Object.entries(settings).map(([name, value]) => [name, JSON.stringify(value)])
-  fields.push(...OTHER_FIELDS.filter(() => random.chance(0.2)))
+  // Of calls of one session that run at once, the one that ends first would choose the route of the next.
+  const session: Field = ['session_id', JSON.stringify(`session of ${prompt}`)]
+  fields.push(...[session, ...OTHER_FIELDS].filter(() => random.chance(0.2)))
   fields.splice(random.int(0, fields.length), 0, ['messages', someMessages(random, writer, prompt)])
   if (random.chance(SHARE_OF_ODD_STARTS)) fields.unshift(random.pick(ODD_STARTS))
   return random.pick(['', '', '', '\ufeff', ' \n']) + writer.object(fields)
