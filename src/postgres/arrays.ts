@@ -21,12 +21,15 @@ function quote(text: string): string {
     : `"${text}"`
 }
 
-/** Columns of JSON, whose cells go as lines of one text in place of an array: most of a batch's bytes, and full of quotes. */
-export function isJsonColumn(column: string): boolean {
-  return column === 'postings' || column === 'details'
-}
-
-/** Cells of JSON, one a line. `JSON.stringify` leaves no line end as it is. */
+/**
+ * Cells of JSON as lines of one text. They are most of a batch's bytes and full of quotes, all of which an array would
+ * escape; `JSON.stringify` leaves no line end as it is, so that here nothing has to be.
+ */
 export function toLines(cells: readonly Parameter[]): string {
   return cells.join('\n')
+}
+
+/** SQL that makes an array of {@link toLines}. */
+export function fromLines(text: string): string {
+  return `string_to_array(${text}, E'\\n')`
 }

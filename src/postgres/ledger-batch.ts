@@ -1,6 +1,6 @@
 import { readBigint, readNumber, readOptionalText, readText } from '../sql/cells.js'
-import type { Row, Statement } from '../sql/database.js'
-import { ENTRY_COLUMNS } from '../sql/entry-rows.js'
+import type { Parameter, Row, Statement } from '../sql/database.js'
+import { ENTRY_COLUMNS, type EntryColumn } from '../sql/entry-rows.js'
 import type {
   HoldCommand,
   LedgerCommand,
@@ -8,7 +8,7 @@ import type {
   ReleaseCommand,
   SettleCommand,
 } from '../sql/ledger-commands.js'
-import { isJsonColumn, toArray, toLines } from './arrays.js'
+import { PLACEHOLDERS, toLedgerParameters } from './ledger-parameters.js'
 
 /** A batch in the three parts of its statement. */
 interface Parts {
@@ -17,8 +17,7 @@ interface Parts {
   readonly holds: readonly HoldCommand[]
 }
 
-/** What the ledger function takes: a parameter for each column of an entry, and 20 others. */
-const PARAMETER_COUNT = 20 + ENTRY_COLUMNS.length
+const CALL = `select * from {apply_ledger_1}(${PLACEHOLDERS})`
 
 /** One statement for a batch, and its rows as outcomes in the order of the commands. */
 export function toLedgerBatch(commands: readonly LedgerCommand[]): {
@@ -33,10 +32,9 @@ export function toLedgerBatch(commands: readonly LedgerCommand[]): {
   return { statement: toStatement(parts), read: (rows) => readOutcomes(commands, parts, rows) }
 }
 
-const placeholders = Array.from({ length: PARAMETER_COUNT }, (_, index) => `?${index + 1}`).join(', ')
-const TEXT = `select * from {apply_ledger_1}(${placeholders})`
-
 function toStatement({ releases, settlements, holds }: Parts): Statement {
+  const payers = new Map<string, number>()
+  for (const [index, { account }] of settlements.entries()) payers.set(account, index + 1)
   const postings = settlements.flatMap((settlement, index) =>
     settlement.postings.map(({ account, amount }) => ({ settlement: index + 1, account, amount })),
   )
@@ -45,39 +43,41 @@ function toStatement({ releases, settlements, holds }: Parts): Statement {
     first.account < second.account ? -1 : Number(first.account > second.account),
   )
   const groups = groupHolds(holds)
-  const payers = new Map<string, number>()
-  for (const [index, { account }] of settlements.entries()) payers.set(account, index + 1)
-  const accounts = new Set<string>()
-  for (const { account } of [...releases, ...settlements, ...postings, ...holds]) accounts.add(account)
   return {
-    text: TEXT,
-    parameters: [
-      toArray([...accounts]),
-      toArray(releases.map((release) => release.holdId)),
-      toArray(releases.map((release) => release.account)),
-      toArray(settlements.map((settlement) => settlement.claim)),
-      ...ENTRY_COLUMNS.map((name, column) => {
-        const cells = settlements.map(({ entry }) => entry[column]!)
-        return isJsonColumn(name) ? toLines(cells) : toArray(cells)
-      }),
-      toArray([...payers.keys()]),
-      toArray([...payers.values()]),
-      toArray([...new Set(postings.map(({ account }) => account))]),
-      toArray(postings.map((posting) => posting.settlement)),
-      toArray(postings.map((posting) => posting.account)),
-      toArray(postings.map((posting) => posting.amount)),
-      toArray(groups.accounts),
-      toArray(groups.totals),
-      toArray(holds.map((hold) => hold.holdId)),
-      toArray(groups.places),
-      toArray(holds.map((hold) => hold.account)),
-      toArray(holds.map((hold) => hold.amount)),
-      toArray(holds.map((hold) => hold.ttlMs)),
-      toArray(holds.map((hold) => hold.claim)),
-      toArray(holds.map((hold) => hold.replaces)),
-      toLines(holds.map((hold) => hold.facts)),
-    ],
+    text: CALL,
+    parameters: toLedgerParameters({
+      accounts: distinct([...releases, ...settlements, ...postings, ...holds]),
+      released: releases.map((release) => release.holdId),
+      release_accounts: releases.map((release) => release.account),
+      claims: settlements.map((settlement) => settlement.claim),
+      ...toEntryArrays(settlements),
+      payers: [...payers.keys()],
+      payer_places: [...payers.values()],
+      creditors: distinct(postings),
+      posting_settlements: postings.map((posting) => posting.settlement),
+      posting_accounts: postings.map((posting) => posting.account),
+      posting_amounts: postings.map((posting) => posting.amount),
+      group_accounts: groups.accounts,
+      group_totals: groups.totals,
+      holds: holds.map((hold) => hold.holdId),
+      hold_groups: groups.places,
+      hold_accounts: holds.map((hold) => hold.account),
+      amounts: holds.map((hold) => hold.amount),
+      ttls: holds.map((hold) => hold.ttlMs),
+      hold_claims: holds.map((hold) => hold.claim),
+      replaces: holds.map((hold) => hold.replaces),
+      facts: holds.map((hold) => hold.facts),
+    }),
   }
+}
+
+function distinct(named: readonly { readonly account: string }[]): readonly string[] {
+  return [...new Set(named.map(({ account }) => account))]
+}
+
+function toEntryArrays(settlements: readonly SettleCommand[]): Record<EntryColumn, readonly Parameter[]> {
+  const arrays = ENTRY_COLUMNS.map((column, index) => [column, settlements.map(({ entry }) => entry[index]!)])
+  return Object.fromEntries(arrays) as Record<EntryColumn, readonly Parameter[]>
 }
 
 /**

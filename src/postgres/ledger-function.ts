@@ -1,20 +1,8 @@
-import { ENTRY_COLUMN_TYPES, ENTRY_COLUMNS } from '../sql/entry-rows.js'
-import { isJsonColumn } from './arrays.js'
+import { ENTRY_COLUMNS } from '../sql/entry-rows.js'
 import { DURABLE, NOW, SETTINGS } from './function-settings.js'
+import { arrayOf, DECLARED_PARAMETERS } from './ledger-parameters.js'
 
-const entryParameters = ENTRY_COLUMNS.map((column) =>
-  isJsonColumn(column) ? `p_${column} text` : `p_${column} ${ENTRY_COLUMN_TYPES[column]}[]`,
-).join(',\n  ')
-const entryArrays = ENTRY_COLUMNS.map((column) =>
-  isJsonColumn(column) ? lines(`p_${column}`) : `p_${column}`,
-).join(', ')
 const entryColumns = ENTRY_COLUMNS.join(', ')
-const entryValues = ENTRY_COLUMNS.map((column) => `s.${column}`).join(', ')
-
-/** An array from text with an element a line. JSON has no line ends of its own, so nothing in it has to be escaped. */
-function lines(parameter: string): string {
-  return `string_to_array(${parameter}, E'\\n')`
-}
 
 /**
  * All commands of a batch in one transaction: releases, then settlements, then holds in their order.
@@ -27,27 +15,7 @@ function lines(parameter: string): string {
  * `done` row with the number of plain outcomes, by which the caller sees that none was forgotten.
  */
 export const applyLedgerFunction = `create function {apply_ledger_1}(
-  p_accounts text[],
-  p_released text[],
-  p_release_accounts text[],
-  p_claims text[],
-  ${entryParameters},
-  p_payers text[],
-  p_payer_places bigint[],
-  p_creditors text[],
-  p_posting_settlements int[],
-  p_posting_accounts text[],
-  p_posting_amounts bigint[],
-  p_group_accounts text[],
-  p_group_totals numeric[],
-  p_holds text[],
-  p_hold_groups int[],
-  p_hold_accounts text[],
-  p_amounts bigint[],
-  p_ttls bigint[],
-  p_hold_claims text[],
-  p_replaces text[],
-  p_facts text
+  ${DECLARED_PARAMETERS}
 ) returns table (kind text, place bigint, posted bigint, available numeric, entry_id bigint)
 language plpgsql
 ${SETTINGS}
@@ -142,8 +110,8 @@ begin
     end if;
 
     insert into {entries} (id, at, kind, ${entryColumns}) overriding system value
-    select s.id, v_now, 'charge', ${entryValues}
-    from unnest(v_entries, ${entryArrays}) s(id, ${entryColumns}) where s.id is not null;
+    select s.id, v_now, 'charge', ${ENTRY_COLUMNS.map((column) => `s.${column}`).join(', ')}
+    from unnest(v_entries, ${ENTRY_COLUMNS.map(arrayOf).join(', ')}) s(id, ${entryColumns}) where s.id is not null;
 
     insert into {postings} (account, at, entry_id, amount)
     select p.account, v_now, v_entries[p.settlement], p.amount
@@ -198,7 +166,7 @@ begin
   end if;
 
   if cardinality(p_holds) > 0 then
-    v_facts := ${lines('p_facts')};
+    v_facts := ${arrayOf('facts')};
     if cardinality(p_group_accounts) > 0 then
       begin
         with covered as (

@@ -4,29 +4,8 @@ import { readBigint, readJson, readNumber, readOptionalJson, readOptionalText, r
 import type { Parameter, Row } from './database.js'
 import { checkOptionalText, checkText } from './text.js'
 
-/** The columns of a charge's entry, in the order of {@link EntryCells}; `id` and `at` are the engine's. */
-export const ENTRY_COLUMNS = [
-  'hold_id',
-  'account',
-  'credential_id',
-  'model',
-  'app_id',
-  'session_id',
-  'provider',
-  'cost',
-  'base',
-  'markup',
-  'prompt',
-  'cached',
-  'cache_write',
-  'completion',
-  'reasoning',
-  'postings',
-  'details',
-] as const
-
-/** A type for each column: what PostgreSQL's arrays are declared as. */
-export const ENTRY_COLUMN_TYPES: Readonly<Record<(typeof ENTRY_COLUMNS)[number], 'text' | 'bigint'>> = {
+/** The columns of a charge's entry, but for `id` and `at`, which are the engine's, and what stands in each. */
+export const ENTRY_COLUMN_TYPES = {
   hold_id: 'text',
   account: 'text',
   credential_id: 'text',
@@ -42,10 +21,15 @@ export const ENTRY_COLUMN_TYPES: Readonly<Record<(typeof ENTRY_COLUMNS)[number],
   cache_write: 'bigint',
   completion: 'bigint',
   reasoning: 'bigint',
-  postings: 'text',
-  details: 'text',
-}
+  postings: 'json',
+  details: 'json',
+} as const satisfies Readonly<Record<string, 'text' | 'bigint' | 'json'>>
 
+export type EntryColumn = keyof typeof ENTRY_COLUMN_TYPES
+
+export const ENTRY_COLUMNS = Object.keys(ENTRY_COLUMN_TYPES) as readonly EntryColumn[]
+
+/** A cell for each of {@link ENTRY_COLUMNS}, in their order. */
 export type EntryCells = readonly Parameter[]
 
 /** What an entry holds as JSON. Amounts are text. */
@@ -74,25 +58,26 @@ export function toEntryCells(
     ...(charge.shortfall === undefined ? {} : { shortfall: charge.shortfall.toString() }),
   }
   const { usage } = charge
-  return [
-    holdId,
+  const cells: Readonly<Record<EntryColumn, Parameter>> = {
+    hold_id: holdId,
     account,
-    checkText(credentialId, 'credentialId'),
-    checkText(model, 'model'),
-    checkOptionalText(appId, 'appId'),
-    checkOptionalText(sessionId, 'sessionId'),
-    checkOptionalText(provider, 'provider'),
-    charge.cost,
-    charge.base,
-    charge.markup,
-    BigInt(usage.prompt),
-    BigInt(usage.cached),
-    BigInt(usage.cacheWrite),
-    BigInt(usage.completion),
-    BigInt(usage.reasoning),
-    toPostingsCell(postings),
-    JSON.stringify(details),
-  ]
+    credential_id: checkText(credentialId, 'credentialId'),
+    model: checkText(model, 'model'),
+    app_id: checkOptionalText(appId, 'appId'),
+    session_id: checkOptionalText(sessionId, 'sessionId'),
+    provider: checkOptionalText(provider, 'provider'),
+    cost: charge.cost,
+    base: charge.base,
+    markup: charge.markup,
+    prompt: BigInt(usage.prompt),
+    cached: BigInt(usage.cached),
+    cache_write: BigInt(usage.cacheWrite),
+    completion: BigInt(usage.completion),
+    reasoning: BigInt(usage.reasoning),
+    postings: toPostingsCell(postings),
+    details: JSON.stringify(details),
+  }
+  return ENTRY_COLUMNS.map((column) => cells[column])
 }
 
 export function toPostingsCell(postings: readonly Posting[]): string {
