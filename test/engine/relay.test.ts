@@ -354,6 +354,16 @@ describe('a stream, whatever the provider sends', () => {
     expect(refused.finished).toBe(false)
   })
 
+  it('does not take a choice for ended by an event that cannot be read, of which nothing is sent', () => {
+    const ends = { index: 0, delta: { content: 'Hi' }, finish_reason: 'stop' }
+    const { relay: refused } = relay({ n: 2 })
+    expect(refused.take([data({ choices: [ends, 'no choice'] })])).toBe('')
+    expect([refused.failure?.reason, refused.finished]).toEqual(['invalid-response', false])
+    const { relay: ended } = relay({ n: 2 })
+    expect(ended.take([data({ choices: [ends] }), data({ choices: ['no choice'] })])).toContain('"Hi"')
+    expect([ended.failure?.reason, ended.finished]).toEqual(['invalid-response', true])
+  })
+
   it('still sends what came before an event that cannot be read', () => {
     const { relay: refused } = relay()
     expect(refused.take([chunk({ content: 'before' }), { type: 'data', bytes: '{"choices":' }])).toContain(

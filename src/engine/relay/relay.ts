@@ -12,7 +12,7 @@ import { ChoiceStream } from './choice-stream.js'
 import { eachText, hasToken, invalidReply } from './delta.js'
 import { checkDepth, parseEvent } from './parse-event.js'
 import { Splicer } from './splice.js'
-import { asChunkChoices, choiceIndex, mendChoices } from './whole-reply.js'
+import { asChunkChoices, choiceIndex, mendChoices, writeChoices } from './whole-reply.js'
 
 export interface RelayOptions {
   /** What the client asked for. */
@@ -53,6 +53,10 @@ export class Relay {
   /** Of a stream for a client that gets one body. */
   private accumulator: ChoiceAccumulator | undefined
   private whole: JsonObject[] | undefined
+  /** Of a reply in one body that has ended. */
+  private choicesJson = '[]'
+  /** What ended the choices could not be sent. */
+  private lostItsEnd = false
   /** A reply in one body came that is sent on as a stream's choices. */
   private cameWhole = false
   private templateChoice: ChoiceStream | undefined
@@ -71,6 +75,7 @@ export class Relay {
 
   /** Whether every choice begun has its finish reason, or all came in one body. */
   get finished(): boolean {
+    if (this.lostItsEnd) return false
     if (this.whole !== undefined || this.cameWhole) return true
     for (const choice of this.choices) if (choice.finishReason === undefined) return false
     return this.choices.length > 0
@@ -135,6 +140,7 @@ export class Relay {
     if (this.whole !== undefined) return
     if (this.choices.length === 0) this.choice(0)
     for (const choice of this.choices) this.pending += this.lines(choice.end(reason))
+    if (this.accumulator !== undefined) this.choicesJson = writeChoices(this.accumulator.finished())
   }
 
   /** The end of a stream whose choices have ended: the usage with the charge, `[DONE]`. */
@@ -146,16 +152,11 @@ export class Relay {
   /** The reply in one body, its choices having ended. */
   body(charge: WireCharge): string {
     const { id, created, model } = this.options
-    return JSON.stringify({
-      id,
-      object: 'chat.completion',
-      created,
-      model,
-      choices: this.whole ?? this.accumulator?.finished() ?? [],
-      usage: wireUsage(charge),
-      system_fingerprint: this.systemFingerprint ?? null,
-      service_tier: this.serviceTier,
-    })
+    const head = JSON.stringify({ id, object: 'chat.completion', created, model })
+    const { systemFingerprint: fingerprint = null, serviceTier: tier } = this
+    const usage = JSON.stringify(wireUsage(charge))
+    const labels = JSON.stringify({ system_fingerprint: fingerprint, service_tier: tier })
+    return `${head.slice(0, -1)},"choices":${this.choicesJson},"usage":${usage},${labels.slice(1)}`
   }
 
   private takeEvent(event: ProviderEvent): string {
@@ -202,6 +203,16 @@ export class Relay {
     const choices = chunk.choices ?? []
     if (!Array.isArray(choices)) throw invalidReply('choices is not a list')
     const labels = this.takeLabels(chunk)
+    const { finished } = this
+    try {
+      return this.takeChoices(choices, labels)
+    } catch (error) {
+      this.lostItsEnd = !finished
+      throw error
+    }
+  }
+
+  private takeChoices(choices: readonly unknown[], labels: string): string {
     let sent = ''
     for (const [position, raw] of choices.entries()) {
       if (!isObject(raw)) throw invalidReply('a choice is not an object')
@@ -224,6 +235,7 @@ export class Relay {
       this.cameWhole = true
       return sent
     }
+    this.choicesJson = writeChoices(choices)
     this.whole = choices
     this.begun = true
     for (const { index, message } of choices as { index: number; message: JsonObject }[]) {

@@ -46,6 +46,18 @@ export function asChunkChoices(choices: readonly JsonObject[]): JsonObject[] {
   })
 }
 
+/**
+ * The JSON of choices. To be asked for before anything is charged for them: what an adapter hands over may be fit for
+ * none, a BigInt for one.
+ */
+export function writeChoices(choices: readonly JsonObject[]): string {
+  try {
+    return JSON.stringify(choices)
+  } catch (cause) {
+    throw new ProviderError('invalid-response', "The provider's reply cannot be written as JSON.", { cause })
+  }
+}
+
 function mendChoice(choice: JsonObject, index: number, newToolCallId: () => string): MendedChoice {
   const { delta, finish_reason: native, message: given } = choice
   if (isFailureReason(native))

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest'
+import type { ProviderEvent } from '../../src/contracts/providers.js'
+import type { ReplyWriter } from '../../src/contracts/reply.js'
+import { memoryLedger, memoryProviders } from '../../src/index.js'
+import { openEngine, streamedCall } from './one-call.js'
+
+const choice = (content: string, rest: object = {}) => ({
+  index: 0,
+  message: { role: 'assistant', content },
+  finish_reason: 'stop',
+  ...rest,
+})
+const completion = (rest: object = {}): ProviderEvent => ({
+  type: 'completion',
+  completion: { choices: [choice('Hi', rest)] },
+})
+const chunk = (rest: object): ProviderEvent => ({
+  type: 'chunk',
+  chunk: { choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: 'stop', ...rest }] },
+})
+const throwsWhenWritten = {
+  toJSON() {
+    throw new Error('It cannot be written')
+  },
+}
+
+const context = { requestId: streamedCall.requestId, signal: new AbortController().signal }
+
+/** What a client is sent of a call whose first provider says `event`, and what it is charged. */
+async function ask(event: ProviderEvent, stream: boolean, next?: ProviderEvent) {
+  const ledger = memoryLedger({ alice: '5' })
+  const providers = [event, ...(next ? [next] : [])].map((said, position) => ({
+    id: `provider-${position}`,
+    models: { 'acme/fast': 'fast' },
+    adapter: {
+      async chat(_call: unknown, take: (events: readonly ProviderEvent[]) => void | Promise<void>) {
+        await take([said, { type: 'usage', usage: { prompt: 3, completion: 2 } }])
+        return { terminated: true }
+      },
+    },
+  }))
+  const engine = openEngine(providers[0]!.adapter, { ledger, providers: memoryProviders(providers) })
+  const sent: { status: number; body: string }[] = []
+  const writer: ReplyWriter = {
+    left: false,
+    onLeave: () => undefined,
+    send: (status, _headers, body) => void sent.push({ status, body }),
+    openStream: () => void sent.push({ status: 200, body: '' }),
+    write(bytes) {
+      sent[0]!.body += bytes
+    },
+    end(bytes) {
+      sent[0]!.body += bytes
+    },
+    drop: () => undefined,
+  }
+  const body = { model: 'acme/fast', stream, messages: [{ role: 'user', content: 'Hello there' }] }
+  await engine.chatCompletions({ ...streamedCall, readBody: async () => body }, writer)
+  const { posted, held } = (await ledger.balance('alice', context))!
+  await engine.close({ graceMs: 0 })
+  return { sent, charged: 5_000_000_000n - posted, held }
+}
+
+describe('a reply of an adapter that cannot be written as JSON', () => {
+  const unwritable: [string, ProviderEvent][] = [
+    ['one body with a BigInt in a choice', completion({ logprobs: { content: [{ bytes: 1n }] } })],
+    ['one body with a value that throws when it is written', completion({ extra: throwsWhenWritten })],
+    ['a chunk with a BigInt in it', chunk({ score: 1n })],
+    ['a chunk with a value that throws when it is written', chunk({ extra: throwsWhenWritten })],
+  ]
+
+  describe.each(unwritable)('as %s', (_, event) => {
+    it.each([false, true])('is an error that nothing is charged for; streamed: %s', async (stream) => {
+      const { charged, held, sent } = await ask(event, stream)
+      expect(sent).toHaveLength(1)
+      expect(sent[0]).toMatchObject({ status: 502 })
+      expect(JSON.parse(sent[0]!.body).error.code).toBe('provider_invalid_response')
+      expect([charged, held]).toEqual([0n, 0n])
+    })
+  })
+
+  it('in one body leaves the call to the next route, which alone is charged', async () => {
+    const { charged, held, sent } = await ask(completion({ score: 1n }), false, completion())
+    expect(sent[0]).toMatchObject({ status: 200 })
+    expect(JSON.parse(sent[0]!.body).choices[0].message.content).toBe('Hi')
+    expect([charged, held]).toEqual([5_000n, 0n])
+  })
+})
