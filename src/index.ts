@@ -8,7 +8,6 @@ export {
 export type * from './contracts/index.js'
 export type { TokenCounter, TokenTally } from './engine/charging/token-counter.js'
 export type { Admit } from './engine/options.js'
-export type { RouteHealth } from './engine/routing/route-health.js'
 export {
   type EnvelopeCurve,
   type EnvelopeKey,

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Admin } from '../admin/index.js'
 import { type Clock, systemClock } from '../clock.js'
-import type { RouterEvent } from '../contracts/index.js'
+import type { RouteHealth, RouterEvent } from '../contracts/index.js'
 import { requireClock, requireFunction } from '../contracts/option-checks.js'
 import { normaliseBasePath, pathOf, pathUnder } from '../http/match.js'
 import { assetsFolder } from './assets.js'
@@ -10,7 +10,6 @@ import { endpoints } from './endpoints/index.js'
 import { createEventLog } from './event-log.js'
 import { HttpError, notFound, toHttpError } from './http-error.js'
 import { createPages } from './pages.js'
-import type { RouteHealthView } from './protocol.js'
 import { send, sendCsv, sendError, sendJson } from './reply.js'
 import { type ConsoleRequest, checkOrigin, isOrigin, ORIGIN_FORM, readBody } from './request.js'
 import { type Authorise, type ConsoleViewer, readViewer } from './viewer.js'
@@ -23,7 +22,7 @@ export interface ConsoleOptions {
   /** Where the router is on the console's origin. `/compat/v1` by default. */
   readonly routerPath?: string
   /** How the routes have been doing: `() => router.routes()`. */
-  readonly routes?: () => readonly RouteHealthView[]
+  readonly routes?: () => readonly RouteHealth[]
   /** Where nobody strips the mount from `req.url`, as with bare `http`. */
   readonly basePath?: string
   /** Where browsers see the console, such as `https://console.example.com`: for a proxy that rewrites `Host`. */

@@ -1,5 +1,6 @@
 import type { Operation } from '../contracts/events.js'
 import type { IncomingCall, ReplyWriter } from '../contracts/reply.js'
+import type { RouteHealth } from '../contracts/route-health.js'
 import { isCompatError } from '../errors.js'
 import { asCompatError, errorReply } from '../protocol/error-body.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
@@ -22,7 +23,7 @@ import { Idempotency } from './idempotency/idempotency.js'
 import { LazyContext } from './lazy-context.js'
 import type { EngineOptions } from './options.js'
 import type { EngineParts } from './parts.js'
-import { type RouteHealth, RouteHealthBook } from './routing/route-health.js'
+import { RouteHealthBook } from './routing/route-health.js'
 import { askStore, faultyStore } from './stores.js'
 
 /** Everything that a request can ask for. None of its answers rejects. */

@@ -1,2 +1,2 @@
-export type { ObservedRoute, ObservedRouter } from './router-gauges.js'
+export type { ObservedRouter } from './router-gauges.js'
 export { createTelemetry, type Telemetry, type TelemetryOptions } from './telemetry.js'

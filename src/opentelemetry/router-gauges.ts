@@ -1,4 +1,5 @@
 import type { Attributes, BatchObservableResult, Meter } from '@opentelemetry/api'
+import type { RouteHealth } from '../contracts/route-health.js'
 import { type LabelBook, OTHER } from './labels.js'
 import { PROVIDER_NAME } from './names.js'
 import { getOrMake } from './totals.js'
@@ -6,24 +7,15 @@ import { getOrMake } from './totals.js'
 /** As much of a router as is observed. */
 export interface ObservedRouter {
   readonly openHolds: number
-  routes(): readonly ObservedRoute[]
-}
-
-export interface ObservedRoute {
-  readonly routeId: string
-  readonly provider: string
-  readonly state: 'closed' | 'half-open' | 'open'
-  readonly firstTokenMs?: number
-  readonly tokensPerSecond?: number
-  readonly failureRate: number
+  routes(): readonly RouteHealth[]
 }
 
 /** From good to bad. */
-const STATES: readonly ObservedRoute['state'][] = ['closed', 'half-open', 'open']
+const STATES: readonly RouteHealth['state'][] = ['closed', 'half-open', 'open']
 
 interface KnownRoute {
   readonly attributes: Attributes
-  now: ObservedRoute | undefined
+  now: RouteHealth | undefined
 }
 
 /** What routers say of themselves when they are asked. */
@@ -89,7 +81,7 @@ export class RouterGauges {
   }
 
   /** Of a route that several routers have, or of all `_other` ones, keeps what tells of the most trouble. */
-  private gather(route: ObservedRoute): void {
+  private gather(route: RouteHealth): void {
     const id = this.labels.route.of(route.routeId)
     const provider = id === OTHER ? OTHER : this.labels.provider.of(route.provider)
     const known = getOrMake(this.routes, JSON.stringify([id, provider]), () => ({
@@ -102,7 +94,7 @@ export class RouterGauges {
   private reportRoute(
     result: BatchObservableResult,
     attributes: Attributes,
-    route: ObservedRoute | undefined,
+    route: RouteHealth | undefined,
   ): void {
     for (const state of STATES) {
       const value = route?.state === state ? 1 : 0
@@ -116,7 +108,7 @@ export class RouterGauges {
   }
 }
 
-function isWorse(route: ObservedRoute, than: ObservedRoute): boolean {
+function isWorse(route: RouteHealth, than: RouteHealth): boolean {
   const more = STATES.indexOf(route.state) - STATES.indexOf(than.state)
   return more > 0 || (more === 0 && route.failureRate > than.failureRate)
 }

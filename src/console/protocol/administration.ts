@@ -1,4 +1,4 @@
-import type { RouteHealthView } from './viewer.js'
+import type { RouteHealth } from '../../contracts/route-health.js'
 
 export interface CredentialsQuery {
   /** A user's own by default, and no other. */
@@ -190,7 +190,7 @@ export interface StoredRouteView extends RouteFields {
 
 export interface RouteView extends StoredRouteView {
   /** Absent where it was not called yet, or the console was not given `routes`. */
-  readonly health?: RouteHealthView
+  readonly health?: RouteHealth
   /** Why no call can take it, in words for people; absent where nothing is known against it. */
   readonly cannotBeUsed?: string
 }

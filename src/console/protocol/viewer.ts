@@ -1,3 +1,5 @@
+import type { RouteHealth } from '../../contracts/route-health.js'
+
 /** `field` is a path into the query or the body, such as `prices.input`. */
 export interface ErrorReply {
   readonly error: { readonly message: string; readonly field?: string }
@@ -25,7 +27,7 @@ export interface LiveReply {
   /** More are in flight than are shown. */
   readonly isCut: boolean
   /** Sorted by id. Empty for a user, and where the console was not given `routes`. */
-  readonly routes: readonly RouteHealthView[]
+  readonly routes: readonly RouteHealth[]
 }
 
 export interface InFlightCall {
@@ -45,15 +47,4 @@ export interface InFlightCall {
   readonly isHere?: boolean
   /** When what is set aside is freed, if no process settles it before. Absent where `isHere`. */
   readonly freedAt?: number
-}
-
-export interface RouteHealthView {
-  readonly routeId: string
-  readonly provider: string
-  /** `open`: it failed and is tried last; `half-open`: the next call tells. */
-  readonly state: 'closed' | 'half-open' | 'open'
-  readonly firstTokenMs?: number
-  readonly tokensPerSecond?: number
-  /** From 0 to 1. */
-  readonly failureRate: number
 }

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { InFlightCall, LiveReply, RouteHealthView } from '../../protocol.js'
+import type { RouteHealth } from '../../../contracts/route-health.js'
+import type { InFlightCall, LiveReply } from '../../protocol.js'
 import { read } from '../api.js'
 import { formatDuration } from '../format.js'
 import { Amount } from '../parts/amount.js'
@@ -154,7 +155,7 @@ function HeldElsewhere({ data }: { data: LiveReply }) {
 }
 
 /** How routes have been doing: the columns that the page of routes has too. */
-export const healthColumns: readonly Column<RouteHealthView | undefined>[] = [
+export const healthColumns: readonly Column<RouteHealth | undefined>[] = [
   { head: 'State', cell: (health) => <HealthBadge health={health} /> },
   {
     head: 'First token',
@@ -173,7 +174,7 @@ export const healthColumns: readonly Column<RouteHealthView | undefined>[] = [
   },
 ]
 
-function HealthBadge({ health }: { health: RouteHealthView | undefined }) {
+function HealthBadge({ health }: { health: RouteHealth | undefined }) {
   if (health === undefined) return <Badge>not called yet</Badge>
   if (health.state === 'closed') return <Badge tone="good">in use</Badge>
   if (health.state === 'half-open') return <Badge tone="warn">being tried</Badge>
