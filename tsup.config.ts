@@ -1,4 +1,14 @@
-import { defineConfig } from 'tsup'
+import { defineConfig, type Options } from 'tsup'
+
+/** jose is an ES module alone, which Node 20.18 and Jest cannot require: what is required holds a copy of it. */
+const JOSE = /^jose$/
+const importJose: NonNullable<Options['esbuildPlugins']>[number] = {
+  name: 'import-jose',
+  setup({ initialOptions, onResolve }) {
+    if (initialOptions.outExtension?.['.js'] === '.cjs') return
+    onResolve({ filter: JOSE }, ({ path }) => ({ path, external: true }))
+  },
+}
 
 export default defineConfig({
   entry: {
@@ -23,4 +33,6 @@ export default defineConfig({
   clean: ['!console/**'],
   splitting: true,
   treeshake: true,
+  noExternal: [JOSE],
+  esbuildPlugins: [importJose],
 })

@@ -70,6 +70,27 @@ describe('the packed package', () => {
     }
   })
 
+  // Node 20.18 cannot require an ES module, and neither can Jest: no dependency may be one.
+  it('is required where only CommonJS can be', async () => {
+    await writeFile(
+      join(project, 'strictly.cjs'),
+      `${libraries.map((specifier) => `require('${specifier}')`).join('\n')}
+       const { generateEnvelopeKey, keyring } = require('compat-router')
+       const { sealProviderKey } = require('compat-router/envelope')
+       async function open() {
+         const ring = keyring([await generateEnvelopeKey('2026-01')])
+         const binding = { provider: 'openai', account: 'alice' }
+         const envelope = await sealProviderKey({ key: 'sk-own', ...binding }, ring.publicKeys().keys[0])
+         console.log((await ring.open(envelope, binding)).secret.reveal())
+       }
+       open()`,
+    )
+    const { stdout } = await run(process.execPath, ['--no-experimental-require-module', 'strictly.cjs'], {
+      cwd: project,
+    })
+    expect(stdout.trim()).toBe('sk-own')
+  })
+
   it('mixes entries and formats: an error of one copy is known to the other', async () => {
     await writeFile(
       join(project, 'mix.mjs'),
