@@ -1,0 +1,122 @@
+import { ENTRY_COLUMNS } from '../sql/entry-rows.js'
+import { arrayOf } from './ledger-parameters.js'
+
+/** An entry's id is drawn before anything is known of its hold, and lost where the settlement turns out to be a repeat. */
+const END_OPEN_HOLDS = `v_entries := array(select nextval('{entries_id_seq}') from generate_series(1, cardinality(p_hold_id)));
+    -- Not "state = 0", which would let the planner walk through all open holds by the index of those. The entry has the
+    -- facts from here on.
+    with ended as (
+      update {holds} h set state = 2, ended_at = v_now, entry_id = s.entry_id, facts = null
+      from unnest(p_hold_id, v_entries) s(id, entry_id)
+      where h.id = s.id and h.state < 1
+      returning h.account, h.amount, h.claim
+    )
+    select array_agg(e.account), array_agg(e.amount), coalesce(bool_or(e.claim is not null), false), count(*)
+    into v_open_accounts, v_open_amounts, v_has_claims, v_count from ended e;`
+
+/**
+ * A repeat loses its entry. What was never heard of, released or expired is settled all the same: the call was made. Where
+ * no row could be made or changed, another batch has been at the hold at this moment, under another account's lock: this
+ * one has done nothing then, and goes again.
+ */
+const END_OTHER_HOLDS = `-- Those that were not open: settled, ended otherwise, or never heard of.
+    if v_count < cardinality(p_hold_id) then
+      v_has_claims := true;
+      for v_place, v_state in
+        select s.place, h.state
+        from unnest(p_hold_id, v_entries) with ordinality s(id, entry_id, place) left join {holds} h on h.id = s.id
+        where h.entry_id is distinct from s.entry_id
+      loop
+        if v_state = 2 then
+          v_entries[v_place] := null;
+          continue;
+        elsif v_state is null then
+          insert into {holds} (id, account, amount, state, expires_at, ended_at, entry_id)
+          values (p_hold_id[v_place], p_account[v_place], 0, 2, v_now, v_now, v_entries[v_place])
+          on conflict do nothing;
+        else
+          update {holds} h set state = 2, ended_at = v_now, entry_id = v_entries[v_place]
+          where h.id = p_hold_id[v_place] and h.state in (1, 3);
+        end if;
+        if not found then
+          raise exception 'A hold was settled twice at once' using errcode = 'serialization_failure';
+        end if;
+      end loop;
+    end if;`
+
+const columns = ENTRY_COLUMNS.join(', ')
+const values = ENTRY_COLUMNS.map((column) => `s.${column}`).join(', ')
+const arrays = ENTRY_COLUMNS.map(arrayOf).join(', ')
+
+const WRITE_ENTRIES = `insert into {entries} (id, at, kind, ${columns}) overriding system value
+    select s.id, v_now, 'charge', ${values}
+    from unnest(v_entries, ${arrays}) s(id, ${columns}) where s.id is not null;
+
+    insert into {postings} (account, at, entry_id, amount)
+    select p.account, v_now, v_entries[p.settlement], p.amount
+    from unnest(p_posting_settlements, p_posting_accounts, p_posting_amounts) p(settlement, account, amount)
+    where v_entries[p.settlement] is not null;`
+
+/** A settlement without a claim of its own takes that of its hold. Who has it already, settled or open, keeps it. */
+const TAKE_CLAIMS = `if v_has_claims or array_remove(p_claims, null) <> '{}' then
+      for v_place, v_claim in
+        select s.place, coalesce(s.claim, h.claim)
+        from unnest(p_hold_id, p_claims, v_entries) with ordinality s(id, claim, entry_id, place)
+        join {holds} h on h.id = s.id
+        where s.entry_id is not null and coalesce(s.claim, h.claim) is not null order by s.place
+      loop
+        insert into {claims} as c (claim, hold_id) values (v_claim, p_hold_id[v_place])
+        on conflict (claim) do update set hold_id = excluded.hold_id
+        where c.hold_id = excluded.hold_id or not exists (
+          select from {holds} h where h.id = c.hold_id and (h.state = 2 or (h.state = 0 and h.expires_at > v_now))
+        );
+        if not found then v_lost := v_lost || v_place::bigint; end if;
+      end loop;
+    end if;`
+
+/** Every settlement counts as plain but for repeats: a claim that was lost is told beside the plain outcome. */
+const ANSWER = `v_plain := v_plain + cardinality(p_hold_id);
+    if array_position(v_entries, null) is not null then
+      return query
+        select 'repeated'::text, s.place, null::bigint, null::numeric, h.entry_id
+        from unnest(p_hold_id, v_entries) with ordinality s(id, entry_id, place) join {holds} h on h.id = s.id
+        where s.entry_id is null;
+      get diagnostics v_count = row_count;
+      v_plain := v_plain - v_count;
+    end if;
+    return query
+      select 'claim-lost'::text, l.place, null::bigint, null::numeric, null::bigint from unnest(v_lost) l(place);`
+
+/** One row an account, for all that the batch posted and set free. Payers are in it with nothing, so that each is read. */
+const CHANGE_BALANCES = `return query
+      with changed as (
+        update {accounts} a set posted = a.posted + d.posted, held = a.held - d.freed
+        from (
+          select x.account, sum(x.posted)::bigint as posted, sum(x.freed)::bigint as freed from (
+            select p.account, p.amount as posted, 0::bigint as freed
+            from unnest(p_posting_settlements, p_posting_accounts, p_posting_amounts) p(settlement, account, amount)
+            where v_entries[p.settlement] is not null
+            union all
+            select o.account, 0::bigint, o.amount from unnest(v_open_accounts, v_open_amounts) o(account, amount)
+            union all
+            select s.id, 0::bigint, 0::bigint from unnest(p_payers) s(id)
+          ) x group by x.account
+        ) d where a.id = d.account
+        returning a.id, a.posted
+      )
+      select 'balance'::text, s.place, c.posted, null::numeric, null::bigint
+      from changed c join unnest(p_payers, p_payer_places) s(id, place) on s.id = c.id where c.posted < 0;`
+
+/** The settlements of a batch: a step of the ledger function, on its parameters and variables. */
+export const SETTLE = `if cardinality(p_hold_id) > 0 then
+    ${END_OPEN_HOLDS}
+
+    ${END_OTHER_HOLDS}
+
+    ${WRITE_ENTRIES}
+
+    ${TAKE_CLAIMS}
+
+    ${ANSWER}
+    ${CHANGE_BALANCES}
+  end if;`
