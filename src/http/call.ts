@@ -81,7 +81,8 @@ export class HttpCall implements IncomingCall {
       if (!budget.hasRoomFor(arrived.length)) throw tooManyBytes()
       return parseBytes(arrived)
     }
-    if (!budget.take(declared ?? 0)) throw tooManyBytes()
+    // Counted in as it comes: what is announced takes no memory, and must not keep out the bodies of others.
+    if (!budget.hasRoomFor(declared ?? 0)) throw tooManyBytes()
     this.#collector = new BodyCollector(req, declared, limits, this.settings.clock, budget)
     return this.#collect(this.#collector)
   }

@@ -56,7 +56,7 @@ export class BodyCollector {
   #resolve!: (bytes: Buffer) => void
   #reject!: (error: unknown) => void
 
-  /** `declaredBytes` is checked against the limits already, and taken of the budget. */
+  /** `declaredBytes` is checked against the limits already. */
   constructor(
     private readonly req: IncomingMessage,
     private readonly declaredBytes: number | undefined,
@@ -68,7 +68,6 @@ export class BodyCollector {
       this.#resolve = resolve
       this.#reject = reject
     })
-    this.takenBytes = declaredBytes ?? 0
     this.#startedAt = clock.now()
     this.#lastAt = this.#startedAt
     this.#cancelTimer = clock.after(Math.min(limits.bodyIdleMs, limits.bodyMs), this.#onTimer)
@@ -113,9 +112,7 @@ export class BodyCollector {
   /** Why no more is read, or undefined once the bytes so far are counted in. */
   #refusal(): CompatError | undefined {
     if (this.receivedBytes > this.limits.bodyBytes) return tooLarge(this.limits.bodyBytes)
-    const more = this.receivedBytes - this.takenBytes
-    if (more <= 0) return undefined
-    if (!this.budget.take(more)) return tooManyBytes()
+    if (!this.budget.take(this.receivedBytes - this.takenBytes)) return tooManyBytes()
     this.takenBytes = this.receivedBytes
     return undefined
   }

@@ -324,10 +324,20 @@ describe('bodies over limits.bodyBytesInFlight', () => {
       },
       { limits: { bodyBytesInFlight: 1_000 } },
     )
-    const host = await serve(tested.handler)
+    const arrived = deferred()
+    let bytes = 0
+    const host = await serve((req, res) => {
+      tested.handler(req, res)
+      req.on('data', (data: Buffer) => {
+        bytes += data.length
+        if (bytes === 899) arrived.resolve()
+      })
+    })
     const slow = await connectTo(host)
     slow.write(`${head('content-length: 900')}{`)
     await begun
+    slow.write(' '.repeat(898))
+    await arrived.promise
     const body = `{"a":"${'x'.repeat(100)}"}`
     const refused = await host.request('/chat/completions', { method: 'POST', headers: JSON_HEADERS, body })
     expect(refused.status).toBe(503)
@@ -337,8 +347,31 @@ describe('bodies over limits.bodyBytesInFlight', () => {
     chunked.write(`${head('transfer-encoding: chunked')}70\r\n${' '.repeat(0x70)}\r\n`)
     await chunked.untilClosed()
     expect(chunked.received).toMatch(/^HTTP\/1\.1 503 /)
-    slow.socket.end(`${' '.repeat(898)}}`)
+    slow.socket.end('}')
     await slow.untilReceived('"body":{}')
+    const taken = await host.request('/chat/completions', { method: 'POST', headers: JSON_HEADERS, body })
+    expect(taken.status).toBe(200)
+    await taken.text()
+  })
+
+  test('that are announced and do not come keep out nobody else’s', async () => {
+    const { begun, endpoint } = reading(() => tested)
+    let first = true
+    const tested: TestHandler = testHandler(
+      {
+        chatCompletions: (call, writer) => {
+          const now = first ? endpoint : echo
+          first = false
+          return now(call, writer)
+        },
+      },
+      { limits: { bodyBytesInFlight: 1_000 } },
+    )
+    const host = await serve(tested.handler)
+    const silent = await connectTo(host)
+    silent.write(`${head('content-length: 1000')}{`)
+    await begun
+    const body = `{"a":"${'x'.repeat(100)}"}`
     const taken = await host.request('/chat/completions', { method: 'POST', headers: JSON_HEADERS, body })
     expect(taken.status).toBe(200)
     await taken.text()

@@ -55,7 +55,7 @@ describe('bodies', () => {
     const service = await WireService.start({ limits: { bodyMs: 30_000, bodyBytesInFlight: 1_000 } })
     service.upstream.script(answerJson(providerReply()))
     const slow = await RawClient.connect(service.host.port)
-    slow.write(headOf(API_KEY, 900))
+    slow.write(`${headOf(API_KEY, 900)}${' '.repeat(850)}`)
     while (service.clock.pending < 2) await turns(1)
     const crowded = await service.post(ask({ padding: 'x'.repeat(200) }))
     expect([crowded.status, await crowded.json()]).toMatchObject([503, { error: { code: 'overloaded' } }])
