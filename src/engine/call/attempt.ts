@@ -6,6 +6,7 @@ import type { CallEnd } from '../outcome.js'
 import type { Relay } from '../relay/relay.js'
 import { CallAbort } from './call-abort.js'
 import type { ClientReply } from './client-reply.js'
+import { Drain } from './drain.js'
 import type { DrainSlots } from './drain-slots.js'
 import type { Watchdog, Watched } from './watchdog.js'
 
@@ -56,9 +57,7 @@ export class Attempt implements Watched {
   private over = false
   private interruption: Interruption | undefined
   private tell: { resolve(end: AttemptEnd): void; reject(error: unknown): void } | undefined
-  private freeDrain: (() => void) | undefined
-  private drainUntil = Infinity
-  private drainedBytes = 0
+  private drain: Drain | undefined
 
   constructor(private readonly options: AttemptOptions) {
     this.startedAt = options.engine.clock.now()
@@ -92,13 +91,16 @@ export class Attempt implements Watched {
 
   /** The client went away: read on, or hang up, as the route and the caps say. */
   leave(): void {
-    if (this.over || this.drainUntil !== Infinity) return
+    if (this.over || this.drain !== undefined) return
     const { drains, engine, keyed, relay, route } = this.options
     const readOn = keyed || route.onDisconnect !== 'abort'
-    this.freeDrain = readOn ? drains.take() : undefined
+    const freeSlot = readOn ? drains.take() : undefined
     // Of a reply that has finished only the usage is still to come: it needs no slot.
-    if (this.freeDrain === undefined && !relay.finished) this.interrupt({ why: 'left' })
-    else this.drainUntil = engine.clock.now() + engine.limits.drainMs
+    if (freeSlot === undefined && !relay.finished) this.interrupt({ why: 'left' })
+    else {
+      const { drainBytes, drainMs } = engine.limits
+      this.drain = new Drain(engine.clock.now() + drainMs, drainBytes, freeSlot)
+    }
   }
 
   shutDown(): void {
@@ -107,10 +109,8 @@ export class Attempt implements Watched {
 
   /** A client under the same `Idempotency-Key` has come: the reply is read for it, not drained. */
   private stay(): void {
-    this.freeDrain?.()
-    this.freeDrain = undefined
-    this.drainUntil = Infinity
-    this.drainedBytes = 0
+    this.drain?.end()
+    this.drain = undefined
   }
 
   private readonly take = (events: readonly ProviderEvent[]): void | Promise<void> => {
@@ -132,9 +132,9 @@ export class Attempt implements Watched {
     if (relay.failure !== undefined) this.interrupt({ why: 'broken', error: relay.failure })
     // A usage alone cuts nothing off: it may be that of an error, or of a reply that is done.
     if (broughtToken && !relay.finished && this.options.holdIsSpent?.()) this.interrupt({ why: 'cut' })
-    if (this.drainUntil !== Infinity) {
-      if (client.gone) this.countDrained(events)
-      else this.stay()
+    if (this.drain !== undefined) {
+      if (!client.gone) this.stay()
+      else if (!this.drain.take(events)) this.interrupt({ why: 'left' })
     }
     // What ends the choices is followed by little: it goes out with that, whether or not the client can take more.
     if (relay.finished && !wasFinished) return
@@ -142,13 +142,6 @@ export class Attempt implements Watched {
       this.lastByteAt = engine.clock.now()
       this.lastTokenAt = this.lastByteAt
     })
-  }
-
-  private countDrained(events: readonly ProviderEvent[]): void {
-    for (const event of events) {
-      this.drainedBytes += event.type === 'data' ? event.bytes.length : JSON.stringify(event).length
-    }
-    if (this.drainedBytes > this.options.engine.limits.drainBytes) this.interrupt({ why: 'left' })
   }
 
   /** Looks at every deadline of the attempt. Returns when the next one may have come. */
@@ -160,13 +153,14 @@ export class Attempt implements Watched {
       this.interrupt({ why: 'deadline' })
       return Infinity
     }
-    if (this.drainUntil !== Infinity && !client.gone) this.stay()
-    if (now >= this.drainUntil) {
+    if (this.drain !== undefined && !client.gone) this.stay()
+    const drainUntil = this.drain?.until ?? Infinity
+    if (now >= drainUntil) {
       this.interrupt({ why: 'left' })
       return Infinity
     }
     // A deadline that may begin to run at any moment is never looked at later than its own length.
-    let due = Math.min(deadlineAt, this.drainUntil, now + limits.drainMs, now + limits.clientStallMs)
+    let due = Math.min(deadlineAt, drainUntil, now + limits.drainMs, now + limits.clientStallMs)
     if (client.blockedSince !== undefined) {
       const stalledAt = client.blockedSince + limits.clientStallMs
       if (now >= stalledAt) {
@@ -209,7 +203,7 @@ export class Attempt implements Watched {
     if (this.over || this.tell === undefined) return
     this.over = true
     this.options.watchdog.remove(this)
-    this.freeDrain?.()
+    this.drain?.end()
     const heard = this.interruption === undefined
     try {
       this.tell.resolve(this.conclude(heard && terminated, heard ? failure : undefined, this.options.relay))
