@@ -3,6 +3,7 @@ import type { Credits } from '../money.js'
 import { readBigint, readNumber, readOptionalJson, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { SqlDatabase } from '../sql/database.js'
+import { HOLD_STATE } from '../sql/hold-states.js'
 import { checkLimit } from './limit.js'
 
 /** Credit set aside for a call that is under way in any process. */
@@ -32,7 +33,7 @@ export async function readOpenHolds(
   parameters.push(BigInt(limit))
   const rows = await database.all({
     text: `select h.id, h.account, h.amount, h.expires_at, h.facts from {holds} h
-      where ${['h.state = 0', `h.expires_at > ${database.now}`, ...conditions].join(' and ')}
+      where ${[`h.state = ${HOLD_STATE.open}`, `h.expires_at > ${database.now}`, ...conditions].join(' and ')}
       order by h.expires_at desc limit ?${parameters.length}`,
     parameters,
   })

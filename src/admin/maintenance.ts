@@ -1,4 +1,5 @@
 import type { SqlDatabase } from '../sql/database.js'
+import { HOLD_STATE } from '../sql/hold-states.js'
 import { type Discrepancy, readDiscrepancies } from './verify.js'
 
 export interface MaintenanceAdmin {
@@ -38,7 +39,7 @@ export function createMaintenanceAdmin(database: SqlDatabase): MaintenanceAdmin 
         })
         const next = page[0]?.last
         if (typeof next !== 'string') return count
-        const gone = `id > ?1 and id <= ?2 and state <> 0 and ended_at < ${database.now} - cast(?3 as bigint)`
+        const gone = `id > ?1 and id <= ?2 and state <> ${HOLD_STATE.open} and ended_at < ${database.now} - cast(?3 as bigint)`
         const [, removed = []] = await database.batch([
           {
             text: `delete from {claims} where hold_id in (select id from {holds} where ${gone})`,

@@ -1,6 +1,7 @@
 import { type Credits, formatCredits } from '../money.js'
 import { readOptionalJson, readText } from '../sql/cells.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
+import { HOLD_STATE } from '../sql/hold-states.js'
 import { KEPT, PAYER_POSTING, UNEQUAL } from './payer-posting.js'
 import { differenceOf, isOther, partsOf, readSum, sumOf } from './sums.js'
 
@@ -33,7 +34,7 @@ export interface Discrepancy {
 }
 
 const POSTED = `select account, ${sumOf('amount', 'sum')} from {postings} group by account`
-const HELD = `select account, ${sumOf('amount', 'sum')} from {holds} where state = 0 group by account`
+const HELD = `select account, ${sumOf('amount', 'sum')} from {holds} where state = ${HOLD_STATE.open} group by account`
 
 /** SQL that is true where a grant or a correction has not the amount posted that its entry ends with. */
 const UNLIKE_SHOWN = `(p.amount is null or e.postings not like '%,"' || p.amount || '"]]')`
@@ -55,7 +56,7 @@ const COMPARED = [
   from (${HELD}) s left join {accounts} a on a.id = s.account`,
   `select 'held' as what, a.id, ${partsOf('a.held', 'found')}, 0 as expected_high, 0 as expected_low, null as shown
   from {accounts} a
-  where a.held <> 0 and a.id not in (select account from {holds} where state = 0)`,
+  where a.held <> 0 and a.id not in (select account from {holds} where state = ${HOLD_STATE.open})`,
   `select case when e.id is null then 'missing-entry' else 'entry' end as what, cast(s.entry_id as text) as id,
     case when e.id is null then s.largest_high else s.sum_high end as found_high,
     case when e.id is null then s.largest_low else s.sum_low end as found_low,

@@ -1,4 +1,7 @@
+import { HOLD_STATE } from '../sql/hold-states.js'
 import { DURABLE, NOW, SETTINGS } from './function-settings.js'
+
+const { open, expired } = HOLD_STATE
 
 /** Ends overdue holds, each for one caller only: sweepers take turns. */
 export const expireHoldsFunction = `create function {expire_holds_1}(p_limit bigint)
@@ -16,15 +19,15 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('{expire_holds_1}', 0));
   v_now := ${NOW};
   select array_agg(d.id), array_agg(distinct d.account) into v_due, v_accounts from (
-    select h.id, h.account from {holds} h where h.state = 0 and h.expires_at <= v_now
+    select h.id, h.account from {holds} h where h.state = ${open} and h.expires_at <= v_now
     order by h.expires_at limit p_limit
   ) d;
   if v_due is null then return; end if;
   perform from {accounts} a where a.id = any (v_accounts) order by a.id for no key update;
   return query
     with ended as (
-      update {holds} h set state = 3, ended_at = v_now from unnest(v_due) d(id)
-      where h.id = d.id and h.state = 0
+      update {holds} h set state = ${expired}, ended_at = v_now from unnest(v_due) d(id)
+      where h.id = d.id and h.state = ${open}
       returning h.id, h.account, h.amount, h.facts
     ), freed as (
       update {accounts} a set held = a.held - e.amount

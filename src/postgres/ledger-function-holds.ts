@@ -1,3 +1,4 @@
+import { HOLD_STATE } from '../sql/hold-states.js'
 import { arrayOf } from './ledger-parameters.js'
 
 /**
@@ -16,7 +17,7 @@ const TAKE_GROUPS = `if cardinality(p_group_accounts) > 0 then
         v_covered := array(select g.total = 0 from unnest(p_group_totals) g(total));
         foreach v_place in array v_places loop v_covered[v_place] := true; end loop;
         insert into {holds} (id, account, amount, state, expires_at, facts)
-        select h.id, h.account, h.amount, 0, v_now + h.ttl, h.facts
+        select h.id, h.account, h.amount, ${HOLD_STATE.open}, v_now + h.ttl, h.facts
         from unnest(p_holds, p_hold_accounts, p_amounts, p_ttls, v_facts, p_hold_groups)
           h(id, account, amount, ttl, facts, place)
         where v_covered[h.place];

@@ -1,14 +1,17 @@
 import { ENTRY_COLUMNS } from '../sql/entry-rows.js'
+import { HOLD_STATE, hasClaim } from '../sql/hold-states.js'
 import { arrayOf } from './ledger-parameters.js'
+
+const { released, settled, expired } = HOLD_STATE
 
 /** An entry's id is drawn before anything is known of its hold, and lost where the settlement turns out to be a repeat. */
 const END_OPEN_HOLDS = `v_entries := array(select nextval('{entries_id_seq}') from generate_series(1, cardinality(p_hold_id)));
     -- Not "state = 0", which would let the planner walk through all open holds by the index of those. The entry has the
     -- facts from here on.
     with ended as (
-      update {holds} h set state = 2, ended_at = v_now, entry_id = s.entry_id, facts = null
+      update {holds} h set state = ${settled}, ended_at = v_now, entry_id = s.entry_id, facts = null
       from unnest(p_hold_id, v_entries) s(id, entry_id)
-      where h.id = s.id and h.state < 1
+      where h.id = s.id and h.state < ${released}
       returning h.account, h.amount, h.claim
     )
     select array_agg(e.account), array_agg(e.amount), coalesce(bool_or(e.claim is not null), false), count(*)
@@ -27,16 +30,16 @@ const END_OTHER_HOLDS = `-- Those that were not open: settled, ended otherwise, 
         from unnest(p_hold_id, v_entries) with ordinality s(id, entry_id, place) left join {holds} h on h.id = s.id
         where h.entry_id is distinct from s.entry_id
       loop
-        if v_state = 2 then
+        if v_state = ${settled} then
           v_entries[v_place] := null;
           continue;
         elsif v_state is null then
           insert into {holds} (id, account, amount, state, expires_at, ended_at, entry_id)
-          values (p_hold_id[v_place], p_account[v_place], 0, 2, v_now, v_now, v_entries[v_place])
+          values (p_hold_id[v_place], p_account[v_place], 0, ${settled}, v_now, v_now, v_entries[v_place])
           on conflict do nothing;
         else
-          update {holds} h set state = 2, ended_at = v_now, entry_id = v_entries[v_place]
-          where h.id = p_hold_id[v_place] and h.state in (1, 3);
+          update {holds} h set state = ${settled}, ended_at = v_now, entry_id = v_entries[v_place]
+          where h.id = p_hold_id[v_place] and h.state in (${released}, ${expired});
         end if;
         if not found then
           raise exception 'A hold was settled twice at once' using errcode = 'serialization_failure';
@@ -68,7 +71,7 @@ const TAKE_CLAIMS = `if v_has_claims or array_remove(p_claims, null) <> '{}' the
         insert into {claims} as c (claim, hold_id) values (v_claim, p_hold_id[v_place])
         on conflict (claim) do update set hold_id = excluded.hold_id
         where c.hold_id = excluded.hold_id or not exists (
-          select from {holds} h where h.id = c.hold_id and (h.state = 2 or (h.state = 0 and h.expires_at > v_now))
+          select from {holds} h where h.id = c.hold_id and ${hasClaim('v_now')}
         );
         if not found then v_lost := v_lost || v_place::bigint; end if;
       end loop;

@@ -1,7 +1,10 @@
+import { HOLD_STATE } from '../sql/hold-states.js'
 import { DURABLE, NOW, SETTINGS } from './function-settings.js'
 import { TAKE_HOLDS } from './ledger-function-holds.js'
 import { SETTLE } from './ledger-function-settlements.js'
 import { DECLARED_PARAMETERS } from './ledger-parameters.js'
+
+const { open, released, settled } = HOLD_STATE
 
 /**
  * Batches that share an account wait here for each other, in whatever process; what follows sees all that earlier ones
@@ -22,12 +25,12 @@ const LOCK_ACCOUNTS = `perform from {accounts} a where a.id = any (p_accounts) o
 const RELEASE = `if cardinality(p_released) > 0 then
     return query
       with ended as (
-        update {holds} h set state = 1, ended_at = v_now from unnest(p_released) r(id)
-        where h.id = r.id and h.state = 0 and h.expires_at > v_now
+        update {holds} h set state = ${released}, ended_at = v_now from unnest(p_released) r(id)
+        where h.id = r.id and h.state = ${open} and h.expires_at > v_now
         returning h.account, h.amount
       ), buried as (
         insert into {holds} (id, account, amount, state, expires_at, ended_at)
-        select r.id, r.account, 0, 1, v_now, v_now from unnest(p_released, p_release_accounts) r(id, account)
+        select r.id, r.account, 0, ${released}, v_now, v_now from unnest(p_released, p_release_accounts) r(id, account)
         where not exists (select from {holds} h where h.id = r.id)
         on conflict do nothing
       ), freed as (
@@ -36,7 +39,7 @@ const RELEASE = `if cardinality(p_released) > 0 then
       )
       select 'settled'::text, r.place, null::bigint, null::numeric, null::bigint
       from unnest(p_released) with ordinality r(id, place) join {holds} h on h.id = r.id
-      where h.state = 2;
+      where h.state = ${settled};
     get diagnostics v_count = row_count;
     v_plain := v_plain + cardinality(p_released) - v_count;
   end if;`

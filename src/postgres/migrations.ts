@@ -1,13 +1,5 @@
-import {
-  checkVersion,
-  countReplies,
-  firstTables,
-  type Migration,
-  migrationsTable,
-  pendingMigrations,
-  replyTotalsTable,
-  type SchemaWords,
-} from '../sql/schema.js'
+import { type Migration, migrationsTable, pendingMigrations } from '../sql/migrations.js'
+import { countReplies, firstTables, replyTotalsTable, type SchemaWords } from '../sql/tables.js'
 import { countReplyFunction, countReplyTrigger } from './count-reply-function.js'
 import { expireHoldsFunction } from './expire-holds-function.js'
 import { NOW } from './function-settings.js'
@@ -58,19 +50,15 @@ export async function migrate(
   migrations: readonly Migration[] = postgresMigrations,
 ): Promise<void> {
   const { schema } = queries
-  const where = `The schema ${schema}`
-  const name = (table: string): string => `${schema}.${table}`
-  const known = await readVersion(queries.run, schema)
-  checkVersion(known, migrations, where)
-  if (pendingMigrations(known, migrations, name).length === 0) return
+  const pendingOf = async (run: Queries['run']) =>
+    pendingMigrations(await readVersion(run, schema), migrations, `The schema ${schema}`)
+  if ((await pendingOf(queries.run)).length === 0) return
   await queries.transaction(async (run) => {
     await run({
       text: 'select pg_advisory_xact_lock(hashtextextended(?1, 0))',
       parameters: [`${schema}.migrations`],
     })
-    const found = await readVersion(run, schema)
-    checkVersion(found, migrations, where)
-    const pending = pendingMigrations(found, migrations, name)
+    const pending = await pendingOf(run)
     if (pending.length === 0) return
     await run({ text: `create schema if not exists ${schema}` })
     await run({ text: migrationsTable(WORDS) })

@@ -1,3 +1,7 @@
+import { HOLD_STATE, hasClaim } from '../sql/hold-states.js'
+
+const { open, released, settled } = HOLD_STATE
+
 /** One hold, with everything that can stand in its way. The caller has locked the account and set the planner. */
 export const takeHoldFunction = `create function {take_hold_1}(
   p_id text, p_account text, p_amount bigint, p_now bigint, p_ttl bigint, p_claim text, p_replaces text, p_facts text
@@ -19,7 +23,7 @@ begin
   select * into v_known from {holds} h where h.id = p_id;
   if found then
     return query select case
-      when v_known.state <> 0 or v_known.expires_at <= p_now then 'closed'
+      when v_known.state <> ${open} or v_known.expires_at <= p_now then 'closed'
       when v_known.account = p_account and v_known.amount = p_amount
         and v_known.replaces is not distinct from p_replaces
         and (v_known.claim is not distinct from p_claim or (p_claim is null and p_replaces is not null))
@@ -31,11 +35,11 @@ begin
 
   if p_replaces is not null then
     select * into v_old from {holds} h where h.id = p_replaces for no key update;
-    if v_old.state = 2 then
+    if v_old.state = ${settled} then
       return query select 'closed'::text, null::bigint, null::numeric, null::bigint;
       return;
     end if;
-    if v_old.state = 0 and v_old.expires_at > p_now then
+    if v_old.state = ${open} and v_old.expires_at > p_now then
       if v_old.account = p_account then v_freed := v_old.amount; end if;
       v_claim := coalesce(p_claim, v_old.claim);
     else
@@ -46,7 +50,7 @@ begin
   if v_claim is not null then
     select h.* into v_holder from {claims} c join {holds} h on h.id = c.hold_id
     where c.claim = v_claim and h.id is distinct from p_replaces
-      and (h.state = 2 or (h.state = 0 and h.expires_at > p_now));
+      and ${hasClaim('p_now')};
     if found then
       return query select 'claimed'::text, null::bigint, null::numeric, v_holder.entry_id;
       return;
@@ -58,7 +62,7 @@ begin
   v_available := v_posted::numeric - coalesce(v_held, 0) + v_freed;
   if p_amount > 0 and v_available < p_amount then
     select coalesce(sum(h.amount), 0) into v_overdue from {holds} h
-    where h.state = 0 and h.account = p_account and h.expires_at <= p_now;
+    where h.state = ${open} and h.account = p_account and h.expires_at <= p_now;
     v_available := v_available + v_overdue;
     if v_available < p_amount then
       return query select 'insufficient'::text, v_posted, v_available, null::bigint;
@@ -71,18 +75,18 @@ begin
     insert into {claims} as c (claim, hold_id) values (v_claim, p_id)
     on conflict (claim) do update set hold_id = excluded.hold_id
     where c.hold_id is not distinct from p_replaces or not exists (
-      select from {holds} h where h.id = c.hold_id and (h.state = 2 or (h.state = 0 and h.expires_at > p_now))
+      select from {holds} h where h.id = c.hold_id and ${hasClaim('p_now')}
     );
     if not found then
       raise exception 'A claim was taken twice at once' using errcode = 'serialization_failure';
     end if;
   end if;
   if v_old.id is not null then
-    update {holds} set state = 1, ended_at = p_now where id = v_old.id;
+    update {holds} set state = ${released}, ended_at = p_now where id = v_old.id;
     update {accounts} set held = held - v_old.amount where id = v_old.account;
   end if;
   insert into {holds} (id, account, amount, state, expires_at, claim, replaces, facts)
-  values (p_id, p_account, p_amount, 0, p_now + p_ttl, v_claim, p_replaces, p_facts);
+  values (p_id, p_account, p_amount, ${open}, p_now + p_ttl, v_claim, p_replaces, p_facts);
   update {accounts} set held = held + p_amount where id = p_account and p_amount > 0;
   return query select 'granted'::text, null::bigint, null::numeric, null::bigint;
 end

@@ -1,12 +1,13 @@
 import type { Balance } from '../contracts/index.js'
 import { readBigint } from './cells.js'
 import type { Row, SqlDatabase } from './database.js'
+import { HOLD_STATE } from './hold-states.js'
 
 /** SQL for what the account `a` has on hold: not what is overdue, which counts in `a.held` until somebody sweeps it. */
 export function heldOf({ now }: SqlDatabase): string {
   return `a.held - (
       select coalesce(sum(h.amount), 0) from {holds} h
-      where h.account = a.id and h.state = 0 and h.expires_at <= ${now}
+      where h.account = a.id and h.state = ${HOLD_STATE.open} and h.expires_at <= ${now}
     )`
 }
 

@@ -1,4 +1,5 @@
 import { ENTRY_COLUMNS } from '../sql/entry-rows.js'
+import { HOLD_STATE } from '../sql/hold-states.js'
 import {
   accountsOf,
   type HoldCommand,
@@ -7,7 +8,6 @@ import {
   type ReleaseCommand,
   type SettleCommand,
 } from '../sql/ledger-commands.js'
-import { HOLD_STATE } from '../sql/schema.js'
 import { type Accounts, createAccounts, FEW_ROWS } from './accounts.js'
 import type { Connection } from './connection.js'
 import { createPostingRows, type PostingRow } from './posting-rows.js'

@@ -1,13 +1,5 @@
-import {
-  checkVersion,
-  countReplies,
-  firstTables,
-  type Migration,
-  migrationsTable,
-  pendingMigrations,
-  replyTotalsTable,
-  type SchemaWords,
-} from '../sql/schema.js'
+import { type Migration, migrationsTable, pendingMigrations } from '../sql/migrations.js'
+import { countReplies, firstTables, replyTotalsTable, type SchemaWords } from '../sql/tables.js'
 import { type Connection, retryWhileBusy, tableName } from './connection.js'
 import { countReplyTriggers } from './count-reply-triggers.js'
 
@@ -53,17 +45,12 @@ export function migrate(
   file: string,
   migrations: readonly Migration[] = sqliteMigrations,
 ): void {
-  if (hasMigrations(connection)) {
-    const found = readVersion(connection)
-    checkVersion(found, migrations, file)
-    if (pendingMigrations(found, migrations, tableName).length === 0) return
-  }
+  const pending = () => pendingMigrations(readVersion(connection), migrations, file)
+  if (hasMigrations(connection) && pending().length === 0) return
   retryWhileBusy(() =>
     connection.transaction(() => {
       connection.exec(migrationsTable(WORDS))
-      const found = readVersion(connection)
-      checkVersion(found, migrations, file)
-      for (const { version, name, statements } of pendingMigrations(found, migrations, tableName)) {
+      for (const { version, name, statements } of pending()) {
         for (const text of statements) connection.exec(text)
         connection
           .prepare('insert into {migrations} (version, name, applied_at) values (?1, ?2, ?3)')

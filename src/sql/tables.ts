@@ -1,11 +1,4 @@
-import { nameTables } from './database.js'
-
-/** One step of the schema. Its number and its statements never change once released; a later step mends an earlier one. */
-export interface Migration {
-  readonly version: number
-  readonly name: string
-  readonly statements: readonly string[]
-}
+import { HOLD_STATE } from './hold-states.js'
 
 /** The few words in which the engines' table definitions differ. */
 export interface SchemaWords {
@@ -22,17 +15,16 @@ export interface SchemaWords {
   readonly plain: string
 }
 
-/** States of a hold as they stand in `holds.state`. An open one whose time is over counts as expired. */
-export const HOLD_STATE = { open: 0, released: 1, settled: 2, expired: 3 } as const
-
 /**
- * The tables of the first version.
+ * The tables of the first version. Amounts are of 10^-9 credit, times are milliseconds since the Unix epoch.
  *
  * - `accounts` caches what `postings` and the open `holds` add up to; all three change in one transaction.
  * - `entries` and `postings` are only ever added to. An entry carries its postings as JSON for its reader; the table is
  *   what an account's history is found and summed by.
  * - `claims` names the hold that last took a claim. The claim is taken while that hold is open or settled.
  * - `credentials` are keys and grants, `tokens` what is shown of them: a new token of a grant may have fewer scopes.
+ * - `apps`, `models` and `routes` have what the host gave as JSON in `definition`; a route's secret stands beside it, sealed.
+ * - `replies` keeps what calls with an `Idempotency-Key` were answered; until a call is `done`, its row is a lease.
  * - `entries.details` and `holds.facts` hold, as JSON, what nobody filters or sums by.
  */
 export function firstTables(words: SchemaWords): readonly string[] {
@@ -57,7 +49,7 @@ export function firstTables(words: SchemaWords): readonly string[] {
       entry_id ${integer},
       facts text
     ) ${busy}`,
-    'create index compat_holds_due on {holds} (expires_at) where state = 0',
+    `create index compat_holds_due on {holds} (expires_at) where state = ${HOLD_STATE.open}`,
     `create table {claims} (
       claim ${name} primary key,
       hold_id ${name} not null
@@ -168,36 +160,3 @@ export function replyTotalsTable({ name, integer, busy }: SchemaWords): string {
 /** To be run when the triggers are there and nobody else writes. */
 export const countReplies = `insert into {reply_totals} (account, size_bytes)
   select account, sum(size_bytes) from {replies} where size_bytes > 0 group by account`
-
-/** The table that says which steps have been taken. */
-export function migrationsTable(words: SchemaWords): string {
-  return `create table if not exists {migrations} (
-    version ${words.integer} primary key,
-    name text not null,
-    applied_at ${words.integer} not null
-  ) ${words.plain}`
-}
-
-/** Throws where the database was made by a later release than this: its rows may mean something else. */
-export function checkVersion(found: number, migrations: readonly Migration[], where: string): void {
-  const known = migrations.at(-1)?.version ?? 0
-  if (found > known) {
-    throw new Error(
-      `${where} has schema version ${found}, and this release of compat-router knows up to ${known}: upgrade compat-router`,
-    )
-  }
-}
-
-/** The steps that a database at a version still needs, in the engine's names. */
-export function pendingMigrations(
-  found: number,
-  migrations: readonly Migration[],
-  name: (table: string) => string,
-): readonly Migration[] {
-  return migrations
-    .filter((migration) => migration.version > found)
-    .map((migration) => ({
-      ...migration,
-      statements: migration.statements.map((text) => nameTables(text, name)),
-    }))
-}
