@@ -33,10 +33,14 @@ export interface UpstreamCall {
   /** Fresh for each call. */
   readonly reader: ReplyReader
   readonly take: (events: readonly ProviderEvent[]) => void | Promise<void>
+  /** What to send in place of this call where it failed so; undefined where the failure stands. May not throw. */
+  readonly instead?: ((failure: unknown) => UpstreamCall | undefined) | undefined
 }
 
 /** Names and values in turn, which is how undici takes headers fastest. */
 export type HeaderList = string[]
+
+type Resolve = (result: { terminated: boolean }) => void
 
 export interface UpstreamSettings {
   /** http or https, without credentials, query or fragment. */
@@ -72,22 +76,23 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings, endp
     ...listOf(headers),
   ]
 
+  const send = (call: UpstreamCall, resolve: Resolve, reject: (error: unknown) => void): void => {
+    const headers = headersOf(call)
+    const exchange = new UpstreamExchange(call, turns, resolve, (failure) => {
+      const other = call.instead?.(failure)
+      if (other === undefined) reject(hideCredentials(failure, credentialsIn(headers)))
+      else send(other, resolve, reject)
+    })
+    if (call.abort.aborted || closing !== undefined) {
+      exchange.refuse(closing !== undefined)
+      return
+    }
+    pool ??= openPool(call.limits.connectMs)
+    exchange.start(pool, path, headers)
+  }
+
   return {
-    post(prepare) {
-      return new Promise((resolve, reject) => {
-        const call = prepare()
-        const headers = headersOf(call)
-        const exchange = new UpstreamExchange(call, turns, resolve, (failure) =>
-          reject(hideCredentials(failure, credentialsIn(headers))),
-        )
-        if (call.abort.aborted || closing !== undefined) {
-          exchange.refuse(closing !== undefined)
-          return
-        }
-        pool ??= openPool(call.limits.connectMs)
-        exchange.start(pool, path, headers)
-      })
-    },
+    post: (prepare) => new Promise((resolve, reject) => send(prepare(), resolve, reject)),
     close() {
       closing ??= pool?.close() ?? Promise.resolve()
       return closing

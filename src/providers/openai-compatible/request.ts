@@ -5,10 +5,10 @@ import { sentMessages } from '../../protocol/sent-messages.js'
 import { cleanLabel } from '../../protocol/text.js'
 
 /**
- * The body to post, as JSON. Throws `unsupported-request` where a message holds an address that is neither `https:` nor
+ * The body to post, as JSON; of a stream `usage` says whether to ask for its usage. Throws `unsupported-request` where a message holds an address that is neither `https:` nor
  * `data:`.
  */
-export function buildRequestBody(request: ChatRequest, stream: boolean): string | Buffer {
+export function buildRequestBody(request: ChatRequest, stream: boolean, usage = true): string | Buffer {
   const { stream_options: streamOptions, messages } = request
   const prepared = messages.map(prepareMessage)
   const isAsSent = prepared.every((message, index) => message === messages[index])
@@ -16,9 +16,8 @@ export function buildRequestBody(request: ChatRequest, stream: boolean): string 
   const body = Object.assign({}, request, {
     messages: sent === undefined ? prepared : undefined,
     stream: stream ? true : undefined,
-    stream_options: stream
-      ? { ...(isObject(streamOptions) && streamOptions), include_usage: true }
-      : undefined,
+    stream_options:
+      stream && usage ? { ...(isObject(streamOptions) && streamOptions), include_usage: true } : undefined,
   })
   const text = JSON.stringify(body)
   return sent === undefined ? text : withMessages(text, sent)
