@@ -180,6 +180,24 @@ export function isProviderError(value: unknown): value is ProviderError {
   return hasBrand(value, PROVIDER_BRAND)
 }
 
+const TOO_LONG_BRAND = Symbol.for('compat-router.reply-too-long')
+
+class ReplyTooLong extends Error {
+  override readonly name = 'ReplyTooLong'
+  readonly [TOO_LONG_BRAND] = true
+}
+
+/** The failure of a reply of more bytes than `limits.replyBytes`. */
+export function replyTooLong(replyBytes: number): ProviderError {
+  const message = `The reply is longer than ${replyBytes} bytes.`
+  return new ProviderError('invalid-response', message, { cause: new ReplyTooLong(message) })
+}
+
+/** Tells the failure that {@link replyTooLong} makes, by its cause: what it is may have been copied. */
+export function isReplyTooLong({ cause }: ProviderError): boolean {
+  return hasBrand(cause, TOO_LONG_BRAND)
+}
+
 /** Never throws: a proxy may do so whatever it is asked. */
 function hasBrand(value: unknown, brand: symbol): boolean {
   try {

@@ -4,7 +4,7 @@ export interface CallEnd {
    * - `finished`: the provider said so, or gave every choice begun a finish reason, and no error came
    * - `broken`: the provider failed, or sent an error, or fell silent
    * - `left`: the client went away and the call was not read to its end
-   * - `stopped`: the total deadline passed, or the router shut down
+   * - `stopped`: the total deadline passed, the reply was too long, or the router shut down
    * - `cut`: the cost reached the hold, under `neverOverdraw`
    */
   readonly ended: 'finished' | 'broken' | 'left' | 'stopped' | 'cut'

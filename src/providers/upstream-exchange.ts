@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
 import type { ProviderEvent } from '../contracts/providers.js'
-import { isProviderError, ProviderError } from '../errors.js'
+import { isProviderError, ProviderError, replyTooLong } from '../errors.js'
 import type { TurnGate } from '../turn-gate.js'
 import { HandOver } from './hand-over.js'
 import type { HeaderList, UpstreamCall } from './upstream.js'
@@ -132,9 +132,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     }
     const { reader, limits } = this.#call
     if (this.#bytes > limits.replyBytes) {
-      this.#fail(
-        new ProviderError('invalid-response', `The reply is longer than ${limits.replyBytes} bytes.`),
-      )
+      this.#fail(replyTooLong(limits.replyBytes))
       return
     }
     try {

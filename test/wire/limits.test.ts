@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_LIMITS, type Limits } from '../../src/index.js'
+import { DEFAULT_LIMITS, type Limits, parseCredits } from '../../src/index.js'
 import { ChatClient } from '../helpers/chat-client.js'
 import {
   answerEvents,
@@ -128,7 +128,7 @@ describe('eventBytes and replyBytes', () => {
     ['a stream of comments that never ends', { replyBytes: 20_000 }, true, endless('', ': hm\n\n'), false],
   ]
 
-  test.each(scripts)('%s is a reply that cannot be read', async (_what, limits, stream, script, begun) => {
+  test.each(scripts)('%s is a reply that cannot be read', async (what, limits, stream, script, begun) => {
     const service = await WireService.start({ limits })
     service.upstream.script(script)
     const response = await service.post(ask({ stream }))
@@ -138,7 +138,23 @@ describe('eventBytes and replyBytes', () => {
     expect(error).toMatchObject({ code: 'provider_invalid_response', source: 'provider' })
     expect(text).not.toContain('[DONE]')
     await service.asked[0]!.closed
-    expect(await service.posted('alice')).toBe(1_000_000_000n)
+    if (what !== 'a stream that never ends') expect(await service.posted('alice')).toBe(1_000_000_000n)
+    await service.close()
+  })
+
+  test('a client pays for what it has got of a stream too long, and the route is not blamed', async () => {
+    const service = await WireService.start({ limits: { replyBytes: 20_000 } })
+    const piece = textChunk('twenty bytes of text')
+    service.upstream.script(endless(sse([piece]), sse([piece])))
+    const text = await (await service.post(ask({ stream: true, max_tokens: 10_000 }))).text()
+    const got = framesOf(text).filter((frame) => 'choices' in frame).length
+    expect(got).toBeGreaterThan(50)
+    const { error } = framesOf(text).at(-1) as { error: { metadata: { usage: Record<string, unknown> } } }
+    expect(error.metadata.usage).toMatchObject({ completion_tokens: got * 5, charge: { basis: 'estimated' } })
+    const cost = parseCredits(String(error.metadata.usage.cost))
+    expect(cost).toBeGreaterThan(0n)
+    expect(await service.posted('alice')).toBe(1_000_000_000n - cost)
+    expect(service.router.routes()).toEqual([])
     await service.close()
   })
 })

@@ -1,5 +1,5 @@
 import type { ProviderCall, ProviderEvent, Route } from '../../contracts/providers.js'
-import { isProviderError, ProviderError } from '../../errors.js'
+import { isProviderError, isReplyTooLong, ProviderError } from '../../errors.js'
 import { eventError } from '../events/event-error.js'
 import type { EngineOptions } from '../options.js'
 import type { CallEnd } from '../outcome.js'
@@ -35,9 +35,9 @@ export interface AttemptOptions {
 export interface AttemptEnd {
   readonly ended: CallEnd['ended']
   readonly terminated: boolean
-  /** Present where `ended` is `broken`. */
+  /** Present where `ended` is `broken`, and where it is `stopped` for the length of the reply. */
   readonly failure: ProviderError | undefined
-  /** Present where `ended` is `stopped`. */
+  /** Present where `ended` is `stopped` for anything else. */
   readonly stoppedBy: 'deadline' | 'shutdown' | undefined
   readonly firstTokenMs: number | undefined
   readonly durationMs: number
@@ -241,6 +241,8 @@ export class Attempt implements Watched {
       interruption?.why === 'broken' ? interruption.error : interruption === undefined ? failed : undefined
     if (failure?.reason === 'error-frame') return { ended: 'broken', failure }
     if (terminated || relay.finished) return { ended: 'finished' }
+    // A client can ask for a reply as long as this: without a charge, all that it has got of it would be free.
+    if (failure !== undefined && isReplyTooLong(failure)) return { ended: 'stopped', failure }
     if (failure !== undefined) return { ended: 'broken', failure }
     switch (interruption?.why) {
       case 'left':

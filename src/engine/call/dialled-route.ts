@@ -229,7 +229,7 @@ export class DialledRoute {
     const { durationMs, firstTokenMs } = end
     if (failure !== undefined) {
       const { retryAfterSeconds, routeAtFault } = failure
-      if (!routeAtFault) return undefined
+      if (!routeAtFault || (end.ended === 'stopped' && firstTokenMs !== undefined)) return undefined
       return { ok: false, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }
     }
     // A reply that outlasts the call's time is a long one; one that has not begun by then is none.

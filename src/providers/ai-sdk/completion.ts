@@ -1,5 +1,5 @@
 import type { ProviderEvent } from '../../contracts/index.js'
-import { ProviderError } from '../../errors.js'
+import { ProviderError, replyTooLong } from '../../errors.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { toAnnotation, toArguments, toImage } from './content.js'
 import { toFinish } from './finish.js'
@@ -24,7 +24,7 @@ export function readResult(result: unknown, { source, asked, replyBytes }: Resul
   refuseLeftOut(result.warnings, asked)
   const parts: readonly unknown[] = result.content
   if (parts.reduce((total: number, part) => total + lengthOf(part), 0) > replyBytes) {
-    throw new ProviderError('invalid-response', `The reply is longer than ${replyBytes} bytes.`)
+    throw replyTooLong(replyBytes)
   }
   const id = isObject(result.response) ? textOf(result.response.id) : undefined
   const usage = toUsage(result.usage, result.providerMetadata, source)

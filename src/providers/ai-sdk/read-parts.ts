@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ProviderCall, ProviderEvent } from '../../contracts/index.js'
-import { ProviderError } from '../../errors.js'
+import { ProviderError, replyTooLong } from '../../errors.js'
 import { abortedError } from './abort.js'
 import { toProviderError } from './errors.js'
 import { lengthOf } from './length.js'
@@ -34,8 +34,8 @@ export function readParts(
     const partLength = lengthOf(part)
     // A part without content counts too, or a stream of such would have no end.
     length += Math.max(partLength, 1)
-    if (partLength > limits.eventBytes) throw tooLong('An event of the stream', limits.eventBytes)
-    if (length > limits.replyBytes) throw tooLong('The reply', limits.replyBytes)
+    if (partLength > limits.eventBytes) throw eventTooLong(limits.eventBytes)
+    if (length > limits.replyBytes) throw replyTooLong(limits.replyBytes)
   }
   const readAll = async (): Promise<{ terminated: boolean }> => {
     while (!parts.terminated) {
@@ -68,5 +68,5 @@ export function readParts(
   })
 }
 
-const tooLong = (what: string, bytes: number) =>
-  new ProviderError('invalid-response', `${what} is longer than ${bytes} bytes.`)
+const eventTooLong = (bytes: number) =>
+  new ProviderError('invalid-response', `An event of the stream is longer than ${bytes} bytes.`)

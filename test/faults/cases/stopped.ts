@@ -1,7 +1,7 @@
-import { ESTIMATED, type Fault, inBothModes, NOTHING, REPORTED, send, takeOver } from '../fault.js'
+import { ESTIMATED, type Fault, inBothModes, NOTHING, REPORTED, scripted, send, takeOver } from '../fault.js'
 import { COMMENT, DONE, FINISH, HEAD, ROLE, TOKENS, USAGE } from '../upstream-scripts.js'
 
-/** The total deadline, or a shutdown. Before the head of the reply is out these are HTTP errors. */
+/** The total deadline, the most bytes of a reply, or a shutdown. Before the head of the reply is out these are HTTP errors. */
 export const stopped: readonly Fault[] = [
   {
     row: 'stopped',
@@ -150,4 +150,14 @@ export const stopped: readonly Fault[] = [
     due: ESTIMATED,
     answer: 'left',
   },
+  ...scripted({
+    row: 'stopped',
+    name: 'the reply grows longer than `limits.replyBytes`',
+    options: { limits: { replyBytes: 1_000 } },
+    scripts: {
+      stream: [[HEAD, TOKENS, { write: `: ${'x'.repeat(1_000)}\n\n` }, FINISH, USAGE, DONE, 'end']],
+    },
+    due: ESTIMATED,
+    answer: { frame: 'provider_invalid_response' },
+  }),
 ]
