@@ -1,0 +1,154 @@
+import { HOLD_STATE } from '../sql/hold-states.js'
+import type { HoldCommand } from '../sql/ledger-commands.js'
+import { FEW_ROWS } from './accounts.js'
+import type { Connection } from './connection.js'
+
+export interface HoldRow {
+  readonly account: string
+  readonly amount: bigint
+  readonly state: number
+  /** Whether it has ended, or its time is over. */
+  readonly isOver: boolean
+  readonly claim: string | null
+  readonly replaces: string | null
+  readonly entryId: bigint | null
+}
+
+/** An open hold that a settlement of this batch has ended. */
+export interface SettledHold {
+  readonly account: string
+  readonly amount: bigint
+  readonly claim: string | null
+  readonly entryId: bigint
+}
+
+/** The rows of holds and of the claims that they have, over one connection. Balances are for the caller to change. */
+export interface HoldRows {
+  read(id: string, now: bigint): HoldRow | undefined
+  /** Sum of an account's open holds whose time is over and which nobody has swept. */
+  overdue(account: string, now: bigint): bigint
+  /** Returns false, and changes nothing, where there is a hold of this id. */
+  insertOpen(command: HoldCommand, claim: string | null, now: bigint): boolean
+  /** As {@link insertOpen}, for one that was never heard of: should it still come, it finds itself ended. */
+  insertReleased(id: string, account: string, now: bigint): boolean
+  /** As {@link insertReleased}. */
+  insertSettled(id: string, account: string, entryId: bigint, now: bigint): boolean
+  /** Releases a hold that is open and not overdue. Gives what is set free. */
+  releaseOpen(id: string, now: bigint): { readonly account: string; readonly amount: bigint } | undefined
+  release(id: string, now: bigint): void
+  /** Settles those that are open, the first with the entry `firstEntryId` and so on. Gives them by id. */
+  settleOpen(ids: readonly string[], firstEntryId: bigint, now: bigint): ReadonlyMap<string, SettledHold>
+  settle(id: string, entryId: bigint, now: bigint): void
+  /** The hold, other than `except`, that has the claim now. */
+  claimHolder(claim: string, except: string | null, now: bigint): HoldRow | undefined
+  giveClaim(claim: string, id: string): void
+}
+
+const { open, released, settled } = HOLD_STATE
+
+export function createHoldRows(connection: Connection): HoldRows {
+  const sql = prepareStatements(connection)
+
+  function read(id: string, now: bigint): HoldRow | undefined {
+    const cells = sql.read.first([id])
+    if (cells === undefined) return undefined
+    const state = Number(cells[2])
+    return {
+      account: cells[0] as string,
+      amount: cells[1] as bigint,
+      state,
+      isOver: state !== open || (cells[3] as bigint) <= now,
+      claim: cells[4] as string | null,
+      replaces: cells[5] as string | null,
+      entryId: cells[6] as bigint | null,
+    }
+  }
+
+  return {
+    read,
+    overdue: (account, now) => sql.overdue.first([account, now])![0] as bigint,
+    insertOpen({ holdId, account, amount, ttlMs, replaces, facts }, claim, now) {
+      const expiresAt = now + BigInt(ttlMs)
+      return sql.insertOpen.run([holdId, account, amount, expiresAt, claim, replaces, facts]) === 1
+    },
+    insertReleased: (id, account, now) => sql.insertReleased.run([id, account, now]) === 1,
+    insertSettled: (id, account, entryId, now) => sql.insertSettled.run([id, account, now, entryId]) === 1,
+    releaseOpen(id, now) {
+      const cells = sql.releaseOpen.first([now, id])
+      return cells && { account: cells[0] as string, amount: cells[1] as bigint }
+    },
+    release: (id, now) => void sql.release.run([now, id]),
+    settleOpen(ids, firstEntryId, now) {
+      const first = Number(firstEntryId)
+      if (ids.length > FEW_ROWS) {
+        const pairs = ids.map((id, index) => [id, first + index])
+        const rows = sql.settleMany.rows([now, JSON.stringify(pairs)])
+        return new Map(rows.map((row) => [row.id as string, row as unknown as SettledHold]))
+      }
+      const ended = new Map<string, SettledHold>()
+      for (const [index, id] of ids.entries()) {
+        const entryId = BigInt(first + index)
+        const cells = sql.settleOpen.first([now, entryId, id])
+        if (cells === undefined) continue
+        const [account, amount, claim] = cells as [string, bigint, string | null]
+        ended.set(id, { account, amount, claim, entryId })
+      }
+      return ended
+    },
+    settle: (id, entryId, now) => void sql.settle.run([now, entryId, id]),
+    claimHolder(claim, except, now) {
+      const id = sql.claimHolder.first([claim])?.[0] as string | undefined
+      if (id === undefined || id === except) return undefined
+      const holder = read(id, now)
+      return holder !== undefined && (holder.state === settled || !holder.isOver) ? holder : undefined
+    },
+    giveClaim: (claim, id) => void sql.giveClaim.run([claim, id]),
+  }
+}
+
+function prepareStatements(connection: Connection) {
+  return {
+    read: connection.prepare(
+      'select account, amount, state, expires_at, claim, replaces, entry_id from {holds} where id = ?1',
+    ),
+    overdue: connection.prepare(
+      `select coalesce(sum(amount), 0) from {holds} indexed by compat_holds_due
+       where state = ${open} and account = ?1 and expires_at <= ?2`,
+    ),
+    insertOpen: connection.prepare(
+      `insert into {holds} (id, account, amount, state, expires_at, claim, replaces, facts)
+       values (?1, ?2, ?3, ${open}, ?4, ?5, ?6, ?7) on conflict do nothing`,
+    ),
+    insertReleased: connection.prepare(
+      `insert into {holds} (id, account, amount, state, expires_at, ended_at)
+       values (?1, ?2, 0, ${released}, ?3, ?3) on conflict do nothing`,
+    ),
+    insertSettled: connection.prepare(
+      `insert into {holds} (id, account, amount, state, expires_at, ended_at, entry_id)
+       values (?1, ?2, 0, ${settled}, ?3, ?3, ?4) on conflict do nothing`,
+    ),
+    releaseOpen: connection.prepare(
+      `update {holds} set state = ${released}, ended_at = ?1 where id = ?2 and state = ${open} and expires_at > ?1
+       returning account, amount`,
+    ),
+    release: connection.prepare(`update {holds} set state = ${released}, ended_at = ?1 where id = ?2`),
+    settleOpen: connection.prepare(
+      `update {holds} set state = ${settled}, ended_at = ?1, entry_id = ?2 where id = ?3 and state = ${open}
+       returning account, amount, claim`,
+    ),
+    // The plus keeps the planner from walking through all open holds by the index of those.
+    settleMany: connection.prepare(
+      `update {holds} set state = ${settled}, ended_at = ?1, entry_id = s.value ->> 1 from json_each(?2) s
+       where {holds}.id = s.value ->> 0 and +state = ${open}
+       returning {holds}.id, account, amount, claim, entry_id as "entryId"`,
+    ),
+    settle: connection.prepare(
+      `update {holds} set state = ${settled}, ended_at = ?1, entry_id = ?2 where id = ?3`,
+    ),
+    claimHolder: connection.prepare('select hold_id from {claims} where claim = ?1'),
+    giveClaim: connection.prepare(
+      `insert into {claims} (claim, hold_id) values (?1, ?2)
+       on conflict (claim) do update set hold_id = excluded.hold_id`,
+    ),
+  }
+}
