@@ -1,19 +1,14 @@
 import type { ProviderCall, ProviderEvent, Route } from '../../contracts/providers.js'
-import { isProviderError, isReplyTooLong, ProviderError } from '../../errors.js'
+import { isProviderError, ProviderError } from '../../errors.js'
 import { eventError } from '../events/event-error.js'
 import type { EngineOptions } from '../options.js'
-import type { CallEnd } from '../outcome.js'
 import type { Relay } from '../relay/relay.js'
+import { type AttemptEnd, type HowItEnded, howItEnded, type Interruption } from './attempt-end.js'
 import { CallAbort } from './call-abort.js'
 import type { ClientReply } from './client-reply.js'
 import { Drain } from './drain.js'
 import type { DrainSlots } from './drain-slots.js'
 import type { Watchdog, Watched } from './watchdog.js'
-
-/** Why the router itself ended an attempt. */
-type Interruption =
-  | { readonly why: 'left' | 'deadline' | 'shutdown' | 'cut' }
-  | { readonly why: 'broken'; readonly error: ProviderError }
 
 export interface AttemptOptions {
   readonly engine: EngineOptions
@@ -31,19 +26,6 @@ export interface AttemptOptions {
   /** Whether what has come costs as much as the hold, under `neverOverdraw`. */
   readonly holdIsSpent: (() => boolean) | undefined
 }
-
-export interface AttemptEnd {
-  readonly ended: CallEnd['ended']
-  readonly terminated: boolean
-  /** Present where `ended` is `broken`, and where it is `stopped` for the length of the reply. */
-  readonly failure: ProviderError | undefined
-  /** Present where `ended` is `stopped` for anything else. */
-  readonly stoppedBy: 'deadline' | 'shutdown' | undefined
-  readonly firstTokenMs: number | undefined
-  readonly durationMs: number
-}
-
-type HowItEnded = Pick<AttemptEnd, 'ended'> & Partial<Pick<AttemptEnd, 'failure' | 'stoppedBy'>>
 
 /** One route dialled for one call: reads the provider, writes the client, and says how it ended. */
 export class Attempt implements Watched {
@@ -199,29 +181,31 @@ export class Attempt implements Watched {
   }
 
   /** What the provider says after an interruption no longer counts. */
-  private finish(terminated: boolean, failure: ProviderError | undefined): void {
+  private finish(terminated: boolean, failed: ProviderError | undefined): void {
     if (this.over || this.tell === undefined) return
     this.over = true
     this.options.watchdog.remove(this)
     this.drain?.end()
     const heard = this.interruption === undefined
     try {
-      this.tell.resolve(this.conclude(heard && terminated, heard ? failure : undefined, this.options.relay))
+      this.tell.resolve(this.conclude(heard && terminated, heard ? failed : undefined))
     } catch (error) {
       this.tell.reject(error)
     }
   }
 
   /** Says how the attempt ended, once the choices of a reply that counts have been ended too. */
-  private conclude(terminated: boolean, failed: ProviderError | undefined, relay: Relay): AttemptEnd {
-    const ended = this.howItEnded(terminated, failed, relay)
-    if (ended.ended !== 'finished' && ended.ended !== 'cut') return this.toAttemptEnd(terminated, ended)
+  private conclude(terminated: boolean, failed: ProviderError | undefined): AttemptEnd {
+    const { interruption, options } = this
+    const { relay } = options
+    const how = howItEnded({ interruption, terminated, failed, finished: relay.finished })
+    if (how.ended !== 'finished' && how.ended !== 'cut') return this.toAttemptEnd(terminated, how)
     try {
-      relay.endChoices(ended.ended === 'cut' ? 'length' : 'stop')
+      relay.endChoices(how.ended === 'cut' ? 'length' : 'stop')
     } catch (error) {
       return this.toAttemptEnd(terminated, { ended: 'broken', failure: this.readError(error) })
     }
-    return this.toAttemptEnd(terminated, ended)
+    return this.toAttemptEnd(terminated, how)
   }
 
   private toAttemptEnd(terminated: boolean, { ended, failure, stoppedBy }: HowItEnded): AttemptEnd {
@@ -232,29 +216,6 @@ export class Attempt implements Watched {
       stoppedBy,
       firstTokenMs: this.firstTokenAt === undefined ? undefined : this.firstTokenAt - this.startedAt,
       durationMs: this.options.engine.clock.now() - this.startedAt,
-    }
-  }
-
-  private howItEnded(terminated: boolean, failed: ProviderError | undefined, relay: Relay): HowItEnded {
-    const { interruption } = this
-    const failure =
-      interruption?.why === 'broken' ? interruption.error : interruption === undefined ? failed : undefined
-    if (failure?.reason === 'error-frame') return { ended: 'broken', failure }
-    if (terminated || relay.finished) return { ended: 'finished' }
-    // A client can ask for a reply as long as this: without a charge, all that it has got of it would be free.
-    if (failure !== undefined && isReplyTooLong(failure)) return { ended: 'stopped', failure }
-    if (failure !== undefined) return { ended: 'broken', failure }
-    switch (interruption?.why) {
-      case 'left':
-      case 'cut':
-        return { ended: interruption.why }
-      case 'deadline':
-      case 'shutdown':
-        return { ended: 'stopped', stoppedBy: interruption.why }
-    }
-    return {
-      ended: 'broken',
-      failure: new ProviderError('cut-short', 'The provider closed its reply before the end.'),
     }
   }
 

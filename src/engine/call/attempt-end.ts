@@ -1,0 +1,54 @@
+import { isReplyTooLong, ProviderError } from '../../errors.js'
+import type { CallEnd } from '../outcome.js'
+
+/** Why the router itself ended an attempt. */
+export type Interruption =
+  | { readonly why: 'left' | 'deadline' | 'shutdown' | 'cut' }
+  | { readonly why: 'broken'; readonly error: ProviderError }
+
+export interface HowItEnded {
+  readonly ended: CallEnd['ended']
+  /** Present where `ended` is `broken`, and where it is `stopped` for the length of the reply. */
+  readonly failure?: ProviderError | undefined
+  /** Present where `ended` is `stopped` for anything else. */
+  readonly stoppedBy?: 'deadline' | 'shutdown' | undefined
+}
+
+export interface AttemptEnd extends HowItEnded {
+  readonly terminated: boolean
+  readonly firstTokenMs: number | undefined
+  readonly durationMs: number
+}
+
+/** What is known of an attempt when nothing more of it will be read. */
+export interface AttemptFacts {
+  readonly interruption: Interruption | undefined
+  /** The provider said that it was done. What it says after an interruption does not count. */
+  readonly terminated: boolean
+  /** What the provider failed with, where nothing interrupted it. */
+  readonly failed: ProviderError | undefined
+  /** Every choice begun has its finish reason. */
+  readonly finished: boolean
+}
+
+/** What counts where several things came together: an error in the stream, then a proper end, then what broke it off. */
+export function howItEnded({ interruption, terminated, failed, finished }: AttemptFacts): HowItEnded {
+  const failure = interruption?.why === 'broken' ? interruption.error : failed
+  if (failure?.reason === 'error-frame') return { ended: 'broken', failure }
+  if (terminated || finished) return { ended: 'finished' }
+  // A client can ask for a reply as long as this: without a charge, all that it has got of it would be free.
+  if (failure !== undefined && isReplyTooLong(failure)) return { ended: 'stopped', failure }
+  if (failure !== undefined) return { ended: 'broken', failure }
+  switch (interruption?.why) {
+    case 'left':
+    case 'cut':
+      return { ended: interruption.why }
+    case 'deadline':
+    case 'shutdown':
+      return { ended: 'stopped', stoppedBy: interruption.why }
+  }
+  return {
+    ended: 'broken',
+    failure: new ProviderError('cut-short', 'The provider closed its reply before the end.'),
+  }
+}
