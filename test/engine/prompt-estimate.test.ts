@@ -27,6 +27,17 @@ describe('the estimate of a prompt', () => {
     expect(estimate([user([{ type: 'file', text: '', file: {} }])]).atMost).toBe(8 + 8_000)
   })
 
+  it('counts a refusal as the text that it is', () => {
+    const refused = { role: 'assistant', content: [{ type: 'refusal', refusal: 'x'.repeat(30_000) }] }
+    expect(estimate([refused])).toEqual({ atMost: 10_000 + 8, atLeast: 7_500 })
+  })
+
+  it('holds for the text that a part of any other type may bring into a prompt', () => {
+    const part = { type: 'thinking', thinking: [{ type: 'text', text: 'x'.repeat(30_000) }] }
+    const bytes = JSON.stringify(part).length
+    expect(estimate([user([part])])).toEqual({ atMost: Math.ceil(bytes / 3) + 8 + 8_000, atLeast: 0 })
+  })
+
   it('holds, but does not charge, for what may become part of a prompt elsewhere in a request', () => {
     const long = 'x'.repeat(3_000)
     expect(estimate([{ role: long, content: '' }])).toEqual({ atMost: 1_000 + 8, atLeast: 0 })

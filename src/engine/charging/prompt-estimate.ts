@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../protocol/chat-request.js'
-import type { TokenCounter } from './token-counter.js'
+import type { TokenCounter, TokenTally } from './token-counter.js'
 
 export interface PromptEstimate {
   /** Errs high: what a hold covers. */
@@ -15,6 +15,14 @@ const TOKENS_ANOTHER_PART = 8_000
 /** A role of ordinary length is in the tokens of its message. */
 const LONGEST_ROLE_CHARS = 16
 const TEXT_PARTS = new Set<unknown>(['text', 'input_text', 'output_text'])
+const IMAGE_PARTS = new Set<unknown>(['image_url', 'image'])
+/** Of which a provider reads another thing than their text. */
+const MEDIA_PARTS = new Set<unknown>([
+  ...IMAGE_PARTS,
+  ...'input_image input_audio audio audio_url video video_url file input_file document document_url'.split(
+    ' ',
+  ),
+])
 /** Other fields are settings where they are short, and may become part of the prompt where they are long. */
 const LONGEST_SETTING_BYTES = 256
 const PROMPT_FIELDS = new Set(['tools', 'functions', 'response_format'])
@@ -36,7 +44,7 @@ export function estimatePrompt(request: ChatRequest, counter: TokenCounter): Pro
       if (field === 'role') {
         if (message.role.length > LONGEST_ROLE_CHARS) perhaps.add(message.role)
       } else if (field === 'content' && Array.isArray(value)) {
-        extra += addParts(value, (part) => text.add(part))
+        extra += addParts(value, text, perhaps)
       } else if (value !== undefined && value !== null) {
         text.add(serialised(value))
       }
@@ -47,8 +55,7 @@ export function estimatePrompt(request: ChatRequest, counter: TokenCounter): Pro
     if (value === undefined || value === null || NO_PROMPT.has(field)) continue
     if (PROMPT_FIELDS.has(field)) text.add(JSON.stringify(value))
     else if (typeof value === 'object' || typeof value === 'string') {
-      const setting = serialised(value)
-      if (Buffer.byteLength(setting) > LONGEST_SETTING_BYTES) perhaps.add(setting)
+      addIfLong(serialised(value), perhaps)
     }
   }
   return { atMost: text.atMost() + perhaps.atMost() + extra, atLeast: text.atLeast() }
@@ -58,14 +65,23 @@ function serialised(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Adds the text of content parts and returns the tokens of the others, whatever their bytes. */
-function addParts(parts: readonly unknown[], addText: (text: string) => void): number {
+/** Short settings are none of a prompt. */
+function addIfLong(setting: string, tally: TokenTally): void {
+  if (Buffer.byteLength(setting) > LONGEST_SETTING_BYTES) tally.add(setting)
+}
+
+/** Adds the text of content parts and returns the tokens of the others, whatever the bytes of media. */
+function addParts(parts: readonly unknown[], text: TokenTally, perhaps: TokenTally): number {
   let tokens = 0
   for (const part of parts) {
-    const { type, text } = (typeof part === 'object' && part !== null ? part : {}) as Record<string, unknown>
-    if (typeof text === 'string') addText(text)
-    if (TEXT_PARTS.has(type) || (type === undefined && typeof text === 'string')) continue
-    tokens += type === 'image_url' || type === 'image' ? TOKENS_AN_IMAGE : TOKENS_ANOTHER_PART
+    const fields = (typeof part === 'object' && part !== null ? part : {}) as Record<string, unknown>
+    const { type } = fields
+    const own = type === 'refusal' ? fields.refusal : fields.text
+    const hasText = typeof own === 'string'
+    if (hasText) text.add(own)
+    if (TEXT_PARTS.has(type) || (hasText && (type === undefined || type === 'refusal'))) continue
+    tokens += IMAGE_PARTS.has(type) ? TOKENS_AN_IMAGE : TOKENS_ANOTHER_PART
+    if (!MEDIA_PARTS.has(type)) addIfLong(serialised(part), perhaps)
   }
   return tokens
 }
