@@ -68,12 +68,14 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
     },
     faultOf: postgresFault,
     findLocked: (commands) => findLocked(queries, commands),
-    keysOf: (command) =>
-      command.kind === 'hold' && command.replaces !== null
-        ? [command.holdId, command.replaces]
-        : [command.holdId],
-    // Holds are taken in their order within a batch; every other pair on one hold needs a batch each.
-    alike: (first, second) => first.kind === 'hold' && second.kind === 'hold',
+    conflicts: {
+      keysOf: (command) =>
+        command.kind === 'hold' && command.replaces !== null
+          ? [command.holdId, command.replaces]
+          : [command.holdId],
+      // Holds are taken in their order within a batch; every other pair on one hold needs a batch each.
+      alike: (first, second) => first.kind === 'hold' && second.kind === 'hold',
+    },
     maxCommands: MAX_COMMANDS,
     patienceMs: PATIENCE_MS,
   })

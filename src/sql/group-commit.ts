@@ -1,3 +1,5 @@
+import { type Conflicts, takeBatch } from './take-batch.js'
+
 /** What a fault of a whole batch means for the commands in it. */
 export type FaultKind =
   /** The connection or the moment is to blame: the same batch again may well succeed. */
@@ -15,9 +17,8 @@ export interface GroupCommitOptions<Command, Outcome> {
   readonly faultOf: (error: unknown) => FaultKind
   /** After a `locked` fault: the commands that still have to wait. */
   readonly findLocked?: (batch: readonly Command[]) => Promise<ReadonlySet<Command>>
-  /** Where given, commands that name the same key do not share a batch, unless all of them are `alike`. */
-  readonly keysOf?: (command: Command) => readonly string[]
-  readonly alike?: (first: Command, second: Command) => boolean
+  /** Without, any commands may share a batch. */
+  readonly conflicts?: Conflicts<Command>
   readonly maxCommands: number
   /** How long a command is tried again through transient faults. */
   readonly patienceMs: number
@@ -55,34 +56,6 @@ export function createGroupCommit<Command, Outcome>(
   let running: Promise<void> | undefined
   let closed = false
 
-  function takeBatch(): Item[] {
-    const { keysOf, alike, maxCommands } = options
-    if (keysOf === undefined) return queue.splice(0, maxCommands)
-    const batch: Item[] = []
-    const later: Item[] = []
-    const taken = new Map<string, Command>()
-    const waiting = new Set<string>()
-    for (const item of queue) {
-      const keys = keysOf(item.command)
-      const mustWait =
-        batch.length >= maxCommands ||
-        keys.some((key) => {
-          if (waiting.has(key)) return true
-          const first = taken.get(key)
-          return first !== undefined && !(alike?.(first, item.command) ?? false)
-        })
-      if (mustWait) {
-        later.push(item)
-        for (const key of keys) waiting.add(key)
-      } else {
-        batch.push(item)
-        for (const key of keys) taken.set(key, item.command)
-      }
-    }
-    queue = later
-    return batch
-  }
-
   async function run(): Promise<void> {
     for (;;) {
       // A turn of the event loop lets every call of this moment join the batch.
@@ -91,7 +64,9 @@ export function createGroupCommit<Command, Outcome>(
         running = undefined
         return
       }
-      await runBatch(takeBatch())
+      const { batch, rest } = takeBatch(queue, options.maxCommands, options.conflicts)
+      queue = rest
+      await runBatch(batch)
     }
   }
 
@@ -107,10 +82,7 @@ export function createGroupCommit<Command, Outcome>(
         const kind = options.faultOf(error)
         if (kind === 'locked') return runUnlocked(items, error)
         if (kind === 'one-command' && items.length > 1) return runHalves(items)
-        if (kind !== 'transient' || closed) {
-          for (const item of items) item.reject(error)
-          return
-        }
+        if (kind !== 'transient' || closed) return reject(items, error)
         items = dropImpatient(items, error)
         if (items.length === 0) return
         await new Promise<void>((resolve) => setTimeout(resolve, pauseMs))
@@ -126,15 +98,23 @@ export function createGroupCommit<Command, Outcome>(
     await runBatch(items.slice(middle))
   }
 
+  /** Those that wait for the lock are first in the next batch, before any that came after them. */
   async function runUnlocked(items: readonly Item[], error: unknown): Promise<void> {
-    const commands = items.map((item) => item.command)
-    const locked = await options.findLocked?.(commands).catch(() => new Set(commands))
-    if ((locked === undefined || locked.size === 0) && items.length > 1) return runHalves(items)
-    const mustWait = ({ command }: Item) => items.length === 1 || locked?.has(command) === true
-    const waiting = items.filter(mustWait)
-    if (closed) for (const item of waiting) item.reject(error)
-    else queue.unshift(...dropImpatient(waiting, error))
-    await runBatch(items.filter((item) => !mustWait(item)))
+    const locked = items.length === 1 ? new Set(items) : await findLocked(items)
+    // Nobody knows who waits, or the lock is gone by now: one that fails alone still waits.
+    if (locked.size === 0) return runHalves(items)
+    if (closed) reject([...locked], error)
+    else queue.unshift(...dropImpatient([...locked], error))
+    await runBatch(items.filter((item) => !locked.has(item)))
+  }
+
+  async function findLocked(items: readonly Item[]): Promise<ReadonlySet<Item>> {
+    try {
+      const commands = await options.findLocked?.(items.map((item) => item.command))
+      return new Set(items.filter((item) => commands?.has(item.command)))
+    } catch {
+      return new Set(items)
+    }
   }
 
   function dropImpatient(items: readonly Item[], error: unknown): readonly Item[] {
@@ -159,6 +139,10 @@ export function createGroupCommit<Command, Outcome>(
       await running
     },
   }
+}
+
+function reject(items: readonly Waiting<unknown, never>[], error: unknown): void {
+  for (const item of items) item.reject(error)
 }
 
 function dropAborted<Command, Outcome>(
