@@ -215,6 +215,38 @@ describe('a stream, whatever the provider sends', () => {
     ])
   })
 
+  it.each([
+    ['beside the name', 0],
+    ['before the name', 1],
+    ['in the middle', 2],
+    ['after the arguments', 3],
+    ['in every piece', undefined],
+  ])("keeps the fields that a provider's tool calls have of their own, %s", (_where, place) => {
+    const own = { extra_content: { google: { thought_signature: 'EjQK' } } }
+    const pieces: object[] = [
+      { id: 'a', function: { name: 'one', arguments: '' } },
+      { function: { arguments: '{"x"' } },
+      { function: { arguments: ':1}' } },
+    ]
+    if (place === 1) pieces.unshift({ id: 'a', ...own })
+    else if (place === 3) pieces.push({ ...own, id: null, type: null, function: null })
+    const events = pieces.map((piece, at) =>
+      chunk({
+        tool_calls: [
+          { index: 0, ...piece, ...((place === undefined || place === at) && place !== 1 && own) },
+        ],
+      }),
+    )
+    events.push(chunk({}, 'tool_calls'))
+    const deltas = play(events).chunks.flatMap(
+      ({ choices }) => choices[0]?.delta.tool_calls ?? [],
+    ) as object[]
+    expect(deltas.filter((delta) => 'extra_content' in delta)).toEqual([expect.objectContaining(own)])
+    expect(body(events).choices[0].message.tool_calls).toEqual([
+      { id: 'a', type: 'function', function: { name: 'one', arguments: '{"x":1}' }, ...own },
+    ])
+  })
+
   it('tells calls of one name apart by whether the arguments so far are whole', () => {
     const piece = (args: string) => chunk({ tool_calls: [{ function: { name: 'f', arguments: args } }] })
     const whole = ['{"a":"}\\"{"}', '{"b":[{}]}', '{}']

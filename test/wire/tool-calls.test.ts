@@ -7,7 +7,9 @@ const transfer = { name: 'transfer', arguments: '{"to":"a"}' }
 const remove = { name: 'delete', arguments: '{"id":2}' }
 
 /** Two calls, as providers send them that number them as they like. */
-const numberings: Readonly<Record<string, readonly object[]>> = {
+const numberings: Readonly<
+  Record<string, readonly { readonly function: object; readonly [field: string]: unknown }[]>
+> = {
   'have neither indexes nor ids': [{ function: transfer }, { function: remove }],
   'have one index and two ids': [
     { index: 0, id: 'c1', function: transfer },
@@ -27,6 +29,10 @@ const numberings: Readonly<Record<string, readonly object[]>> = {
   ],
   'share an id and an index': [
     { index: 0, id: 'c1', function: transfer },
+    { index: 0, id: 'c1', function: remove },
+  ],
+  'share an id, an index and their arguments': [
+    { index: 0, id: 'c1', function: { name: 'archive', arguments: remove.arguments } },
     { index: 0, id: 'c1', function: remove },
   ],
   'have indexes that are text': [
@@ -59,7 +65,7 @@ describe('the openai client gets both tool calls whole where they', () => {
     for (const reply of [streamed, whole]) {
       const { finish_reason, message } = reply.choices[0]!
       expect(finish_reason).toBe('tool_calls')
-      expect(message.tool_calls).toMatchObject([{ function: transfer }, { function: remove }])
+      expect(message.tool_calls).toMatchObject(calls.map((call) => ({ function: call.function })))
       expect(new Set(message.tool_calls?.map(({ id }) => id)).size).toBe(2)
     }
   })

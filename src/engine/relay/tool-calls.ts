@@ -15,6 +15,8 @@ interface ToolCallState {
   name: string | undefined
   argumentsSoFar: string
   readonly brackets: Brackets
+  /** Fields of the provider's own, as the signature that Gemini wants back. */
+  readonly own: JsonObject
 }
 
 /**
@@ -62,28 +64,30 @@ export class ToolCallStream {
     const argumentsField = kind === 'custom' ? 'input' : 'arguments'
     const id = textOf(delta.id)
     const name = textOf(details.name)
-    const args = argumentText(details[argumentsField])
+    const given = argumentText(details[argumentsField])
     const providerIndex = readIndex(delta.index)
     const known = this.find(providerIndex, id)
-    if (known !== undefined && isReplay(known, id, args)) return undefined
+    const args = known !== undefined && isReplay(known, id, name, given) ? '' : given
     const call =
       known === undefined || beginsAnother(known, id, name, args) ? this.add(kind, providerIndex) : known
     this.last = call
     call.argumentsSoFar += args
     call.brackets.take(args)
+    const own = takeOwnFields(call.own, delta)
     if (call.index !== undefined) {
       const moreOfName = name === call.name ? undefined : name
       if (moreOfName !== undefined) call.name += moreOfName
-      else if (args === '') return undefined
+      else if (args === '' && own === undefined) return undefined
       const named = moreOfName === undefined ? {} : { name: moreOfName }
-      return { index: call.index, [call.kind]: { ...named, [argumentsField]: args } }
+      const more = call.kind === 'custom' ? { input: args } : { arguments: args }
+      return { ...own, index: call.index, [call.kind]: { ...named, ...more } }
     }
     call.id ??= id
     call.name ??= name
     if (call.name === undefined) return undefined
     call.index = this.started++
     return {
-      ...delta,
+      ...call.own,
       index: call.index,
       id: this.idFor(call),
       type: call.kind,
@@ -115,10 +119,27 @@ export class ToolCallStream {
       name: undefined,
       argumentsSoFar: '',
       brackets: new Brackets(),
+      own: {},
     }
     this.calls.push(call)
     return call
   }
+}
+
+const COMMON_FIELDS = new Set(['index', 'id', 'type', 'function', 'custom', '__proto__'])
+
+/** @returns what is new of the provider's own fields, undefined where nothing is */
+function takeOwnFields(known: JsonObject, delta: JsonObject): JsonObject | undefined {
+  let found: JsonObject | undefined
+  for (const field of Object.keys(delta)) {
+    const value = delta[field]
+    if (value === null || COMMON_FIELDS.has(field)) continue
+    if (JSON.stringify(value) === JSON.stringify(known[field])) continue
+    known[field] = value
+    found ??= {}
+    found[field] = value
+  }
+  return found
 }
 
 /**
@@ -133,10 +154,16 @@ function beginsAnother(known: ToolCallState, id: string | undefined, name: strin
 }
 
 /** Some providers end with the whole of a call that they have sent in pieces. */
-function isReplay(known: ToolCallState, id: string | undefined, args: string): boolean {
+function isReplay(
+  known: ToolCallState,
+  id: string | undefined,
+  name: string | undefined,
+  args: string,
+): boolean {
   return (
     id !== undefined &&
     id === known.id &&
+    (name === undefined || name === known.name) &&
     args !== '' &&
     args === known.argumentsSoFar &&
     known.brackets.closed
