@@ -72,10 +72,18 @@ export function createQueries(pool: PostgresPool, schema: string): Queries {
     }
   }
 
+  /** One after the other: each may take minutes, and together they would take the pool's connections from the ledger. */
+  let lastReport: Promise<unknown> = Promise.resolve()
+  function report(statement: Statement): Promise<readonly Row[]> {
+    const answer = lastReport.then(() => withClient((client) => query(client, statement), REPORT_MS))
+    lastReport = answer.catch(() => undefined)
+    return answer
+  }
+
   return {
     schema,
     run: (statement) =>
-      withClient((client) => query(client, statement), statement.isReport ? REPORT_MS : ANSWER_MS),
+      statement.isReport ? report(statement) : withClient((client) => query(client, statement)),
     transaction: (body) =>
       withRetries(() =>
         withClient(async (client) => {

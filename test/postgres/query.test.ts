@@ -70,6 +70,18 @@ describe('statements on PostgreSQL', () => {
     expect(await asked).toHaveLength(1)
   })
 
+  it('take one connection for all reports, so that these never keep the others from theirs', async () => {
+    const pool = createPool(database.url, 2)
+    onTestFinished(() => pool.end())
+    const other = await lock()
+    const { run } = createQueries(pool, 'compat_router')
+    const reports = [1, 2, 3].map(() => run({ ...LOCK, isReport: true }))
+    await waiting(other)
+    expect(await run(CONNECTION)).toHaveLength(1)
+    await other.query('select pg_advisory_unlock(7)')
+    expect(await Promise.all(reports)).toHaveLength(3)
+  })
+
   it('give a connection back that comes when nobody waits for it any more', async () => {
     const { pool, run } = openPool()
     const only = await pool.connect()
