@@ -1,11 +1,4 @@
-import type {
-  Charge,
-  HoldRequest,
-  HoldResult,
-  Posting,
-  ReleaseRequest,
-  SettleRequest,
-} from '../contracts/index.js'
+import type { Charge, HoldRequest, Posting, ReleaseRequest, SettleRequest } from '../contracts/index.js'
 import { checkAmount, checkNotNegative } from './bounds.js'
 import { type EntryCells, toEntryCells } from './entry-rows.js'
 import { checkOptionalText, checkText } from './text.js'
@@ -41,14 +34,24 @@ export interface ReleaseCommand {
 }
 
 /** What became of a command. A charge that was posted earlier is named by its entry; who wants it reads it. */
-export type LedgerOutcome =
+export type LedgerOutcome = HoldOutcome | SettleOutcome | ReleaseOutcome
+
+/** See `HoldResult` of the contracts. `claimed` has an entry where the claim's holder is settled. */
+export type HoldOutcome =
   | { readonly kind: 'granted' }
   | { readonly kind: 'insufficient'; readonly posted: bigint; readonly available: bigint }
   | { readonly kind: 'conflict' | 'closed' }
   | { readonly kind: 'claimed'; readonly entryId: bigint | null }
+
+/** `balance` is the payer's; where that is not below zero, it may be told as 0. */
+export type SettleOutcome =
   | { readonly kind: 'posted'; readonly balance: bigint; readonly claimLost: boolean }
   | { readonly kind: 'repeated'; readonly entryId: bigint }
-  | { readonly kind: 'released' | 'settled' }
+
+/** `settled` where a settlement came first. */
+export interface ReleaseOutcome {
+  readonly kind: 'released' | 'settled'
+}
 
 const MAX_TTL_MS = 1_000_000_000_000
 
@@ -97,28 +100,6 @@ export function accountsOf(command: LedgerCommand): readonly string[] {
   return command.kind === 'settle'
     ? [command.account, ...command.postings.map(({ account }) => account)]
     : [command.account]
-}
-
-/** A hold's answer in the words of the contract, its earlier charge apart. */
-export function toHoldResult(
-  outcome: LedgerOutcome,
-  chargeOf: (entryId: bigint) => Charge,
-): HoldResult | undefined {
-  switch (outcome.kind) {
-    case 'granted':
-      return { ok: true }
-    case 'insufficient':
-      return { ok: false, reason: 'insufficient', posted: outcome.posted, available: outcome.available }
-    case 'conflict':
-    case 'closed':
-      return { ok: false, reason: outcome.kind }
-    case 'claimed':
-      return outcome.entryId === null
-        ? { ok: false, reason: 'claimed' }
-        : { ok: false, reason: 'claimed', charge: chargeOf(outcome.entryId) }
-    default:
-      return undefined
-  }
 }
 
 function checkCharge(charge: Charge): void {

@@ -16,7 +16,6 @@ import {
   type LedgerCommand,
   type LedgerOutcome,
   toHoldCommand,
-  toHoldResult,
   toReleaseCommand,
   toSettleCommand,
 } from './ledger-commands.js'
@@ -34,14 +33,10 @@ export function createSqlLedger({
   groupCommit,
   expire,
 }: SqlLedgerParts): LedgerStore & LedgerReader {
-  async function readCharges(ids: readonly bigint[]): Promise<(entryId: bigint) => Charge> {
-    const found = new Map<bigint, Charge>()
-    for (const id of ids) {
-      const [row] = await database.all({ text: 'select * from {entries} where id = ?1', parameters: [id] })
-      if (row === undefined) throw new Error(`The ledger has no entry ${id}, though a hold names it`)
-      found.set(id, readCharge(row))
-    }
-    return (id) => found.get(id)!
+  async function chargeOf(entryId: bigint): Promise<Charge> {
+    const [row] = await database.all({ text: 'select * from {entries} where id = ?1', parameters: [entryId] })
+    if (row === undefined) throw new Error(`The ledger has no entry ${entryId}, though a hold names it`)
+    return readCharge(row)
   }
 
   async function balanceOf(account: string): Promise<bigint> {
@@ -55,16 +50,27 @@ export function createSqlLedger({
   return {
     async hold(request, context): Promise<HoldResult> {
       const outcome = await groupCommit.add(toHoldCommand(request), context.signal)
-      const entryId = outcome.kind === 'claimed' ? outcome.entryId : null
-      const result = toHoldResult(outcome, await readCharges(entryId === null ? [] : [entryId]))
-      if (result === undefined) throw unexpected(outcome)
-      return result
+      switch (outcome.kind) {
+        case 'granted':
+          return { ok: true }
+        case 'insufficient':
+          return { ok: false, reason: 'insufficient', posted: outcome.posted, available: outcome.available }
+        case 'conflict':
+        case 'closed':
+          return { ok: false, reason: outcome.kind }
+        case 'claimed':
+          return outcome.entryId === null
+            ? { ok: false, reason: 'claimed' }
+            : { ok: false, reason: 'claimed', charge: await chargeOf(outcome.entryId) }
+        default:
+          throw unexpected(outcome)
+      }
     },
 
     async settle(request): Promise<SettleResult> {
       const outcome = await groupCommit.add(toSettleCommand(request))
       if (outcome.kind === 'repeated') {
-        const charge = (await readCharges([outcome.entryId]))(outcome.entryId)
+        const charge = await chargeOf(outcome.entryId)
         return { repeated: true, charge, overdraft: overdraftOf(await balanceOf(request.facts.account)) }
       }
       if (outcome.kind !== 'posted') throw unexpected(outcome)

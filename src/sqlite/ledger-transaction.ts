@@ -5,7 +5,9 @@ import {
   type LedgerCommand,
   type LedgerOutcome,
   type ReleaseCommand,
+  type ReleaseOutcome,
   type SettleCommand,
+  type SettleOutcome,
 } from '../sql/ledger-commands.js'
 import { type Accounts, createAccounts } from './accounts.js'
 import type { Connection } from './connection.js'
@@ -18,8 +20,8 @@ export interface LedgerTransaction {
   apply(commands: readonly LedgerCommand[]): readonly LedgerOutcome[]
 }
 
-const RELEASED: LedgerOutcome = { kind: 'released' }
-const SETTLED: LedgerOutcome = { kind: 'settled' }
+const RELEASED: ReleaseOutcome = { kind: 'released' }
+const SETTLED: ReleaseOutcome = { kind: 'settled' }
 
 /**
  * The ledger's commands over one connection, many in one transaction. A statement costs as much as the row it is for, so
@@ -58,7 +60,7 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
     })
   }
 
-  function release({ holdId, account }: ReleaseCommand, accounts: Accounts, now: bigint): LedgerOutcome {
+  function release({ holdId, account }: ReleaseCommand, accounts: Accounts, now: bigint): ReleaseOutcome {
     const freed = holds.releaseOpen(holdId, now)
     if (freed !== undefined) {
       accounts.change(freed.account, 0n, -freed.amount)
@@ -75,7 +77,7 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
     entryId: bigint,
     ended: SettledHold | undefined,
     postings: PostingRow[],
-  ): LedgerOutcome {
+  ): SettleOutcome {
     const { holdId, account } = command
     let claim = command.claim
     // Where a batch settles one hold twice, it was ended for one of the two.

@@ -1,11 +1,11 @@
 import { HOLD_STATE } from '../sql/hold-states.js'
-import type { HoldCommand, LedgerOutcome } from '../sql/ledger-commands.js'
+import type { HoldCommand, HoldOutcome } from '../sql/ledger-commands.js'
 import type { Accounts } from './accounts.js'
 import type { HoldRow, HoldRows } from './hold-rows.js'
 
-const CLOSED: LedgerOutcome = { kind: 'closed' }
-const CONFLICT: LedgerOutcome = { kind: 'conflict' }
-const GRANTED: LedgerOutcome = { kind: 'granted' }
+const CLOSED: HoldOutcome = { kind: 'closed' }
+const CONFLICT: HoldOutcome = { kind: 'conflict' }
+const GRANTED: HoldOutcome = { kind: 'granted' }
 
 /** One hold: first in the plain way, which most of them go, and else with everything that can stand in its way. */
 export function takeHold(
@@ -13,7 +13,7 @@ export function takeHold(
   holds: HoldRows,
   accounts: Accounts,
   now: bigint,
-): LedgerOutcome {
+): HoldOutcome {
   const { account, amount, claim, replaces } = command
   if (claim === null && replaces === null) {
     const { posted, held } = accounts.read(account)
@@ -26,7 +26,7 @@ export function takeHold(
   return takeWithCare(command, holds, accounts, now)
 }
 
-function takeWithCare(command: HoldCommand, holds: HoldRows, accounts: Accounts, now: bigint): LedgerOutcome {
+function takeWithCare(command: HoldCommand, holds: HoldRows, accounts: Accounts, now: bigint): HoldOutcome {
   const known = holds.read(command.holdId, now)
   if (known !== undefined) {
     if (known.isOver) return CLOSED
