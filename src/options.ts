@@ -161,6 +161,7 @@ export function engineOptions(options: RouterOptions): EngineOptions {
       'createCompatRouter takes an object with credentials, catalogue, ledger and providers.',
     )
   }
+  refuseFieldless(options, 'options')
   for (const [name, methods] of Object.entries(STORE_METHODS)) {
     requireParts(name, options[name as keyof typeof STORE_METHODS], methods)
   }
@@ -236,10 +237,13 @@ function limits(given: unknown = {}): Limits {
 }
 
 function read<Output>(shape: z.ZodType<Output>, given: unknown, name: string): Output {
-  const what = `createCompatRouter: ${name}`
+  refuseFieldless(given, name)
+  return readShape(shape, given, `createCompatRouter: ${name}`)
+}
+
+function refuseFieldless(given: unknown, name: string): void {
   const fault = describeFieldless(given)
-  if (fault !== undefined) throw new TypeError(`${what}: ${fault}`)
-  return readShape(shape, given, what)
+  if (fault !== undefined) throw new TypeError(`createCompatRouter: ${name}: ${fault}`)
 }
 
 function byokFee(given: unknown = {}) {

@@ -54,6 +54,7 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
       if (document !== undefined) writer.send(200, {}, document)
     },
   }
+  let isStrippedTold = false
   const handler = createHttpHandler(endpoints, {
     limits,
     clock,
@@ -62,6 +63,14 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
     fastPaths: usesFastPaths,
     isClosing: () => engine.isClosing,
     ...(options.basePath !== undefined && { basePath: options.basePath }),
+    onStripped() {
+      if (isStrippedTold) return
+      isStrippedTold = true
+      process.emitWarning(
+        `basePath of compat-router is ${JSON.stringify(options.basePath)}, and requests under it come without it: a mount of Express or Connect takes it off. They are passed on; leave basePath out.`,
+        { code: 'COMPAT_ROUTER_BASE_PATH' },
+      )
+    },
     onFault: (where, error, requestId) =>
       emit({ type: 'fault', where, error: eventError(error), ...(requestId !== undefined && { requestId }) }),
     onBodyConsumed: (requestId) =>

@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest'
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import { describe, expect, it, vi } from 'vitest'
 import {
   createCompatRouter,
   memoryCatalogue,
@@ -98,6 +100,8 @@ describe('the options of a router', () => {
       { limits: Promise.resolve({}) },
       /limits: must be an object; got a promise: await/,
     ],
+    ['a promise of a ledger', { ledger: Promise.resolve(memoryLedger()) }, /ledger is a promise: await it/],
+    ['a base path that is a pattern', { basePath: /^\/v1/ }, /basePath must begin with a slash/],
     ['a Map for a fee', { byokFee: new Map([['flat', '1']]) }, /byokFee: must be an object; got a Map/],
     ['a Set for idempotency', { idempotency: new Set() }, /idempotency: must be an object; got a Set/],
     ['a listener that is no function', { onEvent: 1 }, /onEvent must be a function/],
@@ -105,6 +109,11 @@ describe('the options of a router', () => {
   ])('with %s are refused by name', (_what, more, message) => {
     expect(() => make(more)).toThrow(TypeError)
     expect(() => make(more)).toThrow(message)
+  })
+
+  it('are no promise', () => {
+    const make = () => createCompatRouter(Promise.resolve(stores()) as unknown as RouterOptions)
+    expect(make).toThrow('createCompatRouter: options: must be an object; got a promise: await it first')
   })
 
   it('may have a limit that is undefined, and any that is no time as large as a number can be', async () => {
@@ -122,5 +131,21 @@ describe('the options of a router', () => {
     await make({ idempotency: memoryIdempotency() }).close()
     await make({ idempotency: { store: memoryIdempotency() } }).close()
     expect(() => make({ idempotency: { store: {} } })).toThrow(/idempotency\.store has no method claim\(\)/)
+  })
+
+  it('warn once of a base path that the host takes off too', async () => {
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+    const router = make({ basePath: '/compat/v1' })
+    const next = vi.fn()
+    for (const originalUrl of ['/models', '/compat/v1/models', '/compat/v1/models']) {
+      const req = Object.assign(new IncomingMessage(new Socket()), { url: '/models', originalUrl })
+      router(req, new ServerResponse(req), next)
+    }
+    expect(next).toHaveBeenCalledTimes(3)
+    expect(warned.mock.calls).toEqual([
+      [expect.stringContaining('leave basePath out'), { code: 'COMPAT_ROUTER_BASE_PATH' }],
+    ])
+    warned.mockRestore()
+    await router.close()
   })
 })

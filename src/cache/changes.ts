@@ -15,7 +15,7 @@ interface Watcher {
   connection(connected: boolean): void
 }
 
-/** `own` is the cache, which always hears first. */
+/** `own` is the cache, which always hears first. Throws a `TypeError` where what `watchStore` returns ends no watch. */
 export function followChanges(watchStore: Watch | undefined, own: Watcher): Changes {
   const watchers = new Set<Watcher>()
 
@@ -30,6 +30,11 @@ export function followChanges(watchStore: Watch | undefined, own: Watcher): Chan
   }
 
   const end = watchStore?.(announce, connection)
+  if (end !== undefined && typeof end !== 'function') {
+    throw new TypeError(
+      "watch of a cache's store must return a function that ends it, and no promise of one.",
+    )
+  }
   return {
     watch(changed, onConnection = () => {}) {
       const watcher = { changed, connection: onConnection }

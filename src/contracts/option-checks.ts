@@ -30,6 +30,7 @@ export function requireMethods(what: string, given: unknown, methods: readonly s
     const missing = given === undefined || given === null ? 'is missing; it ' : ''
     throw new TypeError(`${what} ${missing}must be an object with ${methods.join(', ')}.`)
   }
+  if (given instanceof Promise) throw new TypeError(`${what} is a promise: await it first.`)
   for (const method of methods) {
     if (typeof (given as Record<string, unknown>)[method] !== 'function') {
       throw new TypeError(`${what} has no method ${method}().`)

@@ -116,6 +116,9 @@ const keySchema = z.discriminatedUnion('crv', [
 type ParsedKey = z.infer<typeof keySchema>
 
 function readKey(candidate: unknown, where: string): ParsedKey {
+  if (candidate instanceof Promise) {
+    throw new TypeError(`${where} is a promise, as generateEnvelopeKey returns one: await it first`)
+  }
   const parsed = keySchema.safeParse(candidate)
   if (parsed.success) {
     refuseMisspelt(candidate, ['retired'], where)

@@ -14,6 +14,8 @@ export type HostRequest = IncomingMessage & {
   body?: unknown
   /** Set by body-parser once it has read the body. */
   _body?: boolean
+  /** Set by Express and Connect: the target before a mount path was taken off. */
+  originalUrl?: unknown
 }
 
 /** What all calls of one handler share. */

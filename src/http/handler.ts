@@ -23,6 +23,8 @@ export interface HttpHandlerOptions {
   readonly isClosing: () => boolean
   /** Where nobody strips the mount from `req.url`. Requests outside of it go to `next`, or are 404. */
   readonly basePath?: string
+  /** Told of each request that goes to `next` because its host has taken the base path off. Must not throw. */
+  readonly onStripped?: () => void
   /** Must not throw; what it throws is swallowed. */
   readonly onFault: (where: string, error: unknown, requestId?: string) => void
   readonly onBodyConsumed: (requestId: string) => void
@@ -102,6 +104,7 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
   return (req, res, next) => {
     const path = pathUnder(basePath, pathOf(req.url ?? ''))
     if (path === undefined && next !== undefined) {
+      if (isStripped(req, basePath)) options.onStripped?.()
       next()
       return
     }
@@ -133,6 +136,11 @@ function dispatch(endpoints: Endpoints, match: RouteMatch, call: HttpCall, reply
 
 function isAllowed(method: string | undefined, route: RouteName): boolean {
   return route === 'chatCompletions' ? method === 'POST' : method === 'GET' || method === 'HEAD'
+}
+
+/** Whether a mount of Express or Connect has taken off the base path, which they keep in `originalUrl`. */
+function isStripped({ originalUrl }: HostRequest, basePath: string): boolean {
+  return typeof originalUrl === 'string' && pathUnder(basePath, pathOf(originalUrl)) !== undefined
 }
 
 /** The host has answered, or the client has gone, before the request came here. */

@@ -58,7 +58,7 @@ export function matchRoute(path: string): RouteMatch | undefined {
 
 /** Checks a base path and drops its trailing slashes. Throws a `TypeError` where it can match nothing. */
 export function normaliseBasePath(basePath: string): string {
-  if (basePath !== '' && !/^\/[^?#\s]*$/.test(basePath)) {
+  if (typeof basePath !== 'string' || (basePath !== '' && !/^\/[^?#\s]*$/.test(basePath))) {
     throw new TypeError(
       `basePath must begin with a slash and hold no query, fragment or white space, such as '/compat/v1'; got ${JSON.stringify(basePath)}`,
     )

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { cachedCredentials } from '../../src/cache/index.js'
-import type { CredentialResult } from '../../src/contracts/index.js'
+import type { CredentialResult, Watch } from '../../src/contracts/index.js'
 import { createManualClock } from '../conformance/manual-clock.js'
 import { contextOf, createScriptedStore, credentialStoreOf } from './scripted-store.js'
 
@@ -402,6 +402,12 @@ describe('cachedCredentials', () => {
     await fill('sk-a', good('a'))
     await fill('sk-a', good('a'))
     expect(script.asked).toHaveLength(3)
+  })
+
+  it('refuses a watch that does not say how it ends', () => {
+    const watch = async () => () => {}
+    const store = { resolve: () => good('a'), watch: watch as unknown as Watch }
+    expect(() => cachedCredentials(store)).toThrow('watch of a cache')
   })
 
   it('works over a store without a watch', async () => {

@@ -142,6 +142,7 @@ describe('keyring', () => {
     ['an empty list', [], /^keyring needs an array of at least one key/],
     ['a key outside a list', key, /^keyring needs an array of at least one key/],
     ['a hole', [key, undefined], /^keys\[1\] is not/],
+    ['a promise of a key', [Promise.resolve(key)], /^keys\[0\] is a promise, .* await it first$/],
     ['a public key', [{ ...key, d: undefined }], /^keys\[0\]\.d is not/],
     ['a short d', [{ ...key, d: 'AAAA' }], /^keys\[0\]\.d is not/],
     ['a d of zero', [{ ...key, d: 'A'.repeat(43) }], /^keys\[0\] is not a valid P-256 key/],

@@ -8,6 +8,7 @@ import express from 'express'
 import express4 from 'express4'
 import { afterEach, describe, expect, test } from 'vitest'
 import { CompatError } from '../../src/errors.js'
+import type { HttpHandler } from '../../src/http/handler.js'
 import { listenHttp, type MountedHost } from '../helpers/hosts.js'
 import { deferred, RawClient, refuse, testHandler } from './fixture.js'
 
@@ -75,6 +76,20 @@ describe('a base path', () => {
       await response.text()
     }
     expect(await (await host.request('/models/a?b')).json()).toEqual({ key: 'a' })
+  })
+
+  test.each([
+    ['Express 5', (handler: HttpHandler) => express().use('/other', handler).use('/compat/v1', handler)],
+    ['Express 4', (handler: HttpHandler) => express4().use('/other', handler).use('/compat/v1', handler)],
+    ['Connect', (handler: HttpHandler) => connect().use('/other', handler).use('/compat/v1', handler)],
+  ])('that a mount of %s has taken off is told of', async (_name, build) => {
+    let told = 0
+    const { handler } = testHandler({}, { basePath: '/compat/v1', onStripped: () => told++ })
+    const host = await serve(build(handler))
+    for (const path of ['/other/models', '/compat/v1/models', '/models']) {
+      expect((await host.request(path)).status).toBe(404)
+    }
+    expect(told).toBe(1)
   })
 
   test('that cannot match is refused when the handler is made', () => {
