@@ -59,6 +59,13 @@ export class ChoiceStream {
     return this.finishReason === undefined ? this.finish(reason, {}, {}, false) : []
   }
 
+  /** It came in one body, and ended for a reason that the provider gave, or did not. */
+  takeEnd(reason: FinishReason, native: string | undefined): void {
+    if (native === undefined) return
+    this.finishReason = reason
+    this.nativeFinishReason = native
+  }
+
   private takeToolCalls(deltas: unknown): JsonObject[] {
     this.toolCalls ??= new ToolCallStream(this.newToolCallId)
     return this.toolCalls.take(deltas)

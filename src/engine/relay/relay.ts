@@ -2,25 +2,21 @@ import type { ProviderEvent } from '../../contracts/providers.js'
 import { isProviderError, ProviderError } from '../../errors.js'
 import type { FinishReason } from '../../protocol/finish-reason.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
-import { toLatin1 } from '../../protocol/latin1.js'
 import { cleanLabel } from '../../protocol/text.js'
-import { type WireCharge, wireUsage } from '../../protocol/wire-usage.js'
+import type { WireCharge } from '../../protocol/wire-usage.js'
 import type { TokenCounter } from '../charging/token-counter.js'
 import type { UsageMeter } from '../charging/usage-meter.js'
-import { ChoiceAccumulator } from './accumulate.js'
+import { BodyWriter } from './body-writer.js'
 import { ChoiceStream } from './choice-stream.js'
+import { ChunkWriter, type ReplyTop, writeLabels } from './chunk-writer.js'
 import { eachText, hasToken, invalidReply } from './delta.js'
 import { checkDepth, parseEvent } from './parse-event.js'
 import { Splicer } from './splice.js'
-import { asChunkChoices, choiceIndex, mendChoices, writeChoices } from './whole-reply.js'
+import { asChunkChoices, choiceIndex, mendChoices, type WholeChoice } from './whole-reply.js'
 
-export interface RelayOptions {
+export interface RelayOptions extends ReplyTop {
   /** What the client asked for. */
   readonly stream: boolean
-  /** The reply's `id`, `created` and `model`. */
-  readonly id: string
-  readonly created: number
-  readonly model: string
   /** How many choices were asked for. */
   readonly n: number
   readonly counter: TokenCounter
@@ -46,57 +42,45 @@ export class Relay {
   /** The provider's own id of the reply. */
   upstreamId: string | undefined
   private pending = ''
-  private readonly head: string
+  /** For a client that gets a stream. */
+  private readonly chunkWriter: ChunkWriter | undefined
+  private readonly splicer: Splicer | undefined
+  private templateChoice: ChoiceStream | undefined
+  /** For one that gets one body. */
+  private readonly bodyWriter = new BodyWriter()
   /** In the order in which they began. */
   private readonly choices: ChoiceStream[] = []
-  private readonly splicer: Splicer | undefined
-  /** Of a stream for a client that gets one body. */
-  private accumulator: ChoiceAccumulator | undefined
-  private whole: JsonObject[] | undefined
-  /** Of a reply in one body that has ended. */
-  private choicesJson = '[]'
+  /** The provider sent one body. */
+  private cameWhole = false
   /** What ended the choices could not be sent. */
   private lostItsEnd = false
-  /** A reply in one body came that is sent on as a stream's choices. */
-  private cameWhole = false
-  private templateChoice: ChoiceStream | undefined
   private systemFingerprint: string | undefined
   private serviceTier: string | undefined
 
   constructor(private readonly options: RelayOptions) {
-    if (options.stream) {
-      this.head = chunkHead(options)
-      this.splicer = options.splice ? new Splicer() : undefined
-    } else {
-      this.head = ''
-      this.splicer = undefined
-    }
+    const { splice, stream } = options
+    this.chunkWriter = stream ? new ChunkWriter(options) : undefined
+    this.splicer = stream && splice ? new Splicer() : undefined
   }
 
   /** Whether every choice begun has its finish reason, or all came in one body. */
   get finished(): boolean {
     if (this.lostItsEnd) return false
-    if (this.whole !== undefined || this.cameWhole) return true
+    if (this.cameWhole) return true
     for (const choice of this.choices) if (choice.finishReason === undefined) return false
     return this.choices.length > 0
   }
 
   get finishReason(): FinishReason | undefined {
-    const whole = this.whole?.[0]
-    if (whole !== undefined)
-      return whole.native_finish_reason === undefined ? undefined : (whole.finish_reason as FinishReason)
     return this.choices[0]?.finishReason
   }
 
   get nativeFinishReason(): string | undefined {
-    return (
-      (this.whole?.[0]?.native_finish_reason as string | undefined) ?? this.choices[0]?.nativeFinishReason
-    )
+    return this.choices[0]?.nativeFinishReason
   }
 
   /** Whether the provider gave any choice a finish reason. */
   get gaveReason(): boolean {
-    if (this.whole?.some((choice) => choice.native_finish_reason !== undefined)) return true
     return this.choices.some(({ nativeFinishReason }) => nativeFinishReason !== undefined)
   }
 
@@ -137,26 +121,21 @@ export class Relay {
 
   /** Ends every choice to which the provider gave no reason. Throws a `ProviderError` where one is left unusable. */
   endChoices(reason: 'stop' | 'length'): void {
-    if (this.whole !== undefined) return
+    if (this.bodyWriter.isWhole) return
     if (this.choices.length === 0) this.choice(0)
-    for (const choice of this.choices) this.pending += this.lines(choice.end(reason))
-    if (this.accumulator !== undefined) this.choicesJson = writeChoices(this.accumulator.finished())
+    for (const choice of this.choices) this.pending += this.write(choice.end(reason))
+    if (this.chunkWriter === undefined) this.bodyWriter.endChoices()
   }
 
   /** The end of a stream whose choices have ended: the usage with the charge, `[DONE]`. */
   closing(charge: WireCharge): string {
-    const usage = `[],"usage":${JSON.stringify(wireUsage(charge))}}\n\n`
-    return `${this.pending}${this.head}${usage}data: [DONE]\n\n`
+    return this.pending + this.chunkWriter!.closing(charge)
   }
 
   /** The reply in one body, its choices having ended. */
   body(charge: WireCharge): string {
-    const { id, created, model } = this.options
-    const head = JSON.stringify({ id, object: 'chat.completion', created, model })
-    const { systemFingerprint: fingerprint = null, serviceTier: tier } = this
-    const usage = JSON.stringify(wireUsage(charge))
-    const labels = JSON.stringify({ system_fingerprint: fingerprint, service_tier: tier })
-    return `${head.slice(0, -1)},"choices":${this.choicesJson},"usage":${usage},${labels.slice(1)}`
+    const labels = { system_fingerprint: this.systemFingerprint ?? null, service_tier: this.serviceTier }
+    return this.bodyWriter.body(this.options, labels, charge)
   }
 
   private takeEvent(event: ProviderEvent): string {
@@ -220,7 +199,7 @@ export class Relay {
       const { sent: shaped, token } = choice.take(raw)
       if (token) this.sawToken()
       if (choice.finishReason !== undefined) this.begun = true
-      sent += this.lines(shaped, labels)
+      sent += this.write(shaped, labels)
     }
     return sent
   }
@@ -229,21 +208,23 @@ export class Relay {
     checkDepth(completion)
     this.takeLabels(completion)
     const choices = mendChoices(completion.choices, this.options.n, this.newToolCallId)
-    // Without any it gets an empty one, as a stream does: clients read the first without asking whether it is there.
-    if (this.options.stream || choices.length === 0) {
-      const sent = this.takeChunk({ choices: asChunkChoices(choices) })
-      this.cameWhole = true
-      return sent
-    }
-    this.choicesJson = writeChoices(choices)
-    this.whole = choices
+    let sent = ''
+    if (this.chunkWriter !== undefined) sent = this.takeChunk({ choices: asChunkChoices(choices) })
+    // Without any it gets an empty one at its end: clients read the first without asking whether it is there.
+    else if (choices.length > 0) this.takeBody(choices)
+    this.cameWhole = true
+    return sent
+  }
+
+  private takeBody(choices: readonly WholeChoice[]): void {
+    this.bodyWriter.takeWhole(choices)
     this.begun = true
-    for (const { index, message } of choices as { index: number; message: JsonObject }[]) {
-      const { tally } = this.choice(index)
+    for (const { index, message, finish_reason: reason, native_finish_reason: native } of choices) {
+      const choice = this.choice(index)
+      choice.takeEnd(reason, native)
       if (hasToken(message)) this.sawToken()
-      eachText(message, (text) => tally.add(text))
+      eachText(message, (text) => choice.tally.add(text))
     }
-    return ''
   }
 
   private sawToken(): void {
@@ -258,9 +239,7 @@ export class Relay {
     const labels: JsonObject = {}
     if (typeof fingerprint === 'string') labels.system_fingerprint = this.systemFingerprint = fingerprint
     if (typeof tier === 'string') labels.service_tier = this.serviceTier = tier
-    if (!this.options.stream) return ''
-    const text = JSON.stringify(labels)
-    return text === '{}' ? '' : toLatin1(`,${text.slice(1, -1)}`)
+    return this.chunkWriter === undefined ? '' : writeLabels(labels)
   }
 
   private choice(index: number): ChoiceStream {
@@ -273,27 +252,14 @@ export class Relay {
   private readonly newToolCallId = (): string => `call_${this.options.newId()}`
 
   /** A chunk for each choice, or nothing where the client gets one body. */
-  private lines(choices: readonly JsonObject[], labels = ''): string {
-    if (!this.options.stream) {
-      this.accumulator ??= new ChoiceAccumulator()
-      for (const choice of choices) this.accumulator.add(choice)
-      return ''
-    }
-    let lines = ''
-    for (const choice of choices) {
-      lines += `${this.head}[${toLatin1(JSON.stringify(choice))}]${labels}}\n\n`
-    }
-    return lines
+  private write(choices: readonly JsonObject[], labels = ''): string {
+    if (this.chunkWriter !== undefined) return this.chunkWriter.chunks(choices, labels)
+    this.bodyWriter.add(choices)
+    return ''
   }
 }
 
 /** DeepInfra has the words of a failure at the top, in a chunk without choices. */
 function saysFailure({ choices, error, error_message: message }: JsonObject): boolean {
   return (error !== undefined && error !== null) || (typeof message === 'string' && !Array.isArray(choices))
-}
-
-/** What every chunk begins with. */
-function chunkHead({ id, created, model }: RelayOptions): string {
-  const fields = JSON.stringify({ id, object: 'chat.completion.chunk', created, model })
-  return toLatin1(`data: ${fields.slice(0, -1)},"choices":`)
 }

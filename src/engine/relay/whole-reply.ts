@@ -1,14 +1,19 @@
 import { ProviderError } from '../../errors.js'
-import { isFailureReason, mapFinishReason, readFinishReason } from '../../protocol/finish-reason.js'
+import {
+  type FinishReason,
+  isFailureReason,
+  mapFinishReason,
+  readFinishReason,
+} from '../../protocol/finish-reason.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { cleanLabel } from '../../protocol/text.js'
 import { invalidReply, mendText } from './delta.js'
 import { mendToolCalls } from './tool-calls.js'
 
 /** The choices of a reply in one body by their index, each brought to the shape that every client reads. */
-export function mendChoices(choices: unknown, n: number, newToolCallId: () => string): JsonObject[] {
+export function mendChoices(choices: unknown, n: number, newToolCallId: () => string): WholeChoice[] {
   if (!Array.isArray(choices)) throw invalidReply('choices is not a list')
-  const mended: MendedChoice[] = []
+  const mended: WholeChoice[] = []
   for (let position = 0; position < choices.length; position++) {
     const choice: unknown = choices[position]
     if (!isObject(choice)) throw invalidReply('a choice is not an object')
@@ -19,8 +24,13 @@ export function mendChoices(choices: unknown, n: number, newToolCallId: () => st
   return mended.sort((one, other) => one.index - other.index)
 }
 
-interface MendedChoice extends JsonObject {
+/** A choice of a reply in one body. */
+export interface WholeChoice extends JsonObject {
   readonly index: number
+  readonly message: JsonObject
+  readonly finish_reason: FinishReason
+  /** As the provider gave it. */
+  readonly native_finish_reason: string | undefined
 }
 
 /** A choice's index: the position where it has none. */
@@ -36,9 +46,9 @@ export function choiceIndex(index: unknown, position: number, n: number): number
  * The choices of a whole reply as the choices of a single chunk, for a client that asked for a stream. One to which the
  * provider gave no finish reason has none here either.
  */
-export function asChunkChoices(choices: readonly JsonObject[]): JsonObject[] {
+export function asChunkChoices(choices: readonly WholeChoice[]): JsonObject[] {
   return choices.map(({ message, native_finish_reason: native, finish_reason: _mapped, ...choice }) => {
-    const { tool_calls: calls, ...delta } = message as JsonObject
+    const { tool_calls: calls, ...delta } = message
     const indexed = Array.isArray(calls)
       ? { tool_calls: calls.map((call, index) => ({ index, ...call })) }
       : {}
@@ -46,19 +56,7 @@ export function asChunkChoices(choices: readonly JsonObject[]): JsonObject[] {
   })
 }
 
-/**
- * The JSON of choices. To be asked for before anything is charged for them: what an adapter hands over may be fit for
- * none, a BigInt for one.
- */
-export function writeChoices(choices: readonly JsonObject[]): string {
-  try {
-    return JSON.stringify(choices)
-  } catch (cause) {
-    throw new ProviderError('invalid-response', "The provider's reply cannot be written as JSON.", { cause })
-  }
-}
-
-function mendChoice(choice: JsonObject, index: number, newToolCallId: () => string): MendedChoice {
+function mendChoice(choice: JsonObject, index: number, newToolCallId: () => string): WholeChoice {
   const { delta, finish_reason: native, message: given } = choice
   if (isFailureReason(native))
     throw new ProviderError('error-frame', 'The provider ended its reply with an error.')

@@ -1,0 +1,54 @@
+import { ProviderError } from '../../errors.js'
+import type { JsonObject } from '../../protocol/json-values.js'
+import { type WireCharge, wireUsage } from '../../protocol/wire-usage.js'
+import { ChoiceAccumulator } from './accumulate.js'
+import type { ReplyTop } from './chunk-writer.js'
+
+export interface BodyLabels {
+  readonly system_fingerprint: string | null
+  readonly service_tier: string | undefined
+}
+
+/** Writes a client's reply in one body, of a provider's body or of the choices of its stream. */
+export class BodyWriter {
+  /** Their JSON is made before anything is charged for them. */
+  private choices: string | undefined
+  private accumulator: ChoiceAccumulator | undefined
+
+  /** Whether the choices of a body have come. */
+  get isWhole(): boolean {
+    return this.choices !== undefined
+  }
+
+  /** Takes the choices of a body. Throws a `ProviderError` where they cannot be written. */
+  takeWhole(choices: readonly JsonObject[]): void {
+    this.choices = writeChoices(choices)
+  }
+
+  /** Takes what a chunk brought of choices. */
+  add(choices: readonly JsonObject[]): void {
+    this.accumulator ??= new ChoiceAccumulator()
+    for (const choice of choices) this.accumulator.add(choice)
+  }
+
+  /** Every choice of a stream has ended. Throws a `ProviderError` where they cannot be written. */
+  endChoices(): void {
+    this.choices = writeChoices(this.accumulator?.finished() ?? [])
+  }
+
+  /** The reply, its choices having ended. */
+  body({ id, created, model }: ReplyTop, labels: BodyLabels, charge: WireCharge): string {
+    const top = JSON.stringify({ id, object: 'chat.completion', created, model })
+    const rest = JSON.stringify({ usage: wireUsage(charge), ...labels })
+    return `${top.slice(0, -1)},"choices":${this.choices ?? '[]'},${rest.slice(1)}`
+  }
+}
+
+/** What an adapter hands over may be fit for no JSON: a BigInt, for one. */
+function writeChoices(choices: readonly JsonObject[]): string {
+  try {
+    return JSON.stringify(choices)
+  } catch (cause) {
+    throw new ProviderError('invalid-response', "The provider's reply cannot be written as JSON.", { cause })
+  }
+}
