@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Clock, LONGEST_WAIT_MS, systemClock } from './clock.js'
+import { type Clock, LONGEST_WAIT_MS, steadyClock, systemClock } from './clock.js'
 import type {
   CatalogueStore,
   CredentialStore,
@@ -199,7 +199,8 @@ export function engineOptions(options: RouterOptions): EngineOptions {
       }),
     ),
     traceContext: options.traceContext,
-    clock,
+    clock: steadyClock(clock),
+    wallClock: clock,
     newId: options.newId ?? createIdSource(),
     counter: options.tokenCounter ?? byteRatioCounter,
     splice: usesFastPaths,

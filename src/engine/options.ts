@@ -38,7 +38,10 @@ export interface EngineOptions {
   readonly emit: (event: RouterEvent) => void
   /** Whether the trace context of a caller is told in events, and whether providers are sent it too. */
   readonly traceContext: 'read' | 'forward' | undefined
+  /** For deadlines: it never goes back. */
   readonly clock: Clock
+  /** What time it is, for what is told and kept. */
+  readonly wallClock: Clock
   readonly newId: () => string
   readonly counter: TokenCounter
   readonly splice: boolean

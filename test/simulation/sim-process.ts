@@ -66,6 +66,7 @@ export class SimProcess {
       emit: (event) => this.emit(event),
       traceContext: undefined,
       clock: time.clock(this),
+      wallClock: time.clock(this),
       newId: () => `${index}-${++this.ids}`,
       counter: byteRatioCounter,
       splice: scenario.splice,

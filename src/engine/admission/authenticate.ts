@@ -53,7 +53,7 @@ function readCaller(
   const { principal } = result
   const markup = checkPrincipal(principal, fault)
   log.caller = principal
-  if (principal.expiresAt !== undefined && principal.expiresAt <= options.clock.now())
+  if (principal.expiresAt !== undefined && principal.expiresAt <= options.wallClock.now())
     throw refusal('expired')
   const appAccount = principal.kind === 'access-token' ? principal.app.account : undefined
   return { principal, markup, appAccount }

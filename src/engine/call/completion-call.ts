@@ -56,7 +56,7 @@ export class CompletionCall implements LiveCall {
     this.client = new ClientReply(writer, options.clock)
     this.credit = new HeldCredit(parts, call.requestId, call.facts.account, call.claim)
     this.completionId = `chatcmpl-${options.newId()}`
-    this.created = Math.floor(options.clock.now() / 1_000)
+    this.created = Math.floor(options.wallClock.now() / 1_000)
     this.prompt = estimatePrompt(forward, options.counter)
     this.outputBound = outputBound(forward, call.model, options.limits.holdOutputTokens)
   }
