@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { postgresStores } from '../postgres/index.js'
@@ -10,6 +11,8 @@ export interface OpenDatabase {
   readonly stores: DurableStores
   /** Which database this is, without its password. */
   readonly where: string
+  /** The path of a SQLite file that was not there before. */
+  readonly newFile?: string
   close(): Promise<void>
 }
 
@@ -118,8 +121,14 @@ function serverUrl({ DATABASE_URL: url }: Surroundings['env']): string | undefin
 }
 
 function openFile(file: string, secretKeys: readonly SecretKey[]): OpenDatabase {
+  const isNew = !existsSync(file)
   const stores = sqliteStores({ file, secretKeys })
-  return { stores, where: `SQLite file ${file}`, close: () => stores.close() }
+  return {
+    stores,
+    where: `SQLite file ${file}`,
+    ...(isNew && { newFile: resolve(file) }),
+    close: () => stores.close(),
+  }
 }
 
 async function openServer(

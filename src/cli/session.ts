@@ -50,8 +50,22 @@ export function createSession(surroundings: Surroundings, options: () => GlobalO
   let opened: Promise<OpenDatabase> | undefined
 
   function database(): Promise<OpenDatabase> {
-    opened ??= openDatabase(surroundings.env, options())
+    opened ??= open()
     return opened
+  }
+
+  async function open(): Promise<OpenDatabase> {
+    const database = await openDatabase(surroundings.env, options())
+    if (database.newFile !== undefined) {
+      say(
+        `${database.newFile} is a new SQLite file. To work on another, name it with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL.`,
+      )
+    }
+    return database
+  }
+
+  function say(text: string): void {
+    surroundings.writeError(`${printable(text)}\n`)
   }
 
   async function admin(): Promise<Admin> {
@@ -69,9 +83,7 @@ export function createSession(surroundings: Surroundings, options: () => GlobalO
     show(value, rows, none) {
       surroundings.write(options().json ? `${toJson(value)}\n` : formatTable(rows, none))
     },
-    say(text) {
-      surroundings.writeError(`${printable(text)}\n`)
-    },
+    say,
     async readStdin() {
       const chunks: Buffer[] = []
       for await (const chunk of surroundings.stdin) chunks.push(Buffer.from(chunk as Uint8Array | string))

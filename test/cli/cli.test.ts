@@ -23,6 +23,7 @@ describe('the command line', () => {
     runCommand(args.split(' '), { COMPAT_ROUTER_FILE: place.file, ...env }, stdin)
 
   it('opens accounts, grants once for a reference, corrects and shows the balance', async () => {
+    expect((await run('migrate')).exitCode).toBe(0)
     expect(await run('accounts open alice')).toMatchObject({ exitCode: 0, said: 'alice is open\n' })
     const grant = 'grant alice 5.25 --reference invoice-1 --memo paid'
     expect(await run(grant)).toMatchObject({ out: expect.stringContaining('5.25'), said: '' })

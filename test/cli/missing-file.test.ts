@@ -66,7 +66,11 @@ describe('the command line where there is no SQLite file', () => {
   )
 
   it('makes the file for a command that writes, and reads it from then on', async () => {
-    expect(await run('accounts open alice --file books/new.db')).toMatchObject({ exitCode: 0 })
+    expect(await run('accounts open alice --file books/new.db')).toMatchObject({
+      exitCode: 0,
+      said: `${join(dirname(place.file), 'books/new.db')} is a new SQLite file. To work on another, name it with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL.\nalice is open\n`,
+    })
+    expect((await run('accounts open alice --file books/new.db')).said).toBe('alice is open\n')
     expect(existsSync(join(dirname(place.file), 'books/new.db'))).toBe(true)
     expect((await run('accounts list --file books/new.db')).out).toContain('alice')
     expect(await run('verify --file books/new.db')).toMatchObject({
