@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { createSecret, type Secret } from '../secret.js'
+import { Refusal } from './refusal.js'
 
 /** A key that the host brings: 32 bytes, and a name to find it again by. */
 export interface SecretKey {
@@ -53,7 +54,9 @@ export function createSecretBox(keys: readonly SecretKey[] = []): SecretBox {
 
   function keyOf(id: string): Uint8Array {
     const key = byId.get(id)
-    if (key === undefined) throw new Error(`No secret key ${JSON.stringify(id)} was given in secretKeys`)
+    if (key === undefined) {
+      throw new Refusal('conflict', `No secret key ${JSON.stringify(id)} was given in secretKeys`)
+    }
     return key
   }
 
@@ -61,7 +64,7 @@ export function createSecretBox(keys: readonly SecretKey[] = []): SecretBox {
     isCurrent: (keyId) => keyId === current?.id,
     seal(secret, binding) {
       if (current === undefined) {
-        throw new TypeError('To keep a provider secret, give the stores secretKeys: [{ id, key }]')
+        throw new TypeError('route.secret: to keep one, give the stores secretKeys: [{ id, key }]')
       }
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv(ALGORITHM, keyOf(current.id), nonce)
@@ -102,7 +105,8 @@ function associatedData(keyId: string, { routeId, provider, origin }: SecretBind
 }
 
 function unopened({ routeId }: SecretBinding): Error {
-  return new Error(
+  return new Refusal(
+    'conflict',
     `The secret of route ${JSON.stringify(routeId)} does not open: it was sealed for another row, provider or address, or under another key`,
   )
 }

@@ -13,7 +13,7 @@ import {
   type RouterOptions,
 } from '../../src/index.js'
 import type { AdapterFactories } from '../../src/sql/registry.js'
-import { sqliteStores } from '../../src/sqlite/index.js'
+import { type SecretKey, sqliteStores } from '../../src/sqlite/index.js'
 import { createTestFile } from '../helpers/sqlite.js'
 
 export const operator: ConsoleViewer = { kind: 'operator' }
@@ -47,6 +47,8 @@ export interface BenchOptions {
   readonly usage?: Script
   /** Beside the scripted one, which is `fake`. */
   readonly adapters?: AdapterFactories
+  /** What providers' keys are sealed under; one by default. */
+  readonly secretKeys?: readonly SecretKey[]
 }
 
 /** A console and a router over one SQLite file, in Express: `/console` and `/compat/v1`. */
@@ -57,7 +59,7 @@ export async function startBench(options: BenchOptions = {}) {
   const stores = sqliteStores({
     file: place.file,
     adapters: { ...options.adapters, fake: () => fakeAdapter(usage, () => waiting) },
-    secretKeys: [{ id: 'k1', key: '1'.repeat(64) }],
+    secretKeys: options.secretKeys ?? [{ id: 'k1', key: '1'.repeat(64) }],
   })
   await stores.ready()
   const admin = createAdmin(stores)

@@ -427,6 +427,25 @@ describe('bad input', () => {
     expect((await bench.as(operator).get('api/me?debug=1')).status).toBe(400)
   })
 
+  it('is answered with what the host has to give, where providers’ keys cannot be sealed or opened', async () => {
+    const [bare, rekeyed] = [await startBench({ secretKeys: [] }), await startBench()]
+    const route = { id: 'r', model: 'm', provider: 'p', adapter: 'fake', upstreamModel: 'x', secret: 'sk-x' }
+    try {
+      const put = await bare.as(operator).post('api/routes/put', route)
+      expect(put.status).toBe(400)
+      expect(put.json).toEqual({ error: { message: expect.stringContaining('secretKeys'), field: 'secret' } })
+
+      await rekeyed.as(operator).post('api/routes/put', route)
+      await rekeyed.stores.database.all({ text: "update {routes} set secret_key_id = 'k0'" })
+      const rotated = await rekeyed.as(operator).post('api/routes/rotate-secrets')
+      expect(rotated.status).toBe(409)
+      expect(rotated.json).toEqual({ error: { message: 'No secret key "k0" was given in secretKeys' } })
+    } finally {
+      await bare.close()
+      await rekeyed.close()
+    }
+  })
+
   it('is told from a fault, which says nothing of what is inside', async () => {
     const broken = await startBench()
     await furnish(broken)

@@ -1,9 +1,7 @@
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { simulateCalls, spreadOverDays } from './simulated-calls.js'
-import { isOpen, openVisit, say, streamOf, type Visit } from './visit.js'
+import { isOpen, openVisit, say, streamOf, type Visit, violations } from './visit.js'
 
 const OPERATOR_PAGES = [
   'playground',
@@ -25,17 +23,10 @@ const OPERATOR_PAGES = [
 const USER_PAGES = ['playground', 'spend', 'calls', 'live', 'keys', 'accounts', 'apps', 'models', 'books']
 const LONG = 'a-very-long-name-that-nobody-would-choose-but-some-machine-does-'.repeat(2)
 
-interface Violation {
-  readonly id: string
-  readonly nodes: readonly { readonly html: string }[]
-}
-
 let visit: Visit
-let axe: string
 
 beforeAll(async () => {
   visit = await openVisit()
-  axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
   const { admin, stores } = visit.stage
   await admin.openAccount(LONG)
   const key = await admin.issueKey({ account: 'alice', label: LONG })
@@ -46,13 +37,6 @@ beforeAll(async () => {
 }, 180_000)
 
 afterAll(() => visit?.close())
-
-/** Evaluated from outside, which the policy of the page has no say in. */
-async function violations(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe)
-  const found = (await page.evaluate('axe.run(document).then(({ violations }) => violations)')) as Violation[]
-  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
-}
 
 async function go(page: Page, path: string): Promise<void> {
   await page.goto(`${visit.stage.consoleUrl}#/${path}`)
@@ -129,6 +113,21 @@ it.each([360, 768, 1280])(
     await page.context().close()
   },
 )
+
+it('the chart says which of its colours is which, also where a reader has chosen the colours', {
+  timeout: 120_000,
+}, async () => {
+  const colourOf = (name: string): string =>
+    `getComputedStyle(document.querySelector('.key-${name}'), '::before').backgroundColor`
+  const coloursAt = async (forcedColors: 'active' | 'none') => {
+    const page = await visit.open('operator', 'spend', { forcedColors })
+    await page.locator('.key-upper').waitFor()
+    const found = [await page.evaluate(colourOf('lower')), await page.evaluate(colourOf('upper'))]
+    await page.context().close()
+    return found
+  }
+  expect(await coloursAt('active')).toEqual(await coloursAt('none'))
+})
 
 describe('by keyboard alone', { timeout: 120_000 }, () => {
   const focused = (page: Page): Promise<string> =>

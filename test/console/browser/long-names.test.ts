@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openVisit, type Visit } from './visit.js'
+import { openVisit, type Visit, violations } from './visit.js'
 
 const LONG = 'W'.repeat(250)
 
@@ -78,3 +78,13 @@ describe.each([360, 1280])(
     })
   },
 )
+
+it('a table that is wider than its place can be scrolled by keyboard alone', {
+  timeout: 120_000,
+}, async () => {
+  const page = await visit.open('operator', 'spend', { viewport: { width: 1_280, height: 740 } })
+  await page.locator('.table-box').waitFor()
+  expect(await page.evaluate(excess('.table-box'))).toBeGreaterThan(0)
+  expect(await violations(page)).toEqual([])
+  await page.context().close()
+})

@@ -134,6 +134,69 @@ describe('a sample', { timeout: 120_000 }, () => {
   })
 })
 
+describe('a call of a tool that nobody answered', { timeout: 120_000 }, () => {
+  const callOf = (given: string) => ({
+    tool_calls: [{ index: 0, id: 'call-1', type: 'function', function: { name: 'now', arguments: given } }],
+  })
+
+  it('is not told the model, which would refuse all that is said after it', async () => {
+    await startAnew()
+    visit.upstream.scriptOnce(
+      answerEvents([
+        deltaOf(0, { content: 'Let me look.' }),
+        deltaOf(0, callOf('{}'), 'tool_calls'),
+        { ...textChunk(''), choices: [], usage },
+      ]),
+      streamOf(['Well.']),
+    )
+    await say(page, 'What time is it?')
+    await page.getByLabel('What now answers').waitFor()
+    await page.getByLabel('Message').fill('Never mind')
+    const { body } = await expectSampleIsSent(() => page.getByLabel('Message').press('Enter'))
+    expect((body as { messages: unknown }).messages).toEqual([
+      { role: 'user', content: 'What time is it?' },
+      { role: 'assistant', content: 'Let me look.' },
+      { role: 'user', content: 'Never mind' },
+    ])
+  })
+
+  it('is not told either where it was stopped in the middle', async () => {
+    await startAnew()
+    visit.upstream.scriptOnce(
+      async (reply) => {
+        reply.head(200, { 'content-type': 'text/event-stream' })
+        await reply.write(`data: ${JSON.stringify(deltaOf(0, callOf('{ "zone": "Eur')))}\n\n`)
+        await reply.closed
+      },
+      streamOf(['Well.']),
+    )
+    await say(page, 'What time is it?')
+    await last('.tool-calls').filter({ hasText: 'Eur' }).waitFor()
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByText(/^Stopped/).waitFor()
+    await page.getByLabel('Message').fill('Never mind')
+    const { body } = await expectSampleIsSent(() => page.getByLabel('Message').press('Enter'))
+    expect((body as { messages: unknown }).messages).toEqual([
+      { role: 'user', content: 'What time is it?' },
+      { role: 'user', content: 'Never mind' },
+    ])
+  })
+})
+
+it('a reply begins on the right where its words do', { timeout: 120_000 }, async () => {
+  await startAnew()
+  visit.upstream.scriptOnce(streamOf(['שלום עולם!']))
+  await say(page, 'Hello')
+  await isOver()
+  const fromRight = `{
+    const said = [...document.querySelectorAll('.said')].at(-1)
+    const range = document.createRange()
+    range.selectNodeContents(said)
+    said.getBoundingClientRect().right - range.getBoundingClientRect().right
+  }`
+  expect(await page.evaluate(fromRight)).toBeLessThan(1)
+})
+
 describe('a field that is written as JSON', { timeout: 120_000 }, () => {
   it('is not sent with a number that would lose digits', async () => {
     await startAnew()

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { inject } from 'vitest'
 import { askDatabases } from '../../helpers/ask-databases.js'
@@ -90,4 +92,16 @@ export function streamOf(pieces: readonly string[]): Script {
 export async function say(page: Page, text: string): Promise<void> {
   await page.getByLabel('Message').fill(text)
   await page.getByRole('button', { name: 'Send', exact: true }).click()
+}
+
+interface Violation {
+  readonly id: string
+  readonly nodes: readonly { readonly html: string }[]
+}
+
+/** What axe finds. It is evaluated from outside, which the policy of the page has no say in. */
+export async function violations(page: Page): Promise<readonly string[]> {
+  await page.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
+  const found = (await page.evaluate('axe.run(document).then(({ violations }) => violations)')) as Violation[]
+  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
 }

@@ -31,6 +31,8 @@ export function Table<Row>({ caption, columns, rows, keyOf, actions, detail, ope
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
   const [shown, setShown] = useState(PAGE_ROWS)
   const body = useRowFocus(rows.map(keyOf))
+  // What is in its rows brings the focus to where it is; a table of figures alone has to take it, to be scrolled.
+  const isFiguresAlone = actions === undefined && detail === undefined
   const width = columns.length + (actions === undefined ? 0 : 1) + (detail === undefined ? 0 : 1)
   const toggle = (key: string): void => {
     const next = new Set(toggled)
@@ -39,7 +41,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, actions, detail, ope
   }
   return (
     <>
-      <div class="table-box">
+      <div class="table-box" {...(isFiguresAlone && { role: 'region', 'aria-label': caption, tabIndex: 0 })}>
         <table class="table">
           <caption class="unseen">{caption}</caption>
           <thead>

@@ -2,16 +2,24 @@ import type { Message } from './call-body.js'
 import type { Reply } from './reply-reader.js'
 import type { Turn } from './use-conversation.js'
 
-/** The turns as they go into the next request. Of a call that failed before anything was said, nothing does. */
-export function messagesOf(turns: readonly Turn[]): readonly Message[] {
+/**
+ * The turns, and what is `said` after them, as they go into the next request. Of a call that failed before anything was
+ * said, nothing does; nor do calls of tools that were not answered, with which providers refuse every request.
+ */
+export function messagesOf(turns: readonly Turn[], said: readonly Message[] = []): readonly Message[] {
   const messages: Message[] = []
-  for (const turn of turns) {
-    if (turn.reply === undefined) messages.push(turn.message)
-    else if (hasSaid(turn.reply)) messages.push(replyMessage(turn.reply))
+  for (const [at, { message, reply, state }] of turns.entries()) {
+    if (reply === undefined) {
+      messages.push(message)
+      continue
+    }
+    const isAnswered = (turns[at + 1]?.message ?? said[0])?.role === 'tool'
+    const told = isAnswered ? reply : { ...reply, toolCalls: [] }
+    if (hasSaid(told)) messages.push(replyMessage(told))
     // What is at fault would fail every call after it, and what is not is written again.
-    else if (turn.state === 'failed' && messages.at(-1)?.role === 'user') messages.pop()
+    else if (state === 'failed' && !hasSaid(reply) && messages.at(-1)?.role === 'user') messages.pop()
   }
-  return messages
+  return [...messages, ...said]
 }
 
 /** What was asked last, where its call failed before anything was said. */
@@ -41,8 +49,8 @@ function replyMessage({ text, refusal, toolCalls }: Reply): Message {
 
 /** What would be sent now; where nothing is written yet, what was sent last. */
 export function sampleMessages(turns: readonly Turn[], draft: string): readonly Message[] {
+  if (draft.trim() !== '') return messagesOf(turns, [{ role: 'user', content: draft }])
   const said = messagesOf(turns)
-  if (draft.trim() !== '') return [...said, { role: 'user', content: draft }]
   if (said.length === 0) return [{ role: 'user', content: 'Hello!' }]
   return said.slice(0, said.findLastIndex(({ role }) => role !== 'assistant') + 1)
 }

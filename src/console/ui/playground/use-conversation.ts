@@ -146,7 +146,7 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
     frames,
     isRunning,
     send(role, said, bodyOf) {
-      const body = bodyOf([...messagesOf(turns), ...said])
+      const body = bodyOf(messagesOf(turns, said))
       const sent = said.map((message): Turn => ({ number: nextNumber(), message, state: 'sent' }))
       const number = nextNumber()
       const waiting: Turn = {
