@@ -34,8 +34,9 @@ const TOKENS_PER_MESSAGE = 4
  * few sentences that quote the question.
  */
 export function demoReply(request: DemoRequest): DemoReply {
-  const count = Number.isInteger(request.n) ? Math.min(Math.max(Number(request.n), 1), 128) : 1
-  const choices = Array.from({ length: count }, (_, index) => choiceOf(request, index, count))
+  const count = choiceCount(request.n)
+  const answer = answerOf(request)
+  const choices = Array.from({ length: count }, (_, index) => choiceOf(request, answer, index, count))
   return {
     choices,
     promptTokens: promptTokens(request),
@@ -43,22 +44,42 @@ export function demoReply(request: DemoRequest): DemoReply {
   }
 }
 
+/** How many choices an `n` asks for. */
+export function choiceCount(n: unknown): number {
+  return Number.isInteger(n) ? Math.min(Math.max(Number(n), 1), 128) : 1
+}
+
 /** Cuts text the way a tokenizer might: short pieces, each with the white space before it. Joined, they are the text. */
 export function tokensOf(text: string): string[] {
   return text.match(/\s*[\p{L}\p{N}]{1,6}|\s*[^\s\p{L}\p{N}]|\s+$/gu) ?? []
 }
 
-function choiceOf(request: DemoRequest, index: number, count: number): DemoChoice {
+/** What all choices of a reply say. */
+type Answer =
+  | { readonly kind: 'tool'; readonly name: string; readonly text: string }
+  | { readonly kind: 'json' | 'prose'; readonly text: string }
+
+function answerOf(request: DemoRequest): Answer {
   const tool = toolToCall(request)
   const question = lastQuestion(request)
   if (tool !== undefined) {
     const text = JSON.stringify(schemaInstance(tool.parameters ?? { type: 'object' }, nameIn(question)))
-    return cut(request, { index, tool: { id: `call_demo_${index}`, name: tool.name } }, text, 'tool_calls')
+    return { kind: 'tool', name: tool.name, text }
   }
   const json = jsonReply(request, question)
-  if (json !== undefined) return cut(request, { index }, json, 'stop')
+  return json === undefined
+    ? { kind: 'prose', text: sentences(request, question) }
+    : { kind: 'json', text: json }
+}
+
+function choiceOf(request: DemoRequest, answer: Answer, index: number, count: number): DemoChoice {
+  const { kind, text } = answer
+  if (kind === 'tool') {
+    return cut(request, { index, tool: { id: `call_demo_${index}`, name: answer.name } }, text, 'tool_calls')
+  }
+  if (kind === 'json') return cut(request, { index }, text, 'stop')
   const prefix = count === 1 ? '' : `Choice ${index + 1} of ${count}. `
-  return cut(request, { index }, upToStop(prefix + sentences(request, question), request.stop), 'stop')
+  return cut(request, { index }, upToStop(prefix + text, request.stop), 'stop')
 }
 
 function cut(
@@ -113,9 +134,11 @@ function toolToCall(request: DemoRequest): FunctionTool | undefined {
 /** The tool whose name and description share most words with the question; the first of equals. */
 function closest(tools: readonly FunctionTool[], question: string): FunctionTool | undefined {
   const asked = new Set(words(question))
-  const shared = (tool: FunctionTool) =>
-    words(`${tool.name} ${String(tool.description ?? '')}`).filter((word) => asked.has(word)).length
-  return [...tools].sort((one, other) => shared(other) - shared(one))[0]
+  const rated = tools.map((tool) => {
+    const said = words(`${tool.name} ${String(tool.description ?? '')}`)
+    return { tool, shared: said.filter((word) => asked.has(word)).length }
+  })
+  return rated.sort((one, other) => other.shared - one.shared)[0]?.tool
 }
 
 function words(text: string): string[] {

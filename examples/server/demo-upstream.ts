@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type DemoChoice, type DemoReply, type DemoRequest, demoReply } from './demo-reply.js'
+import { choiceCount, type DemoChoice, type DemoReply, type DemoRequest, demoReply } from './demo-reply.js'
 
 export const demoModels = ['demo-small', 'demo-large'] as const
 
@@ -23,6 +23,8 @@ export interface DemoUpstream {
 }
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024
+/** Of a body, times the choices it asks for: an answer is made at one go, in the process that serves all others. */
+const MAX_ASKED_BYTES = 4 * 1024 * 1024
 
 /** Starts a provider of its own on a loopback port: it speaks the OpenAI wire, but no model stands behind it. */
 export async function startDemoUpstream(options: DemoUpstreamOptions): Promise<DemoUpstream> {
@@ -66,8 +68,11 @@ function modelList({ models = demoModels }: DemoUpstreamOptions) {
 }
 
 async function chat(req: IncomingMessage, res: ServerResponse, options: DemoUpstreamOptions): Promise<void> {
-  const body = await readJson(req)
+  const { body, bytes } = await readJson(req)
   if (body === undefined) return fail(res, 400, 'We could not parse the JSON body of your request.')
+  if (bytes * choiceCount(body.n) > MAX_ASKED_BYTES) {
+    return fail(res, 400, 'This is more than the demo model can answer.')
+  }
   const { models = demoModels, tokenDelayMs = 40 } = options
   if (!models.some((model) => model === body.model)) {
     const message = `The model \`${String(body.model)}\` does not exist.`
@@ -174,19 +179,22 @@ function isMessages(value: unknown): value is DemoRequest['messages'] {
   )
 }
 
-async function readJson(req: IncomingMessage): Promise<Record<string, unknown> | undefined> {
+async function readJson(
+  req: IncomingMessage,
+): Promise<{ bytes: number; body: Record<string, unknown> | undefined }> {
   const parts: Buffer[] = []
   let bytes = 0
   for await (const part of req as AsyncIterable<Buffer>) {
     bytes += part.length
-    if (bytes > MAX_BODY_BYTES) return undefined
+    if (bytes > MAX_BODY_BYTES) return { bytes, body: undefined }
     parts.push(part)
   }
   try {
     const body: unknown = JSON.parse(Buffer.concat(parts).toString())
-    return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : undefined
+    const isObject = typeof body === 'object' && body !== null
+    return { bytes, body: isObject ? (body as Record<string, unknown>) : undefined }
   } catch {
-    return undefined
+    return { bytes, body: undefined }
   }
 }
 

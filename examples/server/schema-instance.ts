@@ -1,6 +1,15 @@
+import { createContext, Script } from 'node:vm'
+
 type Schema = Readonly<Record<string, unknown>>
 
 const MAX_DEPTH = 24
+/** What a caller asks for is made in the process that serves all others. */
+const MAX_STEPS = 10_000
+/** For all patterns of a schema. */
+const PATTERNS_MS = 200
+const FIND_FITTING = new Script(
+  "(() => { const expression = new RegExp(pattern, 'u'); return texts.find((text) => expression.test(text)) })()",
+)
 
 /** Strings to try, in order, until one fits the schema's `format`, `pattern` and lengths. */
 const STRINGS = ['text', 'a', 'A', '0', '1', '00', '000', 'aaaaa', 'AAA', '2025-01-31', 'ab-12']
@@ -22,19 +31,27 @@ const FORMATS: Readonly<Record<string, string>> = {
  * A small value that a JSON schema accepts: required properties only, the first of an `enum`, bounds kept.
  *
  * `hint` is used for strings that may be anything. A `pattern` is met where a short list of candidates has a match.
- * A schema that asks for endless nesting throws.
+ * A schema that asks for endless nesting, or for more than a small value, throws.
  */
 export function schemaInstance(schema: unknown, hint = 'text'): unknown {
-  return build(schema, { root: schema, hint }, 0)
+  return build(schema, { root: schema, hint, stepsLeft: MAX_STEPS, patternMsLeft: PATTERNS_MS }, 0)
 }
 
 interface Building {
   readonly root: unknown
   readonly hint: string
+  stepsLeft: number
+  patternMsLeft: number
+}
+
+function spend(steps: number, building: Building): void {
+  building.stepsLeft -= steps
+  if (building.stepsLeft < 0) throw new RangeError('The schema asks for too much')
 }
 
 function build(input: unknown, building: Building, depth: number): unknown {
   if (depth > MAX_DEPTH) throw new RangeError('The schema nests without end')
+  spend(1, building)
   if (!isSchema(input)) return building.hint
   const schema = merge(input, building, depth)
   if ('const' in schema) return schema.const
@@ -55,7 +72,7 @@ function build(input: unknown, building: Building, depth: number): unknown {
     case 'null':
       return null
     default:
-      return stringOf(schema, building.hint)
+      return stringOf(schema, building)
   }
 }
 
@@ -63,21 +80,24 @@ function build(input: unknown, building: Building, depth: number): unknown {
 function merge(schema: Schema, building: Building, depth: number): Schema {
   if (depth > MAX_DEPTH) throw new RangeError('The schema nests without end')
   const { $ref: reference, allOf, ...rest } = schema
+  spend(Object.keys(rest).length, building)
   const parts: Schema[] = []
   if (typeof reference === 'string') parts.push(resolve(reference, building.root))
   if (Array.isArray(allOf)) parts.push(...allOf.filter(isSchema))
   let whole: Schema = rest
-  for (const part of parts) whole = join(merge(part, building, depth + 1), whole)
+  for (const part of parts) whole = join(merge(part, building, depth + 1), whole, building)
   return whole
 }
 
-function join(one: Schema, other: Schema): Schema {
+function join(one: Schema, other: Schema, building: Building): Schema {
   const required = [...listOf(one.required), ...listOf(other.required)]
-  return { ...one, ...other, ...joinedProperties(one.properties, other.properties), required }
+  spend(required.length, building)
+  return { ...one, ...other, ...joinedProperties(one.properties, other.properties, building), required }
 }
 
-function joinedProperties(one: unknown, other: unknown): Schema {
+function joinedProperties(one: unknown, other: unknown, building: Building): Schema {
   if (!isSchema(one) || !isSchema(other)) return {}
+  spend(Object.keys(one).length + Object.keys(other).length, building)
   return { properties: { ...one, ...other } }
 }
 
@@ -136,24 +156,37 @@ function numberOf(schema: Schema, step: number): number {
   return rounded > highest ? Math.floor(wanted / multiple) * multiple : rounded
 }
 
-function stringOf(schema: Schema, hint: string): string {
+function stringOf(schema: Schema, building: Building): string {
   const least = Number(schema.minLength ?? 0) || 0
   const most = Number(schema.maxLength ?? Number.POSITIVE_INFINITY)
-  const format = typeof schema.format === 'string' ? FORMATS[schema.format] : undefined
-  const candidates = [...(format === undefined ? [hint] : [format]), ...STRINGS, ...Object.values(FORMATS)]
-  const pattern = typeof schema.pattern === 'string' ? patternOf(schema.pattern) : undefined
-  const fitting = candidates.find(
-    (text) => text.length >= least && text.length <= most && (pattern === undefined || pattern.test(text)),
-  )
-  return fitting ?? candidates[0]!.padEnd(Math.min(least, 10_000), '.').slice(0, most)
+  const { format, pattern } = schema
+  const isKnown = typeof format === 'string' && Object.hasOwn(FORMATS, format)
+  const first = isKnown ? FORMATS[format]! : building.hint
+  const candidates = [first, ...STRINGS, ...Object.values(FORMATS)]
+  const long = candidates.filter((text) => text.length >= least && text.length <= most)
+  const fitting = typeof pattern === 'string' ? firstThatMatches(long, pattern, building) : long[0]
+  if (fitting !== undefined) return fitting
+  spend(least, building)
+  return first.padEnd(least, '.').slice(0, most)
 }
 
-function patternOf(source: string): RegExp | undefined {
+/** Of a pattern that is none, the first. Throws where patterns cannot be matched in a moment: a caller may write any. */
+function firstThatMatches(texts: readonly string[], pattern: string, building: Building): string | undefined {
+  const start = performance.now()
+  const timeout = Math.floor(building.patternMsLeft)
+  if (timeout < 1) throw tooSlow()
   try {
-    return new RegExp(source, 'u')
-  } catch {
-    return undefined
+    return FIND_FITTING.runInContext(createContext({ texts, pattern }), { timeout })
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw tooSlow()
+    return texts[0]
+  } finally {
+    building.patternMsLeft -= performance.now() - start
   }
+}
+
+function tooSlow(): RangeError {
+  return new RangeError('A pattern of the schema takes too long to match')
 }
 
 function typeOf(schema: Schema): unknown {

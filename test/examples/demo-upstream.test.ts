@@ -48,6 +48,15 @@ describe('the demo upstream, read by the openai client', () => {
     expect(ids).toEqual(['demo-small', 'demo-large'])
   })
 
+  it('refuses what would keep this process busy for seconds', async () => {
+    const messages = [{ role: 'user' as const, content: 'word '.repeat(20_000) }]
+    const whole = await client.chat.completions.create({ model: 'demo-small', messages, n: 2 })
+    expect(whole.choices).toHaveLength(2)
+    await expect(client.chat.completions.create({ model: 'demo-small', messages, n: 128 })).rejects.toThrow(
+      '400 This is more than the demo model can answer.',
+    )
+  })
+
   it('says the same in one body and as a stream, with the same counts', async () => {
     const whole = await client.chat.completions.create({ model: 'demo-small', messages: hello })
     const chunks = await streamed({ messages: hello, stream_options: { include_usage: true } })

@@ -67,9 +67,28 @@ describe('schemaInstance', () => {
 
   it('looks no schema up on prototypes', () => {
     expect(schemaInstance({ $ref: '#/constructor' })).toBe('text')
+    expect(schemaInstance({ type: 'string', format: 'constructor' })).toBe('text')
     expect(schemaInstance({ type: 'object', properties: {}, required: ['toString'] })).toEqual({
       toString: 'text',
     })
+  })
+
+  it('throws where a schema asks for more than anybody reads', () => {
+    const text = { type: 'string' }
+    const list = (items: object) => ({ type: 'array', minItems: 100, items })
+    expect(() => schemaInstance(list(list(list(text))))).toThrow('asks for too much')
+    const next = { type: 'object', properties: { next: { $ref: '#' } }, required: ['next'] }
+    expect(() => schemaInstance({ ...next, anyOf: [{}, {}, {}] })).toThrow('asks for too much')
+    const names = Array.from({ length: 200 }, (_, index) => `name ${index}`)
+    expect(() => schemaInstance({ allOf: names.map(() => ({ required: names })) })).toThrow(
+      'asks for too much',
+    )
+    expect(() => schemaInstance({ type: 'string', minLength: 10_001 })).toThrow('asks for too much')
+  })
+
+  it('throws where a pattern takes for ever to match', () => {
+    const pattern = '^(a+)+!$'
+    expect(() => schemaInstance({ type: 'string', pattern }, 'a'.repeat(26))).toThrow('takes too long')
   })
 
   it('takes the alternative that ends, and throws where none does', () => {
