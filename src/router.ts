@@ -77,7 +77,7 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
       emit({
         type: 'body-consumed',
         requestId,
-        hint: 'Another middleware has read the request body and kept nothing of it. Mount compat-router before it.',
+        hint: 'Another middleware has read the request body and kept nothing of it in req.body. Mount compat-router before it.',
       }),
     openapi,
     envelopeKeys: typeof options.envelopes?.publicKeys === 'function',

@@ -97,8 +97,9 @@ export type ProviderEvent =
    * adapter must have looked for.
    */
   | { readonly type: 'data'; readonly bytes: string }
+  /** What it says in `usage` is not read: give that as an event of its own, or the call is charged by an estimate. */
   | { readonly type: 'chunk'; readonly chunk: ChatChunk }
-  /** A reply in one body. */
+  /** A reply in one body. Its `usage` is not read either. */
   | { readonly type: 'completion'; readonly completion: ChatCompletion }
   /** May come more than once; field by field the largest counts. */
   | { readonly type: 'usage'; readonly usage: UsageReport }
