@@ -33,8 +33,13 @@ beforeEach(async () => {
 afterEach(() => service.close())
 
 /** What the provider said, and what it was sent of it when the client went on as OpenAI's documentation shows. */
-async function goOn(question: string, said: object, stream: boolean): Promise<unknown> {
-  service.upstream.scriptOnce(stream ? streamed(said) : whole(said))
+async function goOn(
+  question: string,
+  said: object,
+  stream: boolean,
+  ...refusals: readonly Script[]
+): Promise<unknown> {
+  service.upstream.scriptOnce(stream ? streamed(said) : whole(said), ...refusals)
   service.upstream.script(whole({ content: 'Fine.' }))
   const asked: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: question }]
   const { completions } = client.chat
@@ -47,7 +52,7 @@ async function goOn(question: string, said: object, stream: boolean): Promise<un
     { role: 'tool' as const, tool_call_id: CALL.id, content: 'x' },
   ]
   await completions.create({ model: MODEL, messages })
-  return (service.asked[1]!.body as { messages: unknown[] }).messages[1]
+  return (service.asked.at(-1)!.body as { messages: unknown[] }).messages[1]
 }
 
 function whole(said: object): Script {
@@ -77,3 +82,17 @@ describe.each(['reasoning', 'reasoning_content'])('a provider that says %s', (na
     expect(await goOn(question, said, stream)).toEqual({ role: 'assistant', ...said })
   })
 })
+
+it.each([true, false])(
+  'a provider that refuses its reasoning gets the rest back (stream: %s)',
+  async (stream) => {
+    const thinking = [{ type: 'text', text: 'Hm.' }]
+    const said = { refusal: null, content: [{ type: 'thinking', thinking }], tool_calls: [CALL] }
+    const extra = {
+      loc: ['body', 'messages', 1, 'assistant', 'reasoning'],
+      msg: 'Extra inputs are not permitted',
+    }
+    const got = await goOn('Hi', said, stream, answerJson({ detail: [extra] }, 422))
+    expect(got).toEqual({ role: 'assistant', refusal: null, content: stream ? null : '', tool_calls: [CALL] })
+  },
+)

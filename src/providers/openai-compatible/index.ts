@@ -1,11 +1,11 @@
 import { refuseMisspelt } from '../../contracts/option-checks.js'
 import type { ProviderAdapter, ProviderCall } from '../../contracts/providers.js'
-import { isProviderError } from '../../errors.js'
 import { usesFastPaths } from '../../fast-paths.js'
 import { createSecret } from '../../secret.js'
 import { abortSourceOf } from '../abort-source.js'
 import { createReplyReader, type ReplyFormat } from '../reply-reader.js'
 import { createUpstream, type UpstreamCall, type UpstreamSettings } from '../upstream.js'
+import { NOTHING_OMITTED, type Omissions, omitBoth, omitMore } from './omissions.js'
 import { readBody, readEvent } from './reply.js'
 import { buildRequestBody } from './request.js'
 
@@ -60,43 +60,43 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
     return secret === undefined ? {} : { authorization: `Bearer ${secret.reveal()}` }
   }
 
-  /** Models whose provider refuses to be asked for the usage of a stream. */
-  const usageRefused = new Set<string>()
+  /** By model. */
+  const omissions = new Map<string, Omissions>()
 
-  const prepare = (call: ProviderCall, take: UpstreamCall['take'], usage: boolean): UpstreamCall => ({
+  const prepare = (call: ProviderCall, take: UpstreamCall['take'], omitted: Omissions): UpstreamCall => ({
     headers: credentialOf(call),
-    body: buildRequestBody(call.request, call.stream, usage),
+    body: buildRequestBody(call.request, call.stream, omitted),
     stream: call.stream,
     limits: call.limits,
     abort: abortSourceOf(call),
     trace: call.trace,
     reader: createReplyReader(call.limits.eventBytes, format),
     take,
-    instead: call.stream && usage ? (failure) => withoutUsage(call, take, failure) : undefined,
+    instead: (failure) => prepareAgain(call, take, omitted, failure),
   })
 
-  /** Asks a provider again that did not take the request for usage: none can tell before. */
-  const withoutUsage = (call: ProviderCall, take: UpstreamCall['take'], failure: unknown) => {
-    if (!refusesStreamOptions(failure)) return undefined
+  /** Asks a provider again without what it refused: which ones do, nothing tells before. */
+  const prepareAgain = (
+    call: ProviderCall,
+    take: UpstreamCall['take'],
+    omitted: Omissions,
+    failure: unknown,
+  ): UpstreamCall | undefined => {
+    const more = omitMore(failure, call, omitted)
+    if (more === undefined) return undefined
+    const { model } = call.request
     const takeAndRemember: UpstreamCall['take'] = (events) => {
       // Not before it answers: the same words may have been about something else.
-      usageRefused.add(call.request.model)
+      omissions.set(model, omitBoth(more, omissions.get(model)))
       return take(events)
     }
-    return prepare(call, takeAndRemember, false)
+    return prepare(call, takeAndRemember, more)
   }
 
   return {
     chat: (call, take) =>
-      upstream.post(() => prepare(call, take, !(call.stream && usageRefused.has(call.request.model)))),
+      upstream.post(() => prepare(call, take, omissions.get(call.request.model) ?? NOTHING_OMITTED)),
     outputBound,
     close: () => upstream.close(),
   }
-}
-
-function refusesStreamOptions(failure: unknown): boolean {
-  if (!isProviderError(failure) || failure.reason !== 'status') return false
-  const { param, providerMessage, status } = failure
-  if (status !== 400 && status !== 422) return false
-  return [param, providerMessage].some((said) => said?.includes('stream_options'))
 }

@@ -3,25 +3,34 @@ import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { sentMessages } from '../../protocol/sent-messages.js'
 import { cleanLabel } from '../../protocol/text.js'
+import { NOTHING_OMITTED, type Omissions, REASONING_FIELDS } from './omissions.js'
 
 /**
- * The body to post, as JSON; of a stream `usage` says whether to ask for its usage. Throws `unsupported-request` where a message holds an address that is neither `https:` nor
+ * The body to post, as JSON. Throws `unsupported-request` where a message holds an address that is neither `https:` nor
  * `data:`.
  */
-export function buildRequestBody(request: ChatRequest, stream: boolean, usage = true): string | Buffer {
+export function buildRequestBody(
+  request: ChatRequest,
+  stream: boolean,
+  omitted: Omissions = NOTHING_OMITTED,
+): string | Buffer {
   const { stream_options: streamOptions, messages } = request
-  const prepared = messages.map(prepareMessage)
+  const prepared = messages.map((message, index) => prepareMessage(message, index, omitted))
   const isAsSent = prepared.every((message, index) => message === messages[index])
   const sent = isAsSent ? sentMessages(messages) : undefined
   const body = Object.assign({}, request, {
     messages: sent === undefined ? prepared : undefined,
     stream: stream ? true : undefined,
     stream_options:
-      stream && usage ? { ...(isObject(streamOptions) && streamOptions), include_usage: true } : undefined,
+      stream && !omitted.usage
+        ? { ...(isObject(streamOptions) && streamOptions), include_usage: true }
+        : undefined,
   })
   const text = JSON.stringify(body)
   return sent === undefined ? text : withMessages(text, sent)
 }
+
+const NONE: readonly string[] = []
 
 /** Adds `messages` to the JSON text of an object that is not empty. */
 function withMessages(text: string, messages: Buffer): Buffer {
@@ -29,14 +38,16 @@ function withMessages(text: string, messages: Buffer): Buffer {
 }
 
 /** Without what the router or a client's library has added to a reply that is sent back: strict providers refuse it. */
-function prepareMessage(message: ChatMessage, index: number): ChatMessage {
+function prepareMessage(message: ChatMessage, index: number, omitted: Omissions): ChatMessage {
   if (Array.isArray(message.content)) checkAddresses(message.content, `messages.${index}.content`)
-  const repeated = repeatedReasoning(message)
+  const unwanted = omitted.reasoning
+    ? REASONING_FIELDS.filter((field) => field in message)
+    : repeatedReasoning(message)
   const calls = message.tool_calls
   const hasParsedCalls = Array.isArray(calls) && calls.some(isParsedCall)
-  if (repeated === undefined && !hasParsedCalls && !('parsed' in message)) return message
+  if (unwanted.length === 0 && !hasParsedCalls && !('parsed' in message)) return message
   const { parsed: _, ...sent } = message
-  if (repeated !== undefined) delete sent[repeated]
+  for (const field of unwanted) delete sent[field]
   if (hasParsedCalls) sent.tool_calls = calls.map(withoutParsedArguments)
   return sent
 }
@@ -45,11 +56,11 @@ function prepareMessage(message: ChatMessage, index: number): ChatMessage {
  * The name under which a reasoning stands a second time, as clients get it from the router. The first is that of the
  * provider it came from, which may want it back, and may refuse the other.
  */
-function repeatedReasoning(message: ChatMessage): 'reasoning' | 'reasoning_content' | undefined {
+function repeatedReasoning(message: ChatMessage): readonly string[] {
   const { reasoning } = message
-  if (typeof reasoning !== 'string' || reasoning !== message.reasoning_content) return undefined
+  if (typeof reasoning !== 'string' || reasoning !== message.reasoning_content) return NONE
   const names = Object.keys(message)
-  return names.indexOf('reasoning') < names.indexOf('reasoning_content') ? 'reasoning_content' : 'reasoning'
+  return [names.indexOf('reasoning') < names.indexOf('reasoning_content') ? 'reasoning_content' : 'reasoning']
 }
 
 function isParsedCall(call: unknown): call is { readonly function: JsonObject } {
