@@ -52,6 +52,15 @@ describe('the packed package', () => {
     expect(names.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'docs', 'package.json'])
   })
 
+  it('holds the licence of each package that its pages bundle', async () => {
+    const folder = join(project, 'node_modules', 'compat-router', 'dist', 'console')
+    const text = await readFile(join(folder, 'licenses.md'), 'utf8')
+    for (const name of ['eventsource-parser', 'preact', 'uplot']) {
+      expect(text).toMatch(new RegExp(`^## ${name} - [\\d.]+ \\(MIT\\)$`, 'm'))
+    }
+    expect(text.match(/^Copyright \(c\) .+$/gm)).toHaveLength(3)
+  })
+
   it('is imported and required, every entry', async () => {
     await writeFile(
       join(project, 'import.mjs'),

@@ -13,5 +13,7 @@ export default defineConfig({
     // Nothing inline: the pages' policy allows scripts and styles from files alone.
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
+    // The licences of what is bundled ask for their texts beside it.
+    license: { fileName: 'licenses.md' },
   },
 })
