@@ -22,11 +22,10 @@ import { type AccountStatement, readStatement } from './statement.js'
 export type { PostedEntry } from '../sql/grants.js'
 export type { AccountRow, AccountsAdmin, CorrectionRequest, GrantRequest } from './accounts.js'
 export type { AppRow, CatalogueAdmin, ModelRequest, PutOptions } from './catalogue.js'
+export type { CredentialRow, CredentialsQuery } from './credential-rows.js'
 export type {
   AccessTokenRequest,
-  CredentialRow,
   CredentialsAdmin,
-  CredentialsQuery,
   IssuedCredential,
   KeyRequest,
   ReissueOptions,

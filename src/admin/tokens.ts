@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto'
+import { toJsonCell } from '../sql/cells.js'
+import { digestToken } from '../sql/credentials.js'
+import type { SqlDatabase, Statement } from '../sql/database.js'
+import type { CredentialRow } from './credential-rows.js'
+
+const KEY_PREFIX = 'sk-cr-'
+const ACCESS_TOKEN_PREFIX = 'at-cr-'
+const TOKEN_BYTES = 32
+const SHOWN_CHARACTERS = KEY_PREFIX.length + 4
+
+/** What a token may do, and until when: by default all that its credential may, for ever. */
+export interface TokenTerms {
+  readonly expiresAt?: number | undefined
+  readonly scopes?: readonly string[] | undefined
+}
+
+export function createToken(kind: CredentialRow['kind']): string {
+  const prefix = kind === 'api-key' ? KEY_PREFIX : ACCESS_TOKEN_PREFIX
+  return `${prefix}${randomBytes(TOKEN_BYTES).toString('base64url')}`
+}
+
+/** The statement that gives a credential a token. It does nothing where the credential is revoked, or has one. */
+export function insertToken(
+  database: SqlDatabase,
+  token: string,
+  credentialId: string,
+  { expiresAt, scopes }: TokenTerms,
+): Statement {
+  return {
+    text: `insert into {tokens} (digest, credential_id, prefix, last_four, scopes, expires_at, created_at)
+      select ?1, c.id, ?3, ?4, ?5, cast(?6 as bigint), ${database.now} from {credentials} c
+      where c.id = ?2 and c.revoked_at is null
+        and not exists (select 1 from {tokens} t where t.credential_id = c.id and t.revoked_at is null)
+      returning credential_id`,
+    parameters: [
+      digestToken(token),
+      credentialId,
+      token.slice(0, SHOWN_CHARACTERS),
+      token.slice(-4),
+      toJsonCell(scopes),
+      expiresAt === undefined ? null : BigInt(expiresAt),
+    ],
+  }
+}
