@@ -129,6 +129,10 @@ function digestOf(token: string, what: string): string {
       `${what}: its token must be 1 to 8,192 visible ASCII characters, as a Bearer header carries them`,
     )
   }
+  // As a name in brackets, a variable that is not set is a token that anybody may guess.
+  if (token === 'undefined') {
+    throw new TypeError(`${what}: its token is the word undefined: is a variable not set?`)
+  }
   return hash('sha256', token)
 }
 

@@ -41,8 +41,10 @@ export function asOpened<Store extends object, Extra extends Opened<Store>>(
   given: Store | Extra,
   method: keyof Store,
 ): Extra {
-  checkAnswer('open', given, isObject(given), 'a store, or { store } and what belongs to it')
-  return 'store' in given && !(method in given) ? given : ({ store: given } as Extra)
+  const opened = isObject(given) && 'store' in given && !(method in given) ? given : { store: given }
+  const isStore = isObject(opened.store) && method in opened.store
+  checkAnswer('open', given, isStore, `a store with ${String(method)}, or { store } and what belongs to it`)
+  return opened as Extra
 }
 
 /** Fails where an answer is not of the kind that its contract says, before anybody stumbles over it. */

@@ -7,7 +7,10 @@ import {
   memoryLedger,
   memoryProviders,
 } from '../../src/memory/index.js'
+import { anthropic } from '../../src/providers/anthropic/index.js'
 import {
+  ADAPTER_HOST_KEY,
+  adapterCases,
   type CatalogueHarness,
   catalogueCases,
   credentialCases,
@@ -98,8 +101,17 @@ it.each(Object.entries(suites))(
 )
 
 it.each(Object.entries(suites))('says of %s that open gives none', async (_, [cases]) => {
-  await expect(cases[0]!.run({ open: () => undefined as never })).rejects.toThrow(
-    'open must answer a store, or { store } and what belongs to it; got undefined',
+  for (const given of [undefined, {}, { store: {} }, class {}]) {
+    await expect(cases[0]!.run({ open: () => given as never })).rejects.toThrow(
+      /^open must answer a store with \w+, or { store } and what belongs to it; got /,
+    )
+  }
+})
+
+it('says of an adapter that open gives it alone', async () => {
+  const open = () => anthropic({ apiKey: ADAPTER_HOST_KEY }) as never
+  await expect(adapterCases[0]!.run({ open })).rejects.toThrow(
+    /^open must answer { adapter, upstreamModel, requests, firstRequest, sentBytes, close }; got /,
   )
 })
 

@@ -180,6 +180,11 @@ describe('memoryCredentials says', () => {
       { t: key, 'a b': key },
       'credentials.1: its token must be 1 to 8,192 visible ASCII characters, as a Bearer header carries them',
     ],
+    [
+      'a token from a variable that is not set',
+      { t: key, [`${undefined}`]: key },
+      'credentials.1: its token is the word undefined: is a variable not set?',
+    ],
   ])('what is wrong with %s, where, and what to do', (_, tokens, message) => {
     expect(messageOf(() => memoryCredentials(tokens as never))).toBe(message)
   })

@@ -43,6 +43,13 @@ export function adapterCase(
     name,
     async run(harness) {
       const opened = await harness.open(scenario)
+      const isWhole = isObject(opened) && isObject(opened.adapter) && typeof opened.close === 'function'
+      checkAnswer(
+        'open',
+        opened,
+        isWhole,
+        '{ adapter, upstreamModel, requests, firstRequest, sentBytes, close }',
+      )
       try {
         await check(createBench(opened))
       } finally {
