@@ -40,6 +40,15 @@ describe('the usage meter', () => {
     },
   )
 
+  it('tells once of a count that is none, however often a provider repeats it', () => {
+    const { implausible, usage } = meter()
+    for (let chunk = 0; chunk < 100; chunk++) usage.snapshot({ prompt: 1_001 + chunk, completion: -1 }, false)
+    expect(implausible).toEqual([
+      ['prompt', 1_001],
+      ['completion', -1],
+    ])
+  })
+
   it('takes details that are missing as zero and clamps parts to their wholes', () => {
     const { usage } = meter()
     usage.snapshot({ prompt: 10, cached: 20, cacheWrite: 5, completion: 4, reasoning: 9 }, true)

@@ -24,6 +24,8 @@ const FIELDS: readonly Field[] = ['prompt', 'cached', 'cacheWrite', 'completion'
 /** Takes the snapshots of usage that a provider sends; field by field the largest counts. */
 export class UsageMeter {
   private readonly largest: Partial<Record<Field, number>> = {}
+  /** Of these has been told: a provider that reports with every chunk would flood the host's log. */
+  private told: readonly Field[] = []
   private final = false
   private tokensFollowed = false
   /** The completion reported last can be the whole one: it is of a final snapshot, or no token has come since. */
@@ -40,7 +42,7 @@ export class UsageMeter {
     for (const field of FIELDS) {
       const value = report[field]
       if (value === undefined || value === null) continue
-      if (!isCount(value) || value > this.bound(field)) this.onImplausible(field, value)
+      if (!isCount(value) || value > this.bound(field)) this.tell(field, value)
       else {
         this.largest[field] = Math.max(this.largest[field] ?? 0, value)
         if (field === 'completion') this.wholeCompletion = true
@@ -89,6 +91,12 @@ export class UsageMeter {
   private filled(prompt: number, completion: number): Usage {
     const { cached = 0, cacheWrite = 0, reasoning = 0 } = this.largest
     return clampUsage({ prompt, cached, cacheWrite, completion, reasoning })
+  }
+
+  private tell(field: Field, value: unknown): void {
+    if (this.told.includes(field)) return
+    this.told = [...this.told, field]
+    this.onImplausible(field, value)
   }
 
   /** A part is clamped to its whole, however large. */
