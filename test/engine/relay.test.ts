@@ -323,6 +323,11 @@ describe('a stream, whatever the provider sends', () => {
     ])
   })
 
+  it('knows the id that a provider gave its reply, also where it begins with none', () => {
+    const filtered = data({ id: '', choices: [], prompt_filter_results: [] })
+    expect(play([filtered, chunk({ content: 'Hello' }, 'stop')]).relay.upstreamId).toBe('up')
+  })
+
   it('sees the finish reason of any choice', () => {
     const { relay: two } = relay({ n: 2 })
     two.take([

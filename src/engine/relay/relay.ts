@@ -1,7 +1,7 @@
 import type { ProviderEvent } from '../../contracts/providers.js'
 import { isProviderError, ProviderError } from '../../errors.js'
 import type { FinishReason } from '../../protocol/finish-reason.js'
-import { isObject, type JsonObject } from '../../protocol/json-values.js'
+import { isObject, isText, type JsonObject } from '../../protocol/json-values.js'
 import { cleanLabel } from '../../protocol/text.js'
 import type { WireCharge } from '../../protocol/wire-usage.js'
 import type { TokenCounter } from '../charging/token-counter.js'
@@ -235,7 +235,8 @@ export class Relay {
 
   /** @returns what of the provider's top level stands in a chunk */
   private takeLabels({ id, system_fingerprint: fingerprint, service_tier: tier }: JsonObject): string {
-    if (typeof id === 'string') this.upstreamId ??= cleanLabel(id)
+    // Azure begins a stream with an empty one.
+    if (isText(id)) this.upstreamId ??= cleanLabel(id)
     const labels: JsonObject = {}
     if (typeof fingerprint === 'string') labels.system_fingerprint = this.systemFingerprint = fingerprint
     if (typeof tier === 'string') labels.service_tier = this.serviceTier = tier
