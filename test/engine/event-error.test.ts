@@ -44,6 +44,14 @@ describe('an error in an event', () => {
     expect(shown).not.toMatch(/abcdef123456|hunter22|cipher/)
   })
 
+  it('holds nothing of a password in an address that it is cut off in', () => {
+    const address = 'postgres://app:hunter22hunter22@db/x'
+    for (let before = 460; before < 500; before++) {
+      const { message } = eventError(new Error(`${' '.repeat(before)}${address}`))
+      expect(message).not.toMatch(/hun/)
+    }
+  })
+
   it('goes three causes deep and no deeper', () => {
     const deep = [1, 2, 3, 4, 5].reduce<Error>((cause, n) => new Error(String(n), { cause }), new Error('0'))
     let depth = 0

@@ -19,13 +19,14 @@ export interface TokenEstimates {
 
 type Field = keyof Usage
 
+const NOTHING_TOLD: readonly Field[] = []
 const FIELDS: readonly Field[] = ['prompt', 'cached', 'cacheWrite', 'completion', 'reasoning']
 
 /** Takes the snapshots of usage that a provider sends; field by field the largest counts. */
 export class UsageMeter {
   private readonly largest: Partial<Record<Field, number>> = {}
   /** Of these has been told: a provider that reports with every chunk would flood the host's log. */
-  private told: readonly Field[] = []
+  private told = NOTHING_TOLD
   private final = false
   private tokensFollowed = false
   /** The completion reported last can be the whole one: it is of a final snapshot, or no token has come since. */

@@ -6,6 +6,8 @@ const MAX_STACK_CHARS = 4_096
 /** What a credential looks like in the texts of clients, drivers and providers. */
 const SECRETS =
   /\b(?:(?:sk|at|pk|rk|key)[-_]|(?:Bearer|Basic) )[A-Za-z0-9._~+/=-]{6,}|\bv1\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*){4}|:\/\/[^\s/@]{1,256}@/g
+/** Where a text is cut before the `@` of an address, what stands there may be a password. */
+const CUT_ADDRESS = /:\/\/[^\s/@]{1,256}$/
 
 /**
  * An error as plain data for an event: cut, scrubbed of what looks like a credential, at most three causes deep. Never
@@ -32,5 +34,6 @@ function read(error: unknown, causes: number): EventError {
 }
 
 function scrub(text: string, maxChars = MAX_MESSAGE_CHARS): string {
-  return text.slice(0, maxChars).replace(SECRETS, '[secret]')
+  const scrubbed = text.slice(0, maxChars).replace(SECRETS, '[secret]')
+  return text.length > maxChars ? scrubbed.replace(CUT_ADDRESS, '[secret]') : scrubbed
 }
