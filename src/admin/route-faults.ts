@@ -34,14 +34,8 @@ export function createRouteFaults(
     adapter,
     settings,
   }: Pick<RouteDefinition, 'adapter' | 'settings'>): RouteFault | undefined {
-    const { baseUrl } = settings
-    if (baseUrl !== undefined && (typeof baseUrl !== 'string' || !URL.canParse(baseUrl))) {
-      return {
-        field: 'settings.baseUrl',
-        message: "must be a whole URL. Give it as 'https://api.example.com/v1'.",
-      }
-    }
-    if (factories === undefined) return undefined
+    const fault = baseUrlFault(settings)
+    if (fault !== undefined || factories === undefined) return fault
     const build = factories.get(adapter)
     if (build === undefined) {
       const names = [...factories.keys()].map((name) => JSON.stringify(name)).join(', ') || 'none'
@@ -83,6 +77,15 @@ export function createRouteFaults(
       tried = now
       return faults
     },
+  }
+}
+
+/** No adapter need know what a `baseUrl` is; a secret is tied to it, whoever uses it. */
+export function baseUrlFault({ baseUrl }: RouteDefinition['settings']): RouteFault | undefined {
+  if (baseUrl === undefined || (typeof baseUrl === 'string' && URL.canParse(baseUrl))) return undefined
+  return {
+    field: 'settings.baseUrl',
+    message: "must be a whole URL. Give it as 'https://api.example.com/v1'.",
   }
 }
 

@@ -12,9 +12,10 @@ import {
   type RouteRow,
   readRouteRow,
 } from '../sql/route-rows.js'
-import type { SecretBox } from '../sql/secret-box.js'
+import type { SealedSecret, SecretBox } from '../sql/secret-box.js'
 import { checkPrices } from './amounts.js'
 import type { PutOptions } from './catalogue.js'
+import { baseUrlFault } from './route-faults.js'
 
 export interface RouteRequest extends Omit<RouteDefinition, 'settings'> {
   /** Unique among all routes. */
@@ -72,6 +73,8 @@ const routeShape = z.strictObject({
   secret: z.string().min(1).nullable().optional(),
 })
 
+type RoutePut = z.infer<typeof routeShape>
+
 /** Settings are kept as they are, so a key among them would lie open in the database. */
 const SECRET_SETTING_PATTERN = /^(api_?key|secret|token|password|authorization)$/i
 
@@ -95,40 +98,51 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
     return row
   }
 
+  /** What to store: the secret that is given, sealed, or else the one that is there. */
+  function sealSecret(
+    { id, secret, ...definition }: RoutePut,
+    before: RouteRow | undefined,
+  ): SealedSecret | undefined {
+    const binding = bindingOf(id, definition)
+    if (secret === null) return undefined
+    if (secret !== undefined) return secrets.seal(secret, binding)
+    if (before?.secret === undefined) return undefined
+    const { provider, origin } = bindingOf(id, before.definition)
+    if (provider !== binding.provider || origin !== binding.origin) {
+      throw new Refusal(
+        'conflict',
+        `route.secret: the secret of ${JSON.stringify(id)} was given for ${provider} at ${origin}; give it again for the new address`,
+      )
+    }
+    return before.secret
+  }
+
   /** Stores nothing where it is not what it was, or is changed meanwhile. */
   async function tryPut(
-    { id, model, secret, ...definition }: z.infer<typeof routeShape>,
+    route: RoutePut,
     { was }: PutOptions<RouteListing>,
   ): Promise<'put' | 'not-what-it-was' | 'changed-meanwhile'> {
-    const binding = bindingOf(id, definition)
+    const { id, model, secret: _, ...definition } = route
     const row = await find(id)
-    const before = row && { ...readRouteRow(row), definitionText: readText(row, 'definition') }
-    const now = before === undefined ? null : listingOf(before)
-    if (was !== undefined && !isDeepStrictEqual(now, was)) return 'not-what-it-was'
-    if (secret === undefined && before?.secret !== undefined) {
-      const was = bindingOf(id, before.definition)
-      if (was.provider !== binding.provider || was.origin !== binding.origin) {
-        throw new Refusal(
-          'conflict',
-          `route.secret: the secret of ${JSON.stringify(id)} was given for ${was.provider} at ${was.origin}; give it again for the new address`,
-        )
-      }
+    const before = row && readRouteRow(row)
+    if (was !== undefined && !isDeepStrictEqual(before === undefined ? null : listingOf(before), was)) {
+      return 'not-what-it-was'
     }
-    const sealed =
-      secret === undefined ? before?.secret : secret === null ? undefined : secrets.seal(secret, binding)
-    const parameters = [id, model, JSON.stringify(definition), sealed?.keyId ?? null, sealed?.sealed ?? null]
+    const sealed = sealSecret(route, before)
+    const cells = [id, model, JSON.stringify(definition), sealed?.keyId ?? null, sealed?.sealed ?? null]
     const [put] = await database.batch([
-      before === undefined
+      row === undefined
         ? {
             text: `insert into {routes} (id, model_id, position, definition, secret_key_id, secret)
               select ?1, ?2, coalesce(max(position), 0) + 1, ?3, ?4, ?5 from {routes} where true
               on conflict (id) do nothing returning id`,
-            parameters,
+            parameters: cells,
           }
         : {
+            // Only what was read is replaced: a secret that is sealed for other settings would not open.
             text: `update {routes} set model_id = ?2, definition = ?3, secret_key_id = ?4, secret = ?5
               where id = ?1 and model_id = ?6 and definition = ?7 and secret is not distinct from ?8 returning id`,
-            parameters: [...parameters, before.modelId, before.definitionText, before.secret?.sealed ?? null],
+            parameters: [...cells, row.model_id!, row.definition!, before?.secret?.sealed ?? null],
           },
       database.change('routes', model),
       ...(before === undefined || before.modelId === model
@@ -199,10 +213,6 @@ function checkSettings(settings: Readonly<Record<string, unknown>>): void {
       throw new TypeError(`route.settings.${name}: a provider's key goes into secret, which is kept sealed`)
     }
   }
-  const { baseUrl } = settings
-  if (baseUrl !== undefined && (typeof baseUrl !== 'string' || !URL.canParse(baseUrl))) {
-    throw new TypeError(
-      "route.settings.baseUrl: must be a whole URL. Give it as 'https://api.example.com/v1'.",
-    )
-  }
+  const fault = baseUrlFault(settings)
+  if (fault !== undefined) throw new TypeError(`route.${fault.field}: ${fault.message}`)
 }
