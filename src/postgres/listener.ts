@@ -1,6 +1,8 @@
+import { setTimeout } from 'node:timers/promises'
 import type { SqlDatabase } from '../sql/database.js'
 import { createWatchers } from '../sql/watchers.js'
 import type { PostgresClient, PostgresPool } from './pool.js'
+import { within } from './within.js'
 
 export interface Listener {
   readonly watch: SqlDatabase['watch']
@@ -53,6 +55,7 @@ export function createListener(pool: PostgresPool, channel: string): Listener {
   async function hear(client: PostgresClient, signal: AbortSignal, onListening: () => void): Promise<void> {
     const lost = new AbortController()
     const lose = () => lost.abort()
+    const answer = (query: Promise<unknown>) => within(HEARTBEAT_MS, query, 'PostgreSQL did not answer')
     const notified = (message: { channel: string; payload?: string | undefined }) => {
       const { payload = '' } = message
       const colon = payload.indexOf(':')
@@ -65,13 +68,13 @@ export function createListener(pool: PostgresPool, channel: string): Listener {
     client.on('notification', notified)
     signal.addEventListener('abort', lose)
     try {
-      await answered(client.query({ text: `listen "${channel}"` }))
+      await answer(client.query({ text: `listen "${channel}"` }))
       onListening()
       watchers.changedAll()
       watchers.connected(true)
       while (!lost.signal.aborted) {
         await pause(HEARTBEAT_MS, lost.signal)
-        if (!lost.signal.aborted) await answered(client.query({ text: 'select 1' }))
+        if (!lost.signal.aborted) await answer(client.query({ text: 'select 1' }))
       }
     } finally {
       signal.removeEventListener('abort', lose)
@@ -94,11 +97,17 @@ export function createListener(pool: PostgresPool, channel: string): Listener {
 /** Does not wait for a connection that is no longer wanted; it goes back when it comes. */
 async function connect(pool: PostgresPool, signal: AbortSignal): Promise<PostgresClient> {
   const connecting = pool.connect()
+  let giveUp: () => void = () => undefined
   const unwanted = new Promise<undefined>((resolve) => {
-    signal.addEventListener('abort', () => resolve(undefined), { once: true })
+    giveUp = () => resolve(undefined)
   })
-  const client = await Promise.race([connecting, unwanted])
-  if (client !== undefined && !signal.aborted) return client
+  signal.addEventListener('abort', giveUp)
+  try {
+    const client = await Promise.race([connecting, unwanted])
+    if (client !== undefined && !signal.aborted) return client
+  } finally {
+    signal.removeEventListener('abort', giveUp)
+  }
   connecting.then(
     (late) => late.release(),
     () => undefined,
@@ -106,35 +115,7 @@ async function connect(pool: PostgresPool, signal: AbortSignal): Promise<Postgre
   throw new Error('The watch has ended')
 }
 
-/** Rejects where the server takes longer than a heartbeat. */
-async function answered(query: Promise<unknown>): Promise<void> {
-  const late = new AbortController()
-  try {
-    await Promise.race([
-      query,
-      pause(HEARTBEAT_MS, late.signal).then(() => {
-        if (!late.signal.aborted) throw new Error('The server does not answer')
-      }),
-    ])
-  } finally {
-    late.abort()
-    query.catch(() => undefined)
-  }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) {
-      resolve()
-      return
-    }
-    const done = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, ms)
-    timer.unref()
-    signal.addEventListener('abort', done)
-  })
+/** Waits so long, or until the signal aborts. Keeps no process alive. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(ms, undefined, { ref: false, signal }).catch(() => undefined)
 }

@@ -1,5 +1,6 @@
 import { type Cell, nameTables, type Parameter, type Row, type Statement } from '../sql/database.js'
 import type { PostgresClient, PostgresPool } from './pool.js'
+import { within } from './within.js'
 
 /** Runs statements, each on a connection of the pool, and never waits for the server without end. */
 export interface Queries {
@@ -120,24 +121,4 @@ function toValue(parameter: Parameter): string | null {
 function keepsConnection(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code
   return typeof code === 'string' && /^(2[23]|54|42|40|P0|55|0A)/.test(code) && code.length === 5
-}
-
-async function within<Result>(
-  ms: number,
-  promise: Promise<Result>,
-  failed: string,
-  onLate?: (result: Result) => void,
-): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      promise.then(onLate, () => undefined)
-      reject(Object.assign(new Error(`${failed} within ${ms} ms`), { code: 'ETIMEDOUT' }))
-    }, ms)
-  })
-  try {
-    return await Promise.race([promise, timeout])
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -1,0 +1,23 @@
+/**
+ * The promise's result, or a rejection that says so where it takes longer. What comes after that goes to `onLate`; a late
+ * rejection is nobody's.
+ */
+export async function within<Result>(
+  ms: number,
+  promise: Promise<Result>,
+  failed: string,
+  onLate?: (result: Result) => void,
+): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      promise.then(onLate, () => undefined)
+      reject(Object.assign(new Error(`${failed} within ${ms} ms`), { code: 'ETIMEDOUT' }))
+    }, ms)
+  })
+  try {
+    return await Promise.race([promise, timeout])
+  } finally {
+    clearTimeout(timer)
+  }
+}
