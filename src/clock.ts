@@ -12,21 +12,6 @@ export interface Clock {
 /** 24.8 days. Node's timers wait no longer: one that is set for more fires at once. */
 export const LONGEST_WAIT_MS = 2_147_483_647
 
-/** The same clock for deadlines: its time never goes back, where the other is set back it goes on from where it was. */
-export function steadyClock(clock: Clock): Clock {
-  let last = -Infinity
-  let setBackMs = 0
-  return {
-    now() {
-      const now = clock.now() + setBackMs
-      if (now < last) setBackMs += last - now
-      else last = now
-      return last
-    },
-    after: (ms, run, background) => clock.after(ms, run, background),
-  }
-}
-
 /** The machine's own time. */
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -35,4 +20,10 @@ export const systemClock: Clock = {
     if (background !== undefined) timer.unref()
     return () => clearTimeout(timer)
   },
+}
+
+/** The machine's time for deadlines: none of them moves where its clock is set, back or forward. */
+export const monotonicClock: Clock = {
+  ...systemClock,
+  now: () => Math.floor(performance.timeOrigin + performance.now()),
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Clock, LONGEST_WAIT_MS, steadyClock, systemClock } from './clock.js'
+import { type Clock, LONGEST_WAIT_MS, monotonicClock, systemClock } from './clock.js'
 import type {
   CatalogueStore,
   CredentialStore,
@@ -199,7 +199,7 @@ export function engineOptions(options: RouterOptions): EngineOptions {
       }),
     ),
     traceContext: options.traceContext,
-    clock: steadyClock(clock),
+    clock: options.clock ?? monotonicClock,
     wallClock: clock,
     newId: options.newId ?? createIdSource(),
     counter: options.tokenCounter ?? byteRatioCounter,

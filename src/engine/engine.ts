@@ -70,7 +70,7 @@ export function createEngine(options: EngineOptions): Engine {
   ): Promise<void> {
     const { requestId } = call
     const trace = options.traceContext === undefined ? undefined : readTraceContext(call.headers)
-    const log = new CallLog(requestId, operation, options.wallClock, options.emit, trace)
+    const log = new CallLog(requestId, operation, options, trace)
     const context = new LazyContext(requestId)
     writer.onLeave(() => context.end())
     try {

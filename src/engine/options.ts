@@ -38,7 +38,7 @@ export interface EngineOptions {
   readonly emit: (event: RouterEvent) => void
   /** Whether the trace context of a caller is told in events, and whether providers are sent it too. */
   readonly traceContext: 'read' | 'forward' | undefined
-  /** For deadlines: it never goes back. */
+  /** For deadlines and for how long something took. Nobody sets it. */
   readonly clock: Clock
   /** What time it is, for what is told and kept. */
   readonly wallClock: Clock

@@ -1,17 +1,11 @@
-import type { Clock } from '../../clock.js'
 import type { CredentialOwner, Principal } from '../../contracts/credentials.js'
-import type {
-  Operation,
-  RequestEnd,
-  RouteAttempt,
-  RouterEvent,
-  RoutingExplanation,
-} from '../../contracts/events.js'
+import type { Operation, RequestEnd, RouteAttempt, RoutingExplanation } from '../../contracts/events.js'
 import type { CallFacts, Charge } from '../../contracts/ledger.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import type { Credits } from '../../money.js'
 import type { ParsedChatRequest } from '../../protocol/chat-request.js'
 import type { TraceContext } from '../../protocol/trace-context.js'
+import type { EngineOptions } from '../options.js'
 import { ignoreEvents } from './emitter.js'
 
 const MAX_EXTRA_BYTES = 1_024
@@ -49,12 +43,12 @@ export class CallLog {
   constructor(
     readonly requestId: string,
     private readonly operation: Operation,
-    private readonly clock: Clock,
-    private readonly emit: (event: RouterEvent) => void,
+    private readonly options: Pick<EngineOptions, 'clock' | 'emit' | 'wallClock'>,
     readonly trace: TraceContext | undefined,
   ) {
-    const at = clock.now()
-    this.startedAt = at
+    const { clock, emit, wallClock } = options
+    this.startedAt = clock.now()
+    const at = wallClock.now()
     const start = { type: 'request-start', requestId, operation, at } as const
     emit(trace === undefined ? start : { ...start, trace })
   }
@@ -79,14 +73,14 @@ export class CallLog {
   }
 
   end(): void {
-    if (this.emit === ignoreEvents) return
-    const at = this.clock.now()
+    const { clock, emit, wallClock } = this.options
+    if (emit === ignoreEvents) return
     const event: RequestEnd = {
       type: 'request-end',
       requestId: this.requestId,
       operation: this.operation,
-      at,
-      durationMs: at - this.startedAt,
+      at: wallClock.now(),
+      durationMs: clock.now() - this.startedAt,
       outcome: this.outcome,
       status: this.status,
       facts: this.facts,
@@ -107,7 +101,7 @@ export class CallLog {
       replayed: this.replayed || undefined,
       overdraft: this.overdraft || undefined,
     }
-    this.emit(event)
+    emit(event)
   }
 }
 
