@@ -231,6 +231,8 @@ export class HttpReply implements ReplyWriter {
     this.#release()
     this.#goOn()
     this.call.abandonBody()
+    // Where the host has answered, the next request on the connection stands behind what is left of the body.
+    if (this.res.writableEnded && !this.#isHttp2) this.call.discardRest()
     this.#tellLeft()
   }
 

@@ -525,6 +525,25 @@ describe('an answer before the body was read', () => {
     expect(tested.clock.pending).toBe(0)
   })
 
+  test('by the host itself has the rest of a large one read off, for the next request', async () => {
+    const begun = deferred()
+    const tested = testHandler({
+      chatCompletions: async (call) => {
+        ;(call.readBody() as Promise<unknown>).catch(() => undefined)
+        begun.resolve()
+      },
+    })
+    const host = await serve((req, res) => {
+      if (req.method === 'POST') void begun.promise.then(() => res.end('timeout'))
+      tested.handler(req, res)
+    })
+    const client = await connectTo(host)
+    client.write(`${head(`content-length: ${MIB}`)}{`)
+    await client.untilReceived('timeout')
+    client.write(`${' '.repeat(MIB - 1)}GET /models/next HTTP/1.1\r\nhost: x\r\n\r\n`)
+    await client.untilReceived('"key":"next"')
+  })
+
   test('that must wait for its turn does not let the upload go on meanwhile', async () => {
     const first = deferred<ReplyWriter>()
     const refused = deferred()
