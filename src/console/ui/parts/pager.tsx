@@ -11,14 +11,29 @@ export interface Pages {
 
 /** Pages that know only their next one: the ones before are remembered. Another question begins anew. */
 export function usePages(question: string): Pages {
-  const [state, setState] = useState<{ question: string; trail: readonly string[] }>({ question, trail: [] })
-  const trail = state.question === question ? state.trail : []
+  const [, setTurned] = useState(0)
+  const trail = trailOf(question)
+  const turnTo = (pages: readonly string[]): void => {
+    history.replaceState({ pages: { question, trail: pages } satisfies Kept }, '')
+    setTurned((before) => before + 1)
+  }
   return {
     after: trail.at(-1),
     number: trail.length + 1,
-    next: (after) => setState({ question, trail: [...trail, after] }),
-    previous: () => setState({ question, trail: trail.slice(0, -1) }),
+    next: (after) => turnTo([...trail, after]),
+    previous: () => turnTo(trail.slice(0, -1)),
   }
+}
+
+/** Kept with the place in the browser's history, so that who comes back to it, or loads it again, is on the same page. */
+interface Kept {
+  readonly question: string
+  readonly trail: readonly string[]
+}
+
+function trailOf(question: string): readonly string[] {
+  const { pages } = (history.state ?? {}) as { readonly pages?: Kept }
+  return pages?.question === question ? pages.trail : []
 }
 
 export function Pager({ pages, next }: { pages: Pages; next: string | undefined }) {
