@@ -1,9 +1,10 @@
 import { ProviderError, type ProviderErrorFields } from '../errors.js'
 import { isObject, isText } from '../protocol/json-values.js'
+import { parseLoosely } from './provider-json.js'
 
 type Complaint = Pick<ProviderErrorFields, 'providerMessage' | 'param' | 'providerCode' | 'status'>
 
-const MAX_NESTING = 4
+const MAX_NESTING = 8
 const MESSAGE_MEMBERS = ['message', 'msg', 'detail', 'error_description', 'title']
 const WRAPPERS = ['error', 'errors', 'detail', 'message', 'x_groq']
 
@@ -23,6 +24,8 @@ export function readComplaint(value: unknown, nesting = 0): Complaint {
     status: isErrorStatus(value.code) ? value.code : undefined,
   }
   if (nesting >= MAX_NESTING) return own
+  const handedOn = readHandedOn(value.metadata, nesting + 1)
+  if (handedOn.providerMessage !== undefined) return { ...handedOn, status: own.status }
   for (const wrapper of WRAPPERS) {
     const inner = value[wrapper]
     if (inner === own.providerMessage || (typeof inner !== 'string' && typeof inner !== 'object')) continue
@@ -36,6 +39,13 @@ export function readComplaint(value: unknown, nesting = 0): Complaint {
     }
   }
   return own
+}
+
+/** OpenRouter says that a provider failed, and beside that, as text, what the provider said. */
+function readHandedOn(metadata: unknown, nesting: number): Complaint {
+  const raw = isObject(metadata) ? metadata.raw : undefined
+  const said = typeof raw === 'string' ? parseLoosely(raw) : raw
+  return typeof said === 'string' ? {} : readComplaint(said, nesting)
 }
 
 /** What Anthropic, Google and xAI say with a 400 where not the request is wrong, but the account or the key. */

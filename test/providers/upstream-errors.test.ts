@@ -40,6 +40,40 @@ describe('readComplaint', () => {
       [{ error: { code: 429, message: 'Slow down', status: 'RESOURCE_EXHAUSTED' } }],
       { providerMessage: 'Slow down', status: 429 },
     ],
+    ...['text', 'JSON'].map((form): [string, unknown, object] => {
+      const said = { error: { message: 'Too long', param: 'input', code: 'context_length_exceeded' } }
+      const raw = form === 'text' ? JSON.stringify(said) : said
+      return [
+        `what OpenRouter hands on as ${form}`,
+        { error: { message: 'Provider returned error', code: 502, metadata: { raw, provider_name: 'X' } } },
+        { providerMessage: 'Too long', param: 'input', providerCode: 'context_length_exceeded', status: 502 },
+      ]
+    }),
+    [
+      'what OpenRouter hands on of Mistral',
+      {
+        error: {
+          message: 'Provider returned error',
+          code: 422,
+          metadata: {
+            raw: '{"object":"error","message":{"detail":[{"loc":["body","n"],"msg":"Extra inputs"}]}}',
+          },
+        },
+      },
+      { providerMessage: 'Extra inputs', param: 'n', status: 422 },
+    ],
+    ...['ERROR', '', '"x"', '{}', '{"error":{"code":"x"}}', null, 5, [], {}].map(
+      (raw): [string, unknown, object] => [
+        `OpenRouter's own message beside ${JSON.stringify(raw)}`,
+        { error: { message: 'Provider returned error', code: 400, metadata: { raw } } },
+        { providerMessage: 'Provider returned error', status: 400 },
+      ],
+    ),
+    [
+      'metadata of another kind',
+      { error: { message: 'Flagged', code: 403, metadata: { reasons: ['x'], flagged_input: 'y' } } },
+      { providerMessage: 'Flagged', status: 403 },
+    ],
     ['errors in a list', { errors: [{ message: 'No', code: 10_000 }] }, { providerMessage: 'No' }],
     ['text', 'Broken', { providerMessage: 'Broken' }],
     ['a code alone', { error: { code: 'rate_limited' } }, { providerCode: 'rate_limited' }],
