@@ -91,6 +91,21 @@ describe('a model that no catalogue may give', () => {
       await service.close()
     },
   )
+
+  test('because a price is a number is a store-fault that names it, and nothing is sent', async () => {
+    const service = await startWith({ prices: { input: 10, output: '20' } }, true)
+    const response = await service.post(ask())
+    expect([response.status, await response.json()]).toMatchObject([
+      500,
+      { error: { code: 'price_missing' } },
+    ])
+    expect(await service.event('store-fault')).toMatchObject({
+      store: 'catalogue',
+      error: { message: expect.stringContaining(`prices of model '${MODEL}'.input must be a decimal`) },
+    })
+    expect(service.asked).toEqual([])
+    await service.close()
+  })
 })
 
 describe('a route whose columns are null', () => {

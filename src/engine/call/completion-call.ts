@@ -167,17 +167,33 @@ export class CompletionCall implements LiveCall {
 
   private quote(route: Route): Quote {
     const { caller, model, providerKey, request } = this.call
-    return quote(
-      {
-        model,
-        route,
-        markup: caller.markup,
-        byokFee: providerKey === undefined ? undefined : this.parts.options.byokFee,
-        prompt: this.prompt,
-        outputTokens: this.outputBound * request.n,
-      },
-      this.parts.readPrices,
-    )
+    try {
+      return quote(
+        {
+          model,
+          route,
+          markup: caller.markup,
+          byokFee: providerKey === undefined ? undefined : this.parts.options.byokFee,
+          prompt: this.prompt,
+          outputTokens: this.outputBound * request.n,
+        },
+        this.parts.readPrices,
+      )
+    } catch (refusal) {
+      this.tellUnreadable(route, isCompatError(refusal) ? refusal.cause : undefined)
+      throw refusal
+    }
+  }
+
+  /** Tells which price of a store's cannot be read; one that is missing is no fault. */
+  private tellUnreadable(route: Route, cause: unknown): void {
+    if (cause === undefined) return
+    this.parts.options.emit({
+      type: 'store-fault',
+      store: route.prices === undefined ? 'catalogue' : 'providers',
+      requestId: this.call.requestId,
+      error: eventError(cause),
+    })
   }
 
   /** Decides what is due, settles or releases it, and then tells the client. */
