@@ -142,6 +142,19 @@ describe('eventBytes and replyBytes', () => {
     await service.close()
   })
 
+  test('a body too long is asked of no other provider, which would be paid for as much', async () => {
+    const service = await WireService.start({ providers: 2, limits: { replyBytes: 2_000 } })
+    for (const upstream of service.upstreams) {
+      upstream.script(answerJson(providerReply({ pad: 'x'.repeat(5_000) })))
+    }
+    const response = await service.post(ask())
+    expect(response.status).toBe(502)
+    expect(await response.json()).toMatchObject({ error: { code: 'provider_invalid_response' } })
+    expect(service.upstreams.map(({ requests }) => requests.length)).toEqual([1, 0])
+    expect(service.router.routes()).toEqual([])
+    await service.close()
+  })
+
   test('a client pays for what it has got of a stream too long, and the route is not blamed', async () => {
     const service = await WireService.start({ limits: { replyBytes: 20_000 } })
     const piece = textChunk('twenty bytes of text')

@@ -210,11 +210,14 @@ export class DialledRoute {
     if (failure === undefined) return undefined
     const { call, route } = this.options
     const secrets = [route.secret, call.providerKey].flatMap((secret) => secret?.reveal() ?? [])
-    return providerFailure(failure, call.providerKey !== undefined, {
+    const read = providerFailure(failure, call.providerKey !== undefined, {
       secrets,
       upstreamModel: route.upstreamModel,
       modelKey: call.model.id,
     })
+    // What was asked for is as long from any provider.
+    const isAskedFor = !call.request.stream || end.firstTokenMs !== undefined
+    return end.ended === 'stopped' && isAskedFor ? { ...read, movesOn: false, routeAtFault: false } : read
   }
 
   /** Whether the provider said that it was done, and had given neither a token nor a finish nor a usage. */
@@ -230,7 +233,7 @@ export class DialledRoute {
     const { durationMs, firstTokenMs } = end
     if (failure !== undefined) {
       const { retryAfterSeconds, routeAtFault } = failure
-      if (!routeAtFault || (end.ended === 'stopped' && firstTokenMs !== undefined)) return undefined
+      if (!routeAtFault) return undefined
       return { ok: false, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }
     }
     // A reply that outlasts the call's time is a long one; one that has not begun by then is none.
