@@ -381,6 +381,8 @@ describe('what running replies are kept in', () => {
     one.free()
     one.free()
     expect(budget.open('last').grow(2 * MIB)).toBe(true)
+    // What is given back twice makes no more room than it took.
+    expect([budget.open('alice').grow(3.5 * MIB), budget.open('alice').grow(MIB)]).toEqual([true, false])
   })
 
   it('is given back when the call is over and its last follower has gone', () => {

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest'
+import { choiceEvent, FINISH, openEngine, streamedCall } from './one-call.js'
+
+it('sends nothing of what an adapter hands over in one go with what had its reply cut off', async () => {
+  const engine = openEngine(
+    {
+      async chat(_call, take) {
+        void take([choiceEvent({ content: 'x'.repeat(400) })])
+        void take([choiceEvent({ content: 'more' }), FINISH])
+        return { terminated: true }
+      },
+    },
+    { neverOverdraw: true, limits: { holdOutputTokens: 5 } },
+  )
+  let sent = ''
+  await engine.chatCompletions(streamedCall, {
+    left: false,
+    onLeave: () => undefined,
+    send: (status) => expect.fail(`It was answered with ${status}`),
+    openStream: () => undefined,
+    write(bytes) {
+      sent += bytes
+    },
+    end(bytes) {
+      sent += bytes
+    },
+    drop: () => expect.fail('The client was dropped'),
+  })
+  expect(sent).toContain('xxx')
+  expect(sent).not.toContain('more')
+  expect(sent.match(/"finish_reason":"\w+"/g)).toEqual(['"finish_reason":"length"'])
+  expect(sent.endsWith('data: [DONE]\n\n')).toBe(true)
+  await engine.close({ graceMs: 0 })
+})
