@@ -448,6 +448,10 @@ export const oddStreams: Readonly<
     [HELLO],
   ],
   'with empty data lines': [`data:\n\n${stream(text('Hello'), FINISH, REPORT)}`, [HELLO]],
+  'with comments sent as data': [
+    stream(text('Hel'), text('lo'), FINISH, REPORT).replace(/^|(?<=\n\n)/g, 'data: : keepalive\n\n'),
+    [HELLO],
+  ],
   'that ends without [DONE], all choices finished': [sse([text('Hello'), FINISH, REPORT]), [HELLO]],
   'whose last event has no blank line': [sse([text('Hello'), FINISH, REPORT]).trimEnd(), [HELLO]],
   'with an error of nothing in every chunk': [

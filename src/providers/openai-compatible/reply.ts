@@ -20,7 +20,8 @@ export function readEvent(
     events.push({ type: 'data', bytes: data })
     return false
   }
-  if (data.trim() === '') return false
+  // Vertex AI keeps streams of its partners' models alive with comments sent as data.
+  if (data.trim() === '' || data.startsWith(':')) return false
   const reply = parseProviderObject(fromLatin1(data))
   const report = readUsage(usageOf(reply), unlistedTokens)
   if (isFailure(reply)) {
