@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { CallFacts, IdempotencyStore } from '../../src/contracts/index.js'
-import { memoryIdempotency } from '../../src/index.js'
+import { DEFAULT_LIMITS, memoryIdempotency } from '../../src/index.js'
 import { finishChunk, type Script, sse, textChunk } from '../helpers/scripted-upstream.js'
 import { Bench, type BenchOptions, COST, deferred, JSON_REPLY, MODEL, USAGE_CHUNK } from './bench.js'
 
@@ -275,6 +275,20 @@ describe('the claim in the ledger', () => {
     late.open()
     await bench.inFlight(0)
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
+  })
+
+  it('is leased of the store for longer than any call can take', async () => {
+    let leaseMs = 0
+    const noting = broken((real) => ({
+      claim: (request, context) => {
+        leaseMs = request.leaseMs
+        return real.claim(request, context)
+      },
+    }))
+    await start({ store: noting.store })
+    await bench.ask({ key: 'k' })
+    const { drainMs, settleMs, totalMs } = DEFAULT_LIMITS
+    expect(leaseMs).toBeGreaterThan(totalMs + drainMs + settleMs)
   })
 
   it('is free again where the hold could not be taken', async () => {
