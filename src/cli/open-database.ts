@@ -11,8 +11,8 @@ export interface OpenDatabase {
   readonly stores: DurableStores
   /** Which database this is, without its password. */
   readonly where: string
-  /** The path of a SQLite file that was not there before. */
-  readonly newFile?: string
+  /** Says that its file or its tables were not there before, and how to name another. */
+  readonly note?: string
   close(): Promise<void>
 }
 
@@ -71,6 +71,13 @@ async function hasTables(file: string): Promise<boolean> {
 }
 
 async function requireTablesOfSchema(url: string, schema: string): Promise<void> {
+  if (await hasTablesOfSchema(url, schema)) return
+  throw new Error(
+    `${describeServer(url, schema)}, has no tables of compat-router. Name another schema with --schema or COMPAT_ROUTER_SCHEMA, or another database with DATABASE_URL; to make them in this one, run compat-router migrate with the same settings.`,
+  )
+}
+
+async function hasTablesOfSchema(url: string, schema: string): Promise<boolean> {
   const pg = await loadPg()
   const client = new pg.Client({
     connectionString: url,
@@ -85,13 +92,10 @@ async function requireTablesOfSchema(url: string, schema: string): Promise<void>
        where n.nspname = $1 and c.relname = 'migrations'`,
       [schema],
     )
-    if (rows.length > 0) return
+    return rows.length > 0
   } finally {
     await client.end()
   }
-  throw new Error(
-    `${describeServer(url, schema)}, has no tables of compat-router. Name another schema with --schema or COMPAT_ROUTER_SCHEMA, or another database with DATABASE_URL; to make them in this one, run compat-router migrate with the same settings.`,
-  )
 }
 
 /** Opens what the environment and the options name, brought up to date. */
@@ -126,7 +130,9 @@ function openFile(file: string, secretKeys: readonly SecretKey[]): OpenDatabase 
   return {
     stores,
     where: `SQLite file ${file}`,
-    ...(isNew && { newFile: resolve(file) }),
+    ...(isNew && {
+      note: `${resolve(file)} is a new SQLite file. To work on another, name it with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL.`,
+    }),
     close: () => stores.close(),
   }
 }
@@ -137,12 +143,16 @@ async function openServer(
   secretKeys: readonly SecretKey[],
 ): Promise<OpenDatabase> {
   const pg = await loadPg()
+  const isNew = !(await hasTablesOfSchema(url, schema))
   const pool = new pg.Pool({ connectionString: url, max: 4 })
   pool.on('error', () => undefined)
   const stores = postgresStores(pool, { schema, secretKeys })
   return {
     stores,
     where: describeServer(url, schema),
+    ...(isNew && {
+      note: `${describeServer(url, schema)}, has new tables. To work on others, name another schema with --schema or COMPAT_ROUTER_SCHEMA, or another database with DATABASE_URL.`,
+    }),
     async close() {
       await stores.close()
       await pool.end()

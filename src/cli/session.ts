@@ -50,18 +50,8 @@ export function createSession(surroundings: Surroundings, options: () => GlobalO
   let opened: Promise<OpenDatabase> | undefined
 
   function database(): Promise<OpenDatabase> {
-    opened ??= open()
+    opened ??= openDatabase(surroundings.env, options())
     return opened
-  }
-
-  async function open(): Promise<OpenDatabase> {
-    const database = await openDatabase(surroundings.env, options())
-    if (database.newFile !== undefined) {
-      say(
-        `${database.newFile} is a new SQLite file. To work on another, name it with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL.`,
-      )
-    }
-    return database
   }
 
   function say(text: string): void {
@@ -69,7 +59,9 @@ export function createSession(surroundings: Surroundings, options: () => GlobalO
   }
 
   async function admin(): Promise<Admin> {
-    return createAdmin((await database()).stores)
+    const { stores, note } = await database()
+    if (note !== undefined) say(note)
+    return createAdmin(stores)
   }
 
   return {

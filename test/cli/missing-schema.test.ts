@@ -48,7 +48,11 @@ describe('the command line where a PostgreSQL schema has no tables', () => {
   })
 
   it('makes the tables for a command that writes, and reads them from then on', async () => {
-    expect(await run('accounts open alice --schema by_writing')).toMatchObject({ exitCode: 0 })
+    expect(await run('accounts open alice --schema by_writing')).toMatchObject({
+      exitCode: 0,
+      said: expect.stringMatching(/^PostgreSQL .*, schema by_writing, has new tables\. .*\nalice is open\n$/),
+    })
+    expect((await run('accounts open alice --schema by_writing')).said).toBe('alice is open\n')
     expect((await run('accounts list', { COMPAT_ROUTER_SCHEMA: 'by_writing' })).out).toContain('alice')
     expect((await run('migrate --schema by_migrating')).exitCode).toBe(0)
     expect(await run('verify --schema by_migrating')).toMatchObject({ exitCode: 0 })
