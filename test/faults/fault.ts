@@ -154,9 +154,7 @@ export function scripted({ scripts, due, answer, body, headers, ...fault }: Scri
 
 /** A stream that the router is handed event by event, whatever the network makes of it. */
 export async function eventByEvent(bench: Bench, body: object, headers?: BenchHeaders): Promise<BenchCall> {
-  const taken = takeOver(bench)
-  const call = bench.call(true, body, headers)
-  const reply = await taken
+  const { call, reply } = await takeOverCall(bench, true, body, headers)
   for (const [sent, step] of [TOKENS, TOKENS, FINISH, USAGE].entries()) {
     await (sent === 0 ? send(reply, HEAD, step) : send(reply, step))
     await bench.takes(sent + 1)
@@ -168,6 +166,13 @@ export async function eventByEvent(bench: Bench, body: object, headers?: BenchHe
 /** The same fault for a client that wants a stream and for one that wants one body. */
 export function inBothModes(make: (stream: boolean) => Omit<Fault, 'stream'>): Fault[] {
   return [true, false].map((stream) => ({ ...make(stream), stream }))
+}
+
+/** Starts a call, which {@link takeOver} has taken over when it is given. */
+export async function takeOverCall(bench: Bench, ...args: Parameters<Bench['call']>) {
+  const taken = takeOver(bench)
+  const call = bench.call(...args)
+  return { call, reply: await taken }
 }
 
 /** Leaves it to the test what a provider sends, and when. After its end the connection takes the next request. */

@@ -1,5 +1,5 @@
 import type { Script } from '../../helpers/scripted-upstream.js'
-import { type Fault, NOTHING, REPORTED, scripted, send, takeOver } from '../fault.js'
+import { type Fault, NOTHING, REPORTED, scripted, send, takeOverCall } from '../fault.js'
 import {
   COMMENT,
   DONE,
@@ -67,9 +67,7 @@ export const broken: readonly Fault[] = [
     stream: true,
     options: { limits: { idleMs: 10_000 } },
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(true)
-      const reply = await taken
+      const { call, reply } = await takeOverCall(bench, true)
       await send(reply, HEAD, ROLE, TOKENS)
       await bench.takes(2)
       await bench.clock.elapse(10_000)
@@ -85,9 +83,7 @@ export const broken: readonly Fault[] = [
     stream: true,
     options: { limits: { idleMs: 6_000, tokenMs: 10_000 } },
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(true)
-      const reply = await taken
+      const { call, reply } = await takeOverCall(bench, true)
       await send(reply, HEAD, TOKENS)
       await bench.takes(1)
       await bench.clock.elapse(5_000)
@@ -107,9 +103,7 @@ export const broken: readonly Fault[] = [
     stream: true,
     options: { limits: { openStreamAfterMs: 1_000 } },
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(true)
-      const reply = await taken
+      const { call, reply } = await takeOverCall(bench, true)
       await bench.clock.elapse(1_000)
       await call.client.receives(': keep-alive')
       reply.reset()

@@ -1,6 +1,15 @@
 import type { Step } from '../../helpers/scripted-upstream.js'
 import type { Bench, BenchCall, BenchOptions } from '../bench.js'
-import { ESTIMATED, type Fault, inBothModes, NOTHING, promised, REPORTED, send, takeOver } from '../fault.js'
+import {
+  ESTIMATED,
+  type Fault,
+  inBothModes,
+  NOTHING,
+  promised,
+  REPORTED,
+  send,
+  takeOverCall,
+} from '../fault.js'
 import { DONE, FINISH, HEAD, ROLE, TOKENS, USAGE, usage } from '../upstream-scripts.js'
 
 const ABORT: BenchOptions = { routes: [{ onDisconnect: 'abort' }] }
@@ -23,9 +32,7 @@ async function leaves(
   stream: boolean,
   { before, events, after, headers }: Leaving,
 ): Promise<BenchCall> {
-  const taken = takeOver(bench)
-  const call = bench.call(stream, {}, headers)
-  const reply = await taken
+  const { call, reply } = await takeOverCall(bench, stream, {}, headers)
   await send(reply, ...before)
   await bench.takes(events)
   await bench.leave(call)

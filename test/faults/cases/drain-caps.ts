@@ -1,5 +1,14 @@
 import type { Step } from '../../helpers/scripted-upstream.js'
-import { ESTIMATED, type Fault, inBothModes, NOTHING, REPORTED, send, takeOver } from '../fault.js'
+import {
+  ESTIMATED,
+  type Fault,
+  inBothModes,
+  NOTHING,
+  REPORTED,
+  send,
+  takeOver,
+  takeOverCall,
+} from '../fault.js'
 import { DONE, FINISH, HEAD, ROLE, TOKENS, USAGE } from '../upstream-scripts.js'
 
 /** A drain that reaches one of its caps: the row for `abort` that fits. */
@@ -13,9 +22,7 @@ export const drainCaps: readonly Fault[] = [
     name: 'the drain has brought too many bytes',
     options: { limits: { drainBytes: 100 } },
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(stream)
-      const reply = await taken
+      const { call, reply } = await takeOverCall(bench, stream)
       await send(reply, HEAD, TOKENS)
       await bench.takes(1)
       await bench.leave(call)
@@ -58,9 +65,7 @@ export const drainCaps: readonly Fault[] = [
     stream: true,
     options: { limits: { clientStallMs: 10_000, drainBytes: 64 * 1024 * 1024 } },
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(true)
-      const reply = await taken
+      const { call, reply } = await takeOverCall(bench, true)
       await send(reply, HEAD, TOKENS)
       await call.client.receives('twenty bytes')
       call.client.pause()
@@ -81,9 +86,7 @@ export const drainCaps: readonly Fault[] = [
     stream: true,
     options: { limits: { clientStallMs: 10_000 }, routes: [{ onDisconnect: 'abort' }] },
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(true)
-      const reply = await taken
+      const { call, reply } = await takeOverCall(bench, true)
       await send(reply, HEAD, TOKENS)
       await call.client.receives('twenty bytes')
       call.client.pause()
@@ -112,9 +115,12 @@ function tooLong(when: string, before: readonly Step[], events: number, due: str
     name: `the drain takes too long, ${when}`,
     options: { limits: { drainMs: 10_000 }, routes: [{ onDisconnect: keyed ? 'abort' : 'drain' }] },
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(stream, {}, keyed ? { 'idempotency-key': 'key-1' } : {})
-      const reply = await taken
+      const { call, reply } = await takeOverCall(
+        bench,
+        stream,
+        {},
+        keyed ? { 'idempotency-key': 'key-1' } : {},
+      )
       await send(reply, ...before)
       await bench.takes(events)
       await bench.leave(call)

@@ -9,7 +9,7 @@ import {
   REPORTED,
   scripted,
   send,
-  takeOver,
+  takeOverCall,
 } from '../fault.js'
 import {
   body,
@@ -221,9 +221,7 @@ export const finished: readonly Fault[] = [
     name: 'the provider falls silent after the finish',
     options: { limits: { idleMs: 10_000 } },
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(stream)
-      const reply = await taken
+      const { call, reply } = await takeOverCall(bench, stream)
       await send(reply, HEAD, TOKENS, FINISH)
       await bench.takes(2)
       await bench.clock.elapse(10_000)

@@ -1,5 +1,5 @@
 import { answerJson } from '../../helpers/scripted-upstream.js'
-import { type Fault, inBothModes, NOTHING, REPORTED, scripted, send, takeOver } from '../fault.js'
+import { type Fault, inBothModes, NOTHING, REPORTED, scripted, send, takeOverCall } from '../fault.js'
 import {
   body,
   COMMENT,
@@ -142,9 +142,7 @@ export const httpErrors: readonly Fault[] = [
     name: 'the provider sends comments and no token in time',
     options: { limits: { idleMs: 6_000, tokenMs: 10_000 } },
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(stream)
-      const reply = await taken
+      const { call, reply } = await takeOverCall(bench, stream)
       await send(reply, HEAD, COMMENT)
       await bench.until(() => bench.reads > 0)
       await bench.clock.elapse(5_000)

@@ -10,7 +10,7 @@ import {
   REPORTED,
   scripted,
   send,
-  takeOver,
+  takeOverCall,
 } from '../fault.js'
 import {
   body,
@@ -105,9 +105,7 @@ export const overdraw: readonly Fault[] = [
     stream: true,
     options: NEVER,
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(true)
-      const reply = await taken
+      const { call, reply } = await takeOverCall(bench, true)
       await send(reply, HEAD, TOKENS)
       await bench.takes(1)
       const counts = { prompt_tokens: 11, completion_tokens: 900 }
@@ -148,9 +146,7 @@ export const overdraw: readonly Fault[] = [
     stream: true,
     options: { ...NEVER, accounts: { alice: HOLD } },
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(true)
-      const reply = await taken
+      const { call, reply } = await takeOverCall(bench, true)
       await send(reply, HEAD, LONG_TEXT)
       await reply.closed
       return call
@@ -165,9 +161,7 @@ export const overdraw: readonly Fault[] = [
     name: 'the prompt alone is reported to cost more than the hold: nothing is cut',
     options: { ...NEVER, accounts: { alice: HOLD } },
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(stream)
-      const reply = await taken
+      const { call, reply } = await takeOverCall(bench, stream)
       await send(reply, HEAD, ROLE, usage({ prompt_tokens: 900, completion_tokens: 1 }))
       await bench.takes(1)
       await send(reply, TOKENS)
@@ -186,9 +180,7 @@ export const overdraw: readonly Fault[] = [
     stream: true,
     options: { ...NEVER, accounts: { alice: HOLD } },
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(true)
-      const reply = await taken
+      const { call, reply } = await takeOverCall(bench, true)
       await send(reply, HEAD, events(textChunk('x'.repeat(500)), FINISH_CHUNK))
       await bench.takes(2)
       await send(reply, USAGE, DONE, 'end')
@@ -257,9 +249,7 @@ export const overdraw: readonly Fault[] = [
     stream: true,
     options: { ...NEVER, routes: [{ onDisconnect: 'abort' }] },
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(true)
-      const reply = await taken
+      const { call, reply } = await takeOverCall(bench, true)
       await send(reply, HEAD, TOKENS)
       await bench.takes(1)
       await bench.leave(call)

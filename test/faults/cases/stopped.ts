@@ -1,4 +1,13 @@
-import { ESTIMATED, type Fault, inBothModes, NOTHING, REPORTED, scripted, send, takeOver } from '../fault.js'
+import {
+  ESTIMATED,
+  type Fault,
+  inBothModes,
+  NOTHING,
+  REPORTED,
+  scripted,
+  send,
+  takeOverCall,
+} from '../fault.js'
 import { COMMENT, DONE, FINISH, HEAD, ROLE, TOKENS, USAGE } from '../upstream-scripts.js'
 
 /** The total deadline, the most bytes of a reply, or a shutdown. Before the head of the reply is out these are HTTP errors. */
@@ -9,9 +18,7 @@ export const stopped: readonly Fault[] = [
     stream: true,
     options: { limits: { totalMs: 10_000 } },
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(true)
-      const reply = await taken
+      const { call, reply } = await takeOverCall(bench, true)
       await send(reply, HEAD, ROLE, TOKENS)
       await call.client.receives('twenty bytes')
       await bench.clock.elapse(10_000)
@@ -27,9 +34,7 @@ export const stopped: readonly Fault[] = [
     stream: true,
     options: { limits: { totalMs: 10_000, openStreamAfterMs: 2_000 } },
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(true)
-      const reply = await taken
+      const { call, reply } = await takeOverCall(bench, true)
       await send(reply, HEAD, COMMENT)
       await bench.clock.elapse(2_000)
       await call.client.receives(': keep-alive')
@@ -46,9 +51,7 @@ export const stopped: readonly Fault[] = [
     stream: true,
     options: { limits: { totalMs: 10_000 } },
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(true)
-      const reply = await taken
+      const { call, reply } = await takeOverCall(bench, true)
       await send(reply, HEAD, TOKENS, FINISH)
       await bench.takes(2)
       await bench.clock.elapse(10_000)
@@ -64,9 +67,7 @@ export const stopped: readonly Fault[] = [
     stream: false,
     options: { limits: { totalMs: 10_000 } },
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(false)
-      const reply = await taken
+      const { call, reply } = await takeOverCall(bench, false)
       await send(reply, HEAD, TOKENS)
       await bench.takes(1)
       await bench.clock.elapse(10_000)
@@ -81,9 +82,7 @@ export const stopped: readonly Fault[] = [
     name: 'the router is closed after tokens that no client has seen',
     stream: false,
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(false)
-      const reply = await taken
+      const { call, reply } = await takeOverCall(bench, false)
       await send(reply, HEAD, TOKENS)
       await bench.takes(1)
       const closing = bench.router.close({ graceMs: 1_000 })
@@ -99,9 +98,7 @@ export const stopped: readonly Fault[] = [
     name: 'the router is closed in the middle',
     stream: true,
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(true)
-      const reply = await taken
+      const { call, reply } = await takeOverCall(bench, true)
       await send(reply, HEAD, TOKENS)
       await call.client.receives('twenty bytes')
       const closing = bench.router.close({ graceMs: 1_000 })
@@ -117,9 +114,7 @@ export const stopped: readonly Fault[] = [
     row: 'reported',
     name: 'the router is closed, and the reply ends within the grace',
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(stream)
-      const reply = await taken
+      const { call, reply } = await takeOverCall(bench, stream)
       await send(reply, HEAD, TOKENS)
       await bench.takes(1)
       const closing = bench.router.close({ graceMs: 1_000 })
@@ -135,9 +130,7 @@ export const stopped: readonly Fault[] = [
     name: 'the router is closed while a reply is drained',
     stream: true,
     async play(bench) {
-      const taken = takeOver(bench)
-      const call = bench.call(true)
-      const reply = await taken
+      const { call, reply } = await takeOverCall(bench, true)
       await send(reply, HEAD, TOKENS)
       await bench.takes(1)
       await bench.leave(call)
