@@ -3,9 +3,10 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import * as library from '../../src/index.js'
 import { assertOneCharge } from '../helpers/charge-assertions.js'
 import { nanos } from '../helpers/decimals.js'
+import { createDeferred } from '../helpers/deferred.js'
 import { Bench, type BenchOptions, MODEL, OWN_KEY, PAYER, PROMPT } from './bench.js'
 import { HOLD } from './cases/overdraw.js'
-import { promised, send, takeOver } from './fault.js'
+import { send, takeOver } from './fault.js'
 import { body, DONE, FINISH, HEAD, TOKENS, USAGE } from './upstream-scripts.js'
 
 const WHOLE_REPLY = [HEAD, TOKENS, FINISH, USAGE, DONE, 'end'] as const
@@ -138,7 +139,7 @@ describe('calls at the same time on one account', () => {
 
   it('get what fits and no more: of 1,000 with credit for 100, the first 100', async () => {
     const { bench, ask } = await crowd({ accounts: { [PAYER]: '0.222' } })
-    const gate = promised()
+    const gate = createDeferred()
     bench.upstream.script(async (reply) => {
       await gate.promise
       const bytes = JSON.stringify(body({ usage: USED }))

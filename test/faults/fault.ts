@@ -202,11 +202,3 @@ export async function send(reply: ScriptedReply, ...steps: readonly Step[]): Pro
     else throw new Error(`a step that cannot be sent: ${JSON.stringify(step)}`)
   }
 }
-
-export function promised(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve = (): void => {}
-  const promise = new Promise<void>((settle) => {
-    resolve = settle
-  })
-  return { promise, resolve }
-}

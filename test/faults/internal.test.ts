@@ -2,8 +2,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { byteRatioCounter } from '../../src/engine/charging/token-counter.js'
 import * as library from '../../src/index.js'
 import { assertBalance, assertOneCharge } from '../helpers/charge-assertions.js'
+import { createDeferred } from '../helpers/deferred.js'
 import { Bench, type BenchOptions, PAYER } from './bench.js'
-import { promised } from './fault.js'
 import { DONE, FINISH, HEAD, TOKENS, USAGE } from './upstream-scripts.js'
 
 const WHOLE_REPLY = [HEAD, TOKENS, FINISH, USAGE, DONE, 'end'] as const
@@ -52,7 +52,7 @@ describe('a client that leaves before anything is dispatched', () => {
   it.each([true, false])('is charged nothing, and no provider is asked (stream: %s)', async (stream) => {
     const bench = await Bench.start(library)
     onTestFinished(() => bench.finish())
-    const gate = promised()
+    const gate = createDeferred()
     bench.plan.next('hold', { when: gate.promise })
     bench.upstream.script(WHOLE_REPLY)
     const call = bench.call(stream)
@@ -72,7 +72,7 @@ describe('a client that leaves between two routes', () => {
     const prices = { input: '20', output: '40' }
     const bench = await Bench.start(library, { routes: [{}, { prices }] })
     onTestFinished(() => bench.finish())
-    const gate = promised()
+    const gate = createDeferred()
     bench.plan.next('hold', undefined, { when: gate.promise })
     bench.upstreams[0]!.script(['reset'])
     bench.upstreams[1]!.script(WHOLE_REPLY)

@@ -2,10 +2,11 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import * as library from '../../src/index.js'
 import { memoryIdempotency } from '../../src/index.js'
 import { assertOneCharge } from '../helpers/charge-assertions.js'
+import { createDeferred } from '../helpers/deferred.js'
 import { turns } from '../helpers/stepped-clock.js'
 import { RawClient } from '../http/fixture.js'
 import { APP_TOKEN, Bench, type BenchCall, type BenchOptions } from './bench.js'
-import { promised, REPORTED, send, takeOver } from './fault.js'
+import { REPORTED, send, takeOver } from './fault.js'
 import { DONE, FINISH, HEAD, TOKENS, USAGE } from './upstream-scripts.js'
 
 const GRACE_MS = 1_000
@@ -13,8 +14,8 @@ const WHOLE_REPLY = [HEAD, TOKENS, FINISH, USAGE, DONE, 'end'] as const
 
 /** A store, asked for something on the way of a call, that answers only when it is told to. */
 class Gate {
-  readonly asked = promised()
-  private readonly opened = promised()
+  readonly asked = createDeferred()
+  private readonly opened = createDeferred()
 
   async pass<T>(answer: () => T | Promise<T>): Promise<T> {
     this.asked.resolve()
@@ -165,7 +166,7 @@ describe('closing while a body is read', () => {
 describe('closing while a charge is posted', () => {
   it.each([true, false])('waits until it is (stream: %s)', async (stream) => {
     const bench = await start()
-    const gate = promised()
+    const gate = createDeferred()
     bench.plan.next('settle', { when: gate.promise })
     bench.upstream.script(WHOLE_REPLY)
     const call = bench.call(stream)

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresStores } from '../../src/postgres/index.js'
 import { checkLedger } from '../helpers/check-ledger.js'
+import { createDeferred } from '../helpers/deferred.js'
 import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
 import { startLoad } from '../helpers/load-process.js'
 import { openAccounts } from '../helpers/open-accounts.js'
@@ -87,10 +88,7 @@ describe('a PostgreSQL server that is killed under load', () => {
     for (let round = 1; round <= rounds; round++) {
       let isStopping = false
       const target = acknowledged.length + 100 + ((round * 37) % 300)
-      let onTarget: () => void = () => undefined
-      const reached = new Promise<void>((resolve) => {
-        onTarget = resolve
-      })
+      const reached = createDeferred()
       const call = async () => {
         while (!isStopping) {
           const hold = createHold('alice', 7n, { ttlMs: 1_000 })
@@ -102,11 +100,11 @@ describe('a PostgreSQL server that is killed under load', () => {
           } catch {
             // Nobody knows what happened to this one; the check counts only what was acknowledged.
           }
-          if (acknowledged.length >= target) onTarget()
+          if (acknowledged.length >= target) reached.resolve()
         }
       }
       const callers = Array.from({ length: 50 }, call)
-      await reached
+      await reached.promise
       await server.kill()
       const before = acknowledged.length
       await server.restart()

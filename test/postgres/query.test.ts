@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createQueries } from '../../src/postgres/query.js'
 import type { Row } from '../../src/sql/database.js'
+import { createDeferred } from '../helpers/deferred.js'
 import { connectTo, createPool, createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 
 const LOCK = { text: 'select pg_advisory_xact_lock(7)' }
@@ -135,10 +136,7 @@ describe('statements on PostgreSQL', () => {
   it('go again as a whole where a transaction lost a deadlock', async () => {
     const { transaction } = createQueries(database.pool, 'compat_router')
     let arrived = 0
-    let meet = (): void => {}
-    const bothHaveOne = new Promise<void>((resolve) => {
-      meet = resolve
-    })
+    const bothHaveOne = createDeferred()
     let turns = 0
     const counting = [
       ['a', 'b'],
@@ -150,8 +148,8 @@ describe('statements on PostgreSQL', () => {
         for (const id of ids) {
           const text = 'update counters set count = count + 1 where id = ?1 returning id'
           rows.push(...(await run({ text, parameters: [id] })))
-          if (++arrived === 2) meet()
-          await bothHaveOne
+          if (++arrived === 2) bothHaveOne.resolve()
+          await bothHaveOne.promise
         }
         return rows.map((row) => row.id)
       }),

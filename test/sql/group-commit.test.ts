@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createGroupCommit, type FaultKind } from '../../src/sql/group-commit.js'
+import { createDeferred } from '../helpers/deferred.js'
 
 interface Command {
   readonly id: string
@@ -56,13 +57,10 @@ describe('group commit', () => {
   })
 
   it('gathers the next batch while one is under way, at most so many', async () => {
-    let open: () => void = () => undefined
-    const gate = new Promise<void>((resolve) => {
-      open = resolve
-    })
+    const gate = createDeferred()
     const { batches, add } = createBench(
       async (batch) => {
-        await gate
+        await gate.promise
         return double(batch)
       },
       { maxCommands: 3 },
@@ -70,7 +68,7 @@ describe('group commit', () => {
     const first = add(1)
     await new Promise((resolve) => setImmediate(resolve))
     const rest = [2, 3, 4, 5, 6].map((value) => add(value))
-    open()
+    gate.resolve()
     expect(await Promise.all([first, ...rest])).toEqual([2, 4, 6, 8, 10, 12])
     expect(batches).toEqual([[1], [2, 3, 4], [5, 6]])
   })

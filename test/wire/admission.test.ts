@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Limits, Principal } from '../../src/index.js'
 import { ChatClient } from '../helpers/chat-client.js'
+import { createDeferred } from '../helpers/deferred.js'
 import { answerJson } from '../helpers/scripted-upstream.js'
 import { turns } from '../helpers/stepped-clock.js'
 import { RawClient } from '../http/fixture.js'
@@ -91,21 +92,18 @@ describe('admit', () => {
   })
 
   test('that does not answer refuses with 503 overloaded after storeMs', async () => {
-    let asked = () => {}
-    const wasAsked = new Promise<void>((resolve) => {
-      asked = resolve
-    })
+    const asked = createDeferred()
     const service = await WireService.start({
       expectsFaults: true,
       router: () => ({
         admit() {
-          asked()
+          asked.resolve()
           return new Promise(() => {})
         },
       }),
     })
     const response = service.post(ask())
-    await wasAsked
+    await asked.promise
     await service.clock.elapse(5_000)
     expect((await response).status).toBe(503)
     await service.close()

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { sealProviderKey } from '../../src/envelope/seal.js'
-import { type CallContext, generateEnvelopeKey, keyring } from '../../src/index.js'
+import { type CallContext, generateEnvelopeKey, type HoldResult, keyring } from '../../src/index.js'
+import { createDeferred } from '../helpers/deferred.js'
 import { turns } from '../helpers/stepped-clock.js'
 import { API_KEY, ask, type ServiceOptions, WireService } from './service.js'
 
@@ -74,16 +75,11 @@ describe('storeMs', () => {
   test.each(Object.entries(silentStores))(
     '%s that does not answer is 503, and is told that nobody waits',
     async (_name, { body, code, headers, path, router }) => {
-      let asked = () => {}
-      const wasAsked = new Promise<void>((resolve) => {
-        asked = resolve
-      })
-      let signal: AbortSignal | undefined
+      const asked = createDeferred<CallContext>()
       const service = await WireService.start({
         expectsFaults: true,
         router: router((context) => {
-          signal = context.signal
-          asked()
+          asked.resolve(context)
           return never()
         })!,
       })
@@ -94,17 +90,17 @@ describe('storeMs', () => {
         answered = true
         return got
       })
-      await wasAsked
+      const { signal } = await asked.promise
       await service.clock.elapse(4_999)
       await turns(20)
       expect(answered).toBe(false)
-      expect(signal?.aborted).toBe(false)
+      expect(signal.aborted).toBe(false)
       await service.clock.elapse(1)
       const { headers: got, status } = await response
       expect(status).toBe(503)
       expect(got['retry-after']).toMatch(/^\d+$/)
       expect(await (await response).json()).toMatchObject({ error: { code } })
-      expect(signal?.aborted).toBe(true)
+      expect(signal.aborted).toBe(true)
       expect(service.asked).toEqual([])
       expect(service.events).toContainEqual(expect.objectContaining({ type: 'store-fault' }))
       expect(await service.posted('alice')).toBe(1_000_000_000n)
@@ -115,13 +111,10 @@ describe('storeMs', () => {
   test.each(Object.entries(silentStores).filter(([name]) => !/^(?:ledger|idempotency)/.test(name)))(
     '%s is told at once that its client has left',
     async (_name, { body, headers = {}, path, router }) => {
-      let tell = (_context: CallContext) => {}
-      const asked = new Promise<CallContext>((resolve) => {
-        tell = resolve
-      })
+      const asked = createDeferred<CallContext>()
       const service = await WireService.start({
         router: router((context) => {
-          tell(context)
+          asked.resolve(context)
           return never()
         })!,
       })
@@ -131,7 +124,7 @@ describe('storeMs', () => {
         headers: { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json', ...headers },
         ...(path === undefined && { method: 'POST', body: JSON.stringify(ask({ ...(await body?.()) })) }),
       }).catch(() => 'left')
-      const { signal } = await asked
+      const { signal } = await asked.promise
       const told = new Promise((resolve) => signal.addEventListener('abort', resolve))
       leaving.abort()
       expect(await left).toBe('left')
@@ -143,57 +136,48 @@ describe('storeMs', () => {
   )
 
   test('a hold that was taken after its deadline is freed', async () => {
-    let taken: Promise<unknown> = Promise.resolve()
-    let answer = () => {}
-    let asked = () => {}
-    const wasAsked = new Promise<void>((resolve) => {
-      asked = resolve
-    })
+    let taken: Promise<HoldResult> | undefined
+    const answer = createDeferred()
+    const asked = createDeferred()
     const service = await WireService.start({
       expectsFaults: true,
       router: ({ ledger }) => ({
         ledger: {
           ...ledger,
           hold(request, context) {
-            const late = new Promise<void>((resolve) => {
-              answer = resolve
-            }).then(() => ledger.hold(request, context))
-            taken = late
-            asked()
-            return late
+            taken = answer.promise.then(() => ledger.hold(request, context))
+            asked.resolve()
+            return taken
           },
         },
       }),
     })
     const response = service.post(ask())
-    await wasAsked
+    await asked.promise
     await service.clock.elapse(5_000)
     expect((await response).status).toBe(503)
-    answer()
+    answer.resolve()
     await expect(taken).resolves.toMatchObject({ ok: false, reason: 'closed' })
     expect(await service.held('alice')).toBe(0n)
     await service.close()
   })
 
   test('public keys that do not come are 503', async () => {
-    let asked = () => {}
-    const wasAsked = new Promise<void>((resolve) => {
-      asked = resolve
-    })
+    const asked = createDeferred()
     const service = await WireService.start({
       expectsFaults: true,
       router: () => ({
         envelopes: {
           open: never,
           publicKeys: () => {
-            asked()
+            asked.resolve()
             return never()
           },
         },
       }),
     })
     const response = service.host.request('/envelope-keys')
-    await wasAsked
+    await asked.promise
     await service.clock.elapse(5_000)
     expect((await response).status).toBe(503)
     expect((await response).headers).toMatchObject({ 'cache-control': 'no-store' })

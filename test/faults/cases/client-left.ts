@@ -1,15 +1,7 @@
+import { createDeferred } from '../../helpers/deferred.js'
 import type { Step } from '../../helpers/scripted-upstream.js'
 import type { Bench, BenchCall, BenchOptions } from '../bench.js'
-import {
-  ESTIMATED,
-  type Fault,
-  inBothModes,
-  NOTHING,
-  promised,
-  REPORTED,
-  send,
-  takeOverCall,
-} from '../fault.js'
+import { ESTIMATED, type Fault, inBothModes, NOTHING, REPORTED, send, takeOverCall } from '../fault.js'
 import { DONE, FINISH, HEAD, ROLE, TOKENS, USAGE, usage } from '../upstream-scripts.js'
 
 const ABORT: BenchOptions = { routes: [{ onDisconnect: 'abort' }] }
@@ -72,7 +64,7 @@ function duringSettlement(options: BenchOptions): Fault[] {
     name: `the client leaves during the settlement, on a route that would ${options.routes![0]!.onDisconnect}`,
     options,
     async play(bench) {
-      const gate = promised()
+      const gate = createDeferred()
       bench.plan.next('settle', { when: gate.promise })
       bench.upstream.script([HEAD, TOKENS, FINISH, USAGE, DONE, 'end'])
       const call = bench.call(stream)

@@ -1,3 +1,4 @@
+import type { Limits } from '../../../src/index.js'
 import { answerJson } from '../../helpers/scripted-upstream.js'
 import { type Fault, inBothModes, NOTHING, REPORTED, scripted, send, takeOverCall } from '../fault.js'
 import {
@@ -122,21 +123,7 @@ export const httpErrors: readonly Fault[] = [
     due: NOTHING,
     answer: TIMEOUT,
   })),
-  ...inBothModes((stream) => ({
-    row: 'http-error',
-    name: 'the provider sends no byte in time',
-    options: { limits: { idleMs: 10_000 } },
-    async play(bench) {
-      const asked = bench.upstream.nextRequest()
-      const call = bench.call(stream)
-      const { closed } = await asked
-      await bench.clock.elapse(10_000)
-      await closed
-      return call
-    },
-    due: NOTHING,
-    answer: TIMEOUT,
-  })),
+  ...silent('the provider sends no byte in time', { idleMs: 10_000 }),
   ...inBothModes((stream) => ({
     row: 'http-error',
     name: 'the provider sends comments and no token in time',
@@ -156,21 +143,7 @@ export const httpErrors: readonly Fault[] = [
     due: NOTHING,
     answer: TIMEOUT,
   })),
-  ...inBothModes((stream) => ({
-    row: 'http-error',
-    name: 'the total deadline passes before the first token',
-    options: { limits: { totalMs: 10_000 } },
-    async play(bench) {
-      const asked = bench.upstream.nextRequest()
-      const call = bench.call(stream)
-      const { closed } = await asked
-      await bench.clock.elapse(10_000)
-      await closed
-      return call
-    },
-    due: NOTHING,
-    answer: TIMEOUT,
-  })),
+  ...silent('the total deadline passes before the first token', { totalMs: 10_000 }),
   ...inBothModes((stream) => ({
     row: 'http-error',
     name: 'the router is closed before the first token',
@@ -233,6 +206,25 @@ function alike(
     due: NOTHING,
     answer,
   })
+}
+
+/** The provider takes a request and never answers, until ten seconds are over. */
+function silent(name: string, limits: Partial<Limits>): Fault[] {
+  return inBothModes((stream) => ({
+    row: 'http-error',
+    name,
+    options: { limits },
+    async play(bench) {
+      const asked = bench.upstream.nextRequest()
+      const call = bench.call(stream)
+      const { closed } = await asked
+      await bench.clock.elapse(10_000)
+      await closed
+      return call
+    },
+    due: NOTHING,
+    answer: TIMEOUT,
+  }))
 }
 
 function errorChoice(): object {

@@ -1,11 +1,13 @@
 import type { SettleRequest } from '../../../src/index.js'
+import { createDeferred } from '../../helpers/deferred.js'
 import type { LedgerFault } from '../../helpers/faulty-ledger.js'
 import type { Bench, BenchCall } from '../bench.js'
-import { type Fault, inBothModes, NOTHING, promised, REPORTED } from '../fault.js'
+import { type Fault, inBothModes, NOTHING, REPORTED } from '../fault.js'
 import { DONE, FINISH, HEAD, TOKENS, USAGE } from '../upstream-scripts.js'
 
 const CONTEXT = { requestId: 'test', signal: new AbortController().signal }
 const UNAVAILABLE = { status: 503, code: 'ledger_unavailable' }
+const KEYED = { 'idempotency-key': 'key-1' }
 const WHOLE_REPLY = [HEAD, TOKENS, FINISH, USAGE, DONE, 'end'] as const
 
 /** No hold: nothing is dispatched, and what may have been taken is released. */
@@ -74,9 +76,7 @@ export const settleFaults: readonly Fault[] = [
     name: 'the ledger never says what it has posted; the event reconciles',
     async play(bench) {
       bench.plan.always('settle', { answers: () => undefined })
-      bench.upstream.script(WHOLE_REPLY)
-      const call = bench.call(stream)
-      await bench.plan.asked('settle')
+      const call = await callToSettle(bench, stream)
       await bench.clock.elapse(60_000)
       await call.client.over
       const { error, request } = await bench.event('charge-failed', call)
@@ -94,10 +94,10 @@ export const settleFaults: readonly Fault[] = [
     async play(bench) {
       bench.plan.next('settle', { answers: withCharge({ usage: undefined }) })
       bench.upstream.script(WHOLE_REPLY)
-      const call = bench.call(stream, {}, { 'idempotency-key': 'key-1' })
+      const call = bench.call(stream, {}, KEYED)
       await call.client.over
       await bench.event('request-end', call)
-      const repeat = bench.call(stream, {}, { 'idempotency-key': 'key-1' })
+      const repeat = bench.call(stream, {}, KEYED)
       await repeat.client.over
       await bench.event('request-end', repeat)
       if (repeat.client.text !== call.client.text) throw new Error(repeat.client.text)
@@ -111,9 +111,7 @@ export const settleFaults: readonly Fault[] = [
     name: 'the reply goes out before the ledger has answered',
     async play(bench) {
       bench.plan.next('settle', 'hangs')
-      bench.upstream.script(WHOLE_REPLY)
-      const call = bench.call(stream)
-      await bench.plan.asked('settle')
+      const call = await callToSettle(bench, stream)
       await bench.clock.elapse(2_000)
       await call.client.over
       if (bench.audit.settlements.size > 0) throw new Error('settled already')
@@ -123,51 +121,15 @@ export const settleFaults: readonly Fault[] = [
     due: REPORTED,
     answer: 'whole',
   })),
-  ...inBothModes((stream) => ({
-    row: 'ledger-settle',
-    name: 'the ledger cannot be reached until settling is given up; the event reconciles',
-    async play(bench) {
-      bench.plan.always('settle', 'throws')
-      bench.upstream.script(WHOLE_REPLY)
-      const call = bench.call(stream)
-      await bench.plan.asked('settle')
-      await bench.clock.elapse(60_000)
-      await call.client.over
-      const { request } = await bench.event('charge-failed', call)
-      bench.plan.heal()
-      await reconcileTwice(bench, request)
-      return call
-    },
-    due: REPORTED,
-    answer: 'whole',
-  })),
-  ...inBothModes((stream) => ({
-    row: 'ledger-settle',
-    name: 'the ledger hangs until settling is given up; the event reconciles',
-    async play(bench) {
-      bench.plan.always('settle', 'hangs')
-      bench.upstream.script(WHOLE_REPLY)
-      const call = bench.call(stream)
-      await bench.plan.asked('settle')
-      await bench.clock.elapse(70_000)
-      await call.client.over
-      const { request } = await bench.event('charge-failed', call)
-      bench.plan.heal()
-      await reconcileTwice(bench, request)
-      return call
-    },
-    due: REPORTED,
-    answer: 'whole',
-  })),
+  ...untilGivenUp('the ledger cannot be reached', 'throws', 60_000),
+  ...untilGivenUp('the ledger hangs', 'hangs', 70_000),
   ...inBothModes((stream) => ({
     row: 'ledger-settle',
     name: 'the ledger has another charge for the hold: the client is shown that',
     async play(bench) {
-      const gate = promised()
+      const gate = createDeferred()
       bench.plan.next('settle', { when: gate.promise })
-      bench.upstream.script(WHOLE_REPLY)
-      const call = bench.call(stream)
-      await bench.plan.asked('settle')
+      const call = await callToSettle(bench, stream)
       await settleElsewhere(bench, call)
       gate.resolve()
       await call.client.over
@@ -182,11 +144,9 @@ export const settleFaults: readonly Fault[] = [
     row: 'reported',
     name: 'the claim was lost to another hold while the call ran',
     async play(bench) {
-      const gate = promised()
+      const gate = createDeferred()
       bench.plan.next('settle', { when: gate.promise })
-      bench.upstream.script(WHOLE_REPLY)
-      const call = bench.call(stream, {}, { 'idempotency-key': 'key-1' })
-      await bench.plan.asked('settle')
+      const call = await callToSettle(bench, stream, KEYED)
       await expireAndClaim(bench)
       gate.resolve()
       await call.client.over
@@ -201,9 +161,7 @@ export const settleFaults: readonly Fault[] = [
     name: 'the claim was lost, which the ledger says only when the reply is out',
     async play(bench) {
       bench.plan.next('settle', { afterMs: 3_000 })
-      bench.upstream.script(WHOLE_REPLY)
-      const call = bench.call(stream, {}, { 'idempotency-key': 'key-1' })
-      await bench.plan.asked('settle')
+      const call = await callToSettle(bench, stream, KEYED)
       await expireAndClaim(bench)
       await bench.clock.elapse(3_000)
       await call.client.over
@@ -264,6 +222,37 @@ function atHold(name: string, fault: LedgerFault, elapseMs = 0): Fault[] {
   }))
 }
 
+/** A call with a whole reply, whose settlement has been asked for. */
+async function callToSettle(
+  bench: Bench,
+  stream: boolean,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<BenchCall> {
+  bench.upstream.script(WHOLE_REPLY)
+  const call = bench.call(stream, {}, headers)
+  await bench.plan.asked('settle')
+  return call
+}
+
+function untilGivenUp(name: string, fault: LedgerFault, elapseMs: number): Fault[] {
+  return inBothModes((stream) => ({
+    row: 'ledger-settle',
+    name: `${name} until settling is given up; the event reconciles`,
+    async play(bench) {
+      bench.plan.always('settle', fault)
+      const call = await callToSettle(bench, stream)
+      await bench.clock.elapse(elapseMs)
+      await call.client.over
+      const { request } = await bench.event('charge-failed', call)
+      bench.plan.heal()
+      await reconcileTwice(bench, request)
+      return call
+    },
+    due: REPORTED,
+    answer: 'whole',
+  }))
+}
+
 /** A whole reply whose settlement goes so, and what comes in so much time after it was asked for. */
 async function playSettlement(
   bench: Bench,
@@ -272,9 +261,7 @@ async function playSettlement(
   elapseMs: number,
 ): Promise<BenchCall> {
   bench.plan.next('settle', ...faults)
-  bench.upstream.script(WHOLE_REPLY)
-  const call = bench.call(stream)
-  await bench.plan.asked('settle')
+  const call = await callToSettle(bench, stream)
   await bench.clock.elapse(elapseMs)
   await call.client.over
   return call
