@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { ProviderEvent } from '../../src/contracts/providers.js'
 import type { ReplyWriter } from '../../src/contracts/reply.js'
-import { memoryLedger, memoryProviders } from '../../src/index.js'
+import { memoryLedger, memoryProviders, type RouterEvent } from '../../src/index.js'
+import type { UsageReport } from '../../src/protocol/usage.js'
 import { openEngine, streamedCall } from './one-call.js'
 
 const choice = (content: string, rest: object = {}) => ({
@@ -24,22 +25,28 @@ const throwsWhenWritten = {
   },
 }
 
+const USAGE: UsageReport = { prompt: 3, completion: 2 }
 const context = { requestId: streamedCall.requestId, signal: new AbortController().signal }
 
 /** What a client is sent of a call whose first provider says `event`, and what it is charged. */
-async function ask(event: ProviderEvent, stream: boolean, next?: ProviderEvent) {
+async function ask(event: ProviderEvent, stream: boolean, next?: ProviderEvent, usage = USAGE) {
   const ledger = memoryLedger({ alice: '5' })
   const providers = [event, ...(next ? [next] : [])].map((said, position) => ({
     id: `provider-${position}`,
     models: { 'acme/fast': 'fast' },
     adapter: {
       async chat(_call: unknown, take: (events: readonly ProviderEvent[]) => void | Promise<void>) {
-        await take([said, { type: 'usage', usage: { prompt: 3, completion: 2 } }])
+        await take([said, { type: 'usage', usage }])
         return { terminated: true }
       },
     },
   }))
-  const engine = openEngine(providers[0]!.adapter, { ledger, providers: memoryProviders(providers) })
+  const events: RouterEvent[] = []
+  const engine = openEngine(providers[0]!.adapter, {
+    ledger,
+    providers: memoryProviders(providers),
+    onEvent: (event) => void events.push(event),
+  })
   const sent: { status: number; body: string }[] = []
   const writer: ReplyWriter = {
     left: false,
@@ -58,7 +65,7 @@ async function ask(event: ProviderEvent, stream: boolean, next?: ProviderEvent) 
   await engine.chatCompletions({ ...streamedCall, readBody: async () => body }, writer)
   const { posted, held } = (await ledger.balance('alice', context))!
   await engine.close({ graceMs: 0 })
-  return { sent, charged: 5_000_000_000n - posted, held }
+  return { sent, charged: 5_000_000_000n - posted, events, held }
 }
 
 describe('a reply of an adapter that cannot be written as JSON', () => {
@@ -85,4 +92,14 @@ describe('a reply of an adapter that cannot be written as JSON', () => {
     expect(JSON.parse(sent[0]!.body).choices[0].message.content).toBe('Hi')
     expect([charged, held]).toEqual([5_000n, 0n])
   })
+})
+
+it('takes a count that is a BigInt for missing, and tells the host', async () => {
+  const usage = { prompt: 3n, completion: 2 } as unknown as UsageReport
+  const { charged, events, sent } = await ask(completion(), false, undefined, usage)
+  expect(JSON.parse(sent[0]!.body).usage).toMatchObject({ prompt_tokens: 2, charge: { basis: 'estimated' } })
+  expect(charged).toBe(4_000n)
+  expect(events.filter(({ type }) => type === 'usage-implausible')).toMatchObject([
+    { field: 'prompt', value: '3n' },
+  ])
 })

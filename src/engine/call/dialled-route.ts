@@ -263,7 +263,7 @@ export class DialledRoute {
           requestId: call.requestId,
           routeId: route.id,
           field,
-          value: cleanLabel(String(JSON.stringify(value))),
+          value: cleanLabel(typeof value === 'bigint' ? `${value}n` : String(JSON.stringify(value))),
         }),
     )
   }
