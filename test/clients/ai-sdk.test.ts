@@ -26,6 +26,8 @@ import {
 } from './service.js'
 
 interface Client {
+  /** What this client calls its provider in options. */
+  readonly name: string
   model(baseURL: string, apiKey: string, id?: string): LanguageModel
   /** Where this client shows the cost of a finished step. */
   cost(step: { usage: { raw?: unknown }; providerMetadata?: unknown }): unknown
@@ -33,11 +35,13 @@ interface Client {
 
 const clients: Readonly<Record<string, Client>> = {
   '@ai-sdk/openai-compatible': {
+    name: 'compat',
     model: (baseURL, apiKey, id = MODEL) =>
       createOpenAICompatible({ name: 'compat', baseURL, apiKey, supportsStructuredOutputs: true })(id),
     cost: ({ usage }) => (usage.raw as { cost?: unknown } | undefined)?.cost,
   },
   '@openrouter/ai-sdk-provider': {
+    name: 'openrouter',
     model: (baseURL, apiKey, id = MODEL) => createOpenRouter({ baseURL, apiKey })(id),
     cost: ({ providerMetadata }) =>
       (providerMetadata as { openrouter?: { usage?: { cost?: unknown } } } | undefined)?.openrouter?.usage
@@ -57,7 +61,7 @@ const maxRetries = 0
 describe.each(
   Object.keys(providers).flatMap((provider) => Object.keys(clients).map((client) => ({ client, provider }))),
 )('$client through $provider', ({ client, provider }) => {
-  const { cost, model } = clients[client]!
+  const { cost, model, name } = clients[client]!
   let service: Service
   let ours: LanguageModel
   beforeAll(async () => {
@@ -108,6 +112,13 @@ describe.each(
   it('parses structured output', async () => {
     const result = await generateText({ model: ours, prompt, maxRetries, output: Output.object({ schema }) })
     expect(result.output).toEqual(JSON.parse(OBJECT))
+  })
+
+  it('sends a field of the router in the options of its provider', async () => {
+    const ended = service.nextEnd()
+    const providerOptions = { [name]: { action: 'summary' } }
+    await generateText({ model: ours, prompt, maxRetries, providerOptions })
+    expect((await ended).action).toBe('summary')
   })
 
   it('aborts in the middle of a stream, and the call is over', async () => {

@@ -31,7 +31,7 @@ const question = 'How is the weather?'
 describe.each(Object.keys(providers))('@langchain/openai through %s', (provider) => {
   let service: Service
   let model: ChatOpenAI
-  const make = (fields: { apiKey?: string; model?: string } = {}) =>
+  const make = (fields: { apiKey?: string; model?: string; modelKwargs?: object } = {}) =>
     new ChatOpenAI({
       model: MODEL,
       apiKey: KEY,
@@ -77,6 +77,12 @@ describe.each(Object.keys(providers))('@langchain/openai through %s', (provider)
   it('parses structured output', async () => {
     const structured = model.withStructuredOutput(place, { method: 'jsonSchema', name: 'place' })
     expect(await structured.invoke(question)).toEqual(JSON.parse(OBJECT))
+  })
+
+  it('sends a field of the router in modelKwargs', async () => {
+    const ended = service.nextEnd()
+    await make({ modelKwargs: { action: 'summary' } }).invoke(question)
+    expect((await ended).action).toBe('summary')
   })
 
   it('aborts in the middle of a stream, and the call is over', async () => {

@@ -120,6 +120,13 @@ describe.each(Object.keys(providers))('the openai client through %s', (provider)
     expect(JSON.parse(reply.choices[0]!.message.content!)).toEqual(JSON.parse(OBJECT))
   })
 
+  it('sends a field of the router as a further property', async () => {
+    const ended = service.nextEnd()
+    const request = { model: MODEL, messages, action: 'summary' }
+    await client.chat.completions.create(request)
+    expect((await ended).action).toBe('summary')
+  })
+
   it('lists and retrieves models', async () => {
     const models = await client.models.list()
     expect(models.data.map(({ id }) => id)).toEqual([MODEL])
