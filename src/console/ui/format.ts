@@ -54,3 +54,8 @@ export function basisPointsOf(percent: string): number | undefined {
   const match = /^(\d{1,5})(?:\.(\d{1,2}))?$/.exec(percent.trim())
   return match === null ? undefined : Number(match[1]) * 100 + Number((match[2] ?? '').padEnd(2, '0'))
 }
+
+/** What people call it, and the id that tells it from another of the same name. */
+export function nameWithId({ id, name }: { readonly id: string; readonly name?: string }): string {
+  return name === undefined ? id : `${name} (${id})`
+}

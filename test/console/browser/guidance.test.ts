@@ -120,7 +120,7 @@ describe('the playground', { timeout: 120_000 }, () => {
 
   it('tells in its samples that an app takes an access token', async () => {
     await visitPage('Playground')
-    await page.getByLabel('Acts through').selectOption('the app Notes')
+    await page.getByLabel('Acts through').selectOption('the app Notes (notes)')
     for (const name of ['curl', 'TypeScript', 'Python']) {
       await page.getByRole('button', { name, exact: true }).click()
       const sample = await page.getByRole('textbox', { name: /^The call as/ }).inputValue()
@@ -441,5 +441,31 @@ describe('what is no answer of this console', { timeout: 120_000 }, () => {
     await form.getByText(elsewhere).waitFor()
     expect(await form.locator('[name=amount]').inputValue()).toBe('3')
     await page.context().close()
+  })
+})
+
+describe('a new access token', { timeout: 120_000 }, () => {
+  it('is for an app that was chosen, and told from another of the same name', async () => {
+    const { admin } = visit.stage
+    await admin.putApp({ id: 'notes-2', name: 'Notes', markup: { basisPoints: 9_000 }, allowedModels: [] })
+    await visitPage('Keys')
+    await page.getByRole('button', { name: 'New access token' }).click()
+    const form = page.getByRole('dialog')
+    const app = form.getByLabel('App (required)')
+    expect(await app.locator('option').allTextContents()).toEqual([
+      'Choose one',
+      'Notes (notes)',
+      'Notes (notes-2)',
+    ])
+    await form.getByLabel('Account that pays (required)').fill('bob')
+    await form.getByLabel('Label').fill('Chosen')
+    await form.getByRole('button', { name: 'Make the token' }).click()
+    await expect.poll(() => app.evaluate((element) => element.matches(':focus:invalid'))).toBe(true)
+    await app.selectOption('Notes (notes)')
+    await form.getByRole('button', { name: 'Make the token' }).click()
+    await page.locator('[data-secret]').waitFor()
+    await page.getByRole('button', { name: 'I have kept it' }).click()
+    const made = await admin.listCredentials({ account: 'bob' })
+    expect(made.filter(({ label }) => label === 'Chosen')).toMatchObject([{ appId: 'notes' }])
   })
 })

@@ -104,6 +104,24 @@ describe('a call that was stopped', { timeout: 120_000 }, () => {
     await broken.context().close()
   })
 
+  it('tells what one was charged that another process had', async () => {
+    const there = await visit.open('alice', 'playground')
+    const { opened, open } = gate()
+    visit.upstream.scriptOnce([{ wait: opened }, ...completion])
+    await there.route('**/api/events?*', (route) =>
+      route.fulfill({ json: { events: [], capacity: 1_000, completedASecond: 100 } }),
+    )
+    const asked = visit.upstream.nextRequest()
+    await there.getByLabel('Stream the reply').uncheck()
+    await say(there, 'Hello')
+    await asked
+    await there.getByRole('button', { name: 'Stop' }).click()
+    await there.getByText('the charge will stand here').waitFor()
+    open()
+    await there.locator('[data-cost="0.00000585"]').waitFor()
+    await there.context().close()
+  })
+
   it('says where to look, and asks for the balance again, where its charge does not come', async () => {
     const slow = await visit.open('alice', 'spend')
     await slow.clock.install()
@@ -158,7 +176,6 @@ describe('the charge of a stopped call', () => {
   })
 
   const { drainMs, settleMs } = DEFAULT_LIMITS
-  const end = { number: 1, at: 1, type: 'request-end', requestId: 'stopped' }
 
   it.each([drainMs, drainMs + settleMs])('is waited for where it comes after %i ms', async (afterMs) => {
     vi.useFakeTimers()
@@ -167,9 +184,9 @@ describe('the charge of a stopped call', () => {
     const look = async () => {
       looks++
       if (looks === 2) throw new TypeError('The network is away')
-      return Date.now() - startedAt < afterMs ? [] : [end]
+      return Date.now() - startedAt < afterMs ? undefined : {}
     }
-    const found = stoppedCharge('stopped', look, () => false)
+    const found = stoppedCharge(look, () => false)
     await vi.advanceTimersByTimeAsync(afterMs + 15_000)
     expect(await found).toMatchObject({ cost: '0' })
     expect(looks).toBeLessThan(40)
@@ -177,6 +194,6 @@ describe('the charge of a stopped call', () => {
 
   it('is looked for no longer where the page is gone', async () => {
     const look = () => expect.unreachable()
-    expect(await stoppedCharge('stopped', look, () => true)).toBeUndefined()
+    expect(await stoppedCharge(look, () => true)).toBeUndefined()
   })
 })

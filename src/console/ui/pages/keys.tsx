@@ -1,5 +1,6 @@
 import type { CredentialView } from '../../protocol.js'
 import { write } from '../api.js'
+import { nameWithId } from '../format.js'
 import { Badge, Button, Choice, PageHead, Time } from '../parts/basics.js'
 import type { FieldSpec } from '../parts/fields.js'
 import { Filters, useSubjectSpecs } from '../parts/filters.js'
@@ -80,7 +81,11 @@ export function Keys({ query }: { query: Place['query'] }) {
           label: 'App',
           kind: 'select',
           isRequired: true,
-          options: (apps.data?.apps ?? []).map(({ id, name }) => ({ value: id, label: name ?? id })),
+          // None by itself: whose markup is paid is to be chosen.
+          options: [
+            { value: '', label: 'Choose one' },
+            ...(apps.data?.apps ?? []).map((app) => ({ value: app.id, label: nameWithId(app) })),
+          ],
           value: appId,
         },
         ...subject,

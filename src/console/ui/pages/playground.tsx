@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ModelView } from '../../protocol.js'
-import { percentOf } from '../format.js'
+import { nameWithId, percentOf } from '../format.js'
 import { Amount } from '../parts/amount.js'
 import { Button, PageHead } from '../parts/basics.js'
 import { Field, type FieldSpec } from '../parts/fields.js'
@@ -86,10 +86,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
       label: 'Model',
       kind: 'select',
       value: model.id,
-      options: models.map(({ id, name }) => ({
-        value: id,
-        label: name === undefined ? id : `${name} (${id})`,
-      })),
+      options: models.map((one) => ({ value: one.id, label: nameWithId(one) })),
     },
     ...(isForOperator && !isOwn
       ? [
@@ -112,7 +109,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
       value: isOwn ? '*own' : (app?.id ?? ''),
       options: [
         { value: '', label: 'an API key of the account' },
-        ...(apps.data?.apps ?? []).map(({ id, name }) => ({ value: id, label: `the app ${name ?? id}` })),
+        ...(apps.data?.apps ?? []).map((one) => ({ value: one.id, label: `the app ${nameWithId(one)}` })),
         { value: '*own', label: 'a token that I paste' },
       ],
     },

@@ -1,4 +1,4 @@
-import type { ChargeView, EventView } from '../../protocol.js'
+import type { ChargeView } from '../../protocol.js'
 import type { Cost } from './reply-reader.js'
 
 /** Longer than a router reads on for a client that has left, and tries to settle, by its usual limits. */
@@ -6,21 +6,24 @@ const PATIENCE_MS = 180_000
 const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 10_000
 
+/** What was found of a call that has ended. */
+interface Ended {
+  readonly charge?: ChargeView
+}
+
 /**
- * Who stops a call still pays for what the provider writes on; the newest events, which `look` reads, tell what it was.
- * Undefined where none told it for three minutes, or `isGone` said that nobody waits any more.
+ * Who stops a call still pays for what the provider writes on; `look` finds what it was once it is known. Undefined where
+ * nothing was found for three minutes, or `isGone` said that nobody waits any more.
  */
 export async function stoppedCharge(
-  requestId: string,
-  look: () => Promise<readonly EventView[]>,
+  look: () => Promise<Ended | undefined>,
   isGone: () => boolean,
 ): Promise<Cost | undefined> {
   let pauseMs = FIRST_PAUSE_MS
   for (let waitedMs = 0; waitedMs < PATIENCE_MS && !isGone(); waitedMs += pauseMs) {
     // A look that fails is one that found nothing yet.
-    const events = await look().catch(() => [])
-    const end = events.find((event) => event.type === 'request-end' && event.requestId === requestId)
-    if (end !== undefined) return costOf(end.charge)
+    const ended = await look().catch(() => undefined)
+    if (ended !== undefined) return costOf(ended.charge)
     pauseMs = Math.min(pauseMs * 1.3, LONGEST_PAUSE_MS)
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }

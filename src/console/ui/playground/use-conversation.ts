@@ -42,6 +42,8 @@ export interface Conversation {
 const MAX_FRAMES = 2_000
 /** One look for a charge that is not answered by then, as on a network that has gone, makes room for the next. */
 const LOOK_MS = 5_000
+/** Longer than a call lasts, and than most clocks are wrong; not so long that much has to be read. */
+const LEDGER_REACH_MS = 3_600_000
 
 /** The conversation on the page, and its calls to the router. `onPaid` is told when a balance may have moved. */
 export function useConversation(url: string, onPaid: () => void): Conversation {
@@ -132,8 +134,17 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
 
   async function awaitCharge(number: number, account: string | undefined, requestId: string): Promise<void> {
     const query = { ...(account === undefined ? {} : { account }), requestId }
-    const look = async () => (await read('api/events', query, AbortSignal.timeout(LOOK_MS))).events
-    const cost = await stoppedCharge(requestId, look, () => isGone.current)
+    const from = Date.now() - LEDGER_REACH_MS
+    // The process that is asked may not be the one that had the call: then the ledger alone knows of its charge.
+    const look = async () => {
+      const signal = AbortSignal.timeout(LOOK_MS)
+      const [{ events }, { entries }] = await Promise.all([
+        read('api/events', query, signal),
+        read('api/calls', { ...query, from }, signal),
+      ])
+      return events.find(({ type }) => type === 'request-end') ?? entries.find(({ charge }) => charge)
+    }
+    const cost = await stoppedCharge(look, () => isGone.current)
     if (isGone.current) return
     change(number, ({ reply }) =>
       cost === undefined ? { isChargeLate: true } : { reply: { ...reply!, cost } },
