@@ -95,12 +95,16 @@ const READ_FIELDS: ReadonlySet<string> = new Set([
   ...'messages max_tokens max_completion_tokens tools tool_choice functions function_call'.split(' '),
   ...'plugins web_search_options background store service_tier modalities audio'.split(' '),
 ])
+const LONGEST_READ_CHARS = Math.max(...[...READ_FIELDS].map((field) => field.length))
 const PLAIN_FIELD = /^[a-z0-9_]+$/
+/** Every step of a call goes over them, and more than a hundred no client has. */
+const MAX_FIELDS = 1_000
 
 /** Some providers read a field in any case: one respelt would be theirs to obey and not ours to price. */
-function refuseRespelt(body: Readonly<JsonObject>): void {
-  for (const key of Object.keys(body)) {
-    if (PLAIN_FIELD.test(key)) continue
+function refuseRespelt(keys: readonly string[]): void {
+  for (const key of keys) {
+    // None is shorter in lower case.
+    if (key.length > LONGEST_READ_CHARS || PLAIN_FIELD.test(key)) continue
     const field = key.toLowerCase().replaceAll('\u017f', 's').replaceAll('\u212a', 'k')
     if (field === key || !READ_FIELDS.has(field)) continue
     throw new CompatError('unsupported_parameter', `${field} is accepted in this spelling only.`, {
@@ -123,7 +127,11 @@ const CODES = [
  */
 export function parseChatRequest(body: unknown): ParsedChatRequest {
   if (!isObject(body)) throw new CompatError('invalid_request', 'The request body must be a JSON object.')
-  refuseRespelt(body)
+  const keys = Object.keys(body)
+  if (keys.length > MAX_FIELDS) {
+    throw new CompatError('invalid_request', 'The request body has more than 1,000 fields.')
+  }
+  refuseRespelt(keys)
   for (const [field, why] of REFUSED) {
     if (!Object.hasOwn(body, field)) continue
     throw new CompatError('unsupported_parameter', `${field} is not accepted. ${why}.`, { param: field })

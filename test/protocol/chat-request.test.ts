@@ -150,6 +150,14 @@ describe('messages', () => {
     expect(error.details?.[0]).toEqual({ param, message: error.message })
   })
 
+  it('may stand among 1,000 fields, and no more', () => {
+    const others = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`field_${index}`, 0]))
+    const own = Object.keys(body({})).length
+    expect(() => parseChatRequest(body(others(1_000 - own)))).not.toThrow()
+    expect(refusal(body(others(1_001 - own)))).toMatchObject({ code: 'invalid_request', status: 400 })
+  })
+
   it('may number 10,000, with 1,000 parts each, and no more', () => {
     const many = (length: number) => Array.from({ length }, () => MESSAGES[0])
     expect(parseChatRequest(body({ messages: many(10_000) })).forward.messages).toHaveLength(10_000)

@@ -20,6 +20,8 @@ const bodies: Readonly<Record<string, readonly [string, string, string]>> = {
   'messages of a thousand bad parts': [CHAT, PARTS, '{"role":"user","content":""}]}'],
   'one key again and again': ['{', '"model":1,', '"model":1}'],
   'a text that never ends': [`${CHAT}"`, '\\"', ''],
+  // The bytes of `ſ`, which stands for an s.
+  'a name in another spelling': ['{"', '\xc5\xbf', '":0,"model":1}'],
 }
 
 let server: ChildProcess
