@@ -56,7 +56,7 @@ describe('a model with a list of parameters', () => {
 
   it('has the field named without control characters, and at most 20 fields named', () => {
     expect(refusal([], { [`\u0000${'x'.repeat(100)}`]: 1 })?.param).toBe('x'.repeat(64))
-    const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`field_${index}`, 1]))
+    const many = Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`field_${index}`, 1]))
     expect(refusal([], many)?.details).toHaveLength(20)
   })
 })

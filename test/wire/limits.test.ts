@@ -33,7 +33,7 @@ const TESTS: Record<keyof Required<Limits>, readonly [file: string, name: string
   drainBytes: ['faults/cases/drain-caps.ts', 'drainBytes: 100'],
   drains: ['faults/cases/drain-caps.ts', 'drains: 1'],
   settleWaitMs: ['faults/cases/ledger.ts', 'the reply goes out before the ledger has answered'],
-  settleMs: ['faults/cases/ledger.ts', 'the ledger hangs until settling is given up'],
+  settleMs: ['faults/cases/ledger.ts', 'until settling is given up; the event reconciles'],
   openStreamAfterMs: ['wire/limits.test.ts', 'opens a silent stream, and comments keep it alive'],
   holdOutputTokens: ['faults/cases/overdraw.ts', 'holdOutputTokens: 50'],
   attempts: ['wire/limits.test.ts', 'limits.attempts of %i'],

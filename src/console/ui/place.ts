@@ -20,10 +20,16 @@ export function hrefOf(page: string, query: Place['query'] = {}): string {
   return `#/${page}${text === '' ? '' : `?${text}`}`
 }
 
+/** What the page follows: from the moment an address is given until its event comes, the address is another's. */
+let followed = location.hash
+
 export function usePlace(): Place {
   const [hash, setHash] = useState(location.hash)
   useEffect(() => {
-    const follow = (): void => setHash(location.hash)
+    const follow = (): void => {
+      followed = location.hash
+      setHash(followed)
+    }
     window.addEventListener('hashchange', follow)
     follow()
     return () => window.removeEventListener('hashchange', follow)
@@ -31,8 +37,10 @@ export function usePlace(): Place {
   return useMemo(() => readPlace(hash), [hash])
 }
 
-/** Changes some members of the query and stays on the page. */
+/** Changes some members of the query and stays on the page; on a page that is being left, nothing. */
 export function changeQuery(changes: Place['query']): void {
-  const { page, query } = readPlace(location.hash)
+  if (location.hash !== followed) return
+  const { page, query } = readPlace(followed)
   location.hash = hrefOf(page, { ...query, ...changes })
+  followed = location.hash
 }
