@@ -3,9 +3,47 @@ import { describe, expect, it } from 'vitest'
 import { aiSdk } from '../../src/providers/ai-sdk/index.js'
 import { anthropic } from '../../src/providers/anthropic/index.js'
 import { openaiCompatible } from '../../src/providers/openai-compatible/index.js'
-import { ADAPTER_HOST_KEY, type AdapterHarness, adapterCases } from '../../src/testing/adapter/index.js'
+import {
+  ADAPTER_HOST_KEY,
+  type AdapterHarness,
+  type AdapterUnderTest,
+  adapterCases,
+} from '../../src/testing/adapter/index.js'
 import { anthropicLanguage, openAiLanguage } from './adapter-languages.js'
 import { openAdapter } from './adapter-upstream.js'
+
+/** Has nothing but what its class gives it. */
+class Opened implements AdapterUnderTest {
+  readonly #inner: AdapterUnderTest
+
+  constructor(inner: AdapterUnderTest) {
+    this.#inner = inner
+  }
+
+  get adapter() {
+    return this.#inner.adapter
+  }
+
+  get upstreamModel() {
+    return this.#inner.upstreamModel
+  }
+
+  get requests() {
+    return this.#inner.requests
+  }
+
+  get firstRequest() {
+    return this.#inner.firstRequest
+  }
+
+  sentBytes() {
+    return this.#inner.sentBytes()
+  }
+
+  close() {
+    return this.#inner.close()
+  }
+}
 
 const harnesses: Readonly<Record<string, AdapterHarness>> = {
   openaiCompatible: {
@@ -14,9 +52,11 @@ const harnesses: Readonly<Record<string, AdapterHarness>> = {
         openaiCompatible({ baseUrl, apiKey: ADAPTER_HOST_KEY }),
       ),
   },
-  anthropic: {
-    open: (scenario) =>
-      openAdapter(scenario, anthropicLanguage, (baseUrl) => anthropic({ baseUrl, apiKey: ADAPTER_HOST_KEY })),
+  'anthropic, from an object of a class': {
+    async open(scenario) {
+      const connect = (baseUrl: string) => anthropic({ baseUrl, apiKey: ADAPTER_HOST_KEY })
+      return new Opened(await openAdapter(scenario, anthropicLanguage, connect))
+    },
   },
   'aiSdk with @ai-sdk/openai-compatible': {
     open: (scenario) =>

@@ -61,8 +61,14 @@ export function adapterCase(
 }
 
 function createBench(opened: AdapterUnderTest): AdapterBench {
+  const { adapter, upstreamModel, requests, firstRequest } = opened
   return {
-    ...opened,
+    adapter,
+    upstreamModel,
+    requests,
+    firstRequest,
+    sentBytes: () => opened.sentBytes(),
+    close: () => opened.close(),
     call: (fields = {}, request = {}) => ({
       request: deepFreeze({
         model: opened.upstreamModel,

@@ -11,7 +11,7 @@ export interface AdapterUnderTest {
   /** Set up with {@link ADAPTER_HOST_KEY} as the host's own key. */
   readonly adapter: ProviderAdapter
   readonly upstreamModel: string
-  /** The requests that the server has got whole, oldest first. */
+  /** The requests that the server has got whole, oldest first: one list, which grows. */
   readonly requests: readonly ReceivedRequest[]
   /** The first request, as soon as it has come. */
   readonly firstRequest: Promise<ReceivedRequest>
