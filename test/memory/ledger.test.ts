@@ -149,9 +149,9 @@ describe('memoryLedger', () => {
     expect((await ledger.balance('alice', context))?.posted).toBe(90n)
   })
 
-  it('keeps a hold that expired and was settled later for 30 days after the settlement', async () => {
+  it('keeps a hold that expired and was settled later, and its claim, for 30 days after the settlement', async () => {
     const { clock, ledger } = open()
-    await ledger.hold(holdOf('h', 10n), context)
+    await ledger.hold(holdOf('h', 10n, { claim: 'c' }), context)
     clock.advance(60_000)
     await ledger.balance('alice', context)
     clock.advance(20 * DAY_MS)
@@ -159,6 +159,9 @@ describe('memoryLedger', () => {
     clock.advance(20 * DAY_MS)
     for (let number = 0; number < 10; number++) await ledger.balance('alice', context)
     expect((await ledger.settle(settleOf('h', 10n), context)).repeated).toBe(true)
+    expect(await ledger.hold(holdOf('next', 1n, { claim: 'c' }), context)).toMatchObject({
+      reason: 'claimed',
+    })
     clock.advance(12 * DAY_MS)
     await ledger.balance('alice', context)
     expect((await ledger.settle(settleOf('h', 10n), context)).repeated).toBe(false)
