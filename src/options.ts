@@ -11,8 +11,8 @@ import type {
   RouterEvent,
 } from './contracts/index.js'
 import { refuseMisspelt, requireFunction, requireMethods } from './contracts/option-checks.js'
-import { describeFieldless } from './contracts/shape-faults.js'
-import { creditsShape, nameShape, readShape } from './contracts/shapes.js'
+import { describeFieldless } from './contracts/schema-faults.js'
+import { creditsSchema, nameSchema, parseInput } from './contracts/schemas.js'
 import { byteRatioCounter, type TokenCounter } from './engine/charging/token-counter.js'
 import { createEmitter } from './engine/events/emitter.js'
 import type { Admit, EngineOptions } from './engine/options.js'
@@ -102,26 +102,26 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   attempts: 3,
 })
 
-const wholeShape = z.int().min(1)
-const waitShape = wholeShape.max(LONGEST_WAIT_MS, {
+const wholeSchema = z.int().min(1)
+const waitSchema = wholeSchema.max(LONGEST_WAIT_MS, {
   error: `must be at most ${LONGEST_WAIT_MS}: no timer waits longer than 24.8 days`,
 })
-const limitsShape = z.strictObject(
+const limitsSchema = z.strictObject(
   Object.fromEntries(
     [...Object.keys(DEFAULT_LIMITS), 'inFlightPerAccount', 'inFlightPerCredential'].map((name) => [
       name,
-      (name.endsWith('Ms') ? waitShape : wholeShape).optional(),
+      (name.endsWith('Ms') ? waitSchema : wholeSchema).optional(),
     ]),
   ),
 )
 
-const byokFeeShape = z.strictObject({
-  flat: creditsShape.optional(),
+const byokFeeSchema = z.strictObject({
+  flat: creditsSchema.optional(),
   basisPoints: z.int().min(0).max(MAX_BYOK_BASIS_POINTS).optional(),
 })
-const idempotencyShape = z.strictObject({
+const idempotencySchema = z.strictObject({
   store: z.unknown().optional(),
-  ttlMs: wholeShape.optional(),
+  ttlMs: wholeSchema.optional(),
   keepBodies: z.boolean().optional(),
 })
 
@@ -188,7 +188,7 @@ export function engineOptions(options: RouterOptions): EngineOptions {
       ttlMs: idempotency.ttlMs ?? DAY_MS,
       keepBodies: idempotency.keepBodies ?? true,
     },
-    platformAccount: read(nameShape, options.platformAccount ?? 'platform', 'platformAccount'),
+    platformAccount: read(nameSchema, options.platformAccount ?? 'platform', 'platformAccount'),
     neverOverdraw: options.neverOverdraw ?? false,
     byokFee: byokFee(options.byokFee),
     limits: limits(options.limits),
@@ -213,7 +213,7 @@ function requireParts(name: string, store: unknown, methods: readonly string[]):
 
 function idempotencyOptions(given: IdempotencyOptions | IdempotencyStore = {}) {
   const isStore = typeof given === 'object' && given !== null && 'claim' in given
-  const { store, ...rest } = read(idempotencyShape, isStore ? { store: given } : given, 'idempotency')
+  const { store, ...rest } = read(idempotencySchema, isStore ? { store: given } : given, 'idempotency')
   if (store !== undefined) {
     requireParts('idempotency.store', store, ['claim', 'complete', 'abandon'])
   }
@@ -233,13 +233,13 @@ function requireTraceContext(value: unknown): void {
 }
 
 function limits(given: unknown = {}): Limits {
-  const set = Object.entries(read(limitsShape, given, 'limits')).filter(([, value]) => value !== undefined)
+  const set = Object.entries(read(limitsSchema, given, 'limits')).filter(([, value]) => value !== undefined)
   return Object.freeze({ ...DEFAULT_LIMITS, ...Object.fromEntries(set) })
 }
 
-function read<Output>(shape: z.ZodType<Output>, given: unknown, name: string): Output {
+function read<Output>(schema: z.ZodType<Output>, given: unknown, name: string): Output {
   refuseFieldless(given, name)
-  return readShape(shape, given, `createCompatRouter: ${name}`)
+  return parseInput(schema, given, `createCompatRouter: ${name}`)
 }
 
 function refuseFieldless(given: unknown, name: string): void {
@@ -248,6 +248,6 @@ function refuseFieldless(given: unknown, name: string): void {
 }
 
 function byokFee(given: unknown = {}) {
-  const { flat = '0', basisPoints = 0 } = read(byokFeeShape, given, 'byokFee')
+  const { flat = '0', basisPoints = 0 } = read(byokFeeSchema, given, 'byokFee')
   return { flat: parseCredits(flat, 'byokFee.flat'), basisPoints: BigInt(basisPoints) }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Balance } from '../contracts/index.js'
-import { idShape, labelShape, nameShape, readShape, signedCreditsShape } from '../contracts/shapes.js'
+import { idSchema, labelSchema, nameSchema, parseInput, signedCreditsSchema } from '../contracts/schemas.js'
 import { createIdSource } from '../ids.js'
 import { type Credits, formatCredits, MAX_CREDITS, parseCredits } from '../money.js'
 import { heldOf, readBalance } from '../sql/balances.js'
@@ -53,18 +53,18 @@ export interface AccountsAdmin {
   listAccounts(page?: { readonly after?: string; readonly limit?: number }): Promise<readonly AccountRow[]>
 }
 
-const grantShape = z.strictObject({
-  account: nameShape,
-  amount: signedCreditsShape,
-  reference: nameShape.optional(),
-  memo: labelShape.optional(),
+const grantSchema = z.strictObject({
+  account: nameSchema,
+  amount: signedCreditsSchema,
+  reference: nameSchema.optional(),
+  memo: labelSchema.optional(),
 })
 
 export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
   const newId = createIdSource()
 
   async function add(kind: 'grant' | 'correction', request: GrantRequest): Promise<PostedEntry> {
-    const { account, amount: text, reference = newId(), memo } = readShape(grantShape, request, kind)
+    const { account, amount: text, reference = newId(), memo } = parseInput(grantSchema, request, kind)
     const amount = parseSigned(text)
     if (kind === 'grant' && amount < 0n) {
       throw new RangeError('grant.amount: must be above 0. To take credits away, make a correction.')
@@ -97,7 +97,7 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
       {
         text: `update {accounts} set suspended_at = ${isSuspended ? `coalesce(suspended_at, ${database.now})` : 'null'}
           where id = ?1 returning id`,
-        parameters: [readShape(idShape, account, 'account')],
+        parameters: [parseInput(idSchema, account, 'account')],
       },
       database.change('credentials'),
     ])
@@ -120,7 +120,7 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
       await database.batch([
         {
           text: `insert into {accounts} (id, created_at) values (?1, ${database.now}) on conflict do nothing`,
-          parameters: [readShape(nameShape, account, 'account')],
+          parameters: [parseInput(nameSchema, account, 'account')],
         },
       ])
     },
@@ -128,12 +128,12 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
     correct: (request) => add('correction', request),
     suspendAccount: (account) => setSuspended(account, true),
     resumeAccount: (account) => setSuspended(account, false),
-    findAccount: async (account) => (await read('a.id = ?1', readShape(idShape, account, 'account'), 1))[0],
+    findAccount: async (account) => (await read('a.id = ?1', parseInput(idSchema, account, 'account'), 1))[0],
     async listAccounts({ after, limit = 100 } = {}) {
       checkLimit(limit)
       return after === undefined
         ? read('true', undefined, limit)
-        : read('a.id > ?1', readShape(idShape, after, 'after'), limit)
+        : read('a.id > ?1', parseInput(idSchema, after, 'after'), limit)
     },
   }
 }

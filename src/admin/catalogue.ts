@@ -2,14 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { App, Model } from '../contracts/index.js'
 import {
-  idShape,
-  labelShape,
-  markupShape,
-  modelShape,
-  nameShape,
-  readShape,
-  textsShape,
-} from '../contracts/shapes.js'
+  idSchema,
+  labelSchema,
+  markupSchema,
+  modelSchema,
+  nameSchema,
+  parseInput,
+  textsSchema,
+} from '../contracts/schemas.js'
 import { parseCredits } from '../money.js'
 import { readJson, readOptionalNumber, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
@@ -52,12 +52,12 @@ export interface CatalogueAdmin {
   listApps(query?: { readonly appIds?: readonly string[] }): Promise<readonly AppRow[]>
 }
 
-const appShape = z.strictObject({
-  id: nameShape,
-  name: labelShape.optional(),
-  markup: markupShape,
-  allowedModels: textsShape,
-  account: nameShape.optional(),
+const appSchema = z.strictObject({
+  id: nameSchema,
+  name: labelSchema.optional(),
+  markup: markupSchema,
+  allowedModels: textsSchema,
+  account: nameSchema.optional(),
 })
 
 export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
@@ -113,7 +113,7 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
 
   return {
     async putModel(model, options = {}) {
-      const read = readShape(modelShape, model, 'model')
+      const read = parseInput(modelSchema, model, 'model')
       if (read.prices !== undefined) checkPrices(read.prices, 'model.prices')
       const definition: Model = { ...read, ownedBy: read.ownedBy ?? read.id.split('/', 1)[0]! }
       return put(models, definition, options)
@@ -121,7 +121,7 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
     removeModel: async (id) =>
       changes('models', id, {
         text: 'delete from {models} where id = ?1 returning id',
-        parameters: [readShape(idShape, id, 'model id')],
+        parameters: [parseInput(idSchema, id, 'model id')],
       }),
     async listModels({ modelIds } = {}) {
       const rows = await list('{models}', 'definition', 'position, id', modelIds)
@@ -129,19 +129,19 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
     },
 
     async putApp(app, options = {}) {
-      const read = readShape(appShape, app, 'app')
+      const read = parseInput(appSchema, app, 'app')
       if (read.markup.flat !== undefined) checkHoldable(parseCredits(read.markup.flat), 'app.markup.flat')
       return put(apps, read, options)
     },
     suspendApp: async (id) =>
       changes('credentials', undefined, {
         text: `update {apps} set suspended_at = coalesce(suspended_at, ${database.now}) where id = ?1 returning id`,
-        parameters: [readShape(idShape, id, 'app id')],
+        parameters: [parseInput(idSchema, id, 'app id')],
       }),
     resumeApp: async (id) =>
       changes('credentials', undefined, {
         text: 'update {apps} set suspended_at = null where id = ?1 returning id',
-        parameters: [readShape(idShape, id, 'app id')],
+        parameters: [parseInput(idSchema, id, 'app id')],
       }),
     async listApps({ appIds } = {}) {
       const rows = await list('{apps}', 'definition, suspended_at', 'id', appIds)

@@ -1,4 +1,4 @@
-import { idShape, readShape } from '../contracts/shapes.js'
+import { idSchema, parseInput } from '../contracts/schemas.js'
 import { readNumber, readOptionalJson, readOptionalNumber, readOptionalText, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
@@ -48,7 +48,7 @@ export async function listCredentialRows(
     conditions.push(`c.revoked_at is null and (t.expires_at is null or t.expires_at > ${database.now})`)
   }
   // Ids begin with the time at which they were made.
-  if (after !== undefined) add((value) => `c.id < ${value}`, readShape(idShape, after, 'after'))
+  if (after !== undefined) add((value) => `c.id < ${value}`, parseInput(idSchema, after, 'after'))
   if (limit !== undefined) parameters.push(BigInt(limit))
   // Every credential has one such token. The join is a left one for SQLite, which else may read all tokens before any
   // credential, and sort them, where a page would do.

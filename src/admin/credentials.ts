@@ -1,6 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { idShape, labelShape, nameShape, readShape, textsShape, timeShape } from '../contracts/shapes.js'
+import {
+  idSchema,
+  labelSchema,
+  nameSchema,
+  parseInput,
+  textsSchema,
+  timeSchema,
+} from '../contracts/schemas.js'
 import { createIdSource } from '../ids.js'
 import { readOptionalJson, readText, toJsonCell } from '../sql/cells.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
@@ -60,18 +67,18 @@ export interface CredentialsAdmin {
 }
 
 const keyFields = {
-  account: nameShape,
-  label: labelShape.optional(),
-  expiresAt: timeShape.optional(),
+  account: nameSchema,
+  label: labelSchema.optional(),
+  expiresAt: timeSchema.optional(),
   metadata: z.record(z.string(), z.string()).optional(),
 }
-const keyShape = z.strictObject(keyFields)
-const reissueShape = z.strictObject({
-  expiresAt: timeShape.optional(),
-  scopes: textsShape.optional(),
+const keySchema = z.strictObject(keyFields)
+const reissueSchema = z.strictObject({
+  expiresAt: timeSchema.optional(),
+  scopes: textsSchema.optional(),
   was: z.custom<CredentialRow>().optional(),
 })
-const accessTokenShape = z.strictObject({ ...keyFields, appId: nameShape, scopes: textsShape })
+const accessTokenSchema = z.strictObject({ ...keyFields, appId: nameSchema, scopes: textsSchema })
 
 export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin {
   const newId = createIdSource()
@@ -103,10 +110,10 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
   }
 
   return {
-    issueKey: async (request) => issue('api-key', readShape(keyShape, request, 'key')),
+    issueKey: async (request) => issue('api-key', parseInput(keySchema, request, 'key')),
 
     async issueAccessToken(request) {
-      const read = readShape(accessTokenShape, request, 'access token')
+      const read = parseInput(accessTokenSchema, request, 'access token')
       const apps = await database.all({
         text: 'select id from {apps} where id = ?1',
         parameters: [read.appId],
@@ -118,8 +125,8 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
     },
 
     async reissue(credentialId, options = {}) {
-      readShape(idShape, credentialId, 'credential id')
-      const { was, ...terms } = readShape(reissueShape, options, 'reissue')
+      parseInput(idSchema, credentialId, 'credential id')
+      const { was, ...terms } = parseInput(reissueSchema, options, 'reissue')
       const [row] = await listCredentialRows(database, { credentialId })
       if (row === undefined) {
         throw new Refusal('not-found', `There is no credential ${JSON.stringify(credentialId)}`)
@@ -150,7 +157,7 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
     },
 
     async revoke(credentialId) {
-      readShape(idShape, credentialId, 'credential id')
+      parseInput(idSchema, credentialId, 'credential id')
       const [rows] = await database.batch([
         {
           text: `update {credentials} set revoked_at = coalesce(revoked_at, ${database.now})

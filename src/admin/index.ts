@@ -1,5 +1,5 @@
 import type { Balance, EntryPage } from '../contracts/index.js'
-import { idShape, readShape } from '../contracts/shapes.js'
+import { idSchema, parseInput } from '../contracts/schemas.js'
 import { type PayerQuery, readEntries } from '../sql/entries.js'
 import type { DurableStores } from '../sql/stores.js'
 import { type AccountsAdmin, createAccountsAdmin } from './accounts.js'
@@ -78,7 +78,7 @@ export function createAdmin(
     ...createRoutesAdmin(database, secrets),
     ...createRouteFaults(database, secrets, adapters),
     ...createMaintenanceAdmin(database),
-    balance: async (account) => ledger.balance(readShape(idShape, account, 'account'), context),
+    balance: async (account) => ledger.balance(parseInput(idSchema, account, 'account'), context),
     entries: (query = {}) => readEntries(database, query),
     spend: (query) => readSpend(database, query),
     spendReport: (query) => readSpendReport(database, query),

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { idShape, nameShape, pricesShape, readShape, textsShape } from '../contracts/shapes.js'
+import { idSchema, nameSchema, parseInput, pricesSchema, textsSchema } from '../contracts/schemas.js'
 import { readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
@@ -57,23 +57,23 @@ export interface RoutesAdmin {
   rotateSecrets(): Promise<number>
 }
 
-const routeShape = z.strictObject({
-  id: nameShape,
-  model: nameShape,
-  provider: nameShape,
-  adapter: nameShape,
-  upstreamModel: nameShape,
+const routeSchema = z.strictObject({
+  id: nameSchema,
+  model: nameSchema,
+  provider: nameSchema,
+  adapter: nameSchema,
+  upstreamModel: nameSchema,
   settings: z.record(z.string(), z.unknown()).default({}),
   enabled: z.boolean().optional(),
   byok: z.enum(['yes', 'no', 'only']).optional(),
-  prices: pricesShape.optional(),
-  supportedParameters: textsShape.optional(),
+  prices: pricesSchema.optional(),
+  supportedParameters: textsSchema.optional(),
   onDisconnect: z.enum(['abort', 'drain']).optional(),
   weight: z.number().nonnegative().optional(),
   secret: z.string().min(1).nullable().optional(),
 })
 
-type RoutePut = z.infer<typeof routeShape>
+type RoutePut = z.infer<typeof routeSchema>
 
 /** Settings are kept as they are, so a key among them would lie open in the database. */
 const SECRET_SETTING_PATTERN = /^(api_?key|secret|token|password|authorization)$/i
@@ -154,7 +154,7 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
 
   return {
     async putRoute(route, options = {}) {
-      const read = readShape(routeShape, route, 'route')
+      const read = parseInput(routeSchema, route, 'route')
       checkSettings(read.settings)
       if (read.prices !== undefined) checkPrices(read.prices, 'route.prices')
       for (;;) {
@@ -164,7 +164,7 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
     },
 
     async removeRoute(id) {
-      const row = await find(readShape(idShape, id, 'route id'))
+      const row = await find(parseInput(idSchema, id, 'route id'))
       if (row === undefined) return false
       const [removed] = await database.batch([
         { text: 'delete from {routes} where id = ?1 returning id', parameters: [id] },

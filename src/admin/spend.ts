@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { nameShape, readShape } from '../contracts/shapes.js'
+import { nameSchema, parseInput } from '../contracts/schemas.js'
 import type { Credits } from '../money.js'
 import type { Usage } from '../protocol/usage.js'
 import { readNumber, readOptionalText, toTimeCell } from '../sql/cells.js'
@@ -43,11 +43,11 @@ const COLUMNS: Readonly<Record<SpendQuery['by'], string>> = {
 
 const DAY_MS = 86_400_000
 
-const spendShape = z.strictObject({
+const spendSchema = z.strictObject({
   by: z.enum(['day', 'model', 'app', 'key', 'provider']),
-  account: nameShape.optional(),
-  appId: nameShape.optional(),
-  model: nameShape.optional(),
+  account: nameSchema.optional(),
+  appId: nameSchema.optional(),
+  model: nameSchema.optional(),
   from: z.number().optional(),
   to: z.number().optional(),
 })
@@ -125,7 +125,7 @@ export async function readSpendReport(
 
 /** The statement that sums charges, and the order of its rows. */
 function sumsOf(query: SpendQuery, withBooks: boolean) {
-  const { by, account, appId, model, from, to } = readShape(spendShape, query, 'spend')
+  const { by, account, appId, model, from, to } = parseInput(spendSchema, query, 'spend')
   if (from !== undefined && to !== undefined && from >= to) {
     throw new RangeError('spend.from: must be before to')
   }

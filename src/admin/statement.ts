@@ -1,4 +1,4 @@
-import { nameShape, readShape } from '../contracts/shapes.js'
+import { nameSchema, parseInput } from '../contracts/schemas.js'
 import type { Credits } from '../money.js'
 import { heldOf, readBalance } from '../sql/balances.js'
 import type { SqlDatabase } from '../sql/database.js'
@@ -33,7 +33,7 @@ export async function readStatement(
       left join {postings} p on p.account = a.id
       left join {entries} e on e.id = p.entry_id
       where a.id = ?1 group by a.id, a.posted, a.held`,
-    parameters: [readShape(nameShape, account, 'account')],
+    parameters: [parseInput(nameSchema, account, 'account')],
   })
   if (row === undefined) return undefined
   const { posted, held } = readBalance(row)

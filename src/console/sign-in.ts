@@ -4,13 +4,13 @@ import type { TLSSocket } from 'node:tls'
 import { z } from 'zod'
 import { type Clock, systemClock } from '../clock.js'
 import { requireClock } from '../contracts/option-checks.js'
-import { readShape } from '../contracts/shapes.js'
+import { parseInput } from '../contracts/schemas.js'
 import { normaliseBasePath, pathOf, pathUnder } from '../http/match.js'
 import { HttpError, toHttpError } from './http-error.js'
 import { send, sendError, sendJson } from './reply.js'
 import { type ConsoleRequest, checkOrigin, isOrigin, ORIGIN_FORM, readBody } from './request.js'
 import { SIGN_IN_PAGE, SIGN_IN_SCRIPT, SIGN_IN_STYLE } from './sign-in-page.js'
-import { type Authorise, type ConsoleViewer, viewerShape } from './viewer.js'
+import { type Authorise, type ConsoleViewer, viewerSchema } from './viewer.js'
 
 export interface OneTimeSignInOptions {
   /** Whom a link signs in. An operator by default. */
@@ -46,11 +46,11 @@ const SECRET_BYTES = 32
 const MAX_KEPT = 100
 const HINT = 'Get a new link where the last one came from.'
 
-const lifeShape = z.int().positive()
-const optionsShape = z.strictObject({
-  viewer: viewerShape.optional(),
-  linkMs: lifeShape.optional(),
-  sessionMs: lifeShape.optional(),
+const lifeSchema = z.int().positive()
+const optionsSchema = z.strictObject({
+  viewer: viewerSchema.optional(),
+  linkMs: lifeSchema.optional(),
+  sessionMs: lifeSchema.optional(),
   hint: z.string().optional(),
   basePath: z.string().optional(),
   origin: z.string().refine(isOrigin, ORIGIN_FORM).optional(),
@@ -63,7 +63,7 @@ const optionsShape = z.strictObject({
  * that names the option that cannot be meant.
  */
 export function oneTimeSignIn(given: OneTimeSignInOptions = {}): OneTimeSignIn {
-  const options = readShape(optionsShape, given, 'oneTimeSignIn')
+  const options = parseInput(optionsSchema, given, 'oneTimeSignIn')
   const viewer = options.viewer ?? { kind: 'operator' }
   const clock = options.clock ?? systemClock
   requireClock('oneTimeSignIn', clock, ['now'])

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
-import { nameShape, readShape } from '../contracts/shapes.js'
+import { nameSchema, parseInput } from '../contracts/schemas.js'
 import { cleanLabel } from '../protocol/text.js'
 import { type HttpError, notFound } from './http-error.js'
 
@@ -27,9 +27,9 @@ const common = {
     .optional(),
   signOutPath: z.string().optional(),
 }
-export const viewerShape = z.discriminatedUnion('kind', [
+export const viewerSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('operator'), ...common }),
-  z.strictObject({ kind: z.literal('user'), account: nameShape, ...common }),
+  z.strictObject({ kind: z.literal('user'), account: nameSchema, ...common }),
 ])
 
 /** Throws a `TypeError` for what is no viewer: a host's mistake must not open a door. */
@@ -38,7 +38,7 @@ export async function readViewer(
   req: IncomingMessage,
 ): Promise<ConsoleViewer | undefined> {
   const viewer = await authorise(req)
-  return viewer === undefined || viewer === null ? undefined : readShape(viewerShape, viewer, 'viewer')
+  return viewer === undefined || viewer === null ? undefined : parseInput(viewerSchema, viewer, 'viewer')
 }
 
 /** The account that a viewer asks about: a user's is its own. Another's is as unknown to it as one that is not there. */

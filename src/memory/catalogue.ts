@@ -1,5 +1,5 @@
 import type { CatalogueStore, Model, Watch } from '../contracts/index.js'
-import { listShape, modelShape, readShape } from '../contracts/shapes.js'
+import { listSchema, modelSchema, parseInput } from '../contracts/schemas.js'
 import { createWatchers } from './watchers.js'
 
 /** A {@link Model}; `created` is 0 and `ownedBy` the part of the id before the first slash where they are left out. */
@@ -24,7 +24,7 @@ export function memoryCatalogue(models: readonly MemoryModel[] = []): MemoryCata
   const watchers = createWatchers()
   let listed: readonly Model[] | undefined
 
-  for (const [position, model] of readShape(listShape, models, 'models').entries()) {
+  for (const [position, model] of parseInput(listSchema, models, 'models').entries()) {
     const row = readModel(model, `models.${position}`)
     if (rows.has(row.id)) {
       const first = [...rows.keys()].indexOf(row.id)
@@ -58,6 +58,6 @@ export function memoryCatalogue(models: readonly MemoryModel[] = []): MemoryCata
 }
 
 function readModel(model: unknown, what: string): Model {
-  const read = readShape(modelShape, model, what)
+  const read = parseInput(modelSchema, model, what)
   return Object.freeze({ ...read, ownedBy: read.ownedBy ?? read.id.split('/', 1)[0]! })
 }

@@ -10,7 +10,7 @@ import type {
   Principal,
   Watch,
 } from '../contracts/index.js'
-import { markupShape, momentShape, nameShape, readShape, textsShape } from '../contracts/shapes.js'
+import { markupSchema, momentSchema, nameSchema, parseInput, textsSchema } from '../contracts/schemas.js'
 import { createWatchers } from './watchers.js'
 
 /** A {@link Principal} whose `credentialId` may be left out: by default the first 16 hex digits of the token's digest. */
@@ -76,7 +76,7 @@ export function memoryCredentials(
   }
 
   // A token is never shown, so its place among the others says which one is meant.
-  const given = Object.entries(readShape(tokensShape, tokens, 'credentials'))
+  const given = Object.entries(parseInput(tokensSchema, tokens, 'credentials'))
   for (const [position, [token, credential]] of given.entries()) {
     put(token, credential, `credentials.${position}`)
   }
@@ -136,37 +136,37 @@ function digestOf(token: string, what: string): string {
   return hash('sha256', token)
 }
 
-const tokensShape = z.record(z.string(), z.unknown())
+const tokensSchema = z.record(z.string(), z.unknown())
 
 const bearerFields = {
-  credentialId: nameShape.optional(),
-  account: nameShape,
-  expiresAt: momentShape.optional(),
+  credentialId: nameSchema.optional(),
+  account: nameSchema,
+  expiresAt: momentSchema.optional(),
   metadata: z.record(z.string(), z.string()).readonly().optional(),
 }
 
-const appShape = z
+const appSchema = z
   .strictObject({
-    id: nameShape,
+    id: nameSchema,
     name: z.string().optional(),
-    markup: markupShape,
-    allowedModels: textsShape,
-    account: nameShape.optional(),
+    markup: markupSchema,
+    allowedModels: textsSchema,
+    account: nameSchema.optional(),
   })
   .readonly()
 
-const credentialShape = z.discriminatedUnion('kind', [
+const credentialSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('api-key'), ...bearerFields }),
   z.strictObject({
     kind: z.literal('access-token'),
     ...bearerFields,
-    app: appShape,
-    scopes: textsShape,
+    app: appSchema,
+    scopes: textsSchema,
   }),
 ])
 
 function readRow(credential: unknown, digestId: string, what: string): Row {
-  const read = readShape(credentialShape, credential, what)
+  const read = parseInput(credentialSchema, credential, what)
   const principal: Principal = Object.freeze({ ...read, credentialId: read.credentialId ?? digestId })
   return { principal, found: Object.freeze({ ok: true, principal }), revoked: false }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ProviderAdapter, ProviderRegistry, Route, Secret } from '../contracts/index.js'
-import { listShape, nameShape, pricesShape, readShape } from '../contracts/shapes.js'
+import { listSchema, nameSchema, parseInput, pricesSchema } from '../contracts/schemas.js'
 
 /** One provider and the models that it serves. All but the first three members are as in {@link Route}. */
 export interface MemoryProvider extends Omit<Route, 'id' | 'provider' | 'adapter' | 'upstreamModel'> {
@@ -23,8 +23,8 @@ const NO_ROUTES: readonly Route[] = Object.freeze([])
 export function memoryProviders(providers: readonly MemoryProvider[]): ProviderRegistry {
   const routesByModel = new Map<string, Route[]>()
   const ids = new Set<string>()
-  for (const [position, provider] of readShape(listShape, providers, 'providers').entries()) {
-    const { id, models, ...settings } = readShape(providerShape, provider, `providers.${position}`)
+  for (const [position, provider] of parseInput(listSchema, providers, 'providers').entries()) {
+    const { id, models, ...settings } = parseInput(providerSchema, provider, `providers.${position}`)
     for (const [model, upstreamModel] of Object.entries(models)) {
       const route = { ...settings, id: freeId(`${id}:${model}`, ids), provider: id, upstreamModel }
       const routes = routesByModel.get(model)
@@ -43,9 +43,9 @@ function freeId(wanted: string, taken: Set<string>): string {
   return id
 }
 
-const providerShape = z.strictObject({
-  id: nameShape,
-  models: z.record(nameShape, z.string().min(1)),
+const providerSchema = z.strictObject({
+  id: nameSchema,
+  models: z.record(nameSchema, z.string().min(1)),
   adapter: z.custom<ProviderAdapter>(
     (value) => hasMethod(value, 'chat'),
     'must be an adapter with a chat method, such as openaiCompatible({ baseUrl, apiKey })',
@@ -58,7 +58,7 @@ const providerShape = z.strictObject({
       'must be a secret with a reveal method, such as createSecret(key)',
     )
     .optional(),
-  prices: pricesShape.optional(),
+  prices: pricesSchema.optional(),
   supportedParameters: z.array(z.string()).readonly().optional(),
   onDisconnect: z.enum(['abort', 'drain']).optional(),
   weight: z.number().nonnegative().optional(),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Model } from '../contracts/index.js'
-import { momentShape, readShape } from '../contracts/shapes.js'
+import { momentSchema, parseInput } from '../contracts/schemas.js'
 import { Unreadable } from './amount.js'
 import { type GenaiModel, readModel } from './genai-model.js'
 
@@ -27,10 +27,10 @@ export interface PriceListOptions {
 }
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
-const optionsShape = z.strictObject({
+const optionsSchema = z.strictObject({
   filter: z.custom<NonNullable<PriceListOptions['filter']>>(isFunction, 'must be a function').optional(),
   id: z.custom<NonNullable<PriceListOptions['id']>>(isFunction, 'must be a function').optional(),
-  at: momentShape.optional(),
+  at: momentSchema.optional(),
 })
 
 /** Something that the catalogue does not have from the list. */
@@ -61,7 +61,7 @@ export function catalogueFromGenaiPrices(
     filter = () => true,
     id: nameOf = ({ provider, model }: PriceListEntry) => `${provider}/${model}`,
     at = Date.now(),
-  } = readShape(optionsShape, options, 'catalogueFromGenaiPrices')
+  } = parseInput(optionsSchema, options, 'catalogueFromGenaiPrices')
   const models = new Map<string, Model>()
   const problems: PriceListProblem[] = []
   for (const provider of readProviders(list)) {

@@ -4,7 +4,7 @@ import { type Admin, createAdmin } from '../../src/admin/index.js'
 import { cachedCatalogue, cachedCredentials } from '../../src/cache/index.js'
 import { systemClock } from '../../src/clock.js'
 import { createConsole, oneTimeSignIn } from '../../src/console/index.js'
-import { modelShape, readShape } from '../../src/contracts/shapes.js'
+import { modelSchema, parseInput } from '../../src/contracts/schemas.js'
 import { logEvents } from '../../src/log-events.js'
 import {
   memoryCatalogue,
@@ -60,7 +60,7 @@ describe('memoryCatalogue says', () => {
     [
       'a misspelt field',
       [{ id: 'a', price: {} }],
-      `models.0: has no field "price"; its fields are ${Object.keys(modelShape.shape).join(', ')}`,
+      `models.0: has no field "price"; its fields are ${Object.keys(modelSchema.shape).join(', ')}`,
     ],
     ['no price of input', price({ output: '1' }), `models.0.prices.input: is missing; it must be ${CREDITS}`],
     [
@@ -510,27 +510,27 @@ describe('what is no such thing', () => {
   })
 })
 
-describe('readShape', () => {
+describe('parseInput', () => {
   it('shows no value, and of names from outside only so much as fits a line', () => {
-    const shape = z.strictObject({ secret: z.int().optional() })
-    expect(messageOf(() => readShape(shape, { secret: 'sk-secret' }, 'it'))).not.toContain('sk-secret')
-    expect(messageOf(() => readShape(shape, { [`a\n\u001b${'b'.repeat(100)}`]: 1 }, 'it'))).toBe(
+    const schema = z.strictObject({ secret: z.int().optional() })
+    expect(messageOf(() => parseInput(schema, { secret: 'sk-secret' }, 'it'))).not.toContain('sk-secret')
+    expect(messageOf(() => parseInput(schema, { [`a\n\u001b${'b'.repeat(100)}`]: 1 }, 'it'))).toBe(
       `it: has no field "a${'b'.repeat(63)}"; its fields are secret`,
     )
     const numbers = z.record(z.string(), z.number())
-    expect(messageOf(() => readShape(numbers, { 'a\nb': 'c' }, 'it'))).toBe(
+    expect(messageOf(() => parseInput(numbers, { 'a\nb': 'c' }, 'it'))).toBe(
       'it.ab: must be a number; got a string',
     )
   })
 
   it('names every bound', () => {
-    const shape = z.object({
+    const schema = z.object({
       list: z.array(z.int()).min(2).max(3),
       part: z.number().gt(0).lt(1),
       word: z.string().min(3),
     })
     const of = (value: object) =>
-      messageOf(() => readShape(shape, { list: [1, 2], part: 0.5, word: 'abc', ...value }, 'it'))
+      messageOf(() => parseInput(schema, { list: [1, 2], part: 0.5, word: 'abc', ...value }, 'it'))
     expect(of({ list: [1] })).toBe('it.list: must have at least 2 items')
     expect(of({ list: [1, 2, 3, 4] })).toBe('it.list: must have at most 3 items')
     expect(of({ part: 0 })).toBe('it.part: must be above 0')

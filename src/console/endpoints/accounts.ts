@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import type { Admin, GrantRequest, PostedEntry } from '../../admin/index.js'
-import { nameShape } from '../../contracts/shapes.js'
+import { nameSchema } from '../../contracts/schemas.js'
 import { formatCredits } from '../../money.js'
 import type { AccountReply, AccountsReply, AccountView, PostedReply, VerifyReply } from '../protocol.js'
 import { accountOf, type ConsoleViewer, noAccount } from '../viewer.js'
 import { accountView, entryView, present } from '../views.js'
-import { type Endpoint, emptyShape, get, limitShape, post } from './endpoint.js'
+import { type Endpoint, emptySchema, get, limitSchema, post } from './endpoint.js'
 
-const accountBody = z.strictObject({ account: nameShape })
+const accountBody = z.strictObject({ account: nameSchema })
 /** What stands in a grant is checked where it is granted. */
 const grantBody = z.custom<GrantRequest>(() => true)
 
@@ -16,9 +16,9 @@ export const accountEndpoints: readonly Endpoint[] = [
     'accounts',
     'both',
     z.strictObject({
-      account: nameShape.optional(),
-      after: nameShape.optional(),
-      limit: limitShape(200, 50),
+      account: nameSchema.optional(),
+      after: nameSchema.optional(),
+      limit: limitSchema(200, 50),
     }),
     async ({ account: asked, after, limit: most }, { viewer }, { admin }): Promise<AccountsReply> => {
       const account = accountOf(viewer, asked)
@@ -54,7 +54,7 @@ export const accountEndpoints: readonly Endpoint[] = [
     return reply(admin, account)
   }),
 
-  post('books/verify', 'operator', emptyShape, async (_body, _request, { admin }): Promise<VerifyReply> => {
+  post('books/verify', 'operator', emptySchema, async (_body, _request, { admin }): Promise<VerifyReply> => {
     const discrepancies = await admin.verify()
     return {
       isSound: discrepancies.length === 0,

@@ -1,26 +1,26 @@
 import { z } from 'zod'
 import type { Admin } from '../../admin/index.js'
-import { nameShape } from '../../contracts/shapes.js'
+import { nameSchema } from '../../contracts/schemas.js'
 import { isPlainText } from '../../protocol/text.js'
 import { type Column, csvHeader, csvLine } from '../csv.js'
 import type { CallsReply, EntryView } from '../protocol.js'
 import { NO_REFERENCES, readReferences } from '../references.js'
 import { accountOf, type ConsoleViewer } from '../viewer.js'
 import { entryView } from '../views.js'
-import { type Endpoint, get, limitShape, type Services, timeTextShape } from './endpoint.js'
+import { type Endpoint, get, limitSchema, type Services, timeTextSchema } from './endpoint.js'
 
 const filters = {
-  account: nameShape.optional(),
-  appId: nameShape.optional(),
-  model: nameShape.optional(),
-  key: nameShape.optional(),
-  requestId: nameShape.optional(),
+  account: nameSchema.optional(),
+  appId: nameSchema.optional(),
+  model: nameSchema.optional(),
+  key: nameSchema.optional(),
+  requestId: nameSchema.optional(),
   sessionId: z.string().max(8_192).refine(isPlainText, 'must be text without control characters').optional(),
-  from: timeTextShape.optional(),
-  to: timeTextShape.optional(),
+  from: timeTextSchema.optional(),
+  to: timeTextSchema.optional(),
 }
-const filterShape = z.strictObject(filters)
-type Filters = z.infer<typeof filterShape>
+const filterSchema = z.strictObject(filters)
+type Filters = z.infer<typeof filterSchema>
 
 const CSV_PAGE = 1_000
 
@@ -69,14 +69,14 @@ export const callEndpoints: readonly Endpoint[] = [
   get(
     'calls',
     'both',
-    z.strictObject({ ...filters, after: z.string().max(64).optional(), limit: limitShape(200, 50) }),
+    z.strictObject({ ...filters, after: z.string().max(64).optional(), limit: limitSchema(200, 50) }),
     async ({ after, limit: most, ...query }, { viewer }, services): Promise<CallsReply> => {
       const page = { limit: most, ...(after === undefined ? {} : { after }) }
       return readPage(query, page, viewer, services, true)
     },
   ),
 
-  get('calls.csv', 'both', filterShape, async (query, { viewer }, services) => {
+  get('calls.csv', 'both', filterSchema, async (query, { viewer }, services) => {
     async function* lines(): AsyncGenerator<string> {
       let next: string | undefined
       do {

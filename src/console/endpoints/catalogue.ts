@@ -3,13 +3,13 @@ import { z } from 'zod'
 import type { Admin, AppRow, ModelRequest, RouteRequest } from '../../admin/index.js'
 import { missingModel } from '../../admin/route-faults.js'
 import type { App } from '../../contracts/index.js'
-import { nameShape, readShape } from '../../contracts/shapes.js'
+import { nameSchema, parseInput } from '../../contracts/schemas.js'
 import { HttpError } from '../http-error.js'
 import type { AppsReply, ModelsReply, PutRouteReply, RotatedReply, RoutesReply } from '../protocol.js'
 import { present } from '../views.js'
-import { done, type Endpoint, emptyShape, get, post } from './endpoint.js'
+import { done, type Endpoint, emptySchema, get, post } from './endpoint.js'
 
-const idBody = z.strictObject({ id: nameShape })
+const idBody = z.strictObject({ id: nameSchema })
 /** What a change was made from; absent where it was made from nothing. */
 interface Change {
   readonly was?: unknown
@@ -20,7 +20,7 @@ const modelBody = z.custom<ModelRequest & Change>(() => true)
 const routeBody = z.custom<RouteRequest & Change>(() => true)
 
 export const catalogueEndpoints: readonly Endpoint[] = [
-  get('apps', 'both', emptyShape, async (_, { viewer }, { admin }): Promise<AppsReply> => {
+  get('apps', 'both', emptySchema, async (_, { viewer }, { admin }): Promise<AppsReply> => {
     const apps = await admin.listApps()
     if (viewer.kind === 'operator') return { apps }
     return { apps: apps.filter(({ suspendedAt }) => suspendedAt === undefined).map(publicApp) }
@@ -40,7 +40,7 @@ export const catalogueEndpoints: readonly Endpoint[] = [
   get(
     'models',
     'both',
-    emptyShape,
+    emptySchema,
     async (_query, _request, { admin }): Promise<ModelsReply> => ({
       models: await admin.listModels(),
     }),
@@ -54,15 +54,20 @@ export const catalogueEndpoints: readonly Endpoint[] = [
     done(await admin.removeModel(id), 'model', id),
   ),
 
-  get('routes', 'operator', emptyShape, async (_query, _request, { admin, routes }): Promise<RoutesReply> => {
-    const health = new Map(routes().map((route) => [route.routeId, route]))
-    const [listed, faults] = await Promise.all([admin.listRoutes(), admin.routeFaults()])
-    return {
-      routes: listed.map((route) =>
-        present({ ...route, health: health.get(route.id), cannotBeUsed: faults.get(route.id) }),
-      ),
-    }
-  }),
+  get(
+    'routes',
+    'operator',
+    emptySchema,
+    async (_query, _request, { admin, routes }): Promise<RoutesReply> => {
+      const health = new Map(routes().map((route) => [route.routeId, route]))
+      const [listed, faults] = await Promise.all([admin.listRoutes(), admin.routeFaults()])
+      return {
+        routes: listed.map((route) =>
+          present({ ...route, health: health.get(route.id), cannotBeUsed: faults.get(route.id) }),
+        ),
+      }
+    },
+  ),
   post(
     'routes/put',
     'operator',
@@ -81,7 +86,7 @@ export const catalogueEndpoints: readonly Endpoint[] = [
   post(
     'routes/rotate-secrets',
     'operator',
-    emptyShape,
+    emptySchema,
     async (_body, _request, { admin }): Promise<RotatedReply> => ({
       count: await admin.rotateSecrets(),
     }),
@@ -96,7 +101,7 @@ async function putUnchanged<Row extends object>(
   find: (id: string) => Promise<Row | undefined>,
   put: (was: Row | null) => Promise<boolean>,
 ): Promise<void> {
-  const id = readShape(nameShape, given, `${what}.id`)
+  const id = parseInput(nameSchema, given, `${what}.id`)
   for (;;) {
     const stored = await find(id)
     checkUnchanged(what, id, was, stored)

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { Admin, CredentialRow, CredentialsQuery, ReissueOptions } from '../../admin/index.js'
 import type { Clock } from '../../clock.js'
-import { labelShape, nameShape, textsShape, timeShape } from '../../contracts/shapes.js'
+import { labelSchema, nameSchema, textsSchema, timeSchema } from '../../contracts/schemas.js'
 import { HttpError, notFound } from '../http-error.js'
 import type { CredentialsReply, CredentialView, IssuedReply } from '../protocol.js'
 import { accountOf, type ConsoleViewer, noAccount } from '../viewer.js'
 import { present } from '../views.js'
-import { done, type Endpoint, get, limitShape, post } from './endpoint.js'
+import { done, type Endpoint, get, limitSchema, post } from './endpoint.js'
 
 const PLAYGROUND_MS = 3_600_000
 /** How long after it was made such a key may be in use, with a minute for a database whose clock is another. */
@@ -15,9 +15,9 @@ const PLAYGROUND_LABEL = 'Playground'
 const RUN_SCOPES = ['models.run']
 
 const keyFields = {
-  account: nameShape,
-  label: labelShape.optional(),
-  expiresAt: timeShape.optional(),
+  account: nameSchema,
+  label: labelSchema.optional(),
+  expiresAt: timeSchema.optional(),
   metadata: z.record(z.string(), z.string()).optional(),
 }
 
@@ -26,11 +26,11 @@ export const credentialEndpoints: readonly Endpoint[] = [
     'credentials',
     'both',
     z.strictObject({
-      account: nameShape.optional(),
-      appId: nameShape.optional(),
+      account: nameSchema.optional(),
+      appId: nameSchema.optional(),
       shown: z.enum(['in-use', 'playground', 'all']).default('all'),
-      after: nameShape.optional(),
-      limit: limitShape(200, 50),
+      after: nameSchema.optional(),
+      limit: limitSchema(200, 50),
     }),
     async (query, { viewer }, { admin, clock }): Promise<CredentialsReply> => {
       const { shown, limit: most, account, ...rest } = query
@@ -49,7 +49,7 @@ export const credentialEndpoints: readonly Endpoint[] = [
   post(
     'credentials/playground',
     'both',
-    z.strictObject({ account: nameShape, appId: nameShape.optional() }),
+    z.strictObject({ account: nameSchema, appId: nameSchema.optional() }),
     async ({ account, appId }, { viewer }, { admin, clock }): Promise<IssuedReply> => {
       await checkAccount(account, viewer, admin)
       const expiresAt = clock.now() + PLAYGROUND_MS
@@ -75,7 +75,7 @@ export const credentialEndpoints: readonly Endpoint[] = [
   post(
     'credentials/issue-token',
     'both',
-    z.strictObject({ ...keyFields, appId: nameShape, scopes: textsShape.default(RUN_SCOPES) }),
+    z.strictObject({ ...keyFields, appId: nameSchema, scopes: textsSchema.default(RUN_SCOPES) }),
     async (grant, { viewer }, { admin, clock }) => {
       checkEnd(grant.expiresAt, clock)
       await checkAccount(grant.account, viewer, admin)
@@ -90,10 +90,10 @@ export const credentialEndpoints: readonly Endpoint[] = [
     'credentials/reissue',
     'both',
     z.strictObject({
-      credentialId: nameShape,
+      credentialId: nameSchema,
       lastFour: z.string().optional(),
-      expiresAt: timeShape.optional(),
-      scopes: textsShape.optional(),
+      expiresAt: timeSchema.optional(),
+      scopes: textsSchema.optional(),
     }),
     async ({ credentialId, lastFour, ...asked }, { viewer }, { admin, clock }) => {
       checkEnd(asked.expiresAt, clock)
@@ -111,7 +111,7 @@ export const credentialEndpoints: readonly Endpoint[] = [
   post(
     'credentials/revoke',
     'both',
-    z.strictObject({ credentialId: nameShape }),
+    z.strictObject({ credentialId: nameSchema }),
     async ({ credentialId }, { viewer }, { admin }) => {
       await findCredential(credentialId, viewer, admin)
       return done(await admin.revoke(credentialId), 'credential', credentialId)

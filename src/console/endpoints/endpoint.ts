@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Admin } from '../../admin/index.js'
 import type { Clock } from '../../clock.js'
 import type { RouteHealth } from '../../contracts/route-health.js'
-import { readShape } from '../../contracts/shapes.js'
+import { parseInput } from '../../contracts/schemas.js'
 import type { EventLog } from '../event-log.js'
 import { HttpError } from '../http-error.js'
 import type { FileReply } from '../reply.js'
@@ -43,14 +43,14 @@ export interface CsvReply {
 export function get<Query extends object>(
   path: string,
   who: Endpoint['who'],
-  shape: z.ZodType<Query>,
+  schema: z.ZodType<Query>,
   answer: (query: Query, request: EndpointRequest, services: Services) => Promise<object | CsvReply>,
 ): Endpoint {
   return {
     method: 'GET',
     path,
     who,
-    answer: (request, services) => answer(readShape(shape, request.query, 'query'), request, services),
+    answer: (request, services) => answer(parseInput(schema, request.query, 'query'), request, services),
   }
 }
 
@@ -58,26 +58,26 @@ export function get<Query extends object>(
 export function post<Body extends object>(
   path: string,
   who: Endpoint['who'],
-  shape: z.ZodType<Body>,
+  schema: z.ZodType<Body>,
   answer: (body: Body, request: EndpointRequest, services: Services) => Promise<object>,
 ): Endpoint {
   return {
     method: 'POST',
     path,
     who,
-    answer: (request, services) => answer(readShape(shape, request.body, 'body'), request, services),
+    answer: (request, services) => answer(parseInput(schema, request.body, 'body'), request, services),
   }
 }
 
-export const emptyShape = z.strictObject({})
+export const emptySchema = z.strictObject({})
 
 /** A time in a query. */
-export const timeTextShape = z
+export const timeTextSchema = z
   .string()
   .regex(/^\d{1,15}$/, 'must be milliseconds since the Unix epoch')
   .transform(Number)
 
-export function limitShape(most: number, usual: number) {
+export function limitSchema(most: number, usual: number) {
   return z
     .string()
     .regex(/^[1-9]\d{0,3}$/, `must be from 1 to ${most}`)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { RouterEvent } from '../../contracts/index.js'
-import { nameShape } from '../../contracts/shapes.js'
+import { nameSchema } from '../../contracts/schemas.js'
 import { formatCredits } from '../../money.js'
 import { version } from '../../version.js'
 import type { KeptEvent } from '../event-log.js'
@@ -8,17 +8,17 @@ import type { EventsReply, EventView, InFlightCall, LiveReply, MeReply } from '.
 import { type References, readReferences } from '../references.js'
 import { accountOf, type ConsoleViewer } from '../viewer.js'
 import { callerView, chargeView, explanationView, factsView, present } from '../views.js'
-import { type Endpoint, emptyShape, get, limitShape, type Services } from './endpoint.js'
+import { type Endpoint, emptySchema, get, limitSchema, type Services } from './endpoint.js'
 
 const MAX_SHOWN = 500
 
 export const liveEndpoints: readonly Endpoint[] = [
-  get('me', 'both', emptyShape, async (_, { viewer }, { routerPath }): Promise<MeReply> => {
+  get('me', 'both', emptySchema, async (_, { viewer }, { routerPath }): Promise<MeReply> => {
     const { signOutPath, ...who } = viewer
     return present({ viewer: who, routerPath, signOutPath, version })
   }),
 
-  get('live', 'both', emptyShape, async (_, { viewer }, services): Promise<LiveReply> => {
+  get('live', 'both', emptySchema, async (_, { viewer }, services): Promise<LiveReply> => {
     const inFlight = await readInFlight(viewer, services)
     const routes = viewer.kind === 'operator' ? [...services.routes()] : []
     return {
@@ -33,11 +33,11 @@ export const liveEndpoints: readonly Endpoint[] = [
     'events',
     'both',
     z.strictObject({
-      account: nameShape.optional(),
-      model: nameShape.optional(),
-      requestId: nameShape.optional(),
+      account: nameSchema.optional(),
+      model: nameSchema.optional(),
+      requestId: nameSchema.optional(),
       problems: z.enum(['true', 'false']).optional(),
-      limit: limitShape(1_000, 100),
+      limit: limitSchema(1_000, 100),
     }),
     async (query, { viewer }, { admin, log }): Promise<EventsReply> => {
       const account = accountOf(viewer, query.account)

@@ -1,20 +1,20 @@
 import { z } from 'zod'
 import type { SpendRow as AdminSpendRow, SpendReport, SpendReportQuery } from '../../admin/index.js'
-import { nameShape } from '../../contracts/shapes.js'
+import { nameSchema } from '../../contracts/schemas.js'
 import { formatCredits } from '../../money.js'
 import { type Column, csvHeader, csvLine } from '../csv.js'
 import type { SpendReply, SpendRow, StatementReply } from '../protocol.js'
 import { accountOf, type ConsoleViewer, noAccount } from '../viewer.js'
 import { spendSums } from '../views.js'
-import { type Endpoint, get, requireAccount, type Services, timeTextShape } from './endpoint.js'
+import { type Endpoint, get, requireAccount, type Services, timeTextSchema } from './endpoint.js'
 
 const spendQuery = z.strictObject({
   by: z.enum(['day', 'model', 'app', 'key', 'provider']),
-  account: nameShape.optional(),
-  appId: nameShape.optional(),
-  model: nameShape.optional(),
-  from: timeTextShape.optional(),
-  to: timeTextShape.optional(),
+  account: nameSchema.optional(),
+  appId: nameSchema.optional(),
+  model: nameSchema.optional(),
+  from: timeTextSchema.optional(),
+  to: timeTextSchema.optional(),
 })
 /** The position of the last row of the page before. */
 const position = z
@@ -82,7 +82,7 @@ export const spendEndpoints: readonly Endpoint[] = [
   get(
     'statement',
     'both',
-    z.strictObject({ account: nameShape.optional() }),
+    z.strictObject({ account: nameSchema.optional() }),
     async (query, { viewer }, { admin }) => {
       const account = requireAccount(accountOf(viewer, query.account))
       const found = await admin.statement(account)

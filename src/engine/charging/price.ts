@@ -1,5 +1,5 @@
 import type { Markup } from '../../contracts/credentials.js'
-import { MAX_MARKUP_BASIS_POINTS } from '../../contracts/shapes.js'
+import { MAX_MARKUP_BASIS_POINTS } from '../../contracts/schemas.js'
 import type { Credits } from '../../money.js'
 import { ceilDiv, parseCredits, roundUpTo, roundUpToWire, wireStep } from '../../money.js'
 import { type PriceTable, priceRow } from '../../prices.js'

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { Entry, EntryQuery } from '../../contracts/index.js'
-import { momentShape } from '../../contracts/shapes.js'
+import { momentSchema } from '../../contracts/schemas.js'
 import {
   assertCharge,
   assertGranted,
@@ -23,7 +23,7 @@ export const entryCases: readonly LedgerCase[] = [
       ['alice', 'acme/fast', 'request-1', 'app-1', 's', 'u'],
     )
     assert.deepEqual(sumsOf(entry!), { alice: -12n, platform: 10n, app: 2n })
-    const isTime = momentShape.safeParse(entry!.at).success
+    const isTime = momentSchema.safeParse(entry!.at).success
     assert.ok(isTime, `at must be a time in milliseconds since the Unix epoch; got ${entry!.at}`)
   }),
   entryCase('entries-once', 'a repeat, a hold and a release are no entries', async (bench) => {

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { parseCredits } from '../money.js'
-import { describeFault, describePath, mustBe } from './shape-faults.js'
+import { describeFault, describePath, mustBe } from './schema-faults.js'
 
 /**
- * Copies a value in the shape of a schema, frozen where the schema says `readonly`.
+ * Copies a value by a schema, frozen where the schema says `readonly`.
  * Throws a `TypeError` that says where a fault is, what is wrong and what to do; it never shows the value.
  */
-export function readShape<Output>(schema: z.ZodType<Output>, value: unknown, what: string): Output {
+export function parseInput<Output>(schema: z.ZodType<Output>, value: unknown, what: string): Output {
   const result = schema.safeParse(value, { error: describeFault })
   if (result.success) return result.data
   const { issues } = result.error
@@ -24,7 +24,7 @@ const MAX_LABEL_CHARS = 1_000
 const UNPRINTABLE_PATTERN = /[\p{Cc}\p{Surrogate}\u202a-\u202e\u2066-\u2069]/u
 
 /** A name that a store, an event and a header can carry. */
-export const nameShape = z
+export const nameSchema = z
   .string()
   .refine(
     (text) => text !== '' && Buffer.byteLength(text) <= MAX_NAME_BYTES && !UNPRINTABLE_PATTERN.test(text),
@@ -32,7 +32,7 @@ export const nameShape = z
   )
 
 /** Text that people read. */
-export const labelShape = z
+export const labelSchema = z
   .string()
   .max(MAX_LABEL_CHARS)
   .refine(
@@ -57,28 +57,28 @@ const IN_SECONDS = `must be ${TIME}; this one lies in 1970: multiply seconds by 
 const LATEST_TIME = 8_640_000_000_000_000
 
 /** Milliseconds since the Unix epoch, parts of one too. */
-export const momentShape = z.number(mustBe(TIME)).refine(isNotInSeconds, IN_SECONDS)
+export const momentSchema = z.number(mustBe(TIME)).refine(isNotInSeconds, IN_SECONDS)
 
 /** Milliseconds since the Unix epoch. */
-export const timeShape = z.int(mustBe(TIME)).positive().max(LATEST_TIME).refine(isNotInSeconds, IN_SECONDS)
+export const timeSchema = z.int(mustBe(TIME)).positive().max(LATEST_TIME).refine(isNotInSeconds, IN_SECONDS)
 
 /** A list whose items are read one by one. */
-export const listShape = z.array(z.unknown())
+export const listSchema = z.array(z.unknown())
 
 /** What something is looked up by, so that it need not be a name that could be stored. */
-export const idShape = z.string()
+export const idSchema = z.string()
 
-export const textsShape = z.array(z.string()).readonly()
+export const textsSchema = z.array(z.string()).readonly()
 
 const CREDITS = "a decimal string of credits, zero or more, with at most 9 places, such as '0.15'"
 
 /** A decimal string of credits, zero or more. */
-export const creditsShape = z.string(mustBe(CREDITS)).refine(isCredits, `must be ${CREDITS}`)
+export const creditsSchema = z.string(mustBe(CREDITS)).refine(isCredits, `must be ${CREDITS}`)
 
 const SIGNED_CREDITS = "a decimal string of credits with at most 9 places, such as '5.00' or '-1.50'"
 
-/** As {@link creditsShape}, with a minus sign where one is wanted. */
-export const signedCreditsShape = z
+/** As {@link creditsSchema}, with a minus sign where one is wanted. */
+export const signedCreditsSchema = z
   .string(mustBe(SIGNED_CREDITS))
   .refine(
     (text) => isCredits(text.replace('-', '')) && text.lastIndexOf('-') <= 0,
@@ -88,23 +88,23 @@ export const signedCreditsShape = z
 /** A hundred times the price. */
 export const MAX_MARKUP_BASIS_POINTS = 1_000_000
 
-export const markupShape = z
+export const markupSchema = z
   .strictObject({
     basisPoints: z.int().min(0).max(MAX_MARKUP_BASIS_POINTS),
-    flat: creditsShape.optional(),
+    flat: creditsSchema.optional(),
   })
   .readonly()
 
 const priceFields = {
-  input: creditsShape,
-  output: creditsShape,
-  cachedInput: creditsShape.optional(),
-  cacheWrite: creditsShape.optional(),
-  reasoning: creditsShape.optional(),
-  request: creditsShape.optional(),
+  input: creditsSchema,
+  output: creditsSchema,
+  cachedInput: creditsSchema.optional(),
+  cacheWrite: creditsSchema.optional(),
+  reasoning: creditsSchema.optional(),
+  request: creditsSchema.optional(),
 }
 
-export const pricesShape = z
+export const pricesSchema = z
   .strictObject({
     ...priceFields,
     tiers: z
@@ -118,22 +118,22 @@ export const pricesShape = z
   })
   .readonly()
 
-const tokensShape = z.int().positive()
+const tokensSchema = z.int().positive()
 
 /** A model as a host gives it: `created` is 0 by default, `ownedBy` is left to who reads it. */
-export const modelShape = z.strictObject({
-  id: nameShape,
+export const modelSchema = z.strictObject({
+  id: nameSchema,
   created: z.int().nonnegative().default(0),
   ownedBy: z.string().optional(),
   root: z.string().optional(),
   parent: z.string().nullable().optional(),
   name: z.string().optional(),
   description: z.string().optional(),
-  contextLength: tokensShape.optional(),
-  maxOutputTokens: tokensShape.optional(),
-  supportedParameters: textsShape.optional(),
-  modalities: textsShape.optional(),
-  prices: pricesShape.optional(),
+  contextLength: tokensSchema.optional(),
+  maxOutputTokens: tokensSchema.optional(),
+  supportedParameters: textsSchema.optional(),
+  modalities: textsSchema.optional(),
+  prices: pricesSchema.optional(),
   priceVersion: z.string().optional(),
 })
 
