@@ -5,7 +5,15 @@ import { postgresStores } from '../postgres/index.js'
 import type { SecretKey } from '../sql/secret-box.js'
 import type { DurableStores } from '../sql/stores.js'
 import { sqliteStores } from '../sqlite/index.js'
-import type { GlobalOptions, Surroundings } from './session.js'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+export interface DatabaseOptions {
+  /** Of SQLite, where the environment names no PostgreSQL server. */
+  readonly file: string
+  /** On that server. */
+  readonly schema: string
+}
 
 export interface OpenDatabase {
   readonly stores: DurableStores
@@ -24,10 +32,7 @@ const PROTOCOLS = ['postgres:', 'postgresql:', 'socket:']
  * without tables, so that a mistyped name does not become an empty database and nobody else's is changed. Any other fault
  * is told by opening it.
  */
-export async function requireDatabase(
-  env: Surroundings['env'],
-  { file, schema }: GlobalOptions,
-): Promise<void> {
+export async function requireDatabase(env: Environment, { file, schema }: DatabaseOptions): Promise<void> {
   const url = serverUrl(env)
   if (url === undefined) await requireTablesOfFile(file)
   else await requireTablesOfSchema(url, schema)
@@ -99,7 +104,7 @@ async function hasTablesOfSchema(url: string, schema: string): Promise<boolean> 
 }
 
 /** Opens what the environment and the options name, brought up to date. */
-export async function openDatabase(env: Surroundings['env'], options: GlobalOptions): Promise<OpenDatabase> {
+export async function openDatabase(env: Environment, options: DatabaseOptions): Promise<OpenDatabase> {
   const secretKeys = readSecretKeys(env.COMPAT_ROUTER_SECRET_KEYS)
   const url = serverUrl(env)
   const open =
@@ -114,7 +119,7 @@ export async function openDatabase(env: Surroundings['env'], options: GlobalOpti
 }
 
 /** Checked here: the package `pg` takes any text for an address, and looks for a host that nobody named. */
-function serverUrl({ DATABASE_URL: url }: Surroundings['env']): string | undefined {
+function serverUrl({ DATABASE_URL: url }: Environment): string | undefined {
   if (url === undefined || url === '') return undefined
   if (!URL.canParse(url) || !PROTOCOLS.includes(new URL(url).protocol)) {
     throw new TypeError(

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { type Admin, createAdmin } from '../admin/index.js'
-import { type OpenDatabase, openDatabase, requireDatabase } from './open-database.js'
+import { type DatabaseOptions, type OpenDatabase, openDatabase, requireDatabase } from './open-database.js'
 import { formatTable, printable, type TableRow, toJson } from './output.js'
 
 /** What the command line touches outside itself. */
@@ -11,9 +11,7 @@ export interface Surroundings {
   writeError(text: string): void
 }
 
-export interface GlobalOptions {
-  readonly file: string
-  readonly schema: string
+export interface GlobalOptions extends DatabaseOptions {
   readonly json: boolean
 }
 

@@ -3,7 +3,7 @@ import type { ProviderEvent } from '../contracts/providers.js'
 import { isProviderError, ProviderError, replyTooLong } from '../errors.js'
 import type { TurnGate } from '../turn-gate.js'
 import { HandOver } from './hand-over.js'
-import type { HeaderList, UpstreamCall } from './upstream.js'
+import type { HeaderList, UpstreamCall } from './upstream-call.js'
 import type { ConnectionDispatch, UpstreamConnection } from './upstream-connection.js'
 import { connectionError, statusError } from './upstream-errors.js'
 

@@ -1,37 +1,18 @@
-import type { Model } from '../../contracts/catalogue.js'
 import type { RoutingExplanation } from '../../contracts/events.js'
 import type { Route } from '../../contracts/providers.js'
 import { CompatError } from '../../errors.js'
-import type { ParsedChatRequest } from '../../protocol/chat-request.js'
 import type { PriceReader } from '../charging/quote.js'
+import type { Keep, RouteChoiceRequest } from './route-choice-request.js'
 import type { RouteHealthBook } from './route-health.js'
 import { orderRoutes } from './route-order.js'
 import { applyPreferences, checkNames } from './route-preferences.js'
 import { createRoutePrices, type RoutePrices } from './route-prices.js'
-
-export interface RouteChoiceRequest {
-  readonly routes: readonly Route[]
-  readonly model: Model
-  readonly request: ParsedChatRequest
-  readonly account: string
-  /** Spreads calls that belong to no session. Another one for each call, and not of the client's making. */
-  readonly spreadKey: () => string
-  /** How long the prompt is at most. Asked for where prices depend on it. */
-  readonly promptTokens: () => number
-}
 
 export interface RouteChoice {
   /** In the order in which they are to be tried. Never empty. */
   readonly routes: readonly Route[]
   readonly explanation: Omit<RoutingExplanation, 'attempts'>
 }
-
-/** Leaves out the routes that are not wanted, and notes why. */
-export type Keep = (
-  routes: readonly Route[],
-  why: string,
-  wanted: (route: Route) => boolean,
-) => readonly Route[]
 
 /**
  * Which routes may serve a call, best first, and why. Throws where none may.

@@ -3,7 +3,7 @@ import { CompatError } from '../../errors.js'
 import { type Credits, parseCredits } from '../../money.js'
 import type { RoutingPreferences } from '../../protocol/chat-request.js'
 import { unsupportedBy } from '../admission/parameters.js'
-import type { Keep, RouteChoiceRequest } from './route-choice.js'
+import type { Keep, RouteChoiceRequest } from './route-choice-request.js'
 import type { RoutePrices } from './route-prices.js'
 
 const MAX_DETAILS = 20

@@ -1,5 +1,7 @@
+import type { LedgerReader, LedgerStore } from '../../contracts/index.js'
 import { checkAnswer, isObject } from '../case.js'
-import type { LedgerUnderTest } from './bench.js'
+
+export type LedgerUnderTest = LedgerStore & Partial<LedgerReader>
 
 /** The same ledger. An answer that is not of the kind that the contract says fails the case that asked. */
 export function withAnswersChecked(ledger: LedgerUnderTest): LedgerUnderTest {

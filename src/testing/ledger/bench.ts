@@ -7,8 +7,6 @@ import type {
   Credits,
   HoldRequest,
   HoldResult,
-  LedgerReader,
-  LedgerStore,
   SettleRequest,
   SettleResult,
 } from '../../contracts/index.js'
@@ -21,9 +19,7 @@ import {
   type Opened,
   until,
 } from '../case.js'
-import { withAnswersChecked } from './answers.js'
-
-export type LedgerUnderTest = LedgerStore & Partial<LedgerReader>
+import { type LedgerUnderTest, withAnswersChecked } from './answers.js'
 
 /** What an author of a ledger writes. */
 export interface LedgerHarness {

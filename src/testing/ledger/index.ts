@@ -9,7 +9,8 @@ import { postingCases } from './posting-cases.js'
 import { replaceCases } from './replace-cases.js'
 import { tableCases } from './table-cases.js'
 
-export type { LedgerCase, LedgerHarness, LedgerUnderTest } from './bench.js'
+export type { LedgerUnderTest } from './answers.js'
+export type { LedgerCase, LedgerHarness } from './bench.js'
 
 /** What every ledger must do, one case a sentence. */
 export const ledgerCases: readonly LedgerCase[] = Object.freeze([

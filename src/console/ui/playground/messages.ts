@@ -1,6 +1,6 @@
 import type { Message } from './call-body.js'
 import type { Reply } from './reply-reader.js'
-import type { Turn } from './use-conversation.js'
+import type { Turn } from './turn.js'
 
 /**
  * The turns, and what is `said` after them, as they go into the next request. Of a call that failed before anything was

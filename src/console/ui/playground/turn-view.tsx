@@ -7,7 +7,7 @@ import { hrefOf } from '../place.js'
 import { adviceOn } from './advice.js'
 import type { Message } from './call-body.js'
 import type { CallError, Cost, ToolCall } from './reply-reader.js'
-import type { Turn } from './use-conversation.js'
+import type { Turn } from './turn.js'
 
 const NAMES: Readonly<Record<string, string>> = { user: 'You', assistant: 'Model', tool: 'Tool' }
 

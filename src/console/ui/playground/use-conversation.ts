@@ -6,27 +6,8 @@ import type { CallBody, Message } from './call-body.js'
 import { messagesOf } from './messages.js'
 import { addFrame, type CallError, emptyReply, type Reply, readError, readEvents } from './reply-reader.js'
 import { stoppedCharge } from './stopped-charge.js'
+import type { Turn } from './turn.js'
 import { type Role, useToken } from './use-token.js'
-
-/** One thing that was said, or a reply that is coming in. */
-export interface Turn {
-  readonly number: number
-  readonly message: Message
-  /** Of a reply alone. */
-  readonly reply?: Reply
-  readonly state: 'sent' | 'waiting' | 'streaming' | 'done' | 'stopped' | 'failed'
-  /** Absent until the call is sent. */
-  readonly requestId?: string
-  /** It was stopped or its connection broke, so that its answer did not tell what it was charged. */
-  readonly isUntold?: boolean
-  /** It is untold, and nothing else told it in time. */
-  readonly isChargeLate?: boolean
-  /** Who pays; absent where the page does not know. */
-  readonly account?: string
-  readonly startedAt?: number
-  readonly firstTokenMs?: number
-  readonly durationMs?: number
-}
 
 export interface Conversation {
   readonly turns: readonly Turn[]

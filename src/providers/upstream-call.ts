@@ -1,0 +1,23 @@
+import type { AbortSource, ProviderCall, ProviderEvent } from '../contracts/providers.js'
+import type { ReplyReader } from './reply-reader.js'
+
+export interface UpstreamCall {
+  /** The call's own headers, its credential among them. Fixed ones are added, and none of these may be among them. */
+  readonly headers: Readonly<Record<string, string>>
+  /** JSON text, or its bytes. */
+  readonly body: string | Buffer
+  /** Whether a stream is asked for. */
+  readonly stream: boolean
+  readonly limits: ProviderCall['limits']
+  readonly abort: Omit<AbortSource, 'speaksFor'>
+  /** Sent as the headers that its fields are named after, in place of fixed ones. */
+  readonly trace?: ProviderCall['trace']
+  /** Fresh for each call. */
+  readonly reader: ReplyReader
+  readonly take: (events: readonly ProviderEvent[]) => void | Promise<void>
+  /** What to send in place of this call where it failed so; undefined where the failure stands. May not throw. */
+  readonly instead?: ((failure: unknown) => UpstreamCall | undefined) | undefined
+}
+
+/** Names and values in turn, which is how undici takes headers fastest. */
+export type HeaderList = string[]
