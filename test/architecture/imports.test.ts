@@ -58,10 +58,15 @@ const ALLOWED: Record<string, readonly string[]> = {
 }
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.ts'))
+  .filter((name) => /\.tsx?$/.test(name))
   .map((name) => ({ name, text: readFileSync(join(SRC, name), 'utf8') }))
 
 const room = (name: string): string => name.split('/')[0]!.replace(/\.ts$/, '')
+
+/** As the files are named, without their ending. */
+function targetOf(name: string, imported: string): string {
+  return relative(SRC, join(dirname(join(SRC, name)), imported)).replace(/\.js$/, '')
+}
 
 function importsOf(text: string): string[] {
   return [
@@ -81,13 +86,34 @@ describe('the source', () => {
     expect(allowed, `a new room: say in this test what ${from} may import`).toBeDefined()
     for (const imported of importsOf(text)) {
       if (!imported.startsWith('.')) continue
-      const target = room(relative(SRC, join(dirname(join(SRC, name)), imported)).replace(/\.js$/, ''))
+      const target = room(targetOf(name, imported))
       if (target !== from) expect(allowed, `${name} imports ${imported}`).toContain(target)
     }
   })
 
   it.each(files)('$name is about one thing: at most 310 lines', ({ text }) => {
     expect(text.split('\n').length).toBeLessThanOrEqual(MAX_LINES)
+  })
+
+  it('has no circle of files that import each other, be it types alone', () => {
+    const imports = new Map(
+      files.map(({ name, text }) => [
+        name.replace(/\.tsx?$/, ''),
+        importsOf(text)
+          .filter((imported) => imported.startsWith('.'))
+          .map((imported) => targetOf(name, imported)),
+      ]),
+    )
+    const done = new Set<string>()
+    const circles: string[] = []
+    const follow = (file: string, path: readonly string[]): void => {
+      if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' -> '))
+      if (done.has(file) || path.includes(file)) return
+      for (const imported of imports.get(file) ?? []) follow(imported, [...path, file])
+      done.add(file)
+    }
+    for (const file of imports.keys()) follow(file, [])
+    expect(circles).toEqual([])
   })
 
   it('knows no web framework, and its engine neither HTTP nor a client for it', () => {
