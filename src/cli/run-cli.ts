@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import { version } from '../version.js'
 import { addAccountCommands } from './commands/accounts.js'
 import { addAppCommands } from './commands/apps.js'
 import { addCredentialCommands } from './commands/credentials.js'
@@ -25,6 +26,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
       surroundings.env.COMPAT_ROUTER_SCHEMA ?? 'compat_router',
     )
     .option('--json', 'write JSON instead of tables', false)
+    .version(version, '-V, --version', 'write the version of compat-router')
     .exitOverride()
     .configureOutput({ writeOut: surroundings.write, writeErr: surroundings.writeError })
     .showHelpAfterError()

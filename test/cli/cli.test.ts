@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresStores } from '../../src/postgres/index.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
+import { version } from '../../src/version.js'
 import { context, createFacts, createSettle } from '../helpers/ledger-requests.js'
 import { createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
@@ -164,6 +165,13 @@ describe('the command line', () => {
     expect(await postgresStores(server.pool).ledger.balance('bob', context)).toMatchObject({
       posted: 3n * 10n ** 9n,
     })
+  })
+
+  it('writes its version, and opens nothing for that', async () => {
+    const env = { COMPAT_ROUTER_FILE: '/nowhere/credits.db' }
+    for (const args of ['--version', '-V', '--version migrate']) {
+      expect(await run(args, { env })).toEqual({ exitCode: 0, out: `${version}\n`, said: '' })
+    }
   })
 
   it('explains itself, and what it does not know', async () => {
