@@ -180,6 +180,16 @@ describe('by keyboard alone', { timeout: 120_000 }, () => {
     await page.context().close()
   })
 
+  it('one is on a new page as soon as it is there, and is not taken from what one uses by then', async () => {
+    const page = await visit.open('operator', 'calls')
+    // What the console does once it has been painted waits for ever.
+    await page.evaluate('globalThis.requestAnimationFrame = globalThis.setTimeout = () => 0')
+    await page.evaluate("location.hash = '#/keys'")
+    await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor()
+    expect(await page.evaluate('document.activeElement.id')).toBe('page-title')
+    await page.context().close()
+  })
+
   it('one goes on from the heading where a page of a list was turned', async () => {
     const page = await visit.open('operator', 'calls')
     for (const [name, number] of [

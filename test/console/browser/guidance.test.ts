@@ -20,6 +20,12 @@ const visitPage = async (name: string): Promise<void> => {
   await page.getByRole('heading', { name, level: 1 }).waitFor()
 }
 
+/** By way of another page: nothing tells when the link to the page that is there already was followed. */
+async function openPlayground(): Promise<void> {
+  await visitPage('Spend')
+  await visitPage('Playground')
+}
+
 const focused = (): Promise<string> => page.evaluate('document.activeElement.textContent')
 
 /** Fills in the form of a route; its one request is answered with an error. */
@@ -99,7 +105,7 @@ describe('the playground', { timeout: 120_000 }, () => {
   })
 
   it('says why nothing is sent by Enter where nobody is there to pay', async () => {
-    await visitPage('Playground')
+    await openPlayground()
     await page.getByLabel('Acts through').selectOption('a token that I paste')
     await page.getByLabel('Token', { exact: true }).fill('')
     await page.getByLabel('Message').fill('Hello')
@@ -109,7 +115,7 @@ describe('the playground', { timeout: 120_000 }, () => {
   })
 
   it('sends nothing with a token that was copied as a list shows it', async () => {
-    await visitPage('Playground')
+    await openPlayground()
     await page.getByLabel('Acts through').selectOption('a token that I paste')
     await page.getByLabel('Token', { exact: true }).fill('sk-cr-abcd…wxyz')
     const turns = await page.locator('.turn').count()
@@ -119,7 +125,7 @@ describe('the playground', { timeout: 120_000 }, () => {
   })
 
   it('tells in its samples that an app takes an access token', async () => {
-    await visitPage('Playground')
+    await openPlayground()
     await page.getByLabel('Acts through').selectOption('the app Notes (notes)')
     for (const name of ['curl', 'TypeScript', 'Python']) {
       await page.getByRole('button', { name, exact: true }).click()
@@ -160,8 +166,7 @@ describe('the playground', { timeout: 120_000 }, () => {
 
   it('does not offer first an account that is suspended, and marks it', async () => {
     await visit.stage.admin.suspendAccount('alice')
-    await visitPage('Spend')
-    await visitPage('Playground')
+    await openPlayground()
     await page.getByText('Balance of bob').waitFor()
     await page.getByRole('option', { name: 'alice (suspended)' }).waitFor({ state: 'attached' })
     await visit.stage.admin.resumeAccount('alice')
@@ -342,6 +347,18 @@ describe('what is still loading', { timeout: 120_000 }, () => {
     const models = waiting.getByRole('dialog').getByRole('checkbox')
     expect(await models.count()).toBeGreaterThan(0)
     expect(await Promise.all((await models.all()).map((model) => model.isChecked()))).not.toContain(false)
+    await waiting.context().close()
+  })
+
+  it('cannot be left out of a route: its form opens once the adapters in use are known', async () => {
+    const waiting = await visit.open('operator', 'spend')
+    const release = await holdBack(waiting, 'api/routes')
+    await waiting.getByRole('link', { name: 'Routes', exact: true }).click()
+    const add = waiting.getByRole('button', { name: 'Add a route' })
+    expect(await add.isDisabled()).toBe(true)
+    release()
+    await add.click()
+    expect(await waiting.getByRole('dialog').locator('[name=adapter]').inputValue()).toBe('openai')
     await waiting.context().close()
   })
 

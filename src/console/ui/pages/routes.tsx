@@ -93,7 +93,11 @@ export function Routes({ query }: { query: Place['query'] }) {
     <>
       <PageHead title="Routes" lead="Which provider serves which model, and how it has been doing.">
         <Button onPress={rotate}>Rotate secrets</Button>
-        <Button tone="primary" onPress={() => edit()}>
+        <Button
+          tone="primary"
+          onPress={() => edit()}
+          isDisabled={routes.data === undefined && routes.isLoading}
+        >
           Add a route
         </Button>
       </PageHead>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { SIGNED_OUT_EVENT, signOut } from '../api.js'
 import { hrefOf } from '../place.js'
 import { withdrawTokens } from '../playground/use-token.js'
@@ -27,7 +27,8 @@ export function Shell({ links, current, title, message, children }: ShellProps) 
   const [isOpen, setOpen] = useState(false)
   const before = useRef(current)
   const menu = useRef<HTMLButtonElement>(null)
-  useEffect(() => {
+  // At once: later it would take the focus from what somebody uses on the new page by then.
+  useLayoutEffect(() => {
     document.title = `${title} · Console`
     setOpen(false)
     if (before.current === current) return
