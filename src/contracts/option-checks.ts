@@ -7,7 +7,9 @@ export function refuseMisspelt(given: unknown, names: readonly string[], what: s
     throw new TypeError(`${what} takes an object with ${names.join(', ')}`)
   }
   for (const name of Object.keys(given)) {
-    const meant = names.includes(name) ? undefined : names.find((known) => resembles(name, known))
+    const meant = names.includes(name)
+      ? undefined
+      : names.find((known) => resembles(name, known) || lacksUnit(name, known))
     if (meant !== undefined) {
       throw new TypeError(`${name} is not an option of ${what}; did you mean ${meant}?`)
     }
@@ -22,6 +24,13 @@ function resembles(one: string, other: string): boolean {
     return left.length
   }
   return missing(one, other) + missing(other, one) <= 1
+}
+
+/** What the names of our options end in, and those of others often lack: `ttl`, `max`. */
+const UNITS = ['Ms', 'Bytes', 'Tokens', 'Entries']
+
+function lacksUnit(name: string, known: string): boolean {
+  return UNITS.some((unit) => (name + unit).toLowerCase() === known.toLowerCase())
 }
 
 /** Throws a `TypeError` that names what has no such methods, which may be inherited. */

@@ -17,6 +17,7 @@ import { formatCredits } from '../../src/money.js'
 import { createTelemetry } from '../../src/opentelemetry/index.js'
 import { postgresStores } from '../../src/postgres/index.js'
 import { aiSdk } from '../../src/providers/ai-sdk/index.js'
+import { anthropic } from '../../src/providers/anthropic/index.js'
 import { openaiCompatible } from '../../src/providers/openai-compatible/index.js'
 import { createSecret } from '../../src/secret.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
@@ -369,6 +370,21 @@ describe('what is no such thing', () => {
       'ttlMS is not an option of cachedCatalogue; did you mean ttlMs?',
     ],
     [
+      'an option of a cache without its unit',
+      () => cachedCredentials(memoryCredentials(), { ttl: 60_000 } as never),
+      'ttl is not an option of cachedCredentials; did you mean ttlMs?',
+    ],
+    [
+      'a number of entries without its unit',
+      () => cachedCatalogue(memoryCatalogue(), { max: 5 } as never),
+      'max is not an option of cachedCatalogue; did you mean maxEntries?',
+    ],
+    [
+      'a number of tokens without its unit',
+      () => anthropic({ defaultMax: 5 } as never),
+      'defaultMax is not an option of anthropic; did you mean defaultMaxTokens?',
+    ],
+    [
       'options of a cache',
       () => cachedCredentials(memoryCredentials(), 5_000 as never),
       'cachedCredentials takes an object with ttlMs, maxEntries, loadMs, clock',
@@ -377,6 +393,11 @@ describe('what is no such thing', () => {
       'an option of a store of replies',
       () => memoryIdempotency({ maxbytes: 5 } as never),
       'maxbytes is not an option of memoryIdempotency; did you mean maxBytes?',
+    ],
+    [
+      'a number of bytes without its unit',
+      () => memoryIdempotency({ max: 5 } as never),
+      'max is not an option of memoryIdempotency; did you mean maxBytes?',
     ],
     [
       'a clock of a cache',
