@@ -118,10 +118,10 @@ export const idempotencyCases: readonly IdempotencyCase[] = Object.freeze([
     assert.equal((await bench.claim('c', 'two')).state, 'in-flight')
   }),
   idempotencyCase('idempotency-ttl', 'a reply whose time is over is gone', async (bench) => {
-    await bench.claim('c')
+    await bench.claim('c', 'one')
     await bench.complete('c', reply, SHORT_MS)
-    await bench.lapse(async () => (await bench.claim('c')).state === 'mine')
-    assert.equal((await bench.claim('c')).state, 'in-flight')
+    await bench.lapse(async () => (await bench.claim('c', 'two')).state === 'mine')
+    assert.equal((await bench.claim('c', 'two')).state, 'in-flight')
   }),
   idempotencyCase(
     'idempotency-ttl-outlives-lease',

@@ -430,6 +430,19 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
+    what: 'has no end of a page where no limit is asked for',
+    foundBy: 'entries-limit',
+    spoil: (good) => ({ entries: (query, context) => good.entries({ limit: 1_000, ...query }, context) }),
+  },
+  {
+    what: 'never gives more than a hundred entries',
+    foundBy: 'entries-limit',
+    spoil: (good) => ({
+      entries: ({ limit = 100, ...query }, context) =>
+        good.entries({ ...query, limit: Math.min(limit, 100) }, context),
+    }),
+  },
+  {
     what: 'finds entries by the payer alone',
     foundBy: 'entries-account',
     spoil: (good) => ({

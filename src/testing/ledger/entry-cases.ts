@@ -91,6 +91,19 @@ export const entryCases: readonly LedgerCase[] = [
       )
     },
   ),
+  entryCase(
+    'entries-limit',
+    'a page has 100 entries at most, or as many as were asked for',
+    async (bench) => {
+      for (let number = 0; number < 101; number++) await bench.settle(`h${number}`, 1n)
+      const byDefault = await read(bench, { account: 'app' })
+      assert.equal(byDefault.entries.length, 100)
+      assert.notEqual(byDefault.next, undefined, 'a page that leaves an entry has a next')
+      const all = await read(bench, { account: 'app', limit: 1_000 })
+      assert.equal(all.entries.length, 101)
+      assert.equal(all.next, undefined, 'the last page has no next')
+    },
+  ),
   entryCase('entries-ids', 'every entry has an id of its own', async (bench) => {
     for (let number = 0; number < 5; number++) await bench.settle(`h${number}`, 1n)
     const ids = (await charges(bench, {})).map(({ id }) => id)
