@@ -2,7 +2,7 @@
 export interface Limits {
   /** A request body. Past it 413. */
   readonly bodyBytes: number
-  /** All request bodies being read. Past it 503 before the body is read. */
+  /** What has come of all request bodies being read. Past it 503. */
   readonly bodyBytesInFlight: number
   /** Silence while a body is read. Past it 408. */
   readonly bodyIdleMs: number

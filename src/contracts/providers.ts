@@ -10,7 +10,9 @@ import type { Limits } from './limits.js'
 export interface ProviderRegistry {
   /** All routes of a model, in the host's order of preference. Choosing among them is the router's. A throw means 503. */
   routes(model: Model, context: CallContext): Awaitable<readonly Route[]>
+  /** Reports models whose routes changed, by id. For a cache in front of it: the router asks at every call. */
   watch?: Watch
+  /** Closes the adapters that it built. The router leaves that to its host. */
   close?(): Awaitable<void>
 }
 

@@ -131,7 +131,9 @@ export const messageSchema = z
           mustBe(CONTENT_RULE),
         )
         .optional()
-        .describe('Null or absent only on an assistant message that has `tool_calls`.'),
+        .describe(
+          'Null or absent only on an assistant message that has `tool_calls`, `function_call`, `refusal` or `audio`.',
+        ),
     },
     mustBe('an object with a role and content'),
   )
