@@ -37,6 +37,7 @@ export interface RequestEnd {
   readonly type: 'request-end'
   readonly requestId: string
   readonly operation: Operation
+  /** `durationMs` after the `at` of its `request-start`, wherever the machine's clock was set in between. */
   readonly at: number
   readonly durationMs: number
   /** `completed`, `client-left`, or the code of the error that the client was sent. */

@@ -36,8 +36,11 @@ describe.each([
     expect((await answer).status).toBe(200)
     expect([faults.count('settle'), service.router.openHolds]).toEqual([3, 0])
     expect(service.events.filter(({ type }) => type === 'charge-failed')).toEqual([])
-    const { durationMs } = await service.end(await answer)
+    const { at, durationMs } = await service.end(await answer)
     expect(Math.abs(durationMs)).toBeLessThan(HOUR_MS / 2)
+    expect(service.events).toContainEqual(
+      expect.objectContaining({ type: 'request-start', at: at - durationMs }),
+    )
   })
 
   it('lets a reply go out no later without its settlement', async () => {

@@ -39,6 +39,8 @@ export class CallLog {
   outcome = 'completed'
   status = 200
   private readonly startedAt: number
+  /** The same as events tell it. */
+  private readonly toldAt: number
 
   constructor(
     readonly requestId: string,
@@ -48,8 +50,8 @@ export class CallLog {
   ) {
     const { clock, emit, wallClock } = options
     this.startedAt = clock.now()
-    const at = wallClock.now()
-    const start = { type: 'request-start', requestId, operation, at } as const
+    this.toldAt = wallClock.now()
+    const start = { type: 'request-start', requestId, operation, at: this.toldAt } as const
     emit(trace === undefined ? start : { ...start, trace })
   }
 
@@ -73,14 +75,15 @@ export class CallLog {
   }
 
   end(): void {
-    const { clock, emit, wallClock } = this.options
+    const { clock, emit } = this.options
     if (emit === ignoreEvents) return
+    const durationMs = clock.now() - this.startedAt
     const event: RequestEnd = {
       type: 'request-end',
       requestId: this.requestId,
       operation: this.operation,
-      at: wallClock.now(),
-      durationMs: clock.now() - this.startedAt,
+      at: this.toldAt + durationMs,
+      durationMs,
       outcome: this.outcome,
       status: this.status,
       facts: this.facts,
