@@ -20,7 +20,7 @@ export function hrefOf(page: string, query: Place['query'] = {}): string {
   return `#/${page}${text === '' ? '' : `?${text}`}`
 }
 
-/** What the page follows: from the moment an address is given until its event comes, the address is another's. */
+/** The address of what is shown. A new one is followed when its event comes, a moment later. */
 let followed = location.hash
 
 export function usePlace(): Place {
@@ -37,10 +37,15 @@ export function usePlace(): Place {
   return useMemo(() => readPlace(hash), [hash])
 }
 
-/** Changes some members of the query and stays on the page; on a page that is being left, nothing. */
+/** Whether another place is on its way: the address is that one's by now, and what is shown is not. */
+export function isLeaving(): boolean {
+  return location.hash !== followed
+}
+
+/** Changes some members of the query and stays on the page; nothing where another page is on its way. */
 export function changeQuery(changes: Place['query']): void {
-  if (location.hash !== followed) return
-  const { page, query } = readPlace(followed)
+  const { page, query } = readPlace(location.hash)
+  if (page !== readPlace(followed).page) return
   location.hash = hrefOf(page, { ...query, ...changes })
   followed = location.hash
 }

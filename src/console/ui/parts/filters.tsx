@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { changeQuery, type Place } from '../place.js'
+import { changeQuery, isLeaving, type Place } from '../place.js'
 import { isOperator, useSession } from '../session.js'
 import { useLoad } from '../use-load.js'
 import { Button } from './basics.js'
@@ -17,8 +17,8 @@ export function Filters({ specs, query }: { specs: readonly FieldSpec[]; query: 
     }
   }, [query])
   const apply = (): void => {
-    // A field that is taken out of the page as it is written in says that it changed.
-    if (form.current === null) return
+    // A field that is taken out of the page as it is written in says that it changed, and so does one that is left then.
+    if (form.current === null || isLeaving()) return
     const data = new FormData(form.current)
     changeQuery(Object.fromEntries(specs.map(({ name }) => [name, String(data.get(name) ?? '').trim()])))
   }
