@@ -172,11 +172,12 @@ function stringOf(schema: Schema, building: Building): string {
 
 /** Of a pattern that is none, the first. Throws where patterns cannot be matched in a moment: a caller may write any. */
 function firstThatMatches(texts: readonly string[], pattern: string, building: Building): string | undefined {
+  const context = createContext({ texts, pattern })
   const start = performance.now()
   const timeout = Math.floor(building.patternMsLeft)
   if (timeout < 1) throw tooSlow()
   try {
-    return FIND_FITTING.runInContext(createContext({ texts, pattern }), { timeout })
+    return FIND_FITTING.runInContext(context, { timeout })
   } catch (error) {
     if ((error as { code?: unknown }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw tooSlow()
     return texts[0]
