@@ -18,6 +18,8 @@ const documents = [
   'docs/charging.md',
   'docs/stores.md',
   'docs/observability.md',
+  'docs/performance.md',
+  'test/bench/README.md',
 ]
 
 describe('the tables of the README', () => {
