@@ -26,7 +26,8 @@ export interface CompatRouter {
   routes(): readonly RouteHealth[]
   /**
    * Refuses new calls, waits at most `graceMs` (10 s) for those under way, stops and charges the rest, and waits until
-   * every charge is posted or reported as failed. Closes nothing that the router was given. A repeat returns the same.
+   * every charge is posted or reported as failed. Closes nothing that the router was given. Of the calls under way,
+   * `drained` ended by themselves and `aborted` were stopped; a repeat returns the same.
    * `Infinity` waits however long they take. A `graceMs` that is no number, or below 0, is a `TypeError`, as is anything
    * but `graceMs`: nothing is closed. A signal's name, which a listener of signals is given, is passed over.
    */
