@@ -15,16 +15,10 @@ import type { RequestEnd, RequestStart, RouterEvent } from '../contracts/events.
 import { formatCredits } from '../money.js'
 import { CHAT, ERROR_TYPE, OPERATION_NAME, PROVIDER_NAME, REQUEST_MODEL } from './names.js'
 
-interface OpenCall {
-  readonly startedAt: number
-  /** None where nobody records it. */
-  readonly span: Span | undefined
-}
-
 /** Makes one span of the two events of each chat completion. */
 export class CallSpans {
-  /** Calls not yet ended, by request id, which may be a client's, and then be that of several at the same time. */
-  private readonly open = new Map<string, OpenCall[]>()
+  /** Spans not yet ended. A request id may be a client's, and then be another call's at the same time. */
+  private readonly open = new Map<string, Span[]>()
 
   constructor(private readonly tracer: Tracer) {}
 
@@ -38,17 +32,21 @@ export class CallSpans {
     const parent = parentOf(trace)
     const options = { kind: kindUnder(parent), startTime: at, attributes: { [OPERATION_NAME]: CHAT } }
     const span = this.tracer.startSpan(CHAT, options, parent)
-    const call = { startedAt: at, span: span.isRecording() ? span : undefined }
-    const same = this.open.get(requestId)
-    if (same === undefined) this.open.set(requestId, [call])
-    else same.push(call)
+    if (!span.isRecording()) return
+    const key = keyOf(requestId, at)
+    const same = this.open.get(key)
+    if (same === undefined) this.open.set(key, [span])
+    else same.push(span)
   }
 
   private end(event: RequestEnd): void {
     if (event.operation !== 'chat') return
-    const { span, startedAt } = this.take(event)
+    const key = keyOf(event.requestId, event.at - event.durationMs)
+    const same = this.open.get(key)
+    const span = same?.shift()
+    if (same?.length === 0) this.open.delete(key)
     if (span === undefined) return
-    const { durationMs, facts, outcome, status } = event
+    const { facts, outcome, status } = event
     if (facts !== undefined) span.updateName(`${CHAT} ${facts.model}`)
     span.setAttributes(attributesOf(event))
     const failed = outcome !== 'completed' && outcome !== 'client-left'
@@ -56,23 +54,11 @@ export class CallSpans {
     if (failed && (status >= 500 || status === 200)) {
       span.setStatus({ code: SpanStatusCode.ERROR, message: outcome })
     }
-    span.end(startedAt + durationMs)
-  }
-
-  /** Of calls of one id, the one that came in nearest to when this one did: `at` and `durationMs` are of two clocks. */
-  private take({ at, durationMs, requestId }: RequestEnd): OpenCall {
-    const same = this.open.get(requestId) ?? []
-    const offBy = ({ startedAt }: OpenCall): number => Math.abs(at - durationMs - startedAt)
-    let nearest = same[0] ?? NO_CALL
-    for (const call of same) if (offBy(call) < offBy(nearest)) nearest = call
-    if (same.length <= 1) this.open.delete(requestId)
-    else same.splice(same.indexOf(nearest), 1)
-    return nearest
+    span.end(event.at)
   }
 }
 
-/** It began before anybody listened. */
-const NO_CALL: OpenCall = { startedAt: 0, span: undefined }
+const keyOf = (requestId: string, startedAt: number): string => `${startedAt} ${requestId}`
 
 /** The host's own span of this request where there is one in the caller's trace, else the caller's. */
 function parentOf(received: TraceContext | undefined): Context {
