@@ -39,7 +39,6 @@ export interface RequestEnd {
   readonly operation: Operation
   /** `durationMs` after the `at` of its `request-start`, wherever the machine's clock was set in between. */
   readonly at: number
-  /** By a clock that nobody sets, unlike `at`: that of `request-start` can be later than `at` less this, or earlier. */
   readonly durationMs: number
   /** `completed`, `client-left`, or the code of the error that the client was sent. */
   readonly outcome: string
