@@ -74,8 +74,9 @@ export interface CompatErrorFields {
 const BRAND = Symbol.for('compat-router.error')
 
 /**
- * An answer to the client that is not a success. Its message is sent as it stands, so it holds nothing internal. A code
- * that {@link errorCodes} does not have is a `TypeError`.
+ * An answer to the client that is not a success. Its message is sent as it stands, so it holds nothing internal. A store
+ * of the host's may throw one, but a ledger's is a 503 like anything that it throws. A code that {@link errorCodes} does
+ * not have is a `TypeError`.
  */
 export class CompatError extends Error {
   override readonly name = 'CompatError'

@@ -28,8 +28,8 @@ const SCHEMA_PATTERN = /^[a-z_][a-z0-9_]{0,39}$/
 
 /**
  * All stores in one PostgreSQL schema, for any number of processes and machines. `pool` is a `Pool` of `pg`, or anything
- * with its `connect`; it stays the host's to close. One of its connections carries the ledger while there is load, and
- * one listens for changes while somebody watches: it needs two at least.
+ * with its `connect`; it stays the host's to close. One of its connections carries the ledger while there is load, one
+ * listens for changes while somebody watches, and one reads reports: it needs two at least, three where there are reports.
  */
 export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions = {}): DurableStores {
   if (typeof (pool as Partial<PostgresPool> | undefined)?.connect !== 'function') {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { CredentialResult } from '../../src/index.js'
+import { CompatError, type CredentialResult } from '../../src/index.js'
 import { ask, MODEL, WireService } from './service.js'
 
 const KEY = { kind: 'api-key', credentialId: 'key-1', account: 'alice' }
@@ -72,5 +72,19 @@ test.each([[KEY], [TOKEN]])('those that are whole are let in: %o', async (princi
   const resolve = () => ({ ok: true, principal }) as CredentialResult
   const service = await WireService.start({ router: () => ({ credentials: { resolve } }) })
   expect((await service.get('/models')).status).toBe(200)
+  await service.close()
+})
+
+test('a store that throws a CompatError has its client told that, and is no fault', async () => {
+  const resolve = () => {
+    throw new CompatError('account_suspended', 'This account has an invoice to pay.')
+  }
+  const service = await WireService.start({ router: () => ({ credentials: { resolve } }) })
+  const answer = await service.post(ask())
+  expect(answer.status).toBe(403)
+  expect(await answer.json()).toMatchObject({
+    error: { code: 'account_suspended', message: 'This account has an invoice to pay.' },
+  })
+  expect(service.events.map(({ type }) => type)).not.toContain('store-fault')
   await service.close()
 })

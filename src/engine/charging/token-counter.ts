@@ -3,12 +3,12 @@
  * A tokenizer may stand in for the default.
  */
 export interface TokenCounter {
-  /** An empty tally. Called once for a prompt and once for each choice of a reply. */
+  /** An empty tally. What the tallies of a prompt say is added up; each choice of a reply has one. */
   tally(): TokenTally
 }
 
 export interface TokenTally {
-  /** Adds text: a whole message, or the next piece of a reply. */
+  /** Adds text: the content or another field of a message, a field of the request, or the next piece of a reply. */
   add(text: string): void
   /** No fewer tokens than the text has; sizes a hold. */
   atMost(): number
