@@ -49,10 +49,10 @@ export class ClientReply {
     this.writer.end(bytes)
   }
 
-  /** Drops a client that has been taking nothing for too long. */
+  /** Drops a client that has been taking nothing for too long. Others of its key that hold up the reply have as long again. */
   drop(): void {
-    this.blockedSince = undefined
     this.writer.drop()
+    this.blockedSince = this.gone ? undefined : this.clock.now()
   }
 
   keepAlive(): void {
