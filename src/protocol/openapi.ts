@@ -26,16 +26,14 @@ const SCHEMAS = {
 
 type SchemaName = keyof typeof SCHEMAS
 
-/** Any route behind a credential may end with one of these. */
-const COMMON_CODES: readonly ErrorCode[] = [
+/** What either question for models may end with. Limits on calls are not for these. */
+const MODEL_CODES: readonly ErrorCode[] = [
   'missing_credential',
   'invalid_api_key',
   'expired_credential',
   'revoked_credential',
   'account_suspended',
-  'rate_limited',
   'internal_error',
-  'overloaded',
   'credential_store_unavailable',
   'shutting_down',
 ]
@@ -119,7 +117,7 @@ function listOperation() {
     summary: 'List the models',
     responses: {
       200: success('All models, as they are offered at this moment.', 'ModelList'),
-      ...errorResponses([...COMMON_CODES, 'catalogue_unavailable']),
+      ...errorResponses([...MODEL_CODES, 'catalogue_unavailable']),
     },
   }
 }
@@ -139,7 +137,7 @@ function modelOperation() {
     ],
     responses: {
       200: success('The model.', 'Model'),
-      ...errorResponses([...COMMON_CODES, 'model_not_found', 'catalogue_unavailable']),
+      ...errorResponses([...MODEL_CODES, 'model_not_found', 'catalogue_unavailable']),
     },
   }
 }
@@ -178,6 +176,8 @@ const REQUEST_ID = {
 const RETRY_AFTER = {
   'retry-after': { description: 'Seconds.', schema: { type: 'integer', minimum: 1, maximum: 59 } },
 }
+/** With credit on hold, and a call under the same key, there is something to wait for too. */
+const MAY_WAIT = new Set([402, 409, 429, 503])
 const CHALLENGE = { 'www-authenticate': { schema: { type: 'string' } } }
 
 /** One response a status, naming the codes that come with it. */
@@ -193,7 +193,7 @@ function errorResponses(codes: readonly ErrorCode[]) {
         description: names.map((name) => `\`${name}\``).join(', '),
         headers: {
           ...REQUEST_ID,
-          ...(status === 429 || status === 503 ? RETRY_AFTER : {}),
+          ...(MAY_WAIT.has(status) ? RETRY_AFTER : {}),
           ...(status === 401 ? CHALLENGE : {}),
         },
         content: json('Error'),

@@ -58,6 +58,22 @@ describe('the OpenAPI document', () => {
     expect((await new Validator().validate(structuredClone(broken))).valid).toBe(false)
   })
 
+  it('names for models only what can answer them: limits on calls are not for these', () => {
+    const { responses } = document.paths['/models'].get
+    expect(Object.keys(responses)).toEqual(['200', '401', '403', '500', '503'])
+    const text = JSON.stringify(responses)
+    for (const code of ['rate_limited', 'overloaded', 'price_missing']) expect(text).not.toContain(code)
+  })
+
+  it('says which answers may tell how long to wait', () => {
+    const responses = Object.entries(document.paths['/chat/completions'].post.responses)
+    const waiting = responses.filter(([, { headers }]) => 'retry-after' in headers)
+    const told = errorCodes.filter(
+      ({ code }) => 'retry-after' in errorReply(new CompatError(code, '')).headers,
+    )
+    expect(waiting.map(([status]) => Number(status))).toEqual([...new Set(told.map(({ status }) => status))])
+  })
+
   it('names every route, relative to where it is mounted', () => {
     expect(document.servers).toEqual([{ url: '.' }])
     expect(Object.keys(document.paths)).toEqual([
