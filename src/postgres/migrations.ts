@@ -60,7 +60,12 @@ export async function migrate(
     })
     const pending = await pendingOf(run)
     if (pending.length === 0) return
-    await run({ text: `create schema if not exists ${schema}` })
+    // Who may not make a schema may not say "if not exists" either, also where it was made for them.
+    const [made] = await run({
+      text: 'select 1 from pg_catalog.pg_namespace where nspname = ?1',
+      parameters: [schema],
+    })
+    if (made === undefined) await run({ text: `create schema "${schema}"` })
     await run({ text: migrationsTable(WORDS) })
     for (const migration of pending) {
       for (const text of migration.statements) await run({ text })

@@ -31,7 +31,7 @@ export function createQueries(pool: PostgresPool, schema: string): Queries {
   function toText(text: string): string {
     let known = texts.get(text)
     if (known === undefined) {
-      known = nameTables(text, (name) => `${schema}.${name}`).replace(PARAMETER_PATTERN, '$$$1')
+      known = nameTables(text, (name) => `"${schema}".${name}`).replace(PARAMETER_PATTERN, '$$$1')
       texts.set(text, known)
     }
     return known

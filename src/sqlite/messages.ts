@@ -4,6 +4,8 @@ import type { LedgerCommand, LedgerOutcome } from '../sql/ledger-commands.js'
 /** What a worker is started with. */
 export interface WorkerStart {
   readonly file: string
+  /** Another thread has brought it up to date: what a later release has made of it since is no reason to refuse it. */
+  readonly isUpToDate: boolean
 }
 
 /** A question to the worker. Each is one transaction. */

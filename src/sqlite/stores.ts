@@ -38,9 +38,10 @@ export function sqliteStores(given: SqliteStoresOptions): DurableStores {
   }
   // Each thread opens the file when it is first asked, and the process may be in another folder by then.
   const file = resolve(path)
-  const ledgerWorker = createWorkerClient(file)
-  const rowsWorker = createWorkerClient(file)
-  const reportsWorker = createWorkerClient(file)
+  const state = { isUpToDate: false }
+  const ledgerWorker = createWorkerClient(file, state)
+  const rowsWorker = createWorkerClient(file, state)
+  const reportsWorker = createWorkerClient(file, state)
   const database = createSqliteDatabase(rowsWorker, reportsWorker)
   const groupCommit = createGroupCommit<LedgerCommand, LedgerOutcome>({
     apply: (commands) => ledgerWorker.ask({ kind: 'ledger', commands }),

@@ -21,27 +21,36 @@ class SqliteFault extends Error {
   }
 }
 
+/** What the threads of one process know of the file. */
+export interface FileState {
+  isUpToDate: boolean
+}
+
 interface Pending {
   readonly resolve: (answer: Answers[keyof Answers]) => void
   readonly reject: (error: unknown) => void
 }
 
-export function createWorkerClient(file: string): WorkerClient {
+export function createWorkerClient(file: string, state: FileState = { isUpToDate: false }): WorkerClient {
   const pending = new Map<number, Pending>()
   let worker: Worker | undefined
   let lastNumber = 0
   let closing: Promise<void> | undefined
 
   function start(): Worker {
-    const start: WorkerStart = { file }
+    const start: WorkerStart = { file, isUpToDate: state.isUpToDate }
     const started = new Worker(pathOfOwn('sqlite-worker'), { workerData: start, execArgv: [] })
     started.on('message', (message: AnswerMessage) => {
       const asked = pending.get(message.number)
       if (asked === undefined) return
       pending.delete(message.number)
       if (pending.size === 0 && closing === undefined) started.unref()
-      if ('answer' in message) asked.resolve(message.answer)
-      else asked.reject(new SqliteFault(message.fault))
+      if ('answer' in message) {
+        state.isUpToDate = true
+        asked.resolve(message.answer)
+      } else {
+        asked.reject(new SqliteFault(message.fault))
+      }
     })
     let cause: unknown
     started.on('error', (error) => {

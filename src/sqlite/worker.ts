@@ -17,7 +17,7 @@ const port = parentPort
 if (port === null)
   throw new Error('compat-router/sqlite-worker is started by compat-router/sqlite, not imported')
 
-const { file } = workerData as WorkerStart
+const { file, isUpToDate } = workerData as WorkerStart
 let answer: ((question: Question) => Answers[keyof Answers]) | undefined
 
 port.on('message', ({ number, question }: QuestionMessage) => {
@@ -35,7 +35,7 @@ port.on('message', ({ number, question }: QuestionMessage) => {
 function createAnswers(): (question: Question) => Answers[keyof Answers] {
   const connection: Connection = openConnection(file)
   try {
-    migrate(connection, file)
+    if (!isUpToDate) migrate(connection, file)
   } catch (error) {
     connection.close()
     throw error

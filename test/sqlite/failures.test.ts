@@ -107,6 +107,18 @@ describe('a SQLite file', () => {
     await stores.close()
   })
 
+  it('goes on for who had it open before a later release came, also in threads that start after', async () => {
+    const file = `${place.file}-upgraded`
+    const stores = sqliteStores({ file })
+    await openAccounts(stores.database, { alice: '1' })
+    await stores.database.all({
+      text: "insert into {migrations} (version, name, applied_at) values (999, 'later', 0)",
+    })
+    expect(await stores.ledger.hold(createHold('alice', 1n), context)).toMatchObject({ ok: true })
+    expect(await createAdmin(stores).spend({ by: 'day' })).toEqual([])
+    await stores.close()
+  })
+
   it('that cannot be opened rejects every call and is tried again by the next', async () => {
     const stores = sqliteStores({ file: '/dev/null/credits.db' })
     await expect(stores.ready()).rejects.toThrow()

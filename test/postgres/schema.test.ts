@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto'
+import type pg from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createAdmin } from '../../src/admin/index.js'
+import { type PostgresStoresOptions, postgresStores } from '../../src/postgres/index.js'
+import { context, createCharge, createHold, createSettle } from '../helpers/ledger-requests.js'
+import { createPool, createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
+
+/** Grants, holds, settles, sweeps, keeps a model and a reply, and reads it all again. */
+async function use(pool: pg.Pool, options: PostgresStoresOptions): Promise<void> {
+  const stores = postgresStores(pool, options)
+  const admin = createAdmin(stores)
+  await admin.grant({ account: 'alice', amount: '1' })
+  await admin.putModel({ id: 'acme/fast', prices: { input: '1', output: '1' } })
+  await admin.issueKey({ account: 'alice' })
+  const hold = createHold('alice', 5n)
+  expect(await stores.ledger.hold(hold, context)).toMatchObject({ ok: true })
+  await stores.ledger.settle(createSettle(hold.holdId, 'alice', 5n), context)
+  expect(await stores.ledger.expireHolds(10, context)).toEqual([])
+  const claim = { claim: 'claim', account: 'alice', digest: 'digest', leaseMs: 60_000 }
+  expect(await stores.idempotency.claim(claim, context)).toEqual({ state: 'mine' })
+  const reply = { mode: 'json', status: 200, bytes: '{}', charge: createCharge(5n) } as const
+  await stores.idempotency.complete('claim', reply, 60_000, context)
+  expect(await admin.balance('alice')).toMatchObject({ posted: 10n ** 9n - 5n })
+  expect(await admin.verify()).toEqual([])
+  await stores.close()
+}
+
+describe('a PostgreSQL schema', () => {
+  let database: TestDatabase
+  let role: string
+  let ownPool: pg.Pool
+  beforeAll(async () => {
+    database = await createTestDatabase()
+  })
+  afterAll(() => database.drop())
+  beforeEach(async () => {
+    role = `compat_role_${randomBytes(6).toString('hex')}`
+    await database.pool.query(`create role ${role} login password 'hunter2'`)
+    const url = new URL(database.url)
+    url.username = role
+    url.password = 'hunter2'
+    ownPool = createPool(url.href, 4)
+  })
+  afterEach(async () => {
+    await ownPool.end()
+    await database.pool.query(`drop owned by ${role} cascade; drop role ${role}`)
+  })
+
+  it('may be named by a word that SQL keeps for itself', async () => {
+    await use(database.pool, { schema: 'user' })
+  })
+
+  it('is filled by a role that may make none, where one was made for it', async () => {
+    const options = { schema: 'prepared' }
+    await expect(postgresStores(ownPool, options).ready()).rejects.toThrow('permission denied for database')
+    await database.pool.query(`create schema prepared authorization ${role}`)
+    await use(ownPool, options)
+  })
+
+  it('serves a role that has the rights which docs/stores.md names, and no others', async () => {
+    const options = { schema: 'served' }
+    await postgresStores(database.pool, options).ready()
+    await database.pool.query(`
+      revoke execute on all functions in schema served from public;
+      grant usage on schema served to ${role};
+      grant usage on all sequences in schema served to ${role};
+      grant select, insert, update, delete on all tables in schema served to ${role};
+      grant execute on all functions in schema served to ${role}`)
+    await use(ownPool, options)
+  })
+})
