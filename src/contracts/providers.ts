@@ -69,7 +69,10 @@ export interface ProviderCall {
   readonly auth:
     | { readonly kind: 'host'; readonly secret?: Secret }
     | { readonly kind: 'byok'; readonly secret: Secret }
-  /** Token, total, idle and stall limits are the router's. */
+  /**
+   * Token, total, idle and stall limits are the router's. A reply that is rejected past one of these counts as one that
+   * the provider broke off: for adapters of this package alone, what came before `replyBytes` is charged.
+   */
   readonly limits: Pick<Limits, 'connectMs' | 'eventBytes' | 'replyBytes'>
   /** The attempt's, not the client's: a drain outlives the client. */
   readonly signal: AbortSignal
