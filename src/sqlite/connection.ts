@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import {
+  accessSync,
   closeSync,
+  constants,
   linkSync,
   lstatSync,
   mkdirSync,
@@ -47,13 +49,32 @@ export function tableName(table: string): string {
 /** Opens or makes the file. What is made is readable by its owner only. */
 export function openConnection(file: string): Connection {
   makeFile(file)
-  const database = new Database(file)
+  const database = openFile(file)
   try {
     configure(database)
     return toConnection(database)
   } catch (error) {
     database.close()
     throw error
+  }
+}
+
+/** The driver says no more than a number of SQLite's. */
+function openFile(file: string): Database.Database {
+  try {
+    return new Database(file)
+  } catch (cause) {
+    throw new Error(`The SQLite file ${file} cannot be opened: ${reasonOf(file, cause)}`, { cause })
+  }
+}
+
+function reasonOf(file: string, cause: unknown): string {
+  try {
+    if (statSync(file).isDirectory()) return 'it is a folder'
+    accessSync(file, constants.R_OK | constants.W_OK)
+    return String(cause)
+  } catch (error) {
+    return (error as Error).message
   }
 }
 

@@ -129,6 +129,22 @@ describe('a SQLite file', () => {
     }
   })
 
+  it('that is a folder is said to be one', async () => {
+    const folder = `${place.file}-is-a-folder`
+    mkdirSync(folder)
+    const stores = sqliteStores({ file: folder })
+    await expect(stores.ready()).rejects.toThrow(`The SQLite file ${folder} cannot be opened: it is a folder`)
+    await stores.close()
+  })
+
+  it.skipIf(process.getuid?.() === 0)('that may not be read is said to be forbidden', async () => {
+    const file = `${place.file}-forbidden`
+    writeFileSync(file, '', { mode: 0 })
+    const stores = sqliteStores({ file })
+    await expect(stores.ready()).rejects.toThrow(`${file} cannot be opened: EACCES: permission denied`)
+    await stores.close()
+  })
+
   it('is open again at the next question after its thread has died', async () => {
     const client = createWorkerClient(`${place.file}-thread`)
     const look = () => client.ask({ kind: 'batch', statements: [{ text: 'select 1 as one' }] })
