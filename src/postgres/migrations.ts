@@ -17,6 +17,8 @@ const WORDS: SchemaWords = {
   plain: '',
 }
 
+const INSUFFICIENT_PRIVILEGE = '42501'
+
 export const postgresMigrations: readonly Migration[] = [
   {
     version: 1,
@@ -53,7 +55,7 @@ export async function migrate(
   const pendingOf = async (run: Queries['run']) =>
     pendingMigrations(await readVersion(run, schema), migrations, `The schema ${schema}`)
   if ((await pendingOf(queries.run)).length === 0) return
-  await queries.transaction(async (run) => {
+  const taken = queries.transaction(async (run) => {
     await run({
       text: 'select pg_advisory_xact_lock(hashtextextended(?1, 0))',
       parameters: [`${schema}.migrations`],
@@ -76,6 +78,16 @@ export async function migrate(
       })
     }
   })
+  await taken.catch((error: unknown) => {
+    throw toRefusal(error, schema)
+  })
+}
+
+/** A role that may not make tables is told who may, also where a new release needs more of them. */
+function toRefusal(error: unknown, schema: string): unknown {
+  if (!(error instanceof Error) || (error as { code?: unknown }).code !== INSUFFICIENT_PRIVILEGE) return error
+  const message = `This role may not bring the schema ${schema} up to date (${error.message}): run compat-router migrate with one that may`
+  return Object.assign(new Error(message, { cause: error }), { code: INSUFFICIENT_PRIVILEGE })
 }
 
 async function readVersion(run: Queries['run'], schema: string): Promise<number> {

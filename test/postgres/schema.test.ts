@@ -69,4 +69,18 @@ describe('a PostgreSQL schema', () => {
       grant execute on all functions in schema served to ${role}`)
     await use(ownPool, options)
   })
+
+  it('that needs an upgrade tells a role that may not make tables who has to do it', async () => {
+    const options = { schema: 'earlier' }
+    await postgresStores(database.pool, options).ready()
+    await database.pool.query(`
+      delete from earlier.migrations where version > 1;
+      grant usage on schema earlier to ${role};
+      grant select, insert, update, delete on all tables in schema earlier to ${role}`)
+    await expect(postgresStores(ownPool, options).ready()).rejects.toMatchObject({
+      code: '42501',
+      message:
+        'This role may not bring the schema earlier up to date (permission denied for schema earlier): run compat-router migrate with one that may',
+    })
+  })
 })
