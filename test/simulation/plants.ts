@@ -221,7 +221,10 @@ export const PLANTS: readonly Plant[] = [
     name: 'leaving-not-noticed',
     patch: () => patched(Attempt.prototype, 'leave', () => () => {}),
   },
-  adapter('hang-up-not-passed-on', (chat) => (call, take) => chat({ ...call, signal: NEVER_ABORTED }, take)),
+  adapter(
+    'hang-up-not-passed-on',
+    (chat) => (call, take) => chat({ ...call, signal: new AbortController().signal }, take),
+  ),
   adapter('fallback-after-text', (chat) => (call, take) => {
     let cut = false
     return chat(call, (events) => {
