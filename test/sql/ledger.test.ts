@@ -174,7 +174,9 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     await admin.grant({ account: 'alice', amount: '1' })
     const sums = async (query: Parameters<typeof admin.spend>[0]) =>
       (await admin.spend(query)).map(({ key, calls, cost }) => [key, calls, cost])
-    const today = new Date().toISOString().slice(0, 10)
+    // One day, also where the test runs at midnight.
+    await database.all({ text: 'update {entries} set at = ?1', parameters: [Date.UTC(2026, 4, 5, 12)] })
+    const day = '2026-05-05'
     expect(await sums({ by: 'model' })).toEqual([
       ['b', 2, 18n],
       ['a', 1, 5n],
@@ -188,9 +190,9 @@ describe.each(engineNames)('the ledger in %s', (name) => {
       ['credential-1', 1, 5n],
     ])
     expect(await sums({ by: 'provider', account: 'platform' })).toEqual([])
-    expect(await sums({ by: 'day', model: 'b' })).toEqual([[today, 2, 18n]])
+    expect(await sums({ by: 'day', model: 'b' })).toEqual([[day, 2, 18n]])
     expect(await sums({ by: 'day', appId: 'app', from: 0, to: Date.now() + 86_400_000 })).toEqual([
-      [today, 1, 5n],
+      [day, 1, 5n],
     ])
     expect(await sums({ by: 'day', to: 1 })).toEqual([])
     const [row] = await admin.spend({ by: 'model', model: 'a' })
