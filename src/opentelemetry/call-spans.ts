@@ -15,15 +15,10 @@ import type { RequestEnd, RequestStart, RouterEvent } from '../contracts/events.
 import { formatCredits } from '../money.js'
 import { CHAT, ERROR_TYPE, OPERATION_NAME, PROVIDER_NAME, REQUEST_MODEL } from './names.js'
 
-interface OpenSpan {
-  readonly span: Span
-  readonly startedAt: number
-}
-
 /** Makes one span of the two events of each chat completion. */
 export class CallSpans {
   /** Spans not yet ended. A request id may be a client's, and then be another call's at the same time. */
-  private readonly open = new Map<string, OpenSpan[]>()
+  private readonly open = new Map<string, Span[]>()
 
   constructor(private readonly tracer: Tracer) {}
 
@@ -38,14 +33,18 @@ export class CallSpans {
     const options = { kind: kindUnder(parent), startTime: at, attributes: { [OPERATION_NAME]: CHAT } }
     const span = this.tracer.startSpan(CHAT, options, parent)
     if (!span.isRecording()) return
-    const same = this.open.get(requestId)
-    if (same === undefined) this.open.set(requestId, [{ span, startedAt: at }])
-    else same.push({ span, startedAt: at })
+    const key = keyOf(requestId, at)
+    const same = this.open.get(key)
+    if (same === undefined) this.open.set(key, [span])
+    else same.push(span)
   }
 
   private end(event: RequestEnd): void {
     if (event.operation !== 'chat') return
-    const span = this.take(event)
+    const key = keyOf(event.requestId, event.at - event.durationMs)
+    const same = this.open.get(key)
+    const span = same?.shift()
+    if (same?.length === 0) this.open.delete(key)
     if (span === undefined) return
     const { facts, outcome, status } = event
     if (facts !== undefined) span.updateName(`${CHAT} ${facts.model}`)
@@ -57,18 +56,9 @@ export class CallSpans {
     }
     span.end(event.at)
   }
-
-  /** Of those of its id the one that began the nearest: how long a call took is measured by another clock than its times. */
-  private take({ requestId, at, durationMs }: RequestEnd): Span | undefined {
-    const same = this.open.get(requestId)
-    if (same === undefined) return undefined
-    const farness = ({ startedAt }: OpenSpan): number => Math.abs(at - durationMs - startedAt)
-    const nearest = same.reduce((best, one) => (farness(one) < farness(best) ? one : best))
-    if (same.length === 1) this.open.delete(requestId)
-    else same.splice(same.indexOf(nearest), 1)
-    return nearest.span
-  }
 }
+
+const keyOf = (requestId: string, startedAt: number): string => `${startedAt} ${requestId}`
 
 /** The host's own span of this request where there is one in the caller's trace, else the caller's. */
 function parentOf(received: TraceContext | undefined): Context {
