@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useState } from 'preact/hooks'
 
 /** Where one is: `#/calls?model=acme%2Ffast`. Filters stand in it, so that what is seen can be linked to. */
 export interface Place {
@@ -25,7 +25,8 @@ let followed = location.hash
 
 export function usePlace(): Place {
   const [hash, setHash] = useState(location.hash)
-  useEffect(() => {
+  // At once: a place that is left before the first frame is painted has been left all the same.
+  useLayoutEffect(() => {
     const follow = (): void => {
       followed = location.hash
       setHash(followed)
