@@ -23,7 +23,11 @@ const PROXIED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
  * everybody would look local. Nor does a page in a browser here that has its own name point to this machine.
  */
 export function prometheusMetrics(): PrometheusMetrics {
-  const exporter = new PrometheusExporter({ preventServerStart: true, withoutScopeInfo: true })
+  const exporter = new PrometheusExporter({
+    preventServerStart: true,
+    withoutScopeInfo: true,
+    withoutTargetInfo: true,
+  })
   const meter = new MeterProvider({ readers: [exporter] }).getMeter('compat-router')
   const telemetry = createTelemetry({ meter, tracer: false })
   return {
