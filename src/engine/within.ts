@@ -12,7 +12,7 @@ export class DeadlinePassed extends Error {
 
 /**
  * Rejects with {@link DeadlinePassed} where the answer takes longer. What the answer brings afterwards is dropped.
- * `explain` turns what went wrong into what the caller is told.
+ * `explain` turns what went wrong into what the caller is told, and is called once.
  */
 export function within<T>(
   clock: Clock,
@@ -23,21 +23,20 @@ export function within<T>(
   if (!isPromise(answer)) return answer
   return new Promise((resolve, reject) => {
     let cancel: (() => void) | undefined
-    let isAnswered = false
-    answer.then(
-      (value) => {
-        isAnswered = true
-        cancel?.()
-        resolve(value)
-      },
-      (error) => {
-        isAnswered = true
-        cancel?.()
-        reject(explain(error))
-      },
-    )
+    let isOver = false
+    const refuse = (error: unknown): void => {
+      if (isOver) return
+      isOver = true
+      cancel?.()
+      reject(explain(error))
+    }
+    answer.then((value) => {
+      isOver = true
+      cancel?.()
+      resolve(value)
+    }, refuse)
     afterReadyAnswers(() => {
-      if (!isAnswered) cancel = clock.after(ms, () => reject(explain(new DeadlinePassed(ms))))
+      if (!isOver) cancel = clock.after(ms, () => refuse(new DeadlinePassed(ms)))
     })
   })
 }

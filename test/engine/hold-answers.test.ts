@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { turns } from '../helpers/stepped-clock.js'
 import { fails } from '../routing/service.js'
 import { startFaultyService } from './faulty-service.js'
 
@@ -80,5 +81,21 @@ describe('an answer to a hold that cannot be read', () => {
     const { status, text } = await service.ask({}, { 'idempotency-key': 'one' })
     expect([status, JSON.parse(text).error.code]).toEqual([409, 'idempotency_in_flight'])
     expect(service.events.filter(({ type }) => type.endsWith('fault'))).toEqual([])
+  })
+})
+
+describe('a hold that is not answered in time', () => {
+  it('is told and freed once, also where its ledger says later that it has given up', async () => {
+    const { clock, faults, service } = await startFaultyService()
+    let giveUp = (_error: Error): void => {}
+    faults.next('hold', { when: new Promise((_resolve, reject) => (giveUp = reject)) })
+    const answer = service.ask()
+    await faults.asked('hold')
+    await clock.elapse(5_000)
+    expect((await answer).status).toBe(503)
+    giveUp(new Error('The call was given up.'))
+    await turns(1)
+    expect(service.events.filter(({ type }) => type.endsWith('fault'))).toHaveLength(1)
+    expect(faults.count('release')).toBe(1)
   })
 })

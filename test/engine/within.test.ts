@@ -34,4 +34,18 @@ describe('an answer within its time', () => {
     give('too late')
     await told
   })
+
+  it('makes nothing of a failure that comes afterwards', async () => {
+    const clock = createSteppedClock()
+    let fail = (_error: Error): void => {}
+    const slow = new Promise<string>((_resolve, reject) => (fail = reject))
+    const explained: unknown[] = []
+    const answer = within(clock, 100, slow, (error) => explained.push(error)) as Promise<string>
+    const told = expect(answer).rejects.toBe(1)
+    await clock.elapse(100)
+    fail(new Error('given up'))
+    await told
+    await turns(1)
+    expect(explained).toEqual([expect.any(DeadlinePassed)])
+  })
 })
