@@ -31,7 +31,7 @@ interface Pending {
   readonly reject: (error: unknown) => void
 }
 
-export function createWorkerClient(file: string, state: FileState = { isUpToDate: false }): WorkerClient {
+export function createWorkerClient(file: string, state: FileState): WorkerClient {
   const pending = new Map<number, Pending>()
   let worker: Worker | undefined
   let lastNumber = 0

@@ -149,7 +149,7 @@ function singlePostgres(pool: pg.Pool): System {
 
 /** A transaction a call, in the same thread and by the same code. */
 function singleSqlite(file: string): System & { close(): Promise<void> } {
-  const worker = createWorkerClient(file)
+  const worker = createWorkerClient(file, { isUpToDate: false })
   return {
     name: 'SQLite, one by one',
     hold: (request) => worker.ask({ kind: 'ledger', commands: [toHoldCommand(request)] }),

@@ -146,7 +146,7 @@ describe('a SQLite file', () => {
   })
 
   it('is open again at the next question after its thread has died', async () => {
-    const client = createWorkerClient(`${place.file}-thread`)
+    const client = createWorkerClient(`${place.file}-thread`, { isUpToDate: false })
     const look = () => client.ask({ kind: 'batch', statements: [{ text: 'select 1 as one' }] })
     expect(await look()).toEqual([[{ one: 1n }]])
     await expect(client.ask(undefined as never)).rejects.toThrow()
