@@ -14,6 +14,7 @@ import { refuseMisspelt, requireFunction, requireMethods } from './contracts/opt
 import { describeFieldless } from './contracts/schema-faults.js'
 import { creditsSchema, nameSchema, parseInput } from './contracts/schemas.js'
 import { byteRatioCounter, type TokenCounter } from './engine/charging/token-counter.js'
+import { checkedCounter } from './engine/checked-counter.js'
 import { createEmitter } from './engine/events/emitter.js'
 import type { Admit, EngineOptions } from './engine/options.js'
 import { usesFastPaths } from './fast-paths.js'
@@ -202,7 +203,7 @@ export function engineOptions(options: RouterOptions): EngineOptions {
     clock: options.clock ?? monotonicClock,
     wallClock: clock,
     newId: options.newId ?? createIdSource(),
-    counter: options.tokenCounter ?? byteRatioCounter,
+    counter: options.tokenCounter === undefined ? byteRatioCounter : checkedCounter(options.tokenCounter),
     splice: usesFastPaths,
   })
 }

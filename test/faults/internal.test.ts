@@ -48,6 +48,27 @@ describe('a fault of the router’s own after the provider’s reply', () => {
   )
 })
 
+describe('a tokenCounter that gives no whole number', () => {
+  it.each([
+    ['atMost', Number.NaN],
+    ['atLeast', 0.5],
+    ['atMost', -1],
+  ] as const)('is named, and nothing is held (%s: %d)', async (method, count) => {
+    const tokenCounter = { tally: () => Object.assign(byteRatioCounter.tally(), { [method]: () => count }) }
+    const bench = await Bench.start(library, { router: { tokenCounter } })
+    onTestFinished(() => bench.finish({ faults: 1 }))
+    const call = bench.call(false)
+    await call.client.over
+    const fault = await bench.event('fault', call)
+    expect(fault.error.message).toBe(
+      `The tokenCounter broke its contract: ${method}() must return a whole number from 0 up; got ${count}.`,
+    )
+    expect(call.client.status).toBe(500)
+    expect(bench.audit.released.size).toBe(0)
+    await assertBalance(bench.ledger, PAYER, '1')
+  })
+})
+
 describe('a client that leaves before anything is dispatched', () => {
   it.each([true, false])('is charged nothing, and no provider is asked (stream: %s)', async (stream) => {
     const bench = await Bench.start(library)
