@@ -29,7 +29,13 @@ const USAGE: UsageReport = { prompt: 3, completion: 2 }
 const context = { requestId: streamedCall.requestId, signal: new AbortController().signal }
 
 /** What a client is sent of a call whose first provider says `event`, and what it is charged. */
-async function ask(event: ProviderEvent, stream: boolean, next?: ProviderEvent, usage = USAGE) {
+async function ask(
+  event: ProviderEvent,
+  stream: boolean,
+  next?: ProviderEvent,
+  usage = USAGE,
+  fields: object = {},
+) {
   const ledger = memoryLedger({ alice: '5' })
   const providers = [event, ...(next ? [next] : [])].map((said, position) => ({
     id: `provider-${position}`,
@@ -61,7 +67,7 @@ async function ask(event: ProviderEvent, stream: boolean, next?: ProviderEvent, 
     },
     drop: () => undefined,
   }
-  const body = { model: 'acme/fast', stream, messages: [{ role: 'user', content: 'Hello there' }] }
+  const body = { model: 'acme/fast', stream, messages: [{ role: 'user', content: 'Hello there' }], ...fields }
   await engine.chatCompletions({ ...streamedCall, readBody: async () => body }, writer)
   const { posted, held } = (await ledger.balance('alice', context))!
   await engine.close({ graceMs: 0 })
@@ -102,4 +108,16 @@ it('takes a count that is a BigInt for missing, and tells the host', async () =>
   expect(events.filter(({ type }) => type === 'usage-implausible')).toMatchObject([
     { field: 'prompt', value: '3n' },
   ])
+})
+
+it.each([
+  ['a BigInt', 1n],
+  ['a function', () => 1],
+  ['a value that throws when it is written', throwsWhenWritten],
+])('tells the end of a call whose body the host’s parser read with %s for the record', async (_, action) => {
+  const { charged, events } = await ask(completion(), false, undefined, USAGE, { action, connected: [1] })
+  const ends = events.filter(({ type }) => type === 'request-end')
+  expect(ends).toMatchObject([{ outcome: 'completed', connected: [1] }])
+  expect(ends[0]).toMatchObject({ action: undefined })
+  expect(charged).toBe(5_000n)
 })

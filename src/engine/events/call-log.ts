@@ -123,10 +123,18 @@ function withAttempts(
     : { considered, excluded, behind, chosenBy, attempts }
 }
 
-/** A value that the client sent for the record, or how large it was. */
+/** A value that the client sent for the record, or how large it was. What JSON cannot say, a host's parser made: it is left out. */
 function extra(value: unknown): unknown {
-  if (value === undefined) return undefined
-  const json = JSON.stringify(value)
+  const json = jsonOf(value)
+  if (json === undefined) return undefined
   const bytes = Buffer.byteLength(json)
   return bytes <= MAX_EXTRA_BYTES ? JSON.parse(json) : { omittedBytes: bytes }
+}
+
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return undefined
+  }
 }
