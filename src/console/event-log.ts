@@ -8,13 +8,15 @@ export interface KeptEvent {
 }
 
 export interface EventLog {
+  /** How many events are remembered at most, beside requests that did not authenticate. */
   readonly capacity: number
   /** Of calls that were completed and charged, at most so many are remembered that ended in one second. */
   readonly completedASecond: number
+  /** How many requests that did not authenticate are remembered at most. */
+  readonly unauthenticated: number
   /** Takes an event: for the router's `onEvent`. Never throws, and formats nothing. */
   readonly take: (event: RouterEvent) => void
-  /** Newest first. */
-  newestFirst(): IterableIterator<KeptEvent>
+  newestFirst(): readonly KeptEvent[]
   /** When each call of this process that has not ended came in, by request id; newest last. */
   readonly started: ReadonlyMap<string, { readonly at: number }>
   /** The end of each remembered call, by the hold that paid for it. */
@@ -26,15 +28,22 @@ interface Started {
   count: number
 }
 
+const CAPACITY = 1_000
+const COMPLETED_A_SECOND = 100
+const UNAUTHENTICATED = 100
+const MAX_STARTED = 10_000
+
 /**
- * Remembers the newest `capacity` events and the newest `maxStarted` calls in flight, by reference. Request ids may be a
- * client's own, so that two calls may share one.
+ * Remembers the newest events and calls in flight, by reference. Request ids may be a client's own, so that two calls may
+ * share one.
  *
  * Of the calls that a busy server completes in a second only the first few are remembered: all of them would be gone
- * before anybody looked, and the garbage collector would have carried each to its old space first.
+ * before anybody looked, and the garbage collector would have carried each to its old space first. Requests that did not
+ * authenticate, of which anybody can send as many as they like, take no room from all else.
  */
-export function createEventLog(capacity = 1_000, maxStarted = 10_000, completedASecond = 100): EventLog {
-  const ring: (KeptEvent | undefined)[] = new Array(capacity).fill(undefined)
+export function createEventLog(): EventLog {
+  const events = new Ring<KeptEvent>(CAPACITY)
+  const unauthenticated = new Ring<KeptEvent>(UNAUTHENTICATED)
   const started = new Map<string, Started>()
   let count = 0
   let second = 0
@@ -47,7 +56,7 @@ export function createEventLog(capacity = 1_000, maxStarted = 10_000, completedA
       return
     }
     // The oldest goes: a call that never ends would be a fault, and must not cost memory for ever.
-    if (started.size >= maxStarted) started.delete(started.keys().next().value!)
+    if (started.size >= MAX_STARTED) started.delete(started.keys().next().value!)
     started.set(requestId, { at, count: 1 })
   }
 
@@ -64,18 +73,17 @@ export function createEventLog(capacity = 1_000, maxStarted = 10_000, completedA
       second = now
       completedInSecond = 0
     }
-    return ++completedInSecond > completedASecond
+    return ++completedInSecond > COMPLETED_A_SECOND
   }
 
-  function* newestFirst(): IterableIterator<KeptEvent> {
-    for (let number = count; number > Math.max(0, count - capacity); number--) {
-      yield ring[(number - 1) % capacity]!
-    }
+  function newestFirst(): KeptEvent[] {
+    return [...events.items, ...unauthenticated.items].sort((one, other) => other.number - one.number)
   }
 
   return {
-    capacity,
-    completedASecond,
+    capacity: CAPACITY,
+    completedASecond: COMPLETED_A_SECOND,
+    unauthenticated: UNAUTHENTICATED,
     started,
     newestFirst,
     take(event) {
@@ -84,17 +92,18 @@ export function createEventLog(capacity = 1_000, maxStarted = 10_000, completedA
         return
       }
       let at: number
+      let ring = events
       if (event.type === 'request-end') {
         // A list of models that was read is no news, and some clients read it every second.
         if (event.operation !== 'chat' && event.status < 400) return
         end(event)
         at = event.at
         if (event.outcome === 'completed' && event.charge !== undefined && isTooMany(at)) return
+        if (isUnauthenticated(event)) ring = unauthenticated
       } else {
         at = Date.now()
       }
-      ring[count % capacity] = { number: count + 1, at, event }
-      count++
+      ring.add({ number: ++count, at, event })
     },
     endsByHold() {
       const ends = new Map<string, RequestEnd>()
@@ -104,5 +113,23 @@ export function createEventLog(capacity = 1_000, maxStarted = 10_000, completedA
       }
       return ends
     },
+  }
+}
+
+/** Also a request whose client left before it was known whose it was. */
+function isUnauthenticated({ status, facts, caller }: RequestEnd): boolean {
+  return status === 401 || (facts === undefined && caller === undefined)
+}
+
+/** The newest items, in no order. */
+class Ring<Item> {
+  readonly items: Item[] = []
+  private next = 0
+
+  constructor(private readonly capacity: number) {}
+
+  add(item: Item): void {
+    this.items[this.next] = item
+    this.next = (this.next + 1) % this.capacity
   }
 }

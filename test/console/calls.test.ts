@@ -110,7 +110,7 @@ describe('a call', () => {
     await bench.call(tokens.bob, { model: 'acme/none' }, { 'x-request-id': 'r-none' })
     await bench.call('sk-wrong', {}, { 'x-request-id': 'r-wrong' })
     const { json } = await visit().get<EventsReply>('api/events?problems=true')
-    expect(json).toMatchObject({ capacity: 1_000, completedASecond: 100 })
+    expect(json).toMatchObject({ capacity: 1_000, completedASecond: 100, unauthenticated: 100 })
     expect(json.events.slice(0, 2)).toMatchObject([
       { type: 'request-end', requestId: 'r-wrong', explanation: { outcome: 'invalid_api_key', status: 401 } },
       { type: 'request-end', requestId: 'r-none', explanation: { outcome: 'model_not_found', status: 404 } },

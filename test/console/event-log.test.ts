@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createEventLog } from '../../src/console/event-log.js'
-import type { RequestEnd, RequestStart, RouterEvent } from '../../src/contracts/index.js'
+import { createEventLog, type EventLog } from '../../src/console/event-log.js'
+import type { RequestEnd, RequestStart } from '../../src/contracts/index.js'
 
 const start = (requestId: string, at = 1): RequestStart => ({
   type: 'request-start',
@@ -16,44 +16,63 @@ const end = (requestId: string, more: Partial<RequestEnd> = {}): RequestEnd => (
   durationMs: 4,
   outcome: 'completed',
   status: 200,
+  facts: { requestId, account: 'alice', credentialId: 'key', model: 'acme/fast' },
   ...more,
 })
+const idsIn = (log: EventLog) => log.newestFirst().map(({ event }) => (event as RequestEnd).requestId)
 
 describe('the log of events', () => {
   it('keeps the newest only, newest first, and numbers them all', () => {
-    const log = createEventLog(3)
-    expect([...log.newestFirst()]).toEqual([])
-    for (const id of ['a', 'b', 'c', 'd', 'e']) log.take(end(id))
-    const kept = [...log.newestFirst()].map(({ number, event }) => [number, (event as RequestEnd).requestId])
-    expect(kept).toEqual([
-      [5, 'e'],
-      [4, 'd'],
-      [3, 'c'],
-    ])
+    const log = createEventLog()
+    expect(log.newestFirst()).toEqual([])
+    for (let number = 1; number <= log.capacity + 2; number++) log.take(end(`r${number}`))
+    const kept = log.newestFirst().map(({ number, event }) => `${number} ${(event as RequestEnd).requestId}`)
+    expect(kept).toHaveLength(log.capacity)
+    expect([kept[0], kept[1], kept.at(-1)]).toEqual(['1002 r1002', '1001 r1001', '3 r3'])
   })
 
   it('keeps events as they came, without a copy', () => {
     const log = createEventLog()
     const event = end('a')
     log.take(event)
-    expect([...log.newestFirst()][0]!.event).toBe(event)
+    expect(log.newestFirst()[0]!.event).toBe(event)
   })
 
   it('keeps only some of the calls completed in one second, and all that went wrong', () => {
-    const log = createEventLog(1_000, 1_000, 2)
+    const log = createEventLog()
     const charge = {} as RequestEnd['charge']
     const completed = (requestId: string, at: number) => {
       log.take(start(requestId, at))
       log.take(end(requestId, { at, charge }))
     }
-    for (const id of ['a', 'b', 'c']) completed(id, 1_500)
+    for (let turn = 1; turn <= log.completedASecond + 1; turn++) completed(`r${turn}`, 1_500)
     log.take(end('wrong', { at: 1_600, outcome: 'upstream_error' }))
     log.take(end('free', { at: 1_700 }))
-    completed('d', 1_999)
-    completed('e', 2_000)
-    const kept = [...log.newestFirst()].map(({ event }) => (event as RequestEnd).requestId)
-    expect(kept).toEqual(['e', 'free', 'wrong', 'b', 'a'])
+    completed('too many', 1_999)
+    completed('next', 2_000)
+    expect(idsIn(log).slice(0, 4)).toEqual(['next', 'free', 'wrong', `r${log.completedASecond}`])
     expect(log.started.size).toBe(0)
+  })
+
+  it('keeps what it knew however many requests do not authenticate, and the newest of these', () => {
+    const log = createEventLog()
+    const caller = { account: 'alice', credentialId: 'key' }
+    const refusals: Partial<RequestEnd>[] = [
+      { outcome: 'invalid_api_key', status: 401 },
+      { outcome: 'expired_credential', status: 401, caller },
+      { outcome: 'client-left', status: 499 },
+    ]
+    log.take(end('completed'))
+    log.take(end('no such model', { outcome: 'model_not_found', status: 404, facts: undefined, caller }))
+    for (const refusal of refusals) {
+      for (let turn = 0; turn < 2 * log.capacity; turn++) {
+        log.take(end(`r${turn}`, { ...refusal, facts: undefined }))
+      }
+    }
+    log.take(end('last'))
+    const ids = idsIn(log)
+    expect(ids).toHaveLength(log.unauthenticated + 3)
+    expect([ids[0], ids[1], ...ids.slice(-2)]).toEqual(['last', 'r1999', 'no such model', 'completed'])
   })
 
   it('knows which calls are in flight, also where two share an id', () => {
@@ -74,10 +93,10 @@ describe('the log of events', () => {
   })
 
   it('gives up the oldest calls in flight rather than grow', () => {
-    const log = createEventLog(10, 100)
-    for (let turn = 0; turn < 1_000; turn++) log.take(start(`r${turn}`))
-    expect(log.started.size).toBe(100)
-    expect(log.started.has('r999')).toBe(true)
+    const log = createEventLog()
+    for (let turn = 0; turn <= 10_000; turn++) log.take(start(`r${turn}`))
+    expect(log.started.size).toBe(10_000)
+    expect(log.started.has('r10000')).toBe(true)
     expect(log.started.has('r0')).toBe(false)
   })
 
@@ -86,9 +105,9 @@ describe('the log of events', () => {
     log.take({ ...start('m'), operation: 'list-models' })
     expect(log.started.size).toBe(0)
     log.take(end('m', { operation: 'list-models' }))
-    expect([...log.newestFirst()]).toEqual([])
+    expect(log.newestFirst()).toEqual([])
     log.take(end('m', { operation: 'get-model', status: 401, outcome: 'invalid_api_key' }))
-    expect([...log.newestFirst()]).toHaveLength(1)
+    expect(log.newestFirst()).toHaveLength(1)
   })
 
   it('finds the end of a call by its hold, and not that of a replay', () => {
@@ -101,17 +120,12 @@ describe('the log of events', () => {
   })
 
   it('holds as many events after many calls as after a thousand', () => {
-    const log = createEventLog(1_000, 100)
-    const feed = (events: number): void => {
-      for (let turn = 0; turn < events; turn++) {
-        log.take(start(`r${turn}`))
-        log.take(end(`r${turn}`))
-      }
+    const log = createEventLog()
+    for (let turn = 0; turn < 200_000; turn++) {
+      log.take(start(`r${turn}`))
+      log.take(end(`r${turn}`))
     }
-    feed(1_000)
-    const kinds: RouterEvent['type'][] = [...log.newestFirst()].map(({ event }) => event.type)
-    feed(200_000)
-    expect([...log.newestFirst()].map(({ event }) => event.type)).toEqual(kinds)
+    expect(log.newestFirst()).toHaveLength(log.capacity)
     expect(log.started.size).toBe(0)
   })
 })

@@ -58,6 +58,7 @@ export const liveEndpoints: readonly Endpoint[] = [
         events: found.map((kept) => eventView(kept, viewer, references)),
         capacity: log.capacity,
         completedASecond: log.completedASecond,
+        unauthenticated: log.unauthenticated,
       }
     },
   ),

@@ -219,10 +219,12 @@ export interface EventsQuery {
 /** Newest first: what this process remembers. */
 export interface EventsReply {
   readonly events: readonly EventView[]
-  /** How many events are kept at most. */
+  /** How many events are kept at most, beside requests that did not authenticate. */
   readonly capacity: number
   /** Of calls that were completed and charged, how many are kept at most that ended in one second. */
   readonly completedASecond: number
+  /** How many requests that did not authenticate are kept at most. */
+  readonly unauthenticated: number
 }
 
 export interface EventView {

@@ -109,7 +109,7 @@ describe('a call that was stopped', { timeout: 120_000 }, () => {
     const { opened, open } = gate()
     visit.upstream.scriptOnce([{ wait: opened }, ...completion])
     await there.route('**/api/events?*', (route) =>
-      route.fulfill({ json: { events: [], capacity: 1_000, completedASecond: 100 } }),
+      route.fulfill({ json: { events: [], capacity: 1_000, completedASecond: 100, unauthenticated: 100 } }),
     )
     const asked = visit.upstream.nextRequest()
     await there.getByLabel('Stream the reply').uncheck()

@@ -190,7 +190,7 @@ function Events({ query, isProblems }: CallsProps & { isProblems: boolean }) {
     <>
       <Filters specs={[...specs, callSpec]} query={query} />
       <Listing what="events" loaded={events}>
-        {({ events: found, capacity, completedASecond }) =>
+        {({ events: found, capacity, completedASecond, unauthenticated }) =>
           found.length === 0 ? (
             <Empty title={isNarrowed ? 'No event fits these filters.' : none}>
               {isProblems
@@ -202,7 +202,8 @@ function Events({ query, isProblems }: CallsProps & { isProblems: boolean }) {
               <EventTable events={found} call={query.call} />
               <p class="hint">
                 The newest {formatCount(found.length)}. The server keeps {formatCount(capacity)} in memory,
-                and of calls that were completed no more than {formatCount(completedASecond)} a second.
+                and of calls that were completed no more than {formatCount(completedASecond)} a second, beside{' '}
+                {formatCount(unauthenticated)} requests that did not authenticate.
               </p>
             </>
           )
