@@ -60,6 +60,7 @@ export interface RouterOptions {
   readonly newId?: () => string
 }
 
+/** How replies are kept for requests with an `Idempotency-Key`. */
 export interface IdempotencyOptions {
   /** In memory by default, 64 MiB. */
   readonly store?: IdempotencyStore
@@ -69,6 +70,7 @@ export interface IdempotencyOptions {
   readonly keepBodies?: boolean
 }
 
+/** The fee of a call on the caller's own provider key: both parts together. */
 export interface ByokFeeOptions {
   /** Credits a call, a decimal string. */
   readonly flat?: string
@@ -80,6 +82,7 @@ const MEBIBYTE = 1_024 * 1_024
 const DAY_MS = 24 * 60 * 60 * 1_000
 const MAX_BYOK_BASIS_POINTS = 10_000
 
+/** Holds where `limits` sets nothing. Calls in flight, of an account or a credential, then have no limit. */
 export const DEFAULT_LIMITS: Limits = Object.freeze({
   bodyBytes: 32 * MEBIBYTE,
   bodyBytesInFlight: 512 * MEBIBYTE,

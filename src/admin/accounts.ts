@@ -30,6 +30,7 @@ export interface AccountRow {
   readonly balance: Balance
   /** Milliseconds since the Unix epoch. */
   readonly createdAt: number
+  /** Milliseconds since the Unix epoch; not there while its credentials are good. */
   readonly suspendedAt?: number
 }
 

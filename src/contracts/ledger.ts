@@ -41,6 +41,7 @@ export interface LedgerStore {
 export interface HoldRequest {
   /** Made fresh by the router for each hold. */
   readonly holdId: string
+  /** Who is to pay. */
   readonly account: string
   /** Zero or more. */
   readonly amount: Credits
@@ -136,7 +137,9 @@ export interface CallFacts {
 }
 
 export interface Balance {
+  /** The sum of all postings; below 0 after an overdraft. */
   readonly posted: Credits
+  /** The sum of the open holds. */
   readonly held: Credits
   /** `posted - held`. */
   readonly available: Credits
