@@ -1,6 +1,6 @@
 /** All that the engine knows of time, so that a simulation can bring its own. */
 export interface Clock {
-  /** Milliseconds since the Unix epoch. */
+  /** Whole milliseconds since the Unix epoch. */
   now(): number
   /**
    * Runs `run` once after `ms` milliseconds. Returns a function that cancels it; cancelling twice does nothing.

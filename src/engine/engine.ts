@@ -77,17 +77,22 @@ export function createEngine(options: EngineOptions): Engine {
       if (closing !== undefined) throw shuttingDown()
       await run(context, log)
     } catch (caught) {
-      if (!isCompatError(caught)) {
-        options.emit({ type: 'fault', where: 'engine', requestId, error: eventError(caught) })
-      }
       const error = asCompatError(caught)
       log.failed(error.code, error.status)
-      const { status, headers, body } = errorReply(error)
-      writer.send(status, headers, body)
+      refuse(requestId, writer, caught)
       context.end()
     }
     if (writer.left) log.left()
     log.end()
+  }
+
+  /** Answers with what was thrown. What is no `CompatError` is a fault, and told to the host. */
+  function refuse(requestId: string, writer: ReplyWriter, caught: unknown): void {
+    if (!isCompatError(caught)) {
+      options.emit({ type: 'fault', where: 'engine', requestId, error: eventError(caught) })
+    }
+    const { status, headers, body } = errorReply(asCompatError(caught))
+    writer.send(status, headers, body)
   }
 
   async function shutDown(graceMs: number): Promise<{ drained: number; aborted: number }> {
@@ -138,8 +143,7 @@ export function createEngine(options: EngineOptions): Engine {
       try {
         writer.send(200, JSON_HEADERS, JSON.stringify(await publishedKeys(options, context)))
       } catch (caught) {
-        const { status, headers, body } = errorReply(asCompatError(caught))
-        writer.send(status, headers, body)
+        refuse(requestId, writer, caught)
       }
     },
 

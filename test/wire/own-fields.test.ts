@@ -353,6 +353,19 @@ describe('an opener of the host’s own', () => {
     await service.close()
   })
 
+  test('whose keys are no JSON publishes nothing, and its host is told', async () => {
+    const service = await start(() => ({ keys: [{ kty: 'RSA', n: 1n }] }))
+    const response = await service.host.request('/envelope-keys')
+    expect([response.status, await response.json()]).toMatchObject([
+      500,
+      { error: { code: 'internal_error' } },
+    ])
+    expect(await service.event('fault')).toMatchObject({
+      error: { message: 'Do not know how to serialize a BigInt' },
+    })
+    await service.close()
+  })
+
   const secret = { kty: 'EC', crv: 'P-256', kid: 'one', x: 'x', y: 'y', d: 'c2VjcmV0' }
   const faults: readonly (readonly [string, () => unknown, number, string])[] = [
     ['throws', () => Promise.reject(new Error('no')), 503, 'envelope_opener_unavailable'],
