@@ -12,7 +12,10 @@ import { version } from './version.js'
 
 /** Middleware for Express, Connect, bare `http` and `http2`, and a handle on what it is doing. */
 export interface CompatRouter {
-  /** Answers a request. Returns nothing and never throws; `next` is called only for paths outside of `basePath`. */
+  /**
+   * Answers a request. Returns nothing; `next` is called only for paths outside of `basePath`. Never throws, but for a
+   * `TypeError` where the second argument is no response of Node's, as where it is mounted as a handler of Koa or Hono.
+   */
   (
     req: (IncomingMessage | Http2ServerRequest) & { body?: unknown },
     res: ServerResponse | Http2ServerResponse,
@@ -55,7 +58,7 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
       if (document !== undefined) writer.send(200, {}, document)
     },
   }
-  let isStrippedTold = false
+  const isTold = { stripped: false, unstripped: false }
   const handler = createHttpHandler(endpoints, {
     limits,
     clock,
@@ -65,10 +68,18 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
     isClosing: () => engine.isClosing,
     ...(options.basePath !== undefined && { basePath: options.basePath }),
     onStripped() {
-      if (isStrippedTold) return
-      isStrippedTold = true
+      if (isTold.stripped) return
+      isTold.stripped = true
       process.emitWarning(
         `basePath of compat-router is ${JSON.stringify(options.basePath)}, and requests under it come without it: a mount of Express or Connect takes it off. They are passed on; leave basePath out.`,
+        { code: 'COMPAT_ROUTER_BASE_PATH' },
+      )
+    },
+    onUnstripped(mount) {
+      if (isTold.unstripped) return
+      isTold.unstripped = true
+      process.emitWarning(
+        `A request came to compat-router under ${JSON.stringify(mount)}, which nothing has taken off its path, so it was 404. Where that is the mount path, as on bare http, set basePath to it.`,
         { code: 'COMPAT_ROUTER_BASE_PATH' },
       )
     },

@@ -133,6 +133,23 @@ describe('the options of a router', () => {
     expect(() => make({ idempotency: { store: {} } })).toThrow(/idempotency\.store has no method claim\(\)/)
   })
 
+  it('warn once of a mount path that nothing takes off', async () => {
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+    const router = make({})
+    for (const url of ['/nothing', '/compat/v1/models', '/compat/v1/chat/completions']) {
+      const req = Object.assign(new IncomingMessage(new Socket()), { url })
+      router(req, new ServerResponse(req))
+    }
+    expect(warned.mock.calls).toEqual([
+      [
+        expect.stringMatching(/came to compat-router under "\/compat\/v1".* set basePath/),
+        { code: 'COMPAT_ROUTER_BASE_PATH' },
+      ],
+    ])
+    warned.mockRestore()
+    await router.close()
+  })
+
   it('warn once of a base path that the host takes off too', async () => {
     const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
     const router = make({ basePath: '/compat/v1' })

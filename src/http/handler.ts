@@ -7,7 +7,15 @@ import type { TurnGate } from '../turn-gate.js'
 import { type CallSettings, type HostRequest, HttpCall } from './call.js'
 import { BodyBudget } from './collect-body.js'
 import type { Endpoints } from './endpoints.js'
-import { matchRoute, normaliseBasePath, pathOf, pathUnder, type RouteMatch, type RouteName } from './match.js'
+import {
+  matchRoute,
+  mountOf,
+  normaliseBasePath,
+  pathOf,
+  pathUnder,
+  type RouteMatch,
+  type RouteName,
+} from './match.js'
 import { HttpReply, type ReplyTools } from './reply.js'
 import { requestIdOf } from './request-id.js'
 import { SocketWatch } from './socket-watch.js'
@@ -25,6 +33,8 @@ export interface HttpHandlerOptions {
   readonly basePath?: string
   /** Told of each request that goes to `next` because its host has taken the base path off. Must not throw. */
   readonly onStripped?: () => void
+  /** Told of what stands before a route in the path of a request that is 404 for it, without a base path. Must not throw. */
+  readonly onUnstripped?: (mount: string) => void
   /** Must not throw; what it throws is swallowed. */
   readonly onFault: (where: string, error: unknown, requestId?: string) => void
   readonly onBodyConsumed: (requestId: string) => void
@@ -42,7 +52,13 @@ const HEAD_AND_BODY_READ = Promise.resolve()
 const ALLOW_POST = 'POST, OPTIONS'
 const ALLOW_GET = 'GET, HEAD, OPTIONS'
 
-/** Joins the endpoints to a host's server. The handler neither throws nor returns anything to wait for. */
+const NOT_NODES =
+  "compat-router takes Node's own request and response: of Fastify req.raw and reply.raw, of Koa ctx.req and ctx.res, of Hono c.env.incoming and c.env.outgoing."
+
+/**
+ * Joins the endpoints to a host's server. The handler returns nothing to wait for, and throws only where it was given no
+ * response that could be answered or ended.
+ */
 export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOptions): HttpHandler {
   const basePath = normaliseBasePath(options.basePath ?? '')
   const onFault: HttpHandlerOptions['onFault'] = (where, error, requestId) => {
@@ -79,6 +95,13 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
     else refuseMethod(req.method, match.route, reply)
   }
 
+  // Where a host has taken off a mount, what is left before a route is a mistake of its client's.
+  function tellOfMount(req: HostRequest, path: string): void {
+    const mount = mountOf(path)
+    const isWhole = req.originalUrl === undefined || req.originalUrl === req.url
+    if (mount !== undefined && isWhole) options.onUnstripped?.(mount)
+  }
+
   const ended = (): void => turns.leave()
 
   function run(match: RouteMatch, call: HttpCall, reply: HttpReply, res: ServerResponse): void {
@@ -111,12 +134,20 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
     try {
       if (hasEnded(req, res)) return
       const match = path === undefined ? undefined : matchRoute(path)
+      if (match === undefined && basePath === '' && path !== undefined) tellOfMount(req, path)
       answer(req, res, match !== undefined && isOn[match.route] ? match : undefined)
     } catch (error) {
-      onFault('http handler', error)
+      const cause = isNodes(req, res) ? error : new TypeError(NOT_NODES, { cause: error })
+      onFault('http handler', cause)
+      if (typeof res?.destroy !== 'function') throw cause
       res.destroy()
     }
   }
+}
+
+/** Frameworks hand over a request and a response of their own where the router is mounted as a handler of theirs. */
+function isNodes(req: HostRequest, res: ServerResponse): boolean {
+  return typeof req.on === 'function' && typeof res?.destroy === 'function'
 }
 
 function dispatch(endpoints: Endpoints, match: RouteMatch, call: HttpCall, reply: HttpReply): Promise<void> {

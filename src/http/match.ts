@@ -56,6 +56,11 @@ export function matchRoute(path: string): RouteMatch | undefined {
     : undefined
 }
 
+/** What stands before the route of chats or of the list of models at the end of a path that is no route itself. */
+export function mountOf(path: string): string | undefined {
+  return /^(\/.{0,99}?)\/(?:chat\/completions|models)\/?$/.exec(path)?.[1]
+}
+
 /** Checks a base path and drops its trailing slashes. Throws a `TypeError` where it can match nothing. */
 export function normaliseBasePath(basePath: string): string {
   if (typeof basePath !== 'string' || (basePath !== '' && !/^\/[^?#\s]*$/.test(basePath))) {

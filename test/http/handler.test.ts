@@ -92,6 +92,30 @@ describe('a base path', () => {
     expect(told).toBe(1)
   })
 
+  test.each([
+    ['bare http', (handler: HttpHandler) => handler, ['/compat/v1', '/a/b', '/compat/v1/v1']],
+    [
+      'a route of Express',
+      (handler: HttpHandler) => express().all('/compat/*rest', handler),
+      ['/compat/v1', '/compat/v1/v1'],
+    ],
+    ['a mount of Express', (handler: HttpHandler) => express().use('/compat/v1', handler), []],
+  ])('that is missing is told of where nothing takes off the mount: %s', async (_name, build, expected) => {
+    const told: string[] = []
+    const { handler } = testHandler({}, { onUnstripped: (mount) => told.push(mount) })
+    const host = await serve(build(handler))
+    for (const path of [
+      '/compat/v1/chat/completions',
+      '/a/b/models/',
+      '/compat/v1/v1/models',
+      '/compat/v1/nothing',
+      `/${'a'.repeat(100)}/models`,
+    ]) {
+      await (await host.request(path)).text()
+    }
+    expect(told).toEqual(expected)
+  })
+
   test('that cannot match is refused when the handler is made', () => {
     expect(() => testHandler({}, { basePath: 'compat' })).toThrow(TypeError)
   })
@@ -105,6 +129,25 @@ describe('a base path', () => {
     }
     expect(() => handler(req, new http.ServerResponse(req), next)).toThrow('of the host')
     expect(faults).toEqual([])
+  })
+})
+
+describe('what is no request and response of Node’s', () => {
+  const raw = /takes Node's own request and response/
+
+  test('is told of, and thrown to a host whose response cannot be ended', () => {
+    const { handler, faults } = testHandler()
+    const koa = { url: '/models', method: 'GET', headers: {}, socket: {} }
+    expect(() => handler(koa as never, (() => {}) as never)).toThrow(raw)
+    expect(() => handler({ url: '/models' } as never, undefined as never)).toThrow(raw)
+    expect(faults).toMatchObject([{ error: { message: raw } }, { error: { message: raw } }])
+  })
+
+  test('is told of where the response is Node’s, which is ended', async () => {
+    const { handler, faults } = testHandler()
+    const host = await serve((_req, res) => handler(new Request('http://host/models') as never, res))
+    await expect(host.request('/models')).rejects.toThrow()
+    expect(faults).toMatchObject([{ error: { message: raw } }])
   })
 })
 
