@@ -63,6 +63,15 @@ describe('routes without preferences of the caller', () => {
     }
   })
 
+  it('are told apart from none just now where there is not one', () => {
+    expect(refusal(() => choose([]))).toMatchObject({
+      message: expect.stringContaining('no provider is set up'),
+    })
+    expect(refusal(() => choose([route('off', { enabled: false })]))).toMatchObject({
+      message: expect.stringContaining('just now'),
+    })
+  })
+
   it('leave out one without a price while another has one', () => {
     const unpriced: Model = { id: 'acme/fast', created: 0, ownedBy: 'acme' }
     const priced = route('priced', { prices: { input: '1', output: '1' } })

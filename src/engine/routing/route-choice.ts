@@ -64,7 +64,12 @@ export function chooseRoutes(
 
   const shared = keep(enabled, "only for a caller's own key", (route) => route.byok !== 'only')
   if (shared.length === 0) {
-    throw new CompatError('no_route_available', `No provider serves the model '${model.id}' just now.`)
+    throw new CompatError(
+      'no_route_available',
+      call.routes.length === 0
+        ? `The model '${model.id}' has no route: no provider is set up to serve it.`
+        : `No provider serves the model '${model.id}' just now.`,
+    )
   }
   const wanted = routing === undefined ? shared : applyPreferences(routing, call, shared, keep, prices)
   const priced = withPrices(wanted, keep, prices)
