@@ -217,7 +217,10 @@ function assertRefused(result: CredentialResult, reason: string, holder?: Princi
   assert.ok(holder, 'an unknown token is nobody’s')
   const { credentialId, account } = holder
   const app = holder.kind === 'access-token' ? { appId: holder.app.id } : {}
-  assert.deepEqual(plain(result.credential), { credentialId, account, ...app })
+  assert.deepEqual(
+    { credential: plain(result.credential) },
+    { credential: { credentialId, account, ...app } },
+  )
 }
 
 function assertPrincipal(result: CredentialResult, expected: Principal): void {

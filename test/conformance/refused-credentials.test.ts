@@ -6,7 +6,10 @@ import { credentialCases } from '../../src/testing/index.js'
 type Refusal = Extract<CredentialResult, { ok: false }>
 
 /** The ids of the cases that memory credentials fail whose refusals were changed so. */
-async function failuresWith(change: (refusal: Refusal) => Refusal): Promise<string[]> {
+async function failuresWith(
+  change: (refusal: Refusal) => Refusal,
+  told: (error: Error) => void = () => {},
+): Promise<string[]> {
   const failed: string[] = []
   for (const { id, run } of credentialCases) {
     const running = run({
@@ -19,7 +22,10 @@ async function failuresWith(change: (refusal: Refusal) => Refusal): Promise<stri
         return { store: { resolve, watch: inner.watch }, revoke: inner.revoke }
       },
     })
-    await running.catch(() => failed.push(id))
+    await running.catch((error: Error) => {
+      failed.push(id)
+      told(error)
+    })
   }
   return failed
 }
@@ -38,10 +44,14 @@ it('catches a store that says another’s', async () => {
 })
 
 it('catches a store that leaves out the app of an access token', async () => {
-  const failed = await failuresWith(({ credential, ...refusal }) =>
-    credential === undefined ? refusal : { ...refusal, credential: { ...credential, appId: undefined } },
+  const messages: string[] = []
+  const failed = await failuresWith(
+    ({ credential, ...refusal }) =>
+      credential === undefined ? refusal : { ...refusal, credential: { ...credential, appId: undefined } },
+    ({ message }) => messages.push(message),
   )
   expect(failed).toEqual(['credential-revoked'])
+  expect(messages).toEqual([expect.stringContaining('credential: {')])
 })
 
 it('catches a store that knows whose an unknown token is', async () => {
