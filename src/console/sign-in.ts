@@ -33,7 +33,7 @@ export interface OneTimeSignInOptions {
 export interface OneTimeSignIn {
   /** Middleware to mount where the console is, in front of it. */
   (req: ConsoleRequest, res: ServerResponse, next?: (error?: unknown) => void): void
-  /** A new link to the console at an address. Its secret stands behind `#`: it is sent to no server, log or referrer. */
+  /** A new link to the console at an address, which may be a path alone. Its secret stands behind `#`: it is sent to no server, log or referrer. */
   link(consoleUrl: string): string
   readonly authorise: Authorise
   /** How to get in again, for the console's `signInHint`. */
@@ -131,7 +131,12 @@ export function oneTimeSignIn(given: OneTimeSignInOptions = {}): OneTimeSignIn {
     },
     {
       hint: `A link opens the console once. ${hint}`,
-      link: (consoleUrl: string) => `${consoleUrl.replace(/\/+$/, '')}/sign-in#${links.add()}`,
+      link(consoleUrl: string) {
+        if (typeof consoleUrl !== 'string') {
+          throw new TypeError("link takes the console's address, such as 'http://localhost:3000/console'")
+        }
+        return `${consoleUrl.replace(/\/+$/, '')}/sign-in#${links.add()}`
+      },
       authorise: (req: IncomingMessage) =>
         isSignedIn(req) ? { ...viewer, signOutPath: 'sign-out' } : undefined,
     },

@@ -79,6 +79,7 @@ export function memoryLedger(
   }
 
   function grant(name: string, amount: string, memo?: string, what = 'amount'): void {
+    if (typeof name !== 'string') throw new TypeError(`account must be a string; got ${typeof name}`)
     const credits = readGrant(amount, what)
     const account = accountOf(name)
     account.posted = addCredits(account.posted, credits, name)

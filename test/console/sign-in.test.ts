@@ -59,6 +59,10 @@ describe('a one-time link', () => {
     expect(new URL(signIn.link(baseUrl)).hash).not.toBe(link.hash)
   })
 
+  it('needs the address of the console', () => {
+    expect(() => oneTimeSignIn().link(undefined as never)).toThrow("link takes the console's address")
+  })
+
   it('opens a page that hands the secret in and takes it out of the history', async () => {
     const { baseUrl } = await start()
     const page = await ask(`${baseUrl}/sign-in`, {})

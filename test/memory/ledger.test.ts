@@ -80,6 +80,12 @@ describe('memoryLedger', () => {
     expect(() => memoryLedger({ alice: '5,00' })).toThrow('accounts.alice must be a decimal string')
   })
 
+  it('grants nothing to an account without a name', () => {
+    expect(() => memoryLedger().grant(undefined as never, '1')).toThrow(
+      'account must be a string; got undefined',
+    )
+  })
+
   it('grants no more than an account can hold', async () => {
     const { ledger } = open({ alice: '9223372036.854775807' })
     expect(() => ledger.grant('alice', '0.000000001')).toThrow(RangeError)
