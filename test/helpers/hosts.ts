@@ -1,13 +1,16 @@
 import { once } from 'node:events'
 import http, { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import http2 from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import https from 'node:https'
+import type { AddressInfo, Server, Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import tls from 'node:tls'
 import compression from 'compression'
 import connect from 'connect'
 import express from 'express'
 import express4 from 'express4'
+import { CERTIFICATE } from './certificate.js'
 
 /** Any middleware; a `CompatRouter` is one. */
 export type Middleware = (
@@ -80,10 +83,28 @@ export const hosts: readonly Host[] = [
       .use(MOUNT, middleware),
   ),
   {
+    name: 'https',
+    protocol: 'http1',
+    basePath: MOUNT,
+    mount: (middleware) => listenHttp(https.createServer(CERTIFICATE, (req, res) => middleware(req, res))),
+  },
+  {
     name: 'bare http2',
     protocol: 'http2',
     basePath: MOUNT,
-    mount: mountHttp2,
+    mount: (middleware) => mountHttp2(http2.createServer(asHttp2(middleware))),
+  },
+  {
+    name: 'http2 over TLS',
+    protocol: 'http2',
+    basePath: MOUNT,
+    mount: (middleware) => mountHttp2(secureHttp2(middleware)),
+  },
+  {
+    name: 'http2 over TLS, asked by HTTP/1.1',
+    protocol: 'http1',
+    basePath: MOUNT,
+    mount: (middleware) => listenHttp(secureHttp2(middleware)),
   },
 ]
 
@@ -112,28 +133,43 @@ function inFrontOfExpress(middleware: Middleware): http.RequestListener {
   return (req, res) => middleware(req, res, () => app(req, res))
 }
 
-/** Starts any HTTP/1 server on a free port of 127.0.0.1. */
-export async function listenHttp(server: http.Server, mount = MOUNT): Promise<MountedHost> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  const baseUrl = `http://127.0.0.1:${port}${mount}`
+/** Starts any server that speaks HTTP/1 on a free port of 127.0.0.1. */
+export async function listenHttp(
+  server: http.Server | https.Server | http2.Http2SecureServer,
+  mount = MOUNT,
+): Promise<MountedHost> {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  const address = await listen(server)
+  const baseUrl = address.origin + mount
   return {
     baseUrl,
-    port,
+    port: address.port,
     request: (path, options) => requestHttp(baseUrl + path, options),
     async close() {
       const closed = once(server, 'close')
       server.close()
-      server.closeAllConnections()
+      for (const socket of sockets) socket.destroy()
       await closed
     },
   }
 }
 
+async function listen(server: Server): Promise<{ origin: string; port: number }> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return { origin: `${server instanceof tls.Server ? 'https' : 'http'}://127.0.0.1:${port}`, port }
+}
+
 async function requestHttp(url: string, options: RequestOptions = {}): Promise<HostResponse> {
-  const request = http.request(url, {
+  const send = url.startsWith('https:') ? https.request : http.request
+  const request = send(url, {
     agent: false,
+    ca: CERTIFICATE.cert,
     method: options.method ?? 'GET',
     headers: options.headers ?? {},
   })
@@ -143,24 +179,28 @@ async function requestHttp(url: string, options: RequestOptions = {}): Promise<H
   return asResponse(response.statusCode ?? 0, response.headers, response)
 }
 
-async function mountHttp2(middleware: Middleware): Promise<MountedHost> {
-  const sessions = new Set<http2.Http2Session>()
-  const server = http2.createServer((req, res) => {
-    // The compatibility classes have what middleware uses, but Node's types do not say so.
+function secureHttp2(middleware: Middleware): http2.Http2SecureServer {
+  return http2.createSecureServer({ ...CERTIFICATE, allowHTTP1: true }, asHttp2(middleware))
+}
+
+/** The compatibility classes have what middleware uses, but Node's types do not say so. */
+function asHttp2(middleware: Middleware) {
+  return (req: http2.Http2ServerRequest, res: http2.Http2ServerResponse): void =>
     middleware(req as unknown as IncomingMessage, res as unknown as ServerResponse)
-  })
+}
+
+async function mountHttp2(server: http2.Http2Server | http2.Http2SecureServer): Promise<MountedHost> {
+  const sessions = new Set<http2.Http2Session>()
   server.on('session', (session) => {
     sessions.add(session)
     session.on('error', () => undefined)
     session.on('close', () => sessions.delete(session))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  const client = http2.connect(`http://127.0.0.1:${port}`)
+  const { origin, port } = await listen(server)
+  const client = http2.connect(origin, { ca: CERTIFICATE.cert })
   client.on('error', () => undefined)
   return {
-    baseUrl: `http://127.0.0.1:${port}${MOUNT}`,
+    baseUrl: origin + MOUNT,
     port,
     request: (path, options) => requestHttp2(client, MOUNT + path, options),
     async close() {

@@ -1,5 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import { CERTIFICATE } from './certificate.js'
 
 /** A provider that does what a test tells it to, byte by byte, on a real socket of 127.0.0.1. It has no timers. */
 export interface ScriptedUpstream {
@@ -71,14 +73,19 @@ export interface ScriptedReply {
   raw(bytes: string | Uint8Array): Promise<void>
   end(): void
   hangUp(): void
+  /** Closes the connection (FIN) without the goodbye of TLS. */
+  cutOff(): void
   reset(): void
   readonly closed: Promise<void>
   /** Whether the connection is still open. */
   readonly open: boolean
 }
 
-/** Starts one. Close it at the end of the test. */
-export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
+/**
+ * Starts one. Close it at the end of the test. One that speaks TLS has a certificate that nobody trusts, unless
+ * `NODE_TLS_REJECT_UNAUTHORIZED` is 0 when it is connected to.
+ */
+export async function startScriptedUpstream({ tls = false } = {}): Promise<ScriptedUpstream> {
   const requests: ScriptedRequest[] = []
   const sockets = new Set<Socket>()
   const waiting: ((request: ScriptedRequest) => void)[] = []
@@ -86,7 +93,9 @@ export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
   let standing: Script = ['stall']
   let connections = 0
 
-  const server = createServer((socket) => {
+  // Or a reset would take with it what the system has kept back to send together with more.
+  const server = createServer({ noDelay: true }, (connection) => {
+    const socket = tls ? new TLSSocket(connection, { ...CERTIFICATE, isServer: true }) : connection
     connections++
     sockets.add(socket)
     socket.on('error', () => {})
@@ -99,7 +108,7 @@ export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
     serve(socket, closed, async (request) => {
       requests.push(request)
       for (const resolve of waiting.splice(0)) resolve(request)
-      await perform(queue.shift() ?? standing, createReply(socket, closed), request)
+      await perform(queue.shift() ?? standing, createReply(socket, connection, closed), request)
     }).catch((error) => socket.destroy(error))
   })
   server.listen(0, '127.0.0.1')
@@ -108,7 +117,7 @@ export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
   if (address === null || typeof address === 'string') throw new Error('The server has no port.')
 
   return {
-    baseUrl: `http://127.0.0.1:${address.port}/v1`,
+    baseUrl: `${tls ? 'https' : 'http'}://127.0.0.1:${address.port}/v1`,
     requests,
     get connections() {
       return connections
@@ -202,7 +211,7 @@ async function perform(script: Script, reply: ScriptedReply, request: ScriptedRe
   }
 }
 
-function createReply(socket: Socket, closed: Promise<void>): ScriptedReply {
+function createReply(socket: Socket, connection: Socket, closed: Promise<void>): ScriptedReply {
   let framing: 'chunked' | 'length' | 'close' = 'close'
   const send = (bytes: string | Uint8Array) =>
     new Promise<void>((resolve) => {
@@ -239,7 +248,11 @@ function createReply(socket: Socket, closed: Promise<void>): ScriptedReply {
       if (framing === 'close') socket.end()
     },
     hangUp: () => socket.end(),
-    reset: () => socket.resetAndDestroy(),
+    reset() {
+      connection.resetAndDestroy()
+      socket.destroy()
+    },
+    cutOff: () => connection.end(),
   }
 }
 

@@ -63,6 +63,8 @@ export interface ServiceOptions {
   readonly host?: Host
   /** How many providers serve the model; one by default. */
   readonly providers?: number
+  /** Whether the providers are asked over TLS. */
+  readonly tls?: boolean
   readonly onDisconnect?: 'abort' | 'drain'
   /** Speaks to each provider; `openaiCompatible` by default. */
   readonly adapter?: (baseUrl: string) => ProviderAdapter
@@ -153,7 +155,9 @@ export class WireService {
 
   static async start(options: ServiceOptions = {}): Promise<WireService> {
     const upstreams = await Promise.all(
-      Array.from({ length: options.providers ?? 1 }, () => startScriptedUpstream()),
+      Array.from({ length: options.providers ?? 1 }, () =>
+        startScriptedUpstream({ tls: options.tls ?? false }),
+      ),
     )
     const service = new WireService(upstreams, options)
     service.mounted = await (options.host ?? bareHttp).mount(service.router)
