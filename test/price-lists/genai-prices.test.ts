@@ -353,6 +353,7 @@ describe('the list of @pydantic/genai-prices', () => {
 
   it('gives one provider alone', () => {
     const { models } = catalogueFromGenaiPrices(findProvider({ providerId: 'anthropic' }), { at: TODAY })
+    expect(models).not.toEqual([])
     expect(models.every(({ id, ownedBy }) => id.startsWith('anthropic/') && ownedBy === 'anthropic')).toBe(
       true,
     )

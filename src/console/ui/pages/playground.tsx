@@ -149,7 +149,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
 
   return (
     <div class="bench">
-      <section class="talk" aria-label="Conversation">
+      <section aria-label="Conversation">
         <div class="roles">
           {roleSpecs.map((spec) => (
             <Field

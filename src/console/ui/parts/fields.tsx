@@ -110,7 +110,7 @@ function Input({ spec, id, notes, isWrong, onInput }: InputProps) {
 
 function Checks({ spec, id, rest }: { spec: FieldSpec; id: string; rest: ComponentChildren }) {
   return (
-    <fieldset class="field checks" id={id}>
+    <fieldset class="field" id={id}>
       <legend>{spec.label}</legend>
       <div class="check-list">
         {spec.options?.map(({ value, label }) => (

@@ -55,7 +55,7 @@ export function Shell({ links, current, title, message, children }: ShellProps) 
         <button
           ref={menu}
           type="button"
-          class="button menu"
+          class="button"
           aria-expanded={isOpen}
           aria-controls="navigation"
           onClick={() => setOpen(!isOpen)}
@@ -114,7 +114,7 @@ function Identity() {
           Sign out
         </Button>
       )}
-      <span class="version">version {version}</span>
+      <span>version {version}</span>
     </div>
   )
 }

@@ -63,7 +63,7 @@ export function SidePanel(props: SidePanelProps) {
 
 function ParameterFields({ parameters, onChange, complaint }: SidePanelProps) {
   return (
-    <div class="parameters">
+    <div>
       <label class="check">
         <input
           type="checkbox"
