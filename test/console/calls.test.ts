@@ -106,6 +106,18 @@ describe('a call', () => {
     ])
   })
 
+  it('is found among the events by its model, and by its request id', async () => {
+    await bench.call(tokens.bob, {}, { 'x-request-id': 'r-fast' })
+    await bench.call(tokens.bob, { model: 'acme/smart' }, { 'x-request-id': 'r-smart' })
+    const idsOf = async (query: string) => {
+      const { json } = await visit().get<EventsReply>(`api/events?${query}`)
+      return json.events.map(({ requestId }) => requestId)
+    }
+    expect(await idsOf('model=acme/smart')).toEqual(['r-smart'])
+    expect((await idsOf('model=acme/fast'))[0]).toBe('r-fast')
+    expect(await idsOf('requestId=r-fast')).toEqual(['r-fast'])
+  })
+
   it('without a charge is told of by its event: a refusal, and a wrong key', async () => {
     await bench.call(tokens.bob, { model: 'acme/none' }, { 'x-request-id': 'r-none' })
     await bench.call('sk-wrong', {}, { 'x-request-id': 'r-wrong' })
