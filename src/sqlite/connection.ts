@@ -55,7 +55,8 @@ export function openConnection(file: string): Connection {
     return toConnection(database)
   } catch (error) {
     database.close()
-    throw error
+    if ((error as { code?: unknown }).code !== 'SQLITE_NOTADB') throw error
+    throw new Error(`The SQLite file ${file} cannot be opened: it is no database`, { cause: error })
   }
 }
 

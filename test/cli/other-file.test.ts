@@ -37,7 +37,10 @@ describe('the command line where a SQLite file has no tables', () => {
 
   it('still says of a file that is no database that it is none', async () => {
     writeFileSync(place.file, 'Not a database. '.repeat(1_000))
-    expect(await run('verify')).toMatchObject({ exitCode: 1, said: 'error: file is not a database\n' })
+    expect(await run('verify')).toMatchObject({
+      exitCode: 1,
+      said: `error: The SQLite file ${place.file} cannot be opened: it is no database\n`,
+    })
   })
 
   it('makes the tables in it for a command that writes, and reads them from then on', async () => {

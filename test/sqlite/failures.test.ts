@@ -187,7 +187,8 @@ describe('a SQLite file', () => {
   it.skipIf(process.platform !== 'linux')('that is no database leaves no descriptor open', () => {
     const file = `${place.file}-text`
     writeFileSync(file, 'Not a database. '.repeat(1_000))
-    for (let index = 0; index < 5; index++) expect(() => openConnection(file)).toThrow('not a database')
+    for (let index = 0; index < 5; index++)
+      expect(() => openConnection(file)).toThrow(`${file} cannot be opened: it is no database`)
     const open = readdirSync('/proc/self/fd').filter((name) => {
       const path = `/proc/self/fd/${name}`
       return existsSync(path) && readlinkSync(path) === file
