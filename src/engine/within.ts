@@ -2,11 +2,11 @@ import type { Clock } from '../clock.js'
 import type { Awaitable } from '../contracts/context.js'
 import { isPromise } from './awaitable.js'
 
-/** A deadline of the router's passed before an answer came. */
+/** `limits.storeMs` passed before a store, or `admit`, had answered. */
 export class DeadlinePassed extends Error {
   override readonly name = 'DeadlinePassed'
   constructor(ms: number) {
-    super(`No answer within ${ms} ms.`)
+    super(`No answer within ${ms} ms, which is limits.storeMs.`)
   }
 }
 

@@ -86,7 +86,12 @@ describe('a request to the ledger', () => {
   it('is given up within its time; an answer after that is read, and does not end it again', async () => {
     const { clock, tries, told } = start()
     await clock.elapse(5_000)
-    const end = ['answer undefined', 'gave up: No answer within 200 ms.', 'answer undefined', 'ended']
+    const end = [
+      'answer undefined',
+      'gave up: No answer within 200 ms, which is limits.storeMs.',
+      'answer undefined',
+      'ended',
+    ]
     expect(told).toEqual(end)
     for (const { answer } of tries) answer('too late')
     await clock.elapse(10_000)

@@ -89,7 +89,9 @@ export class HeldCredit {
     // It may have been taken all the same.
     this.parts.ledger.holdTaken()
     void this.parts.ledger.release(request, this.requestId)
-    throw this.faulty('hold() returned neither { ok: true } nor a whole refusal')
+    throw this.faulty(
+      "hold() returned neither { ok: true } nor { ok: false } with reason 'insufficient' and posted and available as bigints, 'claimed', 'conflict' or 'closed'",
+    )
   }
 
   private faulty(why: string): CompatError {
