@@ -38,7 +38,9 @@ export async function readViewer(
   req: IncomingMessage,
 ): Promise<ConsoleViewer | undefined> {
   const viewer = await authorise(req)
-  return viewer === undefined || viewer === null ? undefined : parseInput(viewerSchema, viewer, 'viewer')
+  return viewer === undefined || viewer === null
+    ? undefined
+    : parseInput(viewerSchema, viewer, 'createConsole: authorise()')
 }
 
 /** The account that a viewer asks about: a user's is its own. Another's is as unknown to it as one that is not there. */

@@ -577,3 +577,17 @@ describe('whatever authorise throws', () => {
     }
   })
 })
+
+it.each<[unknown, string]>([
+  [true, 'createConsole: authorise(): must be an object; got a boolean'],
+  [{ kind: 'admin' }, 'createConsole: authorise().kind: must be "operator" or "user"'],
+])(
+  'what authorise returns and is no viewer is a fault, and a warning names it: %o',
+  async (viewer, words) => {
+    const bench = await startBench({ console: { authorise: () => viewer as never } })
+    const warned = once(process, 'warning')
+    expect((await visitor(bench.baseUrl, bench.origin, operator).get('api/me')).status).toBe(500)
+    expect(await warned).toMatchObject([{ message: words }])
+    await bench.close()
+  },
+)
