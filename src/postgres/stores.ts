@@ -14,6 +14,7 @@ import { findLocked } from './find-locked.js'
 import { toLedgerBatch } from './ledger-batch.js'
 import { createListener } from './listener.js'
 import { migrate } from './migrations.js'
+import { hearNewConnections } from './new-connections.js'
 import type { PostgresPool } from './pool.js'
 import { createQueries } from './query.js'
 
@@ -42,6 +43,7 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
       `schema must be 1 to 40 of a-z, 0-9 and _, not a digit first; got ${JSON.stringify(schema)}`,
     )
   }
+  const stopHearing = hearNewConnections(pool)
   const queries = createQueries(pool, schema)
   const listener = createListener(pool, schema)
   let migrated: Promise<void> | undefined
@@ -98,6 +100,7 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
       await groupCommit.close()
       isClosed = true
       await listener.close()
+      stopHearing()
     },
   })
 }

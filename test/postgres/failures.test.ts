@@ -42,6 +42,19 @@ function createFaultyPool(pool: pg.Pool) {
   return { faulty, fail, left: () => faults.length }
 }
 
+/** What a server says in one packet that takes a connection, is ready, and is told to end all connections. */
+const READY_AND_SHUT_DOWN = Buffer.concat([
+  toMessage('R', '\0\0\0\0'),
+  toMessage('Z', 'I'),
+  toMessage('E', 'SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0'),
+])
+
+function toMessage(type: string, body: string): Buffer {
+  const head = Buffer.from(`${type}\0\0\0\0`)
+  head.writeInt32BE(body.length + 4, 1)
+  return Buffer.concat([head, Buffer.from(body)])
+}
+
 describe('a PostgreSQL store in trouble', () => {
   let database: TestDatabase
   beforeAll(async () => {
@@ -225,6 +238,40 @@ describe('a PostgreSQL store in trouble', () => {
     await stores.close()
     await pool.end()
     for (const socket of sockets) socket.destroy()
+    proxy.close()
+  })
+
+  it('outlives connections that end in the same packet in which they begin', async () => {
+    const { hostname, port } = new URL(database.url)
+    let ended = 0
+    const proxy = createServer((client) => {
+      client.on('error', () => undefined)
+      if (ended < 4) {
+        ended += 1
+        client.once('data', () => client.end(READY_AND_SHUT_DOWN))
+        return
+      }
+      const upstream = connectSocket(Number(port || 5432), hostname)
+      upstream.on('error', () => undefined)
+      client.pipe(upstream).pipe(client)
+    })
+    proxy.listen(0, '127.0.0.1')
+    await once(proxy, 'listening')
+    const proxied = new URL(database.url)
+    proxied.hostname = '127.0.0.1'
+    proxied.port = String((proxy.address() as { port: number }).port)
+    const pool = createPool(proxied.href)
+    const stores = postgresStores(pool, { schema: 'short_lived' })
+    const [heard, held] = await Promise.all([
+      hear(stores.credentials.watch!),
+      stores.ledger.hold(createHold('alice', 0n), context),
+    ])
+    expect(held).toEqual({ ok: true })
+    expect(ended).toBe(4)
+    heard.end()
+    await stores.close()
+    expect(pool.listenerCount('connect')).toBe(0)
+    await pool.end()
     proxy.close()
   })
 
