@@ -48,7 +48,7 @@ function readCaller(
   }
   if (!result.ok) {
     log.caller = readOwner(result.credential, fault)
-    throw refusal(result.reason)
+    throw refusal(result.reason) ?? fault('the reason of the refusal is none that there is')
   }
   const { principal } = result
   const markup = checkPrincipal(principal, fault)
@@ -80,7 +80,7 @@ function bearerToken(call: IncomingCall): string {
   return token
 }
 
-function refusal(reason: CredentialRefusal): CompatError {
+function refusal(reason: CredentialRefusal): CompatError | undefined {
   switch (reason) {
     case 'expired':
       return new CompatError('expired_credential', 'This credential has expired.')
@@ -88,7 +88,7 @@ function refusal(reason: CredentialRefusal): CompatError {
       return new CompatError('revoked_credential', 'This credential has been revoked.')
     case 'suspended':
       return new CompatError('account_suspended', 'This account or app is suspended.')
-    default:
+    case 'unknown':
       return new CompatError('invalid_api_key', 'This credential is not known here.')
   }
 }
