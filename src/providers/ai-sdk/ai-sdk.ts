@@ -89,8 +89,13 @@ const failed = (error: unknown): never => {
   throw toProviderError(error)
 }
 
-function versionOf({ specificationVersion }: AiSdkLanguageModel): SpecificationVersion {
-  const version = VERSIONS.find((known) => known === specificationVersion)
+function versionOf(model: AiSdkLanguageModel): SpecificationVersion {
+  if (typeof model?.doGenerate !== 'function' || typeof model.doStream !== 'function') {
+    throw new TypeError(
+      'aiSdk: model() returned no language model, which has doGenerate and doStream. A provider of the AI SDK makes one from a name, as openai.chat(name) does.',
+    )
+  }
+  const version = VERSIONS.find((known) => known === model.specificationVersion)
   if (version !== undefined) return version
   throw new ProviderError(
     'invalid-response',

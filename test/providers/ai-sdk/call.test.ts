@@ -82,6 +82,14 @@ describe('the model', () => {
     for (const model of makers) await expect(runCall(aiSdk({ model }))).rejects.toBe(fault)
   })
 
+  it.each([undefined, 'openai/gpt-4o-mini', () => fakeModel(), { specificationVersion: 'v3', doEmbed() {} }])(
+    'that is none is a fault of the host’s: %o',
+    async (made) => {
+      const model = () => made as never
+      await expect(runCall(aiSdk({ model }))).rejects.toThrow('model() returned no language model')
+    },
+  )
+
   it('that cannot be made for a reason of the provider’s fails the call with that', async () => {
     const model = () => {
       throw new ProviderError('status', 'No key', { status: 401 })
