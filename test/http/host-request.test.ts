@@ -31,6 +31,19 @@ test.each([10, 200_000])('a request that the host has paused is read (%i bytes)'
   expect(await sendBehind(pause, sent)).toEqual({ status: 200, body: sent })
 })
 
+test.each([10, 200_000])(
+  'a body is read whole where `read` gives a piece of it, as in Node 26 (%i bytes)',
+  async (length) => {
+    const sent = { a: 'x'.repeat(length) }
+    const readInPieces = (req: IncomingMessage, next: () => void): void => {
+      const read = req.read.bind(req)
+      req.read = (bytes?: number) => read(bytes ?? Math.ceil(req.readableLength / 2))
+      setImmediate(next)
+    }
+    expect(await sendBehind(readInPieces, sent)).toEqual({ status: 200, body: sent })
+  },
+)
+
 test.each<[BufferEncoding, string]>([
   ['utf8', 'x'],
   ['utf8', 'é😀'],
