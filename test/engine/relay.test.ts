@@ -293,6 +293,15 @@ describe('a stream, whatever the provider sends', () => {
     })
   })
 
+  it('tells the fingerprint and the tier of a whole reply to a client that asked for a stream', () => {
+    const choices = [0, 1].map((index) => ({ index, message: { content: 'Hi' }, finish_reason: 'stop' }))
+    const completion = { system_fingerprint: 'fp', service_tier: 'default', provider: 'x', choices }
+    const { chunks } = play([{ type: 'completion', completion }], { n: 2 })
+    const labels = { system_fingerprint: 'fp', service_tier: 'default' }
+    expect(chunks).toMatchObject([labels, labels, { choices: [] }])
+    expect(chunks[0]).not.toHaveProperty('provider')
+  })
+
   it('lets no __proto__ of a choice through, nor have an effect', () => {
     const text =
       '{"message":{"content":"Hi"},"finish_reason":"stop","__proto__":{"delta":{"content":"evil"}}}'

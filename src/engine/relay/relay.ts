@@ -209,7 +209,10 @@ export class Relay {
     this.takeLabels(completion)
     const choices = mendChoices(completion.choices, this.options.n, this.newToolCallId)
     let sent = ''
-    if (this.chunkWriter !== undefined) sent = this.takeChunk({ choices: asChunkChoices(choices) })
+    if (this.chunkWriter !== undefined) {
+      const { system_fingerprint, service_tier } = completion
+      sent = this.takeChunk({ system_fingerprint, service_tier, choices: asChunkChoices(choices) })
+    }
     // Without any it gets an empty one at its end: clients read the first without asking whether it is there.
     else if (choices.length > 0) this.takeBody(choices)
     this.cameWhole = true
