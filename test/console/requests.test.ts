@@ -465,6 +465,17 @@ describe('bad input', () => {
       await broken.close()
     }
   })
+
+  it('is told from a TypeError of the host’s, too', async () => {
+    const broken = await startBench({ console: { routes: () => undefined as never } })
+    try {
+      const { status, json } = await broken.as(operator).get('api/live')
+      expect(status).toBe(500)
+      expect(json).toEqual({ error: { message: expect.not.stringContaining('iterable') } })
+    } finally {
+      await broken.close()
+    }
+  })
 })
 
 describe('pages of a list', () => {

@@ -84,6 +84,7 @@ export const postingCases: readonly LedgerCase[] = [
   ledgerCase('posting-negative-charge', 'a cost, base or markup below zero is rejected', async (bench) => {
     assertGranted(await bench.hold('h', 30n))
     await assertSettleRejected(bench, { charge: chargeOf(-1n, -1n), postings: pay(-1n, -1n) })
+    await assertSettleRejected(bench, { charge: chargeOf(-1n, 0n, { markup: 0n }), postings: pay(0n, 0n) })
     await assertSettleRejected(bench, { charge: chargeOf(10n, -2n), postings: pay(10n, -2n) })
     await assertSettleRejected(bench, { charge: chargeOf(10n, 12n), postings: pay(10n, 12n) })
     assert.equal((await bench.settle('h', 12n)).repeated, false)
