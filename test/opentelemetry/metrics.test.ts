@@ -102,6 +102,16 @@ describe('the metrics of calls', () => {
     expect(await exported.metrics()).not.toHaveProperty('gen_ai.server.time_to_first_token')
   })
 
+  it('have no first token of streams that were not completed', async () => {
+    const exported = exportToMemory()
+    for (const outcome of ['client-left', 'provider_error']) {
+      exported.telemetry.onEvent({ ...endOf({ outcome }), stream: true, firstTokenMs: 100, providerMs: 900 })
+    }
+    const metrics = await exported.metrics()
+    expect(metrics['gen_ai.server.request.duration']).toHaveLength(2)
+    expect(metrics).not.toHaveProperty('gen_ai.server.time_to_first_token')
+  })
+
   it('have tokens by the two types of the conventions, and by what is priced apart', async () => {
     const { service, exported } = await startObserved()
     const usage = {
