@@ -31,6 +31,12 @@ interface Pending {
   readonly reject: (error: unknown) => void
 }
 
+/**
+ * Under a name of its own: `next build` looks for the files of each `new Worker`, and where it cannot tell their names takes
+ * all files beside it for parts of the application, at the declarations among which it fails.
+ */
+class Thread extends Worker {}
+
 export function createWorkerClient(file: string, state: FileState): WorkerClient {
   const pending = new Map<number, Pending>()
   let worker: Worker | undefined
@@ -39,7 +45,7 @@ export function createWorkerClient(file: string, state: FileState): WorkerClient
 
   function start(): Worker {
     const start: WorkerStart = { file, isUpToDate: state.isUpToDate }
-    const started = new Worker(pathOfOwn('sqlite-worker'), { workerData: start, execArgv: [] })
+    const started = new Thread(pathOfOwn('sqlite-worker'), { workerData: start, execArgv: [] })
     started.on('message', (message: AnswerMessage) => {
       const asked = pending.get(message.number)
       if (asked === undefined) return

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -61,4 +61,11 @@ describe('a bundle that has swallowed the package', () => {
       `compat-router/sqlite-worker ${advice}`,
     ])
   })
+})
+
+it('has no thread that `next build` would look for the files of', async () => {
+  const names = (await readdir(DIST)).filter((name) => /\.c?js$/.test(name))
+  const texts = await Promise.all(names.map((name) => readFile(join(DIST, name), 'utf8')))
+  expect(texts.join()).toContain('extends Worker')
+  expect(names.filter((_, index) => /new (?:\w+\.)?Worker\(/.test(texts[index]!))).toEqual([])
 })
