@@ -55,8 +55,10 @@ export function openConnection(file: string): Connection {
     return toConnection(database)
   } catch (error) {
     database.close()
-    if ((error as { code?: unknown }).code !== 'SQLITE_NOTADB') throw error
-    throw new Error(`The SQLite file ${file} cannot be opened: it is no database`, { cause: error })
+    const { code } = error as { code?: unknown }
+    if (code !== 'SQLITE_NOTADB') throw error
+    const named = new Error(`The SQLite file ${file} cannot be opened: it is no database`, { cause: error })
+    throw Object.assign(named, { code })
   }
 }
 
