@@ -1,7 +1,7 @@
 /**
  * What a server of 127.0.0.1 proves itself with: signed by itself, so that nobody trusts it who is not told to, and good
  * for a hundred years. It was made by
- * `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1`.
+ * `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1,DNS:localhost`.
  */
 export const CERTIFICATE = {
   cert: `-----BEGIN CERTIFICATE-----

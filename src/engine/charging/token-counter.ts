@@ -10,9 +10,9 @@ export interface TokenCounter {
 export interface TokenTally {
   /** Adds text: the content or another field of a message, a field of the request, or the next piece of a reply. */
   add(text: string): void
-  /** No fewer tokens than the text has; sizes a hold. */
+  /** No fewer tokens than the text has, a whole number; sizes a hold. */
   atMost(): number
-  /** No more tokens than the text has; what is charged. */
+  /** No more tokens than the text has, a whole number; what is charged. */
   atLeast(): number
 }
 
