@@ -2,6 +2,7 @@ import type { ProviderAdapter, ProviderCall } from '../../contracts/index.js'
 import { refuseMisspelt } from '../../contracts/option-checks.js'
 import { createSecret } from '../../secret.js'
 import { abortSourceOf } from '../abort-source.js'
+import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream } from '../upstream.js'
 import { createReader } from './reader.js'
 import { toNativeRequest } from './request.js'
@@ -53,6 +54,7 @@ export function anthropic(settings: AnthropicSettings = {}): ProviderAdapter {
       throw new TypeError(`headers: '${name}' is set by the adapter; use apiKey or version.`)
     }
   }
+  warnOfUnsetKey(settings, 'anthropic')
   const ownKey = apiKey === undefined ? undefined : createSecret(apiKey)
 
   const credentialOf = ({ auth }: ProviderCall): Record<string, string> => {

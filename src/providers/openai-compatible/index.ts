@@ -4,6 +4,7 @@ import { usesFastPaths } from '../../fast-paths.js'
 import { createSecret } from '../../secret.js'
 import { abortSourceOf } from '../abort-source.js'
 import { createReplyReader, type ReplyFormat } from '../reply-reader.js'
+import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream, type UpstreamSettings } from '../upstream.js'
 import type { UpstreamCall } from '../upstream-call.js'
 import { NOTHING_OMITTED, type Omissions, omitBoth, omitMore } from './omissions.js'
@@ -48,6 +49,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
     throw new TypeError("outputBound must be 'max_tokens' or 'max_completion_tokens', or left out.")
   }
   const upstream = createUpstream(settings, ENDPOINT)
+  warnOfUnsetKey(settings, 'openaiCompatible')
   const ownKey = apiKey === undefined ? undefined : createSecret(apiKey)
 
   const format: ReplyFormat = {
