@@ -290,13 +290,6 @@ export const STREAM_REPLY: Script = answerEvents([
   USAGE_CHUNK,
 ])
 
-/** The text of a streamed reply, as a client reads it. */
-export function textOf(stream: string): string {
-  return [...stream.matchAll(/^data: (\{.*\})$/gm)]
-    .map(([, json]) => JSON.parse(json!).choices?.[0]?.delta?.content ?? '')
-    .join('')
-}
-
 /** A promise that a test fulfils. */
 export function deferred(): { promise: Promise<void>; open: () => void } {
   let open = (): void => undefined

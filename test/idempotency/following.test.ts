@@ -3,7 +3,8 @@ import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { memoryIdempotency } from '../../src/index.js'
 import { finishChunk, type Script, sse, textChunk } from '../helpers/scripted-upstream.js'
-import { Bench, type BenchOptions, COST, deferred, JSON_REPLY, textOf, USAGE_CHUNK } from './bench.js'
+import { textOf } from '../helpers/stream-text.js'
+import { Bench, type BenchOptions, COST, deferred, JSON_REPLY, USAGE_CHUNK } from './bench.js'
 
 let bench: Bench
 

@@ -11,6 +11,7 @@ import {
   sse,
   textChunk,
 } from '../helpers/scripted-upstream.js'
+import { textOf } from '../helpers/stream-text.js'
 import { ask, BASE_COST, framesOf, providerReply, usageChunk, WireService } from './service.js'
 
 /** Longer than many records of TLS, of which each holds 16 KiB at most. */
@@ -110,10 +111,3 @@ test('a provider whose certificate nobody vouches for is asked nothing, and noth
   expect(service.asked).toEqual([])
   expect(await costOf(response)).toBeUndefined()
 })
-
-function textOf(stream: string): string {
-  const texts = framesOf(stream).map(
-    (frame) => (frame as { choices?: { delta?: { content?: string } }[] }).choices?.[0]?.delta?.content ?? '',
-  )
-  return texts.join('')
-}
