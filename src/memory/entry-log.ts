@@ -1,6 +1,13 @@
 import type { Entry, EntryPage, EntryQuery } from '../contracts/index.js'
 import { createIdIndex } from './id-index.js'
-import { type KeptEntry, packEntry, packedStrings, unpackEntry } from './packed-entry.js'
+import {
+  cellsOf,
+  type EntryCells,
+  type KeptEntry,
+  packCells,
+  packedStrings,
+  unpackEntry,
+} from './packed-entry.js'
 import { FORGOTTEN_AT_ONCE, RETENTION_MS } from './retention.js'
 import { createTextLog } from './text-log.js'
 
@@ -16,23 +23,33 @@ export interface EntryLog {
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1_000
+/** Entries are packed so many at a time: one by one, each would hold up the reply of its call for longer. */
+const PACKED_AT_ONCE = 16
 const POSITION_PATTERN = /^\d{1,15}$/
 
 /** `name` starts the id of every entry. */
 export function createEntryLog(name: string): EntryLog {
   const entries = createTextLog()
+  /** The latest, not packed yet. */
+  const fresh: EntryCells[] = []
   const holds = createIdIndex(() => entries.start)
   let oldest: KeptEntry | undefined
 
+  function packFresh(): void {
+    for (const cells of fresh) entries.push(packCells(cells))
+    fresh.length = 0
+  }
+
   return {
     add(entry) {
-      const packed = packEntry(entry)
-      if (entry.holdId !== undefined) holds.add(entry.holdId, entries.end)
-      entries.push(packed)
+      const cells = cellsOf(entry)
+      if (entry.holdId !== undefined) holds.add(entry.holdId, entries.end + fresh.length)
+      if (fresh.push(cells) === PACKED_AT_ONCE) packFresh()
     },
     settlementOf(holdId) {
       let found: KeptEntry | undefined
       holds.find(holdId, (position) => {
+        packFresh()
         const entry = unpackEntry(entries.at(position)!)
         if (entry.holdId === holdId) found = entry
         return found !== undefined
@@ -40,6 +57,7 @@ export function createEntryLog(name: string): EntryLog {
       return found
     },
     read(query) {
+      packFresh()
       const limit = readLimit(query.limit)
       const wanted = packedStrings([query.account, query.appId, query.model, query.sessionId])
       const found: Entry[] = []

@@ -16,20 +16,25 @@ export interface KeptEntry {
 /** An entry as one line of JSON: its cells in a fixed order, without their names. */
 type PackedEntry = string
 
-export function packEntry({ at, holdId, claim, memo, postings, charge, facts }: KeptEntry): PackedEntry {
-  return JSON.stringify([
+/** A copy of an entry, to be packed later. Throws a `TypeError` where its facts or its charge cannot be kept. */
+export function cellsOf({ at, holdId, claim, memo, postings, charge, facts }: KeptEntry): EntryCells {
+  return [
     at,
     holdId,
     claim,
     memo,
     postingCells(postings),
-    charge && chargeCells(charge),
-    facts && factCells(facts),
-  ])
+    charge && checkedCharge(chargeCells(charge)),
+    facts && checkedFacts(factCells(facts)),
+  ]
+}
+
+export function packCells([at, holdId, claim, memo, postings, charge, facts]: EntryCells): PackedEntry {
+  return JSON.stringify([at, holdId, claim, memo, postings.map(asText), charge?.map(asText), facts])
 }
 
 export function unpackEntry(packed: PackedEntry): KeptEntry {
-  const [at, holdId, claim, memo, postings, charge, facts]: EntryCells = JSON.parse(packed)
+  const [at, holdId, claim, memo, postings, charge, facts]: JsonCells = JSON.parse(packed)
   return {
     at,
     postings: readPostings(postings),
@@ -46,21 +51,47 @@ export function packedStrings(strings: readonly (string | undefined)[]): readonl
   return strings.flatMap((text) => (text === undefined ? [] : JSON.stringify(text)))
 }
 
-/** What is undefined is null in JSON. */
-type Cell = string | number | boolean | null
-type EntryCells = [
+type Cell = string | number | boolean | bigint | undefined
+export type EntryCells = [
+  at: number,
+  holdId: string | undefined,
+  claim: string | undefined,
+  memo: string | undefined,
+  postings: readonly Cell[],
+  charge: readonly Cell[] | undefined,
+  facts: readonly Cell[] | undefined,
+]
+
+/** What is undefined is null in JSON, and an amount is a text. */
+type JsonCell = string | number | boolean | null
+type JsonCells = [
   at: number,
   holdId: string | null,
   claim: string | null,
   memo: string | null,
   postings: readonly string[],
-  charge: readonly Cell[] | null,
-  facts: readonly Cell[] | null,
+  charge: readonly JsonCell[] | null,
+  facts: readonly JsonCell[] | null,
 ]
 
-function postingCells(postings: readonly Posting[]): string[] {
-  const cells: string[] = []
-  for (const { account, amount } of postings) cells.push(account, String(amount))
+function checkedCharge(cells: readonly Cell[]): readonly Cell[] {
+  if (!cells.some((cell) => typeof cell === 'object' && cell !== null)) return cells
+  throw new TypeError('charge may hold no object but usage')
+}
+
+function checkedFacts(cells: readonly Cell[]): readonly Cell[] {
+  const wrong = cells.findIndex((cell) => typeof cell !== 'string' && cell !== undefined && cell !== null)
+  if (wrong === -1) return cells
+  throw new TypeError(`facts.${FACTS[wrong]} must be a string`)
+}
+
+function asText(cell: Cell): Exclude<Cell, bigint> {
+  return typeof cell === 'bigint' ? String(cell) : cell
+}
+
+function postingCells(postings: readonly Posting[]): Cell[] {
+  const cells: Cell[] = []
+  for (const { account, amount } of postings) cells.push(account, amount)
   return cells
 }
 
@@ -74,12 +105,13 @@ function readPostings(cells: readonly string[]): Posting[] {
 
 // Cells are written out one by one: every call passes here, and to look fields up by name would cost a microsecond.
 
-function chargeCells({ cost, base, markup, basis, byok, priceVersion, shortfall, usage }: Charge) {
+function chargeCells(charge: Charge): Cell[] {
+  const { cost, base, markup, basis, byok, priceVersion, shortfall, usage } = charge
   const { prompt, cached, cacheWrite, completion, reasoning } = usage
   return [
-    String(cost),
-    String(base),
-    String(markup),
+    cost,
+    base,
+    markup,
     basis,
     byok,
     prompt,
@@ -88,11 +120,11 @@ function chargeCells({ cost, base, markup, basis, byok, priceVersion, shortfall,
     completion,
     reasoning,
     priceVersion,
-    shortfall === undefined ? undefined : String(shortfall),
+    shortfall,
   ]
 }
 
-function readCharge(cells: readonly Cell[]): Charge {
+function readCharge(cells: readonly JsonCell[]): Charge {
   const [cost, base, markup, basis, byok, ...rest] = cells
   const [prompt, cached, cacheWrite, completion, reasoning, priceVersion, shortfall] = rest
   return {
@@ -107,7 +139,7 @@ function readCharge(cells: readonly Cell[]): Charge {
   } as Charge
 }
 
-function factCells(facts: CallFacts) {
+function factCells(facts: CallFacts): Cell[] {
   return [
     facts.requestId,
     facts.account,
@@ -137,7 +169,7 @@ const FACTS = [
   'completionId',
 ] as const satisfies readonly (keyof CallFacts)[]
 
-function readFacts(cells: readonly Cell[]): CallFacts {
+function readFacts(cells: readonly JsonCell[]): CallFacts {
   const present = FACTS.flatMap((name, index) => (cells[index] === null ? [] : [[name, cells[index]]]))
   return Object.fromEntries(present)
 }

@@ -35,7 +35,8 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings, endp
   const base = parseBaseUrl(baseUrl, endpoint)
   const path = pathOf(base) + endpoint
   const fixed = { ...COMMON_HEADERS, ...checkHeaders(headers) }
-  const fixedList = listOf(fixed)
+  const forStreams = [...listOf(fixed), 'accept', 'text/event-stream']
+  const forBodies = [...listOf(fixed), 'accept', 'application/json']
   const turns = new TurnGate(usesFastPaths)
   let pool: Pool | undefined
   let closing: Promise<void> | undefined
@@ -47,12 +48,15 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings, endp
     })
   }
 
-  const headersOf = ({ headers, stream, trace }: UpstreamCall): HeaderList => [
-    ...(trace === undefined ? fixedList : listOf({ ...fixed, ...trace })),
-    'accept',
-    stream ? 'text/event-stream' : 'application/json',
-    ...listOf(headers),
-  ]
+  const headersOf = ({ headers, stream, trace }: UpstreamCall): HeaderList => {
+    if (trace === undefined) return (stream ? forStreams : forBodies).concat(listOf(headers))
+    return listOf({
+      ...fixed,
+      ...trace,
+      accept: stream ? 'text/event-stream' : 'application/json',
+      ...headers,
+    })
+  }
 
   const send = (call: UpstreamCall, resolve: Resolve, reject: (error: unknown) => void): void => {
     const headers = headersOf(call)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { dearestCost, parseMarkup, price } from '../../src/engine/charging/price.js'
+import { dearestCost, NO_MARKUP, parseMarkup, price } from '../../src/engine/charging/price.js'
 import { creditsToNumber, formatCredits, parseCredits, roundUpToWire } from '../../src/money.js'
 import { type Prices, parsePrices } from '../../src/prices.js'
 import { clampUsage, type Usage } from '../../src/protocol/usage.js'
@@ -87,6 +87,23 @@ describe('a price', () => {
         // A tier beyond twice the estimate is out of the hold's reach by design; within the estimate none is.
         const hold = dearestCost(promptEstimate, tokens.completion + spareOutput, agreed)
         expect(hold).toBeGreaterThanOrEqual(price(tokens, agreed).cost)
+      }),
+      RUNS,
+    )
+  })
+
+  it('of an API key, which has no markup, is that of a markup of nothing', () => {
+    const fee = fc.record({
+      flat: fc.bigInt({ min: 0n, max: 10n ** 18n }),
+      basisPoints: fc.bigInt({ min: 0n, max: 20_000n }),
+    })
+    const tables = prices.map((given) => parsePrices(given))
+    fc.assert(
+      fc.property(usage, tables, fc.option(fee, { nil: undefined }), (tokens, table, byokFee) => {
+        const agreed = { prices: table, ...(byokFee && { byokFee }) }
+        expect(price(tokens, { ...agreed, markup: NO_MARKUP })).toEqual(
+          price(tokens, { ...agreed, markup: { ...NO_MARKUP } }),
+        )
       }),
       RUNS,
     )

@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { CallFacts } from '../../src/contracts/index.js'
-import { type KeptEntry, packEntry, packedStrings, unpackEntry } from '../../src/memory/packed-entry.js'
+import {
+  cellsOf,
+  type KeptEntry,
+  packCells,
+  packedStrings,
+  unpackEntry,
+} from '../../src/memory/packed-entry.js'
 
 const amount = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n })
 const name = fc.string({ minLength: 1, unit: 'binary' })
@@ -63,16 +69,33 @@ describe('a packed entry', () => {
   it('has all that the entry had, to the last digit', () => {
     fc.assert(
       fc.property(entry, (kept) => {
-        expect(unpackEntry(packEntry(kept))).toStrictEqual(kept)
+        expect(unpackEntry(packCells(cellsOf(kept)))).toStrictEqual(kept)
       }),
       { seed: 20_261_122 },
     )
   })
 
+  it.each([
+    ['facts.user must be a string', { user: 1n }, {}],
+    ['facts.sessionId must be a string', { sessionId: {} }, {}],
+    ['charge may hold no object but usage', {}, { priceVersion: {} }],
+  ])('is refused where it could not be packed later: %s', (message, wrongFacts, wrongCharge) => {
+    const [kept] = fc.sample(fc.record({ at: count, postings, holdId: name, charge, facts }), {
+      numRuns: 1,
+      seed: 20_261_123,
+    })
+    const wrong = {
+      ...kept!,
+      facts: { ...kept!.facts, ...wrongFacts },
+      charge: { ...kept!.charge, ...wrongCharge },
+    }
+    expect(() => cellsOf(wrong as unknown as KeptEntry)).toThrow(new TypeError(message))
+  })
+
   it('holds every string of the entry as it is looked for', () => {
     fc.assert(
       fc.property(entry, (kept) => {
-        const packed = packEntry(kept)
+        const packed = packCells(cellsOf(kept))
         const strings = [kept.facts?.model, kept.facts?.appId, ...kept.postings.map(({ account }) => account)]
         for (const text of packedStrings(strings)) expect(packed).toContain(text)
       }),

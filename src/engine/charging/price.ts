@@ -79,6 +79,10 @@ function exactBase(usage: Usage, terms: Terms): bigint {
 }
 
 function fromExactBase(exact: bigint, markup: MarkupTerms): PricedUsage {
+  if (markup === NO_MARKUP) {
+    const cost = roundUpToWire(ceilDiv(exact, UNIT))
+    return { cost, base: cost, markup: 0n }
+  }
   const marked = exact * (BASIS + markup.basisPoints) + markup.flat * MARKED_UNIT
   const cost = roundUpToWire(ceilDiv(marked, MARKED_UNIT))
   // A base of more places than the cost would leave a markup that no JSON number carries.

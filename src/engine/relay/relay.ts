@@ -205,7 +205,6 @@ export class Relay {
   }
 
   private takeCompletion(completion: JsonObject): string {
-    checkDepth(completion)
     this.takeLabels(completion)
     const choices = mendChoices(completion.choices, this.options.n, this.newToolCallId)
     let sent = ''
