@@ -20,21 +20,21 @@ type PackedEntry = string
 export function cellsOf({ at, holdId, claim, memo, postings, charge, facts }: KeptEntry): EntryCells {
   return [
     at,
-    holdId,
-    claim,
-    memo,
+    holdId ?? null,
+    claim ?? null,
+    memo ?? null,
     postingCells(postings),
-    charge && checkedCharge(chargeCells(charge)),
-    facts && checkedFacts(factCells(facts)),
+    charge === undefined ? null : checked(chargeCells(charge), 'charge'),
+    facts === undefined ? null : checked(factCells(facts), 'facts'),
   ]
 }
 
-export function packCells([at, holdId, claim, memo, postings, charge, facts]: EntryCells): PackedEntry {
-  return JSON.stringify([at, holdId, claim, memo, postings.map(asText), charge?.map(asText), facts])
+export function packCells(cells: EntryCells): PackedEntry {
+  return JSON.stringify(cells)
 }
 
 export function unpackEntry(packed: PackedEntry): KeptEntry {
-  const [at, holdId, claim, memo, postings, charge, facts]: JsonCells = JSON.parse(packed)
+  const [at, holdId, claim, memo, postings, charge, facts]: EntryCells = JSON.parse(packed)
   return {
     at,
     postings: readPostings(postings),
@@ -51,47 +51,32 @@ export function packedStrings(strings: readonly (string | undefined)[]): readonl
   return strings.flatMap((text) => (text === undefined ? [] : JSON.stringify(text)))
 }
 
-type Cell = string | number | boolean | bigint | undefined
+/** What is undefined is null in JSON. */
+type Cell = string | number | boolean | null | undefined
 export type EntryCells = [
-  at: number,
-  holdId: string | undefined,
-  claim: string | undefined,
-  memo: string | undefined,
-  postings: readonly Cell[],
-  charge: readonly Cell[] | undefined,
-  facts: readonly Cell[] | undefined,
-]
-
-/** What is undefined is null in JSON, and an amount is a text. */
-type JsonCell = string | number | boolean | null
-type JsonCells = [
   at: number,
   holdId: string | null,
   claim: string | null,
   memo: string | null,
   postings: readonly string[],
-  charge: readonly JsonCell[] | null,
-  facts: readonly JsonCell[] | null,
+  charge: readonly Cell[] | null,
+  facts: readonly Cell[] | null,
 ]
 
-function checkedCharge(cells: readonly Cell[]): readonly Cell[] {
-  if (!cells.some((cell) => typeof cell === 'object' && cell !== null)) return cells
-  throw new TypeError('charge may hold no object but usage')
+const UNFIT = new Set(['object', 'bigint', 'function', 'symbol'])
+
+/** Anything else could not be packed, or could be changed until then. */
+function checked(cells: readonly Cell[], what: string): readonly Cell[] {
+  for (const cell of cells) {
+    if (cell === null || !UNFIT.has(typeof cell)) continue
+    throw new TypeError(`${what} may hold texts, numbers and booleans alone`)
+  }
+  return cells
 }
 
-function checkedFacts(cells: readonly Cell[]): readonly Cell[] {
-  const wrong = cells.findIndex((cell) => typeof cell !== 'string' && cell !== undefined && cell !== null)
-  if (wrong === -1) return cells
-  throw new TypeError(`facts.${FACTS[wrong]} must be a string`)
-}
-
-function asText(cell: Cell): Exclude<Cell, bigint> {
-  return typeof cell === 'bigint' ? String(cell) : cell
-}
-
-function postingCells(postings: readonly Posting[]): Cell[] {
-  const cells: Cell[] = []
-  for (const { account, amount } of postings) cells.push(account, amount)
+function postingCells(postings: readonly Posting[]): string[] {
+  const cells: string[] = []
+  for (const { account, amount } of postings) cells.push(account, String(amount))
   return cells
 }
 
@@ -105,13 +90,12 @@ function readPostings(cells: readonly string[]): Posting[] {
 
 // Cells are written out one by one: every call passes here, and to look fields up by name would cost a microsecond.
 
-function chargeCells(charge: Charge): Cell[] {
-  const { cost, base, markup, basis, byok, priceVersion, shortfall, usage } = charge
+function chargeCells({ cost, base, markup, basis, byok, priceVersion, shortfall, usage }: Charge) {
   const { prompt, cached, cacheWrite, completion, reasoning } = usage
   return [
-    cost,
-    base,
-    markup,
+    String(cost),
+    String(base),
+    String(markup),
     basis,
     byok,
     prompt,
@@ -120,11 +104,11 @@ function chargeCells(charge: Charge): Cell[] {
     completion,
     reasoning,
     priceVersion,
-    shortfall,
+    shortfall === undefined ? undefined : String(shortfall),
   ]
 }
 
-function readCharge(cells: readonly JsonCell[]): Charge {
+function readCharge(cells: readonly Cell[]): Charge {
   const [cost, base, markup, basis, byok, ...rest] = cells
   const [prompt, cached, cacheWrite, completion, reasoning, priceVersion, shortfall] = rest
   return {
@@ -139,7 +123,7 @@ function readCharge(cells: readonly JsonCell[]): Charge {
   } as Charge
 }
 
-function factCells(facts: CallFacts): Cell[] {
+function factCells(facts: CallFacts) {
   return [
     facts.requestId,
     facts.account,
@@ -169,7 +153,7 @@ const FACTS = [
   'completionId',
 ] as const satisfies readonly (keyof CallFacts)[]
 
-function readFacts(cells: readonly JsonCell[]): CallFacts {
+function readFacts(cells: readonly Cell[]): CallFacts {
   const present = FACTS.flatMap((name, index) => (cells[index] === null ? [] : [[name, cells[index]]]))
   return Object.fromEntries(present)
 }

@@ -35,8 +35,7 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings, endp
   const base = parseBaseUrl(baseUrl, endpoint)
   const path = pathOf(base) + endpoint
   const fixed = { ...COMMON_HEADERS, ...checkHeaders(headers) }
-  const forStreams = [...listOf(fixed), 'accept', 'text/event-stream']
-  const forBodies = [...listOf(fixed), 'accept', 'application/json']
+  const fixedList = listOf(fixed)
   const turns = new TurnGate(usesFastPaths)
   let pool: Pool | undefined
   let closing: Promise<void> | undefined
@@ -48,15 +47,12 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings, endp
     })
   }
 
-  const headersOf = ({ headers, stream, trace }: UpstreamCall): HeaderList => {
-    if (trace === undefined) return (stream ? forStreams : forBodies).concat(listOf(headers))
-    return listOf({
-      ...fixed,
-      ...trace,
-      accept: stream ? 'text/event-stream' : 'application/json',
-      ...headers,
-    })
-  }
+  const headersOf = ({ headers, stream, trace }: UpstreamCall): HeaderList => [
+    ...(trace === undefined ? fixedList : listOf({ ...fixed, ...trace })),
+    'accept',
+    stream ? 'text/event-stream' : 'application/json',
+    ...listOf(headers),
+  ]
 
   const send = (call: UpstreamCall, resolve: Resolve, reject: (error: unknown) => void): void => {
     const headers = headersOf(call)

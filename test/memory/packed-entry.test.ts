@@ -76,9 +76,10 @@ describe('a packed entry', () => {
   })
 
   it.each([
-    ['facts.user must be a string', { user: 1n }, {}],
-    ['facts.sessionId must be a string', { sessionId: {} }, {}],
-    ['charge may hold no object but usage', {}, { priceVersion: {} }],
+    ['facts may hold texts, numbers and booleans alone', { user: 1n }, {}],
+    ['facts may hold texts, numbers and booleans alone', { sessionId: {} }, {}],
+    ['charge may hold texts, numbers and booleans alone', {}, { priceVersion: {} }],
+    ['charge may hold texts, numbers and booleans alone', {}, { usage: { prompt: 1n } }],
   ])('is refused where it could not be packed later: %s', (message, wrongFacts, wrongCharge) => {
     const [kept] = fc.sample(fc.record({ at: count, postings, holdId: name, charge, facts }), {
       numRuns: 1,

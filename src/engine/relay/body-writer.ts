@@ -1,10 +1,8 @@
 import { ProviderError } from '../../errors.js'
-import { hasManyBrackets } from '../../protocol/json-body.js'
-import { type JsonObject, MAX_DEPTH } from '../../protocol/json-values.js'
+import type { JsonObject } from '../../protocol/json-values.js'
 import { type WireCharge, wireUsage } from '../../protocol/wire-usage.js'
 import { ChoiceAccumulator } from './accumulate.js'
 import type { ReplyTop } from './chunk-writer.js'
-import { checkDepth } from './parse-event.js'
 
 export interface BodyLabels {
   readonly system_fingerprint: string | null
@@ -25,7 +23,6 @@ export class BodyWriter {
   /** Takes the choices of a body. Throws a `ProviderError` where they cannot be written. */
   takeWhole(choices: readonly JsonObject[]): void {
     this.choices = writeChoices(choices)
-    if (hasManyBrackets(this.choices)) checkDepth(choices, MAX_DEPTH - 1)
   }
 
   /** Takes what a chunk brought of choices. */
@@ -42,8 +39,7 @@ export class BodyWriter {
   /** The reply, its choices having ended. */
   body({ id, created, model }: ReplyTop, labels: BodyLabels, charge: WireCharge): string {
     const top = JSON.stringify({ id, object: 'chat.completion', created, model })
-    const { system_fingerprint, service_tier } = labels
-    const rest = JSON.stringify({ usage: wireUsage(charge), system_fingerprint, service_tier })
+    const rest = JSON.stringify({ usage: wireUsage(charge), ...labels })
     return `${top.slice(0, -1)},"choices":${this.choices ?? '[]'},${rest.slice(1)}`
   }
 }

@@ -16,6 +16,6 @@ export function parseEvent(bytes: string): JsonObject {
 }
 
 /** Throws a `ProviderError` where an event or a reply is nested too deeply to be handled. */
-export function checkDepth(value: object, limit = MAX_DEPTH): void {
-  if (isTooDeep(value, limit)) throw invalidReply(`it is nested deeper than ${MAX_DEPTH}`)
+export function checkDepth(value: object): void {
+  if (isTooDeep(value)) throw invalidReply(`it is nested deeper than ${MAX_DEPTH}`)
 }

@@ -205,6 +205,7 @@ export class Relay {
   }
 
   private takeCompletion(completion: JsonObject): string {
+    checkDepth(completion)
     this.takeLabels(completion)
     const choices = mendChoices(completion.choices, this.options.n, this.newToolCallId)
     let sent = ''
