@@ -33,6 +33,8 @@ interface ErrorReply {
  */
 export class UpstreamExchange implements Dispatcher.DispatchHandler {
   #connection: UpstreamConnection | undefined
+  #dispatch: (() => void) | undefined
+  #dispatchedAgain = false
   #sent = false
   readonly #events: ProviderEvent[] = []
   #bytes = 0
@@ -79,7 +81,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
         this.#connection = connection
       },
     }
-    dispatcher.dispatch(options, this)
+    this.#dispatch = () => dispatcher.dispatch(options, this)
+    this.#dispatch()
   }
 
   onConnect(abort: (reason?: Error) => void): void {
@@ -167,6 +170,14 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   }
 
   onError(error: Error): void {
+    if (!this.#sent && this.#state === 'open' && !this.#dispatchedAgain && isLostConnection(error)) {
+      this.#dispatchedAgain = true
+      // Not from within undici's own handling of the error, which asserts that its queue is empty then.
+      setImmediate(() => {
+        if (this.#state === 'open') this.#dispatch?.()
+      })
+      return
+    }
     this.#ended = true
     clearTimeout(this.#bodyTimer)
     if (this.#state !== 'open') return
@@ -279,6 +290,11 @@ function valuesOf(name: string, headers: readonly Buffer[]): string[] {
     }
   }
   return values
+}
+
+/** A connection kept from an earlier call ended as this call was to begin on it: of this one nothing has gone out. */
+function isLostConnection(error: Error): boolean {
+  return (error as NodeJS.ErrnoException).syscall === 'read'
 }
 
 function abortedError(cause: unknown): ProviderError {
