@@ -26,8 +26,8 @@ const HELP = `npm run bench -- [options]
 
   --scenario NAMES   ${[...SCENARIOS, ...LEDGER_SCENARIOS].map(({ name }) => name).join(', ')} (all)
   --systems NAMES    ${SYSTEM_NAMES.join(', ')} (those of the scenario)
-                     http-plain, http-watched and http-no-memory-reducer are the router run
-                     otherwise (see test/bench/README.md), http@DIR the one built to DIR
+                     http-plain and http-no-memory-reducer are the router run otherwise
+                     (see test/bench/README.md), http@DIR the one built to DIR
   --rounds N         5
   --seconds N        3, for each system and round
   --json FILE        test/bench/results/bench.json

@@ -8,6 +8,7 @@ export default defineConfig({
     soak: 'test/bench/soak.ts',
     upstream: 'test/bench/programs/upstream.ts',
     system: 'test/bench/programs/system.ts',
+    watched: 'test/bench/programs/watched.ts',
     load: 'test/bench/programs/load.ts',
     'ledger-pairs': 'test/bench/programs/ledger-pairs.ts',
     loopback: 'test/bench/programs/loopback.ts',

@@ -1,8 +1,7 @@
 /** What the processes of the bench say to each other. */
 
-/** What a system under test is made of. */
-export interface SystemSetup {
-  readonly kind: SystemKind
+/** What a router under test is made of. */
+export interface RouterSetup {
   /** Where the built package is: the folder with `index.js`. */
   readonly dist: string
   readonly upstreamPort: number
@@ -11,11 +10,18 @@ export interface SystemSetup {
   readonly openHolds: number
   /** `rotating` forgets what has ended, so that only a leak can make memory grow. */
   readonly ledger: 'memory' | 'rotating'
-  /** Whether a console and OpenTelemetry metrics hear what happens. */
-  readonly watched: boolean
+}
+
+/** What a system under test is made of. */
+export interface SystemSetup extends RouterSetup {
+  readonly kind: SystemKind
 }
 
 export type SystemKind = 'pipe' | 'http' | 'connect' | 'express' | 'front'
+
+/** Who hears the events of a router: nobody, a console and telemetry, or these with an OpenTelemetry SDK behind them. */
+export const WATCHED_NAMES = ['unwatched', 'watched', 'watched-sdk'] as const
+export type WatchedName = (typeof WATCHED_NAMES)[number]
 
 /** One kind of load on one system for a while. */
 export interface LoadJob {

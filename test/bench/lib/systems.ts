@@ -1,5 +1,11 @@
 import { resolve } from 'node:path'
-import type { SystemKind, SystemSetup } from './messages.js'
+import {
+  type RouterSetup,
+  type SystemKind,
+  type SystemSetup,
+  WATCHED_NAMES,
+  type WatchedName,
+} from './messages.js'
 import { MODEL, MOUNT, UPSTREAM_MODEL } from './names.js'
 import { preparePortkey, startPortkey } from './portkey.js'
 import { type Program, programCommand, startProgram } from './program.js'
@@ -36,24 +42,23 @@ const ROUTER_KINDS = ['http', 'connect', 'express', 'front'] as const
 /** How a router can be run otherwise, by what follows its name. */
 const VARIANTS: Readonly<Record<string, Variant>> = {
   '-plain': { environment: { COMPAT_ROUTER_FAST_PATHS: 'off' } },
-  '-watched': { setup: { watched: true } },
   '-no-memory-reducer': { nodeArguments: ['--no-memory-reducer'] },
 }
 
 /** Every name that `--systems` knows, for its help. */
-export const SYSTEM_NAMES = ['pipe', 'direct', ...ROUTER_KINDS, 'portkey']
+export const SYSTEM_NAMES = ['pipe', 'direct', ...ROUTER_KINDS, 'portkey', ...WATCHED_NAMES]
 
 /**
- * Finds systems by name. `http-plain` is the router without its fast paths, `http-watched` the one with a console and
- * metrics beside it, `http-no-memory-reducer` the one whose V8 gives no memory back when it idles, `http@DIR` the one
- * that was built to DIR.
- * A peer that cannot be installed is left out, with a word on stderr.
+ * Finds systems by name. `http-plain` is the router without its fast paths, `http-no-memory-reducer` the one whose V8
+ * gives no memory back when it idles, `http@DIR` the one that was built to DIR. `unwatched`, `watched` and `watched-sdk`
+ * share one process. A peer that cannot be installed is left out, with a word on stderr.
  */
 export async function findSystems(names: readonly string[], defaults: SystemDefaults): Promise<System[]> {
   const systems: System[] = []
+  const startWatched = watchedProcess(resolve(defaults.dist))
   const used = new Map<string, number>()
   for (const name of names) {
-    const start = await findSystem(name, defaults)
+    const start = isWatchedName(name) ? startWatched(name) : await findSystem(name, defaults)
     if (start === undefined) continue
     const times = (used.get(name) ?? 0) + 1
     used.set(name, times)
@@ -98,7 +103,6 @@ async function direct(upstream: Program): Promise<Target> {
 }
 
 interface Variant {
-  readonly setup?: Partial<SystemSetup>
   readonly nodeArguments?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
 }
@@ -107,14 +111,7 @@ function startOwn(kind: SystemKind, dist: string, variant: Variant): Start {
   return async (upstream, { nodeArguments = [], ...more } = {}) => {
     const setup: SystemSetup = {
       kind,
-      dist,
-      upstreamPort: portOf(upstream),
-      models: 1,
-      keys: 1,
-      openHolds: 0,
-      ledger: 'memory',
-      watched: false,
-      ...variant.setup,
+      ...plainSetup(dist, upstream),
       ...more,
     }
     const program = await startProgram({
@@ -132,6 +129,42 @@ function startOwn(kind: SystemKind, dist: string, variant: Variant): Start {
       stop: () => program.stop(),
     }
   }
+}
+
+/** Starts one process for all of its routers, and ends it with the last of them. */
+function watchedProcess(dist: string): (name: WatchedName) => Start {
+  let starting: Promise<Program> | undefined
+  let running = 0
+  return (name) =>
+    async (upstream, { nodeArguments, ...more } = {}) => {
+      running++
+      starting ??= startProgram({
+        command: programCommand('watched', { ...plainSetup(dist, upstream), ...more }, nodeArguments),
+        core: 'system',
+      })
+      const program = await starting
+      return {
+        name,
+        port: portOf(program),
+        path: `/${name}${MOUNT}${PATH}`,
+        headers: {},
+        model: MODEL,
+        program,
+        async stop() {
+          if (--running > 0) return
+          starting = undefined
+          await program.stop()
+        },
+      }
+    }
+}
+
+function isWatchedName(name: string): name is WatchedName {
+  return WATCHED_NAMES.includes(name as WatchedName)
+}
+
+function plainSetup(dist: string, upstream: Program): RouterSetup {
+  return { dist, upstreamPort: portOf(upstream), models: 1, keys: 1, openHolds: 0, ledger: 'memory' }
 }
 
 export function portOf(program: Program): number {
