@@ -33,9 +33,9 @@ interface ErrorReply {
  */
 export class UpstreamExchange implements Dispatcher.DispatchHandler {
   #connection: UpstreamConnection | undefined
-  #dispatch: (() => void) | undefined
+  /** Until the call is sent: kept longer, all that it was made of would outlive many a garbage collection. */
+  #unsent: { readonly dispatcher: Dispatcher; readonly options: ConnectionDispatch } | undefined
   #dispatchedAgain = false
-  #sent = false
   readonly #events: ProviderEvent[] = []
   #bytes = 0
   #errorReply: ErrorReply | undefined
@@ -81,12 +81,12 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
         this.#connection = connection
       },
     }
-    this.#dispatch = () => dispatcher.dispatch(options, this)
-    this.#dispatch()
+    this.#unsent = { dispatcher, options }
+    dispatcher.dispatch(options, this)
   }
 
   onConnect(abort: (reason?: Error) => void): void {
-    this.#sent = true
+    this.#unsent = undefined
     if (this.#state === 'settled') abort(new Error('The call was aborted before it was sent.'))
   }
 
@@ -170,11 +170,12 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   }
 
   onError(error: Error): void {
-    if (!this.#sent && this.#state === 'open' && !this.#dispatchedAgain && isLostConnection(error)) {
+    const unsent = this.#unsent
+    if (unsent !== undefined && this.#state === 'open' && !this.#dispatchedAgain && isLostConnection(error)) {
       this.#dispatchedAgain = true
       // Not from within undici's own handling of the error, which asserts that its queue is empty then.
       setImmediate(() => {
-        if (this.#state === 'open') this.#dispatch?.()
+        if (this.#state === 'open') unsent.dispatcher.dispatch(unsent.options, this)
       })
       return
     }
@@ -183,7 +184,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     if (this.#state !== 'open') return
     this.#fail(
       this.#errorReply === undefined
-        ? connectionError(error, this.#sent)
+        ? connectionError(error, unsent === undefined)
         : this.#statusError(this.#errorReply),
     )
   }
@@ -213,7 +214,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
 
   /** A connection whose reply has ended may already be another call's, and is left alone. */
   #hangUp(why: string): void {
-    if (this.#sent && !this.#ended) this.#connection?.drop(new Error(why))
+    if (this.#unsent === undefined && !this.#ended) this.#connection?.drop(new Error(why))
   }
 
   #giveEvents(): void {
