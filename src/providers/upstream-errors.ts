@@ -89,6 +89,11 @@ export function parseRetryAfter(value: string | undefined): number | undefined {
 
 const TIMEOUT_CODES = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT'])
 
+/** Whether, before anything of a call was sent, the connection kept for it turned out to have been reset. */
+export function isLostConnection(error: Error): boolean {
+  return (error as NodeJS.ErrnoException).syscall === 'read'
+}
+
 /** The failure that a fault of the connection stands for. `sent`: the request had begun to go out. */
 export function connectionError(cause: unknown, sent: boolean): ProviderError {
   const code = isObject(cause) && isText(cause.code) ? cause.code : ''

@@ -3,9 +3,10 @@ import type { ProviderEvent } from '../contracts/providers.js'
 import { isProviderError, ProviderError, replyTooLong } from '../errors.js'
 import type { TurnGate } from '../turn-gate.js'
 import { HandOver } from './hand-over.js'
+import { valuesOf } from './header-values.js'
 import type { HeaderList, UpstreamCall } from './upstream-call.js'
 import type { ConnectionDispatch, UpstreamConnection } from './upstream-connection.js'
-import { connectionError, statusError } from './upstream-errors.js'
+import { connectionError, isLostConnection, statusError } from './upstream-errors.js'
 
 const ERROR_BODY_BYTES = 64 * 1024
 /** How long the body of an error may take, whose status has said enough. */
@@ -279,23 +280,6 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     this.#unlisten?.()
     return true
   }
-}
-
-/** The values of one header in a list of names and values in turn. */
-function valuesOf(name: string, headers: readonly Buffer[]): string[] {
-  const values: string[] = []
-  for (let index = 0; index < headers.length; index += 2) {
-    const found = headers[index]!
-    if (found.length === name.length && found.toString('latin1').toLowerCase() === name) {
-      values.push(headers[index + 1]!.toString('latin1'))
-    }
-  }
-  return values
-}
-
-/** A connection kept from an earlier call ended as this call was to begin on it: of this one nothing has gone out. */
-function isLostConnection(error: Error): boolean {
-  return (error as NodeJS.ErrnoException).syscall === 'read'
 }
 
 function abortedError(cause: unknown): ProviderError {

@@ -19,7 +19,7 @@ export interface SystemSetup extends RouterSetup {
 
 export type SystemKind = 'pipe' | 'http' | 'connect' | 'express' | 'front'
 
-/** Who hears the events of a router: nobody, a console and telemetry, or these with an OpenTelemetry SDK behind them. */
+/** Who hears the events of a router: nobody, a console and metrics, or these with an OpenTelemetry SDK behind them. */
 export const WATCHED_NAMES = ['unwatched', 'watched', 'watched-sdk'] as const
 export type WatchedName = (typeof WATCHED_NAMES)[number]
 

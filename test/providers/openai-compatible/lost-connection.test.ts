@@ -33,17 +33,36 @@ async function startProvider() {
 
 const settings = { stream: false, request: { model: 'm', messages: [{ role: 'user', content: 'Hi' }] } }
 
+/** What a read does that is told of a reset; undici hears of it in the next tick. */
+function reset(connection: Socket): void {
+  connection.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' }))
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
 it('sends a call on a new connection where the kept one was reset before any of it went out', async () => {
   const { adapter, connections, calls } = await startProvider()
   await runCall(adapter, settings)
-  await new Promise((resolve) => setImmediate(resolve))
-  // What a read does that is told of a reset; undici hears of it in the next tick.
-  connections[0]!.destroy(
-    Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' }),
-  )
+  await turn()
+  reset(connections[0]!)
   const { events, error } = await runCall(adapter, settings)
   expect(error).toBeUndefined()
   expect(events).toMatchObject([{ type: 'completion' }])
+  expect(calls()).toBe(2)
+  expect(connections).toHaveLength(2)
+})
+
+it('sends it no more where it was aborted meanwhile', async () => {
+  const { adapter, connections, calls } = await startProvider()
+  await runCall(adapter, settings)
+  await turn()
+  reset(connections[0]!)
+  const controller = new AbortController()
+  const running = runCall(adapter, { ...settings, signal: controller.signal })
+  await new Promise((resolve) => process.nextTick(resolve))
+  controller.abort()
+  expect((await running).error).toMatchObject({ reason: 'cut-short' })
+  await runCall(adapter, settings)
   expect(calls()).toBe(2)
   expect(connections).toHaveLength(2)
 })
