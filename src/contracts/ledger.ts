@@ -1,9 +1,10 @@
 import type { Usage } from '../protocol/usage.js'
-import type { CallContext, Credits } from './context.js'
+import type { Awaitable, CallContext, Credits } from './context.js'
 
 /**
- * Who has how many credits. Every operation is atomic and durable when its promise is fulfilled; a rejection means
- * that the store cannot say what happened, and the router then tries again or gives up, as docs/charging.md tells.
+ * Who has how many credits. Every operation is atomic and durable when it has answered; a rejection means that the store
+ * cannot say what happened, and the router then tries again or gives up, as docs/charging.md tells. A store in memory may
+ * answer what every call asks without a promise, as calls then need not wait.
  *
  * What cannot be right is a rejection too, and changes nothing: an amount, cost, base or markup below zero, postings
  * that do not add up to zero, a balance beyond 64 bits. What comes in and goes out is copied.
@@ -21,14 +22,17 @@ export interface LedgerStore {
    * Sets an amount aside: granted when the available balance is at least the amount; an amount of 0 always.
    * Takes no credits, so a hold alone changes no `posted` balance.
    */
-  hold(request: HoldRequest, context: CallContext): Promise<HoldResult>
+  hold(request: HoldRequest, context: CallContext): Awaitable<HoldResult>
   /**
    * Posts a charge and frees its hold, in one step. Never refused for lack of credit: what is missing is the overdraft.
    * Accounts that are not known are made. The same `holdId` again posts nothing and returns the first charge.
    */
-  settle(request: SettleRequest, context: CallContext): Promise<SettleResult>
+  settle(request: SettleRequest, context: CallContext): Awaitable<SettleResult>
   /** Frees a hold without a charge. A repeat, or an unknown hold, is no error. */
-  release(request: ReleaseRequest, context: CallContext): Promise<{ readonly state: 'released' | 'settled' }>
+  release(
+    request: ReleaseRequest,
+    context: CallContext,
+  ): Awaitable<{ readonly state: 'released' | 'settled' }>
   /** An account's balance, or undefined where no account of that name exists. */
   balance(account: string, context: CallContext): Promise<Balance | undefined>
   /**

@@ -1,5 +1,6 @@
-import type { CallFacts, Credits, HoldRequest } from '../contracts/index.js'
+import type { Credits, HoldRequest } from '../contracts/index.js'
 import { createDeadlineHeap, type Due } from '../deadline-heap.js'
+import { type FactCells, factCells } from './fact-cells.js'
 import { createQueue } from './queue.js'
 import { FORGOTTEN_AT_ONCE, RETENTION_MS } from './retention.js'
 
@@ -14,7 +15,7 @@ export class HoldRow implements Due {
   readonly account: string
   readonly amount: Credits
   readonly replaces: string | undefined
-  readonly facts: CallFacts | undefined
+  readonly facts: FactCells | undefined
   readonly claim: string | undefined
   readonly deadline: number
   state: 'held' | 'expired' | 'released' = 'held'
@@ -30,7 +31,7 @@ export class HoldRow implements Due {
     this.account = account
     this.amount = amount
     this.replaces = replaces
-    this.facts = { ...facts }
+    this.facts = factCells(facts)
     this.claim = claim
     this.deadline = now + ttlMs
   }

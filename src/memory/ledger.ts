@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../clock.js'
 import type {
+  Awaitable,
   Balance,
   ExpiredHold,
   HoldRequest,
@@ -14,6 +15,7 @@ import { refuseMisspelt, requireClock, requireFunction } from '../contracts/opti
 import { createIdSource } from '../ids.js'
 import type { Credits } from '../money.js'
 import { createEntryLog } from './entry-log.js'
+import { readFacts } from './fact-cells.js'
 import { createHoldBook, HoldRow } from './hold-book.js'
 import { addCredits, checkAccounts, checkHold, checkSettlement, readGrant } from './ledger-input.js'
 import type { KeptEntry } from './packed-entry.js'
@@ -182,7 +184,7 @@ export function memoryLedger(
       const row = book.takeExpired()
       if (row === undefined) break
       const { account, amount, facts, holdId } = row
-      taken.push({ holdId, account, amount, facts: { ...facts! } })
+      taken.push({ holdId, account, amount, facts: readFacts(facts!) })
     }
     return taken
   }
@@ -191,15 +193,23 @@ export function memoryLedger(
     grant(name, amount, 'opening balance', `accounts.${name}`)
   }
 
-  // Async, so that a bad request is a rejection and never a throw.
+  // Async, so that a bad request is a rejection and never a throw; what every call asks is answered without a promise.
   return {
     grant: (account, amount, memo) => grant(account, amount, memo),
-    hold: async (request) => hold(request),
-    settle: async (request) => settle(request),
-    release: async (request) => release(request),
+    hold: (request) => atOnce(hold, request),
+    settle: (request) => atOnce(settle, request),
+    release: (request) => atOnce(release, request),
     balance: async (account) => balance(account),
     expireHolds: async (limit) => expireHolds(limit),
     entries: async (query) => log.read(query),
+  }
+}
+
+function atOnce<Request, Answer>(ask: (request: Request) => Answer, request: Request): Awaitable<Answer> {
+  try {
+    return ask(request)
+  } catch (error) {
+    return Promise.reject(error)
   }
 }
 

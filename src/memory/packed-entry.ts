@@ -1,4 +1,5 @@
 import type { CallFacts, Charge, Posting } from '../contracts/index.js'
+import { type FactCells, factCells, readFacts } from './fact-cells.js'
 
 /** What was posted, as the ledger keeps it. */
 export interface KeptEntry {
@@ -60,13 +61,13 @@ export type EntryCells = [
   memo: string | null,
   postings: readonly string[],
   charge: readonly Cell[] | null,
-  facts: readonly Cell[] | null,
+  facts: FactCells | null,
 ]
 
 const UNFIT = new Set(['object', 'bigint', 'function', 'symbol'])
 
 /** Anything else could not be packed, or could be changed until then. */
-function checked(cells: readonly Cell[], what: string): readonly Cell[] {
+function checked<Cells extends readonly Cell[]>(cells: Cells, what: string): Cells {
   for (const cell of cells) {
     if (cell === null || !UNFIT.has(typeof cell)) continue
     throw new TypeError(`${what} may hold texts, numbers and booleans alone`)
@@ -121,39 +122,4 @@ function readCharge(cells: readonly Cell[]): Charge {
     ...(priceVersion !== null && { priceVersion }),
     ...(shortfall !== null && { shortfall: BigInt(shortfall!) }),
   } as Charge
-}
-
-function factCells(facts: CallFacts) {
-  return [
-    facts.requestId,
-    facts.account,
-    facts.credentialId,
-    facts.model,
-    facts.appId,
-    facts.claimedAppId,
-    facts.sessionId,
-    facts.user,
-    facts.provider,
-    facts.routeId,
-    facts.completionId,
-  ]
-}
-
-const FACTS = [
-  'requestId',
-  'account',
-  'credentialId',
-  'model',
-  'appId',
-  'claimedAppId',
-  'sessionId',
-  'user',
-  'provider',
-  'routeId',
-  'completionId',
-] as const satisfies readonly (keyof CallFacts)[]
-
-function readFacts(cells: readonly Cell[]): CallFacts {
-  const present = FACTS.flatMap((name, index) => (cells[index] === null ? [] : [[name, cells[index]]]))
-  return Object.fromEntries(present)
 }

@@ -76,7 +76,7 @@ function grouped(name: string, { ledger }: DurableStores): System {
       const held = await ledger.hold(request, context)
       if (!held.ok) throw new Error(held.reason)
     },
-    settle: (request) => ledger.settle(request, context),
+    settle: async (request) => ledger.settle(request, context),
   }
 }
 

@@ -16,7 +16,7 @@ function start() {
   const limits = { ...DEFAULT_LIMITS, storeMs: 200, settleWaitMs: 1_000, settleMs: 5_000 }
   const tries: Try[] = []
   const told: string[] = []
-  new LedgerRetry<string>(
+  const answer = new LedgerRetry<string>(
     { clock, limits },
     {
       requestId: 'one',
@@ -31,9 +31,9 @@ function start() {
       },
       gaveUp: (error) => told.push(`gave up: ${(error as Error).message}`),
     },
-    (answer) => told.push(`answer ${answer}`),
     () => told.push('ended'),
   ).start()
+  void Promise.resolve(answer).then((value) => told.push(`answer ${value}`))
   return { clock, tries, told }
 }
 
@@ -44,7 +44,7 @@ describe('a request to the ledger', () => {
     expect(tries).toHaveLength(2)
     tries[0]!.answer('late')
     await clock.elapse(0)
-    expect(told).toEqual(['read late', 'answer LATE', 'ended'])
+    expect(told).toEqual(['read late', 'ended', 'answer LATE'])
     expect([tries[1]!.context.hasEnded, clock.pending]).toEqual([true, 0])
     await clock.elapse(10_000)
     expect(tries).toHaveLength(2)
@@ -55,7 +55,7 @@ describe('a request to the ledger', () => {
     await clock.elapse(250)
     tries[0]!.answer('late')
     await clock.elapse(10_000)
-    expect(told).toEqual(['read late', 'answer LATE', 'ended'])
+    expect(told).toEqual(['read late', 'ended', 'answer LATE'])
     expect([tries.length, clock.pending]).toEqual([1, 0])
   })
 
@@ -68,7 +68,7 @@ describe('a request to the ledger', () => {
     tries[0]!.answer('first')
     tries[2]!.fail(new Error('aborted'))
     await clock.elapse(10_000)
-    expect(told).toEqual(['read second', 'answer SECOND', 'ended'])
+    expect(told).toEqual(['read second', 'ended', 'answer SECOND'])
   })
 
   it('is not disturbed by an earlier try that fails late, or is answered badly', async () => {
@@ -80,21 +80,23 @@ describe('a request to the ledger', () => {
     expect([tries.length, tries[2]!.context.hasEnded]).toEqual([3, false])
     tries[2]!.answer('good')
     await clock.elapse(10_000)
-    expect(told).toEqual(['read bad', 'read good', 'answer GOOD', 'ended'])
+    expect(told).toEqual(['read bad', 'read good', 'ended', 'answer GOOD'])
   })
 
   it('is given up within its time; an answer after that is read, and does not end it again', async () => {
     const { clock, tries, told } = start()
     await clock.elapse(5_000)
-    const end = [
-      'answer undefined',
-      'gave up: No answer within 200 ms, which is limits.storeMs.',
-      'answer undefined',
-      'ended',
-    ]
+    const end = ['answer undefined', 'gave up: No answer within 200 ms, which is limits.storeMs.', 'ended']
     expect(told).toEqual(end)
     for (const { answer } of tries) answer('too late')
     await clock.elapse(10_000)
     expect(told).toEqual([...end, 'read too late'])
+  })
+  it('has the answer of a store that needs no promise at once, and ends', () => {
+    const options = { clock: createSteppedClock(), limits: DEFAULT_LIMITS }
+    const told: string[] = []
+    const request = { requestId: 'one', ask: () => 'posted', gaveUp: () => told.push('gave up') }
+    expect(new LedgerRetry(options, request, () => told.push('ended')).start()).toBe('posted')
+    expect([told, options.clock.pending]).toEqual([['ended'], 0])
   })
 })

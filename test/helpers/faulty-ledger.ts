@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/clock.js'
-import type { CallContext, LedgerStore } from '../../src/contracts/index.js'
+import type { Awaitable, CallContext, LedgerStore } from '../../src/contracts/index.js'
 
 export type LedgerOperation = 'hold' | 'settle' | 'release'
 
@@ -39,7 +39,7 @@ export function faultyLedger<Ledger extends LedgerStore>(
   clock: Clock,
   decide: DecideFault,
 ): Ledger {
-  async function run<Result>(call: LedgerCall, work: () => Promise<Result>): Promise<Result> {
+  async function run<Result>(call: LedgerCall, work: () => Awaitable<Result>): Promise<Result> {
     const fault = decide(call)
     if (fault === undefined) return work()
     switch (fault) {

@@ -30,6 +30,15 @@ function open(accounts: Readonly<Record<string, string>> = { alice: '0.0000001' 
 }
 
 describe('memoryLedger', () => {
+  it('answers what every call asks without a promise, and rejects what cannot be right', async () => {
+    const { ledger } = open()
+    expect(ledger.hold(holdOf('h', 40n), context)).toEqual({ ok: true })
+    expect(ledger.settle(settleOf('h', 30n), context)).toMatchObject({ repeated: false, overdraft: 0n })
+    expect(ledger.release({ holdId: 'h', account: 'alice' }, context)).toEqual({ state: 'settled' })
+    const wrong = [ledger.hold(holdOf('i', -1n), context), ledger.settle(settleOf('i', -1n), context)]
+    for (const answer of wrong) await expect(answer).rejects.toThrow('from 0 to')
+  })
+
   it('opens with the balances that it is given, each an entry', async () => {
     const { clock, ledger } = open({ alice: '5.00', bob: '0' })
     expect(await ledger.balance('alice', context)).toEqual({

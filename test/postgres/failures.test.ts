@@ -140,7 +140,7 @@ describe('a PostgreSQL store in trouble', () => {
       stores.ledger.hold(createHold('bob', 1n), context),
       stores.ledger.settle(createSettle('h', 'bob', 1n), context),
       stores.ledger.release({ holdId: 'i', account: 'bob' }, context),
-    ].map((call) => call.finally(() => waiting--))
+    ].map((call) => Promise.resolve<unknown>(call).finally(() => waiting--))
     const goOn = [...waits.keys(), 3, 4, 5].flatMap((index) => [
       stores.ledger.hold(createHold('alice', 1n), context),
       stores.ledger.settle(createSettle(`alice-${index}`, 'alice', 1n), context),

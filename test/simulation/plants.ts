@@ -102,7 +102,7 @@ export const PLANTS: readonly Plant[] = [
           async function (this: LedgerClient, request, requestId) {
             const { options } = this as unknown as { options: EngineOptions }
             const context = { requestId, signal: NEVER_ABORTED }
-            options.ledger.release(request, context).catch(() => {})
+            Promise.resolve(options.ledger.release(request, context)).catch(() => {})
           },
       ),
   },
@@ -136,7 +136,10 @@ export const PLANTS: readonly Plant[] = [
     },
   })),
   ledger('hold-asked-again', (store) => ({
-    hold: (request, context) => store.hold(request, context).catch(() => store.hold(request, context)),
+    hold: async (request, context) => {
+      const first = Promise.resolve(store.hold(request, context))
+      return first.catch(() => store.hold(request, context))
+    },
   })),
   ledger('first-charge-ignored', (store) => ({
     settle: async (request, context) => ({

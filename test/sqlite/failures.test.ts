@@ -204,7 +204,7 @@ describe('a SQLite file', () => {
     const other = new Database(file)
     other.exec('begin immediate')
     let isHeld = false
-    const held = stores.ledger.hold(createHold('alice', 1n), context).then((result) => {
+    const held = Promise.resolve(stores.ledger.hold(createHold('alice', 1n), context)).then((result) => {
       isHeld = true
       return result
     })

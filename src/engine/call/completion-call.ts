@@ -1,3 +1,4 @@
+import type { Awaitable } from '../../contracts/context.js'
 import type { CallFacts, Charge, SettleResult } from '../../contracts/ledger.js'
 import type { Route } from '../../contracts/providers.js'
 import type { ReplyWriter } from '../../contracts/reply.js'
@@ -8,6 +9,7 @@ import { NO_USAGE } from '../../protocol/usage.js'
 import { type WireCharge, wireUsage } from '../../protocol/wire-usage.js'
 import type { AdmittedCall } from '../admission/admitted-call.js'
 import { type LiveCall, shuttingDown } from '../admission/in-flight.js'
+import { andThen, isPromise } from '../awaitable.js'
 import { freeCharge, makeCharge, settlement } from '../charging/charge.js'
 import { HeldCredit } from '../charging/held-credit.js'
 import { FREE } from '../charging/price.js'
@@ -67,7 +69,8 @@ export class CompletionCall implements LiveCall {
     this.parts.inFlight.add(this)
     try {
       const last = await this.tryRoutes()
-      await this.conclude(last)
+      const concluding = this.conclude(last)
+      if (isPromise(concluding)) await concluding
     } catch (caught) {
       await this.fail(caught)
     } finally {
@@ -111,7 +114,8 @@ export class CompletionCall implements LiveCall {
       if (dials >= limits.attempts || clock.now() >= this.deadlineAt) break
       const quoted = this.quote(route)
       const facts = routeFacts(this.call.facts, route, this.completionId)
-      const refused = await this.credit.secure(quoted.hold, facts)
+      const securing = this.credit.secure(quoted.hold, facts)
+      const refused = isPromise(securing) ? await securing : securing
       if (refused !== undefined) {
         refusal = refused
         log.attempts.push({ routeId: route.id, outcome: refused.code })
@@ -197,7 +201,7 @@ export class CompletionCall implements LiveCall {
   }
 
   /** Decides what is due, settles or releases it, and then tells the client. */
-  private async conclude(last: DialledRoute): Promise<void> {
+  private conclude(last: DialledRoute): Awaitable<void> {
     const { log, requestId } = this.call
     const { end, relay } = last
     const { due, reply } = outcome(last.callEnd())
@@ -213,21 +217,22 @@ export class CompletionCall implements LiveCall {
     const { usage, basis } = last.usage(due)
     const { priceVersion, terms } = last.quote
     if (due === 'nothing') {
-      await this.credit.release()
-      this.tell(reply, freeCharge({ usage, basis, terms, priceVersion }), last)
-      return
+      return andThen(this.credit.release(), () =>
+        this.tell(reply, freeCharge({ usage, basis, terms, priceVersion }), last),
+      )
     }
     const { neverOverdraw } = this.parts.options
     const holdAmount = this.credit.amount
     const charge = makeCharge({ usage, basis, terms, priceVersion, holdAmount, neverOverdraw })
-    const settled = await this.settle(charge, last.facts)
-    if (settled?.claimLost === true) log.claimLost = true
-    log.charge = settled?.charge ?? charge
-    log.overdraft = settled?.overdraft ?? 0n
-    this.tell(reply, log.charge, last)
+    return andThen(this.settle(charge, last.facts), (settled) => {
+      if (settled?.claimLost === true) log.claimLost = true
+      log.charge = settled?.charge ?? charge
+      log.overdraft = settled?.overdraft ?? 0n
+      this.tell(reply, log.charge, last)
+    })
   }
 
-  private settle(charge: Charge, facts: CallFacts): Promise<SettleResult | undefined> {
+  private settle(charge: Charge, facts: CallFacts): Awaitable<SettleResult | undefined> {
     const { ledger, options } = this.parts
     const { caller, claim, log, requestId } = this.call
     log.holdAmount = this.credit.amount

@@ -1,3 +1,4 @@
+import type { Awaitable } from '../../contracts/context.js'
 import type { Charge, SettleRequest, SettleResult } from '../../contracts/ledger.js'
 import { eventError } from '../events/event-error.js'
 import type { LazyContext } from '../lazy-context.js'
@@ -16,7 +17,7 @@ export class ChargeRequest implements LedgerRequest<SettleResult> {
     private readonly options: Pick<EngineOptions, 'emit' | 'ledger'>,
   ) {}
 
-  ask(context: LazyContext): Promise<SettleResult> {
+  ask(context: LazyContext): Awaitable<SettleResult> {
     return this.options.ledger.settle(this.request, context)
   }
 

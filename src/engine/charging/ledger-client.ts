@@ -55,7 +55,7 @@ export class LedgerClient {
    *
    * @returns what the ledger answered, as far as it can be used, or undefined where it has not within `settleWaitMs`
    */
-  settle(request: SettleRequest, requestId: string): Promise<SettleResult | undefined> {
+  settle(request: SettleRequest, requestId: string): Awaitable<SettleResult | undefined> {
     return this.run(new ChargeRequest(requestId, request, this.options), this.endedWithHold)
   }
 
@@ -69,7 +69,11 @@ export class LedgerClient {
     return this.underWay === 0 ? Promise.resolve() : new Promise((resolve) => this.waiting.push(resolve))
   }
 
-  private free({ holdId, account }: ReleaseRequest, requestId: string, ended: () => void): Promise<unknown> {
+  private free(
+    { holdId, account }: ReleaseRequest,
+    requestId: string,
+    ended: () => void,
+  ): Awaitable<unknown> {
     const { emit, ledger } = this.options
     const request: LedgerRequest<unknown> = {
       requestId,
@@ -79,11 +83,9 @@ export class LedgerClient {
     return this.run(request, ended)
   }
 
-  private run<T>(request: LedgerRequest<T>, ended: () => void): Promise<T | undefined> {
+  private run<T>(request: LedgerRequest<T>, ended: () => void): Awaitable<T | undefined> {
     this.underWay++
-    return new Promise((tell) => {
-      new LedgerRetry(this.options, request, tell, ended).start()
-    })
+    return new LedgerRetry(this.options, request, ended).start()
   }
 
   /** Of a hold that was not counted: it may not have been taken. */

@@ -1,3 +1,4 @@
+import type { Awaitable } from '../../contracts/context.js'
 import { isPromise } from '../awaitable.js'
 import { LazyContext } from '../lazy-context.js'
 import type { EngineOptions } from '../options.js'
@@ -6,7 +7,7 @@ import { afterReadyAnswers, DeadlinePassed } from '../within.js'
 /** What is asked of the ledger, and who is told of it. */
 export interface LedgerRequest<T> {
   readonly requestId: string
-  ask(context: LazyContext): Promise<T>
+  ask(context: LazyContext): Awaitable<T>
   /** Reads the first good answer, also one that comes too late. What it throws counts as a failure. */
   read?(answer: T): T
   /** There was no answer in the time for all tries together. */
@@ -31,26 +32,32 @@ export class LedgerRetry<T> {
   private isAnswered = false
   private isOver = false
   private cancelTimer: (() => void) | undefined
+  private isTold = false
+  private told: T | undefined
+  private resolve: ((answer: T | undefined) => void) | undefined
 
   constructor(
     private readonly options: Pick<EngineOptions, 'clock' | 'limits'>,
     private readonly request: LedgerRequest<T>,
-    /** Called with the answer at the end, or before with undefined where a reply can wait no longer. The first call counts. */
-    private readonly tell: (answer: T | undefined) => void,
     /** Called once, when nothing is asked any more. */
     private readonly ended: () => void,
   ) {
     this.startedAt = options.clock.now()
   }
 
-  start(): void {
+  /** The answer, or undefined where there is none, or none yet and a reply can wait no longer. */
+  start(): Awaitable<T | undefined> {
     this.try()
+    if (this.isTold) return this.told
+    return new Promise((resolve) => {
+      this.resolve = resolve
+    })
   }
 
   private try(): void {
     const context = new LazyContext(this.request.requestId)
     this.tried = context
-    let answer: Promise<T>
+    let answer: Awaitable<T>
     try {
       answer = this.request.ask(context)
     } catch (error) {
@@ -96,6 +103,14 @@ export class LedgerRetry<T> {
     }
     this.wakeIn(this.retryMs)
     this.retryMs = Math.min(this.retryMs * 2, LONGEST_RETRY_MS)
+  }
+
+  /** Only the first time counts. */
+  private tell(answer: T | undefined): void {
+    if (this.isTold) return
+    this.isTold = true
+    this.told = answer
+    this.resolve?.(answer)
   }
 
   private end(answer: T | undefined): void {
