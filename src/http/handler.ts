@@ -115,13 +115,16 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
         res.destroy()
       }
     }
-    const begin = (): Promise<void> => dispatch(endpoints, match, call, reply)
+    const begin = (): void => {
+      try {
+        dispatch(endpoints, match, call, reply).then(ended, failed)
+      } catch (error) {
+        failed(error)
+      }
+    }
     turns.enter()
-    const begun = call.keepBody()
-      ? (turns.wait() ?? HEAD_AND_BODY_READ).then(begin)
-      : // Async, so that a throw is a rejection here too.
-        (async () => begin())()
-    begun.then(ended, failed)
+    if (call.keepBody()) (turns.wait() ?? HEAD_AND_BODY_READ).then(begin)
+    else begin()
   }
 
   return (req, res, next) => {

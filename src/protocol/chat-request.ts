@@ -74,7 +74,7 @@ const ONE_MODEL = 'A request names one model in `model`; `routing` steers which 
 const OWN_ENDPOINT = 'Where a request goes, and with which credential, is not for the request to say'
 
 /** Fields that would have another model served than was authorised and priced, or another bill made. */
-const REFUSED: readonly (readonly [field: string, why: string])[] = [
+const REFUSED: ReadonlyMap<string, string> = new Map([
   ['models', ONE_MODEL],
   ['route', ONE_MODEL],
   ['fallbacks', ONE_MODEL],
@@ -85,13 +85,14 @@ const REFUSED: readonly (readonly [field: string, why: string])[] = [
   ['extra_body', 'Put its fields into the request itself'],
   ['extra_headers', OWN_ENDPOINT],
   ['mock_response', 'There are no mock answers'],
-]
+])
+const OUTLINE_FIELDS: ReadonlySet<string> = new Set(Object.keys(outlineSchema.shape))
 
 /** Fields that are read here, priced, clamped, refused or paid for. */
 const READ_FIELDS: ReadonlySet<string> = new Set([
-  ...Object.keys(outlineSchema.shape),
+  ...OUTLINE_FIELDS,
   ...NOT_FORWARDED,
-  ...REFUSED.map(([field]) => field),
+  ...REFUSED.keys(),
   ...'messages max_tokens max_completion_tokens tools tool_choice functions function_call'.split(' '),
   ...'plugins web_search_options background store service_tier modalities audio'.split(' '),
 ])
@@ -100,17 +101,25 @@ const PLAIN_FIELD = /^[a-z0-9_]+$/
 /** Every step of a call goes over them, and more than a hundred no client has. */
 const MAX_FIELDS = 1_000
 
-/** Some providers read a field in any case: one respelt would be theirs to obey and not ours to price. */
-function refuseRespelt(keys: readonly string[]): void {
+function refuseFields(keys: readonly string[]): void {
   for (const key of keys) {
-    // None is shorter in lower case.
-    if (key.length > LONGEST_READ_CHARS || PLAIN_FIELD.test(key)) continue
-    const field = key.toLowerCase().replaceAll('\u017f', 's').replaceAll('\u212a', 'k')
-    if (field === key || !READ_FIELDS.has(field)) continue
-    throw new CompatError('unsupported_parameter', `${field} is accepted in this spelling only.`, {
-      param: field,
-    })
+    const why = REFUSED.get(key)
+    if (why !== undefined) {
+      throw new CompatError('unsupported_parameter', `${key} is not accepted. ${why}.`, { param: key })
+    }
+    refuseRespelt(key)
   }
+}
+
+/** Some providers read a field in any case: one respelt would be theirs to obey and not ours to price. */
+function refuseRespelt(key: string): void {
+  // None is shorter in lower case.
+  if (key.length > LONGEST_READ_CHARS || PLAIN_FIELD.test(key)) return
+  const field = key.toLowerCase().replaceAll('\u017f', 's').replaceAll('\u212a', 'k')
+  if (field === key || !READ_FIELDS.has(field)) return
+  throw new CompatError('unsupported_parameter', `${field} is accepted in this spelling only.`, {
+    param: field,
+  })
 }
 
 const CODES = [
@@ -131,12 +140,8 @@ export function parseChatRequest(body: unknown): ParsedChatRequest {
   if (keys.length > MAX_FIELDS) {
     throw new CompatError('invalid_request', 'The request body has more than 1,000 fields.')
   }
-  refuseRespelt(keys)
-  for (const [field, why] of REFUSED) {
-    if (!Object.hasOwn(body, field)) continue
-    throw new CompatError('unsupported_parameter', `${field} is not accepted. ${why}.`, { param: field })
-  }
-  const outline = checkedOutline(body)
+  refuseFields(keys)
+  const outline = checkedOutline(body, keys)
   if (!isModelKey(outline.model)) throw modelNotFound(outline.model)
   const { provider, provider_key: providerKey } = outline
   if (provider !== undefined && providerKey === undefined) {
@@ -171,13 +176,26 @@ export function parseChatRequest(body: unknown): ParsedChatRequest {
   }
 }
 
-function checkedOutline(body: Readonly<JsonObject>): RequestOutline {
-  const outline = outlineSchema.safeParse(body)
+function checkedOutline(body: Readonly<JsonObject>, keys: readonly string[]): RequestOutline {
+  const outline = plainOutline(body, keys) ?? outlineSchema.safeParse(body)
   const faults = new RequestFaults()
   if (!outline.success) faults.addIssues(outline.error.issues)
   checkMessages(body.messages, faults)
   if (!outline.success || faults.list.length > 0) throw faults.error(CODES)
   return outline.data
+}
+
+/** Of most requests, which have none of these fields but a model and `stream`: what {@link outlineSchema} makes of it. */
+function plainOutline(
+  { model, stream }: Readonly<JsonObject>,
+  keys: readonly string[],
+): { success: true; data: RequestOutline } | undefined {
+  if (typeof model !== 'string' || model === '') return undefined
+  if (stream !== undefined && typeof stream !== 'boolean') return undefined
+  for (const key of keys) {
+    if (OUTLINE_FIELDS.has(key) && key !== 'model' && key !== 'stream') return undefined
+  }
+  return { success: true, data: { model, stream } }
 }
 
 /** One by one, so that a body of nothing but bad messages ends with the twentieth fault. */

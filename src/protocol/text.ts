@@ -2,19 +2,22 @@ export const LONE_SURROGATE = /\p{Surrogate}/gu
 export const CONTROL = /\p{Cc}/gu
 export const BIDI_OR_INVISIBLE = /[\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
 const LABEL_CHARS = 256
+/** Most strings are, and hold nothing that a label may not. */
+const PRINTABLE_ASCII = /^[\x20-\x7e]*$/
 
 /** Whether a string holds no lone surrogate, so that UTF-8 can carry it. */
 export function isWellFormed(text: string): boolean {
-  return text.search(LONE_SURROGATE) === -1
+  return PRINTABLE_ASCII.test(text) || text.search(LONE_SURROGATE) === -1
 }
 
 /** Whether a string may stand in a store, an event or a header as it is: well-formed, without control characters. */
 export function isPlainText(text: string): boolean {
-  return text.search(CONTROL) === -1 && isWellFormed(text)
+  return PRINTABLE_ASCII.test(text) || (text.search(CONTROL) === -1 && isWellFormed(text))
 }
 
 /** The same string for a store or an event: control characters as `\u00XX`, lone surrogates as U+FFFD. */
 export function escapeControl(text: string): string {
+  if (PRINTABLE_ASCII.test(text)) return text
   return text
     .replace(CONTROL, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
     .replace(LONE_SURROGATE, '\ufffd')
@@ -26,12 +29,10 @@ export function escapeControl(text: string): string {
  */
 export function cleanLabel(text: string, maxChars = LABEL_CHARS): string {
   // Cut before the patterns run, so that megabytes cost nothing; after it, since what is dropped makes room.
+  const start = text.slice(0, maxChars * 4)
+  if (PRINTABLE_ASCII.test(start)) return cut(start, maxChars)
   return cut(
-    text
-      .slice(0, maxChars * 4)
-      .replace(CONTROL, '')
-      .replace(BIDI_OR_INVISIBLE, '')
-      .replace(LONE_SURROGATE, '\ufffd'),
+    start.replace(CONTROL, '').replace(BIDI_OR_INVISIBLE, '').replace(LONE_SURROGATE, '\ufffd'),
     maxChars,
   )
 }

@@ -1,4 +1,5 @@
 import { type Credits, creditsToNumber } from '../money.js'
+import type { JsonObject } from './json-values.js'
 import type { Usage } from './usage.js'
 
 /** What of a charge stands on the wire. */
@@ -11,21 +12,16 @@ export interface WireCharge {
   readonly usage: Usage
 }
 
-/** The `usage` object of a reply: tokens, and the credits debited for it as exact decimals. */
-export function wireUsage(charge: WireCharge) {
-  const { usage } = charge
-  return {
-    prompt_tokens: usage.prompt,
-    completion_tokens: usage.completion,
-    total_tokens: usage.prompt + usage.completion,
-    prompt_tokens_details: { cached_tokens: usage.cached },
-    completion_tokens_details: { reasoning_tokens: usage.reasoning },
-    cost: creditsToNumber(charge.cost),
-    is_byok: charge.byok,
-    charge: {
-      basis: charge.basis,
-      base_cost: creditsToNumber(charge.base),
-      markup_cost: creditsToNumber(charge.markup),
-    },
-  }
+/** The `usage` object of a reply, as JSON: tokens, and the credits debited for it as exact decimals. */
+export function writeUsage({ base, basis, byok, cost, markup, usage }: WireCharge): string {
+  const { cached, completion, prompt, reasoning } = usage
+  const tokens = `"prompt_tokens":${prompt},"completion_tokens":${completion},"total_tokens":${prompt + completion}`
+  const details = `"prompt_tokens_details":{"cached_tokens":${cached}},"completion_tokens_details":{"reasoning_tokens":${reasoning}}`
+  const parts = `"basis":"${basis}","base_cost":${creditsToNumber(base)},"markup_cost":${creditsToNumber(markup)}`
+  return `{${tokens},${details},"cost":${creditsToNumber(cost)},"is_byok":${byok},"charge":{${parts}}}`
+}
+
+/** The same as an object, for an error that tells of a charge. */
+export function wireUsage(charge: WireCharge): JsonObject {
+  return JSON.parse(writeUsage(charge))
 }

@@ -8,6 +8,26 @@ function refusalOf(...messages: unknown[]): CompatError {
 }
 
 describe('a request that is accepted', () => {
+  it.each([undefined, true, false])(
+    'is read alike whether it has a model and stream alone, or more to check, with stream %s',
+    (stream) => {
+      const plain = { ...body(stream === undefined ? {} : { stream }), temperature: 0.5 }
+      const { forward: short, ...read } = parseChatRequest(plain)
+      const { forward: checked, ...more } = parseChatRequest({ ...plain, n: null })
+      expect(read).toEqual(more)
+      expect({ ...short, n: null }).toStrictEqual(checked)
+    },
+  )
+
+  it.each([
+    [{ model: '' }, 'model'],
+    [{ model: 7 }, 'model'],
+    [{ stream: 'yes' }, 'stream'],
+    [{ stream: 1 }, 'stream'],
+  ])('has a model and stream of the right type, where it has nothing more: %j', (wrong, param) => {
+    expect(refusal(body(wrong))).toMatchObject({ code: 'invalid_request', param })
+  })
+
   it('is split into what goes upstream and what is the router’s own', () => {
     const parsed = parseChatRequest(
       body({

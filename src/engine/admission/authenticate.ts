@@ -21,7 +21,7 @@ export interface Caller {
   readonly appAccount: string | undefined
 }
 
-const TOKEN = /^bearer +([\x21-\x7e]{1,8192})$/i
+const TOKEN = /^bearer +([\x21-\x7e]{1,8192})\s*$/i
 const SCHEME = /^bearer(?: |$)/i
 
 /** Finds the payer from the bearer token alone, and notes whose credential it refuses. */
@@ -64,20 +64,18 @@ function bearerToken(call: IncomingCall): string {
   if (call.authorizationLines > 1) {
     throw new CompatError('invalid_api_key', 'The request has more than one Authorization header; send one.')
   }
-  if (typeof header !== 'string' || !SCHEME.test(header)) {
-    throw new CompatError(
-      'missing_credential',
-      'No credential: send an API key or access token as "Authorization: Bearer <token>".',
-    )
-  }
-  const token = TOKEN.exec(header.trimEnd())?.[1]
-  if (token === undefined) {
+  const token = typeof header === 'string' ? TOKEN.exec(header)?.[1] : undefined
+  if (token !== undefined) return token
+  if (typeof header === 'string' && SCHEME.test(header)) {
     throw new CompatError(
       'invalid_api_key',
       'The bearer token is malformed: it is one word of 1 to 8,192 visible ASCII characters.',
     )
   }
-  return token
+  throw new CompatError(
+    'missing_credential',
+    'No credential: send an API key or access token as "Authorization: Bearer <token>".',
+  )
 }
 
 function refusal(reason: CredentialRefusal): CompatError | undefined {

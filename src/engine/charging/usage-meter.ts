@@ -24,7 +24,13 @@ const FIELDS: readonly Field[] = ['prompt', 'cached', 'cacheWrite', 'completion'
 
 /** Takes the snapshots of usage that a provider sends; field by field the largest counts. */
 export class UsageMeter {
-  private readonly largest: Partial<Record<Field, number>> = {}
+  private readonly largest: Record<Field, number | undefined> = {
+    prompt: undefined,
+    cached: undefined,
+    cacheWrite: undefined,
+    completion: undefined,
+    reasoning: undefined,
+  }
   /** Of these has been told: a provider that reports with every chunk would flood the host's log. */
   private told = NOTHING_TOLD
   private final = false

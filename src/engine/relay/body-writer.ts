@@ -1,6 +1,6 @@
 import { ProviderError } from '../../errors.js'
 import type { JsonObject } from '../../protocol/json-values.js'
-import { type WireCharge, wireUsage } from '../../protocol/wire-usage.js'
+import { type WireCharge, writeUsage } from '../../protocol/wire-usage.js'
 import { ChoiceAccumulator } from './accumulate.js'
 import type { ReplyTop } from './chunk-writer.js'
 
@@ -38,9 +38,10 @@ export class BodyWriter {
 
   /** The reply, its choices having ended. */
   body({ id, created, model }: ReplyTop, labels: BodyLabels, charge: WireCharge): string {
-    const top = JSON.stringify({ id, object: 'chat.completion', created, model })
-    const rest = JSON.stringify({ usage: wireUsage(charge), ...labels })
-    return `${top.slice(0, -1)},"choices":${this.choices ?? '[]'},${rest.slice(1)}`
+    const { system_fingerprint: fingerprint, service_tier: tier } = labels
+    const top = `"id":${JSON.stringify(id)},"object":"chat.completion","created":${created},"model":${JSON.stringify(model)}`
+    const rest = `"system_fingerprint":${JSON.stringify(fingerprint)}${tier === undefined ? '' : `,"service_tier":${JSON.stringify(tier)}`}`
+    return `{${top},"choices":${this.choices ?? '[]'},"usage":${writeUsage(charge)},${rest}}`
   }
 }
 

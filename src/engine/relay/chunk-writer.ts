@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../protocol/json-values.js'
 import { toLatin1 } from '../../protocol/latin1.js'
-import { type WireCharge, wireUsage } from '../../protocol/wire-usage.js'
+import { type WireCharge, writeUsage } from '../../protocol/wire-usage.js'
 
 /** What stands at the top of every reply. */
 export interface ReplyTop {
@@ -29,7 +29,7 @@ export class ChunkWriter {
 
   /** The end of a stream whose choices have ended: the usage with the charge, `[DONE]`. */
   closing(charge: WireCharge): string {
-    return `${this.head}[],"usage":${JSON.stringify(wireUsage(charge))}}\n\ndata: [DONE]\n\n`
+    return `${this.head}[],"usage":${writeUsage(charge)}}\n\ndata: [DONE]\n\n`
   }
 }
 
