@@ -94,8 +94,9 @@ function hasProtoKey(text: string): boolean {
   return (text.includes('__proto__') || text.includes('\\u00')) && PROTO_KEY.test(text)
 }
 
-/** Whether the text could be nested deeper than 128 at all. */
+/** Whether the text could be JSON nested deeper than 128 at all. */
 export function hasManyBrackets(text: string): boolean {
+  if (text.length <= 2 * MAX_DEPTH) return false
   return countUpTo(text, '[', MAX_DEPTH) + countUpTo(text, '{', MAX_DEPTH) > MAX_DEPTH
 }
 

@@ -34,17 +34,17 @@ export function checkParameters(model: Model, request: ParsedChatRequest): void 
  * `tools.<type>`. Without a list, only those that would be billed beyond the price.
  */
 export function unsupportedBy(supported: readonly string[] | undefined, request: ChatRequest): string[] {
-  const unsupported = new Set<string>()
+  const unsupported: string[] = []
   for (const field of Object.keys(request)) {
-    if (unsupported.size >= MAX_DETAILS) break
+    if (unsupported.length >= MAX_DETAILS) break
     const value = request[field]
     if (value === null || value === undefined || ALWAYS_SUPPORTED.has(field)) continue
     if (field === 'n' && value === 1) continue
     const refused = supported === undefined ? isNamedOnly(field, value) : !supported.includes(field)
-    if (refused) unsupported.add(cleanLabel(field, SHOWN_CHARS))
+    if (refused) addOnce(unsupported, cleanLabel(field, SHOWN_CHARS))
     else if (field === 'tools') addHostedTools(value, supported, unsupported)
   }
-  return [...unsupported]
+  return unsupported
 }
 
 function isNamedOnly(field: string, value: unknown): boolean {
@@ -56,14 +56,18 @@ function isNamedOnly(field: string, value: unknown): boolean {
 }
 
 /** A tool without a type is refused as well: some providers take their hosted tools in that form. */
-function addHostedTools(tools: unknown, supported: readonly string[] | undefined, found: Set<string>): void {
+function addHostedTools(tools: unknown, supported: readonly string[] | undefined, found: string[]): void {
   for (const tool of Array.isArray(tools) ? tools : [tools]) {
-    if (found.size >= MAX_DETAILS) return
+    if (found.length >= MAX_DETAILS) return
     const type: unknown = (tool as { type?: unknown } | null | undefined)?.type
     if (typeof type !== 'string') {
-      found.add('tools.type')
+      addOnce(found, 'tools.type')
     } else if (!FREE_TOOL_TYPES.has(type) && !supported?.includes(`tools.${type}`)) {
-      found.add(`tools.${cleanLabel(type, SHOWN_CHARS)}`)
+      addOnce(found, `tools.${cleanLabel(type, SHOWN_CHARS)}`)
     }
   }
+}
+
+function addOnce(list: string[], text: string): void {
+  if (!list.includes(text)) list.push(text)
 }
