@@ -23,8 +23,10 @@ export interface EntryLog {
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1_000
-/** Entries are packed so many at a time: one by one, each would hold up the reply of its call for longer. */
+/** Entries are packed so many at a time, when the reply of the latest is out: each would hold up a reply. */
 const PACKED_AT_ONCE = 16
+/** A call goes on from its settlement to its reply without a pause. */
+const REPLY_SENT = Promise.resolve()
 const POSITION_PATTERN = /^\d{1,15}$/
 
 /** `name` starts the id of every entry. */
@@ -44,7 +46,7 @@ export function createEntryLog(name: string): EntryLog {
     add(entry) {
       const cells = cellsOf(entry)
       if (entry.holdId !== undefined) holds.add(entry.holdId, entries.end + fresh.length)
-      if (fresh.push(cells) === PACKED_AT_ONCE) packFresh()
+      if (fresh.push(cells) === PACKED_AT_ONCE) void REPLY_SENT.then(packFresh)
     },
     settlementOf(holdId) {
       let found: KeptEntry | undefined
