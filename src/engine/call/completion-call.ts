@@ -68,9 +68,7 @@ export class CompletionCall implements LiveCall {
     this.writer.onLeave(() => this.dialled?.leave())
     this.parts.inFlight.add(this)
     try {
-      const last = await this.tryRoutes()
-      const concluding = this.conclude(last)
-      if (isPromise(concluding)) await concluding
+      await this.tryRoutes()
     } catch (caught) {
       await this.fail(caught)
     } finally {
@@ -101,8 +99,8 @@ export class CompletionCall implements LiveCall {
     this.dialled?.shutDown()
   }
 
-  /** Tries one route after the other until one has said something, or may not be passed over. */
-  private async tryRoutes(): Promise<DialledRoute> {
+  /** Tries one route after the other until one has said something, or may not be passed over, and concludes with that. */
+  private async tryRoutes(): Promise<void> {
     const { claim, log, model, routes } = this.call
     const { clock, limits } = this.parts.options
     let queue = routes
@@ -133,11 +131,15 @@ export class CompletionCall implements LiveCall {
       dials++
       last = this.dial(route, quoted, facts)
       this.dialled = last
-      await last.run()
-      this.dialled = undefined
-      if (!last.movesOn || this.shuttingDown) return last
+      try {
+        await last.run()
+        if (!last.movesOn || this.shuttingDown) return this.conclude(last)
+      } finally {
+        this.dialled = undefined
+        last.report()
+      }
     }
-    if (last !== undefined) return last
+    if (last !== undefined) return this.conclude(last)
     throw (
       refusal ?? new CompatError('no_route_available', `No provider serves the model '${model.id}' just now.`)
     )

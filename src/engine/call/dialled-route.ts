@@ -15,7 +15,7 @@ import type { CallEnd, Outcome } from '../outcome.js'
 import type { EngineParts } from '../parts.js'
 import { Relay } from '../relay/relay.js'
 import { type ProviderFailure, providerFailure } from '../routing/provider-failure.js'
-import type { CallResult } from '../routing/route-health.js'
+import type { CallResult, RouteHealthBook } from '../routing/route-health.js'
 import { Attempt } from './attempt.js'
 import type { AttemptEnd } from './attempt-end.js'
 import type { ClientReply } from './client-reply.js'
@@ -52,6 +52,7 @@ export class DialledRoute {
   readonly relay: Relay
   private readonly meter: UsageMeter
   private readonly attempt: Attempt
+  private reportHealth: ReturnType<RouteHealthBook['begin']> | undefined
   private result: { readonly end: AttemptEnd; readonly failure: ProviderFailure | undefined } | undefined
 
   constructor(private readonly options: DialOptions) {
@@ -91,28 +92,26 @@ export class DialledRoute {
     const { call, outputTokens, parts, route } = this.options
     const { providerKey, request } = call
     const { limits, neverOverdraw, traceContext } = parts.options
-    const reportHealth = providerKey === undefined ? parts.health.begin(route) : undefined
-    try {
-      const running = this.attempt.run({
-        request: upstreamRequest(
-          request.forward,
-          call.model,
-          route,
-          neverOverdraw ? outputTokens : undefined,
-        ),
-        stream: request.stream,
-        auth: providerKey === undefined ? hostAuth(route) : { kind: 'byok', secret: providerKey },
-        limits,
-        requestId: call.requestId,
-        trace: traceContext === 'forward' ? call.log.trace : undefined,
-      })
-      forgetMessages(request.forward.messages)
-      const end = await running
-      this.result = { end, failure: this.readFailure(end) }
-    } finally {
-      reportHealth?.(this.result && this.health())
-    }
-    const { end, failure } = this.done
+    if (providerKey === undefined) this.reportHealth = parts.health.begin(route)
+    const running = this.attempt.run({
+      request: upstreamRequest(request.forward, call.model, route, neverOverdraw ? outputTokens : undefined),
+      stream: request.stream,
+      auth: providerKey === undefined ? hostAuth(route) : { kind: 'byok', secret: providerKey },
+      limits,
+      requestId: call.requestId,
+      trace: traceContext === 'forward' ? call.log.trace : undefined,
+    })
+    forgetMessages(request.forward.messages)
+    const end = await running
+    this.result = { end, failure: this.readFailure(end) }
+  }
+
+  /** To be called once, when {@link run} is over: notes what came of it, for the choice of routes and for the event. */
+  report(): void {
+    this.reportHealth?.(this.result && this.health())
+    if (this.result === undefined) return
+    const { end, failure } = this.result
+    const { call, route } = this.options
     call.log.attempts.push(
       failure === undefined
         ? { routeId: route.id, outcome: end.stoppedBy ?? end.ended }

@@ -49,7 +49,7 @@ export class RouteHealthBook {
   /** Why a route should be tried after others, or undefined where it need not. It is moved behind them, never left out. */
   troubleOf(route: Route): Trouble | undefined {
     const state = this.states.get(route.id)
-    if (state === undefined) return undefined
+    if (state === undefined || (state.openUntil === undefined && state.notBefore === 0)) return undefined
     const now = this.clock.now()
     if (state.openUntil !== undefined) {
       if (now < state.openUntil) return 'breaker open'
