@@ -4,7 +4,7 @@ import type { Awaitable, CallContext, Credits } from './context.js'
 /**
  * Who has how many credits. Every operation is atomic and durable when it has answered; a rejection means that the store
  * cannot say what happened, and the router then tries again or gives up, as docs/charging.md tells. A store in memory may
- * answer what every call asks without a promise, as calls then need not wait.
+ * answer holds, settlements and releases without a promise, as calls then need not wait; a throw counts as a rejection.
  *
  * What cannot be right is a rejection too, and changes nothing: an amount, cost, base or markup below zero, postings
  * that do not add up to zero, a balance beyond 64 bits. What comes in and goes out is copied.

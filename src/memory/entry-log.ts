@@ -23,10 +23,11 @@ export interface EntryLog {
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1_000
-/** Entries are packed so many at a time, when the reply of the latest is out: each would hold up a reply. */
+/** So many entries are packed in a microtask, when the reply of the latest is out: each would hold up a reply. */
 const PACKED_AT_ONCE = 16
-/** A call goes on from its settlement to its reply without a pause. */
-const REPLY_SENT = Promise.resolve()
+/** That many, which have come within one task, at once. */
+const MOST_FRESH = 256
+const SETTLED = Promise.resolve()
 const POSITION_PATTERN = /^\d{1,15}$/
 
 /** `name` starts the id of every entry. */
@@ -46,7 +47,9 @@ export function createEntryLog(name: string): EntryLog {
     add(entry) {
       const cells = cellsOf(entry)
       if (entry.holdId !== undefined) holds.add(entry.holdId, entries.end + fresh.length)
-      if (fresh.push(cells) === PACKED_AT_ONCE) void REPLY_SENT.then(packFresh)
+      const count = fresh.push(cells)
+      if (count === PACKED_AT_ONCE) void SETTLED.then(packFresh)
+      else if (count === MOST_FRESH) packFresh()
     },
     settlementOf(holdId) {
       let found: KeptEntry | undefined

@@ -82,6 +82,8 @@ export function memoryLedger(
 
   function grant(name: string, amount: string, memo?: string, what = 'amount'): void {
     if (typeof name !== 'string') throw new TypeError(`account must be a string; got ${typeof name}`)
+    if (memo !== undefined && typeof memo !== 'string')
+      throw new TypeError(`memo must be a string; got ${typeof memo}`)
     const credits = readGrant(amount, what)
     const account = accountOf(name)
     account.posted = addCredits(account.posted, credits, name)
@@ -109,12 +111,13 @@ export function memoryLedger(
     const freed = swapped?.account === name ? swapped.amount : 0n
     const available = posted - (account?.held ?? 0n) + freed
     if (amount > 0n && available < amount) return { ok: false, reason: 'insufficient', posted, available }
+    const row = new HoldRow(request, claim, now)
     if (swapped !== undefined) {
       uncount(swapped)
       book.end(swapped, 'released', now)
     }
     accountOf(name).held += amount
-    book.open(new HoldRow(request, claim, now))
+    book.open(row)
     return { ok: true }
   }
 
@@ -205,9 +208,9 @@ export function memoryLedger(
   }
 }
 
-function atOnce<Request, Answer>(ask: (request: Request) => Answer, request: Request): Awaitable<Answer> {
+function atOnce<Input, Answer>(ask: (input: Input) => Answer, input: Input): Awaitable<Answer> {
   try {
-    return ask(request)
+    return ask(input)
   } catch (error) {
     return Promise.reject(error)
   }

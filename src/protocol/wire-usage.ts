@@ -1,5 +1,4 @@
 import { type Credits, creditsToNumber } from '../money.js'
-import type { JsonObject } from './json-values.js'
 import type { Usage } from './usage.js'
 
 /** What of a charge stands on the wire. */
@@ -12,16 +11,26 @@ export interface WireCharge {
   readonly usage: Usage
 }
 
-/** The `usage` object of a reply, as JSON: tokens, and the credits debited for it as exact decimals. */
+/** The `usage` object of a reply: tokens, and the credits debited for it as exact decimals. */
+export function wireUsage({ base, basis, byok, cost, markup, usage }: WireCharge) {
+  const { cached, completion, prompt, reasoning } = usage
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: { cached_tokens: cached },
+    completion_tokens_details: { reasoning_tokens: reasoning },
+    cost: creditsToNumber(cost),
+    is_byok: byok,
+    charge: { basis, base_cost: creditsToNumber(base), markup_cost: creditsToNumber(markup) },
+  }
+}
+
+/** The same as JSON, written out since every reply has it. For a charge that is whole. */
 export function writeUsage({ base, basis, byok, cost, markup, usage }: WireCharge): string {
   const { cached, completion, prompt, reasoning } = usage
   const tokens = `"prompt_tokens":${prompt},"completion_tokens":${completion},"total_tokens":${prompt + completion}`
   const details = `"prompt_tokens_details":{"cached_tokens":${cached}},"completion_tokens_details":{"reasoning_tokens":${reasoning}}`
   const parts = `"basis":"${basis}","base_cost":${creditsToNumber(base)},"markup_cost":${creditsToNumber(markup)}`
   return `{${tokens},${details},"cost":${creditsToNumber(cost)},"is_byok":${byok},"charge":{${parts}}}`
-}
-
-/** The same as an object, for an error that tells of a charge. */
-export function wireUsage(charge: WireCharge): JsonObject {
-  return JSON.parse(writeUsage(charge))
 }

@@ -92,6 +92,50 @@ describe('a request to the ledger', () => {
     await clock.elapse(10_000)
     expect(told).toEqual([...end, 'read too late'])
   })
+
+  it.each<[string, () => string]>([
+    [
+      'throws',
+      () => {
+        throw new Error('lost')
+      },
+    ],
+    ['answers what cannot be read', () => 'bad'],
+  ])('asks a store that needs no promise again where it %s', async (_what, first) => {
+    const options = { clock: createSteppedClock(), limits: DEFAULT_LIMITS }
+    const told: unknown[] = []
+    let asked = 0
+    const request = {
+      requestId: 'one',
+      ask: (): string => (asked++ === 0 ? first() : 'posted'),
+      read(answer: string): string {
+        if (answer === 'bad') throw new Error('A bad answer')
+        return answer
+      },
+      gaveUp: () => told.push('gave up'),
+    }
+    const answer = new LedgerRetry(options, request, () => told.push('ended')).start()
+    void Promise.resolve(answer).then((value) => told.push(value))
+    await options.clock.elapse(0)
+    expect(told).toEqual([])
+    await options.clock.elapse(10_000)
+    expect([asked, told, options.clock.pending]).toEqual([2, ['ended', 'posted'], 0])
+  })
+
+  it('is given up at once where a store throws at once and no time is left for another try', () => {
+    const options = { clock: createSteppedClock(), limits: { ...DEFAULT_LIMITS, settleMs: 50 } }
+    const told: string[] = []
+    const request = {
+      requestId: 'one',
+      ask: (): string => {
+        throw new Error('lost')
+      },
+      gaveUp: (error: unknown) => told.push(`gave up: ${(error as Error).message}`),
+    }
+    expect(new LedgerRetry(options, request, () => told.push('ended')).start()).toBeUndefined()
+    expect([told, options.clock.pending]).toEqual([['gave up: lost', 'ended'], 0])
+  })
+
   it('has the answer of a store that needs no promise at once, and ends', () => {
     const options = { clock: createSteppedClock(), limits: DEFAULT_LIMITS }
     const told: string[] = []

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { byteRatioCounter } from '../../src/engine/charging/token-counter.js'
+import type { LedgerStore } from '../../src/index.js'
 import * as library from '../../src/index.js'
 import { assertBalance, assertOneCharge } from '../helpers/charge-assertions.js'
 import { createDeferred } from '../helpers/deferred.js'
@@ -8,15 +9,18 @@ import { DONE, FINISH, HEAD, TOKENS, USAGE } from './upstream-scripts.js'
 
 const WHOLE_REPLY = [HEAD, TOKENS, FINISH, USAGE, DONE, 'end'] as const
 
-/** A tokenizer of the host's that fails once there is something to charge. */
-function failingCounter(): NonNullable<NonNullable<BenchOptions['router']>['tokenCounter']> {
+/** A tokenizer of the host's that fails when the tokens of a reply are asked for, or only when they are asked for again. */
+function failingCounter(answers: number): NonNullable<NonNullable<BenchOptions['router']>['tokenCounter']> {
   let tallies = 0
   return {
     tally() {
       const tally = byteRatioCounter.tally()
       if (tallies++ === 0) return tally
+      const real = tally.atLeast.bind(tally)
+      let asked = 0
       return Object.assign(tally, {
         atLeast() {
+          if (asked++ < answers) return real()
           throw new Error('the tokenizer is broken')
         },
       })
@@ -24,11 +28,30 @@ function failingCounter(): NonNullable<NonNullable<BenchOptions['router']>['toke
   }
 }
 
+function inPromises(ledger: LedgerStore): LedgerStore {
+  return {
+    ...ledger,
+    hold: async (request, context) => ledger.hold(request, context),
+    settle: async (request, context) => ledger.settle(request, context),
+    release: async (request, context) => ledger.release(request, context),
+  }
+}
+
 describe('a fault of the router’s own after the provider’s reply', () => {
-  it.each([true, false])(
-    'charges nothing, releases the hold and tells the host (stream: %s)',
-    async (stream) => {
-      const bench = await Bench.start(library, { router: { tokenCounter: failingCounter() } })
+  it.each([
+    [true, 0, 'at once'],
+    [true, 1, 'at once'],
+    [true, 1, 'later'],
+    [false, 0, 'at once'],
+    [false, 1, 'at once'],
+    [false, 1, 'later'],
+  ])(
+    'charges nothing, releases the hold and tells the host (stream: %s, after %d answers, a ledger that answers %s)',
+    async (stream, answers, when) => {
+      const bench = await Bench.start(library, {
+        router: { tokenCounter: failingCounter(answers) },
+        wrap: (options) => (when === 'later' ? { ...options, ledger: inPromises(options.ledger) } : options),
+      })
       onTestFinished(() => bench.finish({ faults: 1 }))
       bench.upstream.script(WHOLE_REPLY)
       const call = bench.call(stream)

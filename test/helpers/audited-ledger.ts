@@ -1,5 +1,6 @@
 import type { Clock } from '../../src/clock.js'
 import type {
+  Awaitable,
   Charge,
   HoldRequest,
   HoldResult,
@@ -8,6 +9,7 @@ import type {
   SettleRequest,
   SettleResult,
 } from '../../src/contracts/index.js'
+import { andThen } from '../../src/engine/awaitable.js'
 import { nanos } from './decimals.js'
 
 /** What a ledger has been seen to do, and what of it was wrong. */
@@ -133,23 +135,20 @@ export function auditedLedger<Ledger extends LedgerStore>(
     },
     ledger: {
       ...ledger,
-      async hold(request, context) {
-        const result = await ledger.hold(request, context)
-        sawHold(request, result)
-        return result
-      },
-      async settle(request, context) {
-        const result = await ledger.settle(request, context)
-        sawSettlement(request, result)
-        return result
-      },
-      async release(request, context) {
-        const result = await ledger.release(request, context)
-        sawRelease(request)
-        return result
-      },
+      hold: (request, context) => seen(ledger.hold(request, context), (result) => sawHold(request, result)),
+      settle: (request, context) =>
+        seen(ledger.settle(request, context), (result) => sawSettlement(request, result)),
+      release: (request, context) => seen(ledger.release(request, context), () => sawRelease(request)),
     },
   }
+}
+
+/** The same answer, at once where it is there. */
+function seen<Answer>(answer: Awaitable<Answer>, see: (answer: Answer) => void): Awaitable<Answer> {
+  return andThen(answer, (value) => {
+    see(value)
+    return value
+  })
 }
 
 /** Whether two charges are the same to the last digit. */

@@ -39,9 +39,12 @@ export function faultyLedger<Ledger extends LedgerStore>(
   clock: Clock,
   decide: DecideFault,
 ): Ledger {
-  async function run<Result>(call: LedgerCall, work: () => Awaitable<Result>): Promise<Result> {
+  function run<Result>(call: LedgerCall, work: () => Awaitable<Result>): Awaitable<Result> {
     const fault = decide(call)
-    if (fault === undefined) return work()
+    return fault === undefined ? work() : failing(fault, work)
+  }
+
+  async function failing<Result>(fault: LedgerFault, work: () => Awaitable<Result>): Promise<Result> {
     switch (fault) {
       case 'throws':
         throw new Error(UNREACHABLE)

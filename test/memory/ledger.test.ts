@@ -30,6 +30,28 @@ function open(accounts: Readonly<Record<string, string>> = { alice: '0.0000001' 
 }
 
 describe('memoryLedger', () => {
+  it('changes nothing where a hold without facts, or a memo that is no text, is rejected', async () => {
+    const { ledger } = open()
+    await ledger.hold(holdOf('h', 40n), context)
+    const bare = { ...holdOf('i', 50n, { replaces: 'h' }), facts: undefined as unknown as CallFacts }
+    await expect(ledger.hold(bare, context)).rejects.toThrow(TypeError)
+    expect(await ledger.balance('alice', context)).toEqual({ posted: 100n, held: 40n, available: 60n })
+    expect(await ledger.release({ holdId: 'h', account: 'alice' }, context)).toEqual({ state: 'released' })
+    expect(() => ledger.grant('alice', '1', 5n as unknown as string)).toThrow('memo must be a string')
+    expect((await ledger.balance('alice', context))?.posted).toBe(100n)
+  })
+
+  it('has every entry in its place, however many came within one task', async () => {
+    const { ledger } = open({})
+    for (let number = 0; number < 600; number++) ledger.grant('alice', '0.000000001', `memo ${number}`)
+    await Promise.resolve()
+    ledger.grant('alice', '0.000000001', 'memo 600')
+    const { entries } = await ledger.entries({ limit: 1_000 }, context)
+    expect(entries.map(({ memo }) => memo)).toEqual(
+      Array.from({ length: 601 }, (_, at) => `memo ${600 - at}`),
+    )
+  })
+
   it('answers what every call asks without a promise, and rejects what cannot be right', async () => {
     const { ledger } = open()
     expect(ledger.hold(holdOf('h', 40n), context)).toEqual({ ok: true })

@@ -135,6 +135,7 @@ export class CompletionCall implements LiveCall {
         await last.run()
         if (!last.movesOn || this.shuttingDown) return this.conclude(last)
       } finally {
+        // After the reply where the ledger answers at once, and without waiting for the settlement where it does not.
         this.dialled = undefined
         last.report()
       }

@@ -53,6 +53,7 @@ export class DialledRoute {
   private readonly meter: UsageMeter
   private readonly attempt: Attempt
   private reportHealth: ReturnType<RouteHealthBook['begin']> | undefined
+  private health: CallResult | undefined
   private result: { readonly end: AttemptEnd; readonly failure: ProviderFailure | undefined } | undefined
 
   constructor(private readonly options: DialOptions) {
@@ -104,11 +105,13 @@ export class DialledRoute {
     forgetMessages(request.forward.messages)
     const end = await running
     this.result = { end, failure: this.readFailure(end) }
+    // Now, since it asks a tokenizer of the host's, and none of its faults may come after the settlement.
+    this.health = this.readHealth()
   }
 
   /** To be called once, when {@link run} is over: notes what came of it, for the choice of routes and for the event. */
   report(): void {
-    this.reportHealth?.(this.result && this.health())
+    this.reportHealth?.(this.health)
     if (this.result === undefined) return
     const { end, failure } = this.result
     const { call, route } = this.options
@@ -227,7 +230,7 @@ export class DialledRoute {
   }
 
   /** What the call says of the route; nothing where the caller or the router broke it off. */
-  private health(): CallResult | undefined {
+  private readHealth(): CallResult | undefined {
     const { end, failure } = this.done
     const { durationMs, firstTokenMs } = end
     if (failure !== undefined) {
