@@ -6,6 +6,7 @@ import { eventError } from './engine/events/event-error.js'
 import { usesFastPaths } from './fast-paths.js'
 import { createHttpHandler, type Endpoints } from './http/index.js'
 import { engineOptions, type RouterOptions } from './options.js'
+import { toLatin1 } from './protocol/latin1.js'
 import { createOpenApiDocument } from './protocol/openapi.js'
 import { TurnGate } from './turn-gate.js'
 import { version } from './version.js'
@@ -48,7 +49,7 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
   const { clock, emit, limits, newId } = checked
   const engine = createEngine(checked)
   const openapi = options.openapi !== false
-  const document = openapi ? JSON.stringify(createOpenApiDocument({ version })) : undefined
+  const document = openapi ? toLatin1(JSON.stringify(createOpenApiDocument({ version }))) : undefined
   const endpoints: Endpoints = {
     chatCompletions: engine.chatCompletions,
     listModels: engine.listModels,

@@ -104,8 +104,11 @@ export type ProviderEvent =
   | { readonly type: 'data'; readonly bytes: string }
   /** What it says in `usage` is not read: give that as an event of its own, or the call is charged by an estimate. */
   | { readonly type: 'chunk'; readonly chunk: ChatChunk }
-  /** A reply in one body. Its `usage` is not read either. */
-  | { readonly type: 'completion'; readonly completion: ChatCompletion }
+  /**
+   * A reply in one body. Its `usage` is not read either. With `latin1` its strings are what they are in a `data` event:
+   * each character a byte of the UTF-8. Not where one was escaped to a character that is no byte.
+   */
+  | { readonly type: 'completion'; readonly completion: ChatCompletion; readonly latin1?: boolean }
   /** May come more than once; field by field the largest counts. */
   | { readonly type: 'usage'; readonly usage: UsageReport }
 

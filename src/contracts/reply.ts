@@ -4,18 +4,19 @@ import type { Awaitable } from './context.js'
  * Where a reply goes: an HTTP response, or the recording of a call under an `Idempotency-Key`.
  *
  * Either one `send`, or `openStream`, any number of `write` and one `end`. After `left` turned true all of them do
- * nothing.
+ * nothing. Their `bytes` are latin1: each character a byte of the UTF-8.
  */
 export interface ReplyWriter {
   /** Whether the client went away before the end. */
   readonly left: boolean
   /** Calls back once when the client leaves. The last listener counts. */
   onLeave(listener: () => void): void
-  send(status: number, headers: Readonly<Record<string, string>>, body: string): void
+  /** Sends all of a reply. */
+  send(status: number, headers: Readonly<Record<string, string>>, bytes: string): void
   openStream(headers: Readonly<Record<string, string>>): void
-  /** `bytes` is latin1: each character a byte. A promise when the client is slow: settled when it can take more, or has left. */
+  /** A promise when the client is slow: settled when it can take more, or has left. */
   write(bytes: string): void | Promise<void>
-  /** Sends the last bytes, if there are any, in latin1, and ends the stream. */
+  /** Sends the last bytes, if there are any, and ends the stream. */
   end(bytes: string): void
   /** Drops a client that takes nothing more. */
   drop(): void

@@ -3,6 +3,7 @@ import type { IncomingCall, ReplyWriter } from '../contracts/reply.js'
 import type { RouteHealth } from '../contracts/route-health.js'
 import { isCompatError } from '../errors.js'
 import { asCompatError, errorReply } from '../protocol/error-body.js'
+import { toLatin1 } from '../protocol/latin1.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
 import { modelNotFound } from '../protocol/model-key.js'
 import { modelList, modelObject } from '../protocol/model-object.js'
@@ -123,7 +124,7 @@ export function createEngine(options: EngineOptions): Engine {
         const models = await askStore('catalogue', options, context, () => options.catalogue.list(context))
         if (!Array.isArray(models))
           throw faultyStore('catalogue', options, call.requestId, 'list() did not return a list')
-        writer.send(200, JSON_HEADERS, JSON.stringify(modelList(models)))
+        writer.send(200, JSON_HEADERS, toLatin1(JSON.stringify(modelList(models))))
       }),
 
     getModel: (call, key, writer) =>
@@ -134,14 +135,14 @@ export function createEngine(options: EngineOptions): Engine {
           (await lookUpModel(key, context, options)) ??
           (decoded === undefined ? undefined : await lookUpModel(decoded, context, options))
         if (model === undefined) throw modelNotFound(decoded ?? key)
-        writer.send(200, JSON_HEADERS, JSON.stringify(modelObject(model)))
+        writer.send(200, JSON_HEADERS, toLatin1(JSON.stringify(modelObject(model))))
       }),
 
     envelopeKeys: async ({ requestId }, writer) => {
       const context = new LazyContext(requestId)
       writer.onLeave(() => context.end())
       try {
-        writer.send(200, JSON_HEADERS, JSON.stringify(await publishedKeys(options, context)))
+        writer.send(200, JSON_HEADERS, toLatin1(JSON.stringify(await publishedKeys(options, context))))
       } catch (caught) {
         refuse(requestId, writer, caught)
       }

@@ -65,16 +65,16 @@ export class HttpReply implements ReplyWriter {
     if (this.#left) this.#tellLeft()
   }
 
-  send(status: number, headers: Readonly<Record<string, string>>, body: string): void {
+  send(status: number, headers: Readonly<Record<string, string>>, bytes: string): void {
     if (!this.#mayBegin()) return
     const allHeaders = {
       'content-type': JSON_TYPE,
-      'content-length': Buffer.byteLength(body),
+      'content-length': bytes.length,
       'cache-control': this.isPublic && status === 200 ? PUBLIC : NO_STORE,
       'x-content-type-options': 'nosniff',
       ...headers,
     }
-    this.#answer(status, allHeaders, this.req.method === 'HEAD' ? '' : body)
+    this.#answer(status, allHeaders, this.req.method === 'HEAD' ? '' : bytes)
   }
 
   sendError(error: CompatError): void {
@@ -130,7 +130,7 @@ export class HttpReply implements ReplyWriter {
       return
     }
     try {
-      this.#sendEnd(bytes, 'latin1')
+      this.#sendEnd(bytes)
     } catch (error) {
       this.#breakOff(error)
     }
@@ -176,10 +176,10 @@ export class HttpReply implements ReplyWriter {
     return this.tools.isClosing() && this.tools.sockets.isLast(this.req.socket, this.#leave)
   }
 
-  #answer(status: number, headers: OutgoingHttpHeaders, body: string): void {
+  #answer(status: number, headers: OutgoingHttpHeaders, bytes: string): void {
     try {
       this.#writeHead(status, headers)
-      this.#sendEnd(body, 'utf8')
+      this.#sendEnd(bytes)
     } catch (error) {
       this.#breakOff(error)
     }
@@ -192,13 +192,13 @@ export class HttpReply implements ReplyWriter {
     this.drop()
   }
 
-  #sendEnd(body: string, encoding: BufferEncoding): void {
+  #sendEnd(bytes: string): void {
     this.#phase = 'done'
     const { call, res } = this
     const mustClose = call.mustClose
     call.abandonBody()
-    if (body === '') res.end()
-    else res.end(body, encoding)
+    if (bytes === '') res.end()
+    else res.end(bytes, 'latin1')
     if (this.#isHttp2) {
       if (call.isHalfRead) (res as unknown as Http2ServerResponse).stream?.close()
     } else if (!mustClose) call.discardRest()

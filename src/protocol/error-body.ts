@@ -1,10 +1,12 @@
 import { CompatError, type ErrorCode, isCompatError } from '../errors.js'
+import { toLatin1 } from './latin1.js'
 import { JSON_TYPE } from './media-types.js'
 
 /** A whole HTTP answer: what `ReplyWriter.send` takes. */
 export interface ErrorReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
+  /** In latin1. */
   readonly body: string
 }
 
@@ -64,7 +66,7 @@ export function errorReply(error: CompatError): ErrorReply {
   Object.assign(headers, error.headers)
   const retryAfter = retryAfterSeconds(error)
   if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter)
-  return { status: error.status, headers, body: JSON.stringify({ error: errorObject(error) }) }
+  return { status: error.status, headers, body: toLatin1(JSON.stringify({ error: errorObject(error) })) }
 }
 
 /**

@@ -17,8 +17,8 @@ export interface ReplyFormat {
   readonly onEvent: (data: string, type: string | undefined, events: ProviderEvent[]) => boolean
   /** Whether events of one line may be read past the parser. */
   readonly fastPaths: boolean
-  /** A whole JSON body, as text. */
-  readonly onBody: (text: string, events: ProviderEvent[]) => void
+  /** A whole JSON body, without what stands before it. */
+  readonly onBody: (json: Buffer, events: ProviderEvent[]) => void
 }
 
 const OPENING_BRACE = 0x7b
@@ -70,7 +70,7 @@ class EitherReader implements ReplyReader {
     if (this.#body === undefined) throw new ProviderError('invalid-response', 'The reply is empty.')
     const { bytes: body } = this.#body
     this.#body = undefined
-    this.format.onBody(body.toString('utf8', body.indexOf(OPENING_BRACE)), events)
+    this.format.onBody(body.subarray(body.indexOf(OPENING_BRACE)), events)
     return true
   }
 

@@ -146,7 +146,9 @@ export function answerJson(
   status = 200,
   headers: Readonly<Record<string, string>> = {},
 ): Script {
-  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+  const bytes = Buffer.isBuffer(body)
+    ? body
+    : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
   return [
     {
       head: status,

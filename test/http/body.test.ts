@@ -7,6 +7,7 @@ import express4 from 'express4'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { IncomingCall, ReplyWriter } from '../../src/contracts/reply.js'
 import { CompatError } from '../../src/errors.js'
+import { toLatin1 } from '../../src/protocol/latin1.js'
 import { listenHttp, type MountedHost } from '../helpers/hosts.js'
 import { deferred, echo, RawClient, refuse, type TestHandler, testHandler } from './fixture.js'
 
@@ -78,7 +79,7 @@ describe('a body that the host listens to as well', () => {
         const body = await Promise.resolve(call.readBody()).catch(String)
         if (++underWay === CALLS) all.resolve()
         await all.promise
-        writer.send(200, {}, JSON.stringify(body))
+        writer.send(200, {}, toLatin1(JSON.stringify(body)))
       },
     })
     const host = await serve((req, res) => count(req, () => tested.handler(req, res)))

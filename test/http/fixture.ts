@@ -6,6 +6,7 @@ import type { IncomingCall, ReplyWriter } from '../../src/contracts/reply.js'
 import { CompatError, isCompatError } from '../../src/errors.js'
 import { createHttpHandler, type Endpoints, type HttpHandlerOptions } from '../../src/http/index.js'
 import { errorReply } from '../../src/protocol/error-body.js'
+import { toLatin1 } from '../../src/protocol/latin1.js'
 import { TurnGate } from '../../src/turn-gate.js'
 
 export const LIMITS: Limits = {
@@ -67,7 +68,7 @@ export class ManualClock implements Clock {
 export async function echo(call: IncomingCall, writer: ReplyWriter): Promise<void> {
   try {
     const body = await call.readBody()
-    writer.send(200, {}, JSON.stringify({ body, requestId: call.requestId }))
+    writer.send(200, {}, toLatin1(JSON.stringify({ body, requestId: call.requestId })))
   } catch (error) {
     refuse(writer, error)
   }
@@ -98,7 +99,7 @@ export function testHandler(
     {
       chatCompletions: echo,
       listModels: async (call, writer) => writer.send(200, {}, JSON.stringify({ list: call.requestId })),
-      getModel: async (_call, key, writer) => writer.send(200, {}, JSON.stringify({ key })),
+      getModel: async (_call, key, writer) => writer.send(200, {}, toLatin1(JSON.stringify({ key }))),
       envelopeKeys: async (_call, writer) => writer.send(200, {}, '{"keys":[]}'),
       openapi: async (writer) => writer.send(200, {}, '{"openapi":"3.1.0"}'),
       ...endpoints,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { IncomingCall, ReplyWriter } from '../../src/contracts/reply.js'
+import { toLatin1 } from '../../src/protocol/latin1.js'
 import { hosts, type MountedHost } from '../helpers/hosts.js'
 import { echo, refuse, type TestHandler, testHandler } from './fixture.js'
 
@@ -11,7 +12,7 @@ async function complete(call: IncomingCall, writer: ReplyWriter): Promise<void> 
   try {
     const body = (await call.readBody()) as { stream?: boolean }
     if (body.stream !== true)
-      return writer.send(200, {}, JSON.stringify({ text: 'gr\u00fc\u00df dich \u{1f600}' }))
+      return writer.send(200, {}, toLatin1(JSON.stringify({ text: 'gr\u00fc\u00df dich \u{1f600}' })))
     writer.openStream({ 'x-extra': 'yes' })
     for (const text of ['one', 'gr\u00fc\u00df', '\u{1f600}']) {
       await writer.write(Buffer.from(`data: ${text}\n\n`).toString('latin1'))

@@ -31,7 +31,7 @@ describe('a body that comes byte by byte keeps none of its first pieces', () => 
     const reader = createReplyReader(1_000, {
       fastPaths: true,
       onEvent: () => false,
-      onBody: (text) => void read.push(text),
+      onBody: (json) => void read.push(json.toString()),
     })
     for (const piece of pieces) reader.read(piece, events)
     forgetFirst()

@@ -1,4 +1,5 @@
 import type { ReplyWriter } from '../../src/contracts/reply.js'
+import { fromLatin1 } from '../../src/protocol/latin1.js'
 import type { SlowPlan } from './call-plan.js'
 
 type Headers = Readonly<Record<string, string>>
@@ -42,12 +43,12 @@ export class SimClient implements ReplyWriter {
     if (this.left) this.tell()
   }
 
-  send(status: number, headers: Headers, body: string): void {
+  send(status: number, headers: Headers, bytes: string): void {
     if (!this.takes('send')) return
     if (this.opened) this.hooks.broken('send after openStream')
     this.status = status
     this.headers = headers
-    this.body = body
+    this.body = fromLatin1(bytes)
     this.finish()
   }
 

@@ -4,6 +4,7 @@ import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import { Relay } from '../../src/engine/relay/relay.js'
 import { usesFastPaths } from '../../src/fast-paths.js'
 import type { ProviderEvent } from '../../src/index.js'
+import { fromLatin1 } from '../../src/protocol/latin1.js'
 import { createReader } from '../../src/providers/anthropic/reader.js'
 import { readBody as readCompatibleBody, readEvent } from '../../src/providers/openai-compatible/reply.js'
 import { createReplyReader, type ReplyReader } from '../../src/providers/reply-reader.js'
@@ -19,7 +20,8 @@ function readerOf({ kind }: Recording): ReplyReader {
   return createReplyReader(EVENT_BYTES, {
     fastPaths: usesFastPaths,
     onEvent: (data, type, events) => readEvent(data, type, events, unlisted),
-    onBody: (text, events) => readCompatibleBody(text, events, unlisted),
+    onBody: (json, events) =>
+      readCompatibleBody(json, events, { fastPaths: usesFastPaths, unlistedTokens: unlisted }),
   })
 }
 
@@ -73,8 +75,8 @@ describe.each(recordings)('a stream of $provider', (recording) => {
       implausible: [],
       usage: { prompt, cached, completion, reasoning },
     })
-    expect(readStream(Buffer.from(expected.whole, 'latin1').toString()).choices).toEqual([recording.choice])
-    expect(readBody(expectedBody.whole).choices).toEqual([recording.choice])
+    expect(readStream(fromLatin1(expected.whole)).choices).toEqual([recording.choice])
+    expect(readBody(fromLatin1(expectedBody.whole)).choices).toEqual([recording.choice])
   })
 
   test('is the same wherever it is cut in two', () => {

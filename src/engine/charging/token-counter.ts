@@ -1,3 +1,5 @@
+import { fromLatin1 } from '../../protocol/latin1.js'
+
 /**
  * Counts tokens where a provider does not say: how many a hold must cover, and what a call that was cut off is charged.
  * A tokenizer may stand in for the default.
@@ -22,11 +24,21 @@ const MOST_BYTES_PER_TOKEN = 4
 /** The default: a token is 3 bytes of UTF-8 where too few would be wrong, 4 where too many would. */
 export const byteRatioCounter: TokenCounter = { tally: () => new ByteTally() }
 
+/** Adds text that is given as latin1. */
+export function addLatin1(tally: TokenTally, bytes: string): void {
+  if (tally instanceof ByteTally) tally.addBytes(bytes.length)
+  else tally.add(fromLatin1(bytes))
+}
+
 class ByteTally implements TokenTally {
   private bytes = 0
 
   add(text: string): void {
-    this.bytes += Buffer.byteLength(text)
+    this.addBytes(Buffer.byteLength(text))
+  }
+
+  addBytes(count: number): void {
+    this.bytes += count
   }
 
   atMost(): number {

@@ -4,6 +4,7 @@ import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
 import { isCompatError } from '../../errors.js'
 import type { ParsedChatRequest } from '../../protocol/chat-request.js'
 import { asCompatError, endingErrorCode } from '../../protocol/error-body.js'
+import { toLatin1 } from '../../protocol/latin1.js'
 import { JSON_TYPE } from '../../protocol/media-types.js'
 import type { Caller } from '../admission/authenticate.js'
 import type { CallLog } from '../events/call-log.js'
@@ -242,7 +243,7 @@ function sendStored(reply: StoredReply, recording: Recording, log: CallLog): voi
   recording.replay()
   log.replayed = true
   if (mode === 'json') {
-    recording.send(status ?? 200, JSON_HEADERS, bytes)
+    recording.send(status ?? 200, JSON_HEADERS, toLatin1(bytes))
     return
   }
   // Where it broke and was charged.

@@ -2,6 +2,7 @@ import type { Clock } from '../../clock.js'
 import type { ReplyWriter } from '../../contracts/reply.js'
 import type { CompatError } from '../../errors.js'
 import { errorReply } from '../../protocol/error-body.js'
+import { fromLatin1 } from '../../protocol/latin1.js'
 import { type FollowedReply, Follower, type Headers, type ReplyHead } from './follower.js'
 import { replyNotKept } from './idempotency-errors.js'
 import type { Reservation } from './recording-budget.js'
@@ -64,7 +65,7 @@ export class Recording implements ReplyWriter, FollowedReply {
   get reply(): { mode: 'json' | 'stream'; bytes: string; status: number } | undefined {
     const { head, pieces } = this
     if (!this.ended || !pieces.kept || this.failed) return undefined
-    if (head?.mode === 'whole') return { mode: 'json', bytes: head.body, status: head.status }
+    if (head?.mode === 'whole') return { mode: 'json', bytes: fromLatin1(head.body), status: head.status }
     return { mode: 'stream', bytes: pieces.text, status: 200 }
   }
 
@@ -107,9 +108,9 @@ export class Recording implements ReplyWriter, FollowedReply {
     this.pieces.keptElsewhere()
   }
 
-  send(status: number, headers: Headers, body: string): void {
-    this.head = { mode: 'whole', status, headers, body }
-    this.pieces.reserve(Buffer.byteLength(body))
+  send(status: number, headers: Headers, bytes: string): void {
+    this.head = { mode: 'whole', status, headers, body: bytes }
+    this.pieces.reserve(bytes.length)
     this.end('')
     if (!this.pieces.kept) this.head = undefined
   }

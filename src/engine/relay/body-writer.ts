@@ -1,5 +1,6 @@
 import { ProviderError } from '../../errors.js'
 import type { JsonObject } from '../../protocol/json-values.js'
+import { toLatin1 } from '../../protocol/latin1.js'
 import { type WireCharge, writeUsage } from '../../protocol/wire-usage.js'
 import { ChoiceAccumulator } from './accumulate.js'
 import type { ReplyTop } from './chunk-writer.js'
@@ -9,7 +10,7 @@ export interface BodyLabels {
   readonly service_tier: string | undefined
 }
 
-/** Writes a client's reply in one body, of a provider's body or of the choices of its stream. */
+/** Writes a client's reply in one body, as latin1, of a provider's body or of the choices of its stream. */
 export class BodyWriter {
   /** Their JSON is made before anything is charged for them. */
   private choices: string | undefined
@@ -20,9 +21,10 @@ export class BodyWriter {
     return this.choices !== undefined
   }
 
-  /** Takes the choices of a body. Throws a `ProviderError` where they cannot be written. */
-  takeWhole(choices: readonly JsonObject[]): void {
-    this.choices = writeChoices(choices)
+  /** Takes the choices of a body, their strings text or latin1. Throws a `ProviderError` where they cannot be written. */
+  takeWhole(choices: readonly JsonObject[], isLatin1: boolean): void {
+    const json = writeChoices(choices)
+    this.choices = isLatin1 ? json : toLatin1(json)
   }
 
   /** Takes what a chunk brought of choices. */
@@ -33,7 +35,7 @@ export class BodyWriter {
 
   /** Every choice of a stream has ended. Throws a `ProviderError` where they cannot be written. */
   endChoices(): void {
-    this.choices = writeChoices(this.accumulator?.finished() ?? [])
+    this.choices = toLatin1(writeChoices(this.accumulator?.finished() ?? []))
   }
 
   /** The reply, its choices having ended. */
@@ -41,7 +43,7 @@ export class BodyWriter {
     const { system_fingerprint: fingerprint, service_tier: tier } = labels
     const top = `"id":${JSON.stringify(id)},"object":"chat.completion","created":${created},"model":${JSON.stringify(model)}`
     const rest = `"system_fingerprint":${JSON.stringify(fingerprint)}${tier === undefined ? '' : `,"service_tier":${JSON.stringify(tier)}`}`
-    return `{${top},"choices":${this.choices ?? '[]'},"usage":${writeUsage(charge)},${rest}}`
+    return `{${toLatin1(top)},"choices":${this.choices ?? '[]'},"usage":${writeUsage(charge)},${toLatin1(rest)}}`
   }
 }
 

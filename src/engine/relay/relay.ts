@@ -4,7 +4,7 @@ import type { FinishReason } from '../../protocol/finish-reason.js'
 import { isObject, isText, type JsonObject } from '../../protocol/json-values.js'
 import { cleanLabel } from '../../protocol/text.js'
 import type { WireCharge } from '../../protocol/wire-usage.js'
-import type { TokenCounter } from '../charging/token-counter.js'
+import { addLatin1, type TokenCounter } from '../charging/token-counter.js'
 import type { UsageMeter } from '../charging/usage-meter.js'
 import { BodyWriter } from './body-writer.js'
 import { ChoiceStream } from './choice-stream.js'
@@ -12,7 +12,14 @@ import { ChunkWriter, type ReplyTop, writeLabels } from './chunk-writer.js'
 import { eachText, hasToken, invalidReply } from './delta.js'
 import { checkDepth, parseEvent } from './parse-event.js'
 import { Splicer } from './splice.js'
-import { asChunkChoices, choiceIndex, mendChoices, type WholeChoice } from './whole-reply.js'
+import {
+  asChunkChoices,
+  asText,
+  choiceIndex,
+  hasAsciiLabels,
+  mendChoices,
+  type WholeChoice,
+} from './whole-reply.js'
 
 export interface RelayOptions extends ReplyTop {
   /** What the client asked for. */
@@ -132,7 +139,7 @@ export class Relay {
     return this.pending + this.chunkWriter!.closing(charge)
   }
 
-  /** The reply in one body, its choices having ended. */
+  /** The reply in one body as latin1, its choices having ended. */
   body(charge: WireCharge): string {
     const labels = { system_fingerprint: this.systemFingerprint ?? null, service_tier: this.serviceTier }
     return this.bodyWriter.body(this.options, labels, charge)
@@ -145,7 +152,7 @@ export class Relay {
       case 'chunk':
         return this.takeChunk(event.chunk)
       case 'completion':
-        return this.takeCompletion(event.completion)
+        return this.takeCompletion(event.completion, event.latin1 === true)
       case 'usage':
         this.options.meter.snapshot(event.usage, this.finished)
         return ''
@@ -204,8 +211,10 @@ export class Relay {
     return sent
   }
 
-  private takeCompletion(completion: JsonObject): string {
-    checkDepth(completion)
+  private takeCompletion(given: JsonObject, isLatin1: boolean): string {
+    checkDepth(given)
+    const staysLatin1 = isLatin1 && this.chunkWriter === undefined && hasAsciiLabels(given)
+    const completion = isLatin1 && !staysLatin1 ? asText(given) : given
     this.takeLabels(completion)
     const choices = mendChoices(completion.choices, this.options.n, this.newToolCallId)
     let sent = ''
@@ -214,19 +223,22 @@ export class Relay {
       sent = this.takeChunk({ system_fingerprint, service_tier, choices: asChunkChoices(choices) })
     }
     // Without any it gets an empty one at its end: clients read the first without asking whether it is there.
-    else if (choices.length > 0) this.takeBody(choices)
+    else if (choices.length > 0) this.takeBody(choices, staysLatin1)
     this.cameWhole = true
     return sent
   }
 
-  private takeBody(choices: readonly WholeChoice[]): void {
-    this.bodyWriter.takeWhole(choices)
+  private takeBody(choices: readonly WholeChoice[], isLatin1: boolean): void {
+    this.bodyWriter.takeWhole(choices, isLatin1)
     this.begun = true
     for (const { index, message, finish_reason: reason, native_finish_reason: native } of choices) {
       const choice = this.choice(index)
       choice.takeEnd(reason, native)
       if (hasToken(message)) this.sawToken()
-      eachText(message, (text) => choice.tally.add(text))
+      eachText(message, (text) => {
+        if (isLatin1) addLatin1(choice.tally, text)
+        else choice.tally.add(text)
+      })
     }
   }
 

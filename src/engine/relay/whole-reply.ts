@@ -6,9 +6,27 @@ import {
   readFinishReason,
 } from '../../protocol/finish-reason.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
+import { fromLatin1, isAscii } from '../../protocol/latin1.js'
 import { cleanLabel } from '../../protocol/text.js'
 import { invalidReply, mendText } from './delta.js'
 import { mendToolCalls } from './tool-calls.js'
+
+/** A reply whose strings are latin1, with the text that they spell. */
+export function asText(completion: JsonObject): JsonObject {
+  return JSON.parse(fromLatin1(JSON.stringify(completion))) as JsonObject
+}
+
+/** Whether all that is read of a reply here, and not only passed on, is the same as text and as latin1. */
+export function hasAsciiLabels({ id, system_fingerprint, service_tier, choices }: JsonObject): boolean {
+  if (!isSame(id) || !isSame(system_fingerprint) || !isSame(service_tier)) return false
+  return (
+    !Array.isArray(choices) || choices.every((choice) => !isObject(choice) || isSame(choice.finish_reason))
+  )
+}
+
+function isSame(label: unknown): boolean {
+  return typeof label !== 'string' || isAscii(label)
+}
 
 /** The choices of a reply in one body by their index, each brought to the shape that every client reads. */
 export function mendChoices(choices: unknown, n: number, newToolCallId: () => string): WholeChoice[] {

@@ -17,8 +17,8 @@ export function createReader(eventBytes: number): ReplyReader {
       events.push(...stream.read(parseProviderObject(fromLatin1(data))))
       return stream.terminated
     },
-    onBody(text, events) {
-      events.push(...readMessage(parseProviderObject(text)))
+    onBody(json, events) {
+      events.push(...readMessage(parseProviderObject(json.toString())))
     },
   })
 }

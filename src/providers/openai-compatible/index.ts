@@ -55,7 +55,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
   const format: ReplyFormat = {
     fastPaths: usesFastPaths,
     onEvent: (data, type, events) => readEvent(data, type, events, unlistedTokens),
-    onBody: (text, events) => readBody(text, events, unlistedTokens),
+    onBody: (json, events) => readBody(json, events, { fastPaths: usesFastPaths, unlistedTokens }),
   }
 
   const credentialOf = ({ auth }: ProviderCall): Record<string, string> => {

@@ -1,7 +1,7 @@
 import type { ProviderEvent } from '../../contracts/providers.js'
 import { ProviderError } from '../../errors.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
-import { fromLatin1 } from '../../protocol/latin1.js'
+import { fromLatin1, isUnescapedUtf8 } from '../../protocol/latin1.js'
 import { parseLoosely, parseProviderObject } from '../provider-json.js'
 import { frameError } from '../upstream-errors.js'
 import { isPlainLine } from './plain-line.js'
@@ -33,14 +33,25 @@ export function readEvent(
   return false
 }
 
+export interface BodyReading {
+  /** Whether a body may be read as latin1, which spares decoding it and encoding it again. */
+  readonly fastPaths: boolean
+  readonly unlistedTokens: UnlistedTokens
+}
+
 /** Reads a reply in one body. */
-export function readBody(text: string, events: ProviderEvent[], unlistedTokens: UnlistedTokens): void {
-  const reply = parseProviderObject(text)
-  if (isFailure(reply)) throw frameError(reply)
+export function readBody(
+  json: Buffer,
+  events: ProviderEvent[],
+  { fastPaths, unlistedTokens }: BodyReading,
+): void {
+  const latin1 = fastPaths && isUnescapedUtf8(json)
+  const reply = parseProviderObject(json.toString(latin1 ? 'latin1' : 'utf8'))
+  if (isFailure(reply)) throw frameError(latin1 ? parseProviderObject(json.toString()) : reply)
   const choices = readChoices(reply.choices)
   if (choices === undefined) throw new ProviderError('invalid-response', 'The reply has no list of choices.')
   const report = readUsage(usageOf(reply), unlistedTokens)
-  events.push({ type: 'completion', completion: withLabels(reply, choices.map(withoutUsage)) })
+  events.push({ type: 'completion', completion: withLabels(reply, choices.map(withoutUsage)), latin1 })
   if (report !== undefined) events.push({ type: 'usage', usage: report })
 }
 

@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { ProviderEvent } from '../../contracts/index.js'
 import { mapFinishReason } from '../../protocol/finish-reason.js'
+import { fromLatin1 } from '../../protocol/latin1.js'
 import { isCount, type UsageReport } from '../../protocol/usage.js'
 
 /** What the events of one call add up to, chunks and completion alike. */
@@ -57,7 +58,7 @@ export function createReply(): Reply {
   const readEvent = (event: ProviderEvent) => {
     switch (event.type) {
       case 'data': {
-        const chunk = parse(Buffer.from(event.bytes, 'latin1').toString('utf8'))
+        const chunk = parse(fromLatin1(event.bytes))
         if (chunk === undefined) {
           hasNonsense = true
           return undefined
@@ -71,10 +72,13 @@ export function createReply(): Reply {
         return listOf(event.chunk.choices).forEach((choice) => {
           readChoice(choice, 'delta')
         })
-      case 'completion':
-        return listOf(event.completion.choices).forEach((choice) => {
+      case 'completion': {
+        const { completion, latin1 } = event
+        const text = latin1 === true ? parse(fromLatin1(JSON.stringify(completion)))! : completion
+        return listOf(text.choices).forEach((choice) => {
           readChoice(choice, 'message')
         })
+      }
       case 'usage':
         return readUsage(event.usage)
     }

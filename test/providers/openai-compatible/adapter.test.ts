@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ProviderAdapter, ProviderEvent } from '../../../src/contracts/providers.js'
+import { usesFastPaths } from '../../../src/fast-paths.js'
 import {
   type OpenAiCompatibleSettings,
   openaiCompatible,
@@ -16,7 +17,7 @@ import {
   startScriptedUpstream,
   textChunk,
 } from '../../helpers/scripted-upstream.js'
-import { runCall, textOf } from './run-call.js'
+import { completionOf, runCall, textOf } from './run-call.js'
 
 let upstream: ScriptedUpstream
 const adapters: ProviderAdapter[] = []
@@ -254,11 +255,28 @@ describe('what is read', () => {
     upstream.script(answerJson({ id: 'x', choices, usage: counts }))
     const { events, terminated } = await runCall(connect(), { stream: true })
     expect(terminated).toBe(true)
-    expect(events).toMatchObject([
-      { type: 'completion', completion: { id: 'x', choices } },
-      { type: 'usage', usage: report },
-    ])
+    expect(events).toMatchObject([{ type: 'completion' }, { type: 'usage', usage: report }])
+    expect(completionOf(events[0])).toEqual({ id: 'x', choices })
     expect(events[0]).not.toHaveProperty('completion.usage')
+  })
+
+  it.each([
+    ['as bytes, where all of it is plain UTF-8', '"é 漢字 😀"', 'é 漢字 😀', true],
+    ['as text, where a character is escaped by its number', '"é \\u6f22字"', 'é 漢字', false],
+    ['as text, where something only looks so', '"C:\\\\users é"', 'C:\\users é', false],
+  ])('takes a JSON body %s', async (_, literal, content, latin1) => {
+    upstream.script(answerJson(`{"choices":[{"message":{"content":${literal}},"finish_reason":"stop"}]}`))
+    const [event] = (await runCall(connect())).events
+    expect(event).toMatchObject({ type: 'completion', latin1: latin1 && usesFastPaths })
+    expect(completionOf(event)).toEqual({ choices: [{ message: { content }, finish_reason: 'stop' }] })
+  })
+
+  it('takes a JSON body as text where it is not UTF-8', async () => {
+    const json = Buffer.from('{"choices":[{"message":{"content":"\xe9!"}}]}', 'latin1')
+    upstream.script(answerJson(json))
+    const [event] = (await runCall(connect())).events
+    expect(event).toMatchObject({ latin1: false })
+    expect(completionOf(event)).toEqual({ choices: [{ message: { content: '\ufffd!' } }] })
   })
 
   it('takes a stream where JSON was asked for, whatever its content type says', async () => {
@@ -360,7 +378,7 @@ describe('what is read', () => {
       const reader = createReplyReader(10_000, {
         fastPaths: true,
         onEvent: (data, type, sink) => readEvent(data, type, sink, undefined),
-        onBody: (text, sink) => readBody(text, sink, undefined),
+        onBody: (json, sink) => readBody(json, sink, { fastPaths: true, unlistedTokens: undefined }),
       })
       for (const piece of pieces) reader.read(piece, events)
       return { events, done: reader.end(events) }

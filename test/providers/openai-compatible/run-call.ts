@@ -1,5 +1,6 @@
 import type { ProviderAdapter, ProviderCall, ProviderEvent } from '../../../src/contracts/providers.js'
 import { isProviderError, type ProviderError } from '../../../src/errors.js'
+import { fromLatin1 } from '../../../src/protocol/latin1.js'
 import { openaiCompatible } from '../../../src/providers/openai-compatible/index.js'
 import { startScriptedUpstream } from '../../helpers/scripted-upstream.js'
 
@@ -71,4 +72,11 @@ export function textOf(events: readonly ProviderEvent[]): string {
       return chunk?.choices?.[0]?.delta?.content ?? ''
     })
     .join('')
+}
+
+/** The completion of an event, its strings as text. */
+export function completionOf(event: ProviderEvent | undefined): unknown {
+  if (event?.type !== 'completion') return undefined
+  const json = JSON.stringify(event.completion)
+  return JSON.parse(event.latin1 === true ? fromLatin1(json) : json)
 }

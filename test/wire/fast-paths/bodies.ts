@@ -18,11 +18,11 @@ const oddJsonBodies = Object.values(oddBodies).map(([body]) =>
 const recordedBodies = recordings.filter(({ kind }) => kind === 'openai').map(({ stream }) => stream)
 const anthropicBodies = recordings.filter(({ kind }) => kind === 'anthropic').map(({ stream }) => stream)
 
-/** The body of a reply with status 200: a stream or one document, whichever was asked for. */
-export function someBody(random: Random, choices: number): string {
+/** The body of a reply with status 200: a stream or one document, mostly what was asked for. */
+export function someBody(random: Random, choices: number, stream: boolean): string {
   return random.weighted([
-    [12, () => someStream(random, choices)],
-    [4, () => someDocument(random, choices)],
+    [stream ? 14 : 4, () => someStream(random, choices)],
+    [stream ? 2 : 12, () => someDocument(random, choices)],
     [2, () => random.pick(oddStreamBodies)],
     [1, () => random.pick(recordedBodies)],
     [1, () => random.pick(oddJsonBodies)],
@@ -44,16 +44,20 @@ export function someNonsense(random: Random): string {
   ])
 }
 
+/** Writes a value as JSON in one of the ways in which providers do. */
+type Serialise = (value: object) => string
+const WAYS_TO_SERIALISE: readonly Serialise[] = [
+  (value) => JSON.stringify(value),
+  (value) =>
+    JSON.stringify(value).replace(
+      /[\u0080-\uffff]/g,
+      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    ),
+  (value) => JSON.stringify(value, null, 1).replaceAll('\n', ''),
+]
+
 function someStream(random: Random, choices: number): string {
-  const serialise = random.pick([
-    (chunk: object) => JSON.stringify(chunk),
-    (chunk: object) =>
-      JSON.stringify(chunk).replace(
-        /[\u0080-\uffff]/g,
-        (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-      ),
-    (chunk: object) => JSON.stringify(chunk, null, 1).replaceAll('\n', ''),
-  ])
+  const serialise = random.pick(WAYS_TO_SERIALISE)
   const events = someChunks(random, choices).map(serialise)
   if (random.chance(0.1)) events.splice(random.int(0, events.length), 0, random.pick(FAULTS))
   if (random.chance(0.9)) events.push(DONE)
@@ -79,21 +83,23 @@ function asEvents(random: Random, events: readonly string[]): string {
 function someDocument(random: Random, choices: number): string {
   const message = (): object => ({
     role: 'assistant',
-    content: random.chance(0.8) ? Array.from({ length: 9 }, () => someText(random)).join('') : null,
+    content: random.chance(0.8) ? Array.from({ length: random.int(1, 6) }, () => someText(random)).join('') : null,
     ...(random.chance(0.2) && { reasoning: someText(random) }),
     ...(random.chance(0.3) && {
       tool_calls: [{ type: 'function', function: { name: 'tool', arguments: '{"a":1}' } }],
     }),
   })
   const document = {
-    id: 'upstream-1',
+    id: random.pick(['upstream-1', 'upstream-1', 'oben-ü']),
     object: 'chat.completion',
+    ...(random.chance(0.3) && { system_fingerprint: random.pick(['fp_1', 'fp_ä']) }),
+    ...(random.chance(0.2) && { service_tier: random.pick(['default', '標準']) }),
     choices: Array.from({ length: choices }, (_, index) => ({
       index,
       message: message(),
-      finish_reason: someFinish(random),
+      finish_reason: random.chance(0.9) ? someFinish(random) : 'schluß',
     })),
     ...(random.chance(0.8) && { usage: someUsage(random) }),
   }
-  return random.pick(['', '\n\n  ']) + JSON.stringify(document)
+  return random.pick(['', '\n\n  ', '\ufeff']) + random.pick(WAYS_TO_SERIALISE)(document)
 }

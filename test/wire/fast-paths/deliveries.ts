@@ -5,8 +5,9 @@ import type { Delivery } from './upstream.js'
 
 const STATUSES = [302, 400, 401, 403, 404, 413, 422, 429, 500, 502, 503, 529]
 
-export function someReply(random: Random, choices: number): Delivery {
-  return random.chance(0.1) ? someFailure(random) : deliver(random, 200, someBody(random, choices), 0.15)
+export function someReply(random: Random, choices: number, stream: boolean): Delivery {
+  if (random.chance(0.1)) return someFailure(random)
+  return deliver(random, 200, someBody(random, choices, stream), 0.15)
 }
 
 export function someAnthropicReply(random: Random): Delivery {

@@ -94,13 +94,14 @@ function someBodyText(random: Random, prompt: string, replies: Map<string, Deliv
   const model = random.pick([MODELS.one, MODELS.one, MODELS.one, MODELS.two, MODELS.claude])
   const { first, second, claude } = UPSTREAM_MODELS
   const plan = (upstreamModel: string, reply: Delivery) => replies.set(`${prompt} of ${upstreamModel}`, reply)
-  plan(first, model === MODELS.two ? someFailure(random) : someReply(random, choices))
-  plan(second, someReply(random, choices))
+  const stream = random.chance(0.6)
+  plan(first, model === MODELS.two ? someFailure(random) : someReply(random, choices, stream))
+  plan(second, someReply(random, choices, stream))
   plan(claude, someAnthropicReply(random))
   const settings = {
     model,
     max_tokens: random.int(1, 500),
-    ...(random.chance(0.7) && { stream: true }),
+    ...(stream && { stream }),
     ...(choices > 1 && model !== MODELS.claude && { n: choices }),
   }
   if (random.chance(SHARE_OF_LONG_REQUESTS)) return someLongRequest(random, prompt, settings)
