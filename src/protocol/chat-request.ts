@@ -114,7 +114,7 @@ function refuseFields(keys: readonly string[]): void {
 /** Some providers read a field in any case: one respelt would be theirs to obey and not ours to price. */
 function refuseRespelt(key: string): void {
   // None is shorter in lower case.
-  if (key.length > LONGEST_READ_CHARS || PLAIN_FIELD.test(key)) return
+  if (READ_FIELDS.has(key) || key.length > LONGEST_READ_CHARS || PLAIN_FIELD.test(key)) return
   const field = key.toLowerCase().replaceAll('\u017f', 's').replaceAll('\u212a', 'k')
   if (field === key || !READ_FIELDS.has(field)) return
   throw new CompatError('unsupported_parameter', `${field} is accepted in this spelling only.`, {

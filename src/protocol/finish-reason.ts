@@ -37,6 +37,11 @@ export function readFinishReason(native: unknown): string | undefined {
   return typeof native === 'string' && native !== '' && native.toLowerCase() !== 'null' ? native : undefined
 }
 
+/** Whether a provider's own word is one of those that are mapped as they stand. */
+export function isKnownReason(native: string): boolean {
+  return KNOWN.has(native)
+}
+
 /** Maps a provider's own word; an unknown one becomes `stop`. */
 export function mapFinishReason(native: string): FinishReason {
   const word = native.toLowerCase()

@@ -1,8 +1,5 @@
 import { isUtf8 } from 'node:buffer'
 
-/** Whether text and its latin1 bytes differ at all. */
-const BEYOND_ASCII = /[\u0080-\uffff]/
-
 /** JSON text as latin1: each character a byte of its UTF-8. */
 export function toLatin1(text: string): string {
   return isAscii(text) ? text : Buffer.from(text, 'utf8').toString('latin1')
@@ -13,15 +10,16 @@ export function fromLatin1(bytes: string): string {
   return isAscii(bytes) ? bytes : Buffer.from(bytes, 'latin1').toString('utf8')
 }
 
-/** Whether a string is the same as text and as latin1 bytes. */
+/** Whether a string is the same as text and as latin1. */
 export function isAscii(string: string): boolean {
-  return !BEYOND_ASCII.test(string)
+  return Buffer.byteLength(string) === string.length
 }
 
 /**
- * Whether JSON can be parsed as latin1, and its strings be written as JSON again, with the bytes of the same text: it is
- * UTF-8, and none of its characters is escaped by its number.
+ * JSON as latin1, where it can be parsed so and its strings be written as JSON again with the bytes of the same text: it
+ * is UTF-8, and none of its characters is escaped by its number. Undefined where it cannot.
  */
-export function isUnescapedUtf8(json: Buffer): boolean {
-  return isUtf8(json) && !json.includes('\\u')
+export function jsonAsLatin1(json: Buffer): string | undefined {
+  const bytes = json.toString('latin1')
+  return !bytes.includes('\\u') && isUtf8(json) ? bytes : undefined
 }

@@ -5,8 +5,8 @@ const GATHERED_BYTES = 64 * 1024
 const SETTLED = Promise.resolve()
 
 /**
- * Decides when what was read of a reply is handed over, all of it at once: in a microtask or, with many calls under way,
- * at the end of the turn. More than 64 KiB never waits for that, or a slow client would not hold up its provider.
+ * Decides when what was read of a reply is handed over, all of it at once: in a microtask, with its end at once or, with
+ * many calls under way, at the end of the turn. More than 64 KiB never waits for that, or a slow client would not hold up its provider.
  */
 export class HandOver {
   #isDue = false
@@ -30,6 +30,12 @@ export class HandOver {
     if (isMuch) this.#bytes = 0
     // Cheaper than `queueMicrotask`, which makes an async resource for each.
     void (turn ?? SETTLED).then(this.#runIfDue)
+  }
+
+  /** Nothing more will be read. */
+  last(): void {
+    if (this.turns.wait() === undefined) this.now()
+    else this.soon()
   }
 
   now(): void {

@@ -164,10 +164,11 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     try {
       this.#terminated = this.#call.reader.end(this.#events)
       this.#state = 'done'
-      this.#handOver.soon()
     } catch (error) {
       this.#fail(asProviderError(error))
+      return
     }
+    this.#handOver.last()
   }
 
   onError(error: Error): void {

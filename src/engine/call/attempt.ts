@@ -38,7 +38,7 @@ export class Attempt implements Watched {
   private firstTokenAt: number | undefined
   private over = false
   private interruption: Interruption | undefined
-  private tell: { resolve(end: AttemptEnd): void; reject(error: unknown): void } | undefined
+  private tell: { ended(end: AttemptEnd): void; resolve(): void; reject(error: unknown): void } | undefined
   private drain: Drain | undefined
 
   constructor(private readonly options: AttemptOptions) {
@@ -47,11 +47,14 @@ export class Attempt implements Watched {
     this.lastTokenAt = this.startedAt
   }
 
-  /** Calls the provider, and waits for the end of its reply or for an interruption. */
-  run(call: Omit<ProviderCall, 'abort' | 'signal'>): Promise<AttemptEnd> {
+  /**
+   * Calls the provider, and waits for the end of its reply or for an interruption. `ended` is told how it ended before
+   * that; what it throws rejects.
+   */
+  run(call: Omit<ProviderCall, 'abort' | 'signal'>, ended: (end: AttemptEnd) => void): Promise<void> {
     const { client, route, watchdog } = this.options
     return new Promise((resolve, reject) => {
-      this.tell = { resolve, reject }
+      this.tell = { ended, resolve, reject }
       if (client.gone) this.leave()
       watchdog.add(this)
       if (this.interruption !== undefined) {
@@ -188,7 +191,8 @@ export class Attempt implements Watched {
     this.drain?.end()
     const heard = this.interruption === undefined
     try {
-      this.tell.resolve(this.conclude(heard && terminated, heard ? failed : undefined))
+      this.tell.ended(this.conclude(heard && terminated, heard ? failed : undefined))
+      this.tell.resolve()
     } catch (error) {
       this.tell.reject(error)
     }

@@ -211,9 +211,7 @@ export class CompletionCall implements LiveCall {
     log.facts = last.facts
     log.providerMs = end.durationMs
     log.firstTokenMs = end.firstTokenMs
-    log.finishReason = relay.finishReason
-    log.nativeFinishReason = relay.nativeFinishReason
-    log.upstreamId = relay.upstreamId
+    log.reply = relay
     if (end.ended === 'left' && due === 'nothing') {
       this.parts.options.emit({ type: 'call-abandoned', requestId, facts: last.facts })
     }

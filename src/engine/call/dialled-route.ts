@@ -89,21 +89,32 @@ export class DialledRoute {
   }
 
   /** Runs to the end of the provider's reply, or to where it is broken off. */
-  async run(): Promise<void> {
+  run(): Promise<void> {
     const { call, outputTokens, parts, route } = this.options
     const { providerKey, request } = call
     const { limits, neverOverdraw, traceContext } = parts.options
     if (providerKey === undefined) this.reportHealth = parts.health.begin(route)
-    const running = this.attempt.run({
-      request: upstreamRequest(request.forward, call.model, route, neverOverdraw ? outputTokens : undefined),
-      stream: request.stream,
-      auth: providerKey === undefined ? hostAuth(route) : { kind: 'byok', secret: providerKey },
-      limits,
-      requestId: call.requestId,
-      trace: traceContext === 'forward' ? call.log.trace : undefined,
-    })
+    const running = this.attempt.run(
+      {
+        request: upstreamRequest(
+          request.forward,
+          call.model,
+          route,
+          neverOverdraw ? outputTokens : undefined,
+        ),
+        stream: request.stream,
+        auth: providerKey === undefined ? hostAuth(route) : { kind: 'byok', secret: providerKey },
+        limits,
+        requestId: call.requestId,
+        trace: traceContext === 'forward' ? call.log.trace : undefined,
+      },
+      this.ended,
+    )
     forgetMessages(request.forward.messages)
-    const end = await running
+    return running
+  }
+
+  private readonly ended = (end: AttemptEnd): void => {
     this.result = { end, failure: this.readFailure(end) }
     // Now, since it asks a tokenizer of the host's, and none of its faults may come after the settlement.
     this.health = this.readHealth()

@@ -12,6 +12,13 @@ const MAX_EXTRA_BYTES = 1_024
 /** Where the client left before any status was sent. */
 const CLIENT_LEFT_STATUS = 499
 
+/** What events tell of a provider's reply. */
+interface ProviderReply {
+  readonly finishReason: string | undefined
+  readonly nativeFinishReason: string | undefined
+  readonly upstreamId: string | undefined
+}
+
 /** What is learnt of one request on its way, for the event at its end. */
 export class CallLog {
   facts: CallFacts | undefined
@@ -25,9 +32,8 @@ export class CallLog {
   readonly attempts: RouteAttempt[] = []
   providerMs: number | undefined
   firstTokenMs: number | undefined
-  finishReason: string | undefined
-  nativeFinishReason: string | undefined
-  upstreamId: string | undefined
+  /** Read at the end, and only where an event tells of it. */
+  reply: ProviderReply | undefined
   private stream: boolean | undefined
   private action: unknown
   private connected: unknown
@@ -95,9 +101,9 @@ export class CallLog {
       routing: this.routing && withAttempts(this.routing, this.attempts),
       providerMs: this.providerMs,
       firstTokenMs: this.firstTokenMs,
-      finishReason: this.finishReason,
-      nativeFinishReason: this.nativeFinishReason,
-      upstreamId: this.upstreamId,
+      finishReason: this.reply?.finishReason,
+      nativeFinishReason: this.reply?.nativeFinishReason,
+      upstreamId: this.reply?.upstreamId,
       action: extra(this.action),
       connected: extra(this.connected),
       clientRetry: this.clientRetry || undefined,

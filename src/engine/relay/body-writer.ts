@@ -5,11 +5,6 @@ import { type WireCharge, writeUsage } from '../../protocol/wire-usage.js'
 import { ChoiceAccumulator } from './accumulate.js'
 import type { ReplyTop } from './chunk-writer.js'
 
-export interface BodyLabels {
-  readonly system_fingerprint: string | null
-  readonly service_tier: string | undefined
-}
-
 /** Writes a client's reply in one body, as latin1, of a provider's body or of the choices of its stream. */
 export class BodyWriter {
   /** Their JSON is made before anything is charged for them. */
@@ -38,12 +33,10 @@ export class BodyWriter {
     this.choices = toLatin1(writeChoices(this.accumulator?.finished() ?? []))
   }
 
-  /** The reply, its choices having ended. */
-  body({ id, created, model }: ReplyTop, labels: BodyLabels, charge: WireCharge): string {
-    const { system_fingerprint: fingerprint, service_tier: tier } = labels
-    const top = `"id":${JSON.stringify(id)},"object":"chat.completion","created":${created},"model":${JSON.stringify(model)}`
-    const rest = `"system_fingerprint":${JSON.stringify(fingerprint)}${tier === undefined ? '' : `,"service_tier":${JSON.stringify(tier)}`}`
-    return `{${toLatin1(top)},"choices":${this.choices ?? '[]'},"usage":${writeUsage(charge)},${toLatin1(rest)}}`
+  /** The reply, its choices having ended. `labels` is an object as JSON, in latin1, whose fields stand at the end. */
+  body({ id, created, model }: ReplyTop, labels: string, charge: WireCharge): string {
+    const top = toLatin1(JSON.stringify({ id, object: 'chat.completion', created, model }))
+    return `${top.slice(0, -1)},"choices":${this.choices ?? '[]'},"usage":${writeUsage(charge)},${labels.slice(1)}`
   }
 }
 

@@ -2,6 +2,7 @@ import type { ProviderEvent } from '../../contracts/providers.js'
 import { isProviderError, ProviderError } from '../../errors.js'
 import type { FinishReason } from '../../protocol/finish-reason.js'
 import { isObject, isText, type JsonObject } from '../../protocol/json-values.js'
+import { fromLatin1, toLatin1 } from '../../protocol/latin1.js'
 import { cleanLabel } from '../../protocol/text.js'
 import type { WireCharge } from '../../protocol/wire-usage.js'
 import { addLatin1, type TokenCounter } from '../charging/token-counter.js'
@@ -16,7 +17,7 @@ import {
   asChunkChoices,
   asText,
   choiceIndex,
-  hasAsciiLabels,
+  hasAsciiReasons,
   mendChoices,
   type WholeChoice,
 } from './whole-reply.js'
@@ -46,8 +47,6 @@ export class Relay {
   begun = false
   /** The reply cannot be mended, or says itself that it failed. Nothing more of it is taken. */
   failure: ProviderError | undefined
-  /** The provider's own id of the reply. */
-  upstreamId: string | undefined
   private pending = ''
   /** For a client that gets a stream. */
   private readonly chunkWriter: ChunkWriter | undefined
@@ -61,8 +60,11 @@ export class Relay {
   private cameWhole = false
   /** What ended the choices could not be sent. */
   private lostItsEnd = false
+  private providerId: string | undefined
   private systemFingerprint: string | undefined
   private serviceTier: string | undefined
+  /** Those three are latin1. */
+  private hasLatin1Labels = false
 
   constructor(private readonly options: RelayOptions) {
     const { splice, stream } = options
@@ -84,6 +86,13 @@ export class Relay {
 
   get nativeFinishReason(): string | undefined {
     return this.choices[0]?.nativeFinishReason
+  }
+
+  /** The provider's own id of the reply. */
+  get upstreamId(): string | undefined {
+    const { hasLatin1Labels, providerId } = this
+    if (providerId === undefined) return undefined
+    return cleanLabel(hasLatin1Labels ? fromLatin1(providerId) : providerId)
   }
 
   /** Whether the provider gave any choice a finish reason. */
@@ -141,8 +150,11 @@ export class Relay {
 
   /** The reply in one body as latin1, its choices having ended. */
   body(charge: WireCharge): string {
-    const labels = { system_fingerprint: this.systemFingerprint ?? null, service_tier: this.serviceTier }
-    return this.bodyWriter.body(this.options, labels, charge)
+    const labels = JSON.stringify({
+      system_fingerprint: this.systemFingerprint ?? null,
+      service_tier: this.serviceTier,
+    })
+    return this.bodyWriter.body(this.options, this.hasLatin1Labels ? labels : toLatin1(labels), charge)
   }
 
   private takeEvent(event: ProviderEvent): string {
@@ -213,9 +225,9 @@ export class Relay {
 
   private takeCompletion(given: JsonObject, isLatin1: boolean): string {
     checkDepth(given)
-    const staysLatin1 = isLatin1 && this.chunkWriter === undefined && hasAsciiLabels(given)
+    const staysLatin1 = isLatin1 && this.chunkWriter === undefined && hasAsciiReasons(given)
     const completion = isLatin1 && !staysLatin1 ? asText(given) : given
-    this.takeLabels(completion)
+    this.takeLabels(completion, staysLatin1)
     const choices = mendChoices(completion.choices, this.options.n, this.newToolCallId)
     let sent = ''
     if (this.chunkWriter !== undefined) {
@@ -249,13 +261,22 @@ export class Relay {
   }
 
   /** @returns what of the provider's top level stands in a chunk */
-  private takeLabels({ id, system_fingerprint: fingerprint, service_tier: tier }: JsonObject): string {
+  private takeLabels(
+    { id, system_fingerprint: fingerprint, service_tier: tier }: JsonObject,
+    areLatin1 = false,
+  ): string {
+    // Those of a whole reply stand.
+    if (this.chunkWriter === undefined && this.cameWhole) return ''
+    this.hasLatin1Labels = areLatin1
     // Azure begins a stream with an empty one.
-    if (isText(id)) this.upstreamId ??= cleanLabel(id)
-    const labels: JsonObject = {}
-    if (typeof fingerprint === 'string') labels.system_fingerprint = this.systemFingerprint = fingerprint
-    if (typeof tier === 'string') labels.service_tier = this.serviceTier = tier
-    return this.chunkWriter === undefined ? '' : writeLabels(labels)
+    if (isText(id)) this.providerId ??= id
+    if (typeof fingerprint === 'string') this.systemFingerprint = fingerprint
+    if (typeof tier === 'string') this.serviceTier = tier
+    if (this.chunkWriter === undefined) return ''
+    return writeLabels({
+      system_fingerprint: typeof fingerprint === 'string' ? fingerprint : undefined,
+      service_tier: typeof tier === 'string' ? tier : undefined,
+    })
   }
 
   private choice(index: number): ChoiceStream {

@@ -2,6 +2,7 @@ import { ProviderError } from '../../errors.js'
 import {
   type FinishReason,
   isFailureReason,
+  isKnownReason,
   mapFinishReason,
   readFinishReason,
 } from '../../protocol/finish-reason.js'
@@ -16,16 +17,14 @@ export function asText(completion: JsonObject): JsonObject {
   return JSON.parse(fromLatin1(JSON.stringify(completion))) as JsonObject
 }
 
-/** Whether all that is read of a reply here, and not only passed on, is the same as text and as latin1. */
-export function hasAsciiLabels({ id, system_fingerprint, service_tier, choices }: JsonObject): boolean {
-  if (!isSame(id) || !isSame(system_fingerprint) || !isSame(service_tier)) return false
-  return (
-    !Array.isArray(choices) || choices.every((choice) => !isObject(choice) || isSame(choice.finish_reason))
-  )
-}
-
-function isSame(label: unknown): boolean {
-  return typeof label !== 'string' || isAscii(label)
+/** Whether the finish reasons, which are not only passed on but cleaned, are the same as text and as latin1. */
+export function hasAsciiReasons({ choices }: JsonObject): boolean {
+  if (!Array.isArray(choices)) return true
+  for (const choice of choices) {
+    const reason = isObject(choice) ? choice.finish_reason : undefined
+    if (typeof reason === 'string' && !isKnownReason(reason) && !isAscii(reason)) return false
+  }
+  return true
 }
 
 /** The choices of a reply in one body by their index, each brought to the shape that every client reads. */
@@ -94,6 +93,6 @@ function mendChoice(choice: JsonObject, index: number, newToolCallId: () => stri
     message,
     delta: undefined,
     finish_reason: mapped === 'stop' && calls.length > 0 ? 'tool_calls' : mapped,
-    native_finish_reason: reason === undefined ? undefined : cleanLabel(reason),
+    native_finish_reason: reason === undefined || isKnownReason(reason) ? reason : cleanLabel(reason),
   })
 }

@@ -1,7 +1,7 @@
 import type { ProviderEvent } from '../../contracts/providers.js'
 import { ProviderError } from '../../errors.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
-import { fromLatin1, isUnescapedUtf8 } from '../../protocol/latin1.js'
+import { fromLatin1, jsonAsLatin1 } from '../../protocol/latin1.js'
 import { parseLoosely, parseProviderObject } from '../provider-json.js'
 import { frameError } from '../upstream-errors.js'
 import { isPlainLine } from './plain-line.js'
@@ -45,13 +45,17 @@ export function readBody(
   events: ProviderEvent[],
   { fastPaths, unlistedTokens }: BodyReading,
 ): void {
-  const latin1 = fastPaths && isUnescapedUtf8(json)
-  const reply = parseProviderObject(json.toString(latin1 ? 'latin1' : 'utf8'))
-  if (isFailure(reply)) throw frameError(latin1 ? parseProviderObject(json.toString()) : reply)
+  const bytes = fastPaths ? jsonAsLatin1(json) : undefined
+  const reply = parseProviderObject(bytes ?? json.toString())
+  if (isFailure(reply)) throw frameError(bytes === undefined ? reply : parseProviderObject(json.toString()))
   const choices = readChoices(reply.choices)
   if (choices === undefined) throw new ProviderError('invalid-response', 'The reply has no list of choices.')
   const report = readUsage(usageOf(reply), unlistedTokens)
-  events.push({ type: 'completion', completion: withLabels(reply, choices.map(withoutUsage)), latin1 })
+  events.push({
+    type: 'completion',
+    completion: withLabels(reply, choices.map(withoutUsage)),
+    latin1: bytes !== undefined,
+  })
   if (report !== undefined) events.push({ type: 'usage', usage: report })
 }
 

@@ -83,7 +83,9 @@ function asEvents(random: Random, events: readonly string[]): string {
 function someDocument(random: Random, choices: number): string {
   const message = (): object => ({
     role: 'assistant',
-    content: random.chance(0.8) ? Array.from({ length: random.int(1, 6) }, () => someText(random)).join('') : null,
+    content: random.chance(0.8)
+      ? Array.from({ length: random.int(1, 6) }, () => someText(random)).join('')
+      : null,
     ...(random.chance(0.2) && { reasoning: someText(random) }),
     ...(random.chance(0.3) && {
       tool_calls: [{ type: 'function', function: { name: 'tool', arguments: '{"a":1}' } }],
