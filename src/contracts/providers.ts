@@ -105,8 +105,8 @@ export type ProviderEvent =
   /** What it says in `usage` is not read: give that as an event of its own, or the call is charged by an estimate. */
   | { readonly type: 'chunk'; readonly chunk: ChatChunk }
   /**
-   * A reply in one body. Its `usage` is not read either. With `latin1` its strings are what they are in a `data` event:
-   * each character a byte of the UTF-8. Not where one was escaped to a character that is no byte.
+   * A reply in one body. Its `usage` is not read either. With `latin1` it has been parsed from JSON as latin1 that escapes
+   * no character by its number, and that is nested at most 128 deep: each character of its strings is a byte of the UTF-8.
    */
   | { readonly type: 'completion'; readonly completion: ChatCompletion; readonly latin1?: boolean }
   /** May come more than once; field by field the largest counts. */

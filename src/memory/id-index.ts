@@ -92,9 +92,13 @@ function put(table: Table, hash: number, place: number): void {
   table.used++
 }
 
-/** FNV-1a over UTF-16 code units. */
+/** Ids differ most at their end. */
+const HASHED_CHARS = 16
+
+/** FNV-1a over the last UTF-16 code units. */
 function hashOf(id: string): number {
   let hash = 0x811c9dc5
-  for (let index = 0; index < id.length; index++) hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193)
+  for (let index = Math.max(0, id.length - HASHED_CHARS); index < id.length; index++)
+    hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193)
   return hash >>> 0
 }

@@ -17,7 +17,10 @@ export interface KeptEntry {
 /** An entry as one line of JSON: its cells in a fixed order, without their names. */
 type PackedEntry = string
 
-/** A copy of an entry, to be packed later. Throws a `TypeError` where its facts or its charge cannot be kept. */
+/**
+ * A copy of an entry, to be packed later: amounts become texts only then. Throws a `TypeError` where its facts or its
+ * charge cannot be kept.
+ */
 export function cellsOf({ at, holdId, claim, memo, postings, charge, facts }: KeptEntry): EntryCells {
   return [
     at,
@@ -25,12 +28,21 @@ export function cellsOf({ at, holdId, claim, memo, postings, charge, facts }: Ke
     claim ?? null,
     memo ?? null,
     postingCells(postings),
-    charge === undefined ? null : checked(chargeCells(charge), 'charge'),
+    charge === undefined ? null : checked(chargeCells(charge), 'charge', CHARGE_AMOUNTS),
     facts === undefined ? null : checked(factCells(facts), 'facts'),
   ]
 }
 
+/** Of cells that are of no more use. */
 export function packCells(cells: EntryCells): PackedEntry {
+  const [, , , , postings, charge] = cells
+  for (let index = 1; index < postings.length; index += 2) postings[index] = String(postings[index])
+  if (charge !== null) {
+    for (const index of CHARGE_AMOUNTS) {
+      const amount = charge[index]
+      if (amount !== undefined) charge[index] = String(amount)
+    }
+  }
   return JSON.stringify(cells)
 }
 
@@ -52,51 +64,59 @@ export function packedStrings(strings: readonly (string | undefined)[]): readonl
   return strings.flatMap((text) => (text === undefined ? [] : JSON.stringify(text)))
 }
 
-/** What is undefined is null in JSON. */
-type Cell = string | number | boolean | null | undefined
+/** What is undefined is null in JSON. An amount is a bigint until it is packed, and a text once it is. */
+type Cell = string | number | boolean | bigint | null | undefined
 export type EntryCells = [
   at: number,
   holdId: string | null,
   claim: string | null,
   memo: string | null,
-  postings: readonly string[],
-  charge: readonly Cell[] | null,
+  postings: (string | bigint)[],
+  charge: Cell[] | null,
   facts: FactCells | null,
 ]
 
-const UNFIT = new Set(['object', 'bigint', 'function', 'symbol'])
+/** Where amounts stand among the cells of a charge. */
+const CHARGE_AMOUNTS = [0, 1, 2, 11] as const
+const NONE: readonly number[] = []
 
-/** Anything else could not be packed, or could be changed until then. */
-function checked<Cells extends readonly Cell[]>(cells: Cells, what: string): Cells {
-  for (const cell of cells) {
-    if (cell === null || !UNFIT.has(typeof cell)) continue
+/** Anything else could not be packed, or could be changed until then. Only at `amounts` there may be bigints. */
+function checked<Cells extends readonly Cell[]>(
+  cells: Cells,
+  what: string,
+  amounts: readonly number[] = NONE,
+): Cells {
+  for (let index = 0; index < cells.length; index++) {
+    const cell = cells[index]
+    if (typeof cell === 'string' || typeof cell === 'number' || typeof cell === 'boolean') continue
+    if (cell === undefined || cell === null || (typeof cell === 'bigint' && amounts.includes(index))) continue
     throw new TypeError(`${what} may hold texts, numbers and booleans alone`)
   }
   return cells
 }
 
-function postingCells(postings: readonly Posting[]): string[] {
-  const cells: string[] = []
-  for (const { account, amount } of postings) cells.push(account, String(amount))
+function postingCells(postings: readonly Posting[]): (string | bigint)[] {
+  const cells: (string | bigint)[] = []
+  for (const { account, amount } of postings) cells.push(account, amount)
   return cells
 }
 
-function readPostings(cells: readonly string[]): Posting[] {
+function readPostings(cells: readonly (string | bigint)[]): Posting[] {
   const postings: Posting[] = []
   for (let index = 0; index < cells.length; index += 2) {
-    postings.push({ account: cells[index]!, amount: BigInt(cells[index + 1]!) })
+    postings.push({ account: String(cells[index]), amount: BigInt(cells[index + 1]!) })
   }
   return postings
 }
 
 // Cells are written out one by one: every call passes here, and to look fields up by name would cost a microsecond.
 
-function chargeCells({ cost, base, markup, basis, byok, priceVersion, shortfall, usage }: Charge) {
+function chargeCells({ cost, base, markup, basis, byok, priceVersion, shortfall, usage }: Charge): Cell[] {
   const { prompt, cached, cacheWrite, completion, reasoning } = usage
   return [
-    String(cost),
-    String(base),
-    String(markup),
+    cost,
+    base,
+    markup,
     basis,
     byok,
     prompt,
@@ -105,7 +125,7 @@ function chargeCells({ cost, base, markup, basis, byok, priceVersion, shortfall,
     completion,
     reasoning,
     priceVersion,
-    shortfall === undefined ? undefined : String(shortfall),
+    shortfall,
   ]
 }
 

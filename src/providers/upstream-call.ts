@@ -3,7 +3,7 @@ import type { ReplyReader } from './reply-reader.js'
 
 export interface UpstreamCall {
   /** The call's own headers, its credential among them. Fixed ones are added, and none of these may be among them. */
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: Readonly<HeaderList>
   /** JSON text, or its bytes. */
   readonly body: string | Buffer
   /** Whether a stream is asked for. */

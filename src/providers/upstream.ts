@@ -35,7 +35,7 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings, endp
   const base = parseBaseUrl(baseUrl, endpoint)
   const path = pathOf(base) + endpoint
   const fixed = { ...COMMON_HEADERS, ...checkHeaders(headers) }
-  const fixedList = listOf(fixed)
+  const lists = { stream: headersFor(fixed, true), body: headersFor(fixed, false) }
   const turns = new TurnGate(usesFastPaths)
   let pool: Pool | undefined
   let closing: Promise<void> | undefined
@@ -47,12 +47,11 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings, endp
     })
   }
 
-  const headersOf = ({ headers, stream, trace }: UpstreamCall): HeaderList => [
-    ...(trace === undefined ? fixedList : listOf({ ...fixed, ...trace })),
-    'accept',
-    stream ? 'text/event-stream' : 'application/json',
-    ...listOf(headers),
-  ]
+  const headersOf = ({ headers, stream, trace }: UpstreamCall): HeaderList => {
+    const always =
+      trace === undefined ? lists[stream ? 'stream' : 'body'] : headersFor({ ...fixed, ...trace }, stream)
+    return [...always, ...headers]
+  }
 
   const send = (call: UpstreamCall, resolve: Resolve, reject: (error: unknown) => void): void => {
     const headers = headersOf(call)
@@ -92,10 +91,9 @@ const RESERVED_HEADERS = new Set(
   ),
 )
 
-function listOf(headers: Readonly<Record<string, string>>): HeaderList {
-  const list: string[] = []
-  for (const name of Object.keys(headers)) list.push(name, headers[name]!)
-  return list
+function headersFor(fixed: Readonly<Record<string, string>>, stream: boolean): HeaderList {
+  const accept = stream ? 'text/event-stream' : 'application/json'
+  return Object.entries({ ...fixed, accept }).flat()
 }
 
 function parseBaseUrl(baseUrl: string, endpoint: string): URL {

@@ -5,6 +5,14 @@ import { type WireCharge, writeUsage } from '../../protocol/wire-usage.js'
 import { ChoiceAccumulator } from './accumulate.js'
 import type { ReplyTop } from './chunk-writer.js'
 
+/** What of the provider's top level stands in a reply. */
+export interface ReplyLabels {
+  readonly system_fingerprint: string | undefined
+  readonly service_tier: string | undefined
+  /** Whether these are latin1, or text. */
+  readonly isLatin1: boolean
+}
+
 /** Writes a client's reply in one body, as latin1, of a provider's body or of the choices of its stream. */
 export class BodyWriter {
   /** Their JSON is made before anything is charged for them. */
@@ -33,10 +41,19 @@ export class BodyWriter {
     this.choices = toLatin1(writeChoices(this.accumulator?.finished() ?? []))
   }
 
-  /** The reply, its choices having ended. `labels` is an object as JSON, in latin1, whose fields stand at the end. */
-  body({ id, created, model }: ReplyTop, labels: string, charge: WireCharge): string {
-    const top = toLatin1(JSON.stringify({ id, object: 'chat.completion', created, model }))
-    return `${top.slice(0, -1)},"choices":${this.choices ?? '[]'},"usage":${writeUsage(charge)},${labels.slice(1)}`
+  /** The reply, its choices having ended. */
+  body({ id, created, model }: ReplyTop, labels: ReplyLabels, charge: WireCharge): string {
+    const { isLatin1, system_fingerprint, service_tier } = labels
+    const json = JSON.stringify({
+      id: isLatin1 ? toLatin1(id) : id,
+      object: 'chat.completion',
+      created,
+      model: isLatin1 ? toLatin1(model) : model,
+      system_fingerprint: system_fingerprint ?? null,
+      service_tier,
+    })
+    const top = isLatin1 ? json : toLatin1(json)
+    return `${top.slice(0, -1)},"choices":${this.choices ?? '[]'},"usage":${writeUsage(charge)}}`
   }
 }
 

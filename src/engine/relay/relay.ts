@@ -2,7 +2,7 @@ import type { ProviderEvent } from '../../contracts/providers.js'
 import { isProviderError, ProviderError } from '../../errors.js'
 import type { FinishReason } from '../../protocol/finish-reason.js'
 import { isObject, isText, type JsonObject } from '../../protocol/json-values.js'
-import { fromLatin1, toLatin1 } from '../../protocol/latin1.js'
+import { fromLatin1 } from '../../protocol/latin1.js'
 import { cleanLabel } from '../../protocol/text.js'
 import type { WireCharge } from '../../protocol/wire-usage.js'
 import { addLatin1, type TokenCounter } from '../charging/token-counter.js'
@@ -150,11 +150,12 @@ export class Relay {
 
   /** The reply in one body as latin1, its choices having ended. */
   body(charge: WireCharge): string {
-    const labels = JSON.stringify({
-      system_fingerprint: this.systemFingerprint ?? null,
+    const labels = {
+      system_fingerprint: this.systemFingerprint,
       service_tier: this.serviceTier,
-    })
-    return this.bodyWriter.body(this.options, this.hasLatin1Labels ? labels : toLatin1(labels), charge)
+      isLatin1: this.hasLatin1Labels,
+    }
+    return this.bodyWriter.body(this.options, labels, charge)
   }
 
   private takeEvent(event: ProviderEvent): string {
@@ -224,7 +225,7 @@ export class Relay {
   }
 
   private takeCompletion(given: JsonObject, isLatin1: boolean): string {
-    checkDepth(given)
+    if (!isLatin1) checkDepth(given)
     const staysLatin1 = isLatin1 && this.chunkWriter === undefined && hasAsciiReasons(given)
     const completion = isLatin1 && !staysLatin1 ? asText(given) : given
     this.takeLabels(completion, staysLatin1)

@@ -112,9 +112,7 @@ function moveTroubled(
   routes: readonly Route[],
   health: RouteHealthBook,
 ): { ordered: readonly Route[]; behind: RoutingExplanation['behind'] } {
-  if (routes.every((route) => health.troubleOf(route) === undefined)) {
-    return { ordered: routes, behind: undefined }
-  }
+  if (!anyTrouble(routes, health)) return { ordered: routes, behind: undefined }
   const troubled = routes.flatMap((route) => {
     const why = health.troubleOf(route)
     return why === undefined ? [] : [{ route, why }]
@@ -124,4 +122,9 @@ function moveTroubled(
     ordered: [...routes.filter((route) => !last.has(route)), ...last],
     behind: troubled.map(({ route, why }) => ({ routeId: route.id, why })),
   }
+}
+
+function anyTrouble(routes: readonly Route[], health: RouteHealthBook): boolean {
+  for (const route of routes) if (health.troubleOf(route) !== undefined) return true
+  return false
 }

@@ -4,6 +4,7 @@ import { createSecret } from '../../secret.js'
 import { abortSourceOf } from '../abort-source.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream } from '../upstream.js'
+import type { HeaderList } from '../upstream-call.js'
 import { createReader } from './reader.js'
 import { toNativeRequest } from './request.js'
 
@@ -57,15 +58,15 @@ export function anthropic(settings: AnthropicSettings = {}): ProviderAdapter {
   warnOfUnsetKey(settings, 'anthropic')
   const ownKey = apiKey === undefined ? undefined : createSecret(apiKey)
 
-  const credentialOf = ({ auth }: ProviderCall): Record<string, string> => {
+  const credentialOf = ({ auth }: ProviderCall): HeaderList => {
     const secret = auth.kind === 'byok' ? auth.secret : (auth.secret ?? ownKey)
-    return secret === undefined ? {} : { 'x-api-key': secret.reveal() }
+    return secret === undefined ? [] : ['x-api-key', secret.reveal()]
   }
 
   return {
     chat: (call, take) =>
       upstream.post(() => ({
-        headers: { 'anthropic-version': version, ...credentialOf(call) },
+        headers: ['anthropic-version', version, ...credentialOf(call)],
         body: JSON.stringify(toNativeRequest(call.request, call.stream, defaultMaxTokens)),
         stream: call.stream,
         limits: call.limits,

@@ -1,12 +1,11 @@
 import { refuseMisspelt } from '../../contracts/option-checks.js'
 import type { ProviderAdapter, ProviderCall } from '../../contracts/providers.js'
 import { usesFastPaths } from '../../fast-paths.js'
-import { createSecret } from '../../secret.js'
 import { abortSourceOf } from '../abort-source.js'
 import { createReplyReader, type ReplyFormat } from '../reply-reader.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream, type UpstreamSettings } from '../upstream.js'
-import type { UpstreamCall } from '../upstream-call.js'
+import type { HeaderList, UpstreamCall } from '../upstream-call.js'
 import { NOTHING_OMITTED, type Omissions, omitBoth, omitMore } from './omissions.js'
 import { readBody, readEvent } from './reply.js'
 import { buildRequestBody } from './request.js'
@@ -50,7 +49,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
   }
   const upstream = createUpstream(settings, ENDPOINT)
   warnOfUnsetKey(settings, 'openaiCompatible')
-  const ownKey = apiKey === undefined ? undefined : createSecret(apiKey)
+  const ownCredential = apiKey === undefined ? [] : credential(apiKey)
 
   const format: ReplyFormat = {
     fastPaths: usesFastPaths,
@@ -58,9 +57,9 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
     onBody: (json, events) => readBody(json, events, { fastPaths: usesFastPaths, unlistedTokens }),
   }
 
-  const credentialOf = ({ auth }: ProviderCall): Record<string, string> => {
-    const secret = auth.kind === 'byok' ? auth.secret : (auth.secret ?? ownKey)
-    return secret === undefined ? {} : { authorization: `Bearer ${secret.reveal()}` }
+  const credentialOf = ({ auth }: ProviderCall): HeaderList => {
+    if (auth.kind === 'host' && auth.secret === undefined) return ownCredential
+    return credential(auth.secret!.reveal())
   }
 
   /** By model. */
@@ -102,4 +101,8 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
     outputBound,
     close: () => upstream.close(),
   }
+}
+
+function credential(key: string): HeaderList {
+  return ['authorization', `Bearer ${key}`]
 }
