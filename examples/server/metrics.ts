@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus'
 import { MeterProvider } from '@opentelemetry/sdk-metrics'
 import type { CompatRouter, RouterEvent } from 'compat-router'
-import { createTelemetry } from 'compat-router/opentelemetry'
+import { createHistograms, createTelemetry } from 'compat-router/opentelemetry'
 import type { RequestHandler } from 'express'
 
 export interface PrometheusMetrics {
@@ -23,13 +23,15 @@ const PROXIED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
  * everybody would look local. Nor does a page in a browser here that has its own name point to this machine.
  */
 export function prometheusMetrics(): PrometheusMetrics {
+  const histograms = createHistograms()
   const exporter = new PrometheusExporter({
     preventServerStart: true,
+    metricProducers: [histograms],
     withoutScopeInfo: true,
     withoutTargetInfo: true,
   })
   const meter = new MeterProvider({ readers: [exporter] }).getMeter('compat-router')
-  const telemetry = createTelemetry({ meter, tracer: false })
+  const telemetry = createTelemetry({ meter, histograms, tracer: false })
   return {
     onEvent: telemetry.onEvent,
     serve(router) {

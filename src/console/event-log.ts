@@ -18,14 +18,9 @@ export interface EventLog {
   readonly take: (event: RouterEvent) => void
   newestFirst(): readonly KeptEvent[]
   /** When each call of this process that has not ended came in, by request id; newest last. */
-  readonly started: ReadonlyMap<string, { readonly at: number }>
+  readonly started: ReadonlyMap<string, number>
   /** The end of each remembered call, by the hold that paid for it. */
   endsByHold(): ReadonlyMap<string, RequestEnd>
-}
-
-interface Started {
-  readonly at: number
-  count: number
 }
 
 const CAPACITY = 1_000
@@ -44,27 +39,33 @@ const MAX_STARTED = 10_000
 export function createEventLog(): EventLog {
   const events = new Ring<KeptEvent>(CAPACITY)
   const unauthenticated = new Ring<KeptEvent>(UNAUTHENTICATED)
-  const started = new Map<string, Started>()
+  const started = new Map<string, number>()
+  /** How many calls more there are under one id, where there are. */
+  const further = new Map<string, number>()
   let count = 0
   let second = 0
   let completedInSecond = 0
 
   function begin({ requestId, at }: RequestStart): void {
-    const before = started.get(requestId)
-    if (before !== undefined) {
-      before.count++
+    if (started.has(requestId)) {
+      further.set(requestId, (further.get(requestId) ?? 0) + 1)
       return
     }
     // The oldest goes: a call that never ends would be a fault, and must not cost memory for ever.
-    if (started.size >= MAX_STARTED) started.delete(started.keys().next().value!)
-    started.set(requestId, { at, count: 1 })
+    if (started.size >= MAX_STARTED) forget(started.keys().next().value!)
+    started.set(requestId, at)
   }
 
   function end({ requestId }: RequestEnd): void {
-    const before = started.get(requestId)
-    if (before === undefined) return
-    before.count--
-    if (before.count === 0) started.delete(requestId)
+    const more = further.size === 0 ? undefined : further.get(requestId)
+    if (more === undefined) started.delete(requestId)
+    else if (more === 1) further.delete(requestId)
+    else further.set(requestId, more - 1)
+  }
+
+  function forget(requestId: string): void {
+    started.delete(requestId)
+    further.delete(requestId)
   }
 
   function isTooMany(at: number): boolean {

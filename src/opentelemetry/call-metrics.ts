@@ -1,8 +1,9 @@
-import type { Histogram, Meter } from '@opentelemetry/api'
+import type { Meter } from '@opentelemetry/api'
 import type { Operation, RequestEnd, RouterEvent } from '../contracts/events.js'
 import type { Credits } from '../money.js'
 import { CallSeries } from './call-series.js'
 import { CallTotals } from './call-totals.js'
+import type { CreateHistogram, Histogram } from './histograms.js'
 import type { LabelBook } from './labels.js'
 import { DURATION_BUCKETS, FIRST_TOKEN_BUCKETS, PER_TOKEN_BUCKETS, TOKEN_BUCKETS } from './names.js'
 import { getOrMake, type Row } from './totals.js'
@@ -39,13 +40,22 @@ export class CallMetrics {
   private readonly attempts = new Map<string, Map<string, Row<number>>>()
   /** By model and provider. */
   private readonly calls = new Map<string | undefined, Map<string | undefined, CallSeries>>()
+  /** Of the last call, since the next one is often of the same model. */
+  private last:
+    | {
+        readonly model: string | undefined
+        readonly provider: string | undefined
+        readonly series: CallSeries
+      }
+    | undefined
 
   constructor(
     meter: Meter,
+    createHistogram: CreateHistogram,
     private readonly labels: LabelBook,
   ) {
-    const seconds = (name: string, description: string, explicitBucketBoundaries: number[]) =>
-      meter.createHistogram(name, { unit: 's', description, advice: { explicitBucketBoundaries } })
+    const seconds = (name: string, description: string, boundaries: number[]) =>
+      createHistogram({ name, unit: 's', description, boundaries })
     this.duration = seconds(
       'gen_ai.server.request.duration',
       'From a request to the end of its reply.',
@@ -61,10 +71,11 @@ export class CallMetrics {
       'Time for each output token after the first, of streams that were completed.',
       PER_TOKEN_BUCKETS,
     )
-    this.tokenUsage = meter.createHistogram('gen_ai.client.token.usage', {
+    this.tokenUsage = createHistogram({
+      name: 'gen_ai.client.token.usage',
       unit: '{token}',
       description: 'Tokens of a call, as they were charged.',
-      advice: { explicitBucketBoundaries: TOKEN_BUCKETS },
+      boundaries: TOKEN_BUCKETS,
     })
     this.totals = new CallTotals(meter)
     this.overdrafts = this.totals.overdrafts.row({})
@@ -77,10 +88,10 @@ export class CallMetrics {
   record(event: RouterEvent): void {
     switch (event.type) {
       case 'request-start':
-        this.activeRow(event.operation).total++
+        this.activeOf(event.operation).total++
         return
       case 'request-end':
-        this.activeRow(event.operation).total--
+        this.activeOf(event.operation).total--
         this.end(event)
         return
       case 'charge-failed':
@@ -93,7 +104,8 @@ export class CallMetrics {
   private end(event: RequestEnd): void {
     const { charge, facts, firstTokenMs, operation, providerMs } = event
     const outcome = this.labels.outcome.of(event.outcome)
-    this.requestRow(operation, outcome).total++
+    const requests = this.requests.get(operation)?.get(outcome) ?? this.requestRow(operation, outcome)
+    requests.total++
     if (operation !== 'chat') return
     if (event.routing !== undefined) this.countAttempts(event.routing.attempts)
     const call = this.seriesOf(facts?.model, facts?.provider)
@@ -132,24 +144,33 @@ export class CallMetrics {
   }
 
   private requestRow(operation: Operation, outcome: string): Row<number> {
-    return getOrMake(
-      getOrMake(this.requests, operation, () => new Map<string, Row<number>>()),
-      outcome,
-      () =>
-        this.totals.requests.row({
-          'compat_router.operation': operation,
-          'compat_router.outcome': outcome,
-        }),
-    )
+    const row = this.totals.requests.row({
+      'compat_router.operation': operation,
+      'compat_router.outcome': outcome,
+    })
+    getOrMake(this.requests, operation, () => new Map<string, Row<number>>()).set(outcome, row)
+    return row
+  }
+
+  private activeOf(operation: Operation): Row<number> {
+    return this.active.get(operation) ?? this.activeRow(operation)
   }
 
   private activeRow(operation: Operation): Row<number> {
-    return getOrMake(this.active, operation, () =>
-      this.totals.active.row({ 'compat_router.operation': operation }),
-    )
+    const row = this.totals.active.row({ 'compat_router.operation': operation })
+    this.active.set(operation, row)
+    return row
   }
 
   private seriesOf(model: string | undefined, provider: string | undefined): CallSeries {
+    const { last } = this
+    if (last !== undefined && last.model === model && last.provider === provider) return last.series
+    const series = this.findSeries(model, provider)
+    this.last = { model, provider, series }
+    return series
+  }
+
+  private findSeries(model: string | undefined, provider: string | undefined): CallSeries {
     const known = this.calls.get(model)?.get(provider)
     if (known !== undefined) return known
     const modelLabel = model && this.labels.model.of(model)

@@ -1,3 +1,6 @@
+/** Of instruments and spans. */
+export const SCOPE = 'compat-router'
+
 /** Names of OpenTelemetry's conventions. Those for generative AI are still in development: here as in version 1.42. */
 export const OPERATION_NAME = 'gen_ai.operation.name'
 export const PROVIDER_NAME = 'gen_ai.provider.name'

@@ -4,16 +4,19 @@ import { refuseMisspelt, requireMethods } from '../contracts/option-checks.js'
 import { version } from '../version.js'
 import { CallMetrics } from './call-metrics.js'
 import { CallSpans } from './call-spans.js'
+import { histogramsOf } from './histograms.js'
 import { LabelBook } from './labels.js'
+import { SCOPE } from './names.js'
+import type { Histograms } from './own-histograms.js'
 import { type ObservedRouter, RouterGauges } from './router-gauges.js'
-
-const SCOPE = 'compat-router'
 
 export interface TelemetryOptions {
   /** By default the global provider's, which must be registered by then; `false` for no metrics. */
   readonly meter?: Meter | false
   /** By default the global provider's; `false` for no spans. */
   readonly tracer?: Tracer | false
+  /** Keeps the histograms in place of the meter's SDK, to spare calls what that spends on them. */
+  readonly histograms?: Histograms
 }
 
 export interface Telemetry {
@@ -31,13 +34,20 @@ export interface Telemetry {
  * `TypeError` names an option that cannot be used.
  */
 export function createTelemetry(options: TelemetryOptions = {}): Telemetry {
-  refuseMisspelt(options, ['meter', 'tracer'], 'createTelemetry')
+  refuseMisspelt(options, ['meter', 'tracer', 'histograms'], 'createTelemetry')
   const meter = options.meter ?? metrics.getMeter(SCOPE, version)
   const tracer = options.tracer ?? trace.getTracer(SCOPE, version)
   if (meter !== false) requireMethods('createTelemetry: meter', meter, ['createHistogram'])
   if (tracer !== false) requireMethods('createTelemetry: tracer', tracer, ['startSpan'])
+  const { histograms } = options
+  if (histograms !== undefined) {
+    requireMethods('createTelemetry: histograms', histograms, ['create', 'collect'])
+    if (meter === false)
+      throw new TypeError('createTelemetry: histograms need a meter for what is no histogram.')
+  }
   const labels = new LabelBook()
-  const calls = meter === false ? undefined : new CallMetrics(meter, labels)
+  const calls =
+    meter === false ? undefined : new CallMetrics(meter, histograms?.create ?? histogramsOf(meter), labels)
   const gauges = meter === false ? undefined : new RouterGauges(meter, labels)
   const spans = tracer === false ? undefined : new CallSpans(tracer)
   return {

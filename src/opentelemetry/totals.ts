@@ -6,9 +6,9 @@ export interface Row<Amount> {
 }
 
 /** With the one for all that come after, as many as the SDK tells apart: of more it would report sums that nobody made. */
-const MAX_ROWS = 1_998
+export const MAX_ROWS = 1_998
 /** As the SDK marks what it counts together. */
-const FURTHER: Attributes = { 'otel.metric.overflow': true }
+export const FURTHER: Attributes = { 'otel.metric.overflow': true }
 
 /**
  * Sums that an observable counter reports when it is asked. Who adds keeps the row: an instrument of the SDK would sort

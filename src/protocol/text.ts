@@ -29,7 +29,7 @@ export function escapeControl(text: string): string {
  */
 export function cleanLabel(text: string, maxChars = LABEL_CHARS): string {
   // Cut before the patterns run, so that megabytes cost nothing; after it, since what is dropped makes room.
-  const start = text.slice(0, maxChars * 4)
+  const start = text.length > maxChars * 4 ? text.slice(0, maxChars * 4) : text
   if (PRINTABLE_ASCII.test(start)) return cut(start, maxChars)
   return cut(
     start.replace(CONTROL, '').replace(BIDI_OR_INVISIBLE, '').replace(LONE_SURROGATE, '\ufffd'),

@@ -78,7 +78,7 @@ async function readInFlight(
   const calls: InFlightCall[] = holds.map(({ holdId, account: payer, amount, expiresAt, facts }) => {
     const requestId = facts?.requestId ?? holdId
     known.add(requestId)
-    const startedAt = log.started.get(requestId)?.at
+    const startedAt = log.started.get(requestId)
     const isHere = startedAt !== undefined
     return present({
       requestId,
@@ -95,8 +95,8 @@ async function readInFlight(
     })
   })
   if (viewer.kind === 'operator') {
-    for (const [requestId, { at }] of log.started) {
-      if (!known.has(requestId)) calls.push({ requestId, startedAt: at, isHere: true })
+    for (const [requestId, startedAt] of log.started) {
+      if (!known.has(requestId)) calls.push({ requestId, startedAt, isHere: true })
     }
   }
   return calls.sort((one, other) => (other.startedAt ?? 0) - (one.startedAt ?? 0))

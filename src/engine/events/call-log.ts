@@ -131,6 +131,7 @@ function withAttempts(
 
 /** A value that the client sent for the record, or how large it was. What JSON cannot say, a host's parser made: it is left out. */
 function extra(value: unknown): unknown {
+  if (value === undefined) return undefined
   const json = jsonOf(value)
   if (json === undefined) return undefined
   const bytes = Buffer.byteLength(json)

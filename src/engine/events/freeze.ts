@@ -5,7 +5,7 @@ export function freezeEvent(event: RouterEvent): RouterEvent {
   switch (event.type) {
     // Every call has these two: to search them for what they hold would take longer than all else that is done with them.
     case 'request-start':
-      Object.freeze(event.trace)
+      if (event.trace !== undefined) Object.freeze(event.trace)
       return Object.freeze(event)
     case 'request-end':
       return freezeEnd(event)
@@ -16,18 +16,23 @@ export function freezeEvent(event: RouterEvent): RouterEvent {
 
 function freezeEnd(event: RequestEnd): RequestEnd {
   const { action, caller, charge, connected, facts, routing } = event
-  Object.freeze(facts)
-  Object.freeze(caller)
+  if (facts !== undefined) Object.freeze(facts)
+  if (caller !== undefined) Object.freeze(caller)
   if (charge !== undefined) Object.freeze(Object.freeze(charge).usage)
   if (routing !== undefined) {
     Object.freeze(Object.freeze(routing).considered)
-    for (const list of [routing.excluded, routing.behind, routing.attempts]) {
-      if (list !== undefined) for (const item of Object.freeze(list)) Object.freeze(item)
-    }
+    freezeList(routing.excluded)
+    freezeList(routing.attempts)
+    if (routing.behind !== undefined) freezeList(routing.behind)
   }
   if (action !== undefined) freezeDeep(action)
   if (connected !== undefined) freezeDeep(connected)
   return Object.freeze(event)
+}
+
+function freezeList(list: readonly object[]): void {
+  Object.freeze(list)
+  for (let index = 0; index < list.length; index++) Object.freeze(list[index])
 }
 
 function freezeDeep<Value>(value: Value): Value {

@@ -50,7 +50,7 @@ export const SYSTEM_NAMES = ['pipe', 'direct', ...ROUTER_KINDS, 'portkey', ...WA
 
 /**
  * Finds systems by name. `http-plain` is the router without its fast paths, `http-no-memory-reducer` the one whose V8
- * gives no memory back when it idles, `http@DIR` the one that was built to DIR. `unwatched`, `watched` and `watched-sdk`
+ * gives no memory back when it idles, `http@DIR` the one that was built to DIR. `unwatched`, `watched` and the like
  * share one process. A peer that cannot be installed is left out, with a word on stderr.
  */
 export async function findSystems(names: readonly string[], defaults: SystemDefaults): Promise<System[]> {

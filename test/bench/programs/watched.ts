@@ -11,6 +11,7 @@ import { PrometheusExporter } from '@opentelemetry/exporter-prometheus'
 import { MeterProvider } from '@opentelemetry/sdk-metrics'
 import type { CompatRouter, RouterOptions } from 'compat-router'
 import type { Admin } from 'compat-router/admin'
+import type { Histograms } from 'compat-router/opentelemetry'
 import type { RouterSetup, WatchedName } from '../lib/messages.js'
 import { MOUNT } from '../lib/names.js'
 import { createRouter } from '../lib/router-under-test.js'
@@ -19,23 +20,30 @@ import { readSetup, serve } from '../lib/serve.js'
 const setup = readSetup<RouterSetup>()
 const load = (entry: string) => import(pathToFileURL(join(setup.dist, entry)).href)
 const { createConsole }: typeof import('compat-router/console') = await load('console.js')
-const { createTelemetry }: typeof import('compat-router/opentelemetry') = await load('opentelemetry.js')
+const { createHistograms, createTelemetry }: typeof import('compat-router/opentelemetry') =
+  await load('opentelemetry.js')
 
 const LISTENERS: Readonly<Record<WatchedName, () => RouterOptions['onEvent']>> = {
   unwatched: () => undefined,
-  watched: () => listener(undefined),
+  watched: () => listener({}),
   'watched-sdk': () => {
-    const provider = new MeterProvider({ readers: [new PrometheusExporter({ preventServerStart: true })] })
-    return listener(provider.getMeter('bench'))
+    const histograms = createHistograms()
+    return listener({ meter: meterOf({ metricProducers: [histograms] }), histograms })
   },
+  'watched-sdk-histograms': () => listener({ meter: meterOf({}) }),
+}
+
+function meterOf(reader: { metricProducers?: Histograms[] }): Meter {
+  const exporter = new PrometheusExporter({ preventServerStart: true, ...reader })
+  return new MeterProvider({ readers: [exporter] }).getMeter('bench')
 }
 
 /** Hears events as a host's console and its metrics do. Without a meter, the one of an API that has no SDK. */
-function listener(meter: Meter | undefined): RouterOptions['onEvent'] {
+function listener(options: { meter?: Meter; histograms?: Histograms }): RouterOptions['onEvent'] {
   // Nobody looks at the pages here, so nothing is asked of it.
   const admin = { entries: async () => ({ entries: [] }) } as Partial<Admin> as Admin
   const pages = createConsole({ admin, authorise: () => undefined })
-  const telemetry = createTelemetry({ tracer: false, ...(meter && { meter }) })
+  const telemetry = createTelemetry({ tracer: false, ...options })
   return (event) => {
     pages.onEvent(event)
     telemetry.onEvent(event)
