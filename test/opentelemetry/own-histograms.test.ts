@@ -131,9 +131,7 @@ it('reach Prometheus beside the counters of the meter, each metric once', async 
   for (const name of ['gen_ai_server_request_duration', 'gen_ai_client_token_usage']) {
     expect(text.match(new RegExp(`^# TYPE ${name} histogram$`, 'gm'))).toHaveLength(1)
   }
-  expect(text).toMatch(
-    /^gen_ai_server_request_duration_count\{.*gen_ai_request_model="acme\/fast".*\} 1$/m,
-  )
+  expect(text).toMatch(/^gen_ai_server_request_duration_count\{.*gen_ai_request_model="acme\/fast".*\} 1$/m)
   expect(text).toMatch(/^compat_router_requests_total\{.*\} 1$/m)
 })
 
