@@ -6,7 +6,8 @@ const SETTLED = Promise.resolve()
 
 /**
  * Decides when what was read of a reply is handed over, all of it at once: in a microtask, with its end at once or, with
- * many calls under way, at the end of the turn. More than 64 KiB never waits for that, or a slow client would not hold up its provider.
+ * many calls under way, at the end of the turn. More than 64 KiB never waits for that, or a slow client would not hold up
+ * its provider.
  */
 export class HandOver {
   #isDue = false

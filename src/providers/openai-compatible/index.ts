@@ -58,8 +58,8 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
   }
 
   const credentialOf = ({ auth }: ProviderCall): HeaderList => {
-    if (auth.kind === 'host' && auth.secret === undefined) return ownCredential
-    return credential(auth.secret!.reveal())
+    if (auth.kind === 'byok') return credential(auth.secret.reveal())
+    return auth.secret ? credential(auth.secret.reveal()) : ownCredential
   }
 
   /** By model. */
