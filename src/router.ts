@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import type { CallInFlight } from './contracts/call-in-flight.js'
 import type { RouteHealth } from './contracts/route-health.js'
 import { createEngine } from './engine/engine.js'
 import { eventError } from './engine/events/event-error.js'
@@ -26,6 +27,8 @@ export interface CompatRouter {
   readonly inFlight: number
   /** Holds of this router's calls that are not settled or released yet; a charge that is tried again keeps its own open. */
   readonly openHolds: number
+  /** Chat completions that came in and have not ended, newest first: also those whose credential is not known yet. */
+  calls(): readonly CallInFlight[]
   /** How each route that was called has been doing. */
   routes(): readonly RouteHealth[]
   /**
@@ -101,6 +104,7 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
   return Object.defineProperties(router, {
     inFlight: { get: () => engine.inFlight },
     openHolds: { get: () => engine.openHolds },
+    calls: { value: engine.calls },
     routes: { value: engine.routes },
     close: { value: engine.close },
   })

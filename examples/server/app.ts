@@ -100,7 +100,6 @@ async function assemble(
     admin,
     authorise: signIn.authorise,
     routerPath: MOUNT,
-    routes: () => router.routes(),
     signInHint: signIn.hint,
   })
   const metrics = prometheusMetrics()
@@ -120,6 +119,7 @@ async function assemble(
     limits: { inFlightPerAccount: 64, inFlightPerCredential: 16 },
     onEvent,
   })
+  pages.observe(router)
   const app = express()
   app.disable('x-powered-by')
   app.use(MOUNT, router)

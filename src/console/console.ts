@@ -1,14 +1,15 @@
 import type { ServerResponse } from 'node:http'
 import type { Admin } from '../admin/index.js'
 import { type Clock, systemClock } from '../clock.js'
-import type { RouteHealth, RouterEvent } from '../contracts/index.js'
-import { requireClock, requireFunction } from '../contracts/option-checks.js'
+import type { RouterEvent } from '../contracts/index.js'
+import { requireClock } from '../contracts/option-checks.js'
 import { normaliseBasePath, pathOf, pathUnder } from '../http/match.js'
 import { assetsFolder } from './assets.js'
 import type { Endpoint, EndpointRequest, Services } from './endpoints/endpoint.js'
 import { endpoints } from './endpoints/index.js'
 import { createEventLog } from './event-log.js'
 import { HttpError, notFound, toHttpError } from './http-error.js'
+import { type ObservedRouter, ObservedRouters } from './observed-routers.js'
 import { createPages } from './pages.js'
 import { send, sendCsv, sendError, sendJson } from './reply.js'
 import { type ConsoleRequest, checkOrigin, isOrigin, ORIGIN_FORM, readBody } from './request.js'
@@ -21,8 +22,6 @@ export interface ConsoleOptions {
   readonly authorise: Authorise
   /** Where the router is on the console's origin. `/compat/v1` by default. */
   readonly routerPath?: string
-  /** How the routes have been doing: `() => router.routes()`. */
-  readonly routes?: () => readonly RouteHealth[]
   /** Where nobody strips the mount from `req.url`, as with bare `http`. */
   readonly basePath?: string
   /** Where browsers see the console, such as `https://console.example.com`: for a proxy that rewrites `Host`. */
@@ -37,8 +36,13 @@ export interface ConsoleOptions {
 export interface Console {
   /** Answers a request for its pages or its API. Returns nothing and never throws; calls `next` for other paths. */
   (req: ConsoleRequest, res: ServerResponse, next?: (error?: unknown) => void): void
-  /** For the router's `onEvent`: live calls and explanations come from here. Cheap, and never throws. */
+  /** For the router's `onEvent`: explanations of calls, errors and incidents come from here. Cheap, and never throws. */
   readonly onEvent: (event: RouterEvent) => void
+  /**
+   * Shows what events do not tell of a router: its calls in flight and how its routes are doing. Of several routers, shows
+   * all. Returns what ends it. What is no router is a `TypeError`.
+   */
+  observe(router: ObservedRouter): () => void
 }
 
 const SIGN_IN_HINT = 'Sign in where this service lets you, then open the console again.'
@@ -46,17 +50,19 @@ const SIGN_IN_HINT = 'Sign in where this service lets you, then open the console
 /**
  * Makes pages for operators and users: spend, calls, keys, apps, models, routes, and a playground.
  *
- * Mount it with `app.use('/console', createConsole({ admin, authorise }))` and hand its `onEvent` to the router. Keeps
- * no state but the newest events, in memory. Throws a `TypeError` that names the option that is missing.
+ * Mount it with `app.use('/console', createConsole({ admin, authorise }))`, hand its `onEvent` to the router, and the
+ * router to its `observe`. Keeps no state but the newest events, in memory. Throws a `TypeError` that names the option
+ * that is missing.
  */
 export function createConsole(options: ConsoleOptions): Console {
   const { admin, authorise } = checkOptions(options)
   const basePath = normaliseBasePath(options.basePath ?? '')
   const log = createEventLog()
+  const routers = new ObservedRouters()
   const services: Services = {
     admin,
     log,
-    routes: options.routes ?? (() => []),
+    routers,
     routerPath: options.routerPath ?? '/compat/v1',
     clock: options.clock ?? systemClock,
   }
@@ -132,7 +138,7 @@ export function createConsole(options: ConsoleOptions): Console {
         failed(error, res)
       }
     },
-    { onEvent: log.take },
+    { onEvent: log.take, observe: (router: ObservedRouter) => routers.observe(router) },
   )
 }
 
@@ -145,7 +151,6 @@ function checkOptions(options: ConsoleOptions): ConsoleOptions {
   if (typeof options.admin?.entries !== 'function') {
     throw new TypeError('createConsole needs admin: createAdmin(stores) of compat-router/admin')
   }
-  requireFunction('createConsole: routes', options.routes)
   requireClock('createConsole', options.clock, ['now'])
   if (options.signInHint !== undefined && typeof options.signInHint !== 'string') {
     throw new TypeError('createConsole: signInHint must be a string.')
@@ -166,7 +171,6 @@ const OPTIONS: readonly string[] = Object.keys({
   admin: true,
   authorise: true,
   routerPath: true,
-  routes: true,
   basePath: true,
   origin: true,
   signInHint: true,

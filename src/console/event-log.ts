@@ -17,8 +17,6 @@ export interface EventLog {
   /** Takes an event: for the router's `onEvent`. Never throws, and formats nothing. */
   readonly take: (event: RouterEvent) => void
   newestFirst(): readonly KeptEvent[]
-  /** When each call of this process that has not ended came in, by request id; newest last. */
-  readonly started: ReadonlyMap<string, number>
   /** The end of each remembered call, by the hold that paid for it. */
   endsByHold(): ReadonlyMap<string, RequestEnd>
 }
@@ -26,11 +24,9 @@ export interface EventLog {
 const CAPACITY = 1_000
 const COMPLETED_A_SECOND = 100
 const UNAUTHENTICATED = 100
-const MAX_STARTED = 10_000
 
 /**
- * Remembers the newest events and calls in flight, by reference. Request ids may be a client's own, so that two calls may
- * share one.
+ * Remembers the newest events, by reference.
  *
  * Of the calls that a busy server completes in a second only the first few are remembered: all of them would be gone
  * before anybody looked, and the garbage collector would have carried each to its old space first. Requests that did not
@@ -39,34 +35,9 @@ const MAX_STARTED = 10_000
 export function createEventLog(): EventLog {
   const events = new Ring<KeptEvent>(CAPACITY)
   const unauthenticated = new Ring<KeptEvent>(UNAUTHENTICATED)
-  const started = new Map<string, number>()
-  /** How many calls more there are under one id, where there are. */
-  const further = new Map<string, number>()
   let count = 0
   let second = 0
   let completedInSecond = 0
-
-  function begin({ requestId, at }: RequestStart): void {
-    if (started.has(requestId)) {
-      further.set(requestId, (further.get(requestId) ?? 0) + 1)
-      return
-    }
-    // The oldest goes: a call that never ends would be a fault, and must not cost memory for ever.
-    if (started.size >= MAX_STARTED) forget(started.keys().next().value!)
-    started.set(requestId, at)
-  }
-
-  function end({ requestId }: RequestEnd): void {
-    const more = further.size === 0 ? undefined : further.get(requestId)
-    if (more === undefined) started.delete(requestId)
-    else if (more === 1) further.delete(requestId)
-    else further.set(requestId, more - 1)
-  }
-
-  function forget(requestId: string): void {
-    started.delete(requestId)
-    further.delete(requestId)
-  }
 
   function isTooMany(at: number): boolean {
     const now = Math.floor(at / 1_000)
@@ -85,19 +56,14 @@ export function createEventLog(): EventLog {
     capacity: CAPACITY,
     completedASecond: COMPLETED_A_SECOND,
     unauthenticated: UNAUTHENTICATED,
-    started,
     newestFirst,
     take(event) {
-      if (event.type === 'request-start') {
-        if (event.operation === 'chat') begin(event)
-        return
-      }
+      if (event.type === 'request-start') return
       let at: number
       let ring = events
       if (event.type === 'request-end') {
         // A list of models that was read is no news, and some clients read it every second.
         if (event.operation !== 'chat' && event.status < 400) return
-        end(event)
         at = event.at
         if (event.outcome === 'completed' && event.charge !== undefined && isTooMany(at)) return
         if (isUnauthenticated(event)) ring = unauthenticated

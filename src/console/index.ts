@@ -1,4 +1,6 @@
+export type { CallInFlight } from '../contracts/call-in-flight.js'
 export type { RouteHealth } from '../contracts/route-health.js'
 export { type Console, type ConsoleOptions, createConsole } from './console.js'
+export type { ObservedRouter } from './observed-routers.js'
 export { type OneTimeSignIn, type OneTimeSignInOptions, oneTimeSignIn } from './sign-in.js'
 export type { Authorise, ConsoleViewer } from './viewer.js'

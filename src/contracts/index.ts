@@ -1,3 +1,4 @@
+export type * from './call-in-flight.js'
 export type * from './catalogue.js'
 export type * from './context.js'
 export type * from './credentials.js'

@@ -1,3 +1,4 @@
+import type { CallInFlight } from '../contracts/call-in-flight.js'
 import type { Operation } from '../contracts/events.js'
 import type { IncomingCall, ReplyWriter } from '../contracts/reply.js'
 import type { RouteHealth } from '../contracts/route-health.js'
@@ -26,6 +27,7 @@ import type { EngineOptions } from './options.js'
 import type { EngineParts } from './parts.js'
 import { RouteHealthBook } from './routing/route-health.js'
 import { askStore, faultyStore } from './stores.js'
+import { UnorderedList } from './unordered-list.js'
 
 /** Everything that a request can ask for. None of its answers rejects. */
 export interface Engine {
@@ -38,6 +40,7 @@ export interface Engine {
   readonly openHolds: number
   /** Whether {@link close} was called. */
   readonly isClosing: boolean
+  calls(): readonly CallInFlight[]
   routes(): readonly RouteHealth[]
   close(options?: { graceMs?: number }): Promise<{ drained: number; aborted: number }>
 }
@@ -59,6 +62,7 @@ export function createEngine(options: EngineOptions): Engine {
     readPrices: createPriceReader(),
   }
   const idempotency = new Idempotency(parts)
+  const calls = new UnorderedList<CallLog>()
   const endSweeper = startSweeper(options)
   let closing: Promise<{ drained: number; aborted: number }> | undefined
 
@@ -72,6 +76,7 @@ export function createEngine(options: EngineOptions): Engine {
     const { requestId } = call
     const trace = options.traceContext === undefined ? undefined : readTraceContext(call.headers)
     const log = new CallLog(requestId, operation, options, trace)
+    if (operation === 'chat') calls.add(log)
     const context = new LazyContext(requestId)
     writer.onLeave(() => context.end())
     try {
@@ -84,6 +89,7 @@ export function createEngine(options: EngineOptions): Engine {
       context.end()
     }
     if (writer.left) log.left()
+    calls.remove(log)
     log.end()
   }
 
@@ -159,6 +165,8 @@ export function createEngine(options: EngineOptions): Engine {
     get isClosing() {
       return closing !== undefined
     },
+
+    calls: () => calls.items.map((log) => log.soFar()).sort((one, other) => other.startedAt - one.startedAt),
 
     routes: () => parts.health.snapshot(),
 

@@ -1,11 +1,11 @@
 import type { Meter } from '@opentelemetry/api'
-import type { Operation, RequestEnd, RouterEvent } from '../contracts/events.js'
+import type { Operation, RequestEnd, RouteAttempt, RouterEvent } from '../contracts/events.js'
 import type { Credits } from '../money.js'
+import { CallHistograms } from './call-histograms.js'
 import { CallSeries } from './call-series.js'
 import { CallTotals } from './call-totals.js'
-import type { CreateHistogram, Histogram } from './histograms.js'
+import type { CreateHistogram } from './histograms.js'
 import type { LabelBook } from './labels.js'
-import { DURATION_BUCKETS, FIRST_TOKEN_BUCKETS, PER_TOKEN_BUCKETS, TOKEN_BUCKETS } from './names.js'
 import { getOrMake, type Row } from './totals.js'
 
 type Incident = Exclude<RouterEvent['type'], 'request-start' | 'request-end'>
@@ -25,16 +25,13 @@ const INCIDENTS: Readonly<Record<Incident, true>> = {
 
 /** Counts and measures what events tell. What it looks up for each call is by strings that are there already. */
 export class CallMetrics {
-  private readonly duration: Histogram
-  private readonly firstToken: Histogram
-  private readonly perToken: Histogram
-  private readonly tokenUsage: Histogram
+  private readonly histograms: CallHistograms
   private readonly totals: CallTotals
   private readonly overdrafts: Row<number>
   private readonly unsettled: Row<Credits>
   private readonly incidents = new Map<string, Row<number>>()
   private readonly active = new Map<Operation, Row<number>>()
-  /** By operation and outcome. */
+  /** By operation and outcome, labels both; so is what follows. */
   private readonly requests = new Map<Operation, Map<string, Row<number>>>()
   /** By route and outcome. */
   private readonly attempts = new Map<string, Map<string, Row<number>>>()
@@ -54,29 +51,7 @@ export class CallMetrics {
     createHistogram: CreateHistogram,
     private readonly labels: LabelBook,
   ) {
-    const seconds = (name: string, description: string, boundaries: number[]) =>
-      createHistogram({ name, unit: 's', description, boundaries })
-    this.duration = seconds(
-      'gen_ai.server.request.duration',
-      'From a request to the end of its reply.',
-      DURATION_BUCKETS,
-    )
-    this.firstToken = seconds(
-      'gen_ai.server.time_to_first_token',
-      'From dialling a provider to its first token, of streams that were completed.',
-      FIRST_TOKEN_BUCKETS,
-    )
-    this.perToken = seconds(
-      'gen_ai.server.time_per_output_token',
-      'Time for each output token after the first, of streams that were completed.',
-      PER_TOKEN_BUCKETS,
-    )
-    this.tokenUsage = createHistogram({
-      name: 'gen_ai.client.token.usage',
-      unit: '{token}',
-      description: 'Tokens of a call, as they were charged.',
-      boundaries: TOKEN_BUCKETS,
-    })
+    this.histograms = new CallHistograms(createHistogram)
     this.totals = new CallTotals(meter)
     this.overdrafts = this.totals.overdrafts.row({})
     this.unsettled = this.totals.unsettled.row({})
@@ -102,54 +77,44 @@ export class CallMetrics {
   }
 
   private end(event: RequestEnd): void {
-    const { charge, facts, firstTokenMs, operation, providerMs } = event
-    const outcome = this.labels.outcome.of(event.outcome)
-    const requests = this.requests.get(operation)?.get(outcome) ?? this.requestRow(operation, outcome)
+    const { facts, operation } = event
+    const requests =
+      this.requests.get(operation)?.get(event.outcome) ?? this.requestRow(operation, event.outcome)
     requests.total++
     if (operation !== 'chat') return
     if (event.routing !== undefined) this.countAttempts(event.routing.attempts)
-    const call = this.seriesOf(facts?.model, facts?.provider)
-    if (charge !== undefined) call.count(charge)
     if (event.overdraft !== undefined) this.overdrafts.total++
-    this.duration.record(inSeconds(event.durationMs), call.attributesAt(outcome))
-    if (charge !== undefined) {
-      this.tokenUsage.record(charge.usage.prompt, call.input)
-      this.tokenUsage.record(charge.usage.completion, call.output)
-    }
-    if (event.stream !== true || outcome !== 'completed' || firstTokenMs === undefined) return
-    this.firstToken.record(inSeconds(firstTokenMs), call.common)
-    const more = (charge?.usage.completion ?? 0) - 1
-    if (more > 0 && providerMs !== undefined) {
-      this.perToken.record(inSeconds(providerMs - firstTokenMs) / more, call.common)
-    }
+    this.seriesOf(facts?.model, facts?.provider).end(event, this.labels.outcome.of(event.outcome))
   }
 
-  private countAttempts(attempts: readonly { readonly routeId: string; readonly outcome: string }[]): void {
-    for (const attempt of attempts) {
-      const route = this.labels.route.of(attempt.routeId)
-      const outcome = this.labels.outcome.of(attempt.outcome)
-      const ofRoute = this.attempts.get(route)
-      const row = ofRoute?.get(outcome) ?? this.attemptRow(route, outcome)
+  private countAttempts(attempts: readonly RouteAttempt[]): void {
+    for (const { outcome, routeId } of attempts) {
+      const row = this.attempts.get(routeId)?.get(outcome) ?? this.attemptRow(routeId, outcome)
       row.total++
     }
   }
 
-  private attemptRow(route: string, outcome: string): Row<number> {
-    const row = this.totals.attempts.row({
-      'compat_router.route.id': route,
-      'compat_router.outcome': outcome,
-    })
-    getOrMake(this.attempts, route, () => new Map<string, Row<number>>()).set(outcome, row)
-    return row
+  private attemptRow(routeId: string, outcome: string): Row<number> {
+    const routeLabel = this.labels.route.of(routeId)
+    const outcomeLabel = this.labels.outcome.of(outcome)
+    const ofRoute = getOrMake(this.attempts, routeLabel, () => new Map<string, Row<number>>())
+    return getOrMake(ofRoute, outcomeLabel, () =>
+      this.totals.attempts.row({
+        'compat_router.route.id': routeLabel,
+        'compat_router.outcome': outcomeLabel,
+      }),
+    )
   }
 
   private requestRow(operation: Operation, outcome: string): Row<number> {
-    const row = this.totals.requests.row({
-      'compat_router.operation': operation,
-      'compat_router.outcome': outcome,
-    })
-    getOrMake(this.requests, operation, () => new Map<string, Row<number>>()).set(outcome, row)
-    return row
+    const label = this.labels.outcome.of(outcome)
+    const ofOperation = getOrMake(this.requests, operation, () => new Map<string, Row<number>>())
+    return getOrMake(ofOperation, label, () =>
+      this.totals.requests.row({
+        'compat_router.operation': operation,
+        'compat_router.outcome': label,
+      }),
+    )
   }
 
   private activeOf(operation: Operation): Row<number> {
@@ -176,9 +141,10 @@ export class CallMetrics {
     const modelLabel = model && this.labels.model.of(model)
     const providerLabel = provider && this.labels.provider.of(provider)
     const ofModel = getOrMake(this.calls, modelLabel, () => new Map<string | undefined, CallSeries>())
-    return getOrMake(ofModel, providerLabel, () => new CallSeries(this.totals, modelLabel, providerLabel))
+    return getOrMake(
+      ofModel,
+      providerLabel,
+      () => new CallSeries(this.totals, this.histograms, modelLabel, providerLabel),
+    )
   }
 }
-
-/** A clock that was set back while a call ran makes times below 0, which the SDK would not count. */
-const inSeconds = (ms: number): number => Math.max(0, ms) / 1_000

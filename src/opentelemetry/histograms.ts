@@ -1,9 +1,14 @@
 import type { Attributes, Meter } from '@opentelemetry/api'
 
+/** The values of one set of attributes. */
+export interface Series {
+  record(value: number): void
+}
+
 /** As much of an instrument as is used. */
 export interface Histogram {
-  /** The same series is always given by the same object. */
-  record(value: number, attributes: Attributes): void
+  /** Is asked once for each set of attributes. What no value is recorded in is not reported. */
+  series(attributes: Attributes): Series
 }
 
 export interface HistogramSettings {
@@ -18,6 +23,12 @@ export type CreateHistogram = (settings: HistogramSettings) => Histogram
 
 /** Histograms that the SDK behind a meter keeps: it sorts and serialises the attributes of each record. */
 export function histogramsOf(meter: Meter): CreateHistogram {
-  return ({ name, unit, description, boundaries }) =>
-    meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries: boundaries } })
+  return ({ name, unit, description, boundaries }) => {
+    const histogram = meter.createHistogram(name, {
+      unit,
+      description,
+      advice: { explicitBucketBoundaries: boundaries },
+    })
+    return { series: (attributes) => ({ record: (value) => histogram.record(value, attributes) }) }
+  }
 }

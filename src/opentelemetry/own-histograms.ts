@@ -1,6 +1,6 @@
 import type { Attributes, HrTime } from '@opentelemetry/api'
 import { version } from '../version.js'
-import type { CreateHistogram, Histogram, HistogramSettings } from './histograms.js'
+import type { CreateHistogram, Histogram, HistogramSettings, Series } from './histograms.js'
 import { SCOPE } from './names.js'
 import { FURTHER, MAX_ROWS } from './totals.js'
 
@@ -50,14 +50,6 @@ const HISTOGRAM = 0
 /** Readers have a resource of their own and ask no producer for one. */
 const NO_RESOURCE = undefined as never
 
-interface Row {
-  readonly counts: number[]
-  sum: number
-  count: number
-  min: number
-  max: number
-}
-
 /** Keeps the histograms of one `createTelemetry`, and hands them to the metric readers that have it as a producer. */
 export interface Histograms extends MetricProducer {
   /** For `createTelemetry`. Throws a `TypeError` where there is one of this name. */
@@ -94,52 +86,70 @@ export function createHistograms(): Histograms {
 }
 
 class OwnHistogram implements Histogram {
-  private readonly rows = new Map<Attributes, Row>()
+  private readonly all: OwnSeries[] = []
+  private further: OwnSeries | undefined
 
   constructor(
     private readonly settings: HistogramSettings,
     private readonly startTime: HrTime,
   ) {}
 
-  record(value: number, attributes: Attributes): void {
-    const row = this.rows.get(attributes) ?? this.add(attributes)
-    const { boundaries } = this.settings
-    let bucket = 0
-    while (bucket < boundaries.length && value > boundaries[bucket]!) bucket++
-    row.counts[bucket]!++
-    row.sum += value
-    row.count++
-    if (value < row.min) row.min = value
-    if (value > row.max) row.max = value
+  /** All that come after as many as the SDK tells apart are one. */
+  series(attributes: Attributes): Series {
+    if (this.all.length < MAX_ROWS) return this.add(attributes)
+    this.further ??= this.add(FURTHER)
+    return this.further
   }
 
   /** Undefined where nothing was recorded. */
   read(endTime: HrTime): HistogramData | undefined {
-    if (this.rows.size === 0) return undefined
+    const recorded = this.all.filter(({ count }) => count > 0)
+    if (recorded.length === 0) return undefined
     const { boundaries, description, name, unit } = this.settings
     const { startTime } = this
     return {
       descriptor: { name, unit, description, valueType: DOUBLE },
       aggregationTemporality: CUMULATIVE,
       dataPointType: HISTOGRAM,
-      dataPoints: [...this.rows].map(([attributes, { counts, ...sums }]) => ({
+      dataPoints: recorded.map(({ attributes, counts, sum, count, min, max }) => ({
         startTime,
         endTime,
         attributes,
-        value: { ...sums, buckets: { boundaries: [...boundaries], counts: [...counts] } },
+        value: { sum, count, min, max, buckets: { boundaries: [...boundaries], counts: [...counts] } },
       })),
     }
   }
 
-  /** All that come after as many as the SDK tells apart are one. */
-  private add(attributes: Attributes): Row {
-    const key = this.rows.size < MAX_ROWS ? attributes : FURTHER
-    const known = this.rows.get(key)
-    if (known !== undefined) return known
-    const counts = new Array<number>(this.settings.boundaries.length + 1).fill(0)
-    const row = { counts, sum: 0, count: 0, min: Infinity, max: -Infinity }
-    this.rows.set(key, row)
-    return row
+  private add(attributes: Attributes): OwnSeries {
+    const series = new OwnSeries(attributes, this.settings.boundaries)
+    this.all.push(series)
+    return series
+  }
+}
+
+class OwnSeries implements Series {
+  readonly counts: number[]
+  sum = 0
+  count = 0
+  min = Infinity
+  max = -Infinity
+
+  constructor(
+    readonly attributes: Attributes,
+    private readonly boundaries: readonly number[],
+  ) {
+    this.counts = new Array<number>(boundaries.length + 1).fill(0)
+  }
+
+  record(value: number): void {
+    const { boundaries } = this
+    let bucket = 0
+    while (bucket < boundaries.length && value > boundaries[bucket]!) bucket++
+    this.counts[bucket]!++
+    this.sum += value
+    this.count++
+    if (value < this.min) this.min = value
+    if (value > this.max) this.max = value
   }
 }
 

@@ -67,7 +67,6 @@ export async function startBench(options: BenchOptions = {}) {
   const pages = createConsole({
     admin,
     authorise: (req) => JSON.parse((req.headers['x-viewer'] as string | undefined) ?? 'null'),
-    routes: () => router.routes(),
     ...options.console,
   })
   const events: RouterEvent[] = []
@@ -84,6 +83,7 @@ export async function startBench(options: BenchOptions = {}) {
     },
     ...options.router,
   })
+  pages.observe(router)
   const app = express()
   app.disable('x-powered-by')
   app.use('/compat/v1', router)

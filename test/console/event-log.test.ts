@@ -51,7 +51,6 @@ describe('the log of events', () => {
     completed('too many', 1_999)
     completed('next', 2_000)
     expect(idsIn(log).slice(0, 4)).toEqual(['next', 'free', 'wrong', `r${log.completedASecond}`])
-    expect(log.started.size).toBe(0)
   })
 
   it('keeps what it knew however many requests do not authenticate, and the newest of these', () => {
@@ -75,35 +74,8 @@ describe('the log of events', () => {
     expect([ids[0], ids[1], ...ids.slice(-2)]).toEqual(['last', 'r1999', 'no such model', 'completed'])
   })
 
-  it('knows which calls are in flight, also where two share an id', () => {
-    const log = createEventLog()
-    log.take(start('a', 1))
-    log.take(start('b', 2))
-    log.take(start('a', 3))
-    expect([...log.started]).toEqual([
-      ['a', 1],
-      ['b', 2],
-    ])
-    log.take(end('a'))
-    expect([...log.started.keys()]).toEqual(['a', 'b'])
-    log.take(end('a'))
-    log.take(end('b'))
-    log.take(end('never-started'))
-    expect(log.started.size).toBe(0)
-  })
-
-  it('gives up the oldest calls in flight rather than grow', () => {
-    const log = createEventLog()
-    for (let turn = 0; turn <= 10_000; turn++) log.take(start(`r${turn}`))
-    expect(log.started.size).toBe(10_000)
-    expect(log.started.has('r10000')).toBe(true)
-    expect(log.started.has('r0')).toBe(false)
-  })
-
   it('leaves out lists of models that were read, and keeps those that were refused', () => {
     const log = createEventLog()
-    log.take({ ...start('m'), operation: 'list-models' })
-    expect(log.started.size).toBe(0)
     log.take(end('m', { operation: 'list-models' }))
     expect(log.newestFirst()).toEqual([])
     log.take(end('m', { operation: 'get-model', status: 401, outcome: 'invalid_api_key' }))
@@ -126,6 +98,5 @@ describe('the log of events', () => {
       log.take(end(`r${turn}`))
     }
     expect(log.newestFirst()).toHaveLength(log.capacity)
-    expect(log.started.size).toBe(0)
   })
 })

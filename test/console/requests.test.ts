@@ -467,11 +467,12 @@ describe('bad input', () => {
   })
 
   it('is told from a TypeError of the host’s, too', async () => {
-    const broken = await startBench({ console: { routes: () => undefined as never } })
+    const broken = await startBench()
+    broken.pages.observe({ calls: () => [], routes: () => [null, null] as never })
     try {
       const { status, json } = await broken.as(operator).get('api/live')
       expect(status).toBe(500)
-      expect(json).toEqual({ error: { message: expect.not.stringContaining('iterable') } })
+      expect(json).toEqual({ error: { message: expect.not.stringContaining('routeId') } })
     } finally {
       await broken.close()
     }

@@ -513,9 +513,9 @@ describe('what is no such thing', () => {
       'metre is not an option of createTelemetry; did you mean meter?',
     ],
     [
-      'what says how routes do',
-      () => createConsole({ ...pages, routes: [] as never }),
-      'createConsole: routes must be a function.',
+      'a router to observe',
+      () => createConsole(pages).observe({ routes: () => [] } as never),
+      'observe: router has no method calls().',
     ],
     [
       'a hint of the console',

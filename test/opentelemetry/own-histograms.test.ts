@@ -10,8 +10,9 @@ import {
 } from '@opentelemetry/sdk-metrics'
 import fc from 'fast-check'
 import { expect, it, onTestFinished } from 'vitest'
-import { histogramsOf } from '../../src/opentelemetry/histograms.js'
+import { histogramsOf, type Series } from '../../src/opentelemetry/histograms.js'
 import { createHistograms, createTelemetry, type Histograms } from '../../src/opentelemetry/index.js'
+import { getOrMake } from '../../src/opentelemetry/totals.js'
 import { version } from '../../src/version.js'
 import { startService } from '../routing/service.js'
 
@@ -60,11 +61,11 @@ it('are what the SDK would have made of the same values', async () => {
     fc.asyncProperty(values, async (recorded) => {
       const own = createHistograms()
       const { meter, collect } = startSdk(own)
-      const ours = own.create(SETTINGS)
-      const theirs = histogramsOf(meter)(SETTINGS)
-      for (const { value, series } of recorded) {
-        ours.record(value, series)
-        theirs.record(value, series)
+      const histograms = [own.create(SETTINGS), histogramsOf(meter)(SETTINGS)]
+      const known = new Map<Attributes, Series[]>()
+      for (const { value, series: attributes } of recorded) {
+        const make = () => histograms.map((histogram) => histogram.series(attributes))
+        for (const series of getOrMake(known, attributes, make)) series.record(value)
       }
       const metrics = (await collect()).flatMap((scope) => scope.metrics)
       expect(metrics.map(({ descriptor }) => descriptor.name)).toEqual([SETTINGS.name, SETTINGS.name])
@@ -81,16 +82,16 @@ it('add up from one reading to the next, from when they were made, and what was 
   const own = createHistograms()
   const { collect } = startSdk(own)
   const before = Date.now()
-  const histogram = own.create(SETTINGS)
+  const series = own.create(SETTINGS).series(ATTRIBUTES[0]!)
   expect(await collect()).toEqual([])
   const read = async () => {
     const [scope] = await collect()
     expect(scope!.scope).toEqual({ name: 'compat-router', version })
     return scope!.metrics[0]!.dataPoints[0] as DataPoint<Histogram>
   }
-  histogram.record(2, ATTRIBUTES[0]!)
+  series.record(2)
   const first = await read()
-  histogram.record(7, ATTRIBUTES[0]!)
+  series.record(7)
   expect(await read()).toMatchObject({
     value: { count: 2, sum: 9, min: 2, max: 7 },
     startTime: first.startTime,
@@ -105,7 +106,7 @@ it('are one beyond as many series as the SDK tells apart, and no value is lost',
   const own = createHistograms()
   const { collect } = startSdk(own)
   const histogram = own.create(SETTINGS)
-  for (let series = 0; series < 2_100; series++) histogram.record(1, { series })
+  for (let series = 0; series < 2_100; series++) histogram.series({ series }).record(1)
   const points = timeless((await collect())[0]!.metrics[0]!.dataPoints)
   expect(points).toHaveLength(1_999)
   expect(points.at(-1)).toMatchObject({

@@ -58,8 +58,8 @@ export const catalogueEndpoints: readonly Endpoint[] = [
     'routes',
     'operator',
     emptySchema,
-    async (_query, _request, { admin, routes }): Promise<RoutesReply> => {
-      const health = new Map(routes().map((route) => [route.routeId, route]))
+    async (_query, _request, { admin, routers }): Promise<RoutesReply> => {
+      const health = new Map(routers.routes().map((route) => [route.routeId, route]))
       const [listed, faults] = await Promise.all([admin.listRoutes(), admin.routeFaults()])
       return {
         routes: listed.map((route) =>

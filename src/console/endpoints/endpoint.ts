@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Admin } from '../../admin/index.js'
 import type { Clock } from '../../clock.js'
-import type { RouteHealth } from '../../contracts/route-health.js'
 import { parseInput } from '../../contracts/schemas.js'
 import type { EventLog } from '../event-log.js'
 import { HttpError } from '../http-error.js'
+import type { ObservedRouters } from '../observed-routers.js'
 import type { FileReply } from '../reply.js'
 import type { ConsoleViewer } from '../viewer.js'
 
@@ -12,7 +12,7 @@ import type { ConsoleViewer } from '../viewer.js'
 export interface Services {
   readonly admin: Admin
   readonly log: EventLog
-  readonly routes: () => readonly RouteHealth[]
+  readonly routers: ObservedRouters
   readonly routerPath: string
   readonly clock: Clock
 }

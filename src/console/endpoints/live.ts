@@ -3,12 +3,13 @@ import type { RouterEvent } from '../../contracts/index.js'
 import { nameSchema } from '../../contracts/schemas.js'
 import { formatCredits } from '../../money.js'
 import { version } from '../../version.js'
+import { readCallsInFlight } from '../calls-in-flight.js'
 import type { KeptEvent } from '../event-log.js'
-import type { EventsReply, EventView, InFlightCall, LiveReply, MeReply } from '../protocol.js'
+import type { EventsReply, EventView, LiveReply, MeReply } from '../protocol.js'
 import { type References, readReferences } from '../references.js'
 import { accountOf, type ConsoleViewer } from '../viewer.js'
 import { callerView, chargeView, explanationView, factsView, present } from '../views.js'
-import { type Endpoint, emptySchema, get, limitSchema, type Services } from './endpoint.js'
+import { type Endpoint, emptySchema, get, limitSchema } from './endpoint.js'
 
 const MAX_SHOWN = 500
 
@@ -19,13 +20,13 @@ export const liveEndpoints: readonly Endpoint[] = [
   }),
 
   get('live', 'both', emptySchema, async (_, { viewer }, services): Promise<LiveReply> => {
-    const inFlight = await readInFlight(viewer, services)
-    const routes = viewer.kind === 'operator' ? [...services.routes()] : []
+    const inFlight = await readCallsInFlight(viewer, services, MAX_SHOWN + 1)
+    const routes = viewer.kind === 'operator' ? services.routers.routes() : []
     return {
       at: services.clock.now(),
       inFlight: inFlight.slice(0, MAX_SHOWN),
       isCut: inFlight.length > MAX_SHOWN,
-      routes: routes.sort((one, other) => (one.routeId < other.routeId ? -1 : 1)),
+      routes,
     }
   }),
 
@@ -63,44 +64,6 @@ export const liveEndpoints: readonly Endpoint[] = [
     },
   ),
 ]
-
-/** Holds tell of every process's calls, and whose they are; starts tell when, and of calls that hold nothing yet. */
-async function readInFlight(
-  viewer: ConsoleViewer,
-  { admin, log }: Services,
-): Promise<readonly InFlightCall[]> {
-  const account = accountOf(viewer, undefined)
-  const holds = await admin.openHolds({
-    limit: MAX_SHOWN + 1,
-    ...(account === undefined ? {} : { account }),
-  })
-  const known = new Set<string>()
-  const calls: InFlightCall[] = holds.map(({ holdId, account: payer, amount, expiresAt, facts }) => {
-    const requestId = facts?.requestId ?? holdId
-    known.add(requestId)
-    const startedAt = log.started.get(requestId)
-    const isHere = startedAt !== undefined
-    return present({
-      requestId,
-      startedAt,
-      account: payer,
-      model: facts?.model,
-      appId: facts?.appId,
-      provider: facts?.provider,
-      routeId: facts?.routeId,
-      sessionId: facts?.sessionId,
-      holdAmount: formatCredits(amount),
-      isHere,
-      freedAt: isHere ? undefined : expiresAt,
-    })
-  })
-  if (viewer.kind === 'operator') {
-    for (const [requestId, startedAt] of log.started) {
-      if (!known.has(requestId)) calls.push({ requestId, startedAt, isHere: true })
-    }
-  }
-  return calls.sort((one, other) => (other.startedAt ?? 0) - (one.startedAt ?? 0))
-}
 
 type Kept = KeptEvent['event']
 

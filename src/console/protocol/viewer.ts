@@ -26,15 +26,15 @@ export interface LiveReply {
   readonly inFlight: readonly InFlightCall[]
   /** More are in flight than are shown. */
   readonly isCut: boolean
-  /** Sorted by id. Empty for a user, and where the console was not given `routes`. */
+  /** Sorted by id. Empty for a user, and where the console observes no router. */
   readonly routes: readonly RouteHealth[]
 }
 
 export interface InFlightCall {
   readonly requestId: string
-  /** Absent for calls of other processes, and where the process started after the call. */
+  /** Absent for calls of other processes. */
   readonly startedAt?: number
-  /** Absent before credit is held: then only a start is known. */
+  /** Absent before the credential and the model are known: then only a start is. */
   readonly account?: string
   readonly model?: string
   readonly appId?: string

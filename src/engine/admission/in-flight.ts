@@ -1,18 +1,16 @@
 import type { Principal } from '../../contracts/credentials.js'
 import type { Limits } from '../../contracts/limits.js'
 import { CompatError } from '../../errors.js'
+import { type Listed, UnorderedList } from '../unordered-list.js'
 
 /** A call that can be told to stop. */
-export interface LiveCall {
-  /** Where it stands among the calls under way; -1 where it does not. */
-  place: number
+export interface LiveCall extends Listed {
   shutDown(): void
 }
 
 /** The calls under way: how many of each account and credential, and all of them for a shutdown. */
 export class InFlight {
-  // Not a `Set`: one that is filled and emptied all the time leaves a chain of tables behind, which keeps ended calls alive.
-  private readonly calls: LiveCall[] = []
+  private readonly calls = new UnorderedList<LiveCall>()
   private readonly accounts: Occupancy
   private readonly credentials: Occupancy
   private readonly waiting: (() => void)[] = []
@@ -66,18 +64,12 @@ export class InFlight {
 
   /** A call that comes after {@link shutDownAll} is told to stop at once. */
   add(call: LiveCall): void {
-    call.place = this.calls.push(call) - 1
+    this.calls.add(call)
     if (this.stopping) call.shutDown()
   }
 
   remove(call: LiveCall): void {
-    if (call.place < 0) return
-    const last = this.calls.pop()!
-    if (last !== call) {
-      this.calls[call.place] = last
-      last.place = call.place
-    }
-    call.place = -1
+    this.calls.remove(call)
   }
 
   /** Lets no further call in, not even one whose credential was being looked up by then. */
@@ -87,7 +79,7 @@ export class InFlight {
 
   shutDownAll(): void {
     this.stopping = true
-    for (const call of [...this.calls]) call.shutDown()
+    for (const call of [...this.calls.items]) call.shutDown()
   }
 
   /** Settled when no call is under way. */

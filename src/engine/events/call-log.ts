@@ -1,3 +1,4 @@
+import type { CallInFlight } from '../../contracts/call-in-flight.js'
 import type { CredentialOwner, Principal } from '../../contracts/credentials.js'
 import type { Operation, RequestEnd, RouteAttempt, RoutingExplanation } from '../../contracts/events.js'
 import type { CallFacts, Charge } from '../../contracts/ledger.js'
@@ -6,6 +7,7 @@ import type { Credits } from '../../money.js'
 import type { ParsedChatRequest } from '../../protocol/chat-request.js'
 import type { TraceContext } from '../../protocol/trace-context.js'
 import type { EngineOptions } from '../options.js'
+import type { Listed } from '../unordered-list.js'
 import { ignoreEvents } from './emitter.js'
 
 const MAX_EXTRA_BYTES = 1_024
@@ -19,8 +21,9 @@ interface ProviderReply {
   readonly upstreamId: string | undefined
 }
 
-/** What is learnt of one request on its way, for the event at its end. */
-export class CallLog {
+/** What is learnt of one request on its way, for those who ask meanwhile and for the event at its end. */
+export class CallLog implements Listed {
+  place = -1
   facts: CallFacts | undefined
   /** Whose credential came with the request. */
   caller: Principal | CredentialOwner | undefined
@@ -69,6 +72,15 @@ export class CallLog {
     this.connected = own.connected
     const retries = Number(headers['x-stainless-retry-count'])
     if (Number.isSafeInteger(retries) && retries > 0) this.clientRetry = retries
+  }
+
+  /** What is known by now. */
+  soFar(): CallInFlight {
+    const { facts, requestId, toldAt: startedAt } = this
+    // The ledger is given the same facts: nobody may change them on their way.
+    return Object.freeze(
+      facts === undefined ? { requestId, startedAt } : { requestId, startedAt, facts: Object.freeze(facts) },
+    )
   }
 
   failed(code: string, status: number): void {

@@ -49,7 +49,7 @@ export async function openStage({ baseUrl, apiKey, upstreamModels }: StageOption
     { baseUrl, ...(apiKey === undefined ? {} : { apiKey }) },
     upstreamModels ?? [FAST, SMART],
   )
-  const pages = createConsole({ admin, authorise: viewerOf, routes: () => router.routes() })
+  const pages = createConsole({ admin, authorise: viewerOf })
   const { credentials, catalogue, ledger, providers, idempotency } = stores
   const router = createCompatRouter({
     credentials,
@@ -59,6 +59,7 @@ export async function openStage({ baseUrl, apiKey, upstreamModels }: StageOption
     idempotency: { store: idempotency },
     onEvent: pages.onEvent,
   })
+  pages.observe(router)
   const app = express()
   app.use('/compat/v1', router)
   app.use('/console', pages)

@@ -1,0 +1,113 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type CallInFlight, memoryCredentials } from '../../src/index.js'
+import { createDeferred } from '../helpers/deferred.js'
+import { ALICE, fails, MODEL, type ServiceOptions, startService } from '../routing/service.js'
+
+async function start(options?: ServiceOptions) {
+  const service = await startService(options)
+  onTestFinished(() => service.close())
+  return service
+}
+
+describe('the calls of a router', () => {
+  it('are those that came in and have not ended, charge included, newest first', async () => {
+    const service = await start()
+    const { calls } = service.router
+    const arrived = [createDeferred(), createDeferred()]
+    const go = createDeferred()
+    let asked = 0
+    service.upstreams[0]!.script(async (reply) => {
+      arrived[asked++]!.resolve()
+      await go.promise
+      reply.head(500)
+      reply.end()
+    })
+    const first = service.ask({ session_id: 's1' })
+    await arrived[0]!.promise
+    const second = service.ask()
+    await arrived[1]!.promise
+    const seen = calls()
+    const starts = service.events.filter((event) => event.type === 'request-start')
+    expect(seen[0]!.startedAt).toBeGreaterThanOrEqual(seen[1]!.startedAt)
+    // Both may have come in within one millisecond.
+    const inOrder = seen.toSorted((one, other) => (one.requestId < other.requestId ? -1 : 1))
+    expect(inOrder).toMatchObject(
+      starts.map(({ at, requestId }) => ({ requestId, startedAt: at, facts: { requestId } })),
+    )
+    expect(inOrder[0]!.facts).toMatchObject({ account: 'alice', model: MODEL, sessionId: 's1' })
+    for (const call of seen) {
+      expect([Object.isFrozen(call), Object.isFrozen(call.facts)]).toEqual([true, true])
+    }
+    go.resolve()
+    for (const answer of await Promise.all([first, second])) await service.end(answer)
+    expect(calls()).toEqual([])
+  })
+
+  it('are also those whose credential is still being looked up', async () => {
+    const known = createDeferred()
+    const asked = createDeferred()
+    const { resolve } = memoryCredentials({ [ALICE]: { kind: 'api-key', account: 'alice' } })
+    const service = await start({
+      router: {
+        credentials: {
+          async resolve(digest, context) {
+            asked.resolve()
+            await known.promise
+            return resolve(digest, context)
+          },
+        },
+      },
+    })
+    const answer = service.ask()
+    await asked.promise
+    expect(service.router.inFlight).toBe(0)
+    expect(service.router.calls()).toEqual([{ requestId: 'call-1', startedAt: expect.any(Number) }])
+    known.resolve()
+    await service.end(await answer)
+    expect(service.router.calls()).toEqual([])
+  })
+
+  it('are told apart where their clients gave them one id', async () => {
+    const service = await start()
+    const both = createDeferred()
+    const seen: (readonly CallInFlight[])[] = []
+    let asked = 0
+    service.upstreams[0]!.script(async (reply) => {
+      if (++asked === 2) both.resolve()
+      await both.promise
+      seen.push(service.router.calls())
+      reply.head(500)
+      reply.end()
+    })
+    const sameId = { 'x-request-id': 'shared' }
+    await Promise.all([service.ask({}, sameId), service.ask({}, sameId)])
+    expect(seen[0]).toMatchObject([{ requestId: 'shared' }, { requestId: 'shared' }])
+    await expect.poll(() => service.router.calls()).toEqual([])
+  })
+
+  it('are none that asked for models', async () => {
+    const seen: (readonly CallInFlight[])[] = []
+    const service = await start({
+      router: {
+        catalogue: {
+          get: () => undefined,
+          list: () => {
+            seen.push(service.router.calls())
+            return []
+          },
+        },
+      },
+    })
+    const response = await fetch(`${service.url}/models`, { headers: { authorization: `Bearer ${ALICE}` } })
+    expect([response.status, seen]).toEqual([200, [[]]])
+  })
+
+  it('are none that were refused', async () => {
+    const service = await start()
+    service.upstreams[0]!.script(fails(400))
+    expect((await service.ask({ model: 'none/such' })).status).toBe(404)
+    expect((await service.ask({}, { authorization: 'Bearer nobody' })).status).toBe(401)
+    expect((await service.ask()).status).toBe(400)
+    expect(service.router.calls()).toEqual([])
+  })
+})
