@@ -21,6 +21,7 @@ import { chat } from './chat.js'
 import { publishedKeys } from './envelope-keys.js'
 import { CallLog } from './events/call-log.js'
 import { eventError } from './events/event-error.js'
+import { Explanations } from './events/explanations.js'
 import { Idempotency } from './idempotency/idempotency.js'
 import { LazyContext } from './lazy-context.js'
 import type { EngineOptions } from './options.js'
@@ -63,6 +64,7 @@ export function createEngine(options: EngineOptions): Engine {
   }
   const idempotency = new Idempotency(parts)
   const calls = new UnorderedList<CallLog>()
+  const explanations = new Explanations()
   const endSweeper = startSweeper(options)
   let closing: Promise<{ drained: number; aborted: number }> | undefined
 
@@ -75,7 +77,7 @@ export function createEngine(options: EngineOptions): Engine {
   ): Promise<void> {
     const { requestId } = call
     const trace = options.traceContext === undefined ? undefined : readTraceContext(call.headers)
-    const log = new CallLog(requestId, operation, options, trace)
+    const log = new CallLog(requestId, operation, options, explanations, trace)
     if (operation === 'chat') calls.add(log)
     const context = new LazyContext(requestId)
     writer.onLeave(() => context.end())

@@ -9,6 +9,7 @@ import type { TraceContext } from '../../protocol/trace-context.js'
 import type { EngineOptions } from '../options.js'
 import type { Listed } from '../unordered-list.js'
 import { ignoreEvents } from './emitter.js'
+import type { Explanations } from './explanations.js'
 
 const MAX_EXTRA_BYTES = 1_024
 /** Where the client left before any status was sent. */
@@ -55,6 +56,7 @@ export class CallLog implements Listed {
     readonly requestId: string,
     private readonly operation: Operation,
     private readonly options: Pick<EngineOptions, 'clock' | 'emit' | 'wallClock'>,
+    private readonly explanations: Explanations,
     readonly trace: TraceContext | undefined,
   ) {
     const { clock, emit, wallClock } = options
@@ -110,7 +112,7 @@ export class CallLog implements Listed {
       charge: this.charge,
       holdId: this.holdId,
       holdAmount: this.holdAmount,
-      routing: this.routing && withAttempts(this.routing, this.attempts),
+      routing: this.routing && this.explanations.explain(this.routing, this.attempts),
       providerMs: this.providerMs,
       firstTokenMs: this.firstTokenMs,
       finishReason: this.reply?.finishReason,
@@ -130,15 +132,6 @@ function ownerOf(caller: Principal | CredentialOwner): CredentialOwner {
   const { account, credentialId } = caller
   const appId = 'kind' in caller ? (caller.kind === 'access-token' ? caller.app.id : undefined) : caller.appId
   return { credentialId, account, appId }
-}
-
-function withAttempts(
-  { behind, chosenBy, considered, excluded }: Omit<RoutingExplanation, 'attempts'>,
-  attempts: readonly RouteAttempt[],
-): RoutingExplanation {
-  return behind === undefined
-    ? { considered, excluded, chosenBy, attempts }
-    : { considered, excluded, behind, chosenBy, attempts }
 }
 
 /** A value that the client sent for the record, or how large it was. What JSON cannot say, a host's parser made: it is left out. */

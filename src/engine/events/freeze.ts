@@ -15,24 +15,14 @@ export function freezeEvent(event: RouterEvent): RouterEvent {
 }
 
 function freezeEnd(event: RequestEnd): RequestEnd {
-  const { action, caller, charge, connected, facts, routing } = event
+  // `routing` comes frozen.
+  const { action, caller, charge, connected, facts } = event
   if (facts !== undefined) Object.freeze(facts)
   if (caller !== undefined) Object.freeze(caller)
   if (charge !== undefined) Object.freeze(Object.freeze(charge).usage)
-  if (routing !== undefined) {
-    Object.freeze(Object.freeze(routing).considered)
-    freezeList(routing.excluded)
-    freezeList(routing.attempts)
-    if (routing.behind !== undefined) freezeList(routing.behind)
-  }
   if (action !== undefined) freezeDeep(action)
   if (connected !== undefined) freezeDeep(connected)
   return Object.freeze(event)
-}
-
-function freezeList(list: readonly object[]): void {
-  Object.freeze(list)
-  for (let index = 0; index < list.length; index++) Object.freeze(list[index])
 }
 
 function freezeDeep<Value>(value: Value): Value {
