@@ -8,7 +8,7 @@ export interface KeptEvent {
 }
 
 export interface EventLog {
-  /** How many events are remembered at most, beside requests that did not authenticate. */
+  /** How many events are remembered at most, beside those that anybody can cause. */
   readonly capacity: number
   /** Of calls that were completed and charged, at most so many are remembered that ended in one second. */
   readonly completedASecond: number
@@ -24,17 +24,20 @@ export interface EventLog {
 const CAPACITY = 1_000
 const COMPLETED_A_SECOND = 100
 const UNAUTHENTICATED = 100
+const OWN_FAULTS = 100
 
 /**
  * Remembers the newest events, by reference.
  *
  * Of the calls that a busy server completes in a second only the first few are remembered: all of them would be gone
  * before anybody looked, and the garbage collector would have carried each to its old space first. Requests that did not
- * authenticate, of which anybody can send as many as they like, take no room from all else.
+ * authenticate, and faults of the console, such as those of a host's `authorise`, take no room from all else: anybody can
+ * cause as many as they like.
  */
 export function createEventLog(): EventLog {
   const events = new Ring<KeptEvent>(CAPACITY)
   const unauthenticated = new Ring<KeptEvent>(UNAUTHENTICATED)
+  const ownFaults = new Ring<KeptEvent>(OWN_FAULTS)
   let count = 0
   let second = 0
   let completedInSecond = 0
@@ -49,7 +52,9 @@ export function createEventLog(): EventLog {
   }
 
   function newestFirst(): KeptEvent[] {
-    return [...events.items, ...unauthenticated.items].sort((one, other) => other.number - one.number)
+    return [...events.items, ...unauthenticated.items, ...ownFaults.items].sort(
+      (one, other) => other.number - one.number,
+    )
   }
 
   return {
@@ -69,6 +74,7 @@ export function createEventLog(): EventLog {
         if (isUnauthenticated(event)) ring = unauthenticated
       } else {
         at = Date.now()
+        if (event.type === 'fault' && event.where === 'console') ring = ownFaults
       }
       ring.add({ number: ++count, at, event })
     },

@@ -74,6 +74,22 @@ describe('the log of events', () => {
     expect([ids[0], ids[1], ...ids.slice(-2)]).toEqual(['last', 'r1999', 'no such model', 'completed'])
   })
 
+  it('keeps what it knew however often the console itself fails, and the newest of that', () => {
+    const log = createEventLog()
+    log.take(end('completed'))
+    for (let turn = 0; turn < 2 * log.capacity; turn++) {
+      log.take({ type: 'fault', where: 'console', error: { name: 'Error', message: `no ${turn}` } })
+    }
+    log.take(end('last'))
+    const kept = log.newestFirst().map(({ event }) => event)
+    expect(kept).toHaveLength(102)
+    expect([kept[0], kept[1], kept.at(-1)]).toMatchObject([
+      { requestId: 'last' },
+      { error: { message: 'no 1999' } },
+      { requestId: 'completed' },
+    ])
+  })
+
   it('leaves out lists of models that were read, and keeps those that were refused', () => {
     const log = createEventLog()
     log.take(end('m', { operation: 'list-models' }))

@@ -1,9 +1,13 @@
-import { writeFile } from 'node:fs/promises'
+import { copyFile, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
 
 /** What the browser needs of its surroundings to be unpacked, and to find the libraries that come with it. */
 const LAMBDA = { AWS_LAMBDA_JS_RUNTIME: 'nodejs20.x' }
+/** The browser comes with one font, in which code looks like prose. */
+const MONOSPACE = 'DejaVuSansMono.ttf'
+const require = createRequire(import.meta.url)
 /** The pages are to be held to the rules of the web; and one process for all ends with the first page that is closed. */
 const LEFT_OUT = ['--disable-web-security', '--allow-running-insecure-content', '--single-process']
 
@@ -17,6 +21,7 @@ export async function unpackChromium(folder: string): Promise<void> {
   try {
     const { default: packaged } = await import('@sparticuz/chromium')
     await packaged.executablePath()
+    await copyFile(require.resolve(`dejavu-fonts-ttf/ttf/${MONOSPACE}`), join(folder, 'fonts', MONOSPACE))
     await writeFile(join(folder, 'fonts', 'fonts.conf'), fontsOf(folder))
   } finally {
     for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name]
@@ -31,6 +36,7 @@ function fontsOf(folder: string): string {
 <fontconfig>
   <dir>${join(folder, 'fonts')}</dir>
   <cachedir>${join(folder, 'fonts-cache')}</cachedir>
+  <alias><family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer></alias>
 </fontconfig>
 `
 }

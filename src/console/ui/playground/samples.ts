@@ -20,7 +20,8 @@ export function sampleOf(kind: SampleKind, baseUrl: string, body: CallBody, toke
 
 function curl(baseUrl: string, body: CallBody): string {
   const json = JSON.stringify(body, undefined, 2).replaceAll("'", "'\\''")
-  return `curl ${body.stream === true ? '-N ' : ''}${baseUrl}/chat/completions \\
+  return `curl ${body.stream === true ? '-N ' : ''}\\
+  ${baseUrl}/chat/completions \\
   -H "authorization: Bearer $COMPAT_API_KEY" \\
   -H 'content-type: application/json' \\
   -d '${json}'
