@@ -29,20 +29,31 @@ const INCIDENTS: Readonly<Record<Incident['type'], { readonly level: Level; read
  *
  * A request is `info` where it was completed or its client left, `error` where this service or a provider failed it, and
  * `warn` where it was refused. Credits are decimal strings. No line has a prompt, a reply, a credential, or what a client
- * sent as `user`, `action` or `connected`. What the logger throws is thrown; the router swallows it. Throws a `TypeError`
- * for what is no logger.
+ * sent as `user`, `action` or `connected`. What the logger throws is thrown; the router swallows it. Of a logger whose
+ * methods return promises, the first rejection is a process warning. Throws a `TypeError` for what is no logger.
  */
 export function logEvents(logger: EventLogger): (event: RouterEvent) => void {
   requireMethods('logEvents: logger', logger, ['info', 'warn', 'error'])
+  let failed = false
+  const fail = (error: unknown): void => {
+    if (failed) return
+    failed = true
+    const why = error instanceof Error ? error.message : 'what it rejected with is no Error'
+    process.emitWarning(`The logger of logEvents failed: ${why}`, { code: 'COMPAT_ROUTER_LOGGER' })
+  }
+  const write = (level: Level, fields: object, message: string): void => {
+    const result: unknown = logger[level](fields, message)
+    if (result instanceof Promise) result.catch(fail)
+  }
   return (event) => {
     if (event.type === 'request-start') return
     if (event.type === 'request-end') {
-      logger[levelOf(event)](fieldsOf(event), `${event.operation} ${event.outcome}`)
+      write(levelOf(event), fieldsOf(event), `${event.operation} ${event.outcome}`)
       return
     }
     const { level, message } = INCIDENTS[event.type]
     const { type, ...fields } = event
-    logger[level]({ event: type, ...forLog(fields) }, message)
+    write(level, { event: type, ...forLog(fields) }, message)
   }
 }
 

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import pino from 'pino'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { logEvents, memoryCredentials, memoryLedger, parseCredits, type RouterEvent } from '../src/index.js'
 import { FaultPlan, faultyLedger } from './helpers/faulty-ledger.js'
 import { createSteppedClock } from './helpers/stepped-clock.js'
@@ -216,5 +216,25 @@ describe('a log of events', () => {
     })
     onTestFinished(() => service.close())
     expect((await service.ask()).status).toBe(200)
+  })
+
+  it('of a logger that is asynchronous and fails end no process, and are a warning once', async () => {
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    onTestFinished(() => warned.mockRestore())
+    const rejecting = async () => {
+      throw new Error('the log server is down')
+    }
+    const log = logEvents({ info: rejecting, warn: rejecting, error: () => Promise.reject('nothing') })
+    for (const [outcome, status] of [
+      ['completed', 200],
+      ['rate_limited', 429],
+      ['provider_error', 502],
+    ] as const) {
+      log({ type: 'request-end', requestId: 'r', operation: 'chat', at: 2, durationMs: 1, outcome, status })
+    }
+    await new Promise((done) => setImmediate(done))
+    expect(warned.mock.calls).toEqual([
+      ['The logger of logEvents failed: the log server is down', { code: 'COMPAT_ROUTER_LOGGER' }],
+    ])
   })
 })

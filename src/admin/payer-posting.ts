@@ -14,4 +14,7 @@ export const KEPT = `case
   else 0 end`
 
 /** SQL that is true where a charge does not cost what its payer's posting took and what the payer kept. */
-export const UNEQUAL = `(p.amount is null or p.amount <> ${KEPT} - e.cost)`
+export const DEBITED_OTHERWISE = `(p.amount is null or p.amount <> ${KEPT} - e.cost)`
+
+/** The same, or where its base and its markup are not its cost. */
+export const UNEQUAL = `(${DEBITED_OTHERWISE} or e.base + e.markup <> e.cost)`

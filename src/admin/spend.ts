@@ -73,7 +73,7 @@ export interface SpendBooks {
   readonly debited: Credits
   /** What payers that earn the base or the markup as well owed to themselves: netted out of their postings. */
   readonly kept: Credits
-  /** Whether what was debited and kept is the cost of every charge, and no posting is missing. */
+  /** Whether what was debited and kept is the cost of every charge, as are its base and markup, and the payer's posting is there. */
   readonly isEqual: boolean
 }
 

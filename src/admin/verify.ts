@@ -2,7 +2,7 @@ import { type Credits, formatCredits } from '../money.js'
 import { readOptionalJson, readText } from '../sql/cells.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
-import { KEPT, PAYER_POSTING, UNEQUAL } from './payer-posting.js'
+import { DEBITED_OTHERWISE, KEPT, PAYER_POSTING, UNEQUAL } from './payer-posting.js'
 import { differenceOf, isOther, partsOf, readSum, sumOf } from './sums.js'
 
 /** Something that does not add up. */
@@ -13,6 +13,9 @@ export interface Discrepancy {
    * - `missing-account`: the row of an account that has postings, which should have their sum
    * - `entry`: the sum of a charge's postings, which should be zero
    * - `cost`: what a charge shows that it cost, which should be what its payer was debited or owed to itself
+   * - `parts`: what the base and the markup of a charge come to, which should be its cost
+   * - `share`: the most that a charge posted to one account, which should be its cost, or the larger of its base and its
+   *   markup, where different accounts earn them
    * - `missing-posting`: the posting of a grant or a correction, which should be what its entry shows
    * - `missing-entry`: the largest posting of an entry that is gone, which should not be there
    */
@@ -22,6 +25,8 @@ export interface Discrepancy {
     | 'missing-account'
     | 'entry'
     | 'cost'
+    | 'parts'
+    | 'share'
     | 'missing-posting'
     | 'missing-entry'
   /** An account, or an entry's id. */
@@ -38,6 +43,21 @@ const HELD = `select account, ${sumOf('amount', 'sum')} from {holds} where state
 
 /** SQL that is true where a grant or a correction has not the amount posted that its entry ends with. */
 const UNLIKE_SHOWN = `(p.amount is null or e.postings not like '%,"' || p.amount || '"]]')`
+
+/** The postings of each entry: what they come to, the largest either way, the most and the least. */
+const BY_ENTRY = `select entry_id, ${sumOf('amount', 'sum')}, max(amount) as most, min(amount) as least,
+    ${partsOf('case when max(amount) > 0 then max(amount) else min(amount) end', 'largest')}
+  from {postings} group by entry_id`
+
+/**
+ * SQL for the most that a charge `e` owed one account, whose postings `s` are balanced: its base or its markup, or both
+ * where one account earns them. A payer that earns one of them leaves the other; of one that earns both nothing is left.
+ */
+const DUE = `case
+  when -s.least <> e.cost then -s.least
+  when s.most = e.cost then e.cost
+  when e.base > e.markup then e.base
+  else e.markup end`
 
 /**
  * Each part of the books beside what it should come to, both ways round. Whole tables are read, each row once, and what is
@@ -61,15 +81,15 @@ const COMPARED = [
     case when e.id is null then s.largest_high else s.sum_high end as found_high,
     case when e.id is null then s.largest_low else s.sum_low end as found_low,
     0 as expected_high, 0 as expected_low, null as shown
-  from (
-    select entry_id, ${sumOf('amount', 'sum')},
-      ${partsOf('case when max(amount) > 0 then max(amount) else min(amount) end', 'largest')}
-    from {postings} group by entry_id
-  ) s
-  left join {entries} e on e.id = s.entry_id
+  from by_entry s left join {entries} e on e.id = s.entry_id
   where e.id is null or e.kind = 'charge'`,
-  `select case when e.kind = 'charge' then 'cost' else 'missing-posting' end as what, cast(e.id as text) as id,
-    ${partsOf('coalesce(e.cost, p.amount, 0)', 'found')}, ${differenceOf(KEPT, 'coalesce(p.amount, 0)', 'expected')},
+  `select 'share' as what, cast(e.id as text) as id, ${partsOf('s.most', 'found')}, ${partsOf(DUE, 'expected')}, null as shown
+  from by_entry s join {entries} e on e.id = s.entry_id
+  where e.kind = 'charge' and s.sum_high = 0 and s.sum_low = 0 and s.most <> ${DUE}`,
+  `select case when e.kind <> 'charge' then 'missing-posting' when ${DEBITED_OTHERWISE} then 'cost' else 'parts' end as what,
+    cast(e.id as text) as id,
+    ${partsOf(`case when e.kind = 'charge' and not ${DEBITED_OTHERWISE} then e.base + e.markup else coalesce(e.cost, p.amount, 0) end`, 'found')},
+    ${differenceOf(KEPT, 'coalesce(p.amount, 0)', 'expected')},
     case when e.kind = 'charge' then null else e.postings end as shown
   from {entries} e ${PAYER_POSTING}
   where case when e.kind = 'charge' then ${UNEQUAL} else ${UNLIKE_SHOWN} end`,
@@ -79,7 +99,7 @@ const COMPARED = [
 export async function readDiscrepancies(database: SqlDatabase): Promise<readonly Discrepancy[]> {
   const rows = await database.all({
     isReport: true,
-    text: `select * from (${COMPARED.join(' union all ')}) compared
+    text: `with by_entry as (${BY_ENTRY}) select * from (${COMPARED.join(' union all ')}) compared
       where what like 'missing-%' or ${isOther('found', 'expected')}
       order by what, id limit 1000`,
   })
@@ -117,6 +137,10 @@ function explain(what: Discrepancy['what'], id: string, found: string, expected:
       return `The postings of the charge ${id} come to ${found} instead of 0: restore those that were changed or deleted from a backup; postings of its row in entries shows what they were.`
     case 'cost':
       return `The charge ${id} shows a cost of ${found}, but its payer's posting comes to ${expected}: restore its row in entries, or its postings, from a backup.`
+    case 'parts':
+      return `The base and the markup of the charge ${id} come to ${found}, but it shows a cost of ${expected}: restore its row in entries from a backup.`
+    case 'share':
+      return `The charge ${id} posted ${found} to an account that earned ${expected}: restore its row in entries, or its postings, from a backup.`
     case 'missing-posting':
       return `The entry ${id} shows ${expected} for its account, but its posting is ${found === '0' ? 'gone, or of 0' : `of ${found}`}: restore it from a backup.`
     case 'missing-entry':

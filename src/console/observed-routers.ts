@@ -1,5 +1,7 @@
 import type { CallInFlight, RouteHealth } from '../contracts/index.js'
+import { Observed } from '../contracts/observed.js'
 import { requireMethods } from '../contracts/option-checks.js'
+import { isWorse } from '../contracts/route-health.js'
 
 /** As much of a router as the console shows. */
 export interface ObservedRouter {
@@ -9,25 +11,28 @@ export interface ObservedRouter {
 
 /** The routers of this process, asked whenever somebody looks. */
 export class ObservedRouters {
-  private readonly routers = new Set<ObservedRouter>()
+  private readonly routers = new Observed<ObservedRouter>()
 
   /** Throws a `TypeError` for what is no router. Returns what ends it. */
   observe(router: ObservedRouter): () => void {
     requireMethods('observe: router', router, ['calls', 'routes'])
-    this.routers.add(router)
-    return () => {
-      this.routers.delete(router)
-    }
+    return this.routers.add(router)
   }
 
   /** In no order. */
   calls(): CallInFlight[] {
-    return [...this.routers].flatMap((router) => router.calls())
+    return [...this.routers.items].flatMap((router) => router.calls())
   }
 
-  /** Sorted by id. */
+  /** Sorted by id. One that several routers have is shown as where it is doing worst. */
   routes(): RouteHealth[] {
-    const routes = [...this.routers].flatMap((router) => router.routes())
-    return routes.sort((one, other) => (one.routeId < other.routeId ? -1 : 1))
+    const byId = new Map<string, RouteHealth>()
+    for (const router of this.routers.items) {
+      for (const route of router.routes()) {
+        const known = byId.get(route.routeId)
+        if (known === undefined || isWorse(route, known)) byId.set(route.routeId, route)
+      }
+    }
+    return [...byId.values()].sort((one, other) => (one.routeId < other.routeId ? -1 : 1))
   }
 }

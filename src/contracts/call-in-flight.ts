@@ -1,6 +1,6 @@
 import type { CallFacts } from './ledger.js'
 
-/** A chat completion that came in and has not ended, charge included. Frozen. */
+/** A chat completion that came in and has not ended. Its charge may go on being tried after its end. Frozen. */
 export interface CallInFlight {
   /** May be its client's own, so that two calls may share one. */
   readonly requestId: string

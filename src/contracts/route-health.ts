@@ -10,3 +10,12 @@ export interface RouteHealth {
   /** From 0 to 1. */
   readonly failureRate: number
 }
+
+/** From good to bad. */
+export const ROUTE_STATES: readonly RouteHealth['state'][] = ['closed', 'half-open', 'open']
+
+/** Whether a route is doing worse, of what two routers say of one. */
+export function isWorse(route: RouteHealth, than: RouteHealth): boolean {
+  const more = ROUTE_STATES.indexOf(route.state) - ROUTE_STATES.indexOf(than.state)
+  return more > 0 || (more === 0 && route.failureRate > than.failureRate)
+}

@@ -1,7 +1,7 @@
 /** Of instruments and spans. */
 export const SCOPE = 'compat-router'
 
-/** Names of OpenTelemetry's conventions. Those for generative AI are still in development: here as in version 1.42. */
+/** Names of OpenTelemetry's conventions. Those for generative AI are still in development: here as in version 1.41.1. */
 export const OPERATION_NAME = 'gen_ai.operation.name'
 export const PROVIDER_NAME = 'gen_ai.provider.name'
 export const REQUEST_MODEL = 'gen_ai.request.model'

@@ -1,5 +1,6 @@
 import type { Attributes, BatchObservableResult, Meter } from '@opentelemetry/api'
-import type { RouteHealth } from '../contracts/route-health.js'
+import { Observed } from '../contracts/observed.js'
+import { isWorse, ROUTE_STATES, type RouteHealth } from '../contracts/route-health.js'
 import { type LabelBook, OTHER } from './labels.js'
 import { PROVIDER_NAME } from './names.js'
 import { getOrMake } from './totals.js'
@@ -10,9 +11,6 @@ export interface ObservedRouter {
   routes(): readonly RouteHealth[]
 }
 
-/** From good to bad. */
-const STATES: readonly RouteHealth['state'][] = ['closed', 'half-open', 'open']
-
 interface KnownRoute {
   readonly attributes: Attributes
   now: RouteHealth | undefined
@@ -20,7 +18,7 @@ interface KnownRoute {
 
 /** What routers say of themselves when they are asked. */
 export class RouterGauges {
-  private readonly routers = new Set<ObservedRouter>()
+  private readonly routers = new Observed<ObservedRouter>()
   private readonly routes = new Map<string, KnownRoute>()
   private isReporting = false
   private readonly openHolds
@@ -62,17 +60,14 @@ export class RouterGauges {
       this.meter.addBatchObservableCallback((result) => this.report(result), instruments)
       this.isReporting = true
     }
-    this.routers.add(router)
-    return () => {
-      this.routers.delete(router)
-    }
+    return this.routers.add(router)
   }
 
   private report(result: BatchObservableResult): void {
     let openHolds = 0
     // What is no longer told must be said to be over: the SDK goes on with the last value that it heard.
     for (const known of this.routes.values()) known.now = undefined
-    for (const router of this.routers) {
+    for (const router of this.routers.items) {
       openHolds += router.openHolds
       for (const route of router.routes()) this.gather(route)
     }
@@ -96,7 +91,7 @@ export class RouterGauges {
     attributes: Attributes,
     route: RouteHealth | undefined,
   ): void {
-    for (const state of STATES) {
+    for (const state of ROUTE_STATES) {
       const value = route?.state === state ? 1 : 0
       result.observe(this.state, value, { ...attributes, 'compat_router.route.state': state })
     }
@@ -106,9 +101,4 @@ export class RouterGauges {
     if (route?.tokensPerSecond !== undefined)
       result.observe(this.throughput, route.tokensPerSecond, attributes)
   }
-}
-
-function isWorse(route: RouteHealth, than: RouteHealth): boolean {
-  const more = STATES.indexOf(route.state) - STATES.indexOf(than.state)
-  return more > 0 || (more === 0 && route.failureRate > than.failureRate)
 }

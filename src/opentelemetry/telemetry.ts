@@ -22,7 +22,10 @@ export interface TelemetryOptions {
 export interface Telemetry {
   /** For the option `onEvent` of a router, or of several. */
   readonly onEvent: (event: RouterEvent) => void
-  /** Adds what events do not tell to the metrics: holds open and how routes are doing. Returns what ends it. */
+  /**
+   * Adds what events do not tell to the metrics: holds open and how routes are doing. Returns what ends it. What is no
+   * router is a `TypeError`.
+   */
   observe(router: ObservedRouter): () => void
 }
 
@@ -58,6 +61,9 @@ export function createTelemetry(options: TelemetryOptions = {}): Telemetry {
         spans?.record(event)
       }
     },
-    observe: (router) => gauges?.observe(router) ?? (() => {}),
+    observe(router) {
+      requireMethods('observe: router', router, ['routes'])
+      return gauges?.observe(router) ?? (() => {})
+    },
   }
 }

@@ -3,7 +3,19 @@ import { createAdmin } from '../../src/admin/index.js'
 import { formatCredits, MAX_CREDITS } from '../../src/money.js'
 import type { Parameter } from '../../src/sql/database.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
-import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
+import { context, createCharge, createHold, createSettle } from '../helpers/ledger-requests.js'
+
+/** A charge of 10 whose base goes to the platform, and whose markup to an app or whoever earns it. */
+function shares(payer: string, base: bigint, markup: bigint, earner = 'app') {
+  return createSettle('app', payer, 10n, {
+    charge: createCharge(10n, { base, markup }),
+    postings: [
+      { account: payer, amount: -10n },
+      { account: 'platform', amount: base },
+      { account: earner, amount: markup },
+    ],
+  })
+}
 
 describe.each(engineNames)('verify on %s', (name) => {
   const engine = useEngine(name)
@@ -35,6 +47,7 @@ describe.each(engineNames)('verify on %s', (name) => {
       carols: carols.id,
       corrected: corrected.id,
       verify: admin.verify,
+      spendReport: admin.spendReport,
       change: (text: string, ...parameters: Parameter[]) => stores.database.all({ text, parameters }),
       async idOf(holdId: string) {
         const page = await admin.entries()
@@ -105,6 +118,68 @@ describe.each(engineNames)('verify on %s', (name) => {
     await change("update {accounts} set posted = posted + 500 where id = 'alice'")
     await change("update {accounts} set posted = posted - 500 where id = 'platform'")
     expect(await verify()).toMatchObject([{ what: 'cost', id, found: 500n, expected: 0n }])
+  })
+
+  it('finds a charge whose base and markup are not its cost', async () => {
+    const { change, idOf, spendReport, verify } = await openBooks()
+    const id = await idOf('h1')
+    expect((await spendReport({ by: 'day', account: 'alice' })).books.isEqual).toBe(true)
+    await change("update {entries} set base = base + 7 where hold_id = 'h1'")
+    expect(await verify()).toMatchObject([{ what: 'parts', id, found: 1_007n, expected: 1_000n }])
+    expect((await spendReport({ by: 'day', account: 'alice' })).books.isEqual).toBe(false)
+  })
+
+  it('finds a charge whose base and markup were shifted', async () => {
+    const { change, idOf, ledger, verify } = await openBooks()
+    await ledger.settle(shares('alice', 7n, 3n), context)
+    expect(await verify()).toEqual([])
+    const id = await idOf('app')
+    await change("update {entries} set base = base + 1, markup = markup - 1 where hold_id = 'app'")
+    expect(await verify()).toEqual([
+      {
+        what: 'share',
+        id,
+        found: 7n,
+        expected: 8n,
+        message: `The charge ${id} posted 0.000000007 to an account that earned 0.000000008: restore its row in entries, or its postings, from a backup.`,
+      },
+    ])
+  })
+
+  it.each([
+    ['a payer that earns nothing', shares('alice', 7n, 3n)],
+    ['one account that earns both', shares('alice', 7n, 3n, 'platform')],
+    ['a payer that earns the markup', shares('app', 7n, 3n)],
+    ['a payer that earns the base', shares('platform', 7n, 3n)],
+    ['a payer that earns both', shares('platform', 7n, 3n, 'platform')],
+    ['a markup above the base', shares('alice', 3n, 7n)],
+    ['a base of nothing', shares('alice', 0n, 10n)],
+    ['no markup', shares('alice', 10n, 0n)],
+  ])('is content with %s, and finds what was moved between its postings', async (_, charge) => {
+    const { change, idOf, ledger, verify } = await openBooks()
+    await ledger.settle(charge, context)
+    expect(await verify()).toEqual([])
+    const id = await idOf('app')
+    for (const [account, more] of [
+      ['platform', 1n],
+      ['app', -1n],
+    ] as const) {
+      await change(
+        `insert into {postings} (account, at, entry_id, amount)
+         select ?1, at, id, 0 from {entries} where id = ?2 on conflict do nothing`,
+        account,
+        id,
+      )
+      await change(
+        'update {postings} set amount = amount + ?1 where entry_id = ?2 and account = ?3',
+        more,
+        id,
+        account,
+      )
+    }
+    const kinds = (await verify()).filter((found) => found.id === id).map(({ what }) => what)
+    expect(kinds).toHaveLength(1)
+    expect(['cost', 'share']).toContain(kinds[0])
   })
 
   it('finds a grant and a correction whose postings are gone, with the balance moved to match', async () => {

@@ -132,6 +132,24 @@ describe('a call in flight', () => {
     expect(calls).toMatchObject([{ requestId: 'ending', isHere: true, startedAt: 1 }])
   })
 
+  it('and a route that two routers have are shown once, the route as where it is doing worst', () => {
+    const routers = new ObservedRouters()
+    const health = { routeId: 'r', provider: 'p', failureRate: 0.2 }
+    const router = {
+      calls: () => [{ requestId: 'one', startedAt: 1 }],
+      routes: () => [{ ...health, state: 'closed' as const }],
+    }
+    const ends = [routers.observe(router), routers.observe(router)]
+    routers.observe({ calls: () => [], routes: () => [{ ...health, state: 'open' }] })
+    routers.observe({ calls: () => [], routes: () => [{ ...health, state: 'open', failureRate: 0.1 }] })
+    expect(routers.calls()).toHaveLength(1)
+    expect(routers.routes()).toEqual([{ ...health, state: 'open' }])
+    ends[0]!()
+    expect(routers.calls()).toHaveLength(1)
+    ends[1]!()
+    expect(routers.calls()).toEqual([])
+  })
+
   it('is not shown any more by a console that no longer observes its router', async () => {
     const end = bench.pages.observe({
       calls: () => [{ requestId: 'of another router', startedAt: 1 }],

@@ -324,6 +324,27 @@ describe('the metrics of routes', () => {
     expect(await ofState('open')).toBe(1)
   })
 
+  it('of a router that is observed twice are told once, until both ends are called', async () => {
+    const exported = exportToMemory()
+    const route = { routeId: 'r', provider: 'p', state: 'open' as const, failureRate: 1 }
+    const router = { openHolds: 2, routes: () => [route] }
+    const ends = [exported.telemetry.observe(router), exported.telemetry.observe(router)]
+    const holds = () => exported.value('compat_router.holds.open')
+    expect(await holds()).toBe(2)
+    ends[0]!()
+    ends[0]!()
+    expect(await holds()).toBe(2)
+    ends[1]!()
+    expect(await holds()).toBe(0)
+  })
+
+  it('are of routers alone: anything else is refused at once', () => {
+    const { telemetry } = exportToMemory()
+    for (const wrong of [undefined, null, {}, () => undefined, { routes: [] }]) {
+      expect(() => telemetry.observe(wrong as never)).toThrow(/^observe: router /)
+    }
+  })
+
   it('that several routers have are as where they are doing worst', async () => {
     const exported = exportToMemory()
     const route = { routeId: 'r', provider: 'p', firstTokenMs: 100 }

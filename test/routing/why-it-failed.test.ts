@@ -15,11 +15,22 @@ describe('why a provider failed', () => {
     ).toBe('The provider answered 402. It said: Insufficient Balance')
   })
 
-  it.each([400, 413, 422])('is told without its words where it refused the request (%i)', (status) => {
-    const providerMessage = 'Bad word in: my secret diary'
-    expect(why('status', `The provider answered ${status}.`, { status, providerMessage })).toBe(
-      `The provider answered ${status}.`,
-    )
+  it.each([400, 403, 413, 422, 451])(
+    'is told without its words where it may have refused the request (%i)',
+    (status) => {
+      const providerMessage = 'Bad word in: my secret diary'
+      expect(why('status', `The provider answered ${status}.`, { status, providerMessage })).toBe(
+        `The provider answered ${status}.`,
+      )
+    },
+  )
+
+  it('is told with the code in place of its words, where that is one', () => {
+    const refusal = (providerCode: string) =>
+      why('status', 'The provider answered 403.', { status: 403, providerCode, providerMessage: 'my diary' })
+    expect(refusal('unsupported_country')).toBe('The provider answered 403. Its code: unsupported_country.')
+    expect(refusal('my secret diary')).toBe('The provider answered 403.')
+    expect(refusal('x'.repeat(65))).toBe('The provider answered 403.')
   })
 
   it('is told without the words about what the request asks for', () => {
@@ -42,7 +53,7 @@ describe('why a provider failed', () => {
 
   it('is clean of keys and of the name that the provider gives the model', () => {
     const providerMessage = 'Key hunter2-is-the-key may not use up-1.'
-    const told = why('status', 'The provider answered 403.', { status: 403, providerMessage })
+    const told = why('status', 'The provider answered 401.', { status: 401, providerMessage })
     expect(told).not.toContain('hunter2')
     expect(told).toContain('acme/fast')
   })

@@ -189,7 +189,7 @@ export interface StoredRouteView extends RouteFields {
 }
 
 export interface RouteView extends StoredRouteView {
-  /** Absent where it was not called yet, or the console was not given `routes`. */
+  /** Absent where no call of it has ended yet, or the console observes no router. */
   readonly health?: RouteHealth
   /** Why no call can take it, in words for people; absent where nothing is known against it. */
   readonly cannotBeUsed?: string

@@ -17,6 +17,7 @@ import { Dialog } from './parts/dialogs.js'
 import { Empty, Guard, Loading, Notice, ProblemNotice } from './parts/notice.js'
 import { type NavigationLink, Shell } from './parts/shell.js'
 import { hrefOf, type Place, usePlace } from './place.js'
+import { PlaygroundKeeper } from './playground/playground-state.js'
 import { withdrawTokens } from './playground/use-token.js'
 import { asProblem, type Problem } from './problem.js'
 import { isOperator, type Session, SessionContext } from './session.js'
@@ -161,13 +162,15 @@ function Signed({ me }: { me: MeReply }) {
   return (
     <SessionContext.Provider value={session}>
       <Shell links={pages} current={path} title={page?.label ?? 'Not found'} message={message}>
-        {page === undefined ? (
-          <NotFound path={path} />
-        ) : (
-          <Guard key={path}>
-            <page.component query={place.query} />
-          </Guard>
-        )}
+        <PlaygroundKeeper>
+          {page === undefined ? (
+            <NotFound path={path} />
+          ) : (
+            <Guard key={path}>
+              <page.component query={place.query} />
+            </Guard>
+          )}
+        </PlaygroundKeeper>
       </Shell>
       {dialog !== undefined && <div key={dialog.number}>{dialog.content}</div>}
     </SessionContext.Provider>

@@ -2,8 +2,10 @@ import type { ProviderError, ProviderErrorReason } from '../../errors.js'
 import { cleanProviderMessage, type ProviderMessageContext } from '../../protocol/provider-message.js'
 import { eventError } from '../events/event-error.js'
 
-/** What the caller did wrong: it is told the provider's words itself, and they may quote what it wrote. */
-const ABOUT_THE_REQUEST = new Set([400, 413, 422])
+/** What was refused for what it asks, or may have been, as where a provider moderates: the words may quote it. */
+const ABOUT_THE_REQUEST = new Set([400, 403, 413, 422, 451])
+/** A code as providers have them, such as `unsupported_country`; no words. */
+const CODE = /^[\w.-]{1,64}$/
 
 /** Beneath any other failure may lie one that quotes the reply, as those of `JSON.parse` do. */
 const OF_THE_CONNECTION: ReadonlySet<ProviderErrorReason> = new Set(['unreachable', 'timeout', 'cut-short'])
@@ -12,9 +14,13 @@ const OF_THE_CONNECTION: ReadonlySet<ProviderErrorReason> = new Set(['unreachabl
 export function whyItFailed(failure: ProviderError, context: ProviderMessageContext): string {
   const { cause, message, providerMessage, reason, status } = failure
   const isAboutRequest = reason === 'unsupported-request' || ABOUT_THE_REQUEST.has(status ?? 0)
-  const said = isAboutRequest || !providerMessage ? '' : ` It said: ${providerMessage}`
+  const said = isAboutRequest ? codeOf(failure) : providerMessage ? ` It said: ${providerMessage}` : ''
   const beneath = cause instanceof Error && OF_THE_CONNECTION.has(reason) ? ` (${wordsOf(cause)})` : ''
   return cleanProviderMessage(message + said + beneath, context)
+}
+
+function codeOf({ providerCode }: ProviderError): string {
+  return providerCode !== undefined && CODE.test(providerCode) ? ` Its code: ${providerCode}.` : ''
 }
 
 function wordsOf(cause: Error): string {

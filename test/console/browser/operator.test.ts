@@ -149,7 +149,7 @@ describe('an operator', { timeout: 120_000 }, () => {
     await page.goto(`${visit.stage.consoleUrl}#/playground?model=acme/new&account=carol&app=mail`)
     await say(page, 'Hello')
     await page.locator('[data-cost="0.000028125"]').waitFor()
-    const told = await page.locator('.cost').textContent()
+    const told = await page.locator('.cost').last().textContent()
     expect(told).toContain('base 0.000025')
     expect(told).toContain('markup 0.000003125')
   })
@@ -186,10 +186,11 @@ describe('an operator', { timeout: 120_000 }, () => {
     const headers = { authorization: `Bearer ${token}`, 'x-request-id': 'with-a-revoked-key' }
     await fetch(`${origin}/compat/v1/chat/completions`, { method: 'POST', headers })
     await page.goto(`${consoleUrl}#/calls?view=problems&call=with-a-revoked-key`)
-    const caller = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Caller' }) })
+    const caller = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Request' }) })
     await expect.poll(() => caller.textContent()).toContain('carol')
     await caller.getByRole('link', { name: 'Old laptop' }).waitFor()
     expect(await caller.textContent()).toContain(credentialId.slice(0, 8))
+    expect(await caller.textContent()).toContain('with-a-revoked-key')
     await page
       .getByRole('row', { name: /revoked_credential, 401.*carol/ })
       .first()

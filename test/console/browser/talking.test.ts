@@ -61,19 +61,55 @@ describe('the playground', { timeout: 120_000 }, () => {
     })
     visit.upstream.scriptOnce([{ wait: gate }, ...(streamOf(['Late.']) as readonly Step[])])
     const live = await visit.open('operator', 'live')
-    await live.getByText('Nothing is under way.').waitFor()
+    await live.getByText('Nothing is under way in this process.').waitFor()
     await say(page, 'Hello')
     const row = live.getByRole('table', { name: /^Calls in flight/ }).locator('tbody tr')
     // It is there before its route is chosen.
     await row.filter({ hasText: 'acme:acme/fast' }).waitFor()
     release()
-    await live.getByText('Nothing is under way.').waitFor()
+    await live.getByText('Nothing is under way in this process.').waitFor()
     await live
       .getByRole('table', { name: /^Routes/ })
       .getByText('in use')
       .waitFor()
     await last('.said').filter({ hasText: 'Late.' }).waitFor()
     await live.context().close()
+  })
+
+  it('goes on while other pages are looked at, and has all that was said when one comes back', async () => {
+    let release = (): void => undefined
+    const gate = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    visit.upstream.scriptOnce([
+      { head: 200, headers: { 'content-type': 'text/event-stream' } },
+      { write: sse([textChunk('Before you leave')]) },
+      { wait: gate },
+      { write: sse([textChunk(' and after.'), finishChunk()]) },
+      {
+        write: sse([
+          {
+            ...textChunk(''),
+            choices: [],
+            usage: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 },
+          },
+          '[DONE]',
+        ]),
+      },
+      'end',
+    ])
+    await page.getByLabel('Model').selectOption('acme/smart')
+    await say(page, 'Wait for me')
+    await last('.said').filter({ hasText: 'Before you leave' }).waitFor()
+    await page.getByRole('link', { name: 'Spend', exact: true }).click()
+    await page.getByRole('heading', { name: 'Spend', level: 1 }).waitFor()
+    release()
+    await page.getByRole('link', { name: 'Playground', exact: true }).click()
+    await last('.said').filter({ hasText: 'Before you leave and after.' }).waitFor()
+    await last('[data-cost]').waitFor()
+    expect(await page.locator('.turn').filter({ hasText: 'Wait for me' }).count()).toBe(1)
+    expect(await page.getByLabel('Model').inputValue()).toBe('acme/smart')
+    await page.getByLabel('Model').selectOption('acme/fast')
   })
 
   it('sends the parameters as they were written, and names the one that cannot be sent', async () => {

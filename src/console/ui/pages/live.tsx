@@ -87,7 +87,7 @@ function InFlight({ data }: { data: LiveReply }) {
   const calls = data.inFlight.filter(isHere)
   if (calls.length === 0) {
     return (
-      <Empty title="Nothing is under way.">
+      <Empty title="Nothing is under way in this process.">
         Calls stand here from their first byte to their last. Start one in the{' '}
         <a href="#/playground">playground</a>.
       </Empty>
@@ -128,8 +128,8 @@ function HeldElsewhere({ data }: { data: LiveReply }) {
     <section>
       <h2>On hold elsewhere: {held.length}</h2>
       <p class="hint">
-        Held by a call elsewhere, or of a process that is gone. What no process settles is freed at the time
-        that stands here.
+        Held by a call elsewhere, by one of a process that is gone, or for a charge that could not be posted.
+        What is not settled is freed at the time that stands here.
       </p>
       <Table
         caption="Held by calls elsewhere or of processes that are gone"
@@ -168,24 +168,24 @@ export const healthColumns: readonly Column<RouteHealth | undefined>[] = [
     cell: (health) => (health?.tokensPerSecond === undefined ? '–' : health.tokensPerSecond.toFixed(1)),
   },
   {
-    head: 'Failures',
+    head: 'Failures of late',
     isNumber: true,
     cell: (health) => (health === undefined ? '–' : `${(health.failureRate * 100).toFixed(0)} %`),
   },
 ]
 
 function HealthBadge({ health }: { health: RouteHealth | undefined }) {
-  if (health === undefined) return <Badge>not called yet</Badge>
+  if (health === undefined) return <Badge>no call ended yet</Badge>
   if (health.state === 'closed') return <Badge tone="good">in use</Badge>
-  if (health.state === 'half-open') return <Badge tone="warn">being tried</Badge>
+  if (health.state === 'half-open') return <Badge tone="warn">the next call tells</Badge>
   return <Badge tone="bad">failing, tried last</Badge>
 }
 
 function Health({ routes }: { routes: LiveReply['routes'] }) {
   if (routes.length === 0) {
     return (
-      <Empty title="No route was called yet.">
-        Each stands here from its first call on, with how it is doing.
+      <Empty title="No call has ended yet.">
+        Each route stands here from the end of its first call on, with how it is doing.
       </Empty>
     )
   }

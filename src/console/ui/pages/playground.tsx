@@ -6,12 +6,12 @@ import { Button, PageHead } from '../parts/basics.js'
 import { Field, type FieldSpec } from '../parts/fields.js'
 import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
 import { changeQuery, type Place } from '../place.js'
-import { callBody, type Message, noParameters } from '../playground/call-body.js'
+import { callBody, type Message } from '../playground/call-body.js'
 import { sampleMessages, unansweredText } from '../playground/messages.js'
 import { likelyPayer, payerOptions, tokenNameOf } from '../playground/payer.js'
+import { usePlayground } from '../playground/playground-state.js'
 import { SidePanel } from '../playground/side-panel.js'
 import { TurnView } from '../playground/turn-view.js'
-import { useConversation } from '../playground/use-conversation.js'
 import { asProblem, Problem } from '../problem.js'
 import { isOperator, ownAccount, useSession } from '../session.js'
 import { useLoad } from '../use-load.js'
@@ -53,7 +53,9 @@ function NoModels() {
 }
 
 function Bench({ models, query }: { models: readonly ModelView[]; query: Place['query'] }) {
-  const { viewer, routerPath } = useSession()
+  const { viewer } = useSession()
+  const kept = usePlayground()
+  const { baseUrl, conversation, parameters, setParameters } = kept
   const isForOperator = isOperator(viewer)
   const accounts = useLoad('api/accounts', { limit: 200 }, { isOff: !isForOperator })
   const apps = useLoad('api/apps', {})
@@ -62,9 +64,6 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
   // Whose a pasted token is, only the router knows.
   const account = isOwn ? undefined : payer
   const balance = useLoad('api/accounts', { account: account ?? '' }, { isOff: account === undefined })
-  const baseUrl = new URL(routerPath, location.href).href.replace(/\/$/, '')
-  const conversation = useConversation(baseUrl, balance.reload)
-  const [parameters, setParameters] = useState(noParameters)
   const [draft, setDraft] = useState('')
   const [ownToken, setOwnToken] = useState('')
   const [complaint, setComplaint] = useState<Problem>()
@@ -73,6 +72,14 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
     const again = isRunning ? undefined : unansweredText(turns)
     if (again !== undefined) setDraft((before) => (before === '' ? again : before))
   }, [isRunning])
+  useEffect(() => {
+    if (kept.paid > 0) balance.reload()
+  }, [kept.paid])
+  useEffect(() => {
+    // Who comes back goes on with the same model for the same account.
+    if (Object.keys(query).length === 0 && turns.length > 0) changeQuery(kept.query)
+  }, [])
+  useEffect(() => kept.setQuery(query), [query])
   const messageBox = useRef<HTMLTextAreaElement>(null)
   // Until the apps are there, nobody can say through which of them the call would go.
   const isAppKnown = query.app === undefined || apps.data !== undefined

@@ -25,6 +25,8 @@ interface CallDetailProps {
   readonly memo?: string
   readonly message?: string
   readonly id?: string
+  /** As the client saw it. */
+  readonly requestId?: string
 }
 
 /** One call in words: its route and why, its hold, its tokens, its price and its end. */
@@ -38,6 +40,7 @@ export function CallDetail({
   memo,
   message,
   id,
+  requestId,
 }: CallDetailProps) {
   return (
     <div class="call-detail">
@@ -52,7 +55,9 @@ export function CallDetail({
       <div class="columns">
         {charge !== undefined && <ChargeFacts charge={charge} />}
         {facts !== undefined && <CallFacts facts={facts} holdId={holdId} entryId={id} />}
-        {caller !== undefined && <CallerFacts caller={caller} />}
+        {facts === undefined && requestId !== undefined && (
+          <CallerFacts caller={caller} requestId={requestId} />
+        )}
         {postings !== undefined && postings.length > 0 && (
           <section>
             <h2>Postings</h2>
@@ -253,15 +258,17 @@ function CallFacts({
   )
 }
 
-function CallerFacts({ caller }: { caller: CallerView }) {
+/** Of a request that was refused before its model was found. */
+function CallerFacts({ caller, requestId }: { caller: CallerView | undefined; requestId: string }) {
   return (
     <section>
-      <h2>Caller</h2>
+      <h2>Request</h2>
       <Facts
         of={[
-          ['Account', caller.account],
-          ['Key', <KeyLinks key="key" of={caller} />],
-          ['App', caller.appId],
+          ['Account', caller?.account],
+          ['Key', caller === undefined ? undefined : <KeyLinks key="key" of={caller} />],
+          ['App', caller?.appId],
+          ['Request', <code key="request">{requestId}</code>],
         ]}
       />
     </section>
