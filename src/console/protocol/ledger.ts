@@ -141,8 +141,8 @@ export interface ChargeView {
 }
 
 /**
- * Unit prices as they are now, of the route where it has its own, else of the model. Those that were charged where their
- * `priceVersion` is the charge's; else they may have changed since.
+ * Unit prices as they are now, of the route where it has its own, else of the model. They may have changed since the
+ * charge, where an operator left `priceVersion` as it was also under the same one.
  */
 export interface CurrentPricesView {
   readonly of: 'model' | 'route'

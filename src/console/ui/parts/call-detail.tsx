@@ -203,11 +203,10 @@ const UNIT_PRICES = [
   ['request', 'a call'],
 ] as const
 
-/** Prices are told as those of the charge only where their version says so. */
-function pricesOf({ currentPrices, priceVersion }: ChargeView) {
+/** Those of the charge itself the ledger does not keep; a version does not say that they are the same. */
+function pricesOf({ currentPrices }: ChargeView) {
   if (currentPrices === undefined) return []
-  const { prices, of, priceVersion: now } = currentPrices
-  const isSame = now !== undefined && now === priceVersion
+  const { prices, of } = currentPrices
   const unit = UNIT_PRICES.map(([name, what]) => {
     const price = prices[name]
     return [what, price === undefined ? undefined : <Amount key={name} value={price} />] as const
@@ -215,7 +214,7 @@ function pricesOf({ currentPrices, priceVersion }: ChargeView) {
   return [
     [
       'Unit prices',
-      `of the ${of}${isSame ? '' : ', as they are now'}${prices.tiers === undefined ? '' : '; other tiers for long prompts'}`,
+      `of the ${of}, as they are now${prices.tiers === undefined ? '' : '; other tiers for long prompts'}`,
     ] as const,
     ...unit,
   ]
