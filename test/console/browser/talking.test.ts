@@ -112,6 +112,62 @@ describe('the playground', { timeout: 120_000 }, () => {
     await page.getByLabel('Model').selectOption('acme/fast')
   })
 
+  it('goes on for the same account with the same app, whatever way one comes back', async () => {
+    const operators = await visit.open('operator', 'playground')
+    const chosen = async () => ({
+      model: await operators.getByLabel('Model').inputValue(),
+      account: await operators.getByLabel('Account that pays').inputValue(),
+      app: await operators.getByLabel('Acts through').inputValue(),
+    })
+    const link = (name: string) => operators.getByRole('link', { name, exact: true })
+    const atHome = () => operators.getByRole('heading', { name: 'Playground', level: 1 }).waitFor()
+    await operators.getByLabel('Account that pays').selectOption('bob')
+    await operators.getByLabel('Acts through').selectOption('notes')
+    await operators.getByLabel('Model').selectOption('acme/smart')
+    await operators.getByLabel('Message').fill('Not sent yet')
+    const bobs = { model: 'acme/smart', account: 'bob', app: 'notes' }
+    await link('Spend').click()
+    await operators.getByRole('heading', { name: 'Spend', level: 1 }).waitFor()
+    await link('Playground').click()
+    await atHome()
+    await expect.poll(chosen).toEqual(bobs)
+    expect(await operators.getByLabel('Message').inputValue()).toBe('Not sent yet')
+    await operators.goBack()
+    await operators.getByRole('heading', { name: 'Spend', level: 1 }).waitFor()
+    await operators.goForward()
+    await atHome()
+    await expect.poll(chosen).toEqual(bobs)
+    await link('Playground').click()
+    await expect.poll(chosen).toEqual(bobs)
+    await operators.goto(`${visit.stage.consoleUrl}#/playground?model=acme%2Ffast`)
+    await expect.poll(chosen).toEqual({ ...bobs, model: 'acme/fast' })
+    await operators.getByLabel('Acts through').selectOption('')
+    await link('Spend').click()
+    await operators.getByRole('heading', { name: 'Spend', level: 1 }).waitFor()
+    await link('Playground').click()
+    await expect.poll(chosen).toEqual({ model: 'acme/fast', account: 'bob', app: '' })
+    await operators.context().close()
+  })
+
+  it('keeps the account that was not chosen but has paid', async () => {
+    const operators = await visit.open('operator', 'playground')
+    const payer = () => operators.getByLabel('Account that pays').inputValue()
+    await expect.poll(payer).toBe('alice')
+    visit.upstream.scriptOnce(streamOf(['Hello.']))
+    await say(operators, 'Hello')
+    await operators.locator('[data-cost]').last().waitFor()
+    await operators.getByRole('link', { name: 'Accounts', exact: true }).click()
+    await operators.getByRole('heading', { name: 'Accounts', level: 1 }).waitFor()
+    await visit.stage.admin.grant({ account: 'aaa', amount: '5', reference: 'first in the list' })
+    await operators.getByRole('link', { name: 'Playground', exact: true }).click()
+    await operators.getByLabel('Account that pays').waitFor()
+    await expect
+      .poll(() => operators.getByLabel('Account that pays').locator('option').allTextContents())
+      .toContain('aaa')
+    expect(await payer()).toBe('alice')
+    await operators.context().close()
+  })
+
   it('sends the parameters as they were written, and names the one that cannot be sent', async () => {
     await page.getByRole('button', { name: 'New conversation' }).click()
     await page.getByLabel('Temperature').fill('warm')

@@ -7,9 +7,9 @@ import { Field, type FieldSpec } from '../parts/fields.js'
 import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
 import { changeQuery, type Place } from '../place.js'
 import { callBody, type Message } from '../playground/call-body.js'
-import { sampleMessages, unansweredText } from '../playground/messages.js'
+import { sampleMessages } from '../playground/messages.js'
 import { likelyPayer, payerOptions, tokenNameOf } from '../playground/payer.js'
-import { usePlayground } from '../playground/playground-state.js'
+import { type Choice, usePlayground } from '../playground/playground-state.js'
 import { SidePanel } from '../playground/side-panel.js'
 import { TurnView } from '../playground/turn-view.js'
 import { asProblem, Problem } from '../problem.js'
@@ -55,38 +55,31 @@ function NoModels() {
 function Bench({ models, query }: { models: readonly ModelView[]; query: Place['query'] }) {
   const { viewer } = useSession()
   const kept = usePlayground()
-  const { baseUrl, conversation, parameters, setParameters } = kept
+  const { baseUrl, conversation, draft, setDraft, parameters, setParameters } = kept
+  // What a link names, and else what was chosen before.
+  const choice = { ...kept.choice, ...namedIn(query) }
   const isForOperator = isOperator(viewer)
   const accounts = useLoad('api/accounts', { limit: 200 }, { isOff: !isForOperator })
   const apps = useLoad('api/apps', {})
-  const isOwn = query.app === '*own'
-  const payer = query.account ?? ownAccount(viewer) ?? likelyPayer(accounts.data?.accounts ?? [])
+  const isOwn = choice.app === '*own'
+  const payer = ownAccount(viewer) ?? choice.account ?? likelyPayer(accounts.data?.accounts ?? [])
   // Whose a pasted token is, only the router knows.
   const account = isOwn ? undefined : payer
   const balance = useLoad('api/accounts', { account: account ?? '' }, { isOff: account === undefined })
-  const [draft, setDraft] = useState('')
   const [ownToken, setOwnToken] = useState('')
   const [complaint, setComplaint] = useState<Problem>()
-  const { isRunning, turns } = conversation
+  const paidBefore = useRef(kept.paid)
   useEffect(() => {
-    const again = isRunning ? undefined : unansweredText(turns)
-    if (again !== undefined) setDraft((before) => (before === '' ? again : before))
-  }, [isRunning])
-  useEffect(() => {
-    if (kept.paid > 0) balance.reload()
+    if (kept.paid !== paidBefore.current) balance.reload()
   }, [kept.paid])
-  useEffect(() => {
-    // Who comes back goes on with the same model for the same account.
-    if (Object.keys(query).length === 0 && turns.length > 0) changeQuery(kept.query)
-  }, [])
-  useEffect(() => kept.setQuery(query), [query])
+  useEffect(() => kept.choose(namedIn(query)), [query])
   const messageBox = useRef<HTMLTextAreaElement>(null)
   // Until the apps are there, nobody can say through which of them the call would go.
-  const isAppKnown = query.app === undefined || apps.data !== undefined
+  const isAppKnown = !choice.app || apps.data !== undefined
   const canPay = isOwn ? ownToken.trim() !== '' : account !== undefined && isAppKnown
 
-  const model = models.find(({ id }) => id === query.model) ?? models[0]!
-  const app = apps.data?.apps.find(({ id }) => id === query.app)
+  const model = models.find(({ id }) => id === choice.model) ?? models[0]!
+  const app = apps.data?.apps.find(({ id }) => id === choice.app)
   const roleSpecs: readonly FieldSpec[] = [
     {
       name: 'model',
@@ -139,6 +132,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
         ? { ownToken: ownToken.trim() }
         : { account: account!, ...(app === undefined ? {} : { appId: app.id }) }
       conversation.send(role, said, bodyOf)
+      kept.choose({ model: model.id, app: choice.app ?? '', ...(isOwn ? {} : { account: account! }) })
       setDraft('')
     } catch (caught) {
       setComplaint(asProblem(caught))
@@ -163,7 +157,10 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
               key={spec.name}
               spec={spec}
               formId="role"
-              onInput={(value) => changeQuery({ [spec.name]: value })}
+              onInput={(value) => {
+                kept.choose({ [spec.name]: value })
+                changeQuery({ [spec.name]: value })
+              }}
             />
           ))}
           {isOwn && (
@@ -281,6 +278,15 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
       />
     </div>
   )
+}
+
+/** Of the address, what says with whom one talks. */
+function namedIn({ model, account, app }: Place['query']): Choice {
+  return {
+    ...(model !== undefined && { model }),
+    ...(account !== undefined && { account }),
+    ...(app !== undefined && { app }),
+  }
 }
 
 function PriceLine({ model }: { model: ModelView }) {

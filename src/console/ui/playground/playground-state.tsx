@@ -1,9 +1,16 @@
 import { type ComponentChildren, createContext } from 'preact'
-import { useContext, useState } from 'preact/hooks'
-import type { Place } from '../place.js'
+import { useContext, useEffect, useState } from 'preact/hooks'
 import { useSession } from '../session.js'
 import { noParameters, type Parameters } from './call-body.js'
+import { unansweredText } from './messages.js'
 import { type Conversation, useConversation } from './use-conversation.js'
+
+/** With which model, for whom, and through which app: `''` for none, `*own` for a token that is pasted. */
+export interface Choice {
+  readonly model?: string
+  readonly account?: string
+  readonly app?: string
+}
 
 /** What stays of the playground while other pages are shown: a reply goes on coming in meanwhile. */
 export interface PlaygroundState {
@@ -13,9 +20,11 @@ export interface PlaygroundState {
   readonly paid: number
   readonly parameters: Parameters
   readonly setParameters: (parameters: Parameters) => void
-  /** With which model, for whom and through what. */
-  readonly query: Place['query']
-  readonly setQuery: (query: Place['query']) => void
+  readonly draft: string
+  readonly setDraft: (draft: string) => void
+  readonly choice: Choice
+  /** Takes what is given; the rest stays as it was chosen. */
+  readonly choose: (choice: Choice) => void
 }
 
 const PlaygroundContext = createContext<PlaygroundState | undefined>(undefined)
@@ -25,9 +34,16 @@ export function PlaygroundKeeper({ children }: { children: ComponentChildren }) 
   const baseUrl = new URL(routerPath, location.href).href.replace(/\/$/, '')
   const [paid, setPaid] = useState(0)
   const [parameters, setParameters] = useState(noParameters)
-  const [query, setQuery] = useState<Place['query']>({})
+  const [draft, setDraft] = useState('')
+  const [choice, setChoice] = useState<Choice>({})
+  const choose = (more: Choice): void => setChoice((before) => ({ ...before, ...more }))
   const conversation = useConversation(baseUrl, () => setPaid((count) => count + 1))
-  const state = { conversation, baseUrl, paid, parameters, setParameters, query, setQuery }
+  const { isRunning, turns } = conversation
+  useEffect(() => {
+    const again = isRunning ? undefined : unansweredText(turns)
+    if (again !== undefined) setDraft((before) => (before === '' ? again : before))
+  }, [isRunning])
+  const state = { conversation, baseUrl, paid, parameters, setParameters, draft, setDraft, choice, choose }
   return <PlaygroundContext.Provider value={state}>{children}</PlaygroundContext.Provider>
 }
 
