@@ -89,9 +89,10 @@ export function createEngine(options: EngineOptions): Engine {
       log.failed(error.code, error.status)
       refuse(requestId, writer, caught)
       context.end()
+    } finally {
+      calls.remove(log)
     }
     if (writer.left) log.left()
-    calls.remove(log)
     log.end()
   }
 

@@ -1,7 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { ReplyWriter } from '../../src/contracts/reply.js'
 import { type CallInFlight, memoryCredentials } from '../../src/index.js'
 import { createDeferred } from '../helpers/deferred.js'
 import { ALICE, fails, MODEL, type ServiceOptions, startService } from '../routing/service.js'
+import { openEngine, streamedCall } from './one-call.js'
 
 async function start(options?: ServiceOptions) {
   const service = await startService(options)
@@ -109,5 +111,22 @@ describe('the calls of a router', () => {
     expect((await service.ask({}, { authorization: 'Bearer nobody' })).status).toBe(401)
     expect((await service.ask()).status).toBe(400)
     expect(service.router.calls()).toEqual([])
+  })
+
+  it('are none whose answer cannot be sent', async () => {
+    const engine = openEngine({ chat: () => Promise.reject(new Error('no provider')) }, {})
+    const writer: ReplyWriter = {
+      left: false,
+      onLeave: () => undefined,
+      send() {
+        throw new Error('the writer is broken')
+      },
+      openStream: () => undefined,
+      write: () => undefined,
+      end: () => undefined,
+      drop: () => undefined,
+    }
+    await expect(engine.chatCompletions(streamedCall, writer)).rejects.toThrow('the writer is broken')
+    expect(engine.calls()).toEqual([])
   })
 })
