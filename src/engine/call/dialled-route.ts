@@ -1,13 +1,12 @@
 import type { Secret } from '../../contracts/context.js'
 import type { CallFacts } from '../../contracts/ledger.js'
 import type { Route } from '../../contracts/providers.js'
-import { CompatError, ProviderError } from '../../errors.js'
+import { type CompatError, ProviderError } from '../../errors.js'
 import type { Credits } from '../../money.js'
 import { forgetMessages } from '../../protocol/sent-messages.js'
 import { cleanLabel } from '../../protocol/text.js'
 import type { Usage } from '../../protocol/usage.js'
 import type { AdmittedCall } from '../admission/admitted-call.js'
-import { shuttingDown } from '../admission/in-flight.js'
 import { price } from '../charging/price.js'
 import type { Quote } from '../charging/quote.js'
 import { type ResolvedUsage, type TokenEstimates, UsageMeter } from '../charging/usage-meter.js'
@@ -18,6 +17,7 @@ import { type ProviderFailure, providerFailure } from '../routing/provider-failu
 import type { CallResult, RouteHealthBook } from '../routing/route-health.js'
 import { Attempt } from './attempt.js'
 import type { AttemptEnd } from './attempt-end.js'
+import { brokenOff } from './broken-off.js'
 import type { ClientReply } from './client-reply.js'
 import { upstreamRequest } from './upstream-request.js'
 
@@ -42,7 +42,6 @@ export interface DialOptions {
 
 const MAX_PLAUSIBLE_PROMPT = 10_000_000
 const MAX_PLAUSIBLE_COMPLETION = 1_000_000_000
-const MAY_BE_BILLED = Object.freeze({ 'x-should-retry': 'false' })
 
 /** One route dialled for a call: what it was asked, what came of it, and what that means for the charge. */
 export class DialledRoute {
@@ -173,24 +172,7 @@ export class DialledRoute {
   error(): CompatError {
     const { end, failure } = this.done
     if (failure !== undefined) return failure.error
-    if (end.stoppedBy === 'shutdown') return shuttingDown(MAY_BE_BILLED)
-    if (end.stoppedBy === 'deadline') {
-      return new CompatError('provider_timeout', 'The call took longer than a call may take.', {
-        headers: MAY_BE_BILLED,
-      })
-    }
-    if (end.ended === 'left') {
-      return new CompatError(
-        'provider_timeout',
-        'The reply was not read to its end after its client had left.',
-        {
-          headers: MAY_BE_BILLED,
-        },
-      )
-    }
-    return new CompatError('provider_invalid_response', 'The provider of this model sent an empty reply.', {
-      source: 'provider',
-    })
+    return brokenOff(end)
   }
 
   private get done(): { readonly end: AttemptEnd; readonly failure: ProviderFailure | undefined } {

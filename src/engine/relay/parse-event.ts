@@ -19,3 +19,8 @@ export function parseEvent(bytes: string): JsonObject {
 export function checkDepth(value: object): void {
   if (isTooDeep(value)) throw invalidReply(`it is nested deeper than ${MAX_DEPTH}`)
 }
+
+/** DeepInfra has the words of a failure at the top, in a chunk without choices. */
+export function saysFailure({ choices, error, error_message: message }: JsonObject): boolean {
+  return (error !== undefined && error !== null) || (typeof message === 'string' && !Array.isArray(choices))
+}

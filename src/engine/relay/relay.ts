@@ -11,7 +11,7 @@ import { BodyWriter } from './body-writer.js'
 import { ChoiceStream } from './choice-stream.js'
 import { ChunkWriter, type ReplyTop, writeLabels } from './chunk-writer.js'
 import { eachText, hasToken, invalidReply } from './delta.js'
-import { checkDepth, parseEvent } from './parse-event.js'
+import { checkDepth, parseEvent, saysFailure } from './parse-event.js'
 import { Splicer } from './splice.js'
 import {
   asChunkChoices,
@@ -295,9 +295,4 @@ export class Relay {
     this.bodyWriter.add(choices)
     return ''
   }
-}
-
-/** DeepInfra has the words of a failure at the top, in a chunk without choices. */
-function saysFailure({ choices, error, error_message: message }: JsonObject): boolean {
-  return (error !== undefined && error !== null) || (typeof message === 'string' && !Array.isArray(choices))
 }
