@@ -8,6 +8,8 @@ import type { Series } from './histograms.js'
 import { CHAT, ERROR_TYPE, OPERATION_NAME, PROVIDER_NAME, REQUEST_MODEL, TOKEN_TYPE } from './names.js'
 import { getOrMake, type Row } from './totals.js'
 
+const COMPLETED = 'completed'
+
 interface ChargeRows {
   readonly charged: Row<Credits>
   readonly markup: Row<Credits>
@@ -117,8 +119,6 @@ export class CallSeries {
     return rows
   }
 }
-
-const COMPLETED = 'completed'
 
 /** A clock that was set back while a call ran makes times below 0, which the SDK would not count. */
 const inSeconds = (ms: number): number => Math.max(0, ms) / 1_000

@@ -63,6 +63,7 @@ export function createTelemetry(options: TelemetryOptions = {}): Telemetry {
     },
     observe(router) {
       requireMethods('observe: router', router, ['routes'])
+      if (typeof router.openHolds !== 'number') throw new TypeError('observe: router has no openHolds.')
       return gauges?.observe(router) ?? (() => {})
     },
   }

@@ -340,7 +340,7 @@ describe('the metrics of routes', () => {
 
   it('are of routers alone: anything else is refused at once', () => {
     const { telemetry } = exportToMemory()
-    for (const wrong of [undefined, null, {}, () => undefined, { routes: [] }]) {
+    for (const wrong of [undefined, null, {}, () => undefined, { routes: [] }, { routes: () => [] }]) {
       expect(() => telemetry.observe(wrong as never)).toThrow(/^observe: router /)
     }
   })

@@ -22,29 +22,35 @@ afterAll(() => visit?.close())
 
 const last = (selector: string) => page.locator('.turn').last().locator(selector)
 
+/** The next reply stops after its first words, until what this returns is called. */
+function holdInTheMiddle(first: string, rest: string): () => void {
+  let release = (): void => undefined
+  const gate = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  visit.upstream.scriptOnce([
+    { head: 200, headers: { 'content-type': 'text/event-stream' } },
+    { write: sse([textChunk(first)]) },
+    { wait: gate },
+    { write: sse([textChunk(rest), finishChunk()]) },
+    {
+      write: sse([
+        {
+          ...textChunk(''),
+          choices: [],
+          usage: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 },
+        },
+        '[DONE]',
+      ]),
+    },
+    'end',
+  ])
+  return release
+}
+
 describe('the playground', { timeout: 120_000 }, () => {
   it('shows text as it comes, stops when asked to, and tells what was charged all the same', async () => {
-    let release = (): void => undefined
-    const gate = new Promise<void>((resolve) => {
-      release = resolve
-    })
-    visit.upstream.scriptOnce([
-      { head: 200, headers: { 'content-type': 'text/event-stream' } },
-      { write: sse([textChunk('The first half')]) },
-      { wait: gate },
-      { write: sse([textChunk(' and the second.'), finishChunk()]) },
-      {
-        write: sse([
-          {
-            ...textChunk(''),
-            choices: [],
-            usage: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 },
-          },
-          '[DONE]',
-        ]),
-      },
-      'end',
-    ])
+    const release = holdInTheMiddle('The first half', ' and the second.')
     await say(page, 'Hello')
     await last('.said').filter({ hasText: 'The first half' }).waitFor()
     await page.getByRole('button', { name: 'Stop' }).click()
@@ -77,27 +83,7 @@ describe('the playground', { timeout: 120_000 }, () => {
   })
 
   it('goes on while other pages are looked at, and has all that was said when one comes back', async () => {
-    let release = (): void => undefined
-    const gate = new Promise<void>((resolve) => {
-      release = resolve
-    })
-    visit.upstream.scriptOnce([
-      { head: 200, headers: { 'content-type': 'text/event-stream' } },
-      { write: sse([textChunk('Before you leave')]) },
-      { wait: gate },
-      { write: sse([textChunk(' and after.'), finishChunk()]) },
-      {
-        write: sse([
-          {
-            ...textChunk(''),
-            choices: [],
-            usage: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 },
-          },
-          '[DONE]',
-        ]),
-      },
-      'end',
-    ])
+    const release = holdInTheMiddle('Before you leave', ' and after.')
     await page.getByLabel('Model').selectOption('acme/smart')
     await say(page, 'Wait for me')
     await last('.said').filter({ hasText: 'Before you leave' }).waitFor()

@@ -9,7 +9,7 @@ import { changeQuery, type Place } from '../place.js'
 import { callBody, type Message } from '../playground/call-body.js'
 import { sampleMessages } from '../playground/messages.js'
 import { likelyPayer, payerOptions, tokenNameOf } from '../playground/payer.js'
-import { type Choice, usePlayground } from '../playground/playground-state.js'
+import { namedIn, usePlayground } from '../playground/playground-state.js'
 import { SidePanel } from '../playground/side-panel.js'
 import { TurnView } from '../playground/turn-view.js'
 import { asProblem, Problem } from '../problem.js'
@@ -278,15 +278,6 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
       />
     </div>
   )
-}
-
-/** Of the address, what says with whom one talks. */
-function namedIn({ model, account, app }: Place['query']): Choice {
-  return {
-    ...(model !== undefined && { model }),
-    ...(account !== undefined && { account }),
-    ...(app !== undefined && { app }),
-  }
 }
 
 function PriceLine({ model }: { model: ModelView }) {

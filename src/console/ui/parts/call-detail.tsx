@@ -206,7 +206,8 @@ const UNIT_PRICES = [
 /** Those of the charge itself the ledger does not keep; a version does not say that they are the same. */
 function pricesOf({ currentPrices }: ChargeView) {
   if (currentPrices === undefined) return []
-  const { prices, of } = currentPrices
+  const { prices, of, priceVersion } = currentPrices
+  const version = priceVersion === undefined ? '' : `, version ${priceVersion}`
   const unit = UNIT_PRICES.map(([name, what]) => {
     const price = prices[name]
     return [what, price === undefined ? undefined : <Amount key={name} value={price} />] as const
@@ -214,7 +215,7 @@ function pricesOf({ currentPrices }: ChargeView) {
   return [
     [
       'Unit prices',
-      `of the ${of}, as they are now${prices.tiers === undefined ? '' : '; other tiers for long prompts'}`,
+      `of the ${of}, as they are now${version}${prices.tiers === undefined ? '' : '; other tiers for long prompts'}`,
     ] as const,
     ...unit,
   ]

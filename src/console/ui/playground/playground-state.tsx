@@ -1,5 +1,6 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
+import type { Place } from '../place.js'
 import { useSession } from '../session.js'
 import { noParameters, type Parameters } from './call-body.js'
 import { unansweredText } from './messages.js'
@@ -51,4 +52,13 @@ export function usePlayground(): PlaygroundState {
   const state = useContext(PlaygroundContext)
   if (state === undefined) throw new Error('There is no playground kept above this part')
   return state
+}
+
+/** Of the address, what says with whom one talks. */
+export function namedIn({ model, account, app }: Place['query']): Choice {
+  return {
+    ...(model !== undefined && { model }),
+    ...(account !== undefined && { account }),
+    ...(app !== undefined && { app }),
+  }
 }
