@@ -13,6 +13,7 @@ export type RouterEvent =
   | HoldExpired
   | ClaimLost
   | UsageImplausible
+  | RequestTrimmed
   | CallAbandoned
   | StoreFault
   | BodyConsumed
@@ -130,6 +131,18 @@ export interface UsageImplausible {
   readonly field: string
   /** As JSON, cut to 256 characters. */
   readonly value: string
+}
+
+/**
+ * Members of messages, parts or tools that the router does not know were left out of a request. Each member is reported
+ * once for each model.
+ */
+export interface RequestTrimmed {
+  readonly type: 'request-trimmed'
+  readonly requestId: string
+  readonly model: string
+  /** Their places without positions, as in `messages.content.extra`; at most 20. */
+  readonly members: readonly string[]
 }
 
 /** The client left before the first token, and the provider was hung up on: nothing was charged. */

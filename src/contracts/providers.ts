@@ -57,6 +57,11 @@ export interface ProviderAdapter {
    * and no `supportedParameters` tells. `max_tokens` by default.
    */
   readonly outputBound?: 'max_tokens' | 'max_completion_tokens'
+  /**
+   * Request fields that this adapter takes beyond those that every provider may be sent (docs/request-fields.md). It
+   * answers for it that no caller can be billed by them beyond the price, nor reach another model.
+   */
+  readonly parameters?: readonly string[]
   close?(): Awaitable<void>
 }
 

@@ -52,6 +52,7 @@ export async function chat(
     checkParameters(model, request)
     const facts = callFacts(call.requestId, caller.principal, model.id, request)
     log.begin(facts, request, call.headers)
+    if (request.leftOut.length > 0) parts.trimmed.report(call.requestId, model.id, request.leftOut)
 
     const accepted: AcceptedCall = { requestId: call.requestId, caller, model, request, facts, log }
     const key = idempotencyKey(call)

@@ -211,7 +211,7 @@ describe('an envelope that is wrong', () => {
     const bad = 'v1.AAAA..AAAA.AAAA.AAAA'
     expect(errorOf(await askWith(bad, {}, 'nobody')).code).toBe('invalid_api_key')
     expect(errorOf(await askWith(bad, { model: 'other' })).code).toBe('model_not_found')
-    expect(errorOf(await askWith(bad, { top_p: 1 })).code).toBe('unsupported_parameter')
+    expect(errorOf(await askWith(bad, { top_p: 0.5 })).code).toBe('unsupported_parameter')
     expect(errorOf(await askWith(bad, { provider: 'p9' })).code).toBe('provider_not_enabled')
     expect(errorOf(await askWith(bad)).code).toBe('provider_key_invalid')
     expect(errorOf(await askWith(await seal())).code).toBe('insufficient_credits')

@@ -57,7 +57,7 @@ describe('bodies', () => {
     const slow = await RawClient.connect(service.host.port)
     slow.write(`${headOf(API_KEY, 900)}${' '.repeat(850)}`)
     while (service.clock.pending < 2) await turns(1)
-    const crowded = await service.post(ask({ padding: 'x'.repeat(200) }))
+    const crowded = await service.post(ask({ user: 'x'.repeat(200) }))
     expect([crowded.status, await crowded.json()]).toMatchObject([503, { error: { code: 'overloaded' } }])
     for (let at = 0; at < 30_000; at += 10_000) {
       slow.write(' ')
@@ -66,7 +66,7 @@ describe('bodies', () => {
     }
     await slow.untilClosed()
     expect(slow.received).toMatch(/^HTTP\/1\.1 408 /)
-    const after = await service.post(ask({ padding: 'x'.repeat(200) }))
+    const after = await service.post(ask({ user: 'x'.repeat(200) }))
     expect(after.status).toBe(200)
     await after.text()
     await service.close()

@@ -41,6 +41,8 @@ const BILLED: readonly (readonly [field: string, value: unknown, param: string])
   ['modalities', ['text', 'audio'], 'modalities'],
   ['modalities', ['image'], 'modalities'],
   ['audio', { voice: 'alloy', format: 'wav' }, 'audio'],
+  ['a_field_of_tomorrow', { deep: [null, '\u2028', 1e-7] }, 'a_field_of_tomorrow'],
+  ['constructor', { prototype: 1 }, 'constructor'],
   ['tools', [{ type: 'web_search_preview' }], 'tools.web_search_preview'],
   ['tools', [{ type: 'function', function: { name: 'f' } }, { type: 'mcp' }], 'tools.mcp'],
 ]
@@ -58,6 +60,7 @@ describe('with an access token', () => {
           supportedParameters: [
             ...['max_tokens', 'plugins', 'web_search_options', 'background', 'store', 'service_tier'],
             ...['modalities', 'audio', 'tools', 'tools.web_search_preview', 'tools.mcp'],
+            ...['a_field_of_tomorrow', 'constructor'],
           ],
         },
       ],
@@ -138,9 +141,32 @@ describe('with an access token', () => {
   test.each([
     ['store', false],
     ['service_tier', 'auto'],
-    ['service_tier', 'default'],
     ['service_tier', null],
     ['modalities', ['text']],
+    ['usage', { include: true }],
+    ['a_field_of_tomorrow', null],
+  ])('%s: %j is accepted and not passed on', async (field, value) => {
+    const response = await service.post(ask({ [field]: value }), BOB)
+    expect(response.status).toBe(200)
+    await response.text()
+    expect(service.asked.at(-1)!.body).toEqual({ ...ask(), model: UPSTREAM_MODEL })
+  })
+
+  test('members of messages that are not known are left out, and reported once for the model', async () => {
+    const messages = [{ role: 'user', content: 'x', providerOptions: { gateway: { models: [MARKER] } } }]
+    for (const requestId of ['first', 'second']) {
+      const response = await service.post(ask({ messages }), { ...BOB, 'x-request-id': requestId })
+      expect(response.status).toBe(200)
+      await response.text()
+      expect(service.asked.at(-1)!.text).not.toContain(MARKER)
+      await service.event('request-end', requestId)
+    }
+    expect(service.events.filter(({ type }) => type === 'request-trimmed')).toEqual([
+      { type: 'request-trimmed', requestId: 'first', model: MODEL, members: ['messages.providerOptions'] },
+    ])
+  })
+
+  test.each([
     [
       'tools',
       [
@@ -161,8 +187,6 @@ describe('with an access token', () => {
     ['logit_bias', { 50256: -100 }],
     ['seed', 1.5e3],
     ['user', 'somebody\u0000'],
-    ['a_field_of_tomorrow', { deep: [null, '\u2028', 1e-7] }],
-    ['constructor', { prototype: 1 }],
   ])('%s: %j goes to the provider as it is', async (field, value) => {
     const response = await service.post(ask({ [field]: value }), BOB)
     expect(response.status).toBe(200)
@@ -265,7 +289,7 @@ describe('the router’s own fields', () => {
     expect(service.asked.at(-1)!.body).not.toHaveProperty('stream')
   })
 
-  test.each([1, 'true', []])('stream_options %j is refused', async (options) => {
+  test.each([1, 'true', [1]])('stream_options %j is refused', async (options) => {
     const response = await service.post(ask({ stream: true, stream_options: options }))
     expect([response.status, await response.json()]).toMatchObject([
       400,

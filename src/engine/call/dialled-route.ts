@@ -19,6 +19,7 @@ import { Attempt } from './attempt.js'
 import type { AttemptEnd } from './attempt-end.js'
 import { brokenOff } from './broken-off.js'
 import type { ClientReply } from './client-reply.js'
+import { routeParameters } from './route-parameters.js'
 import { upstreamRequest } from './upstream-request.js'
 
 export interface DialOptions {
@@ -96,7 +97,7 @@ export class DialledRoute {
     const running = this.attempt.run(
       {
         request: upstreamRequest(
-          request.forward,
+          routeParameters(request, call.model, route, providerKey !== undefined),
           call.model,
           route,
           neverOverdraw ? outputTokens : undefined,

@@ -1,6 +1,7 @@
 import type { RoutingExplanation } from '../../contracts/events.js'
 import type { Route } from '../../contracts/providers.js'
 import { CompatError } from '../../errors.js'
+import { servesParameters, unlistedParameters } from '../admission/parameters.js'
 import type { PriceReader } from '../charging/quote.js'
 import type { Keep, RouteChoiceRequest } from './route-choice-request.js'
 import type { RouteHealthBook } from './route-health.js'
@@ -53,7 +54,7 @@ export function chooseRoutes(
   })
   const prices = createRoutePrices(model, readPrices, call.promptTokens)
 
-  const enabled = keep(call.routes, 'disabled', (route) => route.enabled !== false)
+  const enabled = withParameters(call, keep)
   if (providerKey !== undefined) {
     const pinned = pinnedRoutes(call, enabled, keep)
     if (routing !== undefined) checkNames(routing, call)
@@ -80,6 +81,17 @@ export function chooseRoutes(
     return explain(ordered, chosenBy, behind)
   }
   return explain(onlyFirst(ordered, 'routing.allow_fallbacks is false'), chosenBy, behind)
+}
+
+/** Routes that may not be sent a parameter of the request are of no use to it. */
+function withParameters({ model, request, routes }: RouteChoiceRequest, keep: Keep): readonly Route[] {
+  const enabled = keep(routes, 'disabled', (route) => route.enabled !== false)
+  if (request.unlisted.length === 0 || enabled.length === 0) return enabled
+  const serving = keep(enabled, 'may not be sent a parameter of the request', (route) =>
+    servesParameters(request, model, route),
+  )
+  if (serving.length === 0) throw unlistedParameters(request, model)
+  return serving
 }
 
 function pinnedRoutes(

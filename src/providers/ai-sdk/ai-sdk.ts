@@ -45,6 +45,7 @@ export function aiSdk(settings: AiSdkSettings): ProviderAdapter {
   const translations = new Map(Object.entries(parameters))
 
   return {
+    parameters: [...translations.keys()],
     async chat(call, take) {
       const { signal, limits } = call
       const languageModel = await whileWanted(

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import type { ProviderAdapter, ProviderCall } from '../../contracts/index.js'
 import { refuseMisspelt } from '../../contracts/option-checks.js'
+import { writeExactly } from '../../protocol/exact-data.js'
 import { createSecret } from '../../secret.js'
 import { abortSourceOf } from '../abort-source.js'
 import { warnOfUnsetKey } from '../unset-key.js'
@@ -67,7 +69,7 @@ export function anthropic(settings: AnthropicSettings = {}): ProviderAdapter {
     chat: (call, take) =>
       upstream.post(() => ({
         headers: ['anthropic-version', version, ...credentialOf(call)],
-        body: JSON.stringify(toNativeRequest(call.request, call.stream, defaultMaxTokens)),
+        body: writeExactly(toNativeRequest(call.request, call.stream, defaultMaxTokens), randomUUID),
         stream: call.stream,
         limits: call.limits,
         abort: abortSourceOf(call),
