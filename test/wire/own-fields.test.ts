@@ -152,6 +152,35 @@ describe('with an access token', () => {
     expect(service.asked.at(-1)!.body).toEqual({ ...ask(), model: UPSTREAM_MODEL })
   })
 
+  const TOOLS = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]
+  const STREAMED = { stream: true, stream_options: { include_usage: true } }
+
+  /** What agents send unasked. */
+  test.each([
+    ['pi', { ...STREAMED, store: false, max_completion_tokens: 8_192, tools: TOOLS }],
+    [
+      'Copilot CLI',
+      {
+        ...STREAMED,
+        ...{ temperature: 0.1, top_p: 1, frequency_penalty: 0, presence_penalty: 0, n: 1 },
+        ...{ tools: TOOLS, tool_choice: 'auto', parallel_tool_calls: true },
+      },
+    ],
+    [
+      'opencode',
+      { ...STREAMED, max_tokens: 32_000, usage: { include: true }, tools: TOOLS, tool_choice: 'auto' },
+    ],
+    ['OpenClaw', { ...STREAMED, max_completion_tokens: 4_096, store: false, tools: TOOLS, user: 'u' }],
+  ])('a model with a short list takes the requests of %s', async (_program, fields) => {
+    service.upstream.scriptOnce(answerEvents([textChunk('Hi'), finishChunk(), usageChunk()]))
+    const response = await service.post(ask({ model: 'acme/listed', ...fields }), BOB)
+    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('[DONE]')])
+    const sent = service.asked.at(-1)!.body as Record<string, unknown>
+    const known =
+      'model messages stream stream_options max_tokens max_completion_tokens temperature tools user'
+    expect(known.split(' ')).toEqual(expect.arrayContaining(Object.keys(sent)))
+  })
+
   test('members of messages that are not known are left out, and reported once for the model', async () => {
     const messages = [{ role: 'user', content: 'x', providerOptions: { gateway: { models: [MARKER] } } }]
     for (const requestId of ['first', 'second']) {
