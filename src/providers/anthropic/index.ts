@@ -1,5 +1,6 @@
 import type { ProviderAdapter, ProviderCall } from '../../contracts/index.js'
 import { refuseMisspelt } from '../../contracts/option-checks.js'
+import { isSecret } from '../../protocol/secret-search.js'
 import { createSecret } from '../../secret.js'
 import { abortSourceOf } from '../abort-source.js'
 import { warnOfUnsetKey } from '../unset-key.js'
@@ -23,7 +24,7 @@ export interface AnthropicSettings {
   readonly baseUrl?: string
   /** The `anthropic-version` header, `2023-06-01` by default. */
   readonly version?: string
-  /** Go out with every call, as `anthropic-beta` may; also with a caller's own key. */
+  /** Go out with every call, as `anthropic-beta` may. Credentials among them stay out of calls on a caller's key. */
   readonly headers?: Readonly<Record<string, string>>
   /**
    * Bounds the output of a request that names no bound, which the API insists on. 4,096 by default, as is what the router
@@ -67,6 +68,7 @@ export function anthropic(settings: AnthropicSettings = {}): ProviderAdapter {
     chat: (call, take) =>
       upstream.post(() => ({
         headers: ['anthropic-version', version, ...credentialOf(call)],
+        onCallersKey: call.auth.kind === 'byok',
         body: JSON.stringify(toNativeRequest(call.request, call.stream, defaultMaxTokens)),
         stream: call.stream,
         limits: call.limits,
@@ -75,6 +77,8 @@ export function anthropic(settings: AnthropicSettings = {}): ProviderAdapter {
         reader: createReader(call.limits.eventBytes),
         take,
       })),
+    takesKeys: true,
+    hasKey: apiKey !== undefined && isSecret(apiKey),
     close: () => upstream.close(),
   }
 }
