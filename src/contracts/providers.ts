@@ -26,7 +26,11 @@ export interface Route {
   readonly upstreamModel: string
   /** `true` by default. */
   readonly enabled?: boolean
-  /** `no` takes no caller's key, `only` is never used without one, `yes` (the default) takes either. */
+  /**
+   * Whether callers may bring keys of their own. `no` (the default) takes none. `yes` takes one in place of the host's key,
+   * and none if there is no such key: the provider may ask for no key, and a made-up one would buy a free call. `only` is
+   * never used without a caller's key; with it the host says that the provider checks keys.
+   */
   readonly byok?: 'yes' | 'no' | 'only'
   /** The host's credential for this route; wins over the adapter's own. */
   readonly secret?: Secret
@@ -62,6 +66,13 @@ export interface ProviderAdapter {
    * answers for it that no caller can be billed by them beyond the price, nor reach another model.
    */
   readonly parameters?: readonly string[]
+  /**
+   * Whether a call with a caller's key (`auth.kind` is `byok`) sends that key and no credential of the host's. An adapter
+   * without this is never given a caller's key.
+   */
+  readonly takesKeys?: boolean
+  /** Whether it has a key of the host's that a caller's would replace. See `Route.byok`. */
+  readonly hasKey?: boolean
   close?(): Awaitable<void>
 }
 

@@ -216,7 +216,7 @@ function planRoutes(random: Random): RoutePlan[] {
     provider: PROVIDERS[index]!,
     upstreamModel: `upstream-${index}`,
     onDisconnect: random.chance(0.5) ? ('abort' as const) : ('drain' as const),
-    ...(random.chance(0.2) && { byok: random.pick(['no', 'only'] as const) }),
+    byok: random.chance(0.2) ? random.pick(['no', 'only'] as const) : ('yes' as const),
     ...(random.chance(0.3) && { prices: planPrices(random) }),
     ...(random.chance(0.3) && { weight: random.int(0, 3) }),
     ...(random.chance(0.05) && { enabled: false }),

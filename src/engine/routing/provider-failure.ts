@@ -105,7 +105,8 @@ function unsupportedRequest(
   context: ProviderMessageContext,
 ): Pick<Reading, 'error' | 'routeAtFault'> {
   const { param } = failure
-  const message = cleanProviderMessage(failure.providerMessage ?? failure.message, context)
+  const said = cleanProviderMessage(failure.providerMessage ?? failure.message, context)
+  const message = said === '' ? "The request cannot be put in this provider's terms." : said
   const code =
     param === undefined || param.startsWith('messages') ? 'invalid_request' : 'unsupported_parameter'
   return {
@@ -121,11 +122,12 @@ function refusedRequest(
   const said = cleanProviderMessage(failure.providerMessage ?? '', context)
   const tooLong = failure.providerCode === 'context_length_exceeded' || CONTEXT_LENGTH.test(said)
   const message = said === '' ? 'The provider of this model refused the request.' : said
+  const param = cleanProviderMessage(failure.param ?? '', context)
   return {
     error: new CompatError(tooLong ? 'context_length_exceeded' : 'provider_rejected_request', message, {
       source: 'provider',
       cause: failure,
-      ...(failure.param !== undefined && { param: cleanProviderMessage(failure.param, context) }),
+      ...(param !== '' && { param }),
     }),
     movesOn: false,
     routeAtFault: false,
