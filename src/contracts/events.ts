@@ -123,7 +123,10 @@ export interface ClaimLost {
   readonly holdId: string
 }
 
-/** A provider reported something that is no token count; it was taken as missing. */
+/**
+ * A provider reported a count that cannot be right, which was taken as missing; or one above what the catalogue lists,
+ * which was charged; or, once for each model, cached tokens under a name that is not known, which were charged as others.
+ */
 export interface UsageImplausible {
   readonly type: 'usage-implausible'
   readonly requestId: string

@@ -22,7 +22,7 @@ import { publishedKeys } from './envelope-keys.js'
 import { CallLog } from './events/call-log.js'
 import { eventError } from './events/event-error.js'
 import { Explanations } from './events/explanations.js'
-import { TrimmedRequests } from './events/trimmed-requests.js'
+import { FirstTimes } from './events/first-times.js'
 import { Idempotency } from './idempotency/idempotency.js'
 import { LazyContext } from './lazy-context.js'
 import type { EngineOptions } from './options.js'
@@ -62,7 +62,7 @@ export function createEngine(options: EngineOptions): Engine {
     watchdog: new Watchdog(options.clock),
     health: new RouteHealthBook(options.clock),
     readPrices: createPriceReader(),
-    trimmed: new TrimmedRequests(options.emit),
+    firstTimes: new FirstTimes(),
   }
   const idempotency = new Idempotency(parts)
   const calls = new UnorderedList<CallLog>()

@@ -3,7 +3,7 @@ import type { DrainSlots } from './call/drain-slots.js'
 import type { Watchdog } from './call/watchdog.js'
 import type { LedgerClient } from './charging/ledger-client.js'
 import type { PriceReader } from './charging/quote.js'
-import type { TrimmedRequests } from './events/trimmed-requests.js'
+import type { FirstTimes } from './events/first-times.js'
 import type { EngineOptions } from './options.js'
 import type { RouteHealthBook } from './routing/route-health.js'
 
@@ -16,5 +16,6 @@ export interface EngineParts {
   readonly watchdog: Watchdog
   readonly health: RouteHealthBook
   readonly readPrices: PriceReader
-  readonly trimmed: TrimmedRequests
+  /** Of events that come once for each model and name. */
+  readonly firstTimes: FirstTimes
 }

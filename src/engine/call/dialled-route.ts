@@ -41,8 +41,7 @@ export interface DialOptions {
   readonly outputTokens: number
 }
 
-const MAX_PLAUSIBLE_PROMPT = 10_000_000
-const MAX_PLAUSIBLE_COMPLETION = 1_000_000_000
+const MAX_NAME_CHARS = 64
 
 /** One route dialled for a call: what it was asked, what came of it, and what that means for the charge. */
 export class DialledRoute {
@@ -245,23 +244,31 @@ export class DialledRoute {
   }
 
   private createMeter(): UsageMeter {
-    const { call, parts, route } = this.options
-    const { contextLength, maxOutputTokens } = call.model
+    const { contextLength, maxOutputTokens } = this.options.call.model
     return new UsageMeter(
-      {
-        prompt: contextLength === undefined ? MAX_PLAUSIBLE_PROMPT : contextLength * 2,
-        completion:
-          maxOutputTokens === undefined ? MAX_PLAUSIBLE_COMPLETION : maxOutputTokens * call.request.n,
-      },
-      (field, value) =>
-        parts.options.emit({
-          type: 'usage-implausible',
-          requestId: call.requestId,
-          routeId: route.id,
-          field,
-          value: cleanLabel(typeof value === 'bigint' ? `${value}n` : String(JSON.stringify(value))),
-        }),
+      { contextLength, maxOutputTokens, n: this.options.call.request.n },
+      (field, value) => this.reportImplausible(field, value),
+      (name, count) => this.reportUnread(name, count),
     )
+  }
+
+  private reportUnread(name: string, count: number): void {
+    const { call, parts } = this.options
+    const field = cleanLabel(name, MAX_NAME_CHARS)
+    if (parts.firstTimes.isFirst(`usage-implausible ${call.model.id} ${field}`)) {
+      this.reportImplausible(field, count)
+    }
+  }
+
+  private reportImplausible(field: string, value: unknown): void {
+    const { call, parts, route } = this.options
+    parts.options.emit({
+      type: 'usage-implausible',
+      requestId: call.requestId,
+      routeId: route.id,
+      field,
+      value: cleanLabel(typeof value === 'bigint' ? `${value}n` : String(JSON.stringify(value))),
+    })
   }
 
   private createRelay(): Relay {
