@@ -1,10 +1,13 @@
 import type { ProviderEvent } from '../contracts/providers.js'
-import { ProviderError } from '../errors.js'
+import { isProviderError, isReplyTooLong, ProviderError } from '../errors.js'
 import { GatheredBytes } from '../protocol/gathered-bytes.js'
 import { SseReader } from './sse-reader.js'
+import { unreadable } from './unreadable.js'
 
 /** Turns the body of a successful reply into events. What it throws should be a `ProviderError`. */
 export interface ReplyReader {
+  /** The reply itself has begun: what came before are blank lines that keep a connection alive. */
+  readonly hasBegun: boolean
   /** Reads one piece, cut anywhere, and adds what it held to `events`. `true` once the provider has said that it is done. */
   read(bytes: Buffer, events: ProviderEvent[]): boolean
   /** The body has ended as its framing said. `true` where the provider had said that it is done. */
@@ -50,15 +53,29 @@ class EitherReader implements ReplyReader {
     private readonly format: ReplyFormat,
   ) {}
 
+  get hasBegun(): boolean {
+    return this.#stream !== undefined || this.#body !== undefined
+  }
+
   read(given: Buffer, events: ProviderEvent[]): boolean {
     const bytes = this.#cutMark === undefined ? given : Buffer.concat([this.#cutMark, given])
     if (this.#body !== undefined) this.#body.add(bytes)
     else if (this.#stream === undefined) this.#recognise(bytes)
     if (this.#stream !== undefined) {
       this.#sink = events
-      this.#stream.read(bytes)
+      this.#readStream(this.#stream, bytes)
     }
     return this.#done
+  }
+
+  #readStream(stream: SseReader, bytes: Buffer): void {
+    try {
+      stream.read(bytes)
+    } catch (error) {
+      // An event that is too long is content, of which no more is read.
+      if (isProviderError(error) && isReplyTooLong(error)) this.#sink.push(unreadable(error.message))
+      throw error
+    }
   }
 
   end(events: ProviderEvent[]): boolean {

@@ -36,9 +36,14 @@ export class BodyWriter {
     for (const choice of choices) this.accumulator.add(choice)
   }
 
-  /** Every choice of a stream has ended. Throws a `ProviderError` where they cannot be written. */
-  endChoices(): void {
-    this.choices = toLatin1(writeChoices(this.accumulator?.finished() ?? []))
+  /** Nobody reads the reply any more. */
+  discard(): void {
+    this.accumulator = undefined
+  }
+
+  /** Every choice of a stream has ended. Throws a `ProviderError` if they cannot be written. */
+  endChoices(lostToolCalls: (choice: number) => readonly number[]): void {
+    this.choices = toLatin1(writeChoices(this.accumulator?.finished(lostToolCalls) ?? []))
   }
 
   /** The reply, its choices having ended. */

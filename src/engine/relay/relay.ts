@@ -1,17 +1,17 @@
 import type { ProviderEvent } from '../../contracts/providers.js'
 import { isProviderError, ProviderError } from '../../errors.js'
 import type { FinishReason } from '../../protocol/finish-reason.js'
-import { isObject, isText, type JsonObject } from '../../protocol/json-values.js'
+import { isObject, isText, isTooDeep, type JsonObject } from '../../protocol/json-values.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { cleanLabel } from '../../protocol/text.js'
 import type { WireCharge } from '../../protocol/wire-usage.js'
-import { addLatin1, type TokenCounter } from '../charging/token-counter.js'
+import { addLatin1, type TokenCounter, type TokenTally } from '../charging/token-counter.js'
 import type { UsageMeter } from '../charging/usage-meter.js'
 import { BodyWriter } from './body-writer.js'
 import { ChoiceStream } from './choice-stream.js'
 import { ChunkWriter, type ReplyTop, writeLabels } from './chunk-writer.js'
-import { eachText, hasToken, invalidReply } from './delta.js'
-import { checkDepth, parseEvent, saysFailure } from './parse-event.js'
+import { eachText, eachTextIn, hasToken, invalidReply, type OnUnreadable, withoutDepths } from './delta.js'
+import { parseEvent, saysFailure } from './parse-event.js'
 import { Splicer } from './splice.js'
 import {
   asChunkChoices,
@@ -45,8 +45,13 @@ export class Relay {
   tokenEvents = 0
   /** A token or a finish came: a stream can be opened. */
   begun = false
-  /** The reply cannot be mended, or says itself that it failed. Nothing more of it is taken. */
+  /** The reply is none, or says itself that it failed. Nothing more of it is taken. */
   failure: ProviderError | undefined
+  /**
+   * Why the first piece of content that cannot be read cannot. A stream sends nothing more, and a reply in one body goes
+   * without it; either way the rest is read, for what the provider says of its end and its usage.
+   */
+  unreadable: ProviderError | undefined
   private pending = ''
   /** For a client that gets a stream. */
   private readonly chunkWriter: ChunkWriter | undefined
@@ -58,6 +63,10 @@ export class Relay {
   private readonly choices: ChoiceStream[] = []
   /** The provider sent one body. */
   private cameWhole = false
+  /** The text of what could not be read. */
+  private lost: TokenTally | undefined
+  /** Nothing more is written. */
+  private muted = false
   /** What ended the choices could not be sent. */
   private lostItsEnd = false
   private providerId: string | undefined
@@ -132,15 +141,23 @@ export class Relay {
   completionAtLeast(maxTokensPerChoice: number): number {
     let tokens = 0
     for (const { tally } of this.choices) tokens += Math.min(tally.atLeast(), maxTokensPerChoice)
-    return tokens
+    return tokens + (this.lost?.atLeast() ?? 0)
   }
 
-  /** Ends every choice to which the provider gave no reason. Throws a `ProviderError` where one is left unusable. */
+  /** Nobody reads the reply any more: from now on it is only counted. */
+  discard(): void {
+    this.muted = true
+    this.pending = ''
+    this.bodyWriter.discard()
+  }
+
+  /** Ends every choice to which the provider gave no reason. Throws a `ProviderError` if they cannot be written. */
   endChoices(reason: 'stop' | 'length'): void {
     if (this.bodyWriter.isWhole) return
     if (this.choices.length === 0) this.choice(0)
     for (const choice of this.choices) this.pending += this.write(choice.end(reason))
-    if (this.chunkWriter === undefined) this.bodyWriter.endChoices()
+    if (this.chunkWriter !== undefined) return
+    this.bodyWriter.endChoices((index) => this.choice(index).lostToolCalls)
   }
 
   /** The end of a stream whose choices have ended: the usage with the charge, `[DONE]`. */
@@ -169,6 +186,9 @@ export class Relay {
       case 'usage':
         this.options.meter.snapshot(event.usage, this.finished)
         return ''
+      case 'unreadable':
+        this.lose(event.why, undefined)
+        return ''
       default:
         throw invalidReply('an event is of no known type')
     }
@@ -182,7 +202,7 @@ export class Relay {
         this.templateChoice!.tally.add(splicer.text)
         this.tokenEvents++
         this.options.meter.token()
-        return spliced
+        return this.muted ? '' : spliced
       }
     }
     const chunk = parseEvent(bytes)
@@ -195,7 +215,6 @@ export class Relay {
   }
 
   private takeChunk(chunk: JsonObject): string {
-    checkDepth(chunk)
     if (saysFailure(chunk)) {
       throw new ProviderError('error-frame', 'The provider sent an error in its stream.')
     }
@@ -204,7 +223,7 @@ export class Relay {
     const labels = this.takeLabels(chunk)
     const { finished } = this
     try {
-      return this.takeChoices(choices, labels)
+      return this.takeChoices(isTooDeep(chunk) ? withoutDepths(choices, this.lose) : choices, labels)
     } catch (error) {
       this.lostItsEnd = !finished
       throw error
@@ -214,8 +233,16 @@ export class Relay {
   private takeChoices(choices: readonly unknown[], labels: string): string {
     let sent = ''
     for (const [position, raw] of choices.entries()) {
-      if (!isObject(raw)) throw invalidReply('a choice is not an object')
-      const choice = this.choice(choiceIndex(raw.index, position, this.options.n))
+      const { n } = this.options
+      const index = isObject(raw) ? choiceIndex(raw.index, position, n) : undefined
+      if (!isObject(raw) || index === undefined) {
+        this.lose(
+          isObject(raw) ? `the index of a choice is not below ${n}` : 'a choice is not an object',
+          raw,
+        )
+        continue
+      }
+      const choice = this.choice(index)
       const { sent: shaped, token } = choice.take(raw)
       if (token) this.sawToken()
       if (choice.finishReason !== undefined) this.begun = true
@@ -225,11 +252,20 @@ export class Relay {
   }
 
   private takeCompletion(given: JsonObject, isLatin1: boolean): string {
-    if (!isLatin1) checkDepth(given)
     const staysLatin1 = isLatin1 && this.chunkWriter === undefined && hasAsciiReasons(given)
     const completion = isLatin1 && !staysLatin1 ? asText(given) : given
     this.takeLabels(completion, staysLatin1)
-    const choices = mendChoices(completion.choices, this.options.n, this.newToolCallId)
+    // Told at the end: a stream sends what can be read of one body before it says that something cannot.
+    const lost: Parameters<OnUnreadable>[] = []
+    const onUnreadable: OnUnreadable = (...piece) => void lost.push(piece)
+    const { newToolCallId } = this
+    const own = completion.choices
+    const isDeep = !isLatin1 && Array.isArray(own) && isTooDeep(completion)
+    const choices = mendChoices(isDeep ? withoutDepths(own, onUnreadable) : own, {
+      n: this.options.n,
+      newToolCallId,
+      onUnreadable,
+    })
     let sent = ''
     if (this.chunkWriter !== undefined) {
       const { system_fingerprint, service_tier } = completion
@@ -238,6 +274,7 @@ export class Relay {
     // Without any it gets an empty one at its end: clients read the first without asking whether it is there.
     else if (choices.length > 0) this.takeBody(choices, staysLatin1)
     this.cameWhole = true
+    for (const [what, piece] of lost) this.lose(what, piece, staysLatin1)
     return sent
   }
 
@@ -253,6 +290,25 @@ export class Relay {
         else choice.tally.add(text)
       })
     }
+  }
+
+  /** A piece of content came that cannot be read. */
+  private readonly lose = (what: string, piece: unknown, isLatin1 = false): void => {
+    this.options.meter.token()
+    this.onUnreadable(what, piece, isLatin1)
+  }
+
+  private readonly onUnreadable = (what: string, piece: unknown, isLatin1 = false): void => {
+    this.lost ??= this.options.counter.tally()
+    const { lost } = this
+    eachTextIn(piece, (text) => {
+      if (isLatin1) addLatin1(lost, text)
+      else lost.add(text)
+    })
+    this.unreadable ??= invalidReply(what)
+    this.tokenEvents++
+    this.begun = true
+    if (this.chunkWriter !== undefined) this.muted = true
   }
 
   private sawToken(): void {
@@ -282,7 +338,12 @@ export class Relay {
 
   private choice(index: number): ChoiceStream {
     for (const choice of this.choices) if (choice.index === index) return choice
-    const choice = new ChoiceStream(index, this.options.counter.tally(), this.newToolCallId)
+    const choice = new ChoiceStream(
+      index,
+      this.options.counter.tally(),
+      this.newToolCallId,
+      this.onUnreadable,
+    )
     this.choices.push(choice)
     return choice
   }
@@ -291,6 +352,7 @@ export class Relay {
 
   /** A chunk for each choice, or nothing where the client gets one body. */
   private write(choices: readonly JsonObject[], labels = ''): string {
+    if (this.muted) return ''
     if (this.chunkWriter !== undefined) return this.chunkWriter.chunks(choices, labels)
     this.bodyWriter.add(choices)
     return ''
