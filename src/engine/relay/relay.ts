@@ -1,24 +1,26 @@
 import type { ProviderEvent } from '../../contracts/providers.js'
 import { isProviderError, ProviderError } from '../../errors.js'
 import type { FinishReason } from '../../protocol/finish-reason.js'
-import { isObject, isText, isTooDeep, type JsonObject } from '../../protocol/json-values.js'
-import { fromLatin1 } from '../../protocol/latin1.js'
-import { cleanLabel } from '../../protocol/text.js'
+import { isObject, isTooDeep, type JsonObject } from '../../protocol/json-values.js'
 import type { WireCharge } from '../../protocol/wire-usage.js'
-import { addLatin1, type TokenCounter, type TokenTally } from '../charging/token-counter.js'
+import { addLatin1, type TokenCounter } from '../charging/token-counter.js'
 import type { UsageMeter } from '../charging/usage-meter.js'
 import { BodyWriter } from './body-writer.js'
-import { ChoiceStream } from './choice-stream.js'
+import { ChoiceList } from './choice-list.js'
+import type { ChoiceStream } from './choice-stream.js'
 import { ChunkWriter, type ReplyTop, writeLabels } from './chunk-writer.js'
-import { eachText, eachTextIn, hasToken, invalidReply, type OnUnreadable, withoutDepths } from './delta.js'
+import { eachText, hasToken, invalidReply, withoutDepths } from './delta.js'
+import { LostPieces } from './lost-pieces.js'
 import { parseEvent, saysFailure } from './parse-event.js'
+import { ReplyLabels } from './reply-labels.js'
 import { Splicer } from './splice.js'
 import {
   asChunkChoices,
   asText,
   choiceIndex,
   hasAsciiReasons,
-  mendChoices,
+  OUT_OF_RANGE,
+  readChoices,
   type WholeChoice,
 } from './whole-reply.js'
 
@@ -47,11 +49,6 @@ export class Relay {
   begun = false
   /** The reply is none, or says itself that it failed. Nothing more of it is taken. */
   failure: ProviderError | undefined
-  /**
-   * Why the first piece of content that cannot be read cannot. A stream sends nothing more, and a reply in one body goes
-   * without it; either way the rest is read, for what the provider says of its end and its usage.
-   */
-  unreadable: ProviderError | undefined
   private pending = ''
   /** For a client that gets a stream. */
   private readonly chunkWriter: ChunkWriter | undefined
@@ -59,54 +56,54 @@ export class Relay {
   private templateChoice: ChoiceStream | undefined
   /** For one that gets one body. */
   private readonly bodyWriter = new BodyWriter()
-  /** In the order in which they began. */
-  private readonly choices: ChoiceStream[] = []
+  private readonly choices: ChoiceList
   /** The provider sent one body. */
   private cameWhole = false
-  /** The text of what could not be read. */
-  private lost: TokenTally | undefined
-  /** Nothing more is written. */
-  private muted = false
+  private readonly lost: LostPieces
   /** What ended the choices could not be sent. */
   private lostItsEnd = false
-  private providerId: string | undefined
-  private systemFingerprint: string | undefined
-  private serviceTier: string | undefined
-  /** Those three are latin1. */
-  private hasLatin1Labels = false
+  private readonly labels = new ReplyLabels()
 
   constructor(private readonly options: RelayOptions) {
     const { splice, stream } = options
+    const { newToolCallId, onUnreadable } = this
+    this.lost = new LostPieces(options.counter)
+    this.choices = new ChoiceList({ counter: options.counter, newToolCallId, onUnreadable })
     this.chunkWriter = stream ? new ChunkWriter(options) : undefined
     this.splicer = stream && splice ? new Splicer() : undefined
+  }
+
+  /**
+   * Why the first piece of content that cannot be read cannot. A stream sends nothing more, and a reply in one body goes
+   * without it; either way the rest is read, for what the provider says of its end and its usage.
+   */
+  get unreadable(): ProviderError | undefined {
+    return this.lost.why
   }
 
   /** Whether every choice begun has its finish reason, or all came in one body. */
   get finished(): boolean {
     if (this.lostItsEnd) return false
     if (this.cameWhole) return true
-    for (const choice of this.choices) if (choice.finishReason === undefined) return false
-    return this.choices.length > 0
+    return this.choices.haveFinished
   }
 
   get finishReason(): FinishReason | undefined {
-    return this.choices[0]?.finishReason
+    return this.choices.all[0]?.finishReason
   }
 
   get nativeFinishReason(): string | undefined {
-    return this.choices[0]?.nativeFinishReason
+    return this.choices.all[0]?.nativeFinishReason
   }
 
   /** The provider's own id of the reply. */
   get upstreamId(): string | undefined {
-    const { hasLatin1Labels, providerId } = this
-    if (providerId === undefined) return undefined
-    return cleanLabel(hasLatin1Labels ? fromLatin1(providerId) : providerId)
+    return this.labels.upstreamId
   }
 
   /** Whether the provider gave any choice a finish reason. */
   get gaveReason(): boolean {
-    return this.choices.some(({ nativeFinishReason }) => nativeFinishReason !== undefined)
+    return this.choices.all.some(({ nativeFinishReason }) => nativeFinishReason !== undefined)
   }
 
   /**
@@ -139,25 +136,21 @@ export class Relay {
 
   /** Output tokens of what came, each choice at most the model's maximum. */
   completionAtLeast(maxTokensPerChoice: number): number {
-    let tokens = 0
-    for (const { tally } of this.choices) tokens += Math.min(tally.atLeast(), maxTokensPerChoice)
-    return tokens + (this.lost?.atLeast() ?? 0)
+    return this.choices.tokensAtLeast(maxTokensPerChoice) + this.lost.tokensAtLeast()
   }
 
-  /** Nobody reads the reply any more: from now on it is only counted. */
+  /** Nobody reads the reply any more: it is only counted. */
   discard(): void {
-    this.muted = true
-    this.pending = ''
     this.bodyWriter.discard()
   }
 
   /** Ends every choice to which the provider gave no reason. Throws a `ProviderError` if they cannot be written. */
   endChoices(reason: 'stop' | 'length'): void {
     if (this.bodyWriter.isWhole) return
-    if (this.choices.length === 0) this.choice(0)
-    for (const choice of this.choices) this.pending += this.write(choice.end(reason))
+    if (this.choices.all.length === 0) this.choices.at(0)
+    for (const choice of this.choices.all) this.pending += this.write(choice.end(reason))
     if (this.chunkWriter !== undefined) return
-    this.bodyWriter.endChoices((index) => this.choice(index).lostToolCalls)
+    this.bodyWriter.endChoices((index) => this.choices.at(index).lostToolCalls)
   }
 
   /** The end of a stream whose choices have ended: the usage with the charge, `[DONE]`. */
@@ -167,12 +160,7 @@ export class Relay {
 
   /** The reply in one body as latin1, its choices having ended. */
   body(charge: WireCharge): string {
-    const labels = {
-      system_fingerprint: this.systemFingerprint,
-      service_tier: this.serviceTier,
-      isLatin1: this.hasLatin1Labels,
-    }
-    return this.bodyWriter.body(this.options, labels, charge)
+    return this.bodyWriter.body(this.options, this.labels.forBody, charge)
   }
 
   private takeEvent(event: ProviderEvent): string {
@@ -202,14 +190,14 @@ export class Relay {
         this.templateChoice!.tally.add(splicer.text)
         this.tokenEvents++
         this.options.meter.token()
-        return this.muted ? '' : spliced
+        return this.lost.why === undefined ? spliced : ''
       }
     }
     const chunk = parseEvent(bytes)
     const sent = this.takeChunk(chunk)
     if (sent !== '' && splicer?.learn(bytes, chunk, sent) === true) {
       const [choice] = chunk.choices as { index?: number }[]
-      this.templateChoice = this.choice(choice?.index ?? 0)
+      this.templateChoice = this.choices.at(choice?.index ?? 0)
     }
     return sent
   }
@@ -233,16 +221,12 @@ export class Relay {
   private takeChoices(choices: readonly unknown[], labels: string): string {
     let sent = ''
     for (const [position, raw] of choices.entries()) {
-      const { n } = this.options
-      const index = isObject(raw) ? choiceIndex(raw.index, position, n) : undefined
+      const index = isObject(raw) ? choiceIndex(raw.index, position, this.options.n) : undefined
       if (!isObject(raw) || index === undefined) {
-        this.lose(
-          isObject(raw) ? `the index of a choice is not below ${n}` : 'a choice is not an object',
-          raw,
-        )
+        this.lose(isObject(raw) ? OUT_OF_RANGE : 'a choice is not an object', raw)
         continue
       }
-      const choice = this.choice(index)
+      const choice = this.choices.at(index)
       const { sent: shaped, token } = choice.take(raw)
       if (token) this.sawToken()
       if (choice.finishReason !== undefined) this.begun = true
@@ -255,17 +239,7 @@ export class Relay {
     const staysLatin1 = isLatin1 && this.chunkWriter === undefined && hasAsciiReasons(given)
     const completion = isLatin1 && !staysLatin1 ? asText(given) : given
     this.takeLabels(completion, staysLatin1)
-    // Told at the end: a stream sends what can be read of one body before it says that something cannot.
-    const lost: Parameters<OnUnreadable>[] = []
-    const onUnreadable: OnUnreadable = (...piece) => void lost.push(piece)
-    const { newToolCallId } = this
-    const own = completion.choices
-    const isDeep = !isLatin1 && Array.isArray(own) && isTooDeep(completion)
-    const choices = mendChoices(isDeep ? withoutDepths(own, onUnreadable) : own, {
-      n: this.options.n,
-      newToolCallId,
-      onUnreadable,
-    })
+    const { choices, lost } = readChoices(completion, !isLatin1, this.options.n, this.newToolCallId)
     let sent = ''
     if (this.chunkWriter !== undefined) {
       const { system_fingerprint, service_tier } = completion
@@ -274,6 +248,7 @@ export class Relay {
     // Without any it gets an empty one at its end: clients read the first without asking whether it is there.
     else if (choices.length > 0) this.takeBody(choices, staysLatin1)
     this.cameWhole = true
+    // A stream sends what can be read of one body before it says that something cannot.
     for (const [what, piece] of lost) this.lose(what, piece, staysLatin1)
     return sent
   }
@@ -282,7 +257,7 @@ export class Relay {
     this.bodyWriter.takeWhole(choices, isLatin1)
     this.begun = true
     for (const { index, message, finish_reason: reason, native_finish_reason: native } of choices) {
-      const choice = this.choice(index)
+      const choice = this.choices.at(index)
       choice.takeEnd(reason, native)
       if (hasToken(message)) this.sawToken()
       eachText(message, (text) => {
@@ -299,16 +274,9 @@ export class Relay {
   }
 
   private readonly onUnreadable = (what: string, piece: unknown, isLatin1 = false): void => {
-    this.lost ??= this.options.counter.tally()
-    const { lost } = this
-    eachTextIn(piece, (text) => {
-      if (isLatin1) addLatin1(lost, text)
-      else lost.add(text)
-    })
-    this.unreadable ??= invalidReply(what)
+    this.lost.add(what, piece, isLatin1)
     this.tokenEvents++
     this.begun = true
-    if (this.chunkWriter !== undefined) this.muted = true
   }
 
   private sawToken(): void {
@@ -318,17 +286,11 @@ export class Relay {
   }
 
   /** @returns what of the provider's top level stands in a chunk */
-  private takeLabels(
-    { id, system_fingerprint: fingerprint, service_tier: tier }: JsonObject,
-    areLatin1 = false,
-  ): string {
+  private takeLabels(top: JsonObject, areLatin1 = false): string {
     // Those of a whole reply stand.
     if (this.chunkWriter === undefined && this.cameWhole) return ''
-    this.hasLatin1Labels = areLatin1
-    // Azure begins a stream with an empty one.
-    if (isText(id)) this.providerId ??= id
-    if (typeof fingerprint === 'string') this.systemFingerprint = fingerprint
-    if (typeof tier === 'string') this.serviceTier = tier
+    this.labels.take(top, areLatin1)
+    const { system_fingerprint: fingerprint, service_tier: tier } = top
     if (this.chunkWriter === undefined) return ''
     return writeLabels({
       system_fingerprint: typeof fingerprint === 'string' ? fingerprint : undefined,
@@ -336,24 +298,13 @@ export class Relay {
     })
   }
 
-  private choice(index: number): ChoiceStream {
-    for (const choice of this.choices) if (choice.index === index) return choice
-    const choice = new ChoiceStream(
-      index,
-      this.options.counter.tally(),
-      this.newToolCallId,
-      this.onUnreadable,
-    )
-    this.choices.push(choice)
-    return choice
-  }
-
   private readonly newToolCallId = (): string => `call_${this.options.newId()}`
 
   /** A chunk for each choice, or nothing where the client gets one body. */
   private write(choices: readonly JsonObject[], labels = ''): string {
-    if (this.muted) return ''
-    if (this.chunkWriter !== undefined) return this.chunkWriter.chunks(choices, labels)
+    if (this.chunkWriter !== undefined) {
+      return this.lost.why === undefined ? this.chunkWriter.chunks(choices, labels) : ''
+    }
     this.bodyWriter.add(choices)
     return ''
   }

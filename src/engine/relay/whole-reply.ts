@@ -9,10 +9,17 @@ import {
   ownFinishReason,
   readFinishReason,
 } from '../../protocol/finish-reason.js'
-import { isObject, type JsonObject } from '../../protocol/json-values.js'
+import { isObject, isTooDeep, type JsonObject } from '../../protocol/json-values.js'
 import { fromLatin1, isAscii } from '../../protocol/latin1.js'
 import { cleanLabel } from '../../protocol/text.js'
-import { DROPPED_BY_PROVIDER, hasToken, invalidReply, mendText, type OnUnreadable } from './delta.js'
+import {
+  DROPPED_BY_PROVIDER,
+  hasToken,
+  invalidReply,
+  mendText,
+  type OnUnreadable,
+  withoutDepths,
+} from './delta.js'
 import { mendToolCalls } from './tool-calls.js'
 
 /** A reply whose strings are latin1, with the text that they spell. */
@@ -30,7 +37,27 @@ export function hasAsciiReasons({ choices }: JsonObject): boolean {
   return true
 }
 
-export interface MendOptions {
+/**
+ * The choices of a reply in one body that can be read, and the pieces that cannot. Throws a `ProviderError` if it has none.
+ * `mayBeDeep`: nobody has looked yet how deeply it is nested.
+ */
+export function readChoices(
+  completion: JsonObject,
+  mayBeDeep: boolean,
+  n: number,
+  newToolCallId: () => string,
+): { choices: WholeChoice[]; lost: Parameters<OnUnreadable>[] } {
+  const lost: Parameters<OnUnreadable>[] = []
+  const onUnreadable: OnUnreadable = (...piece) => void lost.push(piece)
+  const given = completion.choices
+  if (!Array.isArray(given)) throw invalidReply('choices is not a list')
+  const shallow = mayBeDeep && isTooDeep(completion) ? withoutDepths(given, onUnreadable) : given
+  return { choices: mendChoices(shallow, { n, newToolCallId, onUnreadable }), lost }
+}
+
+export const OUT_OF_RANGE = 'a choice has the index of none that was asked for'
+
+interface MendOptions {
   /** How many choices were asked for. */
   readonly n: number
   readonly newToolCallId: () => string
@@ -38,8 +65,7 @@ export interface MendOptions {
 }
 
 /** The choices of a reply in one body by their index, each brought to the shape that every client reads. */
-export function mendChoices(choices: unknown, options: MendOptions): WholeChoice[] {
-  if (!Array.isArray(choices)) throw invalidReply('choices is not a list')
+function mendChoices(choices: readonly unknown[], options: MendOptions): WholeChoice[] {
   const { n, onUnreadable } = options
   const mended: WholeChoice[] = []
   for (let position = 0; position < choices.length; position++) {
@@ -49,7 +75,7 @@ export function mendChoices(choices: unknown, options: MendOptions): WholeChoice
       continue
     }
     const index = choiceIndex(choice.index, position, n)
-    if (index === undefined) onUnreadable(`the index of a choice is not below ${n}`, choice)
+    if (index === undefined) onUnreadable(OUT_OF_RANGE, choice)
     else if (mended.some((other) => other.index === index)) onUnreadable('two choices have one index', choice)
     else mended.push(mendChoice(choice, index, options))
   }
