@@ -1,8 +1,7 @@
 import type { ProviderEvent } from '../contracts/providers.js'
-import { isProviderError, isReplyTooLong, ProviderError } from '../errors.js'
+import { ProviderError } from '../errors.js'
 import { GatheredBytes } from '../protocol/gathered-bytes.js'
 import { SseReader } from './sse-reader.js'
-import { unreadable } from './unreadable.js'
 
 /** Turns the body of a successful reply into events. What it throws should be a `ProviderError`. */
 export interface ReplyReader {
@@ -63,19 +62,9 @@ class EitherReader implements ReplyReader {
     else if (this.#stream === undefined) this.#recognise(bytes)
     if (this.#stream !== undefined) {
       this.#sink = events
-      this.#readStream(this.#stream, bytes)
+      this.#stream.read(bytes)
     }
     return this.#done
-  }
-
-  #readStream(stream: SseReader, bytes: Buffer): void {
-    try {
-      stream.read(bytes)
-    } catch (error) {
-      // An event that is too long is content, of which no more is read.
-      if (isProviderError(error) && isReplyTooLong(error)) this.#sink.push(unreadable(error.message))
-      throw error
-    }
   }
 
   end(events: ProviderEvent[]): boolean {

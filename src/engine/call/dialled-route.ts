@@ -220,9 +220,10 @@ export class DialledRoute {
       modelKey: call.model.id,
     })
     // What was asked for is as long, and what the model was made to say is as unreadable, from any provider.
-    const isTooLong = end.ended === 'stopped' && (!call.request.stream || end.firstTokenMs !== undefined)
-    const isAskedFor = isTooLong || unreadable !== undefined
-    return isAskedFor ? { ...read, movesOn: false, routeAtFault: false } : read
+    const isTooLong = end.ended === 'stopped'
+    if (!isTooLong && unreadable === undefined) return read
+    const hasSaid = !call.request.stream || end.firstTokenMs !== undefined
+    return { ...read, movesOn: read.movesOn && !hasSaid, routeAtFault: false }
   }
 
   /** Whether the provider said that it was done, and had given neither a token nor a finish nor a usage. */

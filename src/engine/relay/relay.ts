@@ -101,7 +101,6 @@ export class Relay {
     return this.labels.upstreamId
   }
 
-  /** Whether the provider gave any choice a finish reason. */
   get gaveReason(): boolean {
     return this.choices.all.some(({ nativeFinishReason }) => nativeFinishReason !== undefined)
   }

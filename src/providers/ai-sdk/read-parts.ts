@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ProviderCall, ProviderEvent } from '../../contracts/index.js'
-import { eventTooLong, type ProviderError, replyTooLong } from '../../errors.js'
+import { eventTooLong, replyTooLong } from '../../errors.js'
 import { readOrPassOver, unreadable } from '../unreadable.js'
 import { abortedError } from './abort.js'
 import { toProviderError, toUnreadable } from './errors.js'
@@ -31,12 +31,12 @@ export function readParts(
   let length = 0
   let count = 0
 
-  const check = (part: unknown): ProviderError | undefined => {
+  const check = (part: unknown): void => {
     const partLength = lengthOf(part)
     // A part without content counts too, or a stream of such would have no end.
     length += Math.max(partLength, 1)
-    if (length > limits.replyBytes) return replyTooLong(limits.replyBytes)
-    return partLength > limits.eventBytes ? eventTooLong(limits.eventBytes) : undefined
+    if (partLength > limits.eventBytes) throw eventTooLong(limits.eventBytes)
+    if (length > limits.replyBytes) throw replyTooLong(limits.replyBytes)
   }
   const next = async () => {
     try {
@@ -51,11 +51,7 @@ export function readParts(
     while (!parts.terminated) {
       const { done, value } = await next()
       if (done || signal.aborted) break
-      const tooLong = check(value)
-      if (tooLong !== undefined) {
-        await take([unreadable(tooLong.message)])
-        throw tooLong
-      }
+      check(value)
       const taken = take(readOrPassOver(() => parts.read(value)))
       if (taken !== undefined) await taken
       count += 1
