@@ -21,6 +21,7 @@ import {
   hasAsciiReasons,
   OUT_OF_RANGE,
   readChoices,
+  saidIn,
   type WholeChoice,
 } from './whole-reply.js'
 
@@ -43,7 +44,6 @@ export interface RelayOptions extends ReplyTop {
  * client asked for. It decides nothing about money.
  */
 export class Relay {
-  /** How many events brought a token. */
   tokenEvents = 0
   /** A token or a finish came: a stream can be opened. */
   begun = false
@@ -57,7 +57,6 @@ export class Relay {
   /** For one that gets one body. */
   private readonly bodyWriter = new BodyWriter()
   private readonly choices: ChoiceList
-  /** The provider sent one body. */
   private cameWhole = false
   private readonly lost: LostPieces
   /** What ended the choices could not be sent. */
@@ -222,7 +221,7 @@ export class Relay {
     for (const [position, raw] of choices.entries()) {
       const index = isObject(raw) ? choiceIndex(raw.index, position, this.options.n) : undefined
       if (!isObject(raw) || index === undefined) {
-        this.lose(isObject(raw) ? OUT_OF_RANGE : 'a choice is not an object', raw)
+        this.lose(isObject(raw) ? OUT_OF_RANGE : 'a choice is not an object', saidIn(raw))
         continue
       }
       const choice = this.choices.at(index)

@@ -85,7 +85,7 @@ export class ToolCallStream {
     const given = argumentText(details[argumentsField])
     const providerIndex = readIndex(delta.index)
     if (Number.isNaN(providerIndex)) {
-      this.onUnreadable('the index of a tool call is not a number', delta)
+      this.onUnreadable('the index of a tool call is not a number', details)
       return undefined
     }
     const known = this.find(providerIndex, id)
@@ -94,7 +94,7 @@ export class ToolCallStream {
       known === undefined || beginsAnother(known, id, name, args) ? this.add(kind, providerIndex) : known
     this.last = call
     if (call === undefined) {
-      this.onUnreadable(TOO_MANY, delta)
+      this.onUnreadable(TOO_MANY, details)
       return undefined
     }
     if (given === undefined || call.isLost) {
@@ -247,11 +247,11 @@ export function mendToolCalls(calls: unknown, newId: () => string, onUnreadable:
     onUnreadable('tool_calls is not a list', calls)
     return []
   }
-  if (calls.length > MAX_TOOL_CALLS) onUnreadable(TOO_MANY, calls.slice(MAX_TOOL_CALLS))
+  if (calls.length > MAX_TOOL_CALLS) onUnreadable(TOO_MANY, calls.slice(MAX_TOOL_CALLS).map(outputIn))
   const ids = new Set<string>()
   return calls.slice(0, MAX_TOOL_CALLS).flatMap((call: unknown): JsonObject[] => {
     const unreadable = (what: string): [] => {
-      onUnreadable(what, call)
+      onUnreadable(what, outputIn(call))
       return []
     }
     if (!isObject(call)) return unreadable('a tool call is not an object')
@@ -267,6 +267,11 @@ export function mendToolCalls(calls: unknown, newId: () => string, onUnreadable:
     ids.add(id)
     return [{ ...rest, id, type: kind, [kind]: { ...details, ...args } }]
   })
+}
+
+/** The output in a tool call of any shape. */
+function outputIn(call: unknown): unknown {
+  return isObject(call) ? (call.function ?? call.custom) : call
 }
 
 /** Undefined if it cannot be read. */

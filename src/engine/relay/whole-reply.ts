@@ -57,6 +57,11 @@ export function readChoices(
 
 export const OUT_OF_RANGE = 'a choice has the index of none that was asked for'
 
+/** The output in a choice of any shape. */
+export function saidIn(choice: unknown): unknown {
+  return isObject(choice) ? (choice.message ?? choice.delta) : choice
+}
+
 interface MendOptions {
   /** How many choices were asked for. */
   readonly n: number
@@ -75,8 +80,9 @@ function mendChoices(choices: readonly unknown[], options: MendOptions): WholeCh
       continue
     }
     const index = choiceIndex(choice.index, position, n)
-    if (index === undefined) onUnreadable(OUT_OF_RANGE, choice)
-    else if (mended.some((other) => other.index === index)) onUnreadable('two choices have one index', choice)
+    if (index === undefined) onUnreadable(OUT_OF_RANGE, saidIn(choice))
+    else if (mended.some((other) => other.index === index))
+      onUnreadable('two choices have one index', saidIn(choice))
     else mended.push(mendChoice(choice, index, options))
   }
   return mended.sort((one, other) => one.index - other.index)
