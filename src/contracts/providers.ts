@@ -37,7 +37,10 @@ export interface Route {
   /** Where this route is priced apart from the model. */
   readonly prices?: Prices
   readonly supportedParameters?: readonly string[]
-  /** What happens upstream when the client leaves. `drain` (the default) reads on, since most providers bill on. */
+  /**
+   * What happens upstream when the client leaves. `drain` (the default) reads on, since most providers bill on. With
+   * `abort` a caller that leaves pays only for what had come: set it for a provider that stops billing.
+   */
   readonly onDisconnect?: 'abort' | 'drain'
   /** The share of calls among routes that are otherwise equal. 1 by default; 0 comes last. */
   readonly weight?: number
@@ -46,8 +49,12 @@ export interface Route {
 /** Speaks one provider's language. */
 export interface ProviderAdapter {
   /**
-   * Runs one call. Hands `take` what one network read brought, an empty list where that was nothing but signs of life,
-   * and reads no more until a promise that `take` returns is settled.
+   * Runs one call. Hands `take` what one network read brought, an empty list if that was nothing but signs of life, and
+   * reads no more until a promise that `take` returns is settled. Before the first byte of a reply in one body, signs of
+   * life need not be told: the router waits for it.
+   *
+   * Content that cannot be put into OpenAI's terms is no failure: it is handed over as `unreadable`, and the rest is read,
+   * since the provider bills for it.
    *
    * Fulfilled with `terminated` where the provider said that it is done (`[DONE]`, `message_stop`, a whole body); a bare
    * close is `terminated: false`. Every failure rejects with a `ProviderError`. Ends its I/O when the signal aborts.
@@ -90,7 +97,7 @@ export interface ProviderCall {
    * the provider broke off: for adapters of this package alone, what came before `replyBytes` is charged.
    */
   readonly limits: Pick<Limits, 'connectMs' | 'eventBytes' | 'replyBytes'>
-  /** The attempt's, not the client's: a drain outlives the client. */
+  /** The attempt's, not the client's: a reply may be read on after its client has left. */
   readonly signal: AbortSignal
   /**
    * Tells of the same abort without the cost of an `AbortSignal`. It speaks for the router's own call alone: with a changed
@@ -127,6 +134,12 @@ export type ProviderEvent =
   | { readonly type: 'completion'; readonly completion: ChatCompletion; readonly latin1?: boolean }
   /** May come more than once; field by field the largest counts. */
   | { readonly type: 'usage'; readonly usage: UsageReport }
+  /**
+   * Content that cannot be put into OpenAI's terms, such as a tool call without a name. Counts as a token. A stream is read
+   * on for its usage and then ends with an error; a reply in one body goes out without it. `why` is for the host: it must
+   * not quote the reply.
+   */
+  | { readonly type: 'unreadable'; readonly why: string }
 
 /** Turns settings as they stand in a row or a file into an adapter. What a durable registry is given, by kind. */
 export type AdapterFactory<Settings = never> = (settings: Settings) => ProviderAdapter

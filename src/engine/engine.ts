@@ -12,7 +12,6 @@ import { readTraceContext } from '../protocol/trace-context.js'
 import { authenticate } from './admission/authenticate.js'
 import { lookUpModel } from './admission/find-model.js'
 import { InFlight, shuttingDown } from './admission/in-flight.js'
-import { DrainSlots } from './call/drain-slots.js'
 import { Watchdog } from './call/watchdog.js'
 import { LedgerClient } from './charging/ledger-client.js'
 import { createPriceReader } from './charging/quote.js'
@@ -58,7 +57,6 @@ export function createEngine(options: EngineOptions): Engine {
     options,
     ledger: new LedgerClient(options),
     inFlight: new InFlight(options.limits),
-    drains: new DrainSlots(options.limits.drains),
     watchdog: new Watchdog(options.clock),
     health: new RouteHealthBook(options.clock),
     readPrices: createPriceReader(),

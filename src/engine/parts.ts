@@ -1,5 +1,4 @@
 import type { InFlight } from './admission/in-flight.js'
-import type { DrainSlots } from './call/drain-slots.js'
 import type { Watchdog } from './call/watchdog.js'
 import type { LedgerClient } from './charging/ledger-client.js'
 import type { PriceReader } from './charging/quote.js'
@@ -12,7 +11,6 @@ export interface EngineParts {
   readonly options: EngineOptions
   readonly ledger: LedgerClient
   readonly inFlight: InFlight
-  readonly drains: DrainSlots
   readonly watchdog: Watchdog
   readonly health: RouteHealthBook
   readonly readPrices: PriceReader

@@ -139,14 +139,12 @@ function planLimits(random: Random): Limits {
     clientStallMs: random.pick([60, 130]),
     eventBytes: 100_000,
     replyBytes: 1_000_000,
-    drainMs: random.pick([40, 150]),
-    drainBytes: random.pick([300, 100_000]),
-    drains: random.pick([1, 2, 100]),
     settleWaitMs: random.pick([30, 90]),
     settleMs: random.pick([500, 3_000]),
     openStreamAfterMs: random.pick([25, 70, 1_000]),
     holdOutputTokens: random.pick([10, 40]),
     attempts: random.pick([1, 3, 3]),
+    inFlight: random.chance(0.05) ? 2 : 100,
     ...perAccount,
   }
 }

@@ -55,6 +55,13 @@ function readFailure(failure: ProviderError, byok: boolean, context: ProviderMes
       return fails('provider_error', 'The provider of this model cannot be reached.', true)
     case 'timeout':
       return fails('provider_timeout', 'The provider of this model did not answer in time.', true, billed)
+    case 'answer-timeout':
+      // It may be working on the request, and bill it: another provider would bill it too. And how long a reply takes is
+      // the caller's doing, so that the route is not marked.
+      return {
+        ...fails('provider_timeout', 'The provider of this model did not answer in time.', false, billed),
+        movesOn: false,
+      }
     case 'invalid-response':
       return fails(
         'provider_invalid_response',

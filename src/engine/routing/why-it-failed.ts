@@ -10,7 +10,12 @@ const MAX_CHARS = 500
 const CODE = /^[\w.-]{1,64}$/
 
 /** Beneath any other failure may lie one that quotes the reply, as those of `JSON.parse` do. */
-const OF_THE_CONNECTION: ReadonlySet<ProviderErrorReason> = new Set(['unreachable', 'timeout', 'cut-short'])
+const OF_THE_CONNECTION: ReadonlySet<ProviderErrorReason> = new Set([
+  'unreachable',
+  'timeout',
+  'answer-timeout',
+  'cut-short',
+])
 
 /** Why a provider failed, in words for the host's eyes: the adapter's, the provider's own, and the cause beneath. */
 export function whyItFailed(failure: ProviderError, context: ProviderMessageContext): string {
