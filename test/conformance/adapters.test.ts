@@ -87,6 +87,13 @@ it('has a case of each id once', () => {
 
 for (const [name, harness] of Object.entries(harnesses)) {
   describe(name, () => {
+    it('takes keys of callers, so that no case about them is passed over', async () => {
+      const opened = await harness.open({ kind: 'nonsense' })
+      expect(opened.adapter.takesKeys).toBe(true)
+      await opened.adapter.close?.()
+      await opened.close()
+    })
+
     for (const adapterCase of adapterCases) {
       it(`${adapterCase.name} [${adapterCase.id}]`, () => adapterCase.run(harness))
     }

@@ -51,6 +51,9 @@ export function aiSdk(settings: AiSdkSettings): ProviderAdapter {
   const translations = new Map(Object.entries(parameters))
 
   return {
+    takesKeys,
+    // Whose key its model has, nothing tells; that the provider asks for one is what the host says with `takesKeys`.
+    hasKey: takesKeys,
     async chat(call, take) {
       const { signal, limits } = call
       const languageModel = await whileWanted(
