@@ -88,6 +88,7 @@ describe('the command line', () => {
     expect(put).toMatchObject({ exitCode: 0, said: 'r1 serves a/b\n' })
     const listed = await run('routes list --model a/b')
     expect(listed.out).toContain('k1')
+    expect(listed.out).toMatch(/callers' keys[\s\S]* no /)
     expect(listed.out).not.toContain('sk-upstream')
     const both = {
       COMPAT_ROUTER_SECRET_KEYS: `k2:${randomBytes(32).toString('hex')},${keys.COMPAT_ROUTER_SECRET_KEYS}`,
