@@ -12,13 +12,14 @@ import { createIdSource } from '../ids.js'
 import { readOptionalJson, readText, toJsonCell } from '../sql/cells.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { Refusal } from '../sql/refusal.js'
+import { createToken } from '../sql/tokens.js'
 import {
   type CredentialRow,
   type CredentialsQuery,
   listCredentialRows,
   readCredentialRow,
 } from './credential-rows.js'
-import { createToken, insertToken } from './tokens.js'
+import { insertToken } from './tokens.js'
 
 export interface KeyRequest {
   /** Who pays. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Awaitable, CallContext } from '../contracts/index.js'
 import type { CacheOptions } from './options.js'
-import { type Load, startLoad, waitFor } from './shared-load.js'
+import { type Load, SharedLoad } from './shared-load.js'
 
 /** What a cache makes of an answer. */
 export type Kept =
@@ -45,7 +45,7 @@ export function createLoadingCache<Value>(
     ttl: NEGATIVE_TTL_MS,
     max: NEGATIVE_ENTRIES,
   })
-  const loads = new Map<string, Promise<Value>>()
+  const loads = new Map<string, SharedLoad<Value>>()
   let lastLookAt = Number.NEGATIVE_INFINITY
 
   function forgetKey(id: string, key: string): void {
@@ -69,16 +69,15 @@ export function createLoadingCache<Value>(
     else keys.add(key)
   }
 
-  function start(key: string, requestId: string, load: Load<Value>): Promise<Value> {
-    const loading = startLoad(load, { requestId, loadMs, clock })
+  function start(key: string, requestId: string, load: Load<Value>): SharedLoad<Value> {
+    const loading = new SharedLoad(load, { requestId, loadMs, clock })
     loads.set(key, loading)
     const takeOff = (): boolean => loads.get(key) === loading && loads.delete(key)
-    loading
+    loading.answer
       .then(
         (value) => {
           if (takeOff()) store(key, value)
         },
-        // A failure is told to those who wait; with nobody left there is nobody to tell.
         () => takeOff(),
       )
       // An answer that `keep` cannot read is not kept; whoever asked for it has it all the same.
@@ -103,7 +102,12 @@ export function createLoadingCache<Value>(
       if (hit !== undefined && hit.expiresAt > now) return hit.value
       const miss = negatives.get(key)
       if (miss !== undefined) return miss.value
-      return waitFor(loads.get(key) ?? start(key, context.requestId, load), context.signal)
+      // Nothing is asked for a caller that has gone.
+      if (context.signal.aborted) return Promise.reject(context.signal.reason)
+      const loading = loads.get(key)
+      const shared =
+        loading === undefined || loading.isAbandoned ? start(key, context.requestId, load) : loading
+      return shared.waitFor(context.signal)
     },
     drop,
   }

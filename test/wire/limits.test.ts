@@ -21,6 +21,7 @@ const TESTS: Record<keyof Required<Limits>, readonly [file: string, name: string
   bodyBytesInFlight: ['wire/limits.test.ts', 'and frees what it counted'],
   bodyIdleMs: ['http/body.test.ts', 'after bodyIdleMs of silence'],
   bodyMs: ['wire/limits.test.ts', 'bodyMs ends an upload'],
+  lookUps: ['wire/look-ups.test.ts', 'as many look-ups as limits.lookUps'],
   storeMs: ['wire/store-deadlines.test.ts', 'that does not answer is 503'],
   connectMs: ['faults/cases/http-errors.ts', 'connectMs: 20'],
   idleMs: ['faults/cases/broken.ts', 'the provider falls silent after the first token'],
