@@ -3,8 +3,8 @@ export interface Limits {
   /** A request body. Past it 413. */
   readonly bodyBytes: number
   /**
-   * What has come of all request bodies being read. Past it 503. An account may take as much of it as it leaves to all
-   * others, at most half; past that 429.
+   * What has come of all request bodies being read. Past it 503. An account may take a third of what it leaves to all
+   * others, at most a quarter; past that 429.
    */
   readonly bodyBytesInFlight: number
   /** Silence while a body is read. Past it 408. */

@@ -37,9 +37,15 @@ export class ModelReplies {
   }
 }
 
-/** Whether nothing in it can change. */
-function isFixed(value: unknown): boolean {
-  return Object.isFrozen(value) && Object.values(value ?? {}).every(isFixed)
+/** Whether nothing can change of what the list shows. */
+function isFixed(models: readonly Model[]): boolean {
+  return Object.isFrozen(models) && models.every((model) => partsOf(model).every(Object.isFrozen))
+}
+
+function partsOf(model: Model): readonly unknown[] {
+  const { modalities, prices, supportedParameters } = model
+  const tiers: unknown = prices?.tiers
+  return [model, modalities, supportedParameters, prices, tiers, ...(Array.isArray(tiers) ? tiers : [])]
 }
 
 /** A key as clients encode it, or undefined where there is nothing to decode, or nothing that can be. */

@@ -1,5 +1,8 @@
 import { CompatError } from '../errors.js'
 
+/** What an account leaves to all others for each part that it takes. */
+const PARTS_LEFT = 3
+
 /** The part of the budget that one body takes. */
 export interface BodyShare {
   /** Counts bytes in, or returns why there is no room for them. */
@@ -9,9 +12,9 @@ export interface BodyShare {
 }
 
 /**
- * The bytes of all request bodies being read at this moment. An account may take as much as it leaves to all others: one
- * alone half of it, ten together ten elevenths. So unfinished bodies of some accounts never take the last room from
- * another's. A body that is the only one may take all.
+ * The bytes of all request bodies being read at this moment. An account may take a third of what it leaves to all others,
+ * which is a quarter of all if there are none. So each account that fills its share leaves the next a smaller one, and
+ * together they never take the last room from another's. A body that is the only one may take all.
  */
 export class BodyBudget {
   #bytes = 0
@@ -53,7 +56,8 @@ export class BodyBudget {
     const left = this.limitBytes - this.#bytes - bytes
     if (left < 0) return tooManyBytes()
     const isOnlyBody = this.#bytes === takenByBody
-    return isOnlyBody || this.#of(account) + bytes <= left ? undefined : tooManyBytesOfAccount()
+    const isFair = (this.#of(account) + bytes) * PARTS_LEFT <= left
+    return isOnlyBody || isFair ? undefined : tooManyBytesOfAccount()
   }
 }
 
