@@ -1,7 +1,29 @@
 import type { Clock } from '../clock.js'
-import type { Awaitable, CallContext } from '../contracts/index.js'
+import type { CallContext } from '../contracts/index.js'
 
-export type Load<Value> = (context: CallContext) => Awaitable<Value>
+/** What a load is told. Its signal is made when it is first asked for: an answer that is there at once needs none. */
+export class LoadContext implements CallContext {
+  #controller: AbortController | undefined
+
+  constructor(readonly requestId: string) {}
+
+  get signal(): AbortSignal {
+    return this.#ensure().signal
+  }
+
+  get isAborted(): boolean {
+    return this.#controller?.signal.aborted === true
+  }
+
+  abort(reason: unknown): void {
+    this.#ensure().abort(reason)
+  }
+
+  #ensure(): AbortController {
+    this.#controller ??= new AbortController()
+    return this.#controller
+  }
+}
 
 /**
  * A load that serves several callers: its signal is none of theirs, and it fails by itself after `loadMs`, whether or not
@@ -9,22 +31,19 @@ export type Load<Value> = (context: CallContext) => Awaitable<Value>
  */
 export class SharedLoad<Value> {
   readonly answer: Promise<Value>
-  readonly #controller = new AbortController()
   #waiting = 0
 
   constructor(
-    load: Load<Value>,
-    { requestId, loadMs, clock }: { requestId: string; loadMs: number; clock: Clock },
+    loading: Promise<Value>,
+    private readonly context: LoadContext,
+    { loadMs, clock }: { loadMs: number; clock: Clock },
   ) {
-    const { signal } = this.#controller
     this.answer = new Promise<Value>((resolve, reject) => {
       const cancel = clock.after(loadMs, () => {
         const error = new Error(`The store did not answer within ${loadMs} ms`)
         reject(error)
-        this.#controller.abort(error)
+        context.abort(error)
       })
-      // Called inside an async function, so that a throw of the store's is a rejection too.
-      const loading = (async () => load({ requestId, signal }))()
       loading.then(resolve, reject).finally(cancel)
     })
     // Told to those who wait. If they have all left there is nobody to tell.
@@ -33,7 +52,7 @@ export class SharedLoad<Value> {
 
   /** Whether the store was told to stop, so that nobody else may wait for it. */
   get isAbandoned(): boolean {
-    return this.#controller.signal.aborted
+    return this.context.isAborted
   }
 
   /** Waits no longer than a signal allows. The load goes on for the others. */
@@ -42,7 +61,7 @@ export class SharedLoad<Value> {
     return new Promise<Value>((resolve, reject) => {
       const leave = (): void => {
         reject(signal.reason)
-        if (--this.#waiting === 0) this.#controller.abort(signal.reason)
+        if (--this.#waiting === 0) this.context.abort(signal.reason)
       }
       signal.addEventListener('abort', leave, { once: true })
       this.answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave))
