@@ -96,12 +96,16 @@ describe('questions of users', () => {
 describe('keys of users', () => {
   it('are at most 100 an account, also when hundreds are asked for at once', async () => {
     const bench = await startBench()
-    const issue = (account: string) => bench.as(alice).post('api/keys/issue', { account, label: 'flood' })
+    await bench.admin.openAccount('alice')
+    const issue = (account: string) =>
+      bench.as(alice).post('api/credentials/issue-key', { account, label: 'flood' })
     const answers = await Promise.all(Array.from({ length: 150 }, () => issue('alice')))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(100)
     const refused = answers.filter(({ status }) => status === 409)
     expect(refused).toHaveLength(50)
-    expect(refused[0]!.json).toMatchObject({ error: { message: expect.stringContaining('Revoke one first') } })
+    expect(refused[0]!.json).toMatchObject({
+      error: { message: expect.stringContaining('Revoke one first') },
+    })
     await bench.close()
   })
 })
