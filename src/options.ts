@@ -88,6 +88,7 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   bodyBytesInFlight: 512 * MEBIBYTE,
   bodyIdleMs: 15_000,
   bodyMs: 120_000,
+  lookUps: 1_000,
   storeMs: 5_000,
   connectMs: 5_000,
   idleMs: 120_000,

@@ -95,7 +95,7 @@ export interface ProviderCall {
   readonly stream: boolean
   /** Under `byok` there is no other key. */
   readonly auth:
-    | { readonly kind: 'host'; readonly secret?: Secret }
+    | { readonly kind: 'host'; readonly secret?: Secret | undefined }
     | { readonly kind: 'byok'; readonly secret: Secret }
   /**
    * Token, total, idle and stall limits are the router's. A reply that is rejected past one of these counts as one that

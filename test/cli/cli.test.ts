@@ -65,6 +65,9 @@ describe('the command line', () => {
     const issued = await run('--json tokens issue alice writer --expires 2030-01-01')
     expect(JSON.parse(issued.out).token).toMatch(/^at-cr-/)
     expect((await run('tokens issue alice nobody')).said).toContain('There is no app "nobody"')
+    const more = await run('tokens issue alice writer --keys-per-account 1')
+    expect(more.said).toContain('has 1 keys and tokens in use, as many as it may have')
+    expect((await run('keys issue alice --keys-per-account 0')).said).toContain('must be a positive integer')
     for (const command of [
       'apps suspend writer',
       'apps resume writer',

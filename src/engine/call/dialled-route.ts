@@ -298,6 +298,7 @@ export class DialledRoute {
 }
 
 /** A registry over a table may hand out null where a route has no secret. */
-function hostAuth({ secret }: Route): { kind: 'host'; secret?: Secret } {
-  return secret ? { kind: 'host', secret } : { kind: 'host' }
+function hostAuth({ secret }: Route): { kind: 'host'; secret: Secret | undefined } {
+  // A member of its own even without a secret, or an adapter would find one that is on `Object.prototype`.
+  return { kind: 'host', secret: secret || undefined }
 }
