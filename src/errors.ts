@@ -121,6 +121,7 @@ export function isCompatError(value: unknown): value is CompatError {
  *
  * - `unreachable`: no connection could be made
  * - `timeout`: connecting took too long
+ * - `answer-timeout`: it took the request and did not answer in time. It may bill, so no other provider is asked
  * - `status`: it answered with an HTTP error status
  * - `invalid-response`: it answered with something that is not a reply (a redirect, an encoding, bad JSON, more than a limit)
  * - `error-frame`: its reply said that it failed
@@ -130,6 +131,7 @@ export function isCompatError(value: unknown): value is CompatError {
 export type ProviderErrorReason =
   | 'unreachable'
   | 'timeout'
+  | 'answer-timeout'
   | 'status'
   | 'invalid-response'
   | 'error-frame'
@@ -194,7 +196,13 @@ export function replyTooLong(replyBytes: number): ProviderError {
   return new ProviderError('invalid-response', message, { cause: new ReplyTooLong(message) })
 }
 
-/** Tells the failure that {@link replyTooLong} makes, by its cause: what it is may have been copied. */
+/** The failure of a stream with an event of more bytes than `limits.eventBytes`. It ends the reply as {@link replyTooLong} does. */
+export function eventTooLong(eventBytes: number): ProviderError {
+  const message = `An event of the stream is longer than ${eventBytes} bytes.`
+  return new ProviderError('invalid-response', message, { cause: new ReplyTooLong(message) })
+}
+
+/** Tells the failures that {@link replyTooLong} and {@link eventTooLong} make, by their cause: what it is may have been copied. */
 export function isReplyTooLong({ cause }: ProviderError): boolean {
   return hasBrand(cause, TOO_LONG_BRAND)
 }

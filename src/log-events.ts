@@ -21,6 +21,7 @@ const INCIDENTS: Readonly<Record<Incident['type'], { readonly level: Level; read
   'claim-lost': { level: 'warn', message: 'a charge was posted without its claim' },
   'usage-implausible': { level: 'warn', message: 'a provider reported what is no token count' },
   'route-disabled': { level: 'warn', message: 'a route cannot be used' },
+  'request-trimmed': { level: 'info', message: 'a request held members that are not passed on' },
   'call-abandoned': { level: 'info', message: 'a client left before the first token' },
 }
 

@@ -82,7 +82,7 @@ const MEBIBYTE = 1_024 * 1_024
 const DAY_MS = 24 * 60 * 60 * 1_000
 const MAX_BYOK_BASIS_POINTS = 10_000
 
-/** Holds where `limits` sets nothing. Calls in flight, of an account or a credential, then have no limit. */
+/** Applies if `limits` sets nothing. The calls in flight of an account or a credential then have no limit. */
 export const DEFAULT_LIMITS: Limits = Object.freeze({
   bodyBytes: 32 * MEBIBYTE,
   bodyBytesInFlight: 512 * MEBIBYTE,
@@ -96,15 +96,22 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   clientStallMs: 60_000,
   eventBytes: 16 * MEBIBYTE,
   replyBytes: 64 * MEBIBYTE,
-  drainMs: 60_000,
-  drainBytes: 16 * MEBIBYTE,
-  drains: 100,
   settleWaitMs: 2_000,
   settleMs: 60_000,
   openStreamAfterMs: 15_000,
   holdOutputTokens: 4_096,
   attempts: 3,
+  inFlight: 10_000,
 })
+
+const LEFT_CALLS_GO_ON =
+  'is gone: a call whose client has left goes on to its own end, within tokenMs, totalMs and replyBytes, and counts as a call in flight. Leave it out'
+/** Limits of earlier versions. */
+const GONE_LIMITS: Readonly<Record<string, string>> = {
+  drainMs: LEFT_CALLS_GO_ON,
+  drainBytes: LEFT_CALLS_GO_ON,
+  drains: `${LEFT_CALLS_GO_ON}, or set inFlight, the most calls of a process`,
+}
 
 const wholeSchema = z.int().min(1)
 const waitSchema = wholeSchema.max(LONGEST_WAIT_MS, {
@@ -237,6 +244,10 @@ function requireTraceContext(value: unknown): void {
 }
 
 function limits(given: unknown = {}): Limits {
+  for (const name of Object.keys(Object(given))) {
+    const why = Object.hasOwn(GONE_LIMITS, name) ? GONE_LIMITS[name] : undefined
+    if (why !== undefined) throw new TypeError(`createCompatRouter: limits: ${name} ${why}.`)
+  }
   const set = Object.entries(read(limitsSchema, given, 'limits')).filter(([, value]) => value !== undefined)
   return Object.freeze({ ...DEFAULT_LIMITS, ...Object.fromEntries(set) })
 }

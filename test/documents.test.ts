@@ -5,6 +5,8 @@ import { describe, expect, it } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
 import { createAdmin } from '../src/admin/index.js'
 import { DEFAULT_LIMITS, errorCodes } from '../src/index.js'
+import { KNOWN_FIELDS } from '../src/protocol/request-fields/known-fields.js'
+import { REFUSED_FIELDS } from '../src/protocol/request-fields/refused-fields.js'
 import type { DurableStores } from '../src/sqlite/index.js'
 import { anchors, codeBlocks, codeSpans, relativeLinks, tableUnder } from './helpers/markdown.js'
 
@@ -18,6 +20,7 @@ const documents = [
   'docs/charging.md',
   'docs/stores.md',
   'docs/observability.md',
+  'docs/request-fields.md',
   'docs/performance.md',
   'test/bench/README.md',
 ]
@@ -53,6 +56,28 @@ describe('the tables of the README', () => {
     const inner = ['./package.json', './sqlite-worker']
     const entries = Object.keys(packageJson.exports).filter((entry) => !inner.includes(entry))
     expect(named.sort()).toEqual(entries.map((entry) => packageJson.name + entry.slice(1)).sort())
+  })
+})
+
+describe('the tables of the request fields', () => {
+  const document = read('docs/request-fields.md')
+
+  it('have every known field, with what it takes and why it is safe', () => {
+    const rows = tableUnder(document, 'Known fields').flatMap(([names, takes, isSent, why]) =>
+      codeSpans(names!).map((name) => [name, takes, isSent, why]),
+    )
+    const known = [...KNOWN_FIELDS].map(([name, { takes, isDropped, why }]) => [
+      name,
+      takes,
+      isDropped ? 'no' : 'yes',
+      why,
+    ])
+    expect(rows.sort()).toEqual(known.sort())
+  })
+
+  it('have every field that is always refused', () => {
+    const rows = tableUnder(document, 'Always refused').flatMap(([names]) => codeSpans(names!))
+    expect(rows.sort()).toEqual([...REFUSED_FIELDS.keys()].sort())
   })
 })
 

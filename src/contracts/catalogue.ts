@@ -27,6 +27,14 @@ export interface Model {
   readonly contextLength?: number
   /** Tokens. */
   readonly maxOutputTokens?: number
+  /** Tokens of one image, file, recording or video at most. A hold covers as many for each; see docs/charging.md. */
+  readonly mediaTokens?: number
+  /**
+   * Tokens that a provider adds to the text of a prompt at most, such as those of a chat template and of its instructions
+   * for tools. Takes the place of the 200 tokens a request, and 700 more with tools or a schema, that a hold covers under
+   * `neverOverdraw`.
+   */
+  readonly promptOverhead?: number
   /** Where given, a request with another optional parameter is refused before anything is charged. */
   readonly supportedParameters?: readonly string[]
   readonly modalities?: readonly string[]

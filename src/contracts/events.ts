@@ -13,6 +13,7 @@ export type RouterEvent =
   | HoldExpired
   | ClaimLost
   | UsageImplausible
+  | RequestTrimmed
   | CallAbandoned
   | StoreFault
   | BodyConsumed
@@ -122,7 +123,10 @@ export interface ClaimLost {
   readonly holdId: string
 }
 
-/** A provider reported something that is no token count; it was taken as missing. */
+/**
+ * A provider reported a count that cannot be right, which was taken as missing; or one above what the catalogue lists,
+ * which was charged; or, once for each model, cached tokens under a name that is not known, which were charged as others.
+ */
 export interface UsageImplausible {
   readonly type: 'usage-implausible'
   readonly requestId: string
@@ -130,6 +134,18 @@ export interface UsageImplausible {
   readonly field: string
   /** As JSON, cut to 256 characters. */
   readonly value: string
+}
+
+/**
+ * Members of messages, parts or tools that the router does not know were left out of a request. Each member is reported
+ * once for each model.
+ */
+export interface RequestTrimmed {
+  readonly type: 'request-trimmed'
+  readonly requestId: string
+  readonly model: string
+  /** Their places without positions, as in `messages.content.extra`; at most 20. */
+  readonly members: readonly string[]
 }
 
 /** The client left before the first token, and the provider was hung up on: nothing was charged. */

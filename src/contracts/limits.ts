@@ -12,9 +12,9 @@ export interface Limits {
   readonly storeMs: number
   /** Connecting to a provider. */
   readonly connectMs: number
-  /** No byte from the provider. */
+  /** No byte from the provider. For a reply in one body this begins with its first byte. */
   readonly idleMs: number
-  /** No token from the provider; comments and empty deltas do not count. */
+  /** No token from the provider; comments and empty deltas do not count. Begins as `idleMs` does. */
   readonly tokenMs: number
   /** From dispatch to the last byte, whatever keeps a call alive. */
   readonly totalMs: number
@@ -24,10 +24,6 @@ export interface Limits {
   readonly eventBytes: number
   /** A provider's whole reply. */
   readonly replyBytes: number
-  /** How long, how far and how many calls at once are read on after their client left. */
-  readonly drainMs: number
-  readonly drainBytes: number
-  readonly drains: number
   /** How long a reply waits for its settlement. */
   readonly settleWaitMs: number
   /** How long a settlement is tried again. */
@@ -38,7 +34,9 @@ export interface Limits {
   readonly holdOutputTokens: number
   /** Routes tried for one call. */
   readonly attempts: number
-  /** Calls at once. Past it 429 before the body is read. No limit where absent. */
+  /** Calls at once in this process, those included whose client has left. Past it 503 before the body is read. */
+  readonly inFlight: number
+  /** Calls at once. Past it 429 before the body is read. No limit if absent. */
   readonly inFlightPerAccount?: number
   readonly inFlightPerCredential?: number
 }

@@ -26,14 +26,21 @@ export interface Route {
   readonly upstreamModel: string
   /** `true` by default. */
   readonly enabled?: boolean
-  /** `no` takes no caller's key, `only` is never used without one, `yes` (the default) takes either. */
+  /**
+   * Whether callers may bring keys of their own. `no` (the default) takes none. `yes` takes one in place of the host's key,
+   * and none if there is no such key: the provider may ask for no key, and a made-up one would buy a free call. `only` is
+   * never used without a caller's key; with it the host says that the provider checks keys.
+   */
   readonly byok?: 'yes' | 'no' | 'only'
   /** The host's credential for this route; wins over the adapter's own. */
   readonly secret?: Secret
   /** Where this route is priced apart from the model. */
   readonly prices?: Prices
   readonly supportedParameters?: readonly string[]
-  /** What happens upstream when the client leaves. `drain` (the default) reads on, since most providers bill on. */
+  /**
+   * What happens upstream when the client leaves. `drain` (the default) reads on, since most providers bill on. With
+   * `abort` a caller that leaves pays only for what had come: set it for a provider that stops billing.
+   */
   readonly onDisconnect?: 'abort' | 'drain'
   /** The share of calls among routes that are otherwise equal. 1 by default; 0 comes last. */
   readonly weight?: number
@@ -42,8 +49,12 @@ export interface Route {
 /** Speaks one provider's language. */
 export interface ProviderAdapter {
   /**
-   * Runs one call. Hands `take` what one network read brought, an empty list where that was nothing but signs of life,
-   * and reads no more until a promise that `take` returns is settled.
+   * Runs one call. Hands `take` what one network read brought, an empty list if that was nothing but signs of life, and
+   * reads no more until a promise that `take` returns is settled. Before the first byte of a reply in one body, signs of
+   * life need not be told: the router waits for it.
+   *
+   * Content that cannot be put into OpenAI's terms is no failure: it is handed over as `unreadable`, and the rest is read,
+   * since the provider bills for it.
    *
    * Fulfilled with `terminated` where the provider said that it is done (`[DONE]`, `message_stop`, a whole body); a bare
    * close is `terminated: false`. Every failure rejects with a `ProviderError`. Ends its I/O when the signal aborts.
@@ -57,6 +68,18 @@ export interface ProviderAdapter {
    * and no `supportedParameters` tells. `max_tokens` by default.
    */
   readonly outputBound?: 'max_tokens' | 'max_completion_tokens'
+  /**
+   * Request fields that this adapter takes beyond those that every provider may be sent (docs/request-fields.md). It
+   * answers for it that no caller can be billed by them beyond the price, nor reach another model.
+   */
+  readonly parameters?: readonly string[]
+  /**
+   * Whether a call with a caller's key (`auth.kind` is `byok`) sends that key and no credential of the host's. An adapter
+   * without this is never given a caller's key.
+   */
+  readonly takesKeys?: boolean
+  /** Whether it has a key of the host's that a caller's would replace. See `Route.byok`. */
+  readonly hasKey?: boolean
   close?(): Awaitable<void>
 }
 
@@ -74,7 +97,7 @@ export interface ProviderCall {
    * the provider broke off: for adapters of this package alone, what came before `replyBytes` is charged.
    */
   readonly limits: Pick<Limits, 'connectMs' | 'eventBytes' | 'replyBytes'>
-  /** The attempt's, not the client's: a drain outlives the client. */
+  /** The attempt's, not the client's: a reply may be read on after its client has left. */
   readonly signal: AbortSignal
   /**
    * Tells of the same abort without the cost of an `AbortSignal`. It speaks for the router's own call alone: with a changed
@@ -111,6 +134,12 @@ export type ProviderEvent =
   | { readonly type: 'completion'; readonly completion: ChatCompletion; readonly latin1?: boolean }
   /** May come more than once; field by field the largest counts. */
   | { readonly type: 'usage'; readonly usage: UsageReport }
+  /**
+   * Content that cannot be put into OpenAI's terms, such as a tool call without a name. Counts as a token. A stream is read
+   * on for its usage and then ends with an error; a reply in one body goes out without it. `why` is for the host: it must
+   * not quote the reply.
+   */
+  | { readonly type: 'unreadable'; readonly why: string }
 
 /** Turns settings as they stand in a row or a file into an adapter. What a durable registry is given, by kind. */
 export type AdapterFactory<Settings = never> = (settings: Settings) => ProviderAdapter

@@ -131,6 +131,8 @@ export const modelSchema = z.strictObject({
   description: z.string().optional(),
   contextLength: tokensSchema.optional(),
   maxOutputTokens: tokensSchema.optional(),
+  mediaTokens: tokensSchema.optional(),
+  promptOverhead: z.int().nonnegative().optional(),
   supportedParameters: textsSchema.optional(),
   modalities: textsSchema.optional(),
   prices: pricesSchema.optional(),

@@ -2,7 +2,7 @@ import type { Awaitable, Secret } from '../contracts/context.js'
 import type { EnvelopeBinding } from '../contracts/envelope.js'
 import type { IncomingCall, ReplyWriter } from '../contracts/reply.js'
 import { CompatError } from '../errors.js'
-import { parseChatRequest } from '../protocol/chat-request.js'
+import { type ParsedChatRequest, parseChatRequest } from '../protocol/chat-request.js'
 import type { AdmittedCall } from './admission/admitted-call.js'
 import { authenticate, type Caller } from './admission/authenticate.js'
 import { authoriseModel, authoriseScope } from './admission/authorise.js'
@@ -52,6 +52,7 @@ export async function chat(
     checkParameters(model, request)
     const facts = callFacts(call.requestId, caller.principal, model.id, request)
     log.begin(facts, request, call.headers)
+    reportLeftOut(parts, call.requestId, request)
 
     const accepted: AcceptedCall = { requestId: call.requestId, caller, model, request, facts, log }
     const key = idempotencyKey(call)
@@ -64,6 +65,17 @@ export async function chat(
   } finally {
     leave()
   }
+}
+
+/** Reports members that were left out of a request, each once for each model. */
+function reportLeftOut(
+  { firstTimes, options }: EngineParts,
+  requestId: string,
+  { forward: { model }, leftOut }: ParsedChatRequest,
+): void {
+  if (leftOut.length === 0) return
+  const members = leftOut.filter((member) => firstTimes.isFirst(`request-trimmed ${model} ${member}`))
+  if (members.length > 0) options.emit({ type: 'request-trimmed', requestId, model, members })
 }
 
 type AcceptedCall = Omit<AdmittedCall, 'routes' | 'providerKey' | 'claim'>

@@ -12,7 +12,6 @@ import { readTraceContext } from '../protocol/trace-context.js'
 import { authenticate } from './admission/authenticate.js'
 import { lookUpModel } from './admission/find-model.js'
 import { InFlight, shuttingDown } from './admission/in-flight.js'
-import { DrainSlots } from './call/drain-slots.js'
 import { Watchdog } from './call/watchdog.js'
 import { LedgerClient } from './charging/ledger-client.js'
 import { createPriceReader } from './charging/quote.js'
@@ -22,6 +21,7 @@ import { publishedKeys } from './envelope-keys.js'
 import { CallLog } from './events/call-log.js'
 import { eventError } from './events/event-error.js'
 import { Explanations } from './events/explanations.js'
+import { FirstTimes } from './events/first-times.js'
 import { Idempotency } from './idempotency/idempotency.js'
 import { LazyContext } from './lazy-context.js'
 import type { EngineOptions } from './options.js'
@@ -57,10 +57,10 @@ export function createEngine(options: EngineOptions): Engine {
     options,
     ledger: new LedgerClient(options),
     inFlight: new InFlight(options.limits),
-    drains: new DrainSlots(options.limits.drains),
     watchdog: new Watchdog(options.clock),
     health: new RouteHealthBook(options.clock),
     readPrices: createPriceReader(),
+    firstTimes: new FirstTimes(),
   }
   const idempotency = new Idempotency(parts)
   const calls = new UnorderedList<CallLog>()

@@ -16,6 +16,8 @@ export interface CallEnd {
   readonly finishReason: boolean
   /** The provider reported its usage at or after the finish. */
   readonly reported: boolean
+  /** Content came that cannot be read. Of a stream nothing was sent after it; a reply in one body goes out without it. */
+  readonly unreadable: boolean
   /** What was reported has both prompt and completion: none of it is to be estimated. */
   readonly complete: boolean
 }
@@ -36,6 +38,8 @@ const NOTHING_AND_ERROR: Outcome = { due: 'nothing', reply: 'error' }
 
 /** The truth table of docs/charging.md. Nobody else decides what is due. */
 export function outcome(end: CallEnd): Outcome {
+  // The model was made to say it, and the provider bills for it.
+  if (end.unreadable && end.streaming) return { due: end.reported ? 'reported' : 'partial', reply: 'error' }
   switch (end.ended) {
     case 'finished':
       if (end.reported) return { due: 'reported', reply: 'whole' }

@@ -1,8 +1,8 @@
 import type { InFlight } from './admission/in-flight.js'
-import type { DrainSlots } from './call/drain-slots.js'
 import type { Watchdog } from './call/watchdog.js'
 import type { LedgerClient } from './charging/ledger-client.js'
 import type { PriceReader } from './charging/quote.js'
+import type { FirstTimes } from './events/first-times.js'
 import type { EngineOptions } from './options.js'
 import type { RouteHealthBook } from './routing/route-health.js'
 
@@ -11,8 +11,9 @@ export interface EngineParts {
   readonly options: EngineOptions
   readonly ledger: LedgerClient
   readonly inFlight: InFlight
-  readonly drains: DrainSlots
   readonly watchdog: Watchdog
   readonly health: RouteHealthBook
   readonly readPrices: PriceReader
+  /** Of events that come once for each model and name. */
+  readonly firstTimes: FirstTimes
 }

@@ -16,6 +16,7 @@ const INCIDENTS: Readonly<Record<Incident, true>> = {
   'hold-expired': true,
   'claim-lost': true,
   'usage-implausible': true,
+  'request-trimmed': true,
   'call-abandoned': true,
   'store-fault': true,
   'body-consumed': true,

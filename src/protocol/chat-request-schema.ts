@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { parseCredits } from '../money.js'
+import { KNOWN_FIELDS } from './request-fields/known-fields.js'
+import { MAX_MESSAGES } from './request-fields/messages.js'
 import { isPlainText, isWellFormed } from './text.js'
 
-export const MAX_MESSAGES = 10_000
 const MAX_PARTS = 1_000
 const MAX_ROUTING_NAMES = 32
 const LABEL_BYTES = 256
@@ -108,63 +109,24 @@ const routing = z
   )
   .nullish()
 
-const contentPart = z.looseObject({ type: z.string(mustBe('a string')) }, mustBe('an object with a type'))
+const contentPart = z.looseObject({ type: z.string() })
 
-/** What may stand in the place of an assistant message's content. */
-function standsWithoutContent(message: Readonly<Record<string, unknown>>): boolean {
-  const { role, tool_calls: toolCalls, function_call: functionCall, refusal, audio } = message
-  if (role !== 'assistant') return false
-  if (Array.isArray(toolCalls) && toolCalls.length > 0) return true
-  if (typeof refusal === 'string') return true
-  return [functionCall, audio].some((value) => typeof value === 'object' && value !== null)
-}
-
-const CONTENT_RULE = 'a string or an array of typed parts'
-
-export const messageSchema = z
-  .looseObject(
-    {
-      role: z.string(mustBe('a string')),
-      content: z
-        .union(
-          [z.string(), z.array(contentPart).max(MAX_PARTS, 'must have at most 1,000 parts'), z.null()],
-          mustBe(CONTENT_RULE),
-        )
-        .optional()
-        .describe(
-          'Null or absent only on an assistant message that has `tool_calls`, `function_call`, `refusal` or `audio`.',
-        ),
-    },
-    mustBe('an object with a role and content'),
-  )
-  .superRefine((message, context) => {
-    if ((message.content ?? null) !== null || standsWithoutContent(message)) return
-    const rule = message.content === null ? `must be ${CONTENT_RULE}` : 'is required'
-    context.addIssue({ code: 'custom', path: ['content'], message: rule })
-  })
+/** How the API document shows a message; `request-fields/messages.ts` reads it. */
+const messageSchema = z.looseObject({
+  role: z.string(),
+  content: z
+    .union([z.string(), z.array(contentPart).max(MAX_PARTS), z.null()])
+    .optional()
+    .describe(
+      'Null or absent only on an assistant message that has something else, such as `tool_calls` or `refusal`.',
+    ),
+})
 
 const fields = {
   model: z
     .string(mustBe('a string, the id of a model from GET /models'))
     .min(1, 'must not be empty')
     .describe('The id of a model from GET /models.'),
-  stream: z.boolean(mustBe('a boolean')).nullish().describe('Answer with server-sent events.'),
-  stream_options: z
-    .looseObject({}, mustBe('an object'))
-    .nullish()
-    .describe('Accepted, and changes nothing: the usage chunk always comes.'),
-  n: z
-    .int(mustBe('an integer from 1 to 128'))
-    .min(1, 'must be an integer from 1 to 128')
-    .max(128, 'must be an integer from 1 to 128')
-    .nullish(),
-  response_format: z
-    .looseObject({ type: z.string(mustBe('a string')) }, mustBe('an object with a type'))
-    .nullish(),
-  user: z
-    .string(mustBe('a string'))
-    .nullish()
-    .describe('Your end user. Recorded, and passed to the provider.'),
   session_id: z.string(SESSION_ID_RULE).refine(isSessionId, SESSION_ID_RULE).optional().meta({
     minLength: 1,
     maxLength: SESSION_ID_BYTES,
@@ -198,24 +160,19 @@ const fields = {
   connected: z.unknown().optional().describe('Recorded, and not passed to the provider.'),
 }
 
-/** Everything of a request but its messages, which are checked one by one. */
+/** What is the router's own in a request, and its model. */
 export const outlineSchema = z.object(fields)
 
 export type RequestOutline = z.infer<typeof outlineSchema>
-
-const passedThrough = z.unknown().optional().describe('Passed to the provider as it is.')
 
 /** A whole request, as the API document shows it. */
 export const chatRequestSchema = z.looseObject({
   ...fields,
   messages: z.array(messageSchema).min(1).max(MAX_MESSAGES),
-  temperature: passedThrough,
-  top_p: passedThrough,
-  max_tokens: passedThrough,
-  max_completion_tokens: passedThrough,
-  stop: passedThrough,
-  tools: passedThrough,
-  tool_choice: passedThrough,
-  reasoning: passedThrough,
-  reasoning_effort: passedThrough,
+  ...Object.fromEntries(
+    [...KNOWN_FIELDS].map(([name, { schema, takes }]) => [
+      name,
+      schema.nullish().describe(`Takes ${takes}.`),
+    ]),
+  ),
 })

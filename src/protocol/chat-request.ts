@@ -1,16 +1,13 @@
 import { CompatError, type ErrorCode } from '../errors.js'
-import {
-  MAX_MESSAGES,
-  messageSchema,
-  outlineSchema,
-  priceLimit,
-  type RequestOutline,
-} from './chat-request-schema.js'
+import { outlineSchema, priceLimit, type RequestOutline } from './chat-request-schema.js'
 import { isObject, type JsonObject } from './json-values.js'
 import { isModelKey, modelNotFound } from './model-key.js'
-import { RequestFaults } from './request-faults.js'
+import { readMessages } from './request-fields/messages.js'
+import { readParameters, spellingsOf } from './request-fields/parameters.js'
+import { RequestReading, type Unlisted } from './request-fields/reading.js'
+import { refuseFields } from './request-fields/refused-fields.js'
 
-/** A message as a client sent it. Unknown fields pass through. */
+/** A message, without members that the router does not know. */
 export interface ChatMessage {
   role: string
   content?: unknown
@@ -55,72 +52,22 @@ export interface ParsedChatRequest {
   /** What goes upstream, `model` still being the model key. */
   readonly forward: ChatRequest
   readonly own: OwnFields
+  /** What reaches a provider only if the host names it in `supportedParameters`, or its adapter in `parameters`. */
+  readonly unlisted: readonly Unlisted[]
+  /** Members that the router does not know and left out, such as `messages.content.extra`. */
+  readonly leftOut: readonly string[]
+  /** Whether a prompt cache mark is in it. */
+  readonly marksCache: boolean
 }
 
-/** The router's own fields; `stream_options` is made anew by each adapter. */
-const NOT_FORWARDED = new Set([
-  'session_id',
-  'provider',
-  'provider_key',
-  'routing',
-  'app_id',
-  'action',
-  'connected',
-  'stream_options',
+const NOT_PARAMETERS: ReadonlySet<string> = new Set([
+  ...Object.keys(outlineSchema.shape),
+  'messages',
   '__proto__',
 ])
-
-const ONE_MODEL = 'A request names one model in `model`; `routing` steers which provider serves it'
-const OWN_ENDPOINT = 'Where a request goes, and with which credential, is not for the request to say'
-
-/** Fields that would have another model served than was authorised and priced, or another bill made. */
-const REFUSED: ReadonlyMap<string, string> = new Map([
-  ['models', ONE_MODEL],
-  ['route', ONE_MODEL],
-  ['fallbacks', ONE_MODEL],
-  ['preset', ONE_MODEL],
-  ['api_key', `${OWN_ENDPOINT}; use \`provider\` and \`provider_key\` to call with a key of your own`],
-  ['api_base', OWN_ENDPOINT],
-  ['base_url', OWN_ENDPOINT],
-  ['extra_body', 'Put its fields into the request itself'],
-  ['extra_headers', OWN_ENDPOINT],
-  ['mock_response', 'There are no mock answers'],
-])
-const OUTLINE_FIELDS: ReadonlySet<string> = new Set(Object.keys(outlineSchema.shape))
-
-/** Fields that are read here, priced, clamped, refused or paid for. */
-const READ_FIELDS: ReadonlySet<string> = new Set([
-  ...OUTLINE_FIELDS,
-  ...NOT_FORWARDED,
-  ...REFUSED.keys(),
-  ...'messages max_tokens max_completion_tokens tools tool_choice functions function_call'.split(' '),
-  ...'plugins web_search_options background store service_tier modalities audio'.split(' '),
-])
-const LONGEST_READ_CHARS = Math.max(...[...READ_FIELDS].map((field) => field.length))
-const PLAIN_FIELD = /^[a-z0-9_]+$/
+const SPELLINGS = spellingsOf(Object.keys(outlineSchema.shape))
 /** Every step of a call goes over them, and more than a hundred no client has. */
 const MAX_FIELDS = 1_000
-
-function refuseFields(keys: readonly string[]): void {
-  for (const key of keys) {
-    const why = REFUSED.get(key)
-    if (why !== undefined) {
-      throw new CompatError('unsupported_parameter', `${key} is not accepted. ${why}.`, { param: key })
-    }
-    refuseRespelt(key)
-  }
-}
-
-/** Some providers read a field in any case: one respelt would be theirs to obey and not ours to price. */
-function refuseRespelt(key: string): void {
-  // None is shorter in lower case.
-  if (READ_FIELDS.has(key) || key.length > LONGEST_READ_CHARS || PLAIN_FIELD.test(key)) return
-  const field = key.toLowerCase().replaceAll('\u017f', 's').replaceAll('\u212a', 'k')
-  if (field === key || !READ_FIELDS.has(field)) return
-  throw new CompatError('unsupported_parameter', `${field} is accepted in this spelling only.`, {
-    param: field,
-  })
-}
 
 const CODES = [
   ['provider_key', 'provider_key_not_encrypted'],
@@ -131,8 +78,8 @@ const CODES = [
  * Checks a request body and splits it into what goes upstream and what is the router's own.
  *
  * Throws a `CompatError` of status 400 (404 for a `model` that can be none). Its message names the first fault, its
- * `details` at most 20; neither ever holds a value of the client's. Messages are taken as they are, not copied; own
- * `__proto__` is dropped.
+ * `details` at most 20; neither ever holds a value of the client's. The messages are the very list of the body if all of
+ * it is to be sent as it came; nothing of the body is changed.
  */
 export function parseChatRequest(body: unknown): ParsedChatRequest {
   if (!isObject(body)) throw new CompatError('invalid_request', 'The request body must be a JSON object.')
@@ -140,10 +87,56 @@ export function parseChatRequest(body: unknown): ParsedChatRequest {
   if (keys.length > MAX_FIELDS) {
     throw new CompatError('invalid_request', 'The request body has more than 1,000 fields.')
   }
-  refuseFields(keys)
-  const outline = checkedOutline(body, keys)
-  if (!isModelKey(outline.model)) throw modelNotFound(outline.model)
-  const { provider, provider_key: providerKey } = outline
+  refuseFields(keys, SPELLINGS)
+  const reading = new RequestReading()
+  const outline = readOutline(body, keys, reading)
+  const messages = readMessages(body.messages, reading)
+  const parameters = readParameters(
+    body,
+    keys.filter((key) => !NOT_PARAMETERS.has(key)),
+    reading,
+  )
+  if (outline === undefined || reading.faults.list.length > 0) throw reading.faults.error(CODES)
+  checkPin(outline)
+  return {
+    stream: parameters.stream === true,
+    n: (parameters.n as number | undefined) ?? 1,
+    forward: Object.assign({ model: outline.model, messages: messages as ChatMessage[] }, parameters),
+    own: ownFields(outline),
+    unlisted: reading.unlisted,
+    leftOut: [...reading.leftOut],
+    marksCache: reading.marksCache,
+  }
+}
+
+function readOutline(
+  body: JsonObject,
+  keys: readonly string[],
+  reading: RequestReading,
+): RequestOutline | undefined {
+  const outline = plainOutline(body, keys) ?? outlineSchema.safeParse(body)
+  if (outline.success) {
+    if (!isModelKey(outline.data.model)) throw modelNotFound(outline.data.model)
+    return outline.data
+  }
+  reading.faults.addIssues(outline.error.issues)
+  return undefined
+}
+
+/** What {@link outlineSchema} makes of most requests, which have none of its fields but a model. */
+function plainOutline(
+  { model }: JsonObject,
+  keys: readonly string[],
+): { success: true; data: RequestOutline } | undefined {
+  if (typeof model !== 'string' || model === '') return undefined
+  for (const key of keys) {
+    if (NOT_PARAMETERS.has(key) && key !== 'model' && key !== 'messages') return undefined
+  }
+  return { success: true, data: { model } }
+}
+
+/** A provider and a key for it come together. */
+function checkPin({ provider, provider_key: providerKey }: RequestOutline): void {
   if (provider !== undefined && providerKey === undefined) {
     throw new CompatError(
       'invalid_request',
@@ -155,78 +148,21 @@ export function parseChatRequest(body: unknown): ParsedChatRequest {
     throw new CompatError(
       'invalid_request',
       'provider is required beside provider_key: the name of the provider that the key is for.',
-      {
-        param: 'provider',
-      },
+      { param: 'provider' },
     )
   }
+}
+
+function ownFields(outline: RequestOutline): OwnFields {
   return {
-    stream: outline.stream === true,
-    n: outline.n ?? 1,
-    forward: forwarded(body),
-    own: {
-      sessionId: outline.session_id,
-      provider,
-      providerKey,
-      routing: outline.routing == null ? undefined : routingPreferences(outline.routing),
-      appId: outline.app_id ?? undefined,
-      action: outline.action,
-      connected: outline.connected,
-    },
+    sessionId: outline.session_id,
+    provider: outline.provider,
+    providerKey: outline.provider_key,
+    routing: outline.routing == null ? undefined : routingPreferences(outline.routing),
+    appId: outline.app_id ?? undefined,
+    action: outline.action,
+    connected: outline.connected,
   }
-}
-
-function checkedOutline(body: Readonly<JsonObject>, keys: readonly string[]): RequestOutline {
-  const outline = plainOutline(body, keys) ?? outlineSchema.safeParse(body)
-  const faults = new RequestFaults()
-  if (!outline.success) faults.addIssues(outline.error.issues)
-  checkMessages(body.messages, faults)
-  if (!outline.success || faults.list.length > 0) throw faults.error(CODES)
-  return outline.data
-}
-
-/** Of most requests, which have none of these fields but a model and `stream`: what {@link outlineSchema} makes of it. */
-function plainOutline(
-  { model, stream }: Readonly<JsonObject>,
-  keys: readonly string[],
-): { success: true; data: RequestOutline } | undefined {
-  if (typeof model !== 'string' || model === '') return undefined
-  if (stream !== undefined && typeof stream !== 'boolean') return undefined
-  for (const key of keys) {
-    if (OUTLINE_FIELDS.has(key) && key !== 'model' && key !== 'stream') return undefined
-  }
-  return { success: true, data: { model, stream } }
-}
-
-/** One by one, so that a body of nothing but bad messages ends with the twentieth fault. */
-function checkMessages(messages: unknown, faults: RequestFaults): void {
-  if (!Array.isArray(messages)) {
-    faults.add('messages', messages === undefined ? 'is required' : 'must be an array of messages')
-    return
-  }
-  if (messages.length === 0) faults.add('messages', 'must hold at least one message')
-  if (messages.length > MAX_MESSAGES) {
-    faults.add('messages', 'must hold at most 10,000 messages')
-    return
-  }
-  for (let index = 0; index < messages.length && !faults.full; index += 1) {
-    if (isPlainMessage(messages[index])) continue
-    const checked = messageSchema.safeParse(messages[index])
-    if (!checked.success) faults.addIssues(checked.error.issues, ['messages', index])
-  }
-}
-
-/** What most messages are, and what {@link messageSchema} takes as it is. */
-function isPlainMessage(message: unknown): boolean {
-  return isObject(message) && typeof message.role === 'string' && typeof message.content === 'string'
-}
-
-function forwarded(body: Readonly<JsonObject>): ChatRequest {
-  const request: Record<string, unknown> = {}
-  for (const key of Object.keys(body)) {
-    if (!NOT_FORWARDED.has(key)) request[key] = body[key]
-  }
-  return request as ChatRequest
 }
 
 function routingPreferences(routing: NonNullable<RequestOutline['routing']>): RoutingPreferences {

@@ -1,5 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { CompatError } from '../errors.js'
+import { keepExactData } from './exact-data.js'
 import { MAX_VALUES, scanJson, tooDeep, tooManyValues } from './json-scan.js'
 import { isObject, type JsonObject, MAX_DEPTH } from './json-values.js'
 import { rememberMessages } from './sent-messages.js'
@@ -27,16 +28,19 @@ function parseShort(body: Buffer): JsonObject {
   const text = body.toString()
   if (hasManyBrackets(text)) scanJson(text)
   const value = parse(text)
-  return hasProtoKey(text) ? checkJsonValue(value) : requireObject(value)
+  const object = hasProtoKey(text) ? checkJsonValue(value) : requireObject(value)
+  keepExactData(object, text)
+  return object
 }
 
 function parseLong(body: Buffer): JsonObject {
   const latin1 = body.toString('latin1')
   const { hasProtoKey, messages } = scanJson(latin1)
-  const value = parse(isAscii(body) ? latin1 : body.toString())
-  if (hasProtoKey) return checkJsonValue(value)
-  const object = requireObject(value)
-  if (messages !== undefined) rememberMessages(object, body, messages)
+  const text = isAscii(body) ? latin1 : body.toString()
+  const value = parse(text)
+  const object = hasProtoKey ? checkJsonValue(value) : requireObject(value)
+  keepExactData(object, text)
+  if (!hasProtoKey && messages !== undefined) rememberMessages(object, body, messages)
   return object
 }
 

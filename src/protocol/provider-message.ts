@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
-import { BIDI_OR_INVISIBLE, CONTROL, cut, isWellFormed, LONE_SURROGATE } from './text.js'
+import { holdsSecret } from './secret-search.js'
+import { BIDI_OR_INVISIBLE, CONTROL, cut, LONE_SURROGATE } from './text.js'
 
 export interface ProviderMessageContext {
   /** Credentials of this call, as sent to the provider. */
@@ -13,6 +14,8 @@ const RAW_CHARS = 4_096
 const MESSAGE_CHARS = 500
 const REMOVED = '[redacted]'
 
+/** Also those that could spell something out for whoever looks at the bytes: tags, variation selectors. */
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu
 // Every repetition is bounded or over one class that nothing after it shares, so each pattern is linear in the text.
 const URL_LIKE = /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>]*/gi
 const EMAIL_LIKE = /[^\s@"'<>]{1,64}@[^\s@"'<>]{1,255}/g
@@ -36,18 +39,21 @@ const FIELD_NAMES = new Set(
 )
 
 /**
- * A provider's own words, fit for the client: at most 500 characters, without the secrets in use, anything like a key,
- * a URL, a host, an address or a control character; the provider's name of the model becomes the model key.
+ * A provider's own words, fit for the client: at most 500 characters, without anything like a key, a URL, a host, an
+ * address, or a control or invisible character; the provider's name of the model becomes the model key. Words that hold
+ * a secret in use, in whatever spelling, are dropped whole: the result is empty.
  *
  * Only the first 4 KiB are looked at. What looks like a host or key but is none is removed too: it errs that way.
  */
 export function cleanProviderMessage(text: string, context: ProviderMessageContext): string {
-  let message = head(text).replace(CONTROL, ' ').replace(BIDI_OR_INVISIBLE, '')
-  for (const secret of context.secrets) {
-    if (secret === '') continue
-    for (const spelling of spellings(secret)) message = message.replaceAll(spelling, REMOVED)
-  }
-  message = message.replace(URL_LIKE, REMOVED).replace(EMAIL_LIKE, REMOVED)
+  const start = head(text)
+  if (holdsSecret(start, context.secrets)) return ''
+  const message = start
+    .replace(CONTROL, ' ')
+    .replace(BIDI_OR_INVISIBLE, '')
+    .replace(INVISIBLE, '')
+    .replace(URL_LIKE, REMOVED)
+    .replace(EMAIL_LIKE, REMOVED)
   // The model's name would itself look like a key or a host, so it is set aside while those are removed.
   const pieces = splitAtName(message, context.upstreamModel).map(removeKeysAndHosts)
   const joined = pieces.join(context.modelKey)
@@ -61,8 +67,8 @@ export function cleanProviderMessage(text: string, context: ProviderMessageConte
   )
 }
 
-/** The first 4 KiB without a last word that the cut may have gone through: half a secret matches no whole one. */
-function head(text: string): string {
+/** The first 4 KiB, without a last word that the cut may have gone through. */
+export function head(text: string): string {
   if (text.length <= RAW_CHARS) return text
   let end = RAW_CHARS
   while (end > 0 && isVisibleAscii(text.charCodeAt(end - 1))) end -= 1
@@ -71,13 +77,6 @@ function head(text: string): string {
 
 function isVisibleAscii(code: number): boolean {
   return code > 0x20 && code < 0x7f
-}
-
-function spellings(secret: string): Set<string> {
-  const quoted = JSON.stringify(secret).slice(1, -1)
-  const found = new Set([secret, quoted, Buffer.from(secret).toString('base64')])
-  if (isWellFormed(secret)) found.add(encodeURIComponent(secret))
-  return found
 }
 
 function removeKeysAndHosts(text: string): string {

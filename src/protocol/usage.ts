@@ -21,10 +21,15 @@ export const NO_USAGE: Usage = Object.freeze({
 })
 
 /**
- * What a provider said of its tokens, turned to the meaning of {@link Usage} by its adapter but not yet believed:
- * a value that is no count (negative, a fraction, a string) stays as it stood, an absent one is `undefined`.
+ * What a provider reported of its tokens, brought to the meaning of {@link Usage} by its adapter but not yet believed:
+ * a value that is no count (negative, a fraction, a string) stays as it was, an absent one is `undefined`.
  */
-export type UsageReport = { readonly [Count in keyof Usage]?: unknown }
+export type UsageReport = { readonly [Count in keyof Usage]?: unknown } & {
+  /** Prompt and completion together, if the provider reports that. A missing one of the two follows from it. */
+  readonly total?: unknown
+  /** Counts of cached tokens under names that the adapter does not know. The host is told of them. */
+  readonly unread?: Readonly<Record<string, number>>
+}
 
 const MAX_COUNT = 1_000_000_000
 

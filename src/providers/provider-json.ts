@@ -1,8 +1,8 @@
 import { ProviderError } from '../errors.js'
 import { hasManyBrackets } from '../protocol/json-body.js'
-import { isObject, isTooDeep, type JsonObject, MAX_DEPTH } from '../protocol/json-values.js'
+import { isObject, isTooDeep, type JsonObject } from '../protocol/json-values.js'
 
-/** Parses what a provider sent as one JSON object nested at most 128 deep. Anything else is an `invalid-response`. */
+/** Parses what a provider sent as one JSON object, however deeply nested. Anything else is an `invalid-response`. */
 export function parseProviderObject(text: string): JsonObject {
   let value: unknown
   try {
@@ -14,10 +14,12 @@ export function parseProviderObject(text: string): JsonObject {
   }
   if (!isObject(value))
     throw new ProviderError('invalid-response', 'The reply holds JSON that is not an object.')
-  if (hasManyBrackets(text) && isTooDeep(value)) {
-    throw new ProviderError('invalid-response', `The reply is nested deeper than ${MAX_DEPTH}.`)
-  }
   return value
+}
+
+/** Whether what was parsed from `text` is nested too deeply to be handled. */
+export function isTooDeepAs(text: string, value: object): boolean {
+  return hasManyBrackets(text) && isTooDeep(value)
 }
 
 /** Parses what may be JSON; any other text is itself. */

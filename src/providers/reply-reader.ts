@@ -5,6 +5,8 @@ import { SseReader } from './sse-reader.js'
 
 /** Turns the body of a successful reply into events. What it throws should be a `ProviderError`. */
 export interface ReplyReader {
+  /** The reply itself has begun: what came before are blank lines that keep a connection alive. */
+  readonly hasBegun: boolean
   /** Reads one piece, cut anywhere, and adds what it held to `events`. `true` once the provider has said that it is done. */
   read(bytes: Buffer, events: ProviderEvent[]): boolean
   /** The body has ended as its framing said. `true` where the provider had said that it is done. */
@@ -49,6 +51,10 @@ class EitherReader implements ReplyReader {
     private readonly eventBytes: number,
     private readonly format: ReplyFormat,
   ) {}
+
+  get hasBegun(): boolean {
+    return this.#stream !== undefined || this.#body !== undefined
+  }
 
   read(given: Buffer, events: ProviderEvent[]): boolean {
     const bytes = this.#cutMark === undefined ? given : Buffer.concat([this.#cutMark, given])

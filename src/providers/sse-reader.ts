@@ -1,5 +1,5 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser'
-import { ProviderError } from '../errors.js'
+import { eventTooLong, type ProviderError } from '../errors.js'
 
 export interface SseReaderOptions {
   /** The longest data of one event, and the longest line, in bytes. */
@@ -114,10 +114,7 @@ export class SseReader {
   }
 
   #tooLong(): ProviderError {
-    return new ProviderError(
-      'invalid-response',
-      `An event of the stream is longer than ${this.options.eventBytes} bytes.`,
-    )
+    return eventTooLong(this.options.eventBytes)
   }
 }
 

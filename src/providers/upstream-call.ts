@@ -4,6 +4,8 @@ import type { ReplyReader } from './reply-reader.js'
 export interface UpstreamCall {
   /** The call's own headers, its credential among them. Fixed ones are added, and none of these may be among them. */
   readonly headers: Readonly<HeaderList>
+  /** Whether the credential among them is a caller's: the host's among the fixed headers stay out then. */
+  readonly onCallersKey: boolean
   /** JSON text, or its bytes. */
   readonly body: string | Buffer
   /** Whether a stream is asked for. */

@@ -113,8 +113,14 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     } else if (encoded) {
       this.#fail(new ProviderError('invalid-response', 'The provider encoded its reply unasked.'))
     } else {
-      this.#handOver.soon()
+      this.#tellSigns()
     }
+  }
+
+  /** A reply in one body may take as long as the call: what keeps its connection alive does not begin it. */
+  #tellSigns(): void {
+    const { reader, stream } = this.#call
+    if (stream || reader.hasBegun) this.#handOver.soon()
   }
 
   onData(bytes: Buffer): true {
@@ -145,7 +151,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
         this.#state = 'done'
         this.#bytes = 0
       }
-      this.#handOver.soon()
+      this.#tellSigns()
     } catch (error) {
       this.#fail(asProviderError(error))
     }

@@ -1,7 +1,7 @@
 import { buildConnector, Pool } from 'undici'
 import { usesFastPaths } from '../fast-paths.js'
 import { TurnGate } from '../turn-gate.js'
-import { credentialsIn, hideCredentials } from './hide-credentials.js'
+import { credentialsIn, hideCredentials, isCredentialHeader } from './hide-credentials.js'
 import type { HeaderList, UpstreamCall } from './upstream-call.js'
 import { UpstreamConnection } from './upstream-connection.js'
 import { UpstreamExchange } from './upstream-exchange.js'
@@ -23,7 +23,10 @@ type Resolve = (result: { terminated: boolean }) => void
 export interface UpstreamSettings {
   /** http or https, without credentials, query or fragment. */
   readonly baseUrl: string
-  /** Go out with every call, also with one on a caller's own key. */
+  /**
+   * Go out with every call. Those that are credentials, by a name such as `api-key` or `x-proxy-token` or by a value such
+   * as `Bearer …`, stay out of calls on a caller's key.
+   */
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -35,6 +38,7 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings, endp
   const base = parseBaseUrl(baseUrl, endpoint)
   const path = pathOf(base) + endpoint
   const fixed = { ...COMMON_HEADERS, ...checkHeaders(headers) }
+  const sharedWithCallers = withoutCredentials(fixed)
   const lists = { stream: headersFor(fixed, true), body: headersFor(fixed, false) }
   const turns = new TurnGate(usesFastPaths)
   let pool: Pool | undefined
@@ -47,9 +51,11 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings, endp
     })
   }
 
-  const headersOf = ({ headers, stream, trace }: UpstreamCall): HeaderList => {
+  const headersOf = ({ headers, onCallersKey, stream, trace }: UpstreamCall): HeaderList => {
     const always =
-      trace === undefined ? lists[stream ? 'stream' : 'body'] : headersFor({ ...fixed, ...trace }, stream)
+      trace === undefined && !onCallersKey
+        ? lists[stream ? 'stream' : 'body']
+        : headersFor({ ...(onCallersKey ? sharedWithCallers : fixed), ...trace }, stream)
     return [...always, ...headers]
   }
 
@@ -94,6 +100,12 @@ const RESERVED_HEADERS = new Set(
 function headersFor(fixed: Readonly<Record<string, string>>, stream: boolean): HeaderList {
   const accept = stream ? 'text/event-stream' : 'application/json'
   return Object.entries({ ...fixed, accept }).flat()
+}
+
+function withoutCredentials(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name, value]) => !isCredentialHeader(name, value)),
+  )
 }
 
 function parseBaseUrl(baseUrl: string, endpoint: string): URL {

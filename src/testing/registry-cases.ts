@@ -62,7 +62,7 @@ export const registryCases: readonly RegistryCase[] = Object.freeze([
     // A null, as rows of a table have it, counts as left out.
     assert.equal(second!.secret ?? undefined, undefined)
     assert.equal(second!.prices ?? undefined, undefined)
-    assert.equal(second!.byok ?? 'yes', 'yes')
+    assert.equal(second!.byok ?? 'no', 'no')
   }),
   registryCase(
     'registry-disabled',

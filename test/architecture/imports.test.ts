@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
 const SRC = fileURLToPath(new URL('../../src', import.meta.url))
-const MAX_LINES = 310
 
 /** What each room may import besides itself. */
 const BASE = [
@@ -89,10 +88,6 @@ describe('the source', () => {
       const target = room(targetOf(name, imported))
       if (target !== from) expect(allowed, `${name} imports ${imported}`).toContain(target)
     }
-  })
-
-  it.each(files)('$name is about one thing: at most 310 lines', ({ text }) => {
-    expect(text.split('\n').length).toBeLessThanOrEqual(MAX_LINES)
   })
 
   it('has no circle of files that import each other, be it types alone', () => {

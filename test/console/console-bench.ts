@@ -164,6 +164,8 @@ export async function ask<Reply = unknown>(url: string, init: RequestInit): Prom
 
 function fakeAdapter(usage: Script, waiting: () => Promise<void> | undefined): ProviderAdapter {
   return {
+    takesKeys: true,
+    hasKey: true,
     async chat(_call, take) {
       await waiting()
       const { prompt, completion, more } = usage()
@@ -193,7 +195,14 @@ export async function furnish({ admin }: Bench) {
   })
   await admin.putModel({ id: 'acme/smart', prices: { input: '11.1', output: '22.2', cachedInput: '0.7' } })
   for (const model of ['acme/fast', 'acme/smart']) {
-    await admin.putRoute({ id: `r:${model}`, model, provider: 'fake', adapter: 'fake', upstreamModel: 'x' })
+    await admin.putRoute({
+      id: `r:${model}`,
+      model,
+      provider: 'fake',
+      adapter: 'fake',
+      upstreamModel: 'x',
+      byok: 'yes',
+    })
   }
   const allowedModels = ['acme/fast', 'acme/smart']
   await admin.putApp({

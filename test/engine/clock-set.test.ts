@@ -72,7 +72,7 @@ describe('a clock that is set back while somebody is silent', () => {
   it('gives a provider that has fallen silent no more time', async () => {
     const { service, set } = await start({ idleMs: 300 })
     service.upstreams[0]!.script(['stall'])
-    const answer = service.ask()
+    const answer = service.ask({ stream: true })
     await service.upstreams[0]!.nextRequest()
     set(-HOUR_MS)
     expect((await answer).status).toBe(504)

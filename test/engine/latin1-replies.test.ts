@@ -29,7 +29,11 @@ function play(completion: object, latin1: boolean, { stream = false, counter = b
     model: 'acme/schön',
     n: 2,
     counter,
-    meter: new UsageMeter({ prompt: 1_000, completion: 1_000 }, () => {}),
+    meter: new UsageMeter(
+      { n: 1 },
+      () => {},
+      () => {},
+    ),
     newId: () => String(++ids),
     splice: true,
   })

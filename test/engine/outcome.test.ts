@@ -10,7 +10,17 @@ const everyEnd: readonly CallEnd[] = ENDINGS.flatMap((ended) =>
     YES_NO.flatMap((token) =>
       YES_NO.flatMap((finishReason) =>
         YES_NO.flatMap((reported) =>
-          YES_NO.map((complete) => ({ ended, streaming, token, finishReason, reported, complete })),
+          YES_NO.flatMap((complete) =>
+            YES_NO.map((unreadable) => ({
+              ended,
+              streaming,
+              token,
+              finishReason,
+              reported,
+              complete,
+              unreadable,
+            })),
+          ),
         ),
       ),
     ),
@@ -25,6 +35,16 @@ interface Row {
 
 /** The truth table of docs/charging.md, row by row; the first that fits decides. */
 const TABLE: readonly Row[] = [
+  {
+    row: 'content of a stream could not be read, and usage was reported',
+    fits: ({ streaming, unreadable, reported }) => streaming && unreadable && reported,
+    outcome: { due: 'reported', reply: 'error' },
+  },
+  {
+    row: 'content of a stream could not be read, and no usage was reported',
+    fits: ({ streaming, unreadable }) => streaming && unreadable,
+    outcome: { due: 'partial', reply: 'error' },
+  },
   {
     row: 'the client is sent an HTTP error status, since the provider failed before the head of the reply was out',
     fits: ({ ended, streaming }) => ended === 'broken' && !streaming,
@@ -106,7 +126,7 @@ describe.each(TABLE)('$row', (row) => {
   })
 
   it.each(decided)(
-    '$ended, streaming $streaming, token $token, finish reason $finishReason, reported $reported',
+    '$ended, streaming $streaming, token $token, finish reason $finishReason, reported $reported, unreadable $unreadable',
     (end) => {
       expect(outcome(end)).toEqual(row.outcome)
     },
@@ -115,12 +135,16 @@ describe.each(TABLE)('$row', (row) => {
 
 describe('the truth table', () => {
   it('charges an estimate for no fault of the provider’s', () => {
-    const estimates = everyEnd.filter(({ ended }) => ended === 'broken').map((end) => outcome(end).due)
+    const estimates = everyEnd
+      .filter(({ ended, unreadable }) => ended === 'broken' && !unreadable)
+      .map((end) => outcome(end).due)
     expect(new Set(estimates)).toEqual(new Set(['nothing', 'reported']))
   })
 
   it('charges nothing where nothing came and nothing was reported, but under a cut', () => {
-    const empty = everyEnd.filter(({ ended, token, reported }) => ended !== 'cut' && !token && !reported)
+    const empty = everyEnd.filter(
+      ({ ended, token, reported, unreadable }) => ended !== 'cut' && !token && !reported && !unreadable,
+    )
     expect(new Set(empty.map((end) => outcome(end).due))).toEqual(new Set(['nothing']))
   })
 

@@ -12,7 +12,11 @@ const CHARGE = { cost: 12n, base: 10n, markup: 2n, basis: 'reported', byok: fals
 
 function relay({ stream = true, n = 1, splice = true } = {}) {
   let ids = 0
-  const meter = new UsageMeter({ prompt: 1_000, completion: 1_000 }, () => {})
+  const meter = new UsageMeter(
+    { n: 1 },
+    () => {},
+    () => {},
+  )
   const made = new Relay({
     stream,
     id: 'chatcmpl-1',

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
+import { type UsageBounds, UsageMeter } from '../../src/engine/charging/usage-meter.js'
 
 const ESTIMATES = { prompt: 40, completion: 5 }
 
-function meter(bounds = { prompt: 1_000, completion: 100 }) {
+function meter(bounds: UsageBounds = { contextLength: 1_000, maxOutputTokens: 100, n: 1 }) {
   const implausible: [string, unknown][] = []
-  return { implausible, usage: new UsageMeter(bounds, (field, value) => implausible.push([field, value])) }
+  const note = (field: string, value: unknown) => void implausible.push([field, value])
+  return { implausible, usage: new UsageMeter(bounds, note, note) }
 }
 
 describe('the usage meter', () => {
@@ -27,7 +28,7 @@ describe('the usage meter', () => {
     expect(usage.asReported(ESTIMATES).usage).toMatchObject({ prompt: 0, completion: 0 })
   })
 
-  it.each([-1, 0.5, '9', 1e30, Number.NaN, true, {}, 1_001])(
+  it.each([-1, 0.5, '9', 1e30, Number.NaN, true, {}, 10_000_001])(
     'takes a prompt of %s as missing and tells of it',
     (value) => {
       const { implausible, usage } = meter()
@@ -42,11 +43,88 @@ describe('the usage meter', () => {
 
   it('tells once of a count that is none, however often a provider repeats it', () => {
     const { implausible, usage } = meter()
-    for (let chunk = 0; chunk < 100; chunk++) usage.snapshot({ prompt: 1_001 + chunk, completion: -1 }, false)
+    for (let chunk = 0; chunk < 100; chunk++) usage.snapshot({ prompt: 0.5 + chunk, completion: -1 }, false)
     expect(implausible).toEqual([
-      ['prompt', 1_001],
+      ['prompt', 0.5],
       ['completion', -1],
     ])
+  })
+
+  it('charges more than the catalogue lists, since the provider bills it, and reports that', () => {
+    const { implausible, usage } = meter({ contextLength: 1_000, maxOutputTokens: 100, n: 3 })
+    usage.snapshot({ prompt: 1_000, completion: 300 }, false)
+    expect(implausible).toEqual([])
+    usage.snapshot({ prompt: 1_001, completion: 20_000 }, true)
+    expect(implausible).toEqual([
+      ['prompt', 1_001],
+      ['completion', 20_000],
+    ])
+    expect(usage.asReported(ESTIMATES)).toMatchObject({
+      usage: { prompt: 1_001, completion: 20_000 },
+      basis: 'reported',
+    })
+  })
+
+  it('takes as many tokens for a choice as for a prompt, and no more', () => {
+    const { implausible, usage } = meter({ n: 2 })
+    usage.snapshot({ prompt: 10_000_000, completion: 20_000_000, total: 30_000_000 }, true)
+    expect(implausible).toEqual([])
+    usage.snapshot({ prompt: 10_000_001, completion: 20_000_001, total: 30_000_001 }, true)
+    expect(implausible.map(([field]) => field)).toEqual(['prompt', 'completion', 'total'])
+    expect(usage.asReported(ESTIMATES).usage).toMatchObject({ prompt: 10_000_000, completion: 20_000_000 })
+  })
+
+  it.each([
+    [
+      { prompt: 30, total: 37 },
+      { prompt: 30, completion: 7 },
+    ],
+    [
+      { completion: 7, total: 37 },
+      { prompt: 30, completion: 7 },
+    ],
+    [
+      { prompt: -1, completion: 7, total: 37 },
+      { prompt: 30, completion: 7 },
+    ],
+    [
+      { prompt: 30, completion: '7', total: 37 },
+      { prompt: 30, completion: 7 },
+    ],
+    [
+      { prompt: 30, completion: 7, total: 90 },
+      { prompt: 30, completion: 7 },
+    ],
+  ])('has the count that is missing in %j from the total', (report, counts) => {
+    const { usage } = meter()
+    usage.snapshot(report, true)
+    expect(usage.complete).toBe(true)
+    expect(usage.asReported(ESTIMATES)).toMatchObject({ usage: counts, basis: 'reported' })
+  })
+
+  it.each([
+    { prompt: 30, total: 29 },
+    { completion: 7, total: 6 },
+    { prompt: 30, total: '37' },
+    { prompt: 30, total: 1e9 },
+    { total: 37 },
+  ])('has none from a total that cannot be one: %j', (report) => {
+    const { usage } = meter()
+    usage.snapshot(report, true)
+    expect(usage.complete).toBe(false)
+  })
+
+  it('does not let a total change a prompt that was reported before', () => {
+    const { usage } = meter()
+    usage.snapshot({ prompt: 12, completion: 1 }, false)
+    usage.snapshot({ completion: 7, total: 100 }, true)
+    expect(usage.asReported(ESTIMATES).usage).toMatchObject({ prompt: 12, completion: 7 })
+  })
+
+  it('reports cached tokens under a name that is not known', () => {
+    const { implausible, usage } = meter()
+    usage.snapshot({ prompt: 12, completion: 1, unread: { new_cache_tokens: 5 } }, true)
+    expect(implausible).toEqual([['new_cache_tokens', 5]])
   })
 
   it('takes details that are missing as zero and clamps parts to their wholes', () => {

@@ -21,6 +21,7 @@ import { createSteppedClock, type SteppedClock, turns } from '../helpers/stepped
 export type Library = typeof import('../../src/index.js')
 
 export interface BenchRoute {
+  readonly byok?: 'only'
   readonly onDisconnect?: 'abort' | 'drain'
   readonly prices?: Prices
   readonly baseUrl?: (scripted: string) => string

@@ -1,14 +1,15 @@
 import { broken } from './cases/broken.js'
 import { byok } from './cases/byok.js'
 import { clientLeft } from './cases/client-left.js'
-import { drainCaps } from './cases/drain-caps.js'
 import { finished } from './cases/finished.js'
 import { swaps } from './cases/holds.js'
 import { httpErrors, routesFailed } from './cases/http-errors.js'
 import { killed } from './cases/killed.js'
 import { holdFaults, releaseFaults, settleFaults } from './cases/ledger.js'
+import { leftCalls } from './cases/left-calls.js'
 import { overdraw } from './cases/overdraw.js'
 import { stopped } from './cases/stopped.js'
+import { unreadable } from './cases/unreadable.js'
 import type { Fault } from './fault.js'
 import { ROWS, type Row } from './rows.js'
 
@@ -16,9 +17,10 @@ const ALL: readonly Fault[] = [
   ...httpErrors,
   ...routesFailed,
   ...finished,
+  ...unreadable,
   ...broken,
   ...clientLeft,
-  ...drainCaps,
+  ...leftCalls,
   ...stopped,
   ...overdraw,
   ...byok,

@@ -30,6 +30,8 @@ export interface Fault {
 export type Answer =
   /** 200 and a reply that is complete, with the charge. */
   | 'whole'
+  /** The same, with tool calls. */
+  | 'calls'
   /** The same, its end put there by the router. */
   | 'cut'
   /** It went away itself. */
@@ -79,6 +81,9 @@ async function assertEnd(bench: Bench, call: BenchCall, answer: Answer): Promise
   return assertOneCharge({ requestId: call.id, wire: call.client.text, end, ledger: bench.ledger })
 }
 
+/** How a reply that is complete ends. */
+const REASONS = { whole: 'stop', calls: 'tool_calls', cut: 'length' } as const
+
 function assertAnswer({ client, stream }: BenchCall, answer: Answer): void {
   const { complete, headers, status, text } = client
   if (answer === 'left') {
@@ -96,7 +101,7 @@ function assertAnswer({ client, stream }: BenchCall, answer: Answer): void {
   if (!stream) {
     const [choice] = JSON.parse(text).choices
     assert.equal(choice.message.role, 'assistant')
-    assert.equal(choice.finish_reason, answer === 'cut' ? 'length' : 'stop')
+    assert.equal(choice.finish_reason, REASONS[answer as keyof typeof REASONS])
     return
   }
   assert.match(String(headers['content-type']), /^text\/event-stream/)
@@ -112,7 +117,7 @@ function assertAnswer({ client, stream }: BenchCall, answer: Answer): void {
   const usage = JSON.parse(events.at(-2)!.slice('data: '.length))
   assert.deepEqual(usage.choices, [], 'the charge comes immediately before [DONE]')
   const reasons = [...text.matchAll(/"finish_reason":"(\w+)"/g)].map(([, reason]) => reason)
-  assert.deepEqual(reasons, [answer === 'cut' ? 'length' : 'stop'], 'one finish reason')
+  assert.deepEqual(reasons, [REASONS[answer]], 'one finish reason')
 }
 
 function outcomeOf(answer: Answer): string {

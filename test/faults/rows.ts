@@ -5,6 +5,7 @@ export const ROWS = {
   empty: 'finished, without a token and without usage',
   reported: 'finished, usage reported',
   estimated: 'finished, no usage reported',
+  unreadable: 'content comes that cannot be read',
   broken: 'the provider broke off after the first token',
   'left-finished': 'the client left after the call had finished',
   'left-keyed': 'the client left; the request had an `Idempotency-Key`',

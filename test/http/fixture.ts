@@ -22,14 +22,12 @@ export const LIMITS: Limits = {
   clientStallMs: 60_000,
   eventBytes: 16 * 1024 * 1024,
   replyBytes: 64 * 1024 * 1024,
-  drainMs: 60_000,
-  drainBytes: 16 * 1024 * 1024,
-  drains: 100,
   settleWaitMs: 2_000,
   settleMs: 60_000,
   openStreamAfterMs: 15_000,
   holdOutputTokens: 4_096,
   attempts: 3,
+  inFlight: 10_000,
 }
 
 /** Time that stands still until it is told to pass. */

@@ -120,7 +120,7 @@ export class Bench {
     this.ledger = memoryLedger(accounts, { clock: this.clock })
     const { audit, ledger } = auditedLedger(this.ledger, this.clock, accounts)
     this.audit = audit
-    this.adapter = openaiCompatible({ baseUrl: upstream.baseUrl })
+    this.adapter = openaiCompatible({ baseUrl: upstream.baseUrl, apiKey: 'sk-of-the-host' })
     const shared = options.store?.(this.clock)
     for (let index = 0; index < (options.routers ?? 1); index++) {
       this.routers.push(
@@ -133,6 +133,7 @@ export class Bench {
               id: 'p0',
               models: { [MODEL]: 'upstream-model' },
               adapter: this.adapter,
+              byok: 'yes',
               ...(options.onDisconnect && { onDisconnect: options.onDisconnect }),
             },
           ]),

@@ -128,7 +128,7 @@ describe('the digest of a body', () => {
     ],
     ['another parameter', { top_p: 0.5 }],
     ['another value', { temperature: 0.6 }],
-    ['a value of another type', { temperature: '0.5' }],
+    ['a value of another type', { logprobs: 1 }],
     ['a stream', { stream: true }],
     ['max_tokens', { max_tokens: 99 }],
     ['user', { user: 'u' }],

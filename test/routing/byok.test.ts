@@ -32,7 +32,10 @@ afterEach(() => service.close())
 
 async function start({ router, ...options }: ServiceOptions = {}): Promise<Service> {
   service = await startService({
-    routes: [{ apiKey: HOST_KEY }, { secret: { reveal: () => ROUTE_KEY } }],
+    routes: [
+      { apiKey: HOST_KEY, byok: 'yes' },
+      { byok: 'yes', secret: { reveal: () => ROUTE_KEY } },
+    ],
     ...options,
     router: { envelopes, ...router },
   })
@@ -135,7 +138,10 @@ describe.each([
     'ends with status %s as %s %s, without another route, a charge, or a mark on the route',
     async (upstream, status, code, said = 'Incorrect API key provided:') => {
       const { end, posted, router, upstreams } = await start({
-        routes: [{ apiKey: HOST_KEY }, { apiKey: HOST_KEY }],
+        routes: [
+          { apiKey: HOST_KEY, byok: 'yes' },
+          { apiKey: HOST_KEY, byok: 'yes' },
+        ],
         router: { byokFee: { flat: '0.001' } },
       })
       const message = `${said} ${CALLERS_KEY}`
@@ -211,7 +217,7 @@ describe('an envelope that is wrong', () => {
     const bad = 'v1.AAAA..AAAA.AAAA.AAAA'
     expect(errorOf(await askWith(bad, {}, 'nobody')).code).toBe('invalid_api_key')
     expect(errorOf(await askWith(bad, { model: 'other' })).code).toBe('model_not_found')
-    expect(errorOf(await askWith(bad, { top_p: 1 })).code).toBe('unsupported_parameter')
+    expect(errorOf(await askWith(bad, { top_p: 0.5 })).code).toBe('unsupported_parameter')
     expect(errorOf(await askWith(bad, { provider: 'p9' })).code).toBe('provider_not_enabled')
     expect(errorOf(await askWith(bad)).code).toBe('provider_key_invalid')
     expect(errorOf(await askWith(await seal())).code).toBe('insufficient_credits')
@@ -234,8 +240,9 @@ describe('a pin', () => {
   })
 
   it.each([
-    ['disabled', { enabled: false }],
+    ['disabled', { enabled: false, byok: 'yes' as const }],
     ['closed to keys of callers', { byok: 'no' as const }],
+    ['not open to keys of callers', {}],
   ])('to a provider that is %s is refused', async (_, route) => {
     await start({ routes: [{ apiKey: HOST_KEY, ...route }, {}] })
     const answer = await askWith(await seal())
@@ -251,7 +258,7 @@ describe('a pin', () => {
   })
 
   it('is refused where the host takes no keys', async () => {
-    service = await startService({ routes: [{ apiKey: HOST_KEY }] })
+    service = await startService({ routes: [{ apiKey: HOST_KEY, byok: 'yes' }] })
     const answer = await askWith(await seal())
     expect([answer.status, errorOf(answer).code]).toEqual([400, 'provider_not_enabled'])
     expect(keysSeen()).toEqual([[]])

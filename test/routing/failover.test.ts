@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { createDeferred } from '../helpers/deferred.js'
 import {
   answerEvents,
   answerJson,
@@ -219,22 +220,48 @@ describe('the budget', () => {
     expect(upstreams[1]!.requests).toHaveLength(0)
   })
 
-  it('of time is that of the whole call, and moves on from a silent route while there is some', async () => {
+  it.each([
+    ['of silence', { idleMs: 60_000 }],
+    ['without a token', { tokenMs: 60_000 }],
+    ['of the whole call', { totalMs: 60_000 }],
+  ])('of time %s asks nobody else, who would bill the call too, and blames no route', async (_, limits) => {
     const clock = createSteppedClock()
-    const limits = { idleMs: 60_000, totalMs: 100_000 }
-    const { ask, router, upstreams } = await start({ routes: [{}, {}, {}], router: { clock, limits } })
+    const { ask, router, upstreams } = await start({
+      routes: [{}, {}, {}],
+      router: { clock, limits: { openStreamAfterMs: 600_000, ...limits } },
+    })
     for (const upstream of upstreams) upstream.script(['stall'])
-    const [first, second] = upstreams.map((upstream) => upstream.nextRequest())
-    const answer = ask()
-    await first
-    await clock.elapse(60_000)
-    await second
-    await clock.elapse(40_000)
-    const { headers, status, ...rest } = await answer
-    expect([status, errorOf({ headers, status, ...rest }).code]).toEqual([504, 'provider_timeout'])
-    expect(headers['x-should-retry']).toBe('false')
-    expect(upstreams.map(({ requests }) => requests.length)).toEqual([1, 1, 0])
-    expect(router.routes().map(({ failureRate }) => failureRate)).toEqual([0.2, 0.2])
+    for (let call = 0; call < 4; call++) {
+      const dialled = Promise.race(upstreams.map((upstream) => upstream.nextRequest()))
+      const answer = ask({ stream: true })
+      await dialled
+      await clock.elapse(60_000)
+      const { headers, status, ...rest } = await answer
+      expect([status, errorOf({ headers, status, ...rest }).code]).toEqual([504, 'provider_timeout'])
+      expect(headers['x-should-retry']).toBe('false')
+    }
+    expect(upstreams.map(({ requests }) => requests.length).reduce((sum, asked) => sum + asked)).toBe(4)
+    expect(router.routes()).toEqual([])
+  })
+
+  it('of the whole call is all that a reply in one body waits for', async () => {
+    const clock = createSteppedClock()
+    const limits = { idleMs: 60_000, tokenMs: 60_000, totalMs: 900_000 }
+    const { ask, router, upstreams } = await start({ routes: [{}, {}], router: { clock, limits } })
+    for (const upstream of upstreams) upstream.script(['stall'])
+    const dialled = Promise.race(upstreams.map((upstream) => upstream.nextRequest()))
+    let isOver = false
+    const answer = ask().finally(() => {
+      isOver = true
+    })
+    await dialled
+    await clock.elapse(899_999)
+    expect(isOver).toBe(false)
+    await clock.elapse(1)
+    const { headers, status } = await answer
+    expect([status, headers['x-should-retry']]).toEqual([504, 'false'])
+    expect(upstreams.map(({ requests }) => requests.length).reduce((sum, asked) => sum + asked)).toBe(1)
+    expect(router.routes()).toEqual([])
   })
 })
 
@@ -267,19 +294,21 @@ describe('after the first token', () => {
     const clock = createSteppedClock()
     const { ask, end, upstreams } = await start({
       routes: [{}, {}],
-      router: { clock, limits: { openStreamAfterMs: 15_000, idleMs: 20_000 } },
+      router: { clock, limits: { openStreamAfterMs: 15_000 } },
     })
-    upstreams[0]!.script(['stall'])
+    const opened = createDeferred()
+    upstreams[0]!.script([{ wait: opened.promise }, 'hang-up'])
     const dialled = upstreams[0]!.nextRequest()
     const answer = ask({ stream: true })
     await dialled
-    await clock.elapse(20_000)
+    await clock.elapse(15_000)
+    opened.resolve()
     const served = await answer
     expect(served.text).toMatch(/^: keep-alive\n\n/)
     expect(contentOf(served)).toBe('I am p1')
     expect(served.text).toMatch(/data: \[DONE\]\n\n$/)
     expect((await end(served)).routing?.attempts.map(({ outcome }) => outcome)).toEqual([
-      'provider_timeout',
+      'provider_error',
       'finished',
     ])
   })

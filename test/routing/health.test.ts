@@ -188,7 +188,7 @@ describe('what says nothing of a route', () => {
     async (onDisconnect) => {
       const { end, router, upstreams } = await start({
         routes: [{ onDisconnect }],
-        router: { limits: { drainMs: 1_000 } },
+        router: { limits: { totalMs: 1_000 } },
       })
       upstreams[0]!.script(['stall'])
       for (let call = 0; call < 5; call++) {

@@ -104,8 +104,8 @@ describe('a secret is seen by its own provider and by nobody else', () => {
     const kept: unknown[] = []
     service = await startService({
       routes: [
-        { apiKey: PLAIN_HOST_KEY },
-        { apiKey: HOST_KEY, secret: createSecret(ROUTE_KEY) },
+        { apiKey: PLAIN_HOST_KEY, byok: 'yes' },
+        { apiKey: HOST_KEY, secret: createSecret(ROUTE_KEY), byok: 'yes' },
         { apiKey: HOST_KEY },
       ],
       balance: '100',

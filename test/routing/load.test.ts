@@ -3,7 +3,6 @@ import { type Script, sse, textChunk } from '../helpers/scripted-upstream.js'
 import { createSteppedClock, type SteppedClock } from '../helpers/stepped-clock.js'
 import { type Answer, answers, contentOf, fails, perform, type Service, startService } from './service.js'
 
-const IDLE_MS = 1_000
 const SESSIONS = Array.from({ length: 36 }, (_, number) => `session-${number}`)
 const HEAD = { head: 200, headers: { 'content-type': 'text/event-stream' } } as const
 const ROLE = { ...textChunk(''), choices: [{ index: 0, delta: { role: 'assistant' }, finish_reason: null }] }
@@ -11,9 +10,7 @@ const ROLE = { ...textChunk(''), choices: [{ index: 0, delta: { role: 'assistant
 /** Three providers under load, each of which can be told how to behave. */
 class Field {
   readonly service: Service
-  private stalled = 0
   private calls = 0
-  private readonly waiting = new Set<() => void>()
 
   private constructor(
     service: Service,
@@ -27,7 +24,7 @@ class Field {
     const service = await startService({
       routes: [{}, {}, {}],
       balance: '1000',
-      router: { clock, limits: { idleMs: IDLE_MS } },
+      router: { clock },
     })
     return new Field(service, clock)
   }
@@ -41,18 +38,13 @@ class Field {
     })
   }
 
-  /** All sessions at once, every other one streamed. Time passes only for calls that a provider leaves waiting. */
+  /** All sessions at once, every other one streamed. */
   async round(): Promise<Map<string, string>> {
     const places = new Map<string, string>()
     const asked = SESSIONS.map(async (session, number) => {
       const answer = await this.service.ask({ session_id: session, stream: number % 2 === 0, max_tokens: 50 })
       places.set(session, place(answer))
-      this.wake()
     })
-    while (places.size < SESSIONS.length) {
-      if (places.size + this.stalled === SESSIONS.length) await this.clock.elapse(IDLE_MS)
-      else await new Promise<void>((resolve) => this.waiting.add(resolve))
-    }
     await Promise.all(asked)
     this.calls += SESSIONS.length
     return places
@@ -77,12 +69,8 @@ class Field {
 
   private ways(provider: number) {
     const slow: Script = async (reply, request) => {
-      this.stalled++
-      this.wake()
       if (request.text.length % 3 === 0) await perform([HEAD, { write: sse([ROLE]) }], reply)
       await reply.closed
-      this.stalled--
-      this.wake()
     }
     return {
       well: answers(`I am p${provider}`),
@@ -95,11 +83,6 @@ class Field {
       failing: fails(500),
       empty: [HEAD, { write: 'data: [DONE]\n\n' }, 'end'] as Script,
     }
-  }
-
-  private wake(): void {
-    for (const resume of this.waiting) resume()
-    this.waiting.clear()
   }
 }
 
@@ -121,15 +104,7 @@ function expectStayed(before: Map<string, string>, after: Map<string, string>, h
 let field: Field
 afterEach(() => field.service.close())
 
-const FAULTS = [
-  'slow',
-  'killed',
-  'killed after the role',
-  'limited',
-  'overloaded',
-  'failing',
-  'empty',
-] as const
+const FAULTS = ['killed', 'killed after the role', 'limited', 'overloaded', 'failing', 'empty'] as const
 
 describe('under load', () => {
   it.each(FAULTS)(
@@ -149,11 +124,11 @@ describe('under load', () => {
     },
   )
 
-  it('no caller sees that two of three providers are killed, slowed and limited at once', async () => {
+  it('no caller sees that two of three providers are killed and limited at once', async () => {
     field = await Field.start()
     const before = await field.round()
-    field.set(1, 'killed', 'slow', 'limited', 'failing', 'killed after the role', 'empty')
-    field.set(2, 'slow', 'overloaded', 'limited without a word', 'killed', 'slow')
+    field.set(1, 'killed', 'limited', 'failing', 'killed after the role', 'empty')
+    field.set(2, 'overloaded', 'limited without a word', 'killed')
     for (let round = 0; round < 6; round++) {
       expectStayed(before, await field.round(), ['I am p0'])
       await field.recover()
@@ -173,8 +148,8 @@ describe('under load', () => {
   it('no caller sees that two providers come and go, well one moment and not the next', async () => {
     field = await Field.start()
     const before = await field.round()
-    field.set(1, 'well', 'killed', 'well', 'limited', 'slow')
-    field.set(2, 'failing', 'well', 'slow', 'well', 'killed')
+    field.set(1, 'well', 'killed', 'well', 'limited')
+    field.set(2, 'failing', 'well', 'killed')
     for (let round = 0; round < 6; round++) {
       const during = await field.round()
       for (const [session, home] of before) {

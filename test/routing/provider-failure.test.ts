@@ -54,14 +54,16 @@ describe('a failure under the key of the host', () => {
     (status) => {
       for (const reason of ['status', 'error-frame'] as const) {
         expect(
-          read(reason, { status, providerMessage: `gpt-4o-mini-2024-07-18 knows no ${HOST_KEY}` }),
+          read(reason, { status, providerMessage: 'gpt-4o-mini-2024-07-18 knows no colour' }),
         ).toMatchObject({
           code: 'provider_rejected_request',
           status: 400,
           movesOn: false,
           routeAtFault: false,
-          message: 'acme/fast knows no [redacted]',
+          message: 'acme/fast knows no colour',
         })
+        const echoing = { status, providerMessage: `knows no ${HOST_KEY}`, param: HOST_KEY }
+        expect(read(reason, echoing).message).toBe('The provider of this model refused the request.')
       }
     },
   )

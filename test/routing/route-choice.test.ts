@@ -213,7 +213,7 @@ describe('routing', () => {
   it('with require_parameters takes only routes that know every parameter of the request', () => {
     const bare = route('bare', { supportedParameters: ['temperature'] })
     const rich = route('rich', { supportedParameters: ['temperature', 'top_p'] })
-    const more = { temperature: 0, top_p: 1 }
+    const more = { temperature: 0, top_p: 0.5 }
     expect(ids(choosePreferred({ require_parameters: true }, [bare, rich], more))).toEqual(['rich'])
     expect(ids(choosePreferred({ require_parameters: false }, [bare, rich], more))).toEqual(['bare', 'rich'])
     expect(ids(choosePreferred({ require_parameters: true }, [bare, rich], { temperature: 0 }))).toEqual([
@@ -225,8 +225,23 @@ describe('routing', () => {
   it('asks the list of the model where a route has none', () => {
     const model = { ...MODEL, supportedParameters: ['top_p'] }
     const bare = route('bare', { supportedParameters: ['temperature'] })
-    const choice = choose([bare, a], { model, body: { top_p: 1, routing: { require_parameters: true } } })
+    const choice = choose([bare, a], { model, body: { top_p: 0.5, routing: { require_parameters: true } } })
     expect(ids(choice)).toEqual(['a'])
+  })
+
+  it('leaves out routes that may not be sent a parameter, and refuses it if none is left', () => {
+    const search = route('search', { supportedParameters: ['enable_search'] })
+    const body = { enable_search: true }
+    expect(ids(choose([a, search], { body }))).toEqual(['search'])
+    expect(choose([a, search], { body }).explanation.excluded).toEqual([
+      { routeId: 'a', why: 'may not be sent a parameter of the request' },
+    ])
+    expect(refusal(() => choose([a], { body }))).toMatchObject({
+      code: 'unsupported_parameter',
+      param: 'enable_search',
+    })
+    const off = route('off', { supportedParameters: ['enable_search'], enabled: false })
+    expect(refusal(() => choose([a, off], { body })).code).toBe('unsupported_parameter')
   })
 
   it.each(['order', 'only', 'ignore'])('refuses a name in %s that no provider of the model has', (list) => {

@@ -12,10 +12,10 @@ export const MODEL: Model = {
   prices: { input: '1', output: '2' },
 }
 
-/** A route that nobody calls. Its provider is its id without what follows a colon. */
+/** A route that nobody calls, open to keys of callers. Its provider is its id without what follows a colon. */
 export function route(id: string, more: Partial<Route> = {}): Route {
-  const adapter = { chat: () => Promise.reject(new Error('not called')) }
-  return { id, provider: id.split(':')[0]!, adapter, upstreamModel: 'upstream-model', ...more }
+  const adapter = { chat: () => Promise.reject(new Error('not called')), takesKeys: true, hasKey: true }
+  return { id, provider: id.split(':')[0]!, adapter, upstreamModel: 'upstream-model', byok: 'yes', ...more }
 }
 
 export interface Choosing {

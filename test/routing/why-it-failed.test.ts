@@ -52,10 +52,15 @@ describe('why a provider failed', () => {
   })
 
   it('is clean of keys and of the name that the provider gives the model', () => {
-    const providerMessage = 'Key hunter2-is-the-key may not use up-1.'
-    const told = why('status', 'The provider answered 401.', { status: 401, providerMessage })
-    expect(told).not.toContain('hunter2')
-    expect(told).toContain('acme/fast')
+    const told = (providerMessage: string) =>
+      why('status', 'The provider answered 401.', { status: 401, providerMessage })
+    expect(told('Key sk-proj-0123456789 may not use up-1.')).toBe(
+      'The provider answered 401. It said: Key [redacted] may not use acme/fast.',
+    )
+    expect(told('Key HUNTER2 is the key may not use up-1.')).toBe('The provider answered 401.')
+    expect(why('status', 'It answered 400.', { status: 400, providerCode: 'hunter2-is-the-key' })).toBe(
+      'It answered 400.',
+    )
   })
 
   it.each([true, false])('never quotes a reply that cannot be read (streamed: %s)', async (stream) => {

@@ -30,6 +30,10 @@ export function checkDials(
     const heard = new Heard({ prompt: 0, completion: 0, choice: 0 }, 9)
     for (const { said } of dial.deliveries) for (const word of said) heard.hear(word)
     if (heard.token) violate('another route was tried after the first token')
+    // It may be at work on the call, and bill it.
+    const timedOut =
+      (dial.abortedFirst && heard.failure === undefined) || dial.end?.reason === 'answer-timeout'
+    if (timedOut) violate('another route was tried after one that did not answer in time')
   }
   if (new Set(dials.map(({ route }) => route.id)).size !== dials.length) violate('a route was dialled twice')
   if (dials.some(({ route }) => !routes.includes(route))) violate('an unknown route was dialled')

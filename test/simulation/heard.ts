@@ -1,5 +1,5 @@
 import type { Usage } from '../../src/protocol/usage.js'
-import type { Said } from './upstream-script.js'
+import { LOST_TEXT, type Said } from './upstream-script.js'
 
 /** Token counts that the oracle believes. */
 export interface Bounds {
@@ -7,6 +7,11 @@ export interface Bounds {
   readonly completion: number
   /** Tokens of one choice. */
   readonly choice: number
+}
+
+/** JSON that is an event, with something in it that no client could read. */
+export function isUnreadable(said: Said): boolean {
+  return said.say === 'garbage' && said.how !== 'json' && said.how !== 'choices'
 }
 
 const FIELDS = ['prompt', 'cached', 'cacheWrite', 'completion', 'reasoning'] as const
@@ -17,6 +22,8 @@ export class Heard {
   /** It gave a finish reason. */
   reason = false
   whole = false
+  /** A piece of content cannot be read. */
+  unreadable = false
   failure: 'error' | 'garbage' | undefined
   final = false
   readonly texts = new Map<number, string>()
@@ -26,6 +33,7 @@ export class Heard {
   private readonly named = new Set<number>()
   private lastWasUsage = false
   private completionIsEarly = false
+  private lostBytes = 0
 
   constructor(
     private readonly bounds: Bounds,
@@ -53,8 +61,8 @@ export class Heard {
         this.failure = 'error'
         return
       case 'garbage':
-        this.failure = 'garbage'
-        if (said.how === 'content') this.begin(0)
+        if (isUnreadable(said)) this.hearUnreadable(said.how)
+        else this.failure = 'garbage'
         return
       case 'whole':
         for (const [choice, { text, reason }] of said.choices.entries()) {
@@ -93,7 +101,7 @@ export class Heard {
     for (let choice = 0; choice < this.n; choice++) {
       tokens += Math.min(Math.floor((this.bytes.get(choice) ?? 0) / 4), this.bounds.choice)
     }
-    return tokens
+    return tokens + Math.floor(this.lostBytes / 4)
   }
 
   /** The provider's counts, with what stands in for a missing prompt or completion. */
@@ -122,6 +130,16 @@ export class Heard {
     const cacheWrite = Math.min(this.counts.cacheWrite ?? 0, prompt - cached)
     const reasoning = Math.min(this.counts.reasoning ?? 0, completion)
     return { prompt, cached, cacheWrite, completion, reasoning }
+  }
+
+  private hearUnreadable(how: string): void {
+    this.unreadable = true
+    this.token = true
+    this.lastWasUsage = false
+    if (!this.final) this.completionIsEarly = true
+    if (how !== 'index') this.begin(0)
+    // A text in it is counted, whoever's it is.
+    this.lostBytes += LOST_TEXT[how]?.length ?? 0
   }
 
   private begin(choice: number): void {

@@ -1,5 +1,5 @@
 import type { Usage } from '../../src/protocol/usage.js'
-import { Heard } from './heard.js'
+import { Heard, isUnreadable } from './heard.js'
 import { type OracleTerms, oracleHold, oraclePrice } from './oracle-price.js'
 import type { Dial } from './upstream.js'
 import type { SimCall, World } from './world.js'
@@ -36,7 +36,7 @@ export function whatIsDue(world: World, dial: Dial, holdAmount: bigint, firstDia
     let broughtToken = false
     for (const word of said) {
       heard.hear(word)
-      broughtToken ||= 'text' in word && word.text !== ''
+      broughtToken ||= ('text' in word && word.text !== '') || isUnreadable(word)
     }
     if (heard.failure !== undefined) break
     if (!neverOverdraw || !dial.stream || said.length === 0) continue
@@ -75,6 +75,10 @@ function row(
   dial: Dial,
   heard: Heard,
 ): { due: 'nothing' | 'reported' | 'estimated' | 'partial'; reply: Reply } {
+  // In one body it is left out of the reply.
+  if (heard.unreadable && dial.stream) {
+    return { due: heard.reported(isDone) ? 'reported' : 'partial', reply: 'error' }
+  }
   switch (ending) {
     case 'finished':
       if (heard.reported(isDone)) return { due: 'reported', reply: 'whole' }
@@ -128,47 +132,27 @@ function whyHungUp(world: World, call: SimCall, dial: Dial, at: number, firstDia
   const { limits } = world.scenario
   const why: Ending[] = []
   if (at >= firstDialAt + limits.totalMs || at >= dial.process.forcedAt) why.push('stopped')
+  // A reply in one body may take as long as the call; what comes after its first byte may not.
+  const from = dial.stream ? dial.at : (dial.deliveries[0]?.at ?? Infinity)
   const lastByte = dial.deliveries.reduce(
     (last, { readAgainAt, at: came }) => Math.max(last, readAgainAt ?? came),
-    dial.at,
+    from,
   )
   const lastToken = dial.deliveries.reduce(
     (last, { readAgainAt, at: came, said }) =>
       holdsToken(said) || (readAgainAt ?? came) > came ? Math.max(last, readAgainAt ?? came) : last,
-    dial.at,
+    from,
   )
   if (at >= lastByte + limits.idleMs || at >= lastToken + limits.tokenMs) why.push('broken')
-  if (followersOf(world, call).some((follower) => mayHangUpFor(world, follower, dial, at))) why.push('left')
+  if (mayHangUpFor(call, dial, at)) why.push('left')
   return why
 }
 
-/** Whether this client's leaving let the router hang up at that moment. */
-function mayHangUpFor(world: World, { client, plan }: SimCall, dial: Dial, at: number): boolean {
+/** Whether its client's leaving let the router hang up at that moment: at once, on a route that says so, and without a key. */
+function mayHangUpFor({ client, plan }: SimCall, dial: Dial, at: number): boolean {
   const leftAt = client.leftAt
-  if (leftAt === undefined || leftAt > at) return false
-  const { limits } = world.scenario
-  const from = Math.max(leftAt, dial.at)
-  if (plan.key === undefined && dial.route.onDisconnect === 'abort') {
-    // At once; only one that had finished by then is read on.
-    if (at === from) return true
-  }
-  if (at >= from + limits.drainMs) return true
-  if (drainedBytes(dial, from) > limits.drainBytes) return true
-  return at === from && drainsAround(world, dial, from) >= limits.drains
-}
-
-function drainedBytes(dial: Dial, from: number): number {
-  return dial.deliveries.reduce((sum, { at, bytes }) => (at >= from ? sum + bytes : sum), 0)
-}
-
-/** How many other calls of the process may have been read on at that moment without a client. */
-function drainsAround(world: World, dial: Dial, at: number): number {
-  return world.dials.filter((other) => {
-    if (other === dial || other.process !== dial.process || other.at > at) return false
-    const over = endOf(other)
-    const call = world.callOf(other.requestId)!
-    return over >= at && followersOf(world, call).some(({ client }) => (client.leftAt ?? Infinity) <= at)
-  }).length
+  if (leftAt === undefined || plan.key !== undefined || dial.route.onDisconnect !== 'abort') return false
+  return at === Math.max(leftAt, dial.at)
 }
 
 export function endOf(dial: Dial): number {
@@ -188,6 +172,7 @@ function holdsToken(said: Dial['deliveries'][number]['said']): boolean {
   return said.some(
     (word) =>
       ('text' in word && word.text !== '') ||
+      isUnreadable(word) ||
       (word.say === 'whole' && word.choices.some(({ text }) => text !== '')),
   )
 }

@@ -3,15 +3,16 @@ import type { IdempotencyStore } from '../../src/contracts/idempotency.js'
 import type { LedgerStore } from '../../src/contracts/ledger.js'
 import type { ProviderAdapter, Route } from '../../src/contracts/providers.js'
 import { Attempt } from '../../src/engine/call/attempt.js'
+import type { Interruption } from '../../src/engine/call/attempt-end.js'
 import { ClientReply } from '../../src/engine/call/client-reply.js'
 import { DialledRoute } from '../../src/engine/call/dialled-route.js'
-import { DrainSlots } from '../../src/engine/call/drain-slots.js'
 import { HeldCredit } from '../../src/engine/charging/held-credit.js'
 import { LedgerClient } from '../../src/engine/charging/ledger-client.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import type { EngineOptions } from '../../src/engine/options.js'
 import type { CallEnd } from '../../src/engine/outcome.js'
 import { Relay } from '../../src/engine/relay/relay.js'
+import { ProviderError } from '../../src/errors.js'
 import type { UsageReport } from '../../src/protocol/usage.js'
 
 /** A bug put in on purpose, to see that the simulation finds it. */
@@ -83,6 +84,15 @@ function adapter(name: string, change: (chat: ProviderAdapter['chat']) => Provid
     ...route,
     adapter: { chat: change((call, take) => route.adapter.chat(call, take)) },
   }))
+}
+
+/** What a plant reaches into. */
+interface AttemptInside {
+  readonly options: { readonly client: ClientReply }
+  readonly startedAt: number
+  lastByteAt: number
+  lastTokenAt: number
+  interrupt(this: Attempt, interruption: Interruption): void
 }
 
 const NEVER_ABORTED = new AbortController().signal
@@ -209,17 +219,52 @@ export const PLANTS: readonly Plant[] = [
   routes('always-hung-up-on', (route) => ({ ...route, onDisconnect: 'abort' })),
   routes('never-hung-up-on', (route) => ({ ...route, onDisconnect: 'drain' })),
   {
-    name: 'drain-slot-leak',
+    name: 'cut-short-once-left',
     patch: () =>
       patched(
-        DrainSlots.prototype,
-        'take',
+        Attempt.prototype,
+        'check',
         (original) =>
-          function (this: DrainSlots) {
-            return original.call(this) === undefined ? undefined : () => {}
+          function (this: Attempt, now) {
+            const { interrupt, options } = this as unknown as AttemptInside
+            if (options.client.gone) interrupt.call(this, { why: 'left' })
+            return original.call(this, now)
           },
       ),
   },
+  {
+    name: 'one-body-hurried',
+    patch: () =>
+      patched(
+        Attempt.prototype,
+        'run',
+        (original) =>
+          function (this: Attempt, call, ended) {
+            const inside = this as unknown as AttemptInside
+            inside.lastByteAt = inside.startedAt
+            inside.lastTokenAt = inside.startedAt
+            return original.call(this, call, ended)
+          },
+      ),
+  },
+  {
+    name: 'timeout-moves-on',
+    patch: () =>
+      patched(
+        Attempt.prototype as unknown as AttemptInside,
+        'interrupt',
+        (original) =>
+          function (this: Attempt, interruption) {
+            const isTimeout = interruption.why === 'broken' && interruption.error.reason === 'answer-timeout'
+            const error = new ProviderError('unreachable', 'It did not answer.')
+            original.call(this, isTimeout ? { why: 'broken', error } : interruption)
+          },
+      ),
+  },
+  callEnd('free-for-the-unreadable', (end) =>
+    end.unreadable && end.streaming ? { ...end, unreadable: false, ended: 'broken', reported: false } : end,
+  ),
+  callEnd('unreadable-passed-for-whole', (end) => ({ ...end, unreadable: false })),
   {
     name: 'leaving-not-noticed',
     patch: () => patched(Attempt.prototype, 'leave', () => () => {}),

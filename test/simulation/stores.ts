@@ -15,7 +15,11 @@ export function createStores(process: SimProcess): Stores {
   const { scenario } = process.world
   const routes = scenario.routes.map((route) => ({
     ...route,
-    adapter: { chat: (call: ProviderCall, take: Take) => dial(process, route, call, take) },
+    adapter: {
+      chat: (call: ProviderCall, take: Take) => dial(process, route, call, take),
+      takesKeys: true,
+      hasKey: true,
+    },
   }))
   const ask = <Answer>(requestId: string, name: string, answer: () => Answer): Awaitable<Answer> =>
     unreliable(process, requestId, name, answer)

@@ -11,8 +11,18 @@ export type Said =
   | { readonly say: 'finish'; readonly choice: number; readonly reason: string }
   | { readonly say: 'usage'; readonly report: UsageReport }
   | { readonly say: 'error' }
-  | { readonly say: 'garbage'; readonly how: 'json' | 'choices' | 'index' | 'content' }
+  | { readonly say: 'garbage'; readonly how: Garbage }
   | { readonly say: 'whole'; readonly choices: readonly WholeChoice[] }
+
+export type Garbage = 'json' | 'choices' | 'index' | 'content' | 'delta' | 'arguments'
+
+/** What of it is text, or a number, and counts as output. */
+export const LOST_TEXT: Partial<Record<string, string>> = {
+  index: 'out of range',
+  content: '7',
+  delta: 'no object at all',
+  arguments: 'look_up12345678',
+}
 
 export interface WholeChoice {
   readonly text: string
@@ -46,10 +56,12 @@ interface ScriptOptions {
 
 const PIECES = ['a', 'word ', 'größer ', '🙂', '"quoted"\n', 'some more words to read ', 'x'.repeat(90)]
 const REASONS = ['stop', 'length', 'tool_calls', 'content_filter', 'end_turn', 'SAFETY', 'some new word']
+const UNREADABLE = ['index', 'content', 'delta', 'arguments'] as const
 const NONSENSE: readonly unknown[] = [-1, 1.5, '7', 1e30, Number.NaN, null, {}, 2_000_000_000]
 const FAILURES: readonly (readonly [ProviderErrorReason, number | undefined])[] = [
   ['unreachable', undefined],
   ['timeout', undefined],
+  ['answer-timeout', undefined],
   ['invalid-response', undefined],
   ['cut-short', undefined],
   ['error-frame', 500],
@@ -94,6 +106,7 @@ function streamedReply(random: Random, n: number, faults: number): Said[] {
     turnsLeft[choice]!--
     said.push(piece(random, choice))
     if (random.chance(0.04)) said.push(usage(random, faults, true))
+    if (random.chance(faults * 0.02)) said.push({ say: 'garbage', how: random.pick(UNREADABLE) })
   }
   const finishes = !random.chance(0.06)
   for (let choice = 0; finishes && choice < choices; choice++) {
@@ -142,7 +155,7 @@ function fault(random: Random, n: number): Said {
   return random.weighted<Said>([
     [4, { say: 'error' }],
     [2, { say: 'finish', choice: 0, reason: 'error' }],
-    [2, { say: 'garbage', how: random.pick(['json', 'choices', 'index', 'content']) }],
+    [2, { say: 'garbage', how: random.pick(['json', 'choices', 'index', 'content', 'delta', 'arguments']) }],
     [1, usage(random, 1, false)],
     [1, { say: 'text', choice: n - 1, text: 'late' }],
   ])
@@ -234,8 +247,19 @@ function wholeChoice({ text, reason }: WholeChoice, index: number): object {
   return { index, message: { role: 'assistant', content: text }, finish_reason: reason ?? null }
 }
 
-function garbage(how: 'choices' | 'index' | 'content'): object {
-  if (how === 'choices') return { choices: 7 }
-  if (how === 'index') return { choices: [{ index: 999, delta: { content: 'x' }, finish_reason: null }] }
-  return { choices: [{ index: 0, delta: { content: 7 }, finish_reason: null }] }
+function garbage(how: Exclude<Garbage, 'json'>): object {
+  switch (how) {
+    case 'choices':
+      return { choices: 7 }
+    case 'index':
+      return { choices: [{ index: 999, delta: { content: LOST_TEXT.index } }] }
+    case 'content':
+      return { choices: [{ index: 0, delta: { content: 7 }, finish_reason: null }] }
+    case 'delta':
+      return { choices: [{ index: 0, delta: LOST_TEXT.delta, finish_reason: null }] }
+    case 'arguments': {
+      const call = { index: 9, function: { name: 'look_up', arguments: 12345678 } }
+      return { choices: [{ index: 0, delta: { tool_calls: [call] }, finish_reason: null }] }
+    }
+  }
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { Limits, Principal } from '../../src/index.js'
+import { type Limits, type Principal, parseCredits } from '../../src/index.js'
 import { ChatClient } from '../helpers/chat-client.js'
 import { createDeferred } from '../helpers/deferred.js'
-import { answerJson } from '../helpers/scripted-upstream.js'
+import { answerJson, type Step } from '../helpers/scripted-upstream.js'
 import { turns } from '../helpers/stepped-clock.js'
 import { RawClient } from '../http/fixture.js'
 import { chat, headOf } from './requests.js'
@@ -47,6 +47,38 @@ describe('inFlightPerAccount and inFlightPerCredential', () => {
     expect(refused).toMatch(/^HTTP\/1\.1 429 /)
     expect(refused).toMatch(/retry-after: 1\r\n/)
     expect(next).toBe(200)
+  })
+})
+
+describe('inFlight', () => {
+  test('a process with as many calls as it can take refuses others, counts those who left, and cuts none', async () => {
+    const service = await WireService.start({ limits: { inFlight: 2 } })
+    const gate = createDeferred()
+    const reply = answerJson(providerReply())
+    service.upstream.script([{ wait: gate.promise }, ...(reply as readonly Step[])])
+    const stays = new ChatClient(chat(service, API_KEY))
+    const leaves = new ChatClient(chat(service, API_KEY))
+    while (service.asked.length < 2) await service.upstream.nextRequest()
+    leaves.leave()
+    await leaves.over
+    // The body never comes: a refusal does not wait for it.
+    const refused = await RawClient.connect(service.host.port)
+    refused.write(headOf(ACCESS_TOKEN, 1_000))
+    await refused.untilReceived('\r\n\r\n')
+    expect(refused.received).toMatch(/^HTTP\/1\.1 503 /)
+    expect(refused.received).toMatch(/retry-after: \d+\r\n/)
+    expect(refused.received).toContain('"code":"overloaded"')
+    expect(service.router.inFlight).toBe(2)
+    gate.resolve()
+    await stays.over
+    expect(stays.status).toBe(200)
+    while (service.router.inFlight > 0) await turns(1)
+    const next = await service.post(ask())
+    expect(next.status).toBe(200)
+    const { cost } = ((await next.json()) as { usage: { cost: number } }).usage
+    // Who left has paid as who stayed.
+    expect(await service.posted('alice')).toBe(1_000_000_000n - 3n * parseCredits(String(cost)))
+    await service.close()
   })
 })
 

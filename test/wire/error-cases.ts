@@ -18,7 +18,6 @@ import {
   providerReply,
   type ServiceOptions,
   tokens,
-  UPSTREAM_KEY,
   UPSTREAM_MODEL,
   type WireService,
 } from './service.js'
@@ -120,13 +119,13 @@ export const cases: Record<ErrorCode, ErrorCase> = {
   },
   provider_rejected_request: {
     provider: refusedWith(422, {
-      message: `Bad top_k; key ${UPSTREAM_KEY} at https://host.internal/v1`,
+      message: 'Bad top_k; key sk-live-0123456789 at https://host.internal/v1',
       param: 'top_k',
     }),
     run: posts({ top_k: -1 }),
     param: 'top_k',
     source: 'provider',
-    says: /^Bad top_k; key (?!.*(?:5f1c9d27|internal)).*$/,
+    says: /^Bad top_k; key (?!.*(?:0123456789|internal)).*$/,
   },
   missing_credential: {
     run: (service) =>

@@ -43,12 +43,15 @@ const mostly = (good: fc.Arbitrary<unknown>) =>
 
 const part = mostly(
   fc.oneof(
-    fc.record({ type: fc.constant('text'), text: mostly(fc.string()) }),
-    fc.record({
-      type: fc.constant('image_url'),
-      image_url: mostly(fc.record({ url: mostly(fc.constant('https://a/b')) })),
-    }),
-    fc.record({ type: fc.string(), file: value }),
+    { weight: 4, arbitrary: fc.record({ type: fc.constant('text'), text: mostly(fc.string()) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        type: fc.constant('image_url'),
+        image_url: mostly(fc.record({ url: mostly(fc.constant('https://a.example/b')) })),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ type: fc.string(), file: value }) },
   ),
 )
 const message = mostly(
@@ -56,8 +59,8 @@ const message = mostly(
     {
       role: mostly(fc.constantFrom('user', 'assistant', 'system', 'tool')),
       content: mostly(fc.oneof(fc.string(), fc.array(part, { maxLength: 3 }), fc.constant(null))),
-      tool_calls: value,
-      name: value,
+      tool_calls: mostly(fc.constant([])),
+      name: mostly(fc.string()),
       parsed: value,
     },
     { requiredKeys: ['role', 'content'] },
@@ -90,13 +93,13 @@ const fields: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   response_format: fc.constant({ type: 'json_object' }),
   modalities: fc.constant(['text']),
   service_tier: fc.constant('auto'),
-  store: fc.boolean(),
-  metadata: value,
+  store: fc.constant(false),
+  metadata: mostly(fc.constant({ a: 'b' })),
   action: value,
   connected: value,
-  functions: value,
-  temperature: value,
-  stop: value,
+  functions: mostly(fc.constant([{ name: 'f' }])),
+  temperature: mostly(fc.double({ noNaN: true, noDefaultInfinity: true })),
+  stop: mostly(fc.string()),
   __proto__: value,
   constructor: value,
   toString: value,

@@ -41,6 +41,8 @@ const BILLED: readonly (readonly [field: string, value: unknown, param: string])
   ['modalities', ['text', 'audio'], 'modalities'],
   ['modalities', ['image'], 'modalities'],
   ['audio', { voice: 'alloy', format: 'wav' }, 'audio'],
+  ['a_field_of_tomorrow', { deep: [null, '\u2028', 1e-7] }, 'a_field_of_tomorrow'],
+  ['constructor', { prototype: 1 }, 'constructor'],
   ['tools', [{ type: 'web_search_preview' }], 'tools.web_search_preview'],
   ['tools', [{ type: 'function', function: { name: 'f' } }, { type: 'mcp' }], 'tools.mcp'],
 ]
@@ -58,6 +60,7 @@ describe('with an access token', () => {
           supportedParameters: [
             ...['max_tokens', 'plugins', 'web_search_options', 'background', 'store', 'service_tier'],
             ...['modalities', 'audio', 'tools', 'tools.web_search_preview', 'tools.mcp'],
+            ...['a_field_of_tomorrow', 'constructor'],
           ],
         },
       ],
@@ -138,9 +141,61 @@ describe('with an access token', () => {
   test.each([
     ['store', false],
     ['service_tier', 'auto'],
-    ['service_tier', 'default'],
     ['service_tier', null],
     ['modalities', ['text']],
+    ['usage', { include: true }],
+    ['a_field_of_tomorrow', null],
+  ])('%s: %j is accepted and not passed on', async (field, value) => {
+    const response = await service.post(ask({ [field]: value }), BOB)
+    expect(response.status).toBe(200)
+    await response.text()
+    expect(service.asked.at(-1)!.body).toEqual({ ...ask(), model: UPSTREAM_MODEL })
+  })
+
+  const TOOLS = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]
+  const STREAMED = { stream: true, stream_options: { include_usage: true } }
+
+  /** What agents send unasked. */
+  test.each([
+    ['pi', { ...STREAMED, store: false, max_completion_tokens: 8_192, tools: TOOLS }],
+    [
+      'Copilot CLI',
+      {
+        ...STREAMED,
+        ...{ temperature: 0.1, top_p: 1, frequency_penalty: 0, presence_penalty: 0, n: 1 },
+        ...{ tools: TOOLS, tool_choice: 'auto', parallel_tool_calls: true },
+      },
+    ],
+    [
+      'opencode',
+      { ...STREAMED, max_tokens: 32_000, usage: { include: true }, tools: TOOLS, tool_choice: 'auto' },
+    ],
+    ['OpenClaw', { ...STREAMED, max_completion_tokens: 4_096, store: false, tools: TOOLS, user: 'u' }],
+  ])('a model with a short list takes the requests of %s', async (_program, fields) => {
+    service.upstream.scriptOnce(answerEvents([textChunk('Hi'), finishChunk(), usageChunk()]))
+    const response = await service.post(ask({ model: 'acme/listed', ...fields }), BOB)
+    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('[DONE]')])
+    const sent = service.asked.at(-1)!.body as Record<string, unknown>
+    const known =
+      'model messages stream stream_options max_tokens max_completion_tokens temperature tools user'
+    expect(known.split(' ')).toEqual(expect.arrayContaining(Object.keys(sent)))
+  })
+
+  test('members of messages that are not known are left out, and reported once for the model', async () => {
+    const messages = [{ role: 'user', content: 'x', providerOptions: { gateway: { models: [MARKER] } } }]
+    for (const requestId of ['first', 'second']) {
+      const response = await service.post(ask({ messages }), { ...BOB, 'x-request-id': requestId })
+      expect(response.status).toBe(200)
+      await response.text()
+      expect(service.asked.at(-1)!.text).not.toContain(MARKER)
+      await service.event('request-end', requestId)
+    }
+    expect(service.events.filter(({ type }) => type === 'request-trimmed')).toEqual([
+      { type: 'request-trimmed', requestId: 'first', model: MODEL, members: ['messages.providerOptions'] },
+    ])
+  })
+
+  test.each([
     [
       'tools',
       [
@@ -161,8 +216,6 @@ describe('with an access token', () => {
     ['logit_bias', { 50256: -100 }],
     ['seed', 1.5e3],
     ['user', 'somebody\u0000'],
-    ['a_field_of_tomorrow', { deep: [null, '\u2028', 1e-7] }],
-    ['constructor', { prototype: 1 }],
   ])('%s: %j goes to the provider as it is', async (field, value) => {
     const response = await service.post(ask({ [field]: value }), BOB)
     expect(response.status).toBe(200)
@@ -265,7 +318,7 @@ describe('the router’s own fields', () => {
     expect(service.asked.at(-1)!.body).not.toHaveProperty('stream')
   })
 
-  test.each([1, 'true', []])('stream_options %j is refused', async (options) => {
+  test.each([1, 'true', [1]])('stream_options %j is refused', async (options) => {
     const response = await service.post(ask({ stream: true, stream_options: options }))
     expect([response.status, await response.json()]).toMatchObject([
       400,

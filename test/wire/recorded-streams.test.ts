@@ -29,7 +29,11 @@ function readerOf({ kind }: Recording): ReplyReader {
 function play(recording: Recording, pieces: readonly Buffer[], stream = true) {
   let ids = 0
   const implausible: unknown[] = []
-  const meter = new UsageMeter({ prompt: 10_000, completion: 10_000 }, (...found) => implausible.push(found))
+  const meter = new UsageMeter(
+    { contextLength: 10_000, maxOutputTokens: 10_000, n: 1 },
+    (...found) => implausible.push(found),
+    (...found) => implausible.push(found),
+  )
   const relay = new Relay({
     stream,
     id: 'chatcmpl-1',

@@ -79,7 +79,8 @@ describe.each(['reasoning', 'reasoning_content'])('a provider that says %s', (na
     ['in a stream, after a long prompt', LONG, true],
   ])('gets its own message back %s', async (_, question, stream) => {
     const said = { content: null, refusal: null, [name]: 'Hm.', tool_calls: [CALL] }
-    expect(await goOn(question, said, stream)).toEqual({ role: 'assistant', ...said })
+    const { refusal: _refusal, ...sent } = said
+    expect(await goOn(question, said, stream)).toEqual({ role: 'assistant', ...sent })
   })
 })
 
@@ -93,6 +94,6 @@ it.each([true, false])(
       msg: 'Extra inputs are not permitted',
     }
     const got = await goOn('Hi', said, stream, answerJson({ detail: [extra] }, 422))
-    expect(got).toEqual({ role: 'assistant', refusal: null, content: stream ? null : '', tool_calls: [CALL] })
+    expect(got).toEqual({ role: 'assistant', content: stream ? null : '', tool_calls: [CALL] })
   },
 )

@@ -20,7 +20,7 @@ import { createSteppedClock, type SteppedClock } from '../helpers/stepped-clock.
 
 export const MODEL = 'acme/fast'
 export const UPSTREAM_MODEL = 'upstream-fast-0125'
-export const UPSTREAM_KEY = 'sk-upstream-5f1c9d27b4e8'
+export const UPSTREAM_KEY = 'sk-hosts-5f1c9d27b4e8'
 /** Credits per million tokens. */
 export const PRICES = { input: '2', cachedInput: '1', output: '8', request: '0.0001' }
 /** What a provider reports, and what it costs: 7 x 2 + 4 x 1 + 7 x 8 millionths and the request itself. */
@@ -139,6 +139,7 @@ export class WireService {
             models.filter(({ id }) => id !== 'acme/nowhere').map(({ id }) => [id, UPSTREAM_MODEL]),
           ),
           adapter,
+          byok: 'yes' as const,
           ...(onDisconnect && { onDisconnect }),
         })),
       ),

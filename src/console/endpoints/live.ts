@@ -136,6 +136,8 @@ function messageOf(event: Exclude<Kept, { type: 'request-end' }>, { kind }: Cons
       return `The charge of ${event.holdId} was posted although another call had taken its Idempotency-Key`
     case 'usage-implausible':
       return `${event.routeId} reported ${event.value} as ${event.field}: no count of tokens`
+    case 'request-trimmed':
+      return `Left out of a request for ${event.model}, since no provider may be sent them unknown: ${event.members.join(', ')}`
     case 'store-fault':
       return `The ${event.store} store failed: ${event.error.message}`
     case 'body-consumed':

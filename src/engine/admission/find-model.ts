@@ -39,15 +39,28 @@ const TOKENS = 'a whole number of tokens above 0'
  * a table have it, counts as left out.
  */
 function readModel(model: Model, fault: (field: string, wanted: string) => CompatError): Model {
-  const { contextLength, maxOutputTokens, prices, priceVersion, supportedParameters } = model
+  const {
+    contextLength,
+    maxOutputTokens,
+    mediaTokens,
+    prices,
+    priceVersion,
+    promptOverhead,
+    supportedParameters,
+  } = model
   if (!isLeftOut(contextLength) && !isTokens(contextLength)) throw fault('contextLength', TOKENS)
   if (!isLeftOut(maxOutputTokens) && !isTokens(maxOutputTokens)) throw fault('maxOutputTokens', TOKENS)
+  if (!isLeftOut(mediaTokens) && !isTokens(mediaTokens)) throw fault('mediaTokens', TOKENS)
+  if (!isLeftOut(promptOverhead) && promptOverhead !== 0 && !isTokens(promptOverhead))
+    throw fault('promptOverhead', 'a whole number of tokens from 0 up')
   if (!isLeftOut(supportedParameters) && !areTexts(supportedParameters))
     throw fault('supportedParameters', 'a list of strings')
   if (!isLeftOut(priceVersion) && typeof priceVersion !== 'string') throw fault('priceVersion', 'a string')
   const hasNull =
     contextLength === null ||
     maxOutputTokens === null ||
+    mediaTokens === null ||
+    promptOverhead === null ||
     supportedParameters === null ||
     prices === null ||
     priceVersion === null

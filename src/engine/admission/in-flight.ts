@@ -18,7 +18,10 @@ export class InFlight {
   private closed = false
   private stopping = false
 
-  constructor({ inFlightPerAccount, inFlightPerCredential }: Limits) {
+  private readonly limit: number
+
+  constructor({ inFlight, inFlightPerAccount, inFlightPerCredential }: Limits) {
+    this.limit = inFlight
     this.accounts = new Occupancy('account', inFlightPerAccount)
     this.credentials = new Occupancy('credential', inFlightPerCredential)
   }
@@ -27,12 +30,18 @@ export class InFlight {
     return this.entered
   }
 
-  /** Counts a call in. Returns what counts it out, or refuses it with `rate_limited` or `shutting_down`. */
+  /** Counts a call in. Returns what counts it out, or refuses it with `rate_limited`, `overloaded` or `shutting_down`. */
   enter(principal: Principal): () => void {
     if (this.closed) throw shuttingDown()
     const { account, credentialId } = principal
     this.accounts.checkRoomFor(account)
     this.credentials.checkRoomFor(credentialId)
+    if (this.entered >= this.limit) {
+      throw new CompatError(
+        'overloaded',
+        'This service has as many calls under way as it can take. Try again shortly.',
+      )
+    }
     this.entered++
     this.accounts.change(account, 1)
     this.credentials.change(credentialId, 1)

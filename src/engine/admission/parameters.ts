@@ -1,26 +1,27 @@
-import type { Model } from '../../contracts/index.js'
+import type { Model } from '../../contracts/catalogue.js'
+import type { Route } from '../../contracts/providers.js'
 import { CompatError } from '../../errors.js'
-import type { ChatRequest, ParsedChatRequest } from '../../protocol/chat-request.js'
+import type { ParsedChatRequest } from '../../protocol/chat-request.js'
+import { isNeutral, KNOWN_FIELDS, SAME_FIELDS } from '../../protocol/request-fields/known-fields.js'
 import { cleanLabel } from '../../protocol/text.js'
 
 const MAX_DETAILS = 20
 const SHOWN_CHARS = 64
 
-/** What every model takes, whatever its list names. */
-const ALWAYS_SUPPORTED = new Set(['model', 'messages', 'stream', 'stream_options', 'user'])
+/** Reaches every provider, whatever a list names: who the end user is. */
+const ALWAYS_SUPPORTED = new Set(['model', 'messages', 'stream', 'user'])
 
-/** Fields that let a provider bill beyond the price: refused unless a list names them, also where there is no list. */
-const NAMED_ONLY = new Set(['plugins', 'web_search_options', 'background', 'audio'])
-
-const FREE_TOOL_TYPES = new Set(['function', 'custom'])
+type Request = Pick<ParsedChatRequest, 'forward' | 'unlisted'>
 
 /**
- * Refuses a request with a parameter that its model does not take: 400 `unsupported_parameter`, `param` naming the
- * first such parameter, `details` at most 20. A model without `supportedParameters` takes all but those that would be
- * billed beyond its price.
+ * Refuses a request with a known parameter that the model's list does not name: 400 `unsupported_parameter`, `param`
+ * naming the first such parameter, `details` at most 20. What must be named is for {@link servesParameters} to decide,
+ * since a route may name it too.
  */
-export function checkParameters(model: Model, request: ParsedChatRequest): void {
-  const unsupported = unsupportedBy(model.supportedParameters, request.forward)
+export function checkParameters(model: Model, request: Request): void {
+  const { supportedParameters } = model
+  if (supportedParameters === undefined) return
+  const unsupported = unsupportedKnown(supportedParameters, request)
   if (unsupported.length === 0) return
   const details = unsupported.map((parameter) => ({
     param: parameter,
@@ -29,45 +30,52 @@ export function checkParameters(model: Model, request: ParsedChatRequest): void 
   throw new CompatError('unsupported_parameter', details[0]!.message, { param: unsupported[0], details })
 }
 
-/**
- * The parameters of a request that a model or route with this list does not take, at most 20; a hosted tool stands as
- * `tools.<type>`. Without a list, only those that would be billed beyond the price.
- */
-export function unsupportedBy(supported: readonly string[] | undefined, request: ChatRequest): string[] {
+/** Whether a route may be sent what the request holds beyond the fields that every provider may be sent. */
+export function servesParameters({ unlisted }: Request, model: Model, route: Route): boolean {
+  return unlisted.every(
+    ({ name }) =>
+      model.supportedParameters?.includes(name) === true ||
+      route.supportedParameters?.includes(name) === true ||
+      route.adapter.parameters?.includes(name) === true,
+  )
+}
+
+/** What a client is told if no route may be sent what the request holds. */
+export function unlistedParameters({ unlisted }: Request, model: Model): CompatError {
+  const details = unlisted.slice(0, MAX_DETAILS).map(({ name, param }) => {
+    const shown = cleanLabel(name, SHOWN_CHARS)
+    const place = param === name ? shown : cleanLabel(param, 2 * SHOWN_CHARS)
+    const at = place === shown ? '' : ` (${place})`
+    return {
+      param: place,
+      message:
+        `The parameter ${shown}${at} is not passed on to the model '${model.id}', since a provider may bill for it or ` +
+        "read another request in it. The host of this service can allow it: by its name in the model's supportedParameters.",
+    }
+  })
+  return new CompatError('unsupported_parameter', details[0]!.message, { param: details[0]!.param, details })
+}
+
+/** Whether a route with this list takes every parameter of a request, unlisted ones included. */
+export function supportsAll(request: Request, model: Model, route: Route): boolean {
+  const supported = route.supportedParameters ?? model.supportedParameters
+  if (!servesParameters(request, model, route)) return false
+  return supported === undefined || unsupportedKnown(supported, request).length === 0
+}
+
+function unsupportedKnown(supported: readonly string[], { forward }: Request): string[] {
   const unsupported: string[] = []
-  for (const field of Object.keys(request)) {
+  for (const field of Object.keys(forward)) {
     if (unsupported.length >= MAX_DETAILS) break
-    const value = request[field]
-    if (value === null || value === undefined || ALWAYS_SUPPORTED.has(field)) continue
-    if (field === 'n' && value === 1) continue
-    const refused = supported === undefined ? isNamedOnly(field, value) : !supported.includes(field)
-    if (refused) addOnce(unsupported, cleanLabel(field, SHOWN_CHARS))
-    else if (field === 'tools') addHostedTools(value, supported, unsupported)
+    if (!ALWAYS_SUPPORTED.has(field) && !isNamed(field, supported) && !isNeutral(field, forward[field])) {
+      unsupported.push(field)
+    }
   }
   return unsupported
 }
 
-function isNamedOnly(field: string, value: unknown): boolean {
-  if (NAMED_ONLY.has(field)) return true
-  if (field === 'store') return value === true
-  if (field === 'service_tier') return value !== 'auto' && value !== 'default'
-  if (field === 'modalities') return !Array.isArray(value) || value.some((modality) => modality !== 'text')
-  return false
-}
-
-/** A tool without a type is refused as well: some providers take their hosted tools in that form. */
-function addHostedTools(tools: unknown, supported: readonly string[] | undefined, found: string[]): void {
-  for (const tool of Array.isArray(tools) ? tools : [tools]) {
-    if (found.length >= MAX_DETAILS) return
-    const type: unknown = (tool as { type?: unknown } | null | undefined)?.type
-    if (typeof type !== 'string') {
-      addOnce(found, 'tools.type')
-    } else if (!FREE_TOOL_TYPES.has(type) && !supported?.includes(`tools.${type}`)) {
-      addOnce(found, `tools.${cleanLabel(type, SHOWN_CHARS)}`)
-    }
-  }
-}
-
-function addOnce(list: string[], text: string): void {
-  if (!list.includes(text)) list.push(text)
+/** Whether a list names a field, or the one that means the same. A field that is not known is judged elsewhere. */
+function isNamed(field: string, supported: readonly string[]): boolean {
+  if (supported.includes(field) || !KNOWN_FIELDS.has(field)) return true
+  return SAME_FIELDS.some((same) => same.includes(field) && same.some((name) => supported.includes(name)))
 }

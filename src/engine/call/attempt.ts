@@ -6,8 +6,6 @@ import type { Relay } from '../relay/relay.js'
 import { type AttemptEnd, type HowItEnded, howItEnded, type Interruption } from './attempt-end.js'
 import { CallAbort } from './call-abort.js'
 import type { ClientReply } from './client-reply.js'
-import { Drain } from './drain.js'
-import type { DrainSlots } from './drain-slots.js'
 import type { Watchdog, Watched } from './watchdog.js'
 
 export interface AttemptOptions {
@@ -17,7 +15,6 @@ export interface AttemptOptions {
   readonly relay: Relay
   readonly client: ClientReply
   readonly stream: boolean
-  readonly drains: DrainSlots
   readonly watchdog: Watchdog
   /** The call has an `Idempotency-Key`: its reply is read on, whatever the route says, when its clients have left. */
   readonly keyed: boolean
@@ -33,18 +30,18 @@ export class Attempt implements Watched {
   deadline = Infinity
   private readonly abort = new CallAbort()
   private readonly startedAt: number
+  /** Infinity until the first byte of a reply in one body, which may take as long as the call. */
   private lastByteAt: number
   private lastTokenAt: number
   private firstTokenAt: number | undefined
   private over = false
   private interruption: Interruption | undefined
   private tell: { ended(end: AttemptEnd): void; resolve(): void; reject(error: unknown): void } | undefined
-  private drain: Drain | undefined
 
   constructor(private readonly options: AttemptOptions) {
     this.startedAt = options.engine.clock.now()
-    this.lastByteAt = this.startedAt
-    this.lastTokenAt = this.startedAt
+    this.lastByteAt = options.stream ? this.startedAt : Infinity
+    this.lastTokenAt = this.lastByteAt
   }
 
   /**
@@ -74,34 +71,25 @@ export class Attempt implements Watched {
     })
   }
 
-  /** The client went away: read on, or hang up, as the route and the caps say. */
+  /** The client went away: hang up if the route says so, else read on as if it had stayed. */
   leave(): void {
-    if (this.over || this.drain !== undefined) return
-    const { drains, engine, keyed, relay, route } = this.options
-    const readOn = keyed || route.onDisconnect !== 'abort'
-    const freeSlot = readOn ? drains.take() : undefined
-    // Of a reply that has finished only the usage is still to come: it needs no slot.
-    if (freeSlot === undefined && !relay.finished) this.interrupt({ why: 'left' })
-    else {
-      const { drainBytes, drainMs } = engine.limits
-      this.drain = new Drain(engine.clock.now() + drainMs, drainBytes, freeSlot)
-    }
+    const { keyed, relay, route } = this.options
+    // A client under the same key may still come for the reply.
+    if (keyed) return
+    // Of a reply that has finished only the usage is still to come.
+    if (route.onDisconnect === 'abort' && !relay.finished) this.interrupt({ why: 'left' })
+    else relay.discard()
   }
 
   shutDown(): void {
     this.interrupt({ why: 'shutdown' })
   }
 
-  /** A client under the same `Idempotency-Key` has come: the reply is read for it, not drained. */
-  private stay(): void {
-    this.drain?.end()
-    this.drain = undefined
-  }
-
   private readonly take = (events: readonly ProviderEvent[]): void | Promise<void> => {
     if (this.over || this.interruption !== undefined) return
     const { client, engine, relay } = this.options
     const now = engine.clock.now()
+    if (this.lastTokenAt === Infinity) this.lastTokenAt = now
     this.lastByteAt = now
     if (events.length === 0) return
     const tokens = relay.tokenEvents
@@ -113,14 +101,11 @@ export class Attempt implements Watched {
       this.firstTokenAt ??= now
     }
     const waiting = bytes === '' ? undefined : client.write(bytes)
+    this.openUnreadable()
     // A provider that broke did so whatever else this read brought: nobody pays an estimate for it.
     if (relay.failure !== undefined) this.interrupt({ why: 'broken', error: relay.failure })
     // A usage alone cuts nothing off: it may be that of an error, or of a reply that is done.
     if (broughtToken && !relay.finished && this.options.holdIsSpent?.()) this.interrupt({ why: 'cut' })
-    if (this.drain !== undefined) {
-      if (!client.gone) this.stay()
-      else if (!this.drain.take(events)) this.interrupt({ why: 'left' })
-    }
     // What ends the choices is followed by little: it goes out with that, whether or not the client can take more.
     if (relay.finished && !wasFinished) return
     return waiting?.then(() => {
@@ -138,14 +123,8 @@ export class Attempt implements Watched {
       this.interrupt({ why: 'deadline' })
       return Infinity
     }
-    if (this.drain !== undefined && !client.gone) this.stay()
-    const drainUntil = this.drain?.until ?? Infinity
-    if (now >= drainUntil) {
-      this.interrupt({ why: 'left' })
-      return Infinity
-    }
     // A deadline that may begin to run at any moment is never looked at later than its own length.
-    let due = Math.min(deadlineAt, drainUntil, now + limits.drainMs, now + limits.clientStallMs)
+    let due = Math.min(deadlineAt, now + limits.clientStallMs)
     if (client.blockedSince !== undefined) {
       const stalledAt = client.blockedSince + limits.clientStallMs
       if (now >= stalledAt) {
@@ -155,11 +134,12 @@ export class Attempt implements Watched {
       }
       return Math.min(due, stalledAt)
     }
-    const idleAt = this.lastByteAt + limits.idleMs
-    const tokenAt = this.lastTokenAt + limits.tokenMs
+    const idleAt = Math.min(this.lastByteAt, now) + limits.idleMs
+    const tokenAt = Math.min(this.lastTokenAt, now) + limits.tokenMs
     if (now >= idleAt || now >= tokenAt) {
       const what = now >= idleAt ? 'sent no byte' : 'sent no token'
-      this.interrupt({ why: 'broken', error: new ProviderError('timeout', `The provider ${what} in time.`) })
+      const error = new ProviderError('answer-timeout', `The provider ${what} in time.`)
+      this.interrupt({ why: 'broken', error })
       return Infinity
     }
     due = Math.min(due, idleAt, tokenAt)
@@ -168,6 +148,12 @@ export class Attempt implements Watched {
       due = Math.min(due, client.lastWriteAt + limits.openStreamAfterMs)
     }
     return due
+  }
+
+  /** Content came that cannot be sent. The client is told in its stream, with the charge, for an error status is free. */
+  private openUnreadable(): void {
+    const { client, relay, stream } = this.options
+    if (stream && relay.unreadable !== undefined) client.openStream()
   }
 
   private interrupt(interruption: Interruption): void {
@@ -188,7 +174,6 @@ export class Attempt implements Watched {
     if (this.over || this.tell === undefined) return
     this.over = true
     this.options.watchdog.remove(this)
-    this.drain?.end()
     const heard = this.interruption === undefined
     try {
       this.tell.ended(this.conclude(heard && terminated, heard ? failed : undefined))
@@ -206,6 +191,7 @@ export class Attempt implements Watched {
     if (how.ended !== 'finished' && how.ended !== 'cut') return this.toAttemptEnd(terminated, how)
     try {
       relay.endChoices(how.ended === 'cut' ? 'length' : 'stop')
+      this.openUnreadable()
     } catch (error) {
       return this.toAttemptEnd(terminated, { ended: 'broken', failure: this.readError(error) })
     }

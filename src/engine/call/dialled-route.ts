@@ -19,6 +19,7 @@ import { Attempt } from './attempt.js'
 import type { AttemptEnd } from './attempt-end.js'
 import { brokenOff } from './broken-off.js'
 import type { ClientReply } from './client-reply.js'
+import { routeParameters } from './route-parameters.js'
 import { upstreamRequest } from './upstream-request.js'
 
 export interface DialOptions {
@@ -40,8 +41,7 @@ export interface DialOptions {
   readonly outputTokens: number
 }
 
-const MAX_PLAUSIBLE_PROMPT = 10_000_000
-const MAX_PLAUSIBLE_COMPLETION = 1_000_000_000
+const MAX_NAME_CHARS = 64
 
 /** One route dialled for a call: what it was asked, what came of it, and what that means for the charge. */
 export class DialledRoute {
@@ -70,7 +70,6 @@ export class DialledRoute {
       relay: this.relay,
       client,
       stream: call.request.stream,
-      drains: parts.drains,
       watchdog: parts.watchdog,
       keyed: call.claim !== undefined,
       deadlineAt,
@@ -96,7 +95,7 @@ export class DialledRoute {
     const running = this.attempt.run(
       {
         request: upstreamRequest(
-          request.forward,
+          routeParameters(request, call.model, route, providerKey !== undefined),
           call.model,
           route,
           neverOverdraw ? outputTokens : undefined,
@@ -125,9 +124,14 @@ export class DialledRoute {
     if (this.result === undefined) return
     const { end, failure } = this.result
     const { call, route } = this.options
+    const { unreadable } = this.relay
     call.log.attempts.push(
       failure === undefined
-        ? { routeId: route.id, outcome: end.stoppedBy ?? end.ended }
+        ? {
+            routeId: route.id,
+            outcome: end.stoppedBy ?? end.ended,
+            ...(unreadable !== undefined && { why: unreadable.message }),
+          }
         : { routeId: route.id, outcome: failure.error.code, why: failure.why },
     )
   }
@@ -153,6 +157,7 @@ export class DialledRoute {
       finishReason: this.relay.gaveReason,
       reported: this.meter.reported(end.terminated),
       complete: this.meter.complete,
+      unreadable: this.relay.unreadable !== undefined,
     }
   }
 
@@ -200,19 +205,25 @@ export class DialledRoute {
   }
 
   private readFailure(end: AttemptEnd): ProviderFailure | undefined {
-    const empty = () => new ProviderError('invalid-response', 'The reply was empty.')
-    const failure = end.failure ?? (this.isEmpty(end) ? empty() : undefined)
-    if (failure === undefined) return undefined
     const { call, route } = this.options
+    const { unreadable } = this.relay
+    const empty = () => new ProviderError('invalid-response', 'The reply was empty.')
+    // In one body the rest of the reply goes out.
+    const unsent = call.request.stream && (end.ended === 'finished' || end.ended === 'cut')
+    const failure =
+      end.failure ?? (this.isEmpty(end) ? empty() : undefined) ?? (unsent ? unreadable : undefined)
+    if (failure === undefined) return undefined
     const secrets = [route.secret, call.providerKey].flatMap((secret) => secret?.reveal() ?? [])
     const read = providerFailure(failure, call.providerKey !== undefined, {
       secrets,
       upstreamModel: route.upstreamModel,
       modelKey: call.model.id,
     })
-    // What was asked for is as long from any provider.
-    const isAskedFor = !call.request.stream || end.firstTokenMs !== undefined
-    return end.ended === 'stopped' && isAskedFor ? { ...read, movesOn: false, routeAtFault: false } : read
+    // What was asked for is as long, and what the model was made to say is as unreadable, from any provider.
+    const isTooLong = end.ended === 'stopped'
+    if (!isTooLong && unreadable === undefined) return read
+    const hasSaid = !call.request.stream || end.firstTokenMs !== undefined
+    return { ...read, movesOn: read.movesOn && !hasSaid, routeAtFault: false }
   }
 
   /** Whether the provider said that it was done, and had given neither a token nor a finish nor a usage. */
@@ -231,8 +242,6 @@ export class DialledRoute {
       if (!routeAtFault) return undefined
       return { ok: false, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }
     }
-    // A reply that outlasts the call's time is a long one; one that has not begun by then is none.
-    if (end.stoppedBy === 'deadline' && firstTokenMs === undefined) return { ok: false }
     if (end.ended !== 'finished') return undefined
     if (firstTokenMs === undefined) return { ok: true }
     // Over the whole of the call, since a reply may come in one piece.
@@ -244,23 +253,31 @@ export class DialledRoute {
   }
 
   private createMeter(): UsageMeter {
-    const { call, parts, route } = this.options
-    const { contextLength, maxOutputTokens } = call.model
+    const { contextLength, maxOutputTokens } = this.options.call.model
     return new UsageMeter(
-      {
-        prompt: contextLength === undefined ? MAX_PLAUSIBLE_PROMPT : contextLength * 2,
-        completion:
-          maxOutputTokens === undefined ? MAX_PLAUSIBLE_COMPLETION : maxOutputTokens * call.request.n,
-      },
-      (field, value) =>
-        parts.options.emit({
-          type: 'usage-implausible',
-          requestId: call.requestId,
-          routeId: route.id,
-          field,
-          value: cleanLabel(typeof value === 'bigint' ? `${value}n` : String(JSON.stringify(value))),
-        }),
+      { contextLength, maxOutputTokens, n: this.options.call.request.n },
+      (field, value) => this.reportImplausible(field, value),
+      (name, count) => this.reportUnread(name, count),
     )
+  }
+
+  private reportUnread(name: string, count: number): void {
+    const { call, parts } = this.options
+    const field = cleanLabel(name, MAX_NAME_CHARS)
+    if (parts.firstTimes.isFirst(`usage-implausible ${call.model.id} ${field}`)) {
+      this.reportImplausible(field, count)
+    }
+  }
+
+  private reportImplausible(field: string, value: unknown): void {
+    const { call, parts, route } = this.options
+    parts.options.emit({
+      type: 'usage-implausible',
+      requestId: call.requestId,
+      routeId: route.id,
+      field,
+      value: cleanLabel(typeof value === 'bigint' ? `${value}n` : String(JSON.stringify(value))),
+    })
   }
 
   private createRelay(): Relay {

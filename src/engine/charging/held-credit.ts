@@ -43,7 +43,7 @@ export class HeldCredit {
       holdId,
       account: this.account,
       amount,
-      ttlMs: limits.totalMs + limits.drainMs + limits.settleMs + SPARE_TTL_MS,
+      ttlMs: limits.totalMs + limits.settleMs + SPARE_TTL_MS,
       facts,
     }
     if (this.claim !== undefined) request.claim = this.claim

@@ -1,10 +1,14 @@
 import { clampUsage, isCount, type Usage, type UsageReport } from '../../protocol/usage.js'
 
-/** Counts above these are nonsense. */
+/** What the catalogue lists of a model, and how many choices were asked for. */
 export interface UsageBounds {
-  readonly prompt: number
-  readonly completion: number
+  readonly contextLength?: number | undefined
+  readonly maxOutputTokens?: number | undefined
+  readonly n: number
 }
+
+/** A prompt or a choice of more tokens is nonsense. */
+const MOST_TOKENS = 10_000_000
 
 export interface ResolvedUsage {
   readonly usage: Usage
@@ -32,29 +36,29 @@ export class UsageMeter {
     reasoning: undefined,
   }
   /** Of these has been told: a provider that reports with every chunk would flood the host's log. */
-  private told = NOTHING_TOLD
+  private told: readonly (Field | 'total')[] = NOTHING_TOLD
   private final = false
   private tokensFollowed = false
   /** The completion reported last can be the whole one: it is of a final snapshot, or no token has come since. */
   private wholeCompletion = false
 
+  /**
+   * @param onImplausible is told of a count that is none, or above what the catalogue lists, once for each field
+   * @param onUnread is told of counts of cached tokens under names that the adapter does not know
+   */
   constructor(
     private readonly bounds: UsageBounds,
-    private readonly onImplausible: (field: Field, value: unknown) => void,
+    private readonly onImplausible: (field: Field | 'total', value: unknown) => void,
+    private readonly onUnread: (name: string, count: number) => void,
   ) {}
 
   /** @param finished whether the reply had finished before this snapshot came */
   snapshot(report: UsageReport, finished: boolean): void {
     if (this.tokensFollowed && !this.final) this.wholeCompletion = false
-    for (const field of FIELDS) {
-      const value = report[field]
-      if (value === undefined || value === null) continue
-      if (!isCount(value) || value > this.bound(field)) this.tell(field, value)
-      else {
-        this.largest[field] = Math.max(this.largest[field] ?? 0, value)
-        if (field === 'completion') this.wholeCompletion = true
-      }
-    }
+    for (const field of FIELDS) this.take(field, this.read(field, report[field]))
+    for (const name in report.unread) this.onUnread(name, report.unread[name]!)
+    const total = this.read('total', report.total)
+    if (total !== undefined) this.takeRest(report, total)
     if (finished) this.final = true
     this.tokensFollowed = false
   }
@@ -100,14 +104,53 @@ export class UsageMeter {
     return clampUsage({ prompt, cached, cacheWrite, completion, reasoning })
   }
 
-  private tell(field: Field, value: unknown): void {
+  private take(field: Field, count: number | undefined): void {
+    if (count === undefined) return
+    this.largest[field] = Math.max(this.largest[field] ?? 0, count)
+    if (field === 'completion') this.wholeCompletion = true
+  }
+
+  /** What one of prompt and completion is if only the other and the sum of both were reported. */
+  private takeRest(report: UsageReport, total: number): void {
+    const prompt = this.isMissing('prompt', report) ? undefined : (report.prompt as number)
+    const completion = this.isMissing('completion', report) ? undefined : (report.completion as number)
+    if (this.largest.prompt === undefined && completion !== undefined && total >= completion) {
+      this.take('prompt', total - completion)
+    }
+    if (completion === undefined && prompt !== undefined && total >= prompt) {
+      this.take('completion', total - prompt)
+    }
+  }
+
+  private isMissing(field: 'prompt' | 'completion', report: UsageReport): boolean {
+    const value = report[field]
+    return !isCount(value) || value > this.most(field)
+  }
+
+  /** A count that can be believed. One above what the catalogue lists can: the provider bills it. */
+  private read(field: Field | 'total', value: unknown): number | undefined {
+    if (value === undefined || value === null) return undefined
+    const isPossible = isCount(value) && value <= this.most(field)
+    if (!isPossible || value > this.listed(field)) this.report(field, value)
+    return isPossible ? value : undefined
+  }
+
+  private report(field: Field | 'total', value: unknown): void {
     if (this.told.includes(field)) return
     this.told = [...this.told, field]
     this.onImplausible(field, value)
   }
 
   /** A part is clamped to its whole, however large. */
-  private bound(field: Field): number {
-    return field === 'prompt' || field === 'completion' ? this.bounds[field] : Infinity
+  private most(field: Field | 'total'): number {
+    if (field === 'prompt') return MOST_TOKENS
+    if (field === 'completion') return MOST_TOKENS * this.bounds.n
+    return field === 'total' ? MOST_TOKENS * (this.bounds.n + 1) : Infinity
+  }
+
+  private listed(field: Field | 'total'): number {
+    const { contextLength = Infinity, maxOutputTokens = Infinity, n } = this.bounds
+    if (field === 'prompt') return contextLength
+    return field === 'completion' ? maxOutputTokens * n : Infinity
   }
 }

@@ -125,7 +125,7 @@ export class Idempotency {
     requestId: string,
   ): Promise<IdempotencyState> {
     const { idempotency, limits } = this.parts.options
-    const leaseMs = limits.totalMs + limits.drainMs + limits.settleMs + SPARE_LEASE_MS
+    const leaseMs = limits.totalMs + limits.settleMs + SPARE_LEASE_MS
     const context = new LazyContext(requestId)
     let answer: Promise<IdempotencyState> | undefined
     try {

@@ -30,11 +30,14 @@ export class ChoiceAccumulator {
     for (const [field, value] of Object.entries(rest)) if (value !== null) whole.rest[field] = value
   }
 
-  finished(): JsonObject[] {
+  /** @param lost the indexes of a choice's tool calls that are left out, since a piece of them could not be read */
+  finished(lost: (choice: number) => readonly number[]): JsonObject[] {
     return [...this.choices]
       .sort(([one], [other]) => one - other)
       .map(([index, { message, rest, toolCalls }]) => {
-        const calls = [...toolCalls].sort(([one], [other]) => one - other).map(([, call]) => call)
+        const left = lost(index)
+        const readable = [...toolCalls].filter(([call]) => !left.includes(call))
+        const calls = readable.sort(([one], [other]) => one - other).map(([, call]) => call)
         return { index, message: { ...message, ...(calls.length > 0 && { tool_calls: calls }) }, ...rest }
       })
   }

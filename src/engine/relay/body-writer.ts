@@ -6,7 +6,7 @@ import { ChoiceAccumulator } from './accumulate.js'
 import type { ReplyTop } from './chunk-writer.js'
 
 /** What of the provider's top level stands in a reply. */
-export interface ReplyLabels {
+export interface WrittenLabels {
   readonly system_fingerprint: string | undefined
   readonly service_tier: string | undefined
   /** Whether these are latin1, or text. */
@@ -18,6 +18,7 @@ export class BodyWriter {
   /** Their JSON is made before anything is charged for them. */
   private choices: string | undefined
   private accumulator: ChoiceAccumulator | undefined
+  private isUnread = false
 
   /** Whether the choices of a body have come. */
   get isWhole(): boolean {
@@ -32,17 +33,24 @@ export class BodyWriter {
 
   /** Takes what a chunk brought of choices. */
   add(choices: readonly JsonObject[]): void {
+    if (this.isUnread) return
     this.accumulator ??= new ChoiceAccumulator()
     for (const choice of choices) this.accumulator.add(choice)
   }
 
-  /** Every choice of a stream has ended. Throws a `ProviderError` where they cannot be written. */
-  endChoices(): void {
-    this.choices = toLatin1(writeChoices(this.accumulator?.finished() ?? []))
+  /** Nobody reads the reply any more: nothing of a stream is gathered for it. */
+  discard(): void {
+    this.isUnread = true
+    this.accumulator = undefined
+  }
+
+  /** Every choice of a stream has ended. Throws a `ProviderError` if they cannot be written. */
+  endChoices(lostToolCalls: (choice: number) => readonly number[]): void {
+    this.choices = toLatin1(writeChoices(this.accumulator?.finished(lostToolCalls) ?? []))
   }
 
   /** The reply, its choices having ended. */
-  body({ id, created, model }: ReplyTop, labels: ReplyLabels, charge: WireCharge): string {
+  body({ id, created, model }: ReplyTop, labels: WrittenLabels, charge: WireCharge): string {
     const { isLatin1, system_fingerprint, service_tier } = labels
     const json = JSON.stringify({
       id: isLatin1 ? toLatin1(id) : id,

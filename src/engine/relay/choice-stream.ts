@@ -1,14 +1,17 @@
 import { ProviderError } from '../../errors.js'
 import {
   type FinishReason,
+  finishReasonFor,
+  isDroppedOutput,
   isFailureReason,
   mapFinishReason,
+  ownFinishReason,
   readFinishReason,
 } from '../../protocol/finish-reason.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { cleanLabel } from '../../protocol/text.js'
 import type { TokenTally } from '../charging/token-counter.js'
-import { eachText, hasToken, invalidReply, mendText } from './delta.js'
+import { DROPPED_BY_PROVIDER, eachText, hasToken, mendText, type OnUnreadable } from './delta.js'
 import { ToolCallStream } from './tool-calls.js'
 
 /** One choice of a streamed reply, brought to the shape that every client reads. */
@@ -16,31 +19,54 @@ export class ChoiceStream {
   finishReason: FinishReason | undefined
   nativeFinishReason: string | undefined
   private started = false
+  /** Something that can be read has come. */
+  private hasSpoken = false
+  /** Something came that cannot. */
+  private lostPiece = false
+  private readonly onUnreadable: OnUnreadable
   private toolCalls: ToolCallStream | undefined
 
   constructor(
     readonly index: number,
     readonly tally: TokenTally,
     private readonly newToolCallId: () => string,
-  ) {}
+    onUnreadable: OnUnreadable,
+  ) {
+    this.onUnreadable = (what, piece) => {
+      this.lostPiece = true
+      onUnreadable(what, piece)
+    }
+  }
+
+  /** The indexes of tool calls that are to be left out of a reply in one body. */
+  get lostToolCalls(): readonly number[] {
+    return this.toolCalls?.lost ?? []
+  }
 
   /** @returns the choices to send, in order, and whether they carry a token */
   take(choice: JsonObject): { sent: JsonObject[]; token: boolean } {
-    const { delta: rawDelta, message, index: _index, finish_reason: native, ...rest } = choice
+    const { delta: rawDelta, message, index: _index, finish_reason: _reason, ...rest } = choice
+    const native = ownFinishReason(choice)
     if (isFailureReason(native))
       throw new ProviderError('error-frame', 'The provider ended its reply with an error.')
     delete rest.native_finish_reason
     const given = rawDelta ?? message ?? {}
-    if (!isObject(given)) throw invalidReply('delta is not an object')
-    const { role: _role, ...delta } = given
-    mendText(delta)
+    this.lostPiece = false
+    const isReadable = isObject(given)
+    if (!isReadable) this.onUnreadable('delta is not an object', given)
+    const { role: _role, ...delta }: JsonObject = isReadable ? given : {}
+    mendText(delta, this.onUnreadable)
     if (delta.tool_calls !== undefined) {
       const calls = delta.tool_calls === null ? [] : this.takeToolCalls(delta.tool_calls)
       if (calls.length > 0) delta.tool_calls = calls
       else delete delta.tool_calls
     }
-    const token = hasToken(delta)
-    if (token) eachText(delta, (text) => this.tally.add(text))
+    const isSpoken = hasToken(delta)
+    if (isSpoken) {
+      this.hasSpoken = true
+      eachText(delta, (text) => this.tally.add(text))
+    }
+    const token = isSpoken || this.lostPiece
 
     const sent: JsonObject[] = []
     const reason = readFinishReason(native)
@@ -67,16 +93,17 @@ export class ChoiceStream {
   }
 
   private takeToolCalls(deltas: unknown): JsonObject[] {
-    this.toolCalls ??= new ToolCallStream(this.newToolCallId)
+    this.toolCalls ??= new ToolCallStream(this.newToolCallId, this.onUnreadable)
     return this.toolCalls.take(deltas)
   }
 
   private finish(reason: string, delta: JsonObject, rest: JsonObject, native = true): JsonObject[] {
     const mapped = mapFinishReason(reason)
-    // First, since it throws where the choice cannot be used: then it has not finished.
     const missing = mapped === 'length' ? [] : (this.toolCalls?.missingArguments() ?? [])
     if (native) this.nativeFinishReason = cleanLabel(reason)
-    this.finishReason = mapped === 'stop' && this.toolCalls?.any === true ? 'tool_calls' : mapped
+    this.finishReason = finishReasonFor(mapped, this.toolCalls?.any === true, this.toolCalls !== undefined)
+    // What had come can be read: the client gets that, and the provider's word for it.
+    if (isDroppedOutput(reason) && !this.hasSpoken) this.onUnreadable(DROPPED_BY_PROVIDER, undefined)
     const nativeField = native ? { native_finish_reason: this.nativeFinishReason } : {}
     if (missing.length === 0) return [this.choice(delta, { ...rest, ...nativeField }, this.finishReason)]
     return [

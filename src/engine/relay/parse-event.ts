@@ -1,5 +1,5 @@
 import { ProviderError } from '../../errors.js'
-import { isObject, isTooDeep, type JsonObject, MAX_DEPTH } from '../../protocol/json-values.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { invalidReply } from './delta.js'
 
@@ -13,11 +13,6 @@ export function parseEvent(bytes: string): JsonObject {
   }
   if (!isObject(event)) throw invalidReply('an event is not an object')
   return event
-}
-
-/** Throws a `ProviderError` where an event or a reply is nested too deeply to be handled. */
-export function checkDepth(value: object): void {
-  if (isTooDeep(value)) throw invalidReply(`it is nested deeper than ${MAX_DEPTH}`)
 }
 
 /** DeepInfra has the words of a failure at the top, in a chunk without choices. */

@@ -1,24 +1,27 @@
 import type { ProviderEvent } from '../../contracts/providers.js'
 import { isProviderError, ProviderError } from '../../errors.js'
 import type { FinishReason } from '../../protocol/finish-reason.js'
-import { isObject, isText, type JsonObject } from '../../protocol/json-values.js'
-import { fromLatin1 } from '../../protocol/latin1.js'
-import { cleanLabel } from '../../protocol/text.js'
+import { isObject, isTooDeep, type JsonObject } from '../../protocol/json-values.js'
 import type { WireCharge } from '../../protocol/wire-usage.js'
 import { addLatin1, type TokenCounter } from '../charging/token-counter.js'
 import type { UsageMeter } from '../charging/usage-meter.js'
 import { BodyWriter } from './body-writer.js'
-import { ChoiceStream } from './choice-stream.js'
+import { ChoiceList } from './choice-list.js'
+import type { ChoiceStream } from './choice-stream.js'
 import { ChunkWriter, type ReplyTop, writeLabels } from './chunk-writer.js'
-import { eachText, hasToken, invalidReply } from './delta.js'
-import { checkDepth, parseEvent, saysFailure } from './parse-event.js'
+import { eachText, hasToken, invalidReply, withoutDepths } from './delta.js'
+import { LostPieces } from './lost-pieces.js'
+import { parseEvent, saysFailure } from './parse-event.js'
+import { ReplyLabels } from './reply-labels.js'
 import { Splicer } from './splice.js'
 import {
   asChunkChoices,
   asText,
   choiceIndex,
   hasAsciiReasons,
-  mendChoices,
+  OUT_OF_RANGE,
+  readChoices,
+  saidIn,
   type WholeChoice,
 } from './whole-reply.js'
 
@@ -41,11 +44,10 @@ export interface RelayOptions extends ReplyTop {
  * client asked for. It decides nothing about money.
  */
 export class Relay {
-  /** How many events brought a token. */
   tokenEvents = 0
   /** A token or a finish came: a stream can be opened. */
   begun = false
-  /** The reply cannot be mended, or says itself that it failed. Nothing more of it is taken. */
+  /** The reply is none, or says itself that it failed. Nothing more of it is taken. */
   failure: ProviderError | undefined
   private pending = ''
   /** For a client that gets a stream. */
@@ -54,50 +56,52 @@ export class Relay {
   private templateChoice: ChoiceStream | undefined
   /** For one that gets one body. */
   private readonly bodyWriter = new BodyWriter()
-  /** In the order in which they began. */
-  private readonly choices: ChoiceStream[] = []
-  /** The provider sent one body. */
+  private readonly choices: ChoiceList
   private cameWhole = false
+  private readonly lost: LostPieces
   /** What ended the choices could not be sent. */
   private lostItsEnd = false
-  private providerId: string | undefined
-  private systemFingerprint: string | undefined
-  private serviceTier: string | undefined
-  /** Those three are latin1. */
-  private hasLatin1Labels = false
+  private readonly labels = new ReplyLabels()
 
   constructor(private readonly options: RelayOptions) {
     const { splice, stream } = options
+    const { newToolCallId, onUnreadable } = this
+    this.lost = new LostPieces(options.counter)
+    this.choices = new ChoiceList({ counter: options.counter, newToolCallId, onUnreadable })
     this.chunkWriter = stream ? new ChunkWriter(options) : undefined
     this.splicer = stream && splice ? new Splicer() : undefined
+  }
+
+  /**
+   * Why the first piece of content that cannot be read cannot. A stream sends nothing more, and a reply in one body goes
+   * without it; either way the rest is read, for what the provider says of its end and its usage.
+   */
+  get unreadable(): ProviderError | undefined {
+    return this.lost.why
   }
 
   /** Whether every choice begun has its finish reason, or all came in one body. */
   get finished(): boolean {
     if (this.lostItsEnd) return false
     if (this.cameWhole) return true
-    for (const choice of this.choices) if (choice.finishReason === undefined) return false
-    return this.choices.length > 0
+    return this.choices.haveFinished
   }
 
   get finishReason(): FinishReason | undefined {
-    return this.choices[0]?.finishReason
+    return this.choices.all[0]?.finishReason
   }
 
   get nativeFinishReason(): string | undefined {
-    return this.choices[0]?.nativeFinishReason
+    return this.choices.all[0]?.nativeFinishReason
   }
 
   /** The provider's own id of the reply. */
   get upstreamId(): string | undefined {
-    const { hasLatin1Labels, providerId } = this
-    if (providerId === undefined) return undefined
-    return cleanLabel(hasLatin1Labels ? fromLatin1(providerId) : providerId)
+    return this.labels.upstreamId
   }
 
-  /** Whether the provider gave any choice a finish reason. */
   get gaveReason(): boolean {
-    return this.choices.some(({ nativeFinishReason }) => nativeFinishReason !== undefined)
+    return this.choices.all.some(({ nativeFinishReason }) => nativeFinishReason !== undefined)
   }
 
   /**
@@ -130,17 +134,21 @@ export class Relay {
 
   /** Output tokens of what came, each choice at most the model's maximum. */
   completionAtLeast(maxTokensPerChoice: number): number {
-    let tokens = 0
-    for (const { tally } of this.choices) tokens += Math.min(tally.atLeast(), maxTokensPerChoice)
-    return tokens
+    return this.choices.tokensAtLeast(maxTokensPerChoice) + this.lost.tokensAtLeast()
   }
 
-  /** Ends every choice to which the provider gave no reason. Throws a `ProviderError` where one is left unusable. */
+  /** Nobody reads the reply any more: it is only counted. */
+  discard(): void {
+    this.bodyWriter.discard()
+  }
+
+  /** Ends every choice to which the provider gave no reason. Throws a `ProviderError` if they cannot be written. */
   endChoices(reason: 'stop' | 'length'): void {
     if (this.bodyWriter.isWhole) return
-    if (this.choices.length === 0) this.choice(0)
-    for (const choice of this.choices) this.pending += this.write(choice.end(reason))
-    if (this.chunkWriter === undefined) this.bodyWriter.endChoices()
+    if (this.choices.all.length === 0) this.choices.at(0)
+    for (const choice of this.choices.all) this.pending += this.write(choice.end(reason))
+    if (this.chunkWriter !== undefined) return
+    this.bodyWriter.endChoices((index) => this.choices.at(index).lostToolCalls)
   }
 
   /** The end of a stream whose choices have ended: the usage with the charge, `[DONE]`. */
@@ -150,12 +158,7 @@ export class Relay {
 
   /** The reply in one body as latin1, its choices having ended. */
   body(charge: WireCharge): string {
-    const labels = {
-      system_fingerprint: this.systemFingerprint,
-      service_tier: this.serviceTier,
-      isLatin1: this.hasLatin1Labels,
-    }
-    return this.bodyWriter.body(this.options, labels, charge)
+    return this.bodyWriter.body(this.options, this.labels.forBody, charge)
   }
 
   private takeEvent(event: ProviderEvent): string {
@@ -168,6 +171,9 @@ export class Relay {
         return this.takeCompletion(event.completion, event.latin1 === true)
       case 'usage':
         this.options.meter.snapshot(event.usage, this.finished)
+        return ''
+      case 'unreadable':
+        this.lose(event.why, undefined)
         return ''
       default:
         throw invalidReply('an event is of no known type')
@@ -182,20 +188,19 @@ export class Relay {
         this.templateChoice!.tally.add(splicer.text)
         this.tokenEvents++
         this.options.meter.token()
-        return spliced
+        return this.lost.why === undefined ? spliced : ''
       }
     }
     const chunk = parseEvent(bytes)
     const sent = this.takeChunk(chunk)
     if (sent !== '' && splicer?.learn(bytes, chunk, sent) === true) {
       const [choice] = chunk.choices as { index?: number }[]
-      this.templateChoice = this.choice(choice?.index ?? 0)
+      this.templateChoice = this.choices.at(choice?.index ?? 0)
     }
     return sent
   }
 
   private takeChunk(chunk: JsonObject): string {
-    checkDepth(chunk)
     if (saysFailure(chunk)) {
       throw new ProviderError('error-frame', 'The provider sent an error in its stream.')
     }
@@ -204,7 +209,7 @@ export class Relay {
     const labels = this.takeLabels(chunk)
     const { finished } = this
     try {
-      return this.takeChoices(choices, labels)
+      return this.takeChoices(isTooDeep(chunk) ? withoutDepths(choices, this.lose) : choices, labels)
     } catch (error) {
       this.lostItsEnd = !finished
       throw error
@@ -214,8 +219,12 @@ export class Relay {
   private takeChoices(choices: readonly unknown[], labels: string): string {
     let sent = ''
     for (const [position, raw] of choices.entries()) {
-      if (!isObject(raw)) throw invalidReply('a choice is not an object')
-      const choice = this.choice(choiceIndex(raw.index, position, this.options.n))
+      const index = isObject(raw) ? choiceIndex(raw.index, position, this.options.n) : undefined
+      if (!isObject(raw) || index === undefined) {
+        this.lose(isObject(raw) ? OUT_OF_RANGE : 'a choice is not an object', saidIn(raw))
+        continue
+      }
+      const choice = this.choices.at(index)
       const { sent: shaped, token } = choice.take(raw)
       if (token) this.sawToken()
       if (choice.finishReason !== undefined) this.begun = true
@@ -225,11 +234,10 @@ export class Relay {
   }
 
   private takeCompletion(given: JsonObject, isLatin1: boolean): string {
-    if (!isLatin1) checkDepth(given)
     const staysLatin1 = isLatin1 && this.chunkWriter === undefined && hasAsciiReasons(given)
     const completion = isLatin1 && !staysLatin1 ? asText(given) : given
     this.takeLabels(completion, staysLatin1)
-    const choices = mendChoices(completion.choices, this.options.n, this.newToolCallId)
+    const { choices, lost } = readChoices(completion, !isLatin1, this.options.n, this.newToolCallId)
     let sent = ''
     if (this.chunkWriter !== undefined) {
       const { system_fingerprint, service_tier } = completion
@@ -238,6 +246,8 @@ export class Relay {
     // Without any it gets an empty one at its end: clients read the first without asking whether it is there.
     else if (choices.length > 0) this.takeBody(choices, staysLatin1)
     this.cameWhole = true
+    // A stream sends what can be read of one body before it says that something cannot.
+    for (const [what, piece] of lost) this.lose(what, piece, staysLatin1)
     return sent
   }
 
@@ -245,7 +255,7 @@ export class Relay {
     this.bodyWriter.takeWhole(choices, isLatin1)
     this.begun = true
     for (const { index, message, finish_reason: reason, native_finish_reason: native } of choices) {
-      const choice = this.choice(index)
+      const choice = this.choices.at(index)
       choice.takeEnd(reason, native)
       if (hasToken(message)) this.sawToken()
       eachText(message, (text) => {
@@ -255,6 +265,18 @@ export class Relay {
     }
   }
 
+  /** A piece of content came that cannot be read. */
+  private readonly lose = (what: string, piece: unknown, isLatin1 = false): void => {
+    this.options.meter.token()
+    this.onUnreadable(what, piece, isLatin1)
+  }
+
+  private readonly onUnreadable = (what: string, piece: unknown, isLatin1 = false): void => {
+    this.lost.add(what, piece, isLatin1)
+    this.tokenEvents++
+    this.begun = true
+  }
+
   private sawToken(): void {
     this.tokenEvents++
     this.begun = true
@@ -262,17 +284,11 @@ export class Relay {
   }
 
   /** @returns what of the provider's top level stands in a chunk */
-  private takeLabels(
-    { id, system_fingerprint: fingerprint, service_tier: tier }: JsonObject,
-    areLatin1 = false,
-  ): string {
+  private takeLabels(top: JsonObject, areLatin1 = false): string {
     // Those of a whole reply stand.
     if (this.chunkWriter === undefined && this.cameWhole) return ''
-    this.hasLatin1Labels = areLatin1
-    // Azure begins a stream with an empty one.
-    if (isText(id)) this.providerId ??= id
-    if (typeof fingerprint === 'string') this.systemFingerprint = fingerprint
-    if (typeof tier === 'string') this.serviceTier = tier
+    this.labels.take(top, areLatin1)
+    const { system_fingerprint: fingerprint, service_tier: tier } = top
     if (this.chunkWriter === undefined) return ''
     return writeLabels({
       system_fingerprint: typeof fingerprint === 'string' ? fingerprint : undefined,
@@ -280,18 +296,13 @@ export class Relay {
     })
   }
 
-  private choice(index: number): ChoiceStream {
-    for (const choice of this.choices) if (choice.index === index) return choice
-    const choice = new ChoiceStream(index, this.options.counter.tally(), this.newToolCallId)
-    this.choices.push(choice)
-    return choice
-  }
-
   private readonly newToolCallId = (): string => `call_${this.options.newId()}`
 
   /** A chunk for each choice, or nothing where the client gets one body. */
   private write(choices: readonly JsonObject[], labels = ''): string {
-    if (this.chunkWriter !== undefined) return this.chunkWriter.chunks(choices, labels)
+    if (this.chunkWriter !== undefined) {
+      return this.lost.why === undefined ? this.chunkWriter.chunks(choices, labels) : ''
+    }
     this.bodyWriter.add(choices)
     return ''
   }

@@ -1,8 +1,8 @@
-import type { ProviderError } from '../../errors.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
-import { invalidReply } from './delta.js'
+import type { OnUnreadable } from './delta.js'
 
 const MAX_TOOL_CALLS = 1_024
+const TOO_MANY = `there are more than ${MAX_TOOL_CALLS} tool calls`
 
 interface ToolCallState {
   readonly kind: 'function' | 'custom'
@@ -14,6 +14,8 @@ interface ToolCallState {
   id: string | undefined
   name: string | undefined
   argumentsSoFar: string
+  /** A piece of it could not be read: what else there is of it would be another call than the model's. */
+  isLost: boolean
   readonly brackets: Brackets
   /** Fields of the provider's own, as the signature that Gemini wants back. */
   readonly own: JsonObject
@@ -28,19 +30,31 @@ export class ToolCallStream {
   private last: ToolCallState | undefined
   private started = 0
 
-  constructor(private readonly newId: () => string) {}
+  constructor(
+    private readonly newId: () => string,
+    private readonly onUnreadable: OnUnreadable,
+  ) {}
 
+  /** Whether there is a call that can be read. */
   get any(): boolean {
-    return this.calls.length > 0
+    return this.calls.some(({ index, isLost }) => index !== undefined && !isLost)
+  }
+
+  /** Indexes of calls of which something was sent before a piece of them could not be read. */
+  get lost(): readonly number[] {
+    return this.calls.flatMap(({ index, isLost }) => (isLost && index !== undefined ? [index] : []))
   }
 
   /** @returns the deltas to send, none where there is nothing to tell yet */
   take(deltas: unknown): JsonObject[] {
-    if (!Array.isArray(deltas)) throw invalidReply('tool_calls is not a list')
+    if (!Array.isArray(deltas)) {
+      this.onUnreadable('tool_calls is not a list', deltas)
+      return []
+    }
     const sent: JsonObject[] = []
     for (const delta of deltas) {
-      if (!isObject(delta)) throw invalidReply('a tool call is not an object')
-      const out = this.takeOne(delta)
+      const out = isObject(delta) ? this.takeOne(delta) : undefined
+      if (!isObject(delta)) this.onUnreadable('a tool call is not an object', delta)
       if (out !== undefined) sent.push(out)
     }
     return sent
@@ -50,7 +64,11 @@ export class ToolCallStream {
   missingArguments(): JsonObject[] {
     const sent: JsonObject[] = []
     for (const call of this.calls) {
-      if (call.index === undefined) throw invalidReply('a tool call has no name')
+      if (call.isLost) continue
+      if (call.index === undefined) {
+        this.lose(call, 'a tool call has no name', call.argumentsSoFar)
+        continue
+      }
       if (call.argumentsSoFar !== '' || call.kind === 'custom') continue
       call.argumentsSoFar = '{}'
       sent.push({ index: call.index, function: { arguments: '{}' } })
@@ -66,11 +84,23 @@ export class ToolCallStream {
     const name = textOf(details.name)
     const given = argumentText(details[argumentsField])
     const providerIndex = readIndex(delta.index)
+    if (Number.isNaN(providerIndex)) {
+      this.onUnreadable('the index of a tool call is not a number', details)
+      return undefined
+    }
     const known = this.find(providerIndex, id)
-    const args = known !== undefined && isReplay(known, id, name, given) ? '' : given
+    const args = known !== undefined && isReplay(known, id, name, given ?? '') ? '' : (given ?? '')
     const call =
       known === undefined || beginsAnother(known, id, name, args) ? this.add(kind, providerIndex) : known
     this.last = call
+    if (call === undefined) {
+      this.onUnreadable(TOO_MANY, details)
+      return undefined
+    }
+    if (given === undefined || call.isLost) {
+      this.lose(call, 'the arguments of a tool call are not text', details)
+      return undefined
+    }
     call.argumentsSoFar += args
     call.brackets.take(args)
     const own = takeOwnFields(call.own, delta)
@@ -95,6 +125,11 @@ export class ToolCallStream {
     }
   }
 
+  private lose(call: ToolCallState, why: string, piece: unknown): void {
+    call.isLost = true
+    this.onUnreadable(why, piece)
+  }
+
   private find(index: number | undefined, id: string | undefined): ToolCallState | undefined {
     if (index === undefined && id === undefined) return this.last
     const hasIndex = (call: ToolCallState) => index === undefined || call.providerIndex === index
@@ -109,8 +144,9 @@ export class ToolCallStream {
     return id === undefined || isShared ? this.newId() : id
   }
 
-  private add(kind: ToolCallState['kind'], providerIndex = this.calls.length): ToolCallState {
-    if (this.calls.length >= MAX_TOOL_CALLS) throw tooMany()
+  /** Undefined if there are as many as there may be. */
+  private add(kind: ToolCallState['kind'], providerIndex = this.calls.length): ToolCallState | undefined {
+    if (this.calls.length >= MAX_TOOL_CALLS) return undefined
     const call: ToolCallState = {
       kind,
       providerIndex,
@@ -118,6 +154,7 @@ export class ToolCallStream {
       id: undefined,
       name: undefined,
       argumentsSoFar: '',
+      isLost: false,
       brackets: new Brackets(),
       own: {},
     }
@@ -195,43 +232,51 @@ class Brackets {
   }
 }
 
+/** Undefined if there is none, NaN if it cannot be read. */
 function readIndex(given: unknown): number | undefined {
   if (given === undefined || given === null) return undefined
   const index = typeof given === 'string' ? Number(given) : given
-  if (!Number.isInteger(index)) throw invalidReply('the index of a tool call is not a number')
-  return index as number
+  return Number.isInteger(index) ? (index as number) : Number.NaN
 }
 
-/** The tool calls of a whole message, each with an id of its own, type, name and arguments as text. */
-export function mendToolCalls(calls: unknown, newId: () => string): JsonObject[] {
-  if (!Array.isArray(calls)) throw invalidReply('tool_calls is not a list')
-  if (calls.length > MAX_TOOL_CALLS) throw tooMany()
+/**
+ * The tool calls of a whole message that can be read, each with an id of its own, type, name and arguments as text.
+ */
+export function mendToolCalls(calls: unknown, newId: () => string, onUnreadable: OnUnreadable): JsonObject[] {
+  if (!Array.isArray(calls)) {
+    onUnreadable('tool_calls is not a list', calls)
+    return []
+  }
+  if (calls.length > MAX_TOOL_CALLS) onUnreadable(TOO_MANY, calls.slice(MAX_TOOL_CALLS).map(outputIn))
   const ids = new Set<string>()
-  return calls.map((call) => {
-    if (!isObject(call)) throw invalidReply('a tool call is not an object')
+  return calls.slice(0, MAX_TOOL_CALLS).flatMap((call: unknown): JsonObject[] => {
+    const unreadable = (what: string): [] => {
+      onUnreadable(what, outputIn(call))
+      return []
+    }
+    if (!isObject(call)) return unreadable('a tool call is not an object')
     const kind = isObject(call.custom) || call.type === 'custom' ? 'custom' : 'function'
     const details = call[kind]
-    if (!isObject(details) || textOf(details.name) === undefined)
-      throw invalidReply('a tool call has no name')
+    if (!isObject(details) || textOf(details.name) === undefined) return unreadable('a tool call has no name')
     const { index: _index, ...rest } = call
-    const args =
-      kind === 'custom'
-        ? { input: argumentText(details.input) }
-        : { arguments: argumentText(details.arguments) || '{}' }
+    const text = argumentText(kind === 'custom' ? details.input : details.arguments)
+    if (text === undefined) return unreadable('the arguments of a tool call are not text')
+    const args = kind === 'custom' ? { input: text } : { arguments: text || '{}' }
     const own = textOf(call.id)
     const id = own === undefined || ids.has(own) ? newId() : own
     ids.add(id)
-    return { ...rest, id, type: kind, [kind]: { ...details, ...args } }
+    return [{ ...rest, id, type: kind, [kind]: { ...details, ...args } }]
   })
 }
 
-function tooMany(): ProviderError {
-  return invalidReply(`there are more than ${MAX_TOOL_CALLS} tool calls`)
+/** The output in a tool call of any shape. */
+function outputIn(call: unknown): unknown {
+  return isObject(call) ? (call.function ?? call.custom) : call
 }
 
-function argumentText(value: unknown): string {
+/** Undefined if it cannot be read. */
+function argumentText(value: unknown): string | undefined {
   if (value === undefined || value === null) return ''
   if (typeof value === 'string') return value
-  if (isObject(value)) return JSON.stringify(value)
-  throw invalidReply('the arguments of a tool call are not text')
+  return isObject(value) ? JSON.stringify(value) : undefined
 }

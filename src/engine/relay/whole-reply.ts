@@ -1,15 +1,25 @@
 import { ProviderError } from '../../errors.js'
 import {
   type FinishReason,
+  finishReasonFor,
+  isDroppedOutput,
   isFailureReason,
   isKnownReason,
   mapFinishReason,
+  ownFinishReason,
   readFinishReason,
 } from '../../protocol/finish-reason.js'
-import { isObject, type JsonObject } from '../../protocol/json-values.js'
+import { isObject, isTooDeep, type JsonObject } from '../../protocol/json-values.js'
 import { fromLatin1, isAscii } from '../../protocol/latin1.js'
 import { cleanLabel } from '../../protocol/text.js'
-import { invalidReply, mendText } from './delta.js'
+import {
+  DROPPED_BY_PROVIDER,
+  hasToken,
+  invalidReply,
+  mendText,
+  type OnUnreadable,
+  withoutDepths,
+} from './delta.js'
 import { mendToolCalls } from './tool-calls.js'
 
 /** A reply whose strings are latin1, with the text that they spell. */
@@ -27,16 +37,53 @@ export function hasAsciiReasons({ choices }: JsonObject): boolean {
   return true
 }
 
+/**
+ * The choices of a reply in one body that can be read, and the pieces that cannot. Throws a `ProviderError` if it has none.
+ * `mayBeDeep`: nobody has looked yet how deeply it is nested.
+ */
+export function readChoices(
+  completion: JsonObject,
+  mayBeDeep: boolean,
+  n: number,
+  newToolCallId: () => string,
+): { choices: WholeChoice[]; lost: Parameters<OnUnreadable>[] } {
+  const lost: Parameters<OnUnreadable>[] = []
+  const onUnreadable: OnUnreadable = (...piece) => void lost.push(piece)
+  const given = completion.choices
+  if (!Array.isArray(given)) throw invalidReply('choices is not a list')
+  const shallow = mayBeDeep && isTooDeep(completion) ? withoutDepths(given, onUnreadable) : given
+  return { choices: mendChoices(shallow, { n, newToolCallId, onUnreadable }), lost }
+}
+
+export const OUT_OF_RANGE = 'a choice has the index of none that was asked for'
+
+/** The output in a choice of any shape. */
+export function saidIn(choice: unknown): unknown {
+  return isObject(choice) ? (choice.message ?? choice.delta) : choice
+}
+
+interface MendOptions {
+  /** How many choices were asked for. */
+  readonly n: number
+  readonly newToolCallId: () => string
+  readonly onUnreadable: OnUnreadable
+}
+
 /** The choices of a reply in one body by their index, each brought to the shape that every client reads. */
-export function mendChoices(choices: unknown, n: number, newToolCallId: () => string): WholeChoice[] {
-  if (!Array.isArray(choices)) throw invalidReply('choices is not a list')
+function mendChoices(choices: readonly unknown[], options: MendOptions): WholeChoice[] {
+  const { n, onUnreadable } = options
   const mended: WholeChoice[] = []
   for (let position = 0; position < choices.length; position++) {
     const choice: unknown = choices[position]
-    if (!isObject(choice)) throw invalidReply('a choice is not an object')
+    if (!isObject(choice)) {
+      onUnreadable('a choice is not an object', choice)
+      continue
+    }
     const index = choiceIndex(choice.index, position, n)
-    if (mended.some((other) => other.index === index)) throw invalidReply('two choices have one index')
-    mended.push(mendChoice(choice, index, newToolCallId))
+    if (index === undefined) onUnreadable(OUT_OF_RANGE, saidIn(choice))
+    else if (mended.some((other) => other.index === index))
+      onUnreadable('two choices have one index', saidIn(choice))
+    else mended.push(mendChoice(choice, index, options))
   }
   return mended.sort((one, other) => one.index - other.index)
 }
@@ -50,13 +97,11 @@ export interface WholeChoice extends JsonObject {
   readonly native_finish_reason: string | undefined
 }
 
-/** A choice's index: the position where it has none. */
-export function choiceIndex(index: unknown, position: number, n: number): number {
+/** A choice's index, which is its position if it has none. Undefined if it is not one of `n`. */
+export function choiceIndex(index: unknown, position: number, n: number): number | undefined {
   const given = index ?? position
-  if (typeof given !== 'number' || !Number.isInteger(given) || given < 0 || given >= n) {
-    throw invalidReply(`the index of a choice is not below ${n}`)
-  }
-  return given
+  const isOne = typeof given === 'number' && Number.isInteger(given) && given >= 0 && given < n
+  return isOne ? given : undefined
 }
 
 /**
@@ -73,26 +118,33 @@ export function asChunkChoices(choices: readonly WholeChoice[]): JsonObject[] {
   })
 }
 
-function mendChoice(choice: JsonObject, index: number, newToolCallId: () => string): WholeChoice {
-  const { delta, finish_reason: native, message: given } = choice
+function mendChoice(
+  choice: JsonObject,
+  index: number,
+  { newToolCallId, onUnreadable }: MendOptions,
+): WholeChoice {
+  const { delta, message: given } = choice
+  const native = ownFinishReason(choice)
   if (isFailureReason(native))
     throw new ProviderError('error-frame', 'The provider ended its reply with an error.')
   const reason = readFinishReason(native)
   const mapped = reason === undefined ? 'stop' : mapFinishReason(reason)
-  // Gemini leaves out the message of a reply that it filtered.
-  const raw = given ?? delta ?? (mapped === 'content_filter' ? {} : undefined)
-  if (!isObject(raw)) throw invalidReply('a choice has no message')
+  // Gemini leaves out the message of a reply that it filtered, or whose tool call it could not read.
+  const said = given ?? delta ?? {}
+  const raw = isObject(said) ? said : {}
+  if (raw !== said) onUnreadable('the message of a choice is not an object', said)
   const message: JsonObject = { ...raw, role: 'assistant', content: raw.content ?? null }
-  mendText(message)
+  mendText(message, onUnreadable)
   const rawCalls = raw.tool_calls ?? undefined
-  const calls = rawCalls === undefined ? [] : mendToolCalls(rawCalls, newToolCallId)
+  const calls = rawCalls === undefined ? [] : mendToolCalls(rawCalls, newToolCallId, onUnreadable)
   if (calls.length > 0) message.tool_calls = calls
   else if ('tool_calls' in message) delete message.tool_calls
+  if (isDroppedOutput(native) && !hasToken(message)) onUnreadable(DROPPED_BY_PROVIDER, undefined)
   return Object.assign({}, choice, {
     index,
     message,
     delta: undefined,
-    finish_reason: mapped === 'stop' && calls.length > 0 ? 'tool_calls' : mapped,
+    finish_reason: finishReasonFor(mapped, calls.length > 0, rawCalls !== undefined),
     native_finish_reason: reason === undefined || isKnownReason(reason) ? reason : cleanLabel(reason),
   })
 }

@@ -55,6 +55,13 @@ function readFailure(failure: ProviderError, byok: boolean, context: ProviderMes
       return fails('provider_error', 'The provider of this model cannot be reached.', true)
     case 'timeout':
       return fails('provider_timeout', 'The provider of this model did not answer in time.', true, billed)
+    case 'answer-timeout':
+      // It may be working on the request, and bill it: another provider would bill it too. And how long a reply takes is
+      // the caller's doing, so that the route is not marked.
+      return {
+        ...fails('provider_timeout', 'The provider of this model did not answer in time.', false, billed),
+        movesOn: false,
+      }
     case 'invalid-response':
       return fails(
         'provider_invalid_response',
@@ -105,7 +112,8 @@ function unsupportedRequest(
   context: ProviderMessageContext,
 ): Pick<Reading, 'error' | 'routeAtFault'> {
   const { param } = failure
-  const message = cleanProviderMessage(failure.providerMessage ?? failure.message, context)
+  const said = cleanProviderMessage(failure.providerMessage ?? failure.message, context)
+  const message = said === '' ? "The request cannot be put in this provider's terms." : said
   const code =
     param === undefined || param.startsWith('messages') ? 'invalid_request' : 'unsupported_parameter'
   return {
@@ -121,11 +129,12 @@ function refusedRequest(
   const said = cleanProviderMessage(failure.providerMessage ?? '', context)
   const tooLong = failure.providerCode === 'context_length_exceeded' || CONTEXT_LENGTH.test(said)
   const message = said === '' ? 'The provider of this model refused the request.' : said
+  const param = cleanProviderMessage(failure.param ?? '', context)
   return {
     error: new CompatError(tooLong ? 'context_length_exceeded' : 'provider_rejected_request', message, {
       source: 'provider',
       cause: failure,
-      ...(failure.param !== undefined && { param: cleanProviderMessage(failure.param, context) }),
+      ...(param !== '' && { param }),
     }),
     movesOn: false,
     routeAtFault: false,

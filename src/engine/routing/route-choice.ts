@@ -1,6 +1,8 @@
 import type { RoutingExplanation } from '../../contracts/events.js'
 import type { Route } from '../../contracts/providers.js'
 import { CompatError } from '../../errors.js'
+import { isSecret } from '../../protocol/secret-search.js'
+import { servesParameters, unlistedParameters } from '../admission/parameters.js'
 import type { PriceReader } from '../charging/quote.js'
 import type { Keep, RouteChoiceRequest } from './route-choice-request.js'
 import type { RouteHealthBook } from './route-health.js'
@@ -53,7 +55,7 @@ export function chooseRoutes(
   })
   const prices = createRoutePrices(model, readPrices, call.promptTokens)
 
-  const enabled = keep(call.routes, 'disabled', (route) => route.enabled !== false)
+  const enabled = withParameters(call, keep)
   if (providerKey !== undefined) {
     const pinned = pinnedRoutes(call, enabled, keep)
     if (routing !== undefined) checkNames(routing, call)
@@ -82,17 +84,27 @@ export function chooseRoutes(
   return explain(onlyFirst(ordered, 'routing.allow_fallbacks is false'), chosenBy, behind)
 }
 
+/** Routes that may not be sent a parameter of the request are of no use to it. */
+function withParameters({ model, request, routes }: RouteChoiceRequest, keep: Keep): readonly Route[] {
+  const enabled = keep(routes, 'disabled', (route) => route.enabled !== false)
+  if (request.unlisted.length === 0 || enabled.length === 0) return enabled
+  const serving = keep(enabled, 'may not be sent a parameter of the request', (route) =>
+    servesParameters(request, model, route),
+  )
+  if (serving.length === 0) throw unlistedParameters(request, model)
+  return serving
+}
+
 function pinnedRoutes(
   { model, request, routes }: RouteChoiceRequest,
   enabled: readonly Route[],
   keep: Keep,
 ): readonly Route[] {
   const { provider } = request.own
-  const takesKeys = (route: Route) => route.byok !== 'no'
   const named = keep(enabled, 'not the pinned provider', (route) => route.provider === provider)
-  const pinned = keep(named, "takes no caller's key", takesKeys)
+  const pinned = keep(named, "takes no caller's key", takesCallersKey)
   if (pinned.length > 0) return pinned
-  const open = routes.filter((route) => route.enabled !== false && takesKeys(route))
+  const open = routes.filter((route) => route.enabled !== false && takesCallersKey(route))
   const names = [...new Set(open.map((route) => route.provider))]
   throw new CompatError(
     'provider_not_enabled',
@@ -101,6 +113,13 @@ function pinnedRoutes(
     }`,
     { param: 'provider' },
   )
+}
+
+/** A made-up key must buy nothing: it replaces one that the provider asks for, unless the host says that keys are checked. */
+function takesCallersKey({ adapter, byok, secret }: Route): boolean {
+  if (adapter.takesKeys !== true) return false
+  // A registry over a table may hand out null for what is left out.
+  return byok === 'only' || (byok === 'yes' && (adapter.hasKey === true || isSecret(secret?.reveal() ?? '')))
 }
 
 /** A route without a price is of no use where there are others. Where there are none its quote says what is wrong. */

@@ -2,7 +2,7 @@ import type { Route } from '../../contracts/providers.js'
 import { CompatError } from '../../errors.js'
 import { type Credits, parseCredits } from '../../money.js'
 import type { RoutingPreferences } from '../../protocol/chat-request.js'
-import { unsupportedBy } from '../admission/parameters.js'
+import { supportsAll } from '../admission/parameters.js'
 import type { Keep, RouteChoiceRequest } from './route-choice-request.js'
 import type { RoutePrices } from './route-prices.js'
 
@@ -53,10 +53,7 @@ export function applyPreferences(
     want('over routing.max_price', (route) => prices.rows(route).every(within))
   }
   if (requireParameters) {
-    want('lacks a parameter of the request', (route) => {
-      const supported = route.supportedParameters ?? model.supportedParameters
-      return unsupportedBy(supported, request.forward).length === 0
-    })
+    want('lacks a parameter of the request', (route) => supportsAll(request, model, route))
   }
   if (left.length > 0) return left
   throw new CompatError(

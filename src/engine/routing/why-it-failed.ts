@@ -1,26 +1,35 @@
 import type { ProviderError, ProviderErrorReason } from '../../errors.js'
 import { cleanProviderMessage, type ProviderMessageContext } from '../../protocol/provider-message.js'
+import { cut } from '../../protocol/text.js'
 import { eventError } from '../events/event-error.js'
 
 /** What was refused for what it asks, or may have been, as where a provider moderates: the words may quote it. */
 const ABOUT_THE_REQUEST = new Set([400, 403, 413, 422, 451])
+const MAX_CHARS = 500
 /** A code as providers have them, such as `unsupported_country`; no words. */
 const CODE = /^[\w.-]{1,64}$/
 
 /** Beneath any other failure may lie one that quotes the reply, as those of `JSON.parse` do. */
-const OF_THE_CONNECTION: ReadonlySet<ProviderErrorReason> = new Set(['unreachable', 'timeout', 'cut-short'])
+const OF_THE_CONNECTION: ReadonlySet<ProviderErrorReason> = new Set([
+  'unreachable',
+  'timeout',
+  'answer-timeout',
+  'cut-short',
+])
 
 /** Why a provider failed, in words for the host's eyes: the adapter's, the provider's own, and the cause beneath. */
 export function whyItFailed(failure: ProviderError, context: ProviderMessageContext): string {
   const { cause, message, providerMessage, reason, status } = failure
   const isAboutRequest = reason === 'unsupported-request' || ABOUT_THE_REQUEST.has(status ?? 0)
-  const said = isAboutRequest ? codeOf(failure) : providerMessage ? ` It said: ${providerMessage}` : ''
-  const beneath = cause instanceof Error && OF_THE_CONNECTION.has(reason) ? ` (${wordsOf(cause)})` : ''
-  return cleanProviderMessage(message + said + beneath, context)
+  const said = isAboutRequest ? codeOf(failure) : providerMessage ? `It said: ${providerMessage}` : ''
+  const beneath = cause instanceof Error && OF_THE_CONNECTION.has(reason) ? `(${wordsOf(cause)})` : ''
+  // Each apart: one that holds a secret is dropped whole.
+  const parts = [message, said, beneath].map((text) => cleanProviderMessage(text, context))
+  return cut(parts.filter((text) => text !== '').join(' '), MAX_CHARS)
 }
 
 function codeOf({ providerCode }: ProviderError): string {
-  return providerCode !== undefined && CODE.test(providerCode) ? ` Its code: ${providerCode}.` : ''
+  return providerCode !== undefined && CODE.test(providerCode) ? `Its code: ${providerCode}.` : ''
 }
 
 function wordsOf(cause: Error): string {

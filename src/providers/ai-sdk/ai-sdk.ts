@@ -21,6 +21,11 @@ export interface AiSdkSettings {
    * without one is refused by name.
    */
   readonly parameters?: Readonly<Record<string, ParameterTranslation>>
+  /**
+   * Says that callers may bring keys of their own: that `model` uses the `key` it is given and no other, in no header
+   * either, and that the provider refuses a wrong one. `false` by default, since nothing else tells.
+   */
+  readonly takesKeys?: boolean
 }
 
 /**
@@ -31,11 +36,12 @@ export interface AiSdkSettings {
  * An address in a message reaches the model only where the model's `supportedUrls` names it; nothing is downloaded.
  */
 export function aiSdk(settings: AiSdkSettings): ProviderAdapter {
-  refuseMisspelt(settings, ['model', 'parameters'], 'aiSdk')
-  const { model, parameters = {} } = settings
+  refuseMisspelt(settings, ['model', 'parameters', 'takesKeys'], 'aiSdk')
+  const { model, parameters = {}, takesKeys = false } = settings
   if (typeof model !== 'function') {
     throw new TypeError('model must be a function that makes a language model from its name.')
   }
+  if (typeof takesKeys !== 'boolean') throw new TypeError('takesKeys must be true or false.')
   requireFunctions(
     'parameters',
     parameters,
@@ -45,6 +51,7 @@ export function aiSdk(settings: AiSdkSettings): ProviderAdapter {
   const translations = new Map(Object.entries(parameters))
 
   return {
+    parameters: [...translations.keys()],
     async chat(call, take) {
       const { signal, limits } = call
       const languageModel = await whileWanted(

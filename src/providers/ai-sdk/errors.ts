@@ -1,5 +1,6 @@
 import { isProviderError, ProviderError } from '../../errors.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
+import { UnreadableContent } from '../unreadable.js'
 import { meantStatus, parseRetryAfter, readComplaint } from '../upstream-errors.js'
 
 const MAX_CAUSES = 3
@@ -49,12 +50,24 @@ export function toFrameError(error: unknown): ProviderError {
   return new ProviderError('error-frame', 'The reply said that it failed.', { ...complaint, status })
 }
 
+/** Errors of packages that read JSON of another shape than they know, as of a tool call without a name. */
+const UNREADABLE = new Set(['AI_TypeValidationError', 'AI_InvalidResponseDataError'])
+
+/** A piece of the reply that the package could not read, although it was JSON: the model may have been made to say it. */
+export function toUnreadable(error: unknown): UnreadableContent | undefined {
+  if (!isObject(error)) return undefined
+  const name = textOf(error.name) ?? ''
+  // Without the piece it says something else of the reply, as that it had no end.
+  const isOfPiece = error.data !== undefined || error.value !== undefined
+  return UNREADABLE.has(name) && isOfPiece ? new UnreadableContent(couldNotRead(name)) : undefined
+}
+
+const couldNotRead = (name: string) => `The model could not read the reply (${name}).`
+
 /** An error that the package itself made of a reply that it could not read. Its message may hold the reply. */
 function toOwnError(error: JsonObject): ProviderError | undefined {
   const name = textOf(error.name)
-  return name?.startsWith('AI_')
-    ? new ProviderError('invalid-response', `The model could not read the reply (${name}).`)
-    : undefined
+  return name?.startsWith('AI_') ? new ProviderError('invalid-response', couldNotRead(name)) : undefined
 }
 
 function fieldsOf({ status, retryAfterSeconds, providerMessage, param, providerCode }: ProviderError) {
@@ -64,7 +77,7 @@ function fieldsOf({ status, retryAfterSeconds, providerMessage, param, providerC
 /** A success whose body the model could not read also comes with a status. */
 function toStatusError(error: JsonObject, status: number, name: string): ProviderError {
   if (status < 400 || status > 599) {
-    return new ProviderError('invalid-response', `The model could not read the reply (${name}).`)
+    return new ProviderError('invalid-response', couldNotRead(name))
   }
   const complaint = readComplaint(error.data ?? parse(error.responseBody) ?? error.message)
   return new ProviderError('status', `The provider answered ${status}.`, {
@@ -83,11 +96,17 @@ function toUnsupported(error: JsonObject): ProviderError {
   )
 }
 
+/** Limits of the `fetch` that a model was given: the provider has the request, and may bill it. */
+const ANSWER_TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
+
 /** Codes that Node and undici give to a connection that failed; anything else may have reached the provider. */
 function toConnectionError(error: JsonObject): ProviderError | undefined {
   let at: unknown = error
   for (let depth = 0; depth <= MAX_CAUSES && isObject(at); depth++) {
     const code = textOf(at.code) ?? ''
+    if (ANSWER_TIMEOUTS.has(code) || at.name === 'TimeoutError') {
+      return new ProviderError('answer-timeout', 'The model did not answer in time.')
+    }
     if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT') {
       return new ProviderError('timeout', 'Connecting took too long.')
     }

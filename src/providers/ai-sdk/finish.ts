@@ -15,14 +15,25 @@ export function toFinish(
   reason: unknown,
   source: UsageSource,
 ): (JsonObject & { finish_reason: string }) | undefined {
-  const unified = textOf(isObject(reason) ? reason.unified : reason)
+  const unified = unifiedReason(reason)
   const raw = isObject(reason) ? textOf(reason.raw) : undefined
   if (unified === undefined || unified === 'interrupted' || isMadeUp(unified, source)) return undefined
   if (unified === 'other' && isObject(reason) && raw === undefined) return undefined
+  const native = raw ?? (isDroppedByGoogle(unified, source) ? 'MALFORMED_FUNCTION_CALL' : undefined)
   return {
     finish_reason: unified.replace('-', '_'),
-    ...(raw === undefined ? {} : { native_finish_reason: raw }),
+    ...(native === undefined ? {} : { native_finish_reason: native }),
   }
+}
+
+/** Version 2 has no place for Google's own word, and Google's packages call nothing else an error that has an end. */
+function isDroppedByGoogle(unified: string, { provider, version }: UsageSource): boolean {
+  return unified === 'error' && version === 'v2' && provider.startsWith('google.')
+}
+
+/** The word that is the same for all packages. */
+export function unifiedReason(reason: unknown): string | undefined {
+  return textOf(isObject(reason) ? reason.unified : reason)
 }
 
 /** Whether a package has this word where the provider gave none. OpenRouter's for version 2 then says `other`. */

@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ProviderCall, ProviderEvent } from '../../contracts/index.js'
-import { ProviderError, replyTooLong } from '../../errors.js'
+import { eventTooLong, replyTooLong } from '../../errors.js'
+import { readOrPassOver, unreadable } from '../unreadable.js'
 import { abortedError } from './abort.js'
-import { toProviderError } from './errors.js'
+import { toProviderError, toUnreadable } from './errors.js'
 import { lengthOf } from './length.js'
 import type { ReadableStreamOf } from './specification.js'
 import { createPartReader } from './stream.js'
@@ -30,21 +31,28 @@ export function readParts(
   let length = 0
   let count = 0
 
-  const check = (part: unknown) => {
+  const check = (part: unknown): void => {
     const partLength = lengthOf(part)
     // A part without content counts too, or a stream of such would have no end.
     length += Math.max(partLength, 1)
     if (partLength > limits.eventBytes) throw eventTooLong(limits.eventBytes)
     if (length > limits.replyBytes) throw replyTooLong(limits.replyBytes)
   }
+  const next = async () => {
+    try {
+      return await reader.read()
+    } catch (error) {
+      const piece = toUnreadable(error)
+      if (piece !== undefined) await take([unreadable(piece.message)])
+      throw toProviderError(error)
+    }
+  }
   const readAll = async (): Promise<{ terminated: boolean }> => {
     while (!parts.terminated) {
-      const { done, value } = await reader.read().catch((error: unknown) => {
-        throw toProviderError(error)
-      })
+      const { done, value } = await next()
       if (done || signal.aborted) break
       check(value)
-      const taken = take(parts.read(value))
+      const taken = take(readOrPassOver(() => parts.read(value)))
       if (taken !== undefined) await taken
       count += 1
       if (count % PARTS_A_TURN === 0) await nextTurn()
@@ -67,6 +75,3 @@ export function readParts(
     readAll().then(resolve, reject).finally(end)
   })
 }
-
-const eventTooLong = (bytes: number) =>
-  new ProviderError('invalid-response', `An event of the stream is longer than ${bytes} bytes.`)

@@ -1,15 +1,19 @@
 import type { ProviderEvent } from '../../contracts/index.js'
 import { ProviderError } from '../../errors.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
+import { UnreadableContent } from '../unreadable.js'
 import { toAnnotation, toArguments, toImage } from './content.js'
-import { toFrameError } from './errors.js'
-import { endedUnnamed, toFinish } from './finish.js'
+import { toFrameError, toUnreadable } from './errors.js'
+import { endedUnnamed, toFinish, unifiedReason } from './finish.js'
 import { toUsage, type UsageSource } from './usage.js'
 import { type AskedFields, refuseLeftOut } from './warnings.js'
 
 /** Turns the parts of one streamed reply to our events, in order. */
 export interface PartReader {
-  /** Takes one part. Throws a `ProviderError` for an `error` part, one that makes no sense, and a field left out. */
+  /**
+   * Takes one part. Throws a `ProviderError` for an `error` part and a field left out, `UnreadableContent` for a part that
+   * makes no sense or that the package itself could not read.
+   */
   read(part: unknown): ProviderEvent[]
   /** Whether a `finish` part came that says how the provider ended; nothing comes after it. */
   readonly terminated: boolean
@@ -27,6 +31,7 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
   let started = false
   let id: string | undefined
   let terminated = false
+  let couldNotRead = false
 
   const chunk = (delta: JsonObject, finish: JsonObject = { finish_reason: null }): ProviderEvent => {
     const role = started ? {} : { role: 'assistant' }
@@ -65,7 +70,9 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
   const finish = (part: JsonObject): ProviderEvent[] => {
     const usage = toUsage(part.usage, part.providerMetadata, source)
     const unnamed = endedUnnamed(part.finishReason, usage, source)
-    const end = unnamed ? { finish_reason: 'stop' } : toFinish(part.finishReason, source)
+    // A package that could not read a piece calls the end of the whole an error.
+    const hasEnded = unnamed || (couldNotRead && unifiedReason(part.finishReason) === 'error')
+    const end = hasEnded ? { finish_reason: 'stop' } : toFinish(part.finishReason, source)
     const open = [...calls.values()].filter((call) => !call.hasArguments)
     const events =
       end === undefined ? [] : [...open.flatMap((call) => continueCall(call, '{}')), chunk({}, end)]
@@ -78,7 +85,7 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
       return terminated
     },
     read(part) {
-      if (!isObject(part)) throw senseless()
+      if (!isObject(part)) throw new ProviderError('invalid-response', NOT_SPECIFIED)
       switch (part.type) {
         case 'stream-start':
           refuseLeftOut(part.warnings, asked)
@@ -110,8 +117,11 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
         }
         case 'finish':
           return finish(part)
-        case 'error':
-          throw toFrameError(part.error)
+        case 'error': {
+          const piece = toUnreadable(part.error)
+          couldNotRead ||= piece !== undefined
+          throw piece ?? toFrameError(part.error)
+        }
         default:
           return []
       }
@@ -131,5 +141,5 @@ function requiredString(value: unknown): string {
   return text
 }
 
-const senseless = () =>
-  new ProviderError('invalid-response', 'A part of the stream is not what the specification describes.')
+const NOT_SPECIFIED = 'A part of the stream is not what the specification describes.'
+const senseless = () => new UnreadableContent(NOT_SPECIFIED)

@@ -1,5 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import type { ProviderAdapter, ProviderCall } from '../../contracts/index.js'
 import { refuseMisspelt } from '../../contracts/option-checks.js'
+import { writeExactly } from '../../protocol/exact-data.js'
+import { isSecret } from '../../protocol/secret-search.js'
 import { createSecret } from '../../secret.js'
 import { abortSourceOf } from '../abort-source.js'
 import { warnOfUnsetKey } from '../unset-key.js'
@@ -23,7 +26,7 @@ export interface AnthropicSettings {
   readonly baseUrl?: string
   /** The `anthropic-version` header, `2023-06-01` by default. */
   readonly version?: string
-  /** Go out with every call, as `anthropic-beta` may; also with a caller's own key. */
+  /** Go out with every call, as `anthropic-beta` may. Credentials among them stay out of calls on a caller's key. */
   readonly headers?: Readonly<Record<string, string>>
   /**
    * Bounds the output of a request that names no bound, which the API insists on. 4,096 by default, as is what the router
@@ -67,7 +70,8 @@ export function anthropic(settings: AnthropicSettings = {}): ProviderAdapter {
     chat: (call, take) =>
       upstream.post(() => ({
         headers: ['anthropic-version', version, ...credentialOf(call)],
-        body: JSON.stringify(toNativeRequest(call.request, call.stream, defaultMaxTokens)),
+        body: writeExactly(toNativeRequest(call.request, call.stream, defaultMaxTokens), randomUUID),
+        onCallersKey: call.auth.kind === 'byok',
         stream: call.stream,
         limits: call.limits,
         abort: abortSourceOf(call),
@@ -75,6 +79,8 @@ export function anthropic(settings: AnthropicSettings = {}): ProviderAdapter {
         reader: createReader(call.limits.eventBytes),
         take,
       })),
+    takesKeys: true,
+    hasKey: apiKey !== undefined && isSecret(apiKey),
     close: () => upstream.close(),
   }
 }

@@ -1,6 +1,7 @@
 import type { ProviderEvent } from '../../contracts/index.js'
 import { ProviderError } from '../../errors.js'
-import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
+import { isObject, isTooDeep, type JsonObject, textOf } from '../../protocol/json-values.js'
+import { unreadable } from '../unreadable.js'
 import { toAnnotation } from './annotations.js'
 import { frameError } from './errors.js'
 import { encryptedDetail, type ReasoningDetail, reasoningFields, textDetail } from './reasoning.js'
@@ -12,11 +13,12 @@ export function readMessage(body: unknown): ProviderEvent[] {
   if (!isObject(body) || !Array.isArray(body.content)) {
     throw new ProviderError('invalid-response', 'The reply is no message of the API.')
   }
-  const blocks: readonly unknown[] = body.content
+  const content: readonly unknown[] = body.content
+  const blocks = content.filter(isReadable)
   const usage = createUsageReader().read(body.usage)
   const choice = {
     index: 0,
-    message: toMessage(blocks.filter(isObject)),
+    message: toMessage(blocks),
     finish_reason: textOf(body.stop_reason) ?? null,
   }
   return [
@@ -28,8 +30,14 @@ export function readMessage(body: unknown): ProviderEvent[] {
         choices: [choice],
       },
     },
+    ...(blocks.length < content.length ? [unreadable('A block of the message cannot be read.')] : []),
     ...(usage === undefined ? [] : [{ type: 'usage' as const, usage }]),
   ]
+}
+
+function isReadable(block: unknown): block is JsonObject {
+  if (!isObject(block) || isTooDeep(block)) return false
+  return block.type !== 'tool_use' || textOf(block.name) !== undefined
 }
 
 function toMessage(blocks: readonly JsonObject[]): JsonObject {

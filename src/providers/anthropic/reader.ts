@@ -1,7 +1,8 @@
 import { usesFastPaths } from '../../fast-paths.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
-import { parseLoosely, parseProviderObject } from '../provider-json.js'
+import { isTooDeepAs, parseLoosely, parseProviderObject } from '../provider-json.js'
 import { createReplyReader, type ReplyReader } from '../reply-reader.js'
+import { readOrPassOver, unreadable } from '../unreadable.js'
 import { frameError } from './errors.js'
 import { readMessage } from './message.js'
 import { createStreamReader } from './stream.js'
@@ -14,7 +15,10 @@ export function createReader(eventBytes: number): ReplyReader {
     onEvent(data, type, events) {
       if (type === 'error') throw frameError(parseLoosely(fromLatin1(data)))
       if (data.trim() === '') return false
-      events.push(...stream.read(parseProviderObject(fromLatin1(data))))
+      const text = fromLatin1(data)
+      const event = parseProviderObject(text)
+      if (isTooDeepAs(text, event)) events.push(unreadable('An event of the stream is nested too deeply.'))
+      else events.push(...readOrPassOver(() => stream.read(event)))
       return stream.terminated
     },
     onBody(json, events) {

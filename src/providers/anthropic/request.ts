@@ -20,6 +20,7 @@ const READ = new Set([
   'reasoning',
   'reasoning_effort',
   'user',
+  'cache_control',
 ])
 
 /** Parameters that the API has under the same name and meaning. */
@@ -30,7 +31,7 @@ const SAME = new Set(['temperature', 'top_p', 'top_k', 'thinking'])
  *
  * - The API wants a bound on output tokens: `max_completion_tokens`, else `max_tokens`, else `defaultMaxTokens`.
  * - `json_schema` is the API's own structured output, the schema as it stands. There is no `json_object` without one.
- * - `user` is `metadata.user_id`. `top_k` and `thinking` pass as they stand.
+ * - `user` is `metadata.user_id`. `top_k`, `thinking` and `cache_control` pass as they stand.
  * - A parameter that the API has no words for throws `unsupported-request` with its name, unless its value asks for
  *   what happens anyway (`n: 1`, `frequency_penalty: 0`, `temperature: 1`, …).
  */
@@ -58,6 +59,7 @@ export function toNativeRequest(
     ...(thinking ? { thinking } : {}),
     ...(Object.keys(outputConfig).length === 0 ? {} : { output_config: outputConfig }),
     ...(typeof request.user === 'string' ? { metadata: { user_id: request.user } } : {}),
+    ...(request.cache_control ? { cache_control: request.cache_control } : {}),
     ...same,
     ...(stream ? { stream } : {}),
   }

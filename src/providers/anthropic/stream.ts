@@ -1,6 +1,7 @@
 import type { ProviderEvent } from '../../contracts/index.js'
 import { ProviderError } from '../../errors.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
+import { UnreadableContent } from '../unreadable.js'
 import { toAnnotation } from './annotations.js'
 import { frameError } from './errors.js'
 import { encryptedDetail, reasoningFields, textDetail } from './reasoning.js'
@@ -8,7 +9,10 @@ import { createUsageReader } from './usage.js'
 
 /** Turns the events of one streamed message to ours, in order. */
 export interface StreamReader {
-  /** Takes one event of the API. Throws a `ProviderError` for an `error` event or one that makes no sense. */
+  /**
+   * Takes one event of the API. Throws a `ProviderError` for an `error` event or one that is none of the API's,
+   * `UnreadableContent` for content that makes no sense.
+   */
   read(event: unknown): ProviderEvent[]
   /** Whether `message_stop` came. */
   readonly terminated: boolean
@@ -46,8 +50,12 @@ export function createStreamReader(): StreamReader {
   }
 
   const startBlock = (index: unknown, content: JsonObject): ProviderEvent[] => {
-    const block: OpenBlock = { type: content.type, call: calls, input: content.input, hasArguments: false }
+    const isNameless = content.type === 'tool_use' && textOf(content.name) === undefined
+    // What more comes of a call without a name belongs to no other.
+    const type = isNameless ? undefined : content.type
+    const block: OpenBlock = { type, call: calls, input: content.input, hasArguments: false }
     blocks.set(index, block)
+    if (isNameless) throw senseless()
     switch (content.type) {
       case 'text':
         return textDelta(content.text)
@@ -56,7 +64,6 @@ export function createStreamReader(): StreamReader {
       case 'redacted_thinking':
         return [chunk(reasoningFields('', [encryptedDetail(indexOf(index), textOf(content.data) ?? '')]))]
       case 'tool_use': {
-        if (textOf(content.id) === undefined || textOf(content.name) === undefined) throw senseless()
         calls += 1
         const call = { name: content.name, arguments: '' }
         return [
@@ -116,10 +123,11 @@ export function createStreamReader(): StreamReader {
       return terminated
     },
     read(event) {
-      if (!isObject(event)) throw senseless()
+      if (!isObject(event)) throw noReply()
       switch (event.type) {
         case 'message_start': {
-          const message = objectIn(event, 'message')
+          const { message } = event
+          if (!isObject(message)) throw noReply()
           id = textOf(message.id)
           return [chunk({ role: 'assistant', content: '' }), ...usageOf(message.usage)]
         }
@@ -130,7 +138,9 @@ export function createStreamReader(): StreamReader {
         case 'content_block_stop':
           return stopBlock(event.index)
         case 'message_delta': {
-          const reason = textOf(objectIn(event, 'delta').stop_reason)
+          const { delta } = event
+          if (!isObject(delta)) throw noReply()
+          const reason = textOf(delta.stop_reason)
           const ended = reason === undefined ? [] : [...stopAll(), chunk({}, reason)]
           return [...ended, ...usageOf(event.usage)]
         }
@@ -160,5 +170,6 @@ function objectIn(event: JsonObject, field: string): JsonObject {
   return value
 }
 
-const senseless = () =>
-  new ProviderError('invalid-response', 'An event of the stream is not what the API describes.')
+const NOT_THE_API = 'An event of the stream is not what the API describes.'
+const noReply = () => new ProviderError('invalid-response', NOT_THE_API)
+const senseless = () => new UnreadableContent(NOT_THE_API)

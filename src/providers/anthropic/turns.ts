@@ -58,6 +58,7 @@ function toBlocks(
           type: 'tool_result',
           tool_use_id: toId(message.toolCallId),
           ...(content.length === 0 ? {} : { content }),
+          ...(message.isError ? { is_error: true } : {}),
         },
       ]
     case 'assistant':

@@ -1,12 +1,13 @@
 import { refuseMisspelt } from '../../contracts/option-checks.js'
 import type { ProviderAdapter, ProviderCall } from '../../contracts/providers.js'
 import { usesFastPaths } from '../../fast-paths.js'
+import { isSecret } from '../../protocol/secret-search.js'
 import { abortSourceOf } from '../abort-source.js'
 import { createReplyReader, type ReplyFormat } from '../reply-reader.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream, type UpstreamSettings } from '../upstream.js'
 import type { HeaderList, UpstreamCall } from '../upstream-call.js'
-import { NOTHING_OMITTED, type Omissions, omitBoth, omitMore } from './omissions.js'
+import { hintAtUsage, type Omissions, refusesReasoning } from './omissions.js'
 import { readBody, readEvent } from './reply.js'
 import { buildRequestBody } from './request.js'
 
@@ -21,16 +22,31 @@ export interface OpenAiCompatibleSettings extends UpstreamSettings {
    * refuse it and want `max_completion_tokens`.
    */
   readonly outputBound?: 'max_tokens' | 'max_completion_tokens'
+  /**
+   * Whether to ask for the usage of a stream with `stream_options`. `true` by default, except at `api.mistral.ai`, which
+   * refuses the field and reports usage unasked. Set `false` for another provider that refuses it; calls whose usage such
+   * a provider does not report are charged by an estimate.
+   */
+  readonly streamUsage?: boolean
+  /**
+   * Whether to pass on the reasoning that clients send back with earlier replies. `true` by default: a call that is
+   * refused for it is sent again without it. Set `false` for a provider that takes none, to save that second request.
+   */
+  readonly reasoningHistory?: boolean
 }
 
 const ENDPOINT = '/chat/completions'
-const SETTINGS = ['baseUrl', 'apiKey', 'headers', 'unlistedTokens', 'outputBound']
+const SETTINGS = [
+  ...['baseUrl', 'apiKey', 'headers', 'unlistedTokens', 'outputBound'],
+  ...['streamUsage', 'reasoningHistory'],
+]
+/** Refuse `stream_options`, and report the usage of each stream all the same. */
+const REPORT_USAGE_UNASKED = new Set(['api.mistral.ai'])
 
 /**
  * Speaks to any provider with OpenAI's `POST {baseUrl}/chat/completions`.
  *
- * Throws a `TypeError` where a setting is wrong; no error ever shows the key. `headers` go out with every call, also
- * with one on a caller's own key, so a credential belongs in `apiKey`. Connections are kept and used again; the time
+ * Throws a `TypeError` if a setting is wrong; no error ever shows the key. Connections are kept and used again; the time
  * that connecting may take is that of the first call's limits.
  */
 export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAdapter {
@@ -47,7 +63,14 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
   if (outputBound !== 'max_tokens' && outputBound !== 'max_completion_tokens') {
     throw new TypeError("outputBound must be 'max_tokens' or 'max_completion_tokens', or left out.")
   }
+  for (const name of ['streamUsage', 'reasoningHistory'] as const) {
+    if (settings[name] !== undefined && typeof settings[name] !== 'boolean') {
+      throw new TypeError(`${name} must be true or false, or left out.`)
+    }
+  }
   const upstream = createUpstream(settings, ENDPOINT)
+  const { streamUsage = !REPORT_USAGE_UNASKED.has(new URL(settings.baseUrl).hostname) } = settings
+  const { reasoningHistory = true } = settings
   warnOfUnsetKey(settings, 'openaiCompatible')
   const ownCredential = apiKey === undefined ? [] : credential(apiKey)
 
@@ -62,11 +85,9 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
     return auth.secret ? credential(auth.secret.reveal()) : ownCredential
   }
 
-  /** By model. */
-  const omissions = new Map<string, Omissions>()
-
   const prepare = (call: ProviderCall, take: UpstreamCall['take'], omitted: Omissions): UpstreamCall => ({
     headers: credentialOf(call),
+    onCallersKey: call.auth.kind === 'byok',
     body: buildRequestBody(call.request, call.stream, omitted),
     stream: call.stream,
     limits: call.limits,
@@ -74,31 +95,24 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
     trace: call.trace,
     reader: createReplyReader(call.limits.eventBytes, format),
     take,
-    instead: (failure) => prepareAgain(call, take, omitted, failure),
+    instead: (failure) =>
+      !omitted.reasoning && refusesReasoning(failure, call)
+        ? prepare(call, take, { ...omitted, reasoning: true })
+        : undefined,
   })
 
-  /** Asks a provider again without what it refused: which ones do, nothing tells before. */
-  const prepareAgain = (
-    call: ProviderCall,
-    take: UpstreamCall['take'],
-    omitted: Omissions,
-    failure: unknown,
-  ): UpstreamCall | undefined => {
-    const more = omitMore(failure, call, omitted)
-    if (more === undefined) return undefined
-    const { model } = call.request
-    const takeAndRemember: UpstreamCall['take'] = (events) => {
-      // Not before it answers: the same words may have been about something else.
-      omissions.set(model, omitBoth(more, omissions.get(model)))
-      return take(events)
-    }
-    return prepare(call, takeAndRemember, more)
-  }
-
   return {
-    chat: (call, take) =>
-      upstream.post(() => prepare(call, take, omissions.get(call.request.model) ?? NOTHING_OMITTED)),
+    async chat(call, take) {
+      const omitted = { usage: !streamUsage, reasoning: !reasoningHistory }
+      try {
+        return await upstream.post(() => prepare(call, take, omitted))
+      } catch (failure) {
+        throw call.stream && streamUsage ? hintAtUsage(failure) : failure
+      }
+    },
     outputBound,
+    takesKeys: true,
+    hasKey: apiKey !== undefined && isSecret(apiKey),
     close: () => upstream.close(),
   }
 }

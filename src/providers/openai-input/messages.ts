@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../../protocol/chat-request.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
-import { type ContentPart, readCacheControl, readContent, readText, type TextPart } from './content.js'
+import { type ContentPart, hasCacheMark, readContent, readText, type TextPart } from './content.js'
 import { unsupported } from './unsupported.js'
 
 export interface InputToolCall {
@@ -21,7 +21,12 @@ export type InputMessage = { readonly param: string } & (
       readonly reasoning?: string
       readonly reasoningDetails: readonly JsonObject[]
     }
-  | { readonly role: 'tool'; readonly toolCallId: string; readonly content: readonly ContentPart[] }
+  | {
+      readonly role: 'tool'
+      readonly toolCallId: string
+      readonly content: readonly ContentPart[]
+      readonly isError: boolean
+    }
 )
 
 /**
@@ -36,7 +41,7 @@ export function readMessages(messages: readonly ChatMessage[]): InputMessage[] {
 
 function readMessage(message: ChatMessage, param: string): InputMessage {
   const read = readByRole(message, param)
-  return readCacheControl(message, param) ? markLast(read) : read
+  return hasCacheMark(message) ? markLast(read) : read
 }
 
 /** A mark for the cache on a message is one on its last part. */
@@ -62,6 +67,7 @@ function readByRole(message: ChatMessage, param: string): InputMessage {
         param,
         toolCallId: requiredString(message.tool_call_id, `${param}.tool_call_id`),
         content: readContent(message.content, contentParam),
+        isError: message.is_error === true,
       }
     default:
       throw unsupported(

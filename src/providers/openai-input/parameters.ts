@@ -78,11 +78,13 @@ export function readReasoning(request: ChatRequest): InputReasoning | undefined 
   return { effort: readEffort(effort, 'reasoning_effort'), param: 'reasoning_effort' }
 }
 
+/** A summary only changes the shape of the reply. */
+const REASONING_MEMBERS = new Set(['effort', 'max_tokens', 'enabled', 'summary', 'generate_summary'])
+
 function readReasoningObject(reasoning: JsonObject): InputReasoning | undefined {
   for (const field of Object.keys(reasoning)) {
     const value = reasoning[field]
-    const known = field === 'effort' || field === 'max_tokens' || field === 'enabled'
-    if (!known && value !== null && !(field === 'exclude' && value === false)) {
+    if (!REASONING_MEMBERS.has(field) && value !== null && !(field === 'exclude' && value === false)) {
       throw unsupported(`reasoning.${field}`, `reasoning.${field} is not supported by this provider.`)
     }
   }

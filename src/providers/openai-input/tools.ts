@@ -1,6 +1,6 @@
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
-import { readCacheControl } from './content.js'
+import { hasCacheMark } from './content.js'
 import { unsupported } from './unsupported.js'
 
 export interface FunctionTool {
@@ -29,7 +29,7 @@ export function readTools(request: ChatRequest): InputTool[] {
 
 function readTool(tool: unknown, param: string): InputTool {
   if (!isObject(tool)) throw unsupported(param, `${param} must be an object.`)
-  const cache = readCacheControl(tool, param)
+  const cache = hasCacheMark(tool)
   if (tool.type !== 'function') return { kind: 'other', tool, param: `${param}.type` }
   const definition = tool.function
   const name = isObject(definition) ? textOf(definition.name) : undefined
@@ -60,6 +60,8 @@ export function readToolChoice(request: ChatRequest): InputToolChoice | undefine
   const choice = request.tool_choice
   if (choice === undefined || choice === null) return undefined
   if (choice === 'auto' || choice === 'none' || choice === 'required') return choice
+  // Mistral's word.
+  if (choice === 'any') return 'required'
   if (isObject(choice) && choice.type === 'function' && isObject(choice.function)) {
     const name = textOf(choice.function.name)
     if (name !== undefined) return { name }

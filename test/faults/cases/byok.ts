@@ -79,5 +79,8 @@ function onOwnKey(
 
 function withOpener(router: NonNullable<BenchOptions['router']>): BenchOptions {
   const secret = { reveal: () => 'key-of-the-caller' }
-  return { router: { ...router, envelopes: { open: () => ({ ok: true, secret }) } } }
+  return {
+    routes: [{ byok: 'only' }],
+    router: { ...router, envelopes: { open: () => ({ ok: true, secret }) } },
+  }
 }

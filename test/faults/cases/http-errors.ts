@@ -1,5 +1,6 @@
 import type { Limits } from '../../../src/index.js'
 import { answerJson } from '../../helpers/scripted-upstream.js'
+import type { Bench, BenchCall, BenchOptions } from '../bench.js'
 import { type Fault, inBothModes, NOTHING, REPORTED, scripted, send, takeOverCall } from '../fault.js'
 import {
   body,
@@ -123,7 +124,47 @@ export const httpErrors: readonly Fault[] = [
     due: NOTHING,
     answer: TIMEOUT,
   })),
-  ...silent('the provider sends no byte in time', { idleMs: 10_000 }),
+  ...silent('the provider sends no byte in time', { idleMs: 10_000 }).filter(({ stream }) => stream),
+  {
+    row: 'reported',
+    name: 'the provider takes minutes before the first byte of a reply in one body',
+    stream: false,
+    options: { routes: [{}, {}], limits: { idleMs: 10_000, tokenMs: 20_000, totalMs: 900_000 } },
+    async play(bench) {
+      const { call, reply } = await takeOverCall(bench, false)
+      await bench.clock.elapse(600_000)
+      // Keeps the connection alive, and begins nothing.
+      await send(reply, JSON_HEAD, { write: '\n' })
+      await bench.clock.elapse(200_000)
+      await send(reply, { write: JSON.stringify(body({ usage: COUNTS })) }, 'end')
+      return call
+    },
+    due: REPORTED,
+    answer: 'whole',
+    also: neverBlamed,
+  },
+  {
+    row: 'http-error',
+    name: 'the provider falls silent in the middle of a reply in one body',
+    stream: false,
+    options: { routes: [{}, {}], limits: { idleMs: 10_000 } },
+    async play(bench) {
+      const { call, reply } = await takeOverCall(bench, false)
+      await send(reply, ...halfBody())
+      await bench.until(() => bench.reads > 0)
+      await bench.clock.elapse(10_000)
+      await reply.closed
+      return call
+    },
+    due: NOTHING,
+    answer: TIMEOUT,
+    also: neverBlamed,
+  },
+  ...silent(
+    'two providers could be asked, and the first sends nothing in time',
+    { idleMs: 10_000, totalMs: 10_000 },
+    [{}, {}],
+  ),
   ...inBothModes((stream) => ({
     row: 'http-error',
     name: 'the provider sends comments and no token in time',
@@ -209,11 +250,11 @@ function alike(
 }
 
 /** The provider takes a request and never answers, until ten seconds are over. */
-function silent(name: string, limits: Partial<Limits>): Fault[] {
+function silent(name: string, limits: Partial<Limits>, routes: BenchOptions['routes'] = [{}]): Fault[] {
   return inBothModes((stream) => ({
     row: 'http-error',
     name,
-    options: { limits },
+    options: { limits, routes },
     async play(bench) {
       const asked = bench.upstream.nextRequest()
       const call = bench.call(stream)
@@ -224,7 +265,18 @@ function silent(name: string, limits: Partial<Limits>): Fault[] {
     },
     due: NOTHING,
     answer: TIMEOUT,
+    also: neverBlamed,
   }))
+}
+
+/** Who did not answer in time may bill the call: no other is asked, and others' calls still come to it. */
+function neverBlamed(bench: Bench, { client, stream }: BenchCall): void {
+  const others = bench.upstreams.slice(1).reduce((sum, { requests }) => sum + requests.length, 0)
+  if (others > 0) throw new Error('another provider was asked')
+  if (bench.router.routes().some(({ failureRate }) => failureRate > 0)) throw new Error('the route is blamed')
+  if (client.status === 504 && client.headers['x-should-retry'] !== 'false') {
+    throw new Error(`it may be repeated, ${stream ? 'streamed' : 'in one body'}`)
+  }
 }
 
 function errorChoice(): object {

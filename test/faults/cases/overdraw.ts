@@ -227,7 +227,7 @@ export const overdraw: readonly Fault[] = [
     },
     due: REPORTED,
     answer: 'whole',
-    also: (bench) => expectUpstream(bench, { max_tokens: 50, max_completion_tokens: null }),
+    also: (bench) => expectUpstream(bench, { max_tokens: 50 }),
   })),
   ...inBothModes((stream) => ({
     row: 'never-overdraw',

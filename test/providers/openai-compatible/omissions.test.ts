@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ProviderError } from '../../../src/errors.js'
 import type { ChatRequest } from '../../../src/protocol/chat-request.js'
+import { openaiCompatible } from '../../../src/providers/openai-compatible/index.js'
+import { refusesReasoning } from '../../../src/providers/openai-compatible/omissions.js'
 import { answerEvents, answerJson, finishChunk, textChunk } from '../../helpers/scripted-upstream.js'
 import { type CallOptions, createCall, openAdapter, runCall, textOf } from './run-call.js'
 
@@ -73,68 +76,64 @@ async function succeed(options: CallOptions = {}): Promise<void> {
   expect(events).toContainEqual({ type: 'usage', usage: expect.objectContaining({ completion: 7 }) })
 }
 
-describe('a provider that refuses what the router added', () => {
-  it.each(USAGE_REFUSALS)('is asked no more for the usage of a stream: %s %j', async (...refusal) => {
-    opened.upstream.scriptOnce(refuse(refusal))
-    await succeed()
-    await succeed()
-    expect(asked()).toEqual([
-      { ...short, ...ASKS },
-      { ...short, stream: true },
-      { ...short, stream: true },
-    ])
-  })
-
-  it.each(REASONING_REFUSALS)('gets no reasoning back: %s %j', async (...refusal) => {
+describe('a provider that refuses the reasoning of earlier replies', () => {
+  it.each(REASONING_REFUSALS)('is asked again without it, for that call alone: %s %j', async (...refusal) => {
     opened.upstream.scriptOnce(refuse(refusal))
     await succeed({ request: reasons })
     await succeed({ request: reasons })
-    const sent = { ...withoutReasons, ...ASKS }
-    expect(asked()).toEqual([{ ...reasons, ...ASKS }, sent, sent])
+    const sent = { ...reasons, ...ASKS }
+    expect(asked()).toEqual([sent, { ...withoutReasons, ...ASKS }, sent])
   })
 
-  it('gets no reasoning back where no stream is asked for', async () => {
+  it('is asked again where no stream is asked for', async () => {
     opened.upstream.scriptOnce(refuse(REASONING))
     const { error } = await runCall(opened.adapter, { request: reasons, stream: false })
     expect(error).toBeUndefined()
     expect(asked()).toEqual([reasons, withoutReasons])
   })
 
-  it.each([
-    ['one after the other', [USAGE, REASONING]],
-    ['the other way round', [REASONING, USAGE]],
-  ])('may refuse both, %s', async (_order, refusals) => {
-    opened.upstream.scriptOnce(...refusals.map(refuse))
-    await succeed({ request: reasons })
-    await succeed({ request: reasons })
-    const sent = { ...withoutReasons, stream: true }
-    expect(asked().slice(2)).toEqual([sent, sent])
+  it('is asked twice at most', async () => {
+    opened.upstream.scriptOnce(refuse(REASONING), refuse(REASONING))
+    expect((await runCall(opened.adapter, { request: reasons })).error).toMatchObject({ status: 422 })
+    expect(asked()).toHaveLength(2)
   })
 
-  it('may refuse both in two calls at the same time', async () => {
-    const { upstream } = opened
-    upstream.scriptOnce(refuse(USAGE), refuse(REASONING))
-    await Promise.all([succeed({ request: reasons }), succeed({ request: reasons })])
-    await succeed({ request: reasons })
-    expect(asked().at(-1)).toEqual({ ...withoutReasons, stream: true })
+  it('gets none in the first place with reasoningHistory: false', async () => {
+    const adapter = openaiCompatible({ baseUrl: opened.upstream.baseUrl, reasoningHistory: false })
+    await runCall(adapter, { request: reasons })
+    await adapter.close?.()
+    expect(asked()).toEqual([{ ...withoutReasons, ...ASKS }])
   })
+})
 
-  it('is asked as before for another model', async () => {
-    opened.upstream.scriptOnce(refuse(USAGE))
-    await succeed()
-    const another = { ...short, model: 'another' }
-    await succeed({ request: another })
-    expect(asked().at(-1)).toEqual({ ...another, ...ASKS })
-  })
-
-  it('is asked as before where the request is refused without it, too', async () => {
-    const refusal = answerJson({ error: { message: 'No tool is called stream_options.' } }, 400)
-    opened.upstream.scriptOnce(refusal, refusal)
+describe('a provider that refuses stream_options', () => {
+  it.each(USAGE_REFUSALS)('refuses the call, and the host is told what to set: %s %j', async (...refusal) => {
+    opened.upstream.scriptOnce(refuse(refusal))
     const { error } = await runCall(opened.adapter)
-    expect(error).toMatchObject({ reason: 'status', status: 400 })
-    expect(error?.providerMessage).toBe('No tool is called stream_options.')
+    expect(error).toMatchObject({ reason: 'status', status: refusal[0] })
+    expect(error?.message).toMatch(
+      /^The provider answered 4\d\d\. It names stream_options\. .* streamUsage: false\.$/,
+    )
     await succeed()
-    expect(asked().at(-1)).toEqual({ ...short, ...ASKS })
+    expect(asked()).toEqual([
+      { ...short, ...ASKS },
+      { ...short, ...ASKS },
+    ])
+  })
+
+  it('is not asked for the usage of a stream with streamUsage: false, which is read where it comes', async () => {
+    const adapter = openaiCompatible({ baseUrl: opened.upstream.baseUrl, streamUsage: false })
+    const request = { ...short, stream_options: { include_usage: true } }
+    const { events } = await runCall(adapter, { request })
+    opened.upstream.scriptOnce(refuse(USAGE))
+    const { error } = await runCall(adapter)
+    await adapter.close?.()
+    expect(asked()).toEqual([
+      { ...short, stream: true },
+      { ...short, stream: true },
+    ])
+    expect(events).toContainEqual({ type: 'usage', usage: expect.objectContaining({ completion: 7 }) })
+    expect(error?.message).toBe('The provider answered 422.')
   })
 })
 
@@ -142,13 +141,13 @@ const missing = 'The `reasoning_content` in the thinking mode must be passed bac
 
 it.each([
   ['another refusal', reasons, answerJson({ error: { message: 'Bad top_k.', param: 'top_k' } }, 400)],
-  ['another status', reasons, answerJson(USAGE[1], 500)],
+  ['another status', reasons, answerJson(REASONING[1], 500)],
   ['a refusal of reasoning that was not sent', short, refuse(REASONING)],
   ['a refusal for want of reasoning', reasons, answerJson({ error: { message: missing } }, 400)],
   [
     'a reply that failed after it had begun',
     reasons,
-    answerEvents([textChunk('Hel'), { error: { code: 400, message: 'stream_options' } }]),
+    answerEvents([textChunk('Hel'), { error: { code: 400, message: 'messages.1.reasoning' } }]),
   ],
 ])('%s stands', async (_what, request, script) => {
   opened.upstream.scriptOnce(script)
@@ -156,8 +155,20 @@ it.each([
   expect(asked()).toHaveLength(1)
 })
 
-it('a refusal of a reply in one body for what only a stream asks for stands', async () => {
-  opened.upstream.scriptOnce(refuse(USAGE))
-  expect((await runCall(opened.adapter, { stream: false })).error).toMatchObject({ status: 422 })
-  expect(asked()).toHaveLength(1)
+it('a long text of a provider is searched in no time', () => {
+  const said = {
+    status: 400,
+    providerMessage: 'messages.'.repeat(1_000_000),
+    param: 'messages['.repeat(1_000_000),
+  }
+  const failure = new ProviderError('status', 'The provider answered 400.', said)
+  const before = performance.now()
+  expect(refusesReasoning(failure, createCall({ request: reasons }))).toBe(false)
+  expect(performance.now() - before).toBeLessThan(500)
+})
+
+it.each(['streamUsage', 'reasoningHistory'])('%s must be true or false', (name) => {
+  expect(() => openaiCompatible({ baseUrl: 'http://127.0.0.1:9/v1', [name]: 'no' })).toThrow(
+    `${name} must be true or false`,
+  )
 })

@@ -16,6 +16,7 @@ describe('readUsage', () => {
       cacheWrite: undefined,
       completion: 300,
       reasoning: 20,
+      total: 316,
     })
   })
 
@@ -61,6 +62,57 @@ describe('readUsage', () => {
     expect(readUsage({ ...counts, cached_tokens: 7 }, undefined)?.cached).toBe(7)
     const written = { ...counts, prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: 8 } }
     expect(readUsage(written, undefined)).toMatchObject({ cached: 0, cacheWrite: 8 })
+  })
+
+  it.each<[object, object]>([
+    [
+      { cache_read_input_tokens: 6, cache_creation_input_tokens: 3 },
+      { cached: 6, cacheWrite: 3 },
+    ],
+    [{ input_tokens_details: { cached_tokens: 6, cache_creation_tokens: 3 } }, { cached: 6, cacheWrite: 3 }],
+    [{ prompt_tokens_details: { cached_tokens: 0 }, cache_read_input_tokens: 6 }, { cached: 6 }],
+    [{ prompt_tokens_details: { cache_read_input_tokens: 6 }, prompt_cache_hit_tokens: 6 }, { cached: 6 }],
+    [{ prompt_cache_hit_tokens: 6, prompt_cache_miss_tokens: 4 }, { cached: 6 }],
+    [{ cached_tokens: 'six' }, { cached: 'six' }],
+  ])('reads %j under whatever name', (cache, counts) => {
+    for (const usage of [
+      { prompt_tokens: 10, completion_tokens: 1, ...cache },
+      { input_tokens: 10, output_tokens: 1, total_tokens: 11, ...cache },
+    ]) {
+      expect(readUsage(usage, undefined)).toMatchObject({ prompt: 10, completion: 1, ...counts })
+      expect(readUsage(usage, undefined)).not.toHaveProperty('unread')
+    }
+  })
+
+  it('adds what the cache gave and took to a prompt that leaves it out', () => {
+    const cache = { cache_read_input_tokens: 100, cache_creation_input_tokens: 20 }
+    const counts = { prompt_tokens: 10, completion_tokens: 5, ...cache }
+    expect(readUsage({ ...counts, total_tokens: 135 }, undefined)).toMatchObject({
+      prompt: 130,
+      completion: 5,
+    })
+    expect(readUsage(counts, undefined)).toMatchObject({ prompt: 130, cached: 100, cacheWrite: 20 })
+    const reasoning = { completion_tokens_details: { reasoning_tokens: 7 } }
+    expect(
+      readUsage({ ...counts, prompt_tokens: 500, ...reasoning, total_tokens: 632 }, undefined),
+    ).toMatchObject({
+      prompt: 620,
+      completion: 12,
+    })
+    const inside = { prompt_tokens: 500, completion_tokens: 5, total_tokens: 505, ...cache }
+    expect(readUsage(inside, undefined)).toMatchObject({ prompt: 500, cached: 100, cacheWrite: 20 })
+  })
+
+  it('hands over counts of cached tokens that it does not know', () => {
+    const usage = {
+      prompt_tokens: 10,
+      completion_tokens: 1,
+      prompt_tokens_details: { cached_tokens: 1, semantic_cache_tokens: 4 },
+      'New-Cache-Tokens': 2,
+      cache_mode: 'auto',
+      cache_misses: 0,
+    }
+    expect(readUsage(usage, undefined)?.unread).toEqual({ semantic_cache_tokens: 4, 'New-Cache-Tokens': 2 })
   })
 
   it('keeps a zero as a zero', () => {

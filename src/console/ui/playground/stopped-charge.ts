@@ -1,10 +1,10 @@
 import type { ChargeView } from '../../protocol.js'
 import type { Cost } from './reply-reader.js'
 
-/** Longer than a router reads on for a client that has left, and tries to settle, by its usual limits. */
-const PATIENCE_MS = 180_000
+/** Longer than a call whose client has left goes on, and is tried to be settled, by a router's usual limits. */
+const PATIENCE_MS = 1_020_000
 const FIRST_PAUSE_MS = 500
-const LONGEST_PAUSE_MS = 10_000
+const LONGEST_PAUSE_MS = 30_000
 
 /** What was found of a call that has ended. */
 interface Ended {
@@ -13,7 +13,7 @@ interface Ended {
 
 /**
  * Who stops a call still pays for what the provider writes on; `look` finds what it was once it is known. Undefined where
- * nothing was found for three minutes, or `isGone` said that nobody waits any more.
+ * nothing was found for seventeen minutes, or `isGone` said that nobody waits any more.
  */
 export async function stoppedCharge(
   look: () => Promise<Ended | undefined>,

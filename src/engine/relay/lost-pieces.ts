@@ -1,0 +1,26 @@
+import type { ProviderError } from '../../errors.js'
+import { addLatin1, type TokenCounter, type TokenTally } from '../charging/token-counter.js'
+import { eachTextIn, invalidReply } from './delta.js'
+
+/** The pieces of a reply that cannot be read: why the first of them cannot, and the text in all of them. */
+export class LostPieces {
+  /** Undefined while there are none. */
+  why: ProviderError | undefined
+  private tally: TokenTally | undefined
+
+  constructor(private readonly counter: TokenCounter) {}
+
+  add(what: string, piece: unknown, isLatin1: boolean): void {
+    this.why ??= invalidReply(what)
+    this.tally ??= this.counter.tally()
+    const { tally } = this
+    eachTextIn(piece, (text) => {
+      if (isLatin1) addLatin1(tally, text)
+      else tally.add(text)
+    })
+  }
+
+  tokensAtLeast(): number {
+    return this.tally?.atLeast() ?? 0
+  }
+}

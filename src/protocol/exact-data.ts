@@ -1,0 +1,155 @@
+import { isObject, type JsonObject } from './json-values.js'
+
+/** Keeps the text of a JSON Schema with it, for numbers that no JavaScript number carries. */
+const TEXT = Symbol('exact text')
+
+interface WithText {
+  readonly [TEXT]?: string
+}
+
+/** Where callers send JSON of their own, which goes on digit for digit. `*` is every item of a list. */
+const DATA_PLACES = [
+  ['tools', '*', 'function', 'parameters'],
+  ['functions', '*', 'parameters'],
+  ['response_format', 'schema'],
+  ['response_format', 'json_schema', 'schema'],
+]
+
+/** A number of this kind, or a string that holds one, is in few bodies. */
+const MAYBE_INEXACT = /\d[.eE]|\d{16}/
+const NUMBERS = /-?\d[\d.eE+-]*/g
+
+/** Remembers with each schema in a request body its very text, if reading it changes a number in it. */
+export function keepExactData(body: JsonObject, text: string): void {
+  if (!MAYBE_INEXACT.test(text)) return
+  for (const place of DATA_PLACES) {
+    if (place[0]! in body) locate(text, afterSpace(text, 0), body, place)
+  }
+}
+
+/** JSON text of a value, in which schemas have the digits that their callers wrote. */
+export function writeExactly(value: JsonObject, mark: () => string): string {
+  const schemas = schemasOf(value)
+  if (schemas.length === 0) return JSON.stringify(value)
+  const texts: string[] = []
+  const unique = mark()
+  const json = JSON.stringify(value, (_key, member: unknown) => {
+    const exact = isObject(member) ? (member as WithText)[TEXT] : undefined
+    return exact === undefined ? member : `${unique}${texts.push(exact) - 1};`
+  })
+  return json.replaceAll(new RegExp(`"${unique}(\\d+);"`, 'g'), (_all, index) => texts[Number(index)]!)
+}
+
+/** The schemas of a request in OpenAI's or Anthropic's shape whose text is kept. */
+function schemasOf({
+  tools,
+  functions,
+  response_format: format,
+  output_config: output,
+}: JsonObject): unknown[] {
+  const found: unknown[] = []
+  const add = (holder: unknown, ...names: readonly string[]): void => {
+    for (const name of names) {
+      const schema = isObject(holder) ? holder[name] : undefined
+      if (isObject(schema) && TEXT in schema) found.push(schema)
+    }
+  }
+  for (const tool of [...listOf(tools), ...listOf(functions)]) {
+    add(tool, 'parameters', 'input_schema')
+    add(isObject(tool) ? tool.function : undefined, 'parameters')
+  }
+  add(format, 'schema')
+  add(isObject(format) ? format.json_schema : undefined, 'schema')
+  add(isObject(output) ? output.format : undefined, 'schema')
+  return found
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** Goes down a place in text and value side by side. The last of duplicate names counts, as for the parser. */
+function locate(text: string, at: number, value: unknown, place: readonly string[]): void {
+  const [step, ...rest] = place
+  if (step === undefined) {
+    if (!isObject(value)) return
+    const own = text.slice(at, endOfValue(text, at))
+    if (isExact(own)) Reflect.deleteProperty(value, TEXT)
+    else Object.defineProperty(value, TEXT, { value: own, configurable: true })
+    return
+  }
+  if (step === '*') {
+    if (!Array.isArray(value) || text[at] !== '[') return
+    let item = afterSpace(text, at + 1)
+    for (let position = 0; text[item] !== ']' && item < text.length; position++) {
+      locate(text, item, value[position], rest)
+      item = next(text, endOfValue(text, item))
+    }
+    return
+  }
+  if (!isObject(value) || text[at] !== '{') return
+  let name = afterSpace(text, at + 1)
+  while (text[name] === '"') {
+    const end = endOfString(text, name)
+    const start = afterSpace(text, afterSpace(text, end) + 1)
+    if (JSON.parse(text.slice(name, end)) === step) locate(text, start, value[step], rest)
+    name = next(text, endOfValue(text, start))
+  }
+}
+
+/** Whether every number outside of strings is written as JavaScript writes it. */
+function isExact(text: string): boolean {
+  for (let at = 0; at < text.length; ) {
+    const quote = text.indexOf('"', at)
+    const end = quote < 0 ? text.length : quote
+    for (const [number] of text.slice(at, end).matchAll(NUMBERS)) {
+      if (String(Number(number)) !== number) return false
+    }
+    at = quote < 0 ? end : endOfString(text, quote)
+  }
+  return true
+}
+
+const SPACE = /[ \t\r\n]/
+
+function afterSpace(text: string, from: number): number {
+  let at = from
+  while (at < text.length && SPACE.test(text[at]!)) at++
+  return at
+}
+
+/** The start of the next member or item, or the end of the object or list. */
+function next(text: string, end: number): number {
+  const at = afterSpace(text, end)
+  return text[at] === ',' ? afterSpace(text, at + 1) : at
+}
+
+function endOfString(text: string, start: number): number {
+  for (let quote = text.indexOf('"', start + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
+    let before = quote - 1
+    while (text[before] === '\\') before--
+    if ((quote - before) % 2 === 1) return quote + 1
+  }
+  return text.length
+}
+
+function endOfValue(text: string, start: number): number {
+  let depth = 0
+  let at = start
+  while (at < text.length) {
+    const character = text[at]!
+    if (character === '"') {
+      at = endOfString(text, at)
+      if (depth === 0) return at
+      continue
+    }
+    if (character === '{' || character === '[') depth++
+    else if (character === '}' || character === ']') {
+      if (depth === 0) return at
+      depth--
+      if (depth === 0) return at + 1
+    } else if (depth === 0 && (character === ',' || SPACE.test(character))) return at
+    at++
+  }
+  return at
+}

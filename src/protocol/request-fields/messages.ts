@@ -1,0 +1,202 @@
+import { isObject, type JsonObject } from '../json-values.js'
+import { inlineAddress } from './addresses.js'
+import { readParts } from './parts.js'
+import {
+  boolean,
+  cacheControl,
+  data,
+  listOf,
+  type Member,
+  type Members,
+  objectOf,
+  omitted,
+  type RequestReading,
+  readList,
+  readObject,
+  text,
+} from './reading.js'
+
+export const MAX_MESSAGES = 10_000
+const MAX_CALLS = 1_024
+const MAX_ITEMS = 1_000
+
+const asItCame: Member = (value) => value
+
+const members = (given: Readonly<Record<string, Member>>): Members => new Map(Object.entries(given))
+
+/** Left out while it is empty: clients return such lists with every reply, and strict providers refuse them. */
+const emptyOr =
+  (member: Member): Member =>
+  (value, place, reading) =>
+    Array.isArray(value) && value.length === 0
+      ? omitted(value, place, reading)
+      : member(value, place, reading)
+
+const functionCall = objectOf(members({ name: text, arguments: text, parsed_arguments: omitted }))
+
+/** A Gemini model refuses its own call without the signature that it gave it. */
+const extraContent = objectOf(members({ google: objectOf(members({ thought_signature: text })) }))
+
+const toolCalls = listOf(
+  objectOf(
+    members({
+      id: text,
+      type: text,
+      index: omitted,
+      function: functionCall,
+      custom: objectOf(members({ name: text, input: text })),
+      extra_content: extraContent,
+    }),
+  ),
+  MAX_CALLS,
+)
+
+/** Audio that the provider keeps of an earlier reply: it is billed as audio. */
+const audio: Member = (value, place, reading) => {
+  reading.mustBeNamed('audio', place)
+  return objectOf(members({ id: text }))(value, place, reading)
+}
+
+const images = listOf(
+  objectOf(
+    members({
+      type: text,
+      index: omitted,
+      image_url: (value, place, reading) =>
+        isObject(value)
+          ? readObject(value, members({ url: inlineAddress, detail: text }), place, reading)
+          : inlineAddress(value, place, reading),
+    }),
+  ),
+  MAX_ITEMS,
+)
+
+/** The name would let content vanish that is meant for the model. */
+const content: Member = (value, place, { faults }) => {
+  faults.add(place, 'is not read here; put it into content, as a part')
+  return value
+}
+
+const CONTENT_ELSEWHERE = Object.fromEntries(
+  'images image videos audios documents files attachments'.split(' ').map((name) => [name, content]),
+)
+
+/** `role` and `content` are read apart from these. */
+const COMMON = { role: asItCame, content: asItCame, name: text, cache_control: cacheControl }
+
+const OTHER: Members = members({ ...COMMON, ...CONTENT_ELSEWHERE })
+const TOOL: Members = members({
+  ...COMMON,
+  ...CONTENT_ELSEWHERE,
+  tool_call_id: text,
+  is_error: boolean,
+})
+const ASSISTANT: Members = members({
+  ...COMMON,
+  tool_calls: emptyOr(toolCalls),
+  function_call: functionCall,
+  refusal: text,
+  audio,
+  reasoning: text,
+  reasoning_content: text,
+  reasoning_details: emptyOr(listOf(data, MAX_ITEMS)),
+  thinking_blocks: emptyOr(listOf(data, MAX_ITEMS)),
+  images: emptyOr(images),
+  prefix: boolean,
+  partial: boolean,
+  // Of earlier replies; no provider reads them.
+  parsed: omitted,
+  annotations: omitted,
+  citations: omitted,
+})
+
+const CONTENT_RULE = 'must be a string or an array of typed parts'
+
+/**
+ * Reads the messages of a request. Returns the very list if all of it is to be sent as it came, so that its bytes can
+ * be sent on too.
+ */
+export function readMessages(messages: unknown, reading: RequestReading): readonly unknown[] {
+  const { faults } = reading
+  if (!Array.isArray(messages)) {
+    faults.add('messages', messages === undefined ? 'is required' : 'must be an array of messages')
+    return []
+  }
+  if (messages.length === 0) faults.add('messages', 'must hold at least one message')
+  if (messages.length > MAX_MESSAGES) {
+    faults.add('messages', 'must hold at most 10,000 messages')
+    return messages
+  }
+  return readList(messages, readMessage, 'messages', reading)
+}
+
+const readMessage: Member = (message, place, reading) => {
+  if (isPlainMessage(message)) return message
+  const { faults } = reading
+  if (!isObject(message)) {
+    faults.add(place, 'must be an object with a role and content')
+    return message
+  }
+  const { role } = message
+  if (typeof role !== 'string') {
+    faults.add(`${place}.role`, role === undefined ? 'is required' : 'must be a string')
+  }
+  const read = readObject(message, membersOf(role), place, reading)
+  return readContent(message, read, place, reading)
+}
+
+/** Whether a message holds a role and text alone, as most do. */
+function isPlainMessage(message: unknown): boolean {
+  if (!isObject(message) || typeof message.role !== 'string' || typeof message.content !== 'string') {
+    return false
+  }
+  for (const name in message) if (name !== 'role' && name !== 'content') return false
+  return true
+}
+
+function membersOf(role: unknown): Members {
+  if (role === 'assistant') return ASSISTANT
+  return role === 'tool' ? TOOL : OTHER
+}
+
+function readContent(
+  message: JsonObject,
+  read: JsonObject,
+  place: string,
+  reading: RequestReading,
+): JsonObject {
+  const { content: given, role } = message
+  if (typeof given === 'string') return read
+  if (Array.isArray(given)) {
+    const parts = readParts(given, role, `${place}.content`, reading)
+    return parts === given ? read : { ...read, content: parts }
+  }
+  if (given === null || given === undefined) {
+    if (!standsWithoutContent(message)) {
+      reading.faults.add(`${place}.content`, given === null ? CONTENT_RULE : 'is required')
+    }
+    // Some servers want the field even so.
+    return given === null ? withNullContent(message, read) : read
+  }
+  reading.faults.add(`${place}.content`, CONTENT_RULE)
+  return read
+}
+
+/** The message itself if it loses nothing but the null that is put back here. */
+function withNullContent(message: JsonObject, read: JsonObject): JsonObject {
+  const isAsItCame = Object.keys(message).every((name) => name === 'content' || read[name] === message[name])
+  return isAsItCame ? message : { ...read, content: null }
+}
+
+/** Whether an assistant message holds something that can take the place of content. */
+function standsWithoutContent(message: JsonObject): boolean {
+  if (message.role !== 'assistant') return false
+  const { audio: spoken, function_call: called, images: shown, reasoning_details: details } = message
+  return (
+    [message.tool_calls, shown, details].some((list) => Array.isArray(list) && list.length > 0) ||
+    [message.refusal, message.reasoning, message.reasoning_content].some(
+      (said) => typeof said === 'string',
+    ) ||
+    [called, spoken].some(isObject)
+  )
+}

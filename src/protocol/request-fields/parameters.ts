@@ -1,0 +1,83 @@
+import { isObject, type JsonObject } from '../json-values.js'
+import { KNOWN_FIELDS, type KnownField } from './known-fields.js'
+import { OMITTED, type RequestReading } from './reading.js'
+import { REFUSED_FIELDS, Spellings } from './refused-fields.js'
+
+/** Every field that the router reads, by its one spelling. `own` are those that never reach a provider. */
+export function spellingsOf(own: Iterable<string>): Spellings {
+  return new Spellings(['model', 'messages', ...own, ...KNOWN_FIELDS.keys(), ...REFUSED_FIELDS.keys()])
+}
+
+/**
+ * Reads the optional fields that are meant for providers. A field that is not known must be named by the host; null
+ * counts as absent, as do `{}` and `[]` in a field that is known.
+ */
+export function readParameters(
+  body: JsonObject,
+  names: readonly string[],
+  reading: RequestReading,
+): JsonObject {
+  const sent: JsonObject = {}
+  for (const name of names) {
+    const value = body[name]
+    if (value === null || value === undefined) continue
+    const field = KNOWN_FIELDS.get(name)
+    if (field === undefined) {
+      reading.mustBeNamed(name, name)
+      sent[name] = value
+      continue
+    }
+    if (isEmpty(value) && name !== 'response_format') continue
+    const read = readField(name, field, value, reading)
+    if (read !== OMITTED && read !== undefined) sent[name] = read
+  }
+  return sent
+}
+
+function isEmpty(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0
+  return isObject(value) && Object.keys(value).length === 0
+}
+
+function readField(name: string, field: KnownField, value: unknown, reading: RequestReading): unknown {
+  const before = reading.faults.list.length
+  const read =
+    field.read === undefined ? checked(name, field, value, reading) : field.read(value, name, reading)
+  if (reading.faults.list.length > before || reading.faults.full) return OMITTED
+  if (field.mustBeNamed?.(read) === true) {
+    reading.mustBeNamed(name, name)
+    return read
+  }
+  return field.isDropped === true ? OMITTED : read
+}
+
+function checked(name: string, field: KnownField, value: unknown, reading: RequestReading): unknown {
+  const result = field.schema.safeParse(value)
+  if (!result.success) {
+    const issues = result.error.issues.map((issue) =>
+      issue.code === 'unrecognized_keys' ||
+      (issue.code !== 'invalid_union' && /^(?:must|is) /.test(issue.message))
+        ? issue
+        : { ...issue, path: [], code: 'custom' as const, message: `must be ${field.takes}` },
+    )
+    reading.faults.addIssues(issues, [name])
+    return OMITTED
+  }
+  if (isObject(value) && isObject(result.data)) noteLeftOut(name, value, result.data, reading)
+  return result.data
+}
+
+/** Members that a schema does not know are left out; one that is another spelling of a member that it does is a fault. */
+function noteLeftOut(name: string, given: JsonObject, read: JsonObject, reading: RequestReading): void {
+  for (const member of Object.keys(given)) {
+    if (Object.hasOwn(read, member)) continue
+    const meant = new Spellings(membersOf(name)).of(member)
+    if (meant === undefined) reading.leaveOut(name, member)
+    else reading.faults.add(`${name}.${meant}`, 'is accepted in this spelling only')
+  }
+}
+
+function membersOf(name: string): string[] {
+  const { shape } = (KNOWN_FIELDS.get(name)?.schema ?? {}) as { shape?: object }
+  return Object.keys(shape ?? {})
+}

@@ -1,0 +1,150 @@
+import { isObject, type JsonObject } from '../json-values.js'
+import { RequestFaults } from '../request-faults.js'
+import { cleanLabel } from '../text.js'
+
+/** Something in a request that a provider gets only if the host names it. */
+export interface Unlisted {
+  /** The name to look for in `supportedParameters`. */
+  readonly name: string
+  /** Its place in the request, for errors. */
+  readonly param: string
+}
+
+const MAX_LEFT_OUT = 20
+const SHOWN_CHARS = 64
+
+/** Notes made while a request is read: its faults, what a host must name, and what was left out of it. */
+export class RequestReading {
+  readonly faults = new RequestFaults()
+  private readonly named = new Map<string, Unlisted>()
+  /** Members that the router does not know, by their place without positions, such as `messages.parsed_text`. */
+  readonly leftOut = new Set<string>()
+  /** Whether a prompt cache mark was seen. */
+  marksCache = false
+
+  get unlisted(): readonly Unlisted[] {
+    return [...this.named.values()]
+  }
+
+  mustBeNamed(name: string, param: string): void {
+    if (!this.named.has(name)) this.named.set(name, { name, param })
+  }
+
+  leaveOut(place: string, member: string): void {
+    if (this.leftOut.size >= MAX_LEFT_OUT) return
+    this.leftOut.add(`${place.replace(/\.\d+/g, '')}.${cleanLabel(member, SHOWN_CHARS)}`)
+  }
+}
+
+/**
+ * Reads one member of an object: returns the value to send, or {@link OMITTED}. A wrong value is added to the faults.
+ * Never sees null or undefined: such a member counts as absent.
+ */
+export type Member = (value: unknown, place: string, reading: RequestReading) => unknown
+
+export type Members = ReadonlyMap<string, Member>
+
+/** A member is known, and not sent on. */
+export const OMITTED = Symbol('omitted')
+
+export const omitted: Member = () => OMITTED
+
+function checked(rule: string, isRight: (value: unknown) => boolean): Member {
+  return (value, place, { faults }) => {
+    if (!isRight(value)) faults.add(place, `must be ${rule}`)
+    return value
+  }
+}
+
+export const text = checked('a string', (value) => typeof value === 'string')
+export const boolean = checked('a boolean', (value) => typeof value === 'boolean')
+/** A JSON Schema or another object of the caller's data, which is sent as it came. */
+export const data = checked('an object', isObject)
+
+export function oneOf(...values: readonly string[]): Member {
+  return checked(`one of ${values.join(', ')}`, (value) => values.includes(value as string))
+}
+
+export function objectOf(members: Members): Member {
+  return (value, place, reading) => readObject(value, members, place, reading)
+}
+
+export function listOf(item: Member, most: number, items = 'items'): Member {
+  return (value, place, reading) => {
+    const { faults } = reading
+    if (!Array.isArray(value)) {
+      faults.add(place, 'must be an array')
+      return value
+    }
+    if (value.length > most) {
+      faults.add(place, `must have at most ${most.toLocaleString('en')} ${items}`)
+      return value
+    }
+    return readList(value, item, place, reading)
+  }
+}
+
+/** Returns the list itself if every item is to be sent as it came. */
+export function readList(
+  list: readonly unknown[],
+  item: Member,
+  place: string,
+  reading: RequestReading,
+): readonly unknown[] {
+  let sent: unknown[] | undefined
+  for (let position = 0; position < list.length && !reading.faults.full; position++) {
+    const given = list[position]
+    const read = item(given, `${place}.${position}`, reading)
+    if (read !== given) sent ??= list.slice(0, position)
+    if (sent !== undefined && read !== OMITTED) sent.push(read)
+  }
+  return sent ?? list
+}
+
+/** Reads an object by its members. Returns the object itself if all of it is to be sent as it came. */
+export function readObject(
+  value: unknown,
+  members: Members,
+  place: string,
+  reading: RequestReading,
+): JsonObject {
+  if (!isObject(value)) {
+    reading.faults.add(place, 'must be an object')
+    return {}
+  }
+  const sent: JsonObject = {}
+  let isAsItCame = true
+  for (const name of Object.keys(value)) {
+    const given = value[name]
+    const member = members.get(name)
+    if (given === null || given === undefined || member === undefined) {
+      if (given !== null && given !== undefined) reading.leaveOut(place, name)
+      isAsItCame = false
+      continue
+    }
+    const read = member(given, `${place}.${name}`, reading)
+    if (read !== given) isAsItCame = false
+    if (read !== OMITTED) sent[name] = read
+  }
+  return isAsItCame ? value : sent
+}
+
+const EPHEMERAL = new Map([['type', oneOf('ephemeral')]])
+const TTL = oneOf('5m', '1h')
+
+/**
+ * A mark that what precedes it may be cached by the provider. A cache of an hour is asked for as one of five minutes,
+ * the only one that the price of a cache write covers.
+ */
+export const cacheControl: Member = (value, place, reading) => {
+  reading.marksCache = true
+  if (!isObject(value)) return readObject(value, EPHEMERAL, place, reading)
+  const { type, ttl } = value
+  if (type === undefined) reading.faults.add(`${place}.type`, 'is required')
+  readObject({ type }, EPHEMERAL, place, reading)
+  if (ttl === undefined || ttl === null) {
+    return Object.keys(value).length === 1 ? value : { type }
+  }
+  TTL(ttl, `${place}.ttl`, reading)
+  return ttl === '5m' && Object.keys(value).length === 2 ? value : { type, ttl: '5m' }
+}

@@ -1,0 +1,67 @@
+import { CompatError } from '../../errors.js'
+
+const ONE_MODEL = 'A request names one model in `model`; `routing` steers which provider serves it'
+const OWN_ENDPOINT = 'Where a request goes, and with which credential, is not for the request to say'
+const ONE_BOUND = 'The bound on output is `max_completion_tokens`'
+
+/** Fields that no host can allow: with them another model would be served than was priced, or another bill be made. */
+export const REFUSED_FIELDS: ReadonlyMap<string, string> = new Map([
+  ['models', ONE_MODEL],
+  ['route', ONE_MODEL],
+  ['fallbacks', ONE_MODEL],
+  ['preset', ONE_MODEL],
+  ['api_key', `${OWN_ENDPOINT}; use \`provider\` and \`provider_key\` to call with a key of your own`],
+  ['api_base', OWN_ENDPOINT],
+  ['base_url', OWN_ENDPOINT],
+  ['extra_body', 'Put its fields into the request itself'],
+  ['extra_headers', OWN_ENDPOINT],
+  ['mock_response', 'There are no mock answers'],
+  ['max_output_tokens', ONE_BOUND],
+  ['max_new_tokens', ONE_BOUND],
+  ['n_predict', ONE_BOUND],
+  ['num_predict', ONE_BOUND],
+  ['max_length', ONE_BOUND],
+  ['options', ONE_BOUND],
+  ['generation_config', ONE_BOUND],
+])
+
+/** Finds the names that some readers take for another: those that differ in case, hyphens and underscores alone. */
+export class Spellings {
+  private readonly exact: ReadonlySet<string>
+  private readonly folded: ReadonlyMap<string, string>
+  private readonly longest: number
+
+  constructor(names: Iterable<string>) {
+    this.exact = new Set(names)
+    this.folded = new Map([...this.exact].map((name) => [fold(name), name]))
+    this.longest = 2 * Math.max(0, ...[...this.exact].map(({ length }) => length))
+  }
+
+  /** The name that this one is another spelling of, or undefined if it is none, or the name itself. */
+  of(name: string): string | undefined {
+    if (this.exact.has(name) || name.length > this.longest) return undefined
+    return this.folded.get(fold(name))
+  }
+}
+
+function fold(name: string): string {
+  return name
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[-_\s\p{Cf}\p{Mn}]/gu, '')
+}
+
+/** Refuses a request for the first of its fields that no host can allow, or that is another spelling of one read here. */
+export function refuseFields(fields: readonly string[], spellings: Spellings): void {
+  for (const field of fields) {
+    const why = REFUSED_FIELDS.get(field)
+    if (why !== undefined) {
+      throw new CompatError('unsupported_parameter', `${field} is not accepted. ${why}.`, { param: field })
+    }
+    const meant = spellings.of(field)
+    if (meant === undefined) continue
+    throw new CompatError('unsupported_parameter', `${meant} is accepted in this spelling only.`, {
+      param: meant,
+    })
+  }
+}

@@ -1,0 +1,151 @@
+import { isObject, type JsonObject } from '../json-values.js'
+import {
+  boolean,
+  cacheControl,
+  data,
+  listOf,
+  type Member,
+  type Members,
+  objectOf,
+  oneOf,
+  type RequestReading,
+  readObject,
+  text,
+} from './reading.js'
+
+const MAX_TOOLS = 1_024
+
+const members = (given: Readonly<Record<string, Member>>): Members => new Map(Object.entries(given))
+
+/** Reads an object in which these members must be there. */
+function needing(required: readonly string[], known: Members): Member {
+  return (value, place, reading) => {
+    if (!isObject(value)) {
+      reading.faults.add(place, 'must be an object')
+      return value
+    }
+    for (const name of required) {
+      if ((value[name] ?? undefined) === undefined) reading.faults.add(`${place}.${name}`, 'is required')
+    }
+    return readObject(value, known, place, reading)
+  }
+}
+
+const definition = { name: text, description: text, parameters: data }
+const functionDefinition = needing(['name'], members({ ...definition, strict: boolean }))
+const grammar = needing(
+  ['syntax', 'definition'],
+  members({ syntax: oneOf('lark', 'regex'), definition: text }),
+)
+const customDefinition = needing(
+  ['name'],
+  members({
+    name: text,
+    description: text,
+    format: needing(['type'], members({ type: oneOf('text', 'grammar'), grammar })),
+  }),
+)
+
+const asItCame: Member = (value) => value
+const FUNCTION_TOOL = needing(
+  ['function'],
+  members({ type: asItCame, function: functionDefinition, cache_control: cacheControl }),
+)
+const CUSTOM_TOOL = needing(
+  ['custom'],
+  members({ type: asItCame, custom: customDefinition, cache_control: cacheControl }),
+)
+
+/** Some providers take their hosted tools without a type, and bill for each: so a host has to name these too. */
+const tool: Member = (value, place, reading) => {
+  const type = isObject(value) ? value.type : undefined
+  if (type === 'function') return FUNCTION_TOOL(value, place, reading)
+  if (type === 'custom') return CUSTOM_TOOL(value, place, reading)
+  const name = typeof type === 'string' ? `tools.${type}` : 'tools.type'
+  reading.mustBeNamed(name, name)
+  if (!isObject(value) || (value.cache_control ?? undefined) === undefined) return value
+  return { ...value, cache_control: cacheControl(value.cache_control, `${place}.cache_control`, reading) }
+}
+
+export const tools = listOf(tool, MAX_TOOLS)
+
+export const functions = listOf(needing(['name'], members(definition)), MAX_TOOLS)
+
+const namedFunction = needing(['name'], members({ name: text }))
+
+const CHOICE_WORDS = new Set(['none', 'auto', 'required', 'any'])
+const TOOL_REFERENCES: ReadonlyMap<unknown, Member> = new Map([
+  ['function', needing(['function'], members({ type: asItCame, function: namedFunction }))],
+  ['custom', needing(['custom'], members({ type: asItCame, custom: namedFunction }))],
+])
+
+const toolReference: Member = (value, place, reading) => {
+  const read = isObject(value) ? TOOL_REFERENCES.get(value.type) : undefined
+  if (read !== undefined) return read(value, place, reading)
+  reading.faults.add(`${place}.type`, 'must be function or custom')
+  return value
+}
+
+const ALLOWED_TOOLS = needing(
+  ['allowed_tools'],
+  members({
+    type: asItCame,
+    allowed_tools: needing(
+      ['mode', 'tools'],
+      members({ mode: oneOf('auto', 'required'), tools: listOf(toolReference, MAX_TOOLS) }),
+    ),
+  }),
+)
+
+export const toolChoice: Member = (value, place, reading) => {
+  if (typeof value === 'string') {
+    if (!CHOICE_WORDS.has(value))
+      reading.faults.add(place, 'must be none, auto, required or any, or an object')
+    return value
+  }
+  const type = isObject(value) ? value.type : undefined
+  if (type === 'allowed_tools') return ALLOWED_TOOLS(value, place, reading)
+  const read = TOOL_REFERENCES.get(type)
+  if (read !== undefined) return read(value, place, reading)
+  reading.faults.add(`${place}.type`, 'must be function, custom or allowed_tools')
+  return value
+}
+
+export const functionChoice: Member = (value, place, reading) => {
+  if (typeof value !== 'string') return namedFunction(value, place, reading)
+  if (value !== 'none' && value !== 'auto') reading.faults.add(place, 'must be none, auto or { name }')
+  return value
+}
+
+const FORMATS: ReadonlyMap<unknown, Member> = new Map([
+  ['text', objectOf(members({ type: asItCame }))],
+  ['json_object', objectOf(members({ type: asItCame, schema: data }))],
+  [
+    'json_schema',
+    needing(
+      ['json_schema'],
+      members({
+        type: asItCame,
+        json_schema: objectOf(members({ name: text, description: text, strict: boolean, schema: data })),
+      }),
+    ),
+  ],
+])
+
+/** Other formats are of servers that may bill for them, or take a grammar for a program. */
+export const responseFormat: Member = (value, place, reading: RequestReading): unknown => {
+  if (!isObject(value)) {
+    reading.faults.add(place, 'must be an object with a type')
+    return value
+  }
+  const { type }: JsonObject = value
+  if (typeof type !== 'string') {
+    reading.faults.add(`${place}.type`, type === undefined ? 'is required' : 'must be a string')
+    return value
+  }
+  const read = FORMATS.get(type)
+  if (read !== undefined) return read(value, place, reading)
+  const name = `response_format.${type}`
+  reading.mustBeNamed(name, name)
+  return value
+}
