@@ -52,7 +52,12 @@ export async function serve(
   await reply.give(isFirst)
 }
 
-export function makeArrival(provider: string, text: string, req: IncomingMessage): Arrival {
+export function makeArrival(
+  { language }: ModelPlan,
+  provider: string,
+  text: string,
+  req: IncomingMessage,
+): Arrival {
   const body = JSON.parse(text) as JsonObject
   const { authorization, 'x-api-key': apiKey } = req.headers
   const options = body.stream_options
@@ -67,7 +72,10 @@ export function makeArrival(provider: string, text: string, req: IncomingMessage
     ended: undefined,
     failedByItself: false,
     reported: false,
-    askedForUsage: body.stream !== true || (isObject(options) && options.include_usage === true),
+    askedForUsage:
+      language === 'anthropic' ||
+      body.stream !== true ||
+      (isObject(options) && options.include_usage === true),
   }
 }
 

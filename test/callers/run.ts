@@ -57,7 +57,9 @@ export async function runWorld(plan: WorldPlan, servers: Servers, plant?: Plant)
   } catch (error) {
     violations.push({ kind: 'stuck', call: 'the world', message: String(error) })
   } finally {
-    await world.close()
+    await world.close().catch((error) => {
+      violations.push({ kind: 'stuck', call: 'the world', message: String(error) })
+    })
     process.off('unhandledRejection', onUnhandled)
   }
   violations.push(...checkWorld(world, health))

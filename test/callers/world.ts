@@ -78,6 +78,8 @@ export class World {
   readonly calls: MadeCall[] = []
   readonly clock = createSteppedClock()
   readonly audit
+  /** For a plant to remember calls by. */
+  readonly planted = { hasLearnt: false, calls: 0 }
   private readonly adapters: ProviderAdapter[] = []
   private readonly mount
   private readonly byRequest = new Map<string, MadeCall>()
@@ -164,10 +166,13 @@ export class World {
     return this.router.routes().map(({ failureRate, routeId, state }) => ({ routeId, state, failureRate }))
   }
 
+  /** Ends everything. Calls that are still open by then are stopped. */
   async close(): Promise<void> {
     for (const { caller } of this.calls) caller.leave()
     for (const sleeper of this.sleepers) sleeper.wake()
-    await this.router.close({ graceMs: Number.POSITIVE_INFINITY })
+    const closing = this.router.close({ graceMs: 1 })
+    await this.clock.elapse(1)
+    await this.within(closing)
     await Promise.all(this.adapters.map((adapter) => adapter.close?.()))
     this.mount.close()
   }
@@ -271,7 +276,7 @@ export class World {
     const route = model.routes.find((one) => one.provider === provider)!
     const serving = serve(req, res, plan, model, route, this.sideFor(call), (sent) => {
       const text = this.plant?.arrives?.(sent, plan, this) ?? sent
-      const arrival = makeArrival(provider, text, req)
+      const arrival = makeArrival(model, provider, text, req)
       call.arrivals.push(arrival)
       return { arrival, isFirst: call.arrivals.length === 1 }
     })
