@@ -148,7 +148,11 @@ function checksFor({ pricesCacheWrites }: Listing) {
     if (type === 'custom') {
       const grammar = members({ syntax: oneOf('lark', 'regex'), definition: string })
       const format = members({ type: oneOf('text', 'grammar'), grammar })
-      return members({ type: string, custom: members({ name: string, description: string, format }) })(value)
+      return members({
+        type: string,
+        custom: members({ name: string, description: string, format }),
+        cache_control: cache,
+      })(value)
     }
     return [` is a tool of type ${JSON.stringify(type)}`]
   }

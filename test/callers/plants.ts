@@ -128,7 +128,7 @@ export const PLANTS: readonly Plant[] = [
   {
     name: 'media-held-as-pictures',
     breaks: ['shortfall'],
-    options: model(() => ({ mediaTokens: { image: 260, audio: 260, video: 260, file: 260 } })),
+    options: model(() => ({ mediaTokens: 260 })),
   },
   {
     name: 'three-bytes-a-token',
@@ -160,7 +160,7 @@ export const PLANTS: readonly Plant[] = [
       return new Promise((resolve, reject) => {
         const cancel = clock.after(SILENCE_MS, () => {
           given.abort()
-          reject(new ProviderError('connection', 'The provider sent no byte.'))
+          reject(new ProviderError('unreachable', 'The provider sent no byte.'))
         })
         ask({ ...rest, signal }, take)
           .then(resolve, reject)

@@ -92,6 +92,11 @@ const anthropicInput = ({ cacheWrite, prompt }: Bill) => ({
   cache_creation_input_tokens: cacheWrite,
 })
 
+const anthropicOutput = ({ completion, reasoning }: Bill) => ({
+  output_tokens: completion,
+  output_tokens_details: { thinking_tokens: reasoning },
+})
+
 const anthropic: ProviderLanguage = {
   open: (bill) =>
     event({
@@ -101,7 +106,7 @@ const anthropic: ProviderLanguage = {
         type: 'message',
         role: 'assistant',
         content: [],
-        usage: { ...anthropicInput(bill), output_tokens: 1 },
+        usage: { ...anthropicInput(bill), output_tokens: Math.min(1, bill.completion) },
       },
     }) + event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
   text: (text) => event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }),
@@ -127,7 +132,7 @@ const anthropic: ProviderLanguage = {
     event({
       type: 'message_delta',
       delta: { stop_reason: 'end_turn' },
-      ...(bill !== undefined && { usage: { output_tokens: bill.completion } }),
+      ...(bill !== undefined && { usage: anthropicOutput(bill) }),
     }) + event({ type: 'message_stop' }),
   errorFrame: (message) => event({ type: 'error', error: { type: 'overloaded_error', message } }),
   body: ({ bill, calls, reason, texts }) =>
@@ -145,7 +150,7 @@ const anthropic: ProviderLanguage = {
         })),
       ],
       stop_reason: REASONS[reason] ?? 'end_turn',
-      ...(bill !== undefined && { usage: { ...anthropicInput(bill), output_tokens: bill.completion } }),
+      ...(bill !== undefined && { usage: { ...anthropicInput(bill), ...anthropicOutput(bill) } }),
     }),
   error: (message, type) => JSON.stringify({ type: 'error', error: { type, message } }),
 }

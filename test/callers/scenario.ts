@@ -98,15 +98,20 @@ function makeModel(
 /** Some catalogues list everything, some little, and some less than is true: that can hurt no host but with `neverOverdraw`. */
 function listedLimits(random: Random, actual: TrueModel, neverOverdraw: boolean, isListed: boolean) {
   const { contextLength, maxOutputTokens } = actual
-  if (isListed) return { contextLength, maxOutputTokens }
+  const media = random.chance(0.3) ? { mediaTokens: MOST_MEDIA_TOKENS } : {}
+  if (isListed) return { contextLength, maxOutputTokens, ...media }
   const supported = random.chance(0.3) ? { supportedParameters: SUPPORTED } : {}
   const asTrue = neverOverdraw || random.chance(0.4)
   return {
     ...supported,
+    ...media,
     ...(random.chance(0.6) && { contextLength: asTrue ? contextLength : Math.ceil(contextLength / 16) }),
     ...(random.chance(0.6) && { maxOutputTokens: asTrue ? maxOutputTokens : Math.ceil(maxOutputTokens / 8) }),
   }
 }
+
+/** An hour of video. */
+const MOST_MEDIA_TOKENS = 950_000
 
 /** As the README shows it, with what the honest bodies ask for. */
 const SUPPORTED = [
