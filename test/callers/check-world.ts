@@ -43,13 +43,13 @@ interface Money {
 function moneyOf(
   world: World,
   call: MadeCall,
-): Money & { readonly shortfall: bigint; readonly byok: boolean } {
+): Money & { readonly shortfall: bigint; readonly isReported: boolean } {
   const { audit } = world
   const billed = call.arrivals.reduce((sum, { bill }) => sum + (bill?.cost ?? 0n), 0n)
   let held = 0n
   let charged = 0n
   let shortfall = 0n
-  let byok = false
+  let isReported = false
   for (const { request, result } of world.holdsOf(call.requestId)) {
     if (!result.ok) continue
     held = request.amount
@@ -57,16 +57,16 @@ function moneyOf(
     if (settlement === undefined) continue
     charged += settlement.charge.cost
     shortfall += settlement.charge.shortfall ?? 0n
-    byok ||= settlement.charge.byok
+    isReported ||= settlement.charge.basis === 'reported'
   }
-  return { billed, held, charged, shortfall, byok }
+  return { billed, held, charged, shortfall, isReported }
 }
 
 function checkMoney(world: World, call: MadeCall, violate: Violate): void {
-  const { arrivals, caller, end, plan } = call
+  const { caller, end, plan } = call
   const { neverOverdraw } = world.scenario
   const money = moneyOf(world, call)
-  const { billed, charged, held, shortfall } = money
+  const { billed, charged, held, isReported, shortfall } = money
   const figures = describeMoney(money)
   const excuse = excuseOf(world, call)
   if (charged < billed && charged < held && excuse === undefined) violate('underpaid', figures)
@@ -77,7 +77,7 @@ function checkMoney(world: World, call: MadeCall, violate: Violate): void {
   const model = world.modelOf(plan)
   const isCounted = model.actual.tokenizer !== 'bytes-after-nfkc'
   if (plan.isPlain && isCounted && !overruns && billed > held && held > 0n) violate('held-too-low', figures)
-  if (charged > billed && arrivals.some(({ reported }) => reported) && excuse === undefined) {
+  if (charged > billed && isReported && excuse === undefined) {
     violate('overcharged', figures)
   }
   const shown = caller.hasLeft || end?.replayed === true ? undefined : shownCost(caller.text)
@@ -118,7 +118,10 @@ function checkArrivals(world: World, call: MadeCall, violate: Violate): void {
   const { maxOutputTokens, prices, supportedParameters = [] } = model.catalogue
   for (const arrival of arrivals) {
     const { body, text } = arrival
-    const listing = { named: supportedParameters, pricesCacheWrites: prices.cacheWrite !== undefined }
+    const listing = {
+      named: supportedParameters,
+      pricesCacheWrites: prices.cacheWrite !== undefined || plan.ownKey !== undefined,
+    }
     const unlisted =
       model.language === 'anthropic' ? unlistedInAnthropic(body, listing) : unlistedIn(body, listing)
     for (const where of unlisted) violate('unlisted-field', where)

@@ -3,7 +3,7 @@ import type { Listing } from './listed-fields.js'
 
 /** The names that may reach a provider that speaks Anthropic's language, at any depth but in schemas and arguments. */
 const TOP = new Set(
-  'model max_tokens system messages tools tool_choice stop_sequences thinking output_config metadata temperature top_p top_k stream'.split(
+  'model max_tokens system messages tools tool_choice stop_sequences thinking output_config metadata temperature top_p top_k stream cache_control'.split(
     ' ',
   ),
 )
@@ -50,6 +50,7 @@ export function unlistedInAnthropic(
     if (!TOP.has(name) && !named.includes(name)) found.push(`${name} is not listed`)
   }
   if (!Number.isSafeInteger(body.max_tokens)) found.push('max_tokens has a wrong type')
+  cache(body.cache_control, 'cache_control')
   blocks(body.system, 'system')
   for (const [index, message] of (body.messages as readonly JsonObject[]).entries()) {
     blocks(message.content, `messages.${index}.content`)
