@@ -317,10 +317,22 @@ function makeBody(random: Random, model: ModelPlan, stream: boolean): MadeBody {
         },
       ],
     }),
+    ...(random.chance(0.1) && ownFields(random, model)),
     ...(model.language === 'openai' && random.chance(0.2) && thinking(random)),
     ...(model.language === 'openai' && random.chance(0.05) && { user: text().slice(0, 60) }),
   }
   return { body, isPlain, done }
+}
+
+/** Fields for the router, of which no provider may see any. */
+function ownFields(random: Random, { routes }: ModelPlan): JsonObject {
+  return random.pick<JsonObject>([
+    { session_id: `session ${random.int(1, 3)}` },
+    { routing: { order: routes.map(({ provider }) => provider).reverse() } },
+    { routing: { sort: random.pick(['price', 'latency', 'throughput']), require_parameters: true } },
+    { routing: { only: [routes[0]!.provider], allow_fallbacks: false } },
+    { app_id: 'somebody else', action: { kind: 'x'.repeat(2_000) }, connected: [1, 2] },
+  ])
 }
 
 function thinking(random: Random): JsonObject {

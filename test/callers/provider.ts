@@ -18,7 +18,7 @@ export interface Arrival {
   status: number
   /** How it ended: answered to the end, or hung up on by the router. */
   ended: 'answered' | 'hung-up' | undefined
-  /** Whether it was hung up on while it was silent, and for how long it had been. */
+  /** Whether the provider broke, so that nobody owes it anything. */
   failedByItself: boolean
   reported: boolean
   askedForUsage: boolean
