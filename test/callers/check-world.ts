@@ -75,7 +75,9 @@ function checkMoney(world: World, call: MadeCall, violate: Violate): void {
     if (shortfall > 0n) violate('shortfall', `${figures}, short ${shortfall}`)
   }
   const model = world.modelOf(plan)
-  const isCounted = model.actual.tokenizer !== 'bytes-after-nfkc'
+  // What Anthropic tells its models about tools is promised to be held under neverOverdraw alone.
+  const isInstructed = model.language === 'anthropic' && plan.text.includes('"tools"')
+  const isCounted = model.actual.tokenizer !== 'bytes-after-nfkc' && !isInstructed
   if (plan.isPlain && isCounted && !overruns && billed > held && held > 0n) violate('held-too-low', figures)
   if (charged > billed && isReported && excuse === undefined) {
     violate('overcharged', figures)
