@@ -25,7 +25,6 @@ export interface Bill {
 const TOKENS_A_MESSAGE = 4
 const TOKENS_A_REQUEST = 3
 const TOKENS_A_CALL = 8
-const TOKENS_A_TOOL = 10
 /** Of a provider that says to its model how tools are used. */
 const TOKENS_WITH_TOOLS = { openai: 0, anthropic: 530, 'ai-sdk': 0 }
 const EXTRA_COST = 10_000_000n
@@ -42,7 +41,8 @@ export function promptTokens(body: JsonObject, { actual, language }: ModelPlan):
   }
   const tools = [...listIn(body, 'tools'), ...listIn(body, 'functions')]
   if (tools.length > 0) tokens += TOKENS_WITH_TOOLS[language]
-  for (const tool of tools) tokens += TOKENS_A_TOOL + count(JSON.stringify(tool))
+  // Providers write tools down more briefly than this.
+  for (const tool of tools) tokens += count(JSON.stringify(tool))
   for (const name of ['response_format', 'output_config', 'documents', 'prompt', 'input', 'instructions']) {
     const value = body[name]
     if (value !== undefined && value !== null) tokens += count(JSON.stringify(value))
