@@ -14,7 +14,7 @@ import { refuseMisspelt, requireFunction, requireMethods } from './contracts/opt
 import { describeFieldless } from './contracts/schema-faults.js'
 import { creditsSchema, nameSchema, parseInput } from './contracts/schemas.js'
 import { checkedCounter } from './engine/charging/checked-counter.js'
-import { byteRatioCounter, type TokenCounter } from './engine/charging/token-counter.js'
+import { byteCounter, byteRatioCounter, type TokenCounter } from './engine/charging/token-counter.js'
 import { createEmitter } from './engine/events/emitter.js'
 import type { Admit, EngineOptions } from './engine/options.js'
 import { usesFastPaths } from './fast-paths.js'
@@ -188,6 +188,7 @@ export function engineOptions(options: RouterOptions): EngineOptions {
   requireFunction('createCompatRouter: newId', options.newId)
   if (options.clock !== undefined) requireParts('clock', options.clock, ['now', 'after'])
   const clock = options.clock ?? systemClock
+  const counter = options.tokenCounter === undefined ? byteRatioCounter : checkedCounter(options.tokenCounter)
   return Object.freeze({
     credentials: options.credentials,
     catalogue: options.catalogue,
@@ -213,7 +214,8 @@ export function engineOptions(options: RouterOptions): EngineOptions {
     clock: options.clock ?? monotonicClock,
     wallClock: clock,
     newId: options.newId ?? createIdSource(),
-    counter: options.tokenCounter === undefined ? byteRatioCounter : checkedCounter(options.tokenCounter),
+    counter,
+    upperCounter: options.tokenCounter === undefined ? byteCounter : counter,
     splice: usesFastPaths,
   })
 }

@@ -147,7 +147,7 @@ function choose(
         request,
         account: facts.account,
         spreadKey: options.newId,
-        promptTokens: () => estimatePrompt(request.forward, options.counter).atMost,
+        promptTokens: () => estimatePrompt(request.forward, model, options).atMost(),
       },
       health,
       readPrices,

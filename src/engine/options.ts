@@ -44,5 +44,7 @@ export interface EngineOptions {
   readonly wallClock: Clock
   readonly newId: () => string
   readonly counter: TokenCounter
+  /** Counts no fewer tokens than a provider may, for holds under `neverOverdraw`. */
+  readonly upperCounter: TokenCounter
   readonly splice: boolean
 }
