@@ -25,7 +25,7 @@ export function checkWorld(world: World, healthBefore: ReturnType<World['health'
     }
     checkMoney(world, call, violate)
     checkArrivals(world, call, violate)
-    checkHonesty(call, violate)
+    checkHonesty(world, call, violate)
   }
   checkControls(world, violations)
   checkWhole(world, healthBefore, violations)
@@ -72,7 +72,8 @@ function checkMoney(world: World, call: MadeCall, violate: Violate): void {
   if (charged < billed && charged < held && excuse === undefined) violate('underpaid', figures)
   const overruns = plan.reply.overruns && plan.reply.thinking > 0
   if (neverOverdraw && !overruns && !isOnOwnKey(call)) {
-    if (shortfall > 0n) violate('shortfall', `${figures}, short ${shortfall}`)
+    // A reply that says more than its provider bills for may have been cut off at the hold.
+    if (shortfall > 0n && billed > charged) violate('shortfall', `${figures}, short ${shortfall}`)
   }
   const model = world.modelOf(plan)
   // What Anthropic tells its models about tools is promised to be held under neverOverdraw alone.
@@ -180,10 +181,14 @@ function namesIn(text: string): number {
   return names
 }
 
-function checkHonesty({ caller, plan, arrivals }: MadeCall, violate: Violate): void {
+function checkHonesty(world: World, { caller, plan, arrivals }: MadeCall, violate: Violate): void {
   if (!plan.isHonest || plan.leaving !== 'stays' || caller.status === 200) return
   if (arrivals.some(({ failedByItself }) => failedByItself)) return
   if (plan.idempotencyKey !== undefined && (caller.status === 409 || caller.status === 422)) return
+  const { contextLength, mediaTokens } = world.modelOf(plan).catalogue
+  // What a picture costs then has no bound.
+  const isUnbounded = contextLength === undefined && mediaTokens === undefined
+  if (world.scenario.neverOverdraw && isUnbounded && plan.text.includes('"image_url"')) return
   const refused = arrivals.some(({ status }) => status === 400)
   if (!refused) violate('honest-refused', `${caller.status} ${errorCode(caller.text)}`)
 }

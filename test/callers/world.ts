@@ -67,8 +67,8 @@ function seal(account: string, provider: string, key: string): Promise<string> {
 const LIMITS = { clientStallMs: 1_000 }
 const BALANCE = '1000000'
 const STUCK_MS = 30_000
-const QUIET_MS = 4
-const QUIET_LOOKS = 3
+const QUIET_MS = 8
+const QUIET_LOOKS = 4
 
 /** A router between scripted providers and callers, over real sockets, with a clock that is told to pass. */
 export class World {
