@@ -9,7 +9,6 @@ const convert = (fields: Partial<ChatRequest>, stream = false) =>
   toNativeRequest(
     { model: 'claude-sonnet-4-5', messages: [{ role: 'user', content: 'Hi' }], ...fields },
     stream,
-    DEFAULT_MAX_TOKENS,
   )
 
 const convertMessages = (...messages: ChatRequest['messages']) => convert({ messages })
