@@ -453,7 +453,7 @@ describe('what is no such thing', () => {
     [
       'options of stores',
       () => sqliteStores(undefined as never),
-      'sqliteStores takes an object with file, adapters, secretKeys, onEvent',
+      'sqliteStores takes an object with file, adapters, secretKeys, otherTokens, onEvent',
     ],
     [
       'an option of stores',
