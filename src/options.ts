@@ -14,6 +14,7 @@ import { refuseMisspelt, requireFunction, requireMethods } from './contracts/opt
 import { describeFieldless } from './contracts/schema-faults.js'
 import { creditsSchema, nameSchema, parseInput } from './contracts/schemas.js'
 import { checkedCounter } from './engine/charging/checked-counter.js'
+import { createTextCounter } from './engine/charging/text-counter.js'
 import { byteRatioCounter, type TokenCounter } from './engine/charging/token-counter.js'
 import { createEmitter } from './engine/events/emitter.js'
 import type { Admit, EngineOptions } from './engine/options.js'
@@ -52,7 +53,10 @@ export interface RouterOptions {
    * `'forward'`: providers are sent them too. Where it is not set, nobody looks at them.
    */
   readonly traceContext?: 'read' | 'forward'
-  /** Counts tokens where a provider does not. By default 3 to 4 bytes of UTF-8 are a token. */
+  /**
+   * Counts tokens where a provider does not. By default a hold counts text by the kinds of its characters, and a charge
+   * takes 4 bytes of UTF-8 for a token.
+   */
   readonly tokenCounter?: TokenCounter
   /** For simulations and tests. */
   readonly clock?: Clock
@@ -188,6 +192,7 @@ export function engineOptions(options: RouterOptions): EngineOptions {
   requireFunction('createCompatRouter: newId', options.newId)
   if (options.clock !== undefined) requireParts('clock', options.clock, ['now', 'after'])
   const clock = options.clock ?? systemClock
+  const tokenCounter = options.tokenCounter && checkedCounter(options.tokenCounter)
   return Object.freeze({
     credentials: options.credentials,
     catalogue: options.catalogue,
@@ -213,7 +218,8 @@ export function engineOptions(options: RouterOptions): EngineOptions {
     clock: options.clock ?? monotonicClock,
     wallClock: clock,
     newId: options.newId ?? createIdSource(),
-    counter: options.tokenCounter === undefined ? byteRatioCounter : checkedCounter(options.tokenCounter),
+    counter: tokenCounter ?? createTextCounter(),
+    replyCounter: tokenCounter ?? byteRatioCounter,
     splice: usesFastPaths,
   })
 }

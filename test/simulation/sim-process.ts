@@ -69,6 +69,7 @@ export class SimProcess {
       wallClock: time.clock(this),
       newId: () => `${index}-${++this.ids}`,
       counter: byteRatioCounter,
+      replyCounter: byteRatioCounter,
       splice: scenario.splice,
     }
     this.engine = createEngine(world.plant?.options?.(options) ?? options)
