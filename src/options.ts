@@ -15,7 +15,7 @@ import { describeFieldless } from './contracts/schema-faults.js'
 import { creditsSchema, nameSchema, parseInput } from './contracts/schemas.js'
 import { checkedCounter } from './engine/charging/checked-counter.js'
 import { createTextCounter } from './engine/charging/text-counter.js'
-import { byteRatioCounter, type TokenCounter } from './engine/charging/token-counter.js'
+import { byteCounter, byteRatioCounter, type TokenCounter } from './engine/charging/token-counter.js'
 import { createEmitter } from './engine/events/emitter.js'
 import type { Admit, EngineOptions } from './engine/options.js'
 import { usesFastPaths } from './fast-paths.js'
@@ -92,6 +92,7 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   bodyBytesInFlight: 512 * MEBIBYTE,
   bodyIdleMs: 15_000,
   bodyMs: 120_000,
+  lookUps: 1_000,
   storeMs: 5_000,
   connectMs: 5_000,
   idleMs: 120_000,
@@ -192,7 +193,7 @@ export function engineOptions(options: RouterOptions): EngineOptions {
   requireFunction('createCompatRouter: newId', options.newId)
   if (options.clock !== undefined) requireParts('clock', options.clock, ['now', 'after'])
   const clock = options.clock ?? systemClock
-  const tokenCounter = options.tokenCounter && checkedCounter(options.tokenCounter)
+  const { neverOverdraw = false } = options
   return Object.freeze({
     credentials: options.credentials,
     catalogue: options.catalogue,
@@ -205,7 +206,7 @@ export function engineOptions(options: RouterOptions): EngineOptions {
       keepBodies: idempotency.keepBodies ?? true,
     },
     platformAccount: read(nameSchema, options.platformAccount ?? 'platform', 'platformAccount'),
-    neverOverdraw: options.neverOverdraw ?? false,
+    neverOverdraw,
     byokFee: byokFee(options.byokFee),
     limits: limits(options.limits),
     admit: options.admit,
@@ -218,10 +219,26 @@ export function engineOptions(options: RouterOptions): EngineOptions {
     clock: options.clock ?? monotonicClock,
     wallClock: clock,
     newId: options.newId ?? createIdSource(),
-    counter: tokenCounter ?? createTextCounter(),
-    replyCounter: tokenCounter ?? byteRatioCounter,
+    ...counters(options.tokenCounter, neverOverdraw),
     splice: usesFastPaths,
   })
+}
+
+/** A counter of the host's is asked for everything. */
+function counters(
+  given: TokenCounter | undefined,
+  neverOverdraw: boolean,
+): Pick<EngineOptions, 'counter' | 'replyCounter' | 'upperCounter'> {
+  if (given !== undefined) {
+    const counter = checkedCounter(given)
+    return { counter, replyCounter: counter, upperCounter: counter }
+  }
+  return {
+    // To count by kinds of characters takes longer, and under neverOverdraw the hold is the upper counter's.
+    counter: neverOverdraw ? byteRatioCounter : createTextCounter(),
+    replyCounter: byteRatioCounter,
+    upperCounter: byteCounter,
+  }
 }
 
 function requireParts(name: string, store: unknown, methods: readonly string[]): void {

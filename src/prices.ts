@@ -38,19 +38,20 @@ export function parsePrices(prices: Prices, what = 'prices'): PriceTable {
   if (typeof prices !== 'object' || prices === null)
     throw new TypeError(`${what} must be an object with input and output`)
   const table = [{ above: -1, row: parsePrice(prices, what) }]
-  for (const [position, tier] of (prices.tiers ?? []).entries()) {
+  for (const [position, tier] of (own(prices, 'tiers') ?? []).entries()) {
     const where = `${what}.tiers.${position}`
-    if (!Number.isSafeInteger(tier.above) || tier.above < 0) {
-      throw new TypeError(`${where}.above must be a whole number of prompt tokens; got ${String(tier.above)}`)
+    const above = own(tier, 'above')
+    if (!Number.isSafeInteger(above) || above! < 0) {
+      throw new TypeError(`${where}.above must be a whole number of prompt tokens; got ${String(above)}`)
     }
-    table.push({ above: tier.above, row: parsePrice(tier, where) })
+    table.push({ above: above!, row: parsePrice(tier, where) })
   }
   return table.sort((one, other) => one.above - other.above)
 }
 
 function parsePrice(price: Price, what: string): PriceRow {
   const read = (name: keyof Price, fallback?: Credits): Credits => {
-    const text = price[name]
+    const text = own(price, name)
     if (text === undefined && fallback !== undefined) return fallback
     return parseCredits(text as string, `${what}.${name}`)
   }
@@ -71,4 +72,9 @@ export function priceRow(table: PriceTable, promptTokens: number): PriceRow {
   let row = table[0]!.row
   for (const tier of table) if (promptTokens > tier.above) row = tier.row
   return row
+}
+
+/** A price that a host left out stays so, whatever some dependency has put on `Object.prototype`. */
+function own<T extends object, Name extends keyof T>(given: T, name: Name): T[Name] | undefined {
+  return Object.hasOwn(given, name) ? given[name] : undefined
 }

@@ -38,6 +38,16 @@ describe('the options of a router', () => {
       { limits: { bodybytes: 1 } },
       /limits: has no field "bodybytes"; its fields are bodyBytes, .*, inFlightPerCredential$/,
     ],
+    [
+      'a limit of earlier versions',
+      { limits: { drainMs: 1_000 } },
+      /limits: drainMs is gone: a call whose client has left goes on to its own end, .* Leave it out\.$/,
+    ],
+    [
+      'the number of calls that were read on',
+      { limits: { drains: 1 } },
+      /limits: drains is gone: .* Leave it out, or set inFlight, the most calls of a process\.$/,
+    ],
     ['a limit of zero', { limits: { totalMs: 0 } }, /limits\.totalMs: must be at least 1$/],
     [
       'a limit without end',

@@ -31,7 +31,17 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 const blocks = codeBlocks(readme)
 /** Blocks that mount a router and listen. */
-const mounts = ['express', 'connect', 'http', 'fast-lane', 'custom-store', 'cache', 'token-counter', 'health']
+const mounts = [
+  'express',
+  'connect',
+  'http',
+  'fast-lane',
+  'custom-store',
+  'cache',
+  'token-counter',
+  'health',
+  'failed-authentications',
+]
 const clients = ['client-openai', 'client-ai-sdk', 'client-openrouter', 'client-langchain']
 /** Blocks with a test of their own. */
 const others = [

@@ -32,6 +32,11 @@ export interface CredentialsQuery {
   readonly limit?: number
 }
 
+/** Neither revoked nor expired: of a credential `c` and its newest token `t`. */
+export function isInUse({ now }: SqlDatabase): string {
+  return `c.revoked_at is null and (t.expires_at is null or t.expires_at > ${now})`
+}
+
 /** The rows of credentials with their newest tokens, the newest credential first. */
 export async function listCredentialRows(
   database: SqlDatabase,
@@ -44,9 +49,7 @@ export async function listCredentialRows(
   if (appId !== undefined) add((value) => `c.app_id = ${value}`, appId)
   if (credentialId !== undefined) add((value) => `c.id = ${value}`, credentialId)
   if (credentialIds !== undefined) addOneOf('c.id', credentialIds)
-  if (inUse === true) {
-    conditions.push(`c.revoked_at is null and (t.expires_at is null or t.expires_at > ${database.now})`)
-  }
+  if (inUse === true) conditions.push(isInUse(database))
   // Ids begin with the time at which they were made.
   if (after !== undefined) add((value) => `c.id < ${value}`, parseInput(idSchema, after, 'after'))
   if (limit !== undefined) parameters.push(BigInt(limit))

@@ -10,15 +10,17 @@ import {
 } from '../contracts/schemas.js'
 import { createIdSource } from '../ids.js'
 import { readOptionalJson, readText, toJsonCell } from '../sql/cells.js'
-import type { Row, SqlDatabase } from '../sql/database.js'
+import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { Refusal } from '../sql/refusal.js'
+import { createToken } from '../sql/tokens.js'
 import {
   type CredentialRow,
   type CredentialsQuery,
+  isInUse,
   listCredentialRows,
   readCredentialRow,
 } from './credential-rows.js'
-import { createToken, insertToken } from './tokens.js'
+import { insertToken } from './tokens.js'
 
 export interface KeyRequest {
   /** Who pays. */
@@ -54,9 +56,12 @@ export interface IssuedCredential {
 }
 
 export interface CredentialsAdmin {
-  /** Makes an API key. Only its digest is kept. */
+  /**
+   * Makes an API key. Only its digest is kept. Rejects if the account has as many keys and access tokens in use as it may
+   * have: the option `keysPerAccount`, whoever issues them.
+   */
   issueKey(request: KeyRequest): Promise<IssuedCredential>
-  /** Lets an app act for an account. Rejects where the app is not registered. */
+  /** Lets an app act for an account. Rejects where the app is not registered, and like {@link issueKey}. */
   issueAccessToken(request: AccessTokenRequest): Promise<IssuedCredential>
   /** A new token for a lost key or a grant, whose id stays; the ones before are revoked. */
   reissue(credentialId: string, options?: ReissueOptions): Promise<IssuedCredential>
@@ -80,7 +85,7 @@ const reissueSchema = z.strictObject({
 })
 const accessTokenSchema = z.strictObject({ ...keyFields, appId: nameSchema, scopes: textsSchema })
 
-export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin {
+export function createCredentialsAdmin(database: SqlDatabase, keysPerAccount: number): CredentialsAdmin {
   const newId = createIdSource()
 
   async function issue(
@@ -89,11 +94,17 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
   ): Promise<IssuedCredential> {
     const credentialId = newId()
     const token = createToken(kind)
-    await database.batch([
+    const results = await database.batch([
+      ...lockKeys(database, request.account),
       {
         text: `insert into {credentials}
             (id, kind, account, app_id, label, scopes, metadata, created_at)
-          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ${database.now})`,
+          select ?1, ?2, ?3, ?4, ?5, ?6, ?7, ${database.now}
+          where (
+            select count(*) from {credentials} c
+            join {tokens} t on t.credential_id = c.id and t.revoked_at is null
+            where c.account = ?3 and ${isInUse(database)}
+          ) < cast(?8 as bigint)`,
         parameters: [
           credentialId,
           kind,
@@ -102,10 +113,12 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
           request.label ?? null,
           toJsonCell(request.scopes),
           toJsonCell(request.metadata),
+          BigInt(keysPerAccount),
         ],
       },
       insertToken(database, token, credentialId, request),
     ])
+    if (results.at(-1)!.length === 0) throw tooManyKeys(request.account, keysPerAccount)
     return { credentialId, token }
   }
 
@@ -171,6 +184,20 @@ export function createCredentialsAdmin(database: SqlDatabase): CredentialsAdmin 
 
     listCredentials: async (query = {}) => (await listCredentialRows(database, query)).map(readCredentialRow),
   }
+}
+
+/** Has those who issue for one account at the same time wait for each other. SQLite has one writer at a time anyway. */
+function lockKeys({ engine }: SqlDatabase, account: string): readonly Statement[] {
+  if (engine === 'sqlite') return []
+  const text = 'select pg_advisory_xact_lock(hashtextextended(?1, 0))'
+  return [{ text, parameters: [`compat_router.keys:${account}`] }]
+}
+
+function tooManyKeys(account: string, keysPerAccount: number): Refusal {
+  return new Refusal(
+    'conflict',
+    `The account ${JSON.stringify(account)} has ${keysPerAccount} keys and tokens in use, as many as it may have. Revoke one first.`,
+  )
 }
 
 /** A token may have less than its grant, and not more. */

@@ -1,4 +1,5 @@
 import type { Balance, EntryPage } from '../contracts/index.js'
+import { refuseMisspelt } from '../contracts/option-checks.js'
 import { idSchema, parseInput } from '../contracts/schemas.js'
 import { type PayerQuery, readEntries } from '../sql/entries.js'
 import type { DurableStores } from '../sql/stores.js'
@@ -62,18 +63,36 @@ export interface Admin
   openHolds(query?: OpenHoldsQuery): Promise<readonly OpenHold[]>
 }
 
+export interface AdminOptions {
+  /**
+   * How many API keys and access tokens of one account may be in use, neither revoked nor expired. 100 by default. It holds
+   * for whoever issues one, also in other processes.
+   */
+  readonly keysPerAccount?: number
+}
+
+const KEYS_PER_ACCOUNT = 100
+
 /** Administration of the stores of one database, made by `sqliteStores` or `postgresStores`. */
 export function createAdmin(
   stores: Pick<DurableStores, 'database' | 'secrets' | 'ledger' | 'adapters'>,
+  options: AdminOptions = {},
 ): Admin {
   if (typeof stores?.database !== 'object') {
     throw new TypeError('createAdmin needs the stores of sqliteStores({ file }) or postgresStores(pool)')
+  }
+  refuseMisspelt(options, ['keysPerAccount'], 'createAdmin')
+  const { keysPerAccount = KEYS_PER_ACCOUNT } = options
+  if (!Number.isSafeInteger(keysPerAccount) || keysPerAccount < 1) {
+    throw new TypeError(
+      `createAdmin: keysPerAccount must be a positive integer; got ${String(keysPerAccount)}`,
+    )
   }
   const { database, secrets, ledger, adapters } = stores
   const context = { requestId: 'admin', signal: new AbortController().signal }
   return {
     ...createAccountsAdmin(database),
-    ...createCredentialsAdmin(database),
+    ...createCredentialsAdmin(database, keysPerAccount),
     ...createCatalogueAdmin(database),
     ...createRoutesAdmin(database, secrets),
     ...createRouteFaults(database, secrets, adapters),

@@ -1,23 +1,13 @@
-import { randomBytes } from 'node:crypto'
 import { toJsonCell } from '../sql/cells.js'
-import { digestToken } from '../sql/credentials.js'
 import type { SqlDatabase, Statement } from '../sql/database.js'
-import type { CredentialRow } from './credential-rows.js'
+import { digestToken } from '../sql/tokens.js'
 
-const KEY_PREFIX = 'sk-cr-'
-const ACCESS_TOKEN_PREFIX = 'at-cr-'
-const TOKEN_BYTES = 32
-const SHOWN_CHARACTERS = KEY_PREFIX.length + 4
+const SHOWN_CHARACTERS = 10
 
 /** What a token may do, and until when: by default all that its credential may, for ever. */
 export interface TokenTerms {
   readonly expiresAt?: number | undefined
   readonly scopes?: readonly string[] | undefined
-}
-
-export function createToken(kind: CredentialRow['kind']): string {
-  const prefix = kind === 'api-key' ? KEY_PREFIX : ACCESS_TOKEN_PREFIX
-  return `${prefix}${randomBytes(TOKEN_BYTES).toString('base64url')}`
 }
 
 /** The statement that gives a credential a token. It does nothing where the credential is revoked, or has one. */

@@ -1,7 +1,7 @@
 import type { CatalogueStore, Model, Watch } from '../contracts/index.js'
 import { requireMethods } from '../contracts/option-checks.js'
 import { followChanges } from './changes.js'
-import { frozenCopy } from './frozen-copy.js'
+import { frozenCopyOf } from './frozen-copy.js'
 import { createLoadingCache, type Kept } from './loading-cache.js'
 import { type CacheOptions, readCacheOptions } from './options.js'
 
@@ -36,10 +36,8 @@ export function cachedCatalogue(store: CatalogueStore, options: CacheOptions = {
     },
   })
   return {
-    list: (context) =>
-      list.get(LIST, context, async (loadContext) => frozenCopy(await store.list(loadContext))),
-    get: (id, context) =>
-      models.get(id, context, async (loadContext) => frozenCopy(await store.get(id, loadContext))),
+    list: (context) => list.get(LIST, context, (loadContext) => frozenCopyOf(store.list(loadContext))),
+    get: (id, context) => models.get(id, context, (loadContext) => frozenCopyOf(store.get(id, loadContext))),
     watch: changes.watch,
     invalidate: changes.announce,
     close: changes.close,

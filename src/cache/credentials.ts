@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { CredentialResult, CredentialStore, Watch } from '../contracts/index.js'
 import { requireMethods } from '../contracts/option-checks.js'
 import { followChanges } from './changes.js'
-import { frozenCopy } from './frozen-copy.js'
+import { frozenCopyOf } from './frozen-copy.js'
 import { createLoadingCache, type Kept } from './loading-cache.js'
 import { type CacheOptions, readCacheOptions } from './options.js'
 
@@ -20,7 +20,7 @@ export interface CachedCredentials extends CredentialStore {
  *
  * Keys are SHA-256 digests, never tokens. An answer lives for `ttlMs`, at most until its `expiresAt`; a refusal for a
  * second, in a cache of its own of 1,000. Callers who ask for one token at once share one look-up, which goes on when
- * one of them leaves and has a deadline of its own. A throw is told to those who wait and never kept. While the
+ * one of them leaves and has a deadline of its own; when all have left, the store is told. A throw is told to those who wait and never kept. While the
  * store's watch is disconnected every call goes to the store.
  */
 export function cachedCredentials(store: CredentialStore, options: CacheOptions = {}): CachedCredentials {
@@ -37,8 +37,8 @@ export function cachedCredentials(store: CredentialStore, options: CacheOptions 
   return {
     resolve(token, context) {
       if (!isConnected) return store.resolve(token, context)
-      return cache.get(hash('sha256', token), context, async (loadContext) =>
-        frozenCopy(await store.resolve(token, loadContext)),
+      return cache.get(hash('sha256', token), context, (loadContext) =>
+        frozenCopyOf(store.resolve(token, loadContext)),
       )
     },
     watch: changes.watch,

@@ -1,6 +1,17 @@
+import type { Awaitable } from '../contracts/index.js'
+
 /** Copies plain data, deeply frozen, so that callers can share it. What is neither an array nor a plain object stays as it is. */
-export function frozenCopy<Value>(value: Value): Value {
+function frozenCopy<Value>(value: Value): Value {
   return copy(value) as Value
+}
+
+/** The copy of an answer, at once where the answer is there. */
+export function frozenCopyOf<Value>(answer: Awaitable<Value>): Awaitable<Value> {
+  return isPromise(answer) ? answer.then(frozenCopy) : frozenCopy(answer)
+}
+
+export function isPromise<Value>(answer: Awaitable<Value>): answer is Promise<Value> {
+  return typeof (answer as Promise<Value> | undefined)?.then === 'function'
 }
 
 function copy(value: unknown): unknown {

@@ -1,7 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import type { Awaitable, CallContext } from '../contracts/index.js'
+import { isPromise } from './frozen-copy.js'
 import type { CacheOptions } from './options.js'
-import { type Load, startLoad, waitFor } from './shared-load.js'
+import { LoadContext, SharedLoad } from './shared-load.js'
+
+/** Asks the store. */
+export type Load<Value> = (context: CallContext) => Awaitable<Value>
 
 /** What a cache makes of an answer. */
 export type Kept =
@@ -45,7 +49,7 @@ export function createLoadingCache<Value>(
     ttl: NEGATIVE_TTL_MS,
     max: NEGATIVE_ENTRIES,
   })
-  const loads = new Map<string, Promise<Value>>()
+  const loads = new Map<string, SharedLoad<Value>>()
   let lastLookAt = Number.NEGATIVE_INFINITY
 
   function forgetKey(id: string, key: string): void {
@@ -55,7 +59,13 @@ export function createLoadingCache<Value>(
   }
 
   function store(key: string, value: Value): void {
-    const kept = keep(value)
+    let kept: Kept
+    try {
+      kept = keep(value)
+    } catch {
+      // An answer that cannot be read is not kept; whoever asked for it has it all the same.
+      return
+    }
     if (kept.as === 'negative') {
       negatives.set(key, { value })
       return
@@ -69,20 +79,16 @@ export function createLoadingCache<Value>(
     else keys.add(key)
   }
 
-  function start(key: string, requestId: string, load: Load<Value>): Promise<Value> {
-    const loading = startLoad(load, { requestId, loadMs, clock })
+  function share(key: string, answer: Promise<Value>, context: LoadContext): SharedLoad<Value> {
+    const loading = new SharedLoad(answer, context, { loadMs, clock })
     loads.set(key, loading)
     const takeOff = (): boolean => loads.get(key) === loading && loads.delete(key)
-    loading
-      .then(
-        (value) => {
-          if (takeOff()) store(key, value)
-        },
-        // A failure is told to those who wait; with nobody left there is nobody to tell.
-        () => takeOff(),
-      )
-      // An answer that `keep` cannot read is not kept; whoever asked for it has it all the same.
-      .catch(() => {})
+    loading.answer.then(
+      (value) => {
+        if (takeOff()) store(key, value)
+      },
+      () => takeOff(),
+    )
     return loading
   }
 
@@ -103,7 +109,20 @@ export function createLoadingCache<Value>(
       if (hit !== undefined && hit.expiresAt > now) return hit.value
       const miss = negatives.get(key)
       if (miss !== undefined) return miss.value
-      return waitFor(loads.get(key) ?? start(key, context.requestId, load), context.signal)
+      const shared = loads.get(key)
+      if (shared !== undefined && !shared.isAbandoned) return shared.waitFor(context.signal)
+      // Nothing is asked for a caller that has gone.
+      if (context.signal.aborted) return Promise.reject(context.signal.reason)
+      const loadContext = new LoadContext(context.requestId)
+      let answer: Awaitable<Value>
+      try {
+        answer = load(loadContext)
+      } catch (error) {
+        return Promise.reject(error)
+      }
+      if (isPromise(answer)) return share(key, answer, loadContext).waitFor(context.signal)
+      store(key, answer)
+      return answer
     },
     drop,
   }

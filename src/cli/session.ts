@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { type Admin, createAdmin } from '../admin/index.js'
+import { type Admin, type AdminOptions, createAdmin } from '../admin/index.js'
 import { type DatabaseOptions, type OpenDatabase, openDatabase, requireDatabase } from './open-database.js'
 import { formatTable, printable, type TableRow, toJson } from './output.js'
 
@@ -33,7 +33,7 @@ export type AdminReader = Pick<
 export interface Session {
   readonly env: Surroundings['env']
   /** For commands that write: a SQLite file that is not there is made, and so are the tables of a PostgreSQL schema. */
-  admin(): Promise<Admin>
+  admin(options?: AdminOptions): Promise<Admin>
   /** For commands that only read: rejects where the file is not there, or it or the schema has no tables, and makes none. */
   reader(): Promise<AdminReader>
   database(): Promise<OpenDatabase>
@@ -56,10 +56,10 @@ export function createSession(surroundings: Surroundings, options: () => GlobalO
     surroundings.writeError(`${printable(text)}\n`)
   }
 
-  async function admin(): Promise<Admin> {
+  async function admin(adminOptions?: AdminOptions): Promise<Admin> {
     const { stores, note } = await database()
     if (note !== undefined) say(note)
-    return createAdmin(stores)
+    return createAdmin(stores, adminOptions)
   }
 
   return {

@@ -10,6 +10,7 @@ import { endpoints } from './endpoints/index.js'
 import { createEventLog } from './event-log.js'
 import { HttpError, notFound, toHttpError } from './http-error.js'
 import { type ObservedRouter, ObservedRouters } from './observed-routers.js'
+import { createOwnTurns } from './own-turns.js'
 import { createPages } from './pages.js'
 import { send, sendCsv, sendError, sendJson } from './reply.js'
 import { type ConsoleRequest, checkOrigin, isOrigin, ORIGIN_FORM, readBody } from './request.js'
@@ -66,6 +67,9 @@ export function createConsole(options: ConsoleOptions): Console {
     routerPath: options.routerPath ?? '/compat/v1',
     clock: options.clock ?? systemClock,
   }
+  const turns = createOwnTurns()
+  const servicesOf = (viewer: ConsoleViewer): Services =>
+    viewer.kind === 'operator' ? services : { ...services, admin: turns.adminOf(viewer.account, admin) }
   const byPath = new Map<string, Endpoint>(endpoints.map((endpoint) => [`/api/${endpoint.path}`, endpoint]))
   const answerPage = createPages(assetsFolder())
 
@@ -85,7 +89,7 @@ export function createConsole(options: ConsoleOptions): Console {
     if (endpoint.method === 'POST') checkOrigin(req, options.origin)
     const request = await readRequest(endpoint, viewer, req)
     try {
-      const reply = await endpoint.answer(request, services)
+      const reply = await endpoint.answer(request, servicesOf(viewer))
       if ('csv' in reply) await sendCsv(res, reply.csv)
       else sendJson(res, 200, reply)
     } catch (error) {

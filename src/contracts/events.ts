@@ -95,7 +95,7 @@ export interface RouteAttempt {
   /** An error code, or how the call ended. */
   readonly outcome: string
   /**
-   * Where the provider failed, why: its status and its own words, or what was wrong with the connection. Clean of keys,
+   * If a piece of the reply could not be read, which. If the provider failed, why: its status and its own words, or what was wrong with the connection. Clean of keys,
    * hosts and addresses, and without what may quote a prompt or a reply: the words of a provider that refused the request
    * or may have (400, 403, 413, 422, 451), in whose place its code stands,
    * and what a parser says of a reply.

@@ -2,12 +2,17 @@
 export interface Limits {
   /** A request body. Past it 413. */
   readonly bodyBytes: number
-  /** What has come of all request bodies being read. Past it 503. */
+  /**
+   * What has come of all request bodies being read. Past it 503. An account may take a third of what it leaves to all
+   * others, at most a quarter; past that 429.
+   */
   readonly bodyBytesInFlight: number
   /** Silence while a body is read. Past it 408. */
   readonly bodyIdleMs: number
   /** Reading a whole body. Past it 408. */
   readonly bodyMs: number
+  /** Credentials being looked up. Past it 503; twice as many if the token was good before. */
+  readonly lookUps: number
   /** An answer of a store, and each attempt at a settlement. */
   readonly storeMs: number
   /** Connecting to a provider. */

@@ -64,10 +64,15 @@ export interface ProviderAdapter {
     take: (events: readonly ProviderEvent[]) => void | Promise<void>,
   ): Promise<{ terminated: boolean }>
   /**
-   * The field in which a request gets the router's bound on its output where the client names none (`neverOverdraw`)
-   * and no `supportedParameters` tells. `max_tokens` by default.
+   * The field in which the provider is sent the bound on output, unless `supportedParameters` of the route or model name
+   * one of the two. If absent, it is the one that the client used, else `max_tokens`.
    */
   readonly outputBound?: 'max_tokens' | 'max_completion_tokens'
+  /**
+   * How many tokens its models make of a text for each token that OpenAI's models make, at most. 1 if absent. Holds are
+   * as much larger.
+   */
+  readonly tokenFactor?: number
   /**
    * Request fields that this adapter takes beyond those that every provider may be sent (docs/request-fields.md). It
    * answers for it that no caller can be billed by them beyond the price, nor reach another model.
@@ -90,7 +95,7 @@ export interface ProviderCall {
   readonly stream: boolean
   /** Under `byok` there is no other key. */
   readonly auth:
-    | { readonly kind: 'host'; readonly secret?: Secret }
+    | { readonly kind: 'host'; readonly secret?: Secret | undefined }
     | { readonly kind: 'byok'; readonly secret: Secret }
   /**
    * Token, total, idle and stall limits are the router's. A reply that is rejected past one of these counts as one that

@@ -29,6 +29,9 @@ export interface IncomingCall {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   /** How many `authorization` lines the request had. */
   readonly authorizationLines: number
-  /** The body as a value, at once where it has arrived. Fails with a `CompatError`: not JSON, too large, too slow. */
-  readBody(): Awaitable<unknown>
+  /**
+   * The body as a value, at once where it has arrived. Fails with a `CompatError`: not JSON, too large, too slow. Its bytes
+   * count towards the share of `account`.
+   */
+  readBody(account: string): Awaitable<unknown>
 }

@@ -3,8 +3,9 @@ import type { EnvelopeBinding } from '../contracts/envelope.js'
 import type { IncomingCall, ReplyWriter } from '../contracts/reply.js'
 import { CompatError } from '../errors.js'
 import { type ParsedChatRequest, parseChatRequest } from '../protocol/chat-request.js'
+import { admit } from './admission/admit.js'
 import type { AdmittedCall } from './admission/admitted-call.js'
-import { authenticate, type Caller } from './admission/authenticate.js'
+import { authenticate } from './admission/authenticate.js'
 import { authoriseModel, authoriseScope } from './admission/authorise.js'
 import { findModel } from './admission/find-model.js'
 import { checkParameters } from './admission/parameters.js'
@@ -14,13 +15,11 @@ import { CompletionCall } from './call/completion-call.js'
 import { callFacts } from './call/facts.js'
 import { estimatePrompt } from './charging/prompt-estimate.js'
 import type { CallLog } from './events/call-log.js'
-import { eventError } from './events/event-error.js'
 import { type Idempotency, idempotencyKey } from './idempotency/idempotency.js'
 import type { LazyContext } from './lazy-context.js'
 import type { EngineParts } from './parts.js'
 import { chooseRoutes, type RouteChoice } from './routing/route-choice.js'
 import { askStore, faultyStore } from './stores.js'
-import { within } from './within.js'
 
 /**
  * One chat completion, from its credential to its reply. The steps stand in the order in which they are taken; each
@@ -35,13 +34,13 @@ export async function chat(
   log: CallLog,
 ): Promise<void> {
   const { options } = parts
-  const known = authenticate(call, context, options, log)
+  const known = authenticate(call, context, parts, log)
   const caller = isPromise(known) ? await known : known
   const leave = parts.inFlight.enter(caller.principal)
   try {
-    if (options.admit !== undefined) await admit(options.admit, caller, context, parts)
+    if (options.admit !== undefined) await admit(options.admit, caller, context, options)
     authoriseScope(caller.principal)
-    const received = call.readBody()
+    const received = call.readBody(caller.principal.account)
     const body = parseChatRequest(
       isPromise(received) ? await parts.inFlight.interruptible(received) : received,
     )
@@ -103,34 +102,6 @@ function complete(
   })
 }
 
-async function admit(
-  ask: NonNullable<EngineParts['options']['admit']>,
-  caller: Caller,
-  context: LazyContext,
-  { options }: EngineParts,
-): Promise<void> {
-  const overloaded = (cause: unknown): CompatError => {
-    options.emit({ type: 'fault', where: 'admit', requestId: context.requestId, error: eventError(cause) })
-    return new CompatError(
-      'overloaded',
-      'This service cannot take the request just now. Try again shortly.',
-      { cause },
-    )
-  }
-  let answer: Awaited<ReturnType<typeof ask>> | undefined
-  try {
-    answer = await within(options.clock, options.limits.storeMs, ask(caller.principal, context))
-  } catch (cause) {
-    throw overloaded(cause)
-  }
-  if (answer?.ok === true) return
-  if (answer?.ok !== false)
-    throw overloaded(new TypeError('admit() answered neither { ok: true } nor { ok: false }'))
-  throw new CompatError('rate_limited', 'Too many requests. Try again when retry-after is over.', {
-    headers: { 'retry-after': String(answer.retryAfterSeconds) },
-  })
-}
-
 function choose(
   { health, options, readPrices }: EngineParts,
   { facts, model, request, requestId }: AcceptedCall,
@@ -147,7 +118,7 @@ function choose(
         request,
         account: facts.account,
         spreadKey: options.newId,
-        promptTokens: () => estimatePrompt(request.forward, options.counter).atMost,
+        promptTokens: () => estimatePrompt(request.forward, model, options).atMost(),
       },
       health,
       readPrices,

@@ -6,12 +6,10 @@ import { isCompatError } from '../errors.js'
 import { asCompatError, errorReply } from '../protocol/error-body.js'
 import { toLatin1 } from '../protocol/latin1.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
-import { modelNotFound } from '../protocol/model-key.js'
-import { modelList, modelObject } from '../protocol/model-object.js'
 import { readTraceContext } from '../protocol/trace-context.js'
-import { authenticate } from './admission/authenticate.js'
-import { lookUpModel } from './admission/find-model.js'
 import { InFlight, shuttingDown } from './admission/in-flight.js'
+import { letIn } from './admission/let-in.js'
+import { LookUps } from './admission/look-ups.js'
 import { Watchdog } from './call/watchdog.js'
 import { LedgerClient } from './charging/ledger-client.js'
 import { createPriceReader } from './charging/quote.js'
@@ -24,10 +22,11 @@ import { Explanations } from './events/explanations.js'
 import { FirstTimes } from './events/first-times.js'
 import { Idempotency } from './idempotency/idempotency.js'
 import { LazyContext } from './lazy-context.js'
+import { ModelReplies } from './model-replies.js'
 import type { EngineOptions } from './options.js'
+import { withOwnMembers } from './own-members.js'
 import type { EngineParts } from './parts.js'
 import { RouteHealthBook } from './routing/route-health.js'
-import { askStore, faultyStore } from './stores.js'
 import { UnorderedList } from './unordered-list.js'
 
 /** Everything that a request can ask for. None of its answers rejects. */
@@ -52,10 +51,12 @@ const GRACE_WRONG =
   'close: graceMs must be a number of milliseconds, 0 or more, such as 30_000; Infinity waits until all calls have ended.'
 const JSON_HEADERS = Object.freeze({ 'content-type': JSON_TYPE })
 
-export function createEngine(options: EngineOptions): Engine {
+export function createEngine(given: EngineOptions): Engine {
+  const options = withOwnMembers(given)
   const parts: EngineParts = {
     options,
     ledger: new LedgerClient(options),
+    lookUps: new LookUps(options.limits.lookUps),
     inFlight: new InFlight(options.limits),
     watchdog: new Watchdog(options.clock),
     health: new RouteHealthBook(options.clock),
@@ -63,6 +64,7 @@ export function createEngine(options: EngineOptions): Engine {
     firstTimes: new FirstTimes(),
   }
   const idempotency = new Idempotency(parts)
+  const models = new ModelReplies(options)
   const calls = new UnorderedList<CallLog>()
   const explanations = new Explanations()
   const endSweeper = startSweeper(options)
@@ -128,24 +130,18 @@ export function createEngine(options: EngineOptions): Engine {
       answer(call, 'chat', writer, (context, log) => chat(parts, idempotency, call, writer, context, log)),
 
     listModels: (call, writer) =>
-      answer(call, 'list-models', writer, async (context, log) => {
-        await authenticate(call, context, options, log)
-        const models = await askStore('catalogue', options, context, () => options.catalogue.list(context))
-        if (!Array.isArray(models))
-          throw faultyStore('catalogue', options, call.requestId, 'list() did not return a list')
-        writer.send(200, JSON_HEADERS, toLatin1(JSON.stringify(modelList(models))))
-      }),
+      answer(call, 'list-models', writer, (context, log) =>
+        letIn(parts, call, context, log, async () =>
+          writer.send(200, JSON_HEADERS, await models.list(context)),
+        ),
+      ),
 
     getModel: (call, key, writer) =>
-      answer(call, 'get-model', writer, async (context, log) => {
-        await authenticate(call, context, options, log)
-        const decoded = decodeOnce(key)
-        const model =
-          (await lookUpModel(key, context, options)) ??
-          (decoded === undefined ? undefined : await lookUpModel(decoded, context, options))
-        if (model === undefined) throw modelNotFound(decoded ?? key)
-        writer.send(200, JSON_HEADERS, toLatin1(JSON.stringify(modelObject(model))))
-      }),
+      answer(call, 'get-model', writer, (context, log) =>
+        letIn(parts, call, context, log, async () =>
+          writer.send(200, JSON_HEADERS, await models.one(key, context)),
+        ),
+      ),
 
     envelopeKeys: async ({ requestId }, writer) => {
       const context = new LazyContext(requestId)
@@ -173,8 +169,8 @@ export function createEngine(options: EngineOptions): Engine {
 
     routes: () => parts.health.snapshot(),
 
-    close: async (given = {}) => {
-      const asked = isSignal(given) ? {} : given
+    close: async (asking = {}) => {
+      const asked = isSignal(asking) ? {} : asking
       if (!isCloseOptions(asked)) throw new TypeError(CLOSE_WRONG)
       const { graceMs = DEFAULT_GRACE_MS } = asked
       if (typeof graceMs !== 'number' || !(graceMs >= 0)) throw new TypeError(GRACE_WRONG)
@@ -192,14 +188,4 @@ function isSignal(given: unknown): boolean {
 function isCloseOptions(given: unknown): boolean {
   if (typeof given !== 'object' || given === null) return false
   return Object.keys(given).every((name) => name === 'graceMs')
-}
-
-/** A key as clients encode it, or undefined where there is nothing to decode, or nothing that can be. */
-function decodeOnce(key: string): string | undefined {
-  if (!key.includes('%')) return undefined
-  try {
-    return decodeURIComponent(key)
-  } catch {
-    return undefined
-  }
 }

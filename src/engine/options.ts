@@ -47,5 +47,7 @@ export interface EngineOptions {
   readonly counter: TokenCounter
   /** For replies, of which only charges are estimated: they take less work. */
   readonly replyCounter: TokenCounter
+  /** Counts no fewer tokens than a provider may, for holds under `neverOverdraw`. */
+  readonly upperCounter: TokenCounter
   readonly splice: boolean
 }

@@ -1,4 +1,5 @@
 import type { InFlight } from './admission/in-flight.js'
+import type { LookUps } from './admission/look-ups.js'
 import type { Watchdog } from './call/watchdog.js'
 import type { LedgerClient } from './charging/ledger-client.js'
 import type { PriceReader } from './charging/quote.js'
@@ -10,6 +11,7 @@ import type { RouteHealthBook } from './routing/route-health.js'
 export interface EngineParts {
   readonly options: EngineOptions
   readonly ledger: LedgerClient
+  readonly lookUps: LookUps
   readonly inFlight: InFlight
   readonly watchdog: Watchdog
   readonly health: RouteHealthBook

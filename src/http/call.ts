@@ -6,8 +6,9 @@ import type { IncomingCall } from '../contracts/reply.js'
 import { CompatError } from '../errors.js'
 import { asCompatError } from '../protocol/error-body.js'
 import { checkJsonValue, parseJsonBody } from '../protocol/json-body.js'
+import type { BodyBudget, BodyShare } from './body-budget.js'
 import { checkBodyType } from './body-type.js'
-import { type BodyBudget, BodyCollector, tooLarge, tooManyBytes } from './collect-body.js'
+import { BodyCollector, tooLarge } from './collect-body.js'
 
 /** A request as Node, a body parser or a framework hands it over. */
 export type HostRequest = IncomingMessage & {
@@ -67,7 +68,7 @@ export class HttpCall implements IncomingCall {
     return readableFlowing !== true || readableEnded
   }
 
-  readBody(): Awaitable<unknown> {
+  readBody(account: string): Awaitable<unknown> {
     // Over HTTP/2 a request that broke off looks like one that was read.
     if (this.#isAbandoned) throw abandoned()
     const req = this.req
@@ -80,20 +81,21 @@ export class HttpCall implements IncomingCall {
     if (declared !== undefined && declared > limits.bodyBytes) throw tooLarge(limits.bodyBytes)
     const arrived = declared === undefined ? undefined : this.#readArrived(declared)
     if (arrived !== undefined) {
-      if (!budget.hasRoomFor(arrived.length)) throw tooManyBytes()
+      budget.checkRoomFor(arrived.length, account)
       return parseBytes(arrived)
     }
     // Counted in as it comes: what is announced takes no memory, and must not keep out the bodies of others.
-    if (!budget.hasRoomFor(declared ?? 0)) throw tooManyBytes()
-    this.#collector = new BodyCollector(req, declared, limits, this.settings.clock, budget)
-    return this.#collect(this.#collector)
+    budget.checkRoomFor(declared ?? 0, account)
+    const share = budget.open(account)
+    this.#collector = new BodyCollector(req, declared, limits, this.settings.clock, share)
+    return this.#collect(this.#collector, share)
   }
 
-  async #collect(collector: BodyCollector): Promise<unknown> {
+  async #collect(collector: BodyCollector, share: BodyShare): Promise<unknown> {
     try {
       return parseBytes(await collector.done)
     } finally {
-      this.settings.budget.give(collector.takenBytes)
+      share.free()
     }
   }
 

@@ -3,28 +3,7 @@ import type { Clock } from '../clock.js'
 import type { Limits } from '../contracts/limits.js'
 import { CompatError } from '../errors.js'
 import { GatheredBytes } from '../protocol/gathered-bytes.js'
-
-/** The bytes of all request bodies being read at this moment. */
-export class BodyBudget {
-  #bytes = 0
-
-  constructor(readonly limitBytes: number) {}
-
-  /** Counts bytes in. False, and nothing counted, where there is no room for them. */
-  take(bytes: number): boolean {
-    if (!this.hasRoomFor(bytes)) return false
-    this.#bytes += bytes
-    return true
-  }
-
-  hasRoomFor(bytes: number): boolean {
-    return this.#bytes + bytes <= this.limitBytes
-  }
-
-  give(bytes: number): void {
-    this.#bytes -= bytes
-  }
-}
+import type { BodyShare } from './body-budget.js'
 
 export function tooLarge(limitBytes: number): CompatError {
   return new CompatError(
@@ -33,22 +12,15 @@ export function tooLarge(limitBytes: number): CompatError {
   )
 }
 
-export function tooManyBytes(): CompatError {
-  return new CompatError('overloaded', 'Too many large requests are being read; try again in a moment.', {
-    headers: { 'retry-after': '1' },
-  })
-}
-
 /**
- * Reads a body to its end, within size and time. What it took of the budget is for its owner to give back, and whoever
- * notices that the client left must `stop` it: a request that breaks off may emit nothing at all.
+ * Reads a body to its end, within size and time. Its share of the budget is for its owner to free, and whoever notices
+ * that the client left must `stop` it: a request that breaks off may emit nothing at all.
  */
 export class BodyCollector {
   readonly done: Promise<Buffer>
   /** Whether reading ended before the body did. */
   failed = false
   receivedBytes = 0
-  takenBytes = 0
   readonly #gathered = new GatheredBytes()
   readonly #startedAt: number
   #lastAt: number
@@ -62,7 +34,7 @@ export class BodyCollector {
     private readonly declaredBytes: number | undefined,
     private readonly limits: Limits,
     private readonly clock: Clock,
-    private readonly budget: BodyBudget,
+    private readonly share: BodyShare,
   ) {
     this.done = new Promise((resolve, reject) => {
       this.#resolve = resolve
@@ -104,17 +76,15 @@ export class BodyCollector {
     const chunk = typeof data === 'string' ? Buffer.from(data, this.req.readableEncoding ?? 'utf8') : data
     this.receivedBytes += chunk.length
     this.#lastAt = this.clock.now()
-    const refusal = this.#refusal()
+    const refusal = this.#refusal(chunk.length)
     if (refusal === undefined) this.#gathered.add(chunk)
     else this.stop(refusal)
   }
 
   /** Why no more is read, or undefined once the bytes so far are counted in. */
-  #refusal(): CompatError | undefined {
+  #refusal(bytes: number): CompatError | undefined {
     if (this.receivedBytes > this.limits.bodyBytes) return tooLarge(this.limits.bodyBytes)
-    if (!this.budget.take(this.receivedBytes - this.takenBytes)) return tooManyBytes()
-    this.takenBytes = this.receivedBytes
-    return undefined
+    return this.share.take(bytes)
   }
 
   readonly #onEnd = (): void => {

@@ -4,8 +4,8 @@ import type { Limits } from '../contracts/limits.js'
 import { CompatError } from '../errors.js'
 import { asCompatError } from '../protocol/error-body.js'
 import type { TurnGate } from '../turn-gate.js'
+import { BodyBudget } from './body-budget.js'
 import { type CallSettings, type HostRequest, HttpCall } from './call.js'
-import { BodyBudget } from './collect-body.js'
 import type { Endpoints } from './endpoints.js'
 import {
   matchRoute,

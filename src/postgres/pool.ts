@@ -1,6 +1,8 @@
 /** What is asked of a pool. A `Pool` of `pg` fits as it is. */
 export interface PostgresPool {
   connect(): Promise<PostgresClient>
+  /** As a `Pool` of `pg` has them. Without `max`, it counts as 10, which is the default of `pg`. */
+  readonly options?: { readonly max?: number | undefined }
 }
 
 export interface PostgresClient {

@@ -1,4 +1,5 @@
 import { type Cell, nameTables, type Parameter, type Row, type Statement } from '../sql/database.js'
+import { type Gate, OPEN_GATE } from './gate.js'
 import type { PostgresClient, PostgresPool } from './pool.js'
 import { within } from './within.js'
 
@@ -10,7 +11,7 @@ export interface Queries {
 }
 
 const ANSWER_MS = 15_000
-const REPORT_MS = 600_000
+const REPORTING = { through: OPEN_GATE, answerMs: 600_000 }
 const MAX_TRIES = 5
 /** A process that stops in the middle of a transaction keeps its locks no longer. */
 const IDLE_MS = 5_000
@@ -25,7 +26,8 @@ const BEGIN = `begin isolation level read committed;
 const PARAMETER_PATTERN = /\?(\d+)/g
 const RAW_TYPES = { getTypeParser: () => (text: string) => text }
 
-export function createQueries(pool: PostgresPool, schema: string): Queries {
+/** `gate` bounds how many connections the statements take at once; reports, which take one, pass it by. */
+export function createQueries(pool: PostgresPool, schema: string, gate: Gate = OPEN_GATE): Queries {
   const texts = new Map<string, string>()
 
   function toText(text: string): string {
@@ -49,14 +51,27 @@ export function createQueries(pool: PostgresPool, schema: string): Queries {
     return rows as Readonly<Record<string, Cell>>[]
   }
 
+  /** A connection, and what is to be called once it has been given back. */
+  async function connect(through: Gate): Promise<{ client: PostgresClient; leave: () => void }> {
+    const leave = await through.enter()
+    try {
+      return { client: await pool.connect(), leave }
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
+
   /** A connection that failed, or on which nobody knows what happens, is not used again. */
   async function withClient<Result>(
     body: (client: PostgresClient) => Promise<Result>,
-    answerMs = ANSWER_MS,
+    { through, answerMs } = { through: gate, answerMs: ANSWER_MS },
   ): Promise<Result> {
-    const client = await within(ANSWER_MS, pool.connect(), 'The pool gave no connection', (late) =>
-      late.release(),
-    )
+    const connecting = connect(through)
+    const { client, leave } = await within(ANSWER_MS, connecting, 'The pool gave no connection', (late) => {
+      late.client.release()
+      late.leave()
+    })
     const ignore = () => undefined
     client.on('error', ignore)
     try {
@@ -70,13 +85,15 @@ export function createQueries(pool: PostgresPool, schema: string): Queries {
       if (isSound) client.removeListener('error', ignore)
       client.release(!isSound)
       throw error
+    } finally {
+      leave()
     }
   }
 
   /** One after the other: each may take minutes, and together they would take the pool's connections from the ledger. */
   let lastReport: Promise<unknown> = Promise.resolve()
   function report(statement: Statement): Promise<readonly Row[]> {
-    const answer = lastReport.then(() => withClient((client) => query(client, statement), REPORT_MS))
+    const answer = lastReport.then(() => withClient((client) => query(client, statement), REPORTING))
     lastReport = answer.catch(() => undefined)
     return answer
   }

@@ -11,6 +11,7 @@ import {
 import { createPostgresDatabase } from './database.js'
 import { postgresFault } from './faults.js'
 import { findLocked } from './find-locked.js'
+import { createGate } from './gate.js'
 import { toLedgerBatch } from './ledger-batch.js'
 import { createListener } from './listener.js'
 import { migrate } from './migrations.js'
@@ -24,13 +25,18 @@ export interface PostgresStoresOptions extends DurableStoresOptions {
 }
 
 const MAX_COMMANDS = 1_000
+/** Of a pool of `pg` that was not told. */
+const DEFAULT_CONNECTIONS = 10
+/** One each for the ledger, for the listener and for a report. */
+const OTHER_CONNECTIONS = 3
 const PATIENCE_MS = 10_000
 const SCHEMA_PATTERN = /^[a-z_][a-z0-9_]{0,39}$/
 
 /**
  * All stores in one PostgreSQL schema, for any number of processes and machines. `pool` is a `Pool` of `pg`, or anything
- * with its `connect`; it stays the host's to close. One of its connections carries the ledger while there is load, one
- * listens for changes while somebody watches, and one reads reports: it needs two at least, three where there are reports.
+ * with its `connect`; it stays the host's to close. Of its connections one is left to the ledger, one listens for changes
+ * while somebody watches, and one reads reports; look-ups and administration share the others. Of fewer than four, they
+ * take turns with the ledger. It needs two at least, three if there are reports.
  */
 export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions = {}): DurableStores {
   if (typeof (pool as Partial<PostgresPool> | undefined)?.connect !== 'function') {
@@ -44,7 +50,9 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
     )
   }
   const stopHearing = hearNewConnections(pool)
-  const queries = createQueries(pool, schema)
+  // Whatever is asked for rows, a connection is left for the ledger.
+  const queries = createQueries(pool, schema, createGate(rowConnections(pool)))
+  const ledgerQueries = createQueries(pool, schema)
   const listener = createListener(pool, schema)
   let migrated: Promise<void> | undefined
   let isClosed = false
@@ -66,10 +74,10 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
     async apply(commands) {
       await ready()
       const batch = toLedgerBatch(commands)
-      return batch.read(await queries.run(batch.statement))
+      return batch.read(await ledgerQueries.run(batch.statement))
     },
     faultOf: postgresFault,
-    findLocked: (commands) => findLocked(queries, commands),
+    findLocked: (commands) => findLocked(ledgerQueries, commands),
     conflicts: {
       keysOf: (command) =>
         command.kind === 'hold' && command.replaces !== null
@@ -83,12 +91,13 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
   })
   const ledger = createSqlLedger({
     database,
+    own: createPostgresDatabase(ledgerQueries, listener, ready),
     groupCommit,
     async expire(limit) {
-      const [rows] = await database.batch([
-        { text: 'select * from {expire_holds_1}(?1)', parameters: [BigInt(limit)] },
-      ])
-      return rows!
+      await ready()
+      return ledgerQueries.transaction((run) =>
+        run({ text: 'select * from {expire_holds_1}(?1)', parameters: [BigInt(limit)] }),
+      )
     },
   })
   return createDurableStores({
@@ -103,4 +112,10 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
       stopHearing()
     },
   })
+}
+
+/** How many connections look-ups and administration may take at once. */
+function rowConnections(pool: PostgresPool): number {
+  const { max = DEFAULT_CONNECTIONS } = pool.options ?? {}
+  return Math.max(1, max - OTHER_CONNECTIONS)
 }

@@ -31,16 +31,29 @@ export function modelObject(model: ListedModel) {
     max_output_tokens: model.maxOutputTokens,
     supported_parameters: model.supportedParameters,
     modalities: model.modalities,
-    pricing: model.prices && {
-      ...priceObject(model.prices),
-      tiers: model.prices.tiers?.map((tier) => ({ above: tier.above, ...priceObject(tier) })),
-    },
+    pricing: model.prices && priceList({ ...NO_PRICES, ...model.prices }),
   }
 }
 
 /** The answer of `GET /models`. */
 export function modelList(models: readonly ListedModel[]) {
   return { object: 'list' as const, data: models.map(modelObject) }
+}
+
+/** Without these, a price that a host left out could be read from `Object.prototype`. */
+const NO_PRICES = {
+  cachedInput: undefined,
+  cacheWrite: undefined,
+  reasoning: undefined,
+  request: undefined,
+  tiers: undefined,
+}
+
+function priceList(prices: Prices) {
+  return {
+    ...priceObject(prices),
+    tiers: prices.tiers?.map((tier) => ({ above: tier.above, ...priceObject({ ...NO_PRICES, ...tier }) })),
+  }
 }
 
 /** Member by member, since a host's rows may hold more than is the client's to see. */

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import type {
   App,
   CredentialOwner,
@@ -15,36 +14,66 @@ import {
   readOptionalText,
   readText,
 } from './cells.js'
-import type { Row, SqlDatabase } from './database.js'
+import type { Row, SqlDatabase, Statement } from './database.js'
+import { createGroupCommit } from './group-commit.js'
+import { digestToken, mayBeIssued } from './tokens.js'
 
-/** The digest under which a token is kept. */
-export function digestToken(token: string): string {
-  return hash('sha256', token)
+const UNKNOWN: CredentialResult = Object.freeze({ ok: false, reason: 'unknown' })
+/** Look-ups in one statement. */
+const MAX_LOOK_UPS = 1_000
+
+/**
+ * The host's keys and access tokens, read from their rows. A token that administration cannot have issued is unknown
+ * without a look-up, unless `otherTokens` says that the host has put rows of its own in.
+ *
+ * Tokens that come while a look-up is under way are looked up together by the next one: however many there are, they take
+ * one connection, and whoever leaves meanwhile is left out.
+ */
+export function createSqlCredentials(database: SqlDatabase, otherTokens: boolean): CredentialStore {
+  const lookUps = createGroupCommit<string, Row | undefined>({
+    async apply(digests) {
+      const rows = await database.all(tokensStatement(database, digests))
+      const byDigest = new Map(rows.map((row) => [readText(row, 'digest'), row]))
+      return digests.map((digest) => byDigest.get(digest))
+    },
+    faultOf: () => 'permanent',
+    maxCommands: MAX_LOOK_UPS,
+    patienceMs: 0,
+  })
+
+  async function lookUp(token: string, signal: AbortSignal): Promise<CredentialResult> {
+    const row = await lookUps.add(digestToken(token), signal)
+    if (row === undefined) return UNKNOWN
+    const reason = findRefusal(row)
+    return reason === undefined
+      ? { ok: true, principal: readPrincipal(row) }
+      : { ok: false, reason, credential: readOwner(row) }
+  }
+
+  return {
+    resolve: (token, context) =>
+      otherTokens || mayBeIssued(token) ? lookUp(token, context.signal) : UNKNOWN,
+    watch: (changed, connection) => database.watch('credentials', changed, connection),
+  }
 }
 
-/** The host's keys and access tokens, read from their rows. */
-export function createSqlCredentials(database: SqlDatabase): CredentialStore {
+function tokensStatement({ engine, now }: SqlDatabase, digests: readonly string[]): Statement {
+  // Digests are hexadecimal, so that they need no quotes in an array of PostgreSQL.
+  const [condition, parameter] =
+    engine === 'postgres'
+      ? ['t.digest = any (cast(?1 as text[]))', `{${digests.join()}}`]
+      : ['t.digest in (select value from json_each(?1))', JSON.stringify(digests)]
   return {
-    async resolve(token): Promise<CredentialResult> {
-      const [row] = await database.all({
-        text: `select c.id, c.kind, c.account, c.app_id, coalesce(t.scopes, c.scopes) as scopes, c.metadata,
-            t.expires_at, c.revoked_at, t.revoked_at as token_revoked_at,
-            a.suspended_at as account_suspended_at, p.suspended_at as app_suspended_at, p.definition as app,
-            ${database.now} as now
-          from {tokens} t
-          join {credentials} c on c.id = t.credential_id
-          left join {accounts} a on a.id = c.account
-          left join {apps} p on p.id = c.app_id
-          where t.digest = ?1`,
-        parameters: [digestToken(token)],
-      })
-      if (row === undefined) return { ok: false, reason: 'unknown' }
-      const reason = findRefusal(row)
-      return reason === undefined
-        ? { ok: true, principal: readPrincipal(row) }
-        : { ok: false, reason, credential: readOwner(row) }
-    },
-    watch: (changed, connection) => database.watch('credentials', changed, connection),
+    text: `select t.digest, c.id, c.kind, c.account, c.app_id, coalesce(t.scopes, c.scopes) as scopes, c.metadata,
+        t.expires_at, c.revoked_at, t.revoked_at as token_revoked_at,
+        a.suspended_at as account_suspended_at, p.suspended_at as app_suspended_at, p.definition as app,
+        ${now} as now
+      from {tokens} t
+      join {credentials} c on c.id = t.credential_id
+      left join {accounts} a on a.id = c.account
+      left join {apps} p on p.id = c.app_id
+      where ${condition}`,
+    parameters: [parameter],
   }
 }
 

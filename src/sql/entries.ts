@@ -63,11 +63,8 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
     conditions.push(`(${at}, ${id}) < (?${parameters.length - 1}, ?${parameters.length})`)
   }
   parameters.push(BigInt(limit + 1))
-  // No index has two of these, nor credentials or requests: it would cost every settlement, for a question seldom asked.
-  const narrowing = [account, appId, model, sessionId].filter((one) => one !== undefined)
-  const isSearch = credentialId !== undefined || requestId !== undefined || narrowing.length > 1
   const rows = await database.all({
-    ...(isSearch ? { isReport: true } : {}),
+    ...(isSearch(query) ? { isReport: true } : {}),
     text: `select e.* from ${isByPostings ? '{postings} p join {entries} e on e.id = p.entry_id' : '{entries} e'}
       ${where()}
       order by ${at} desc, ${id} desc limit ?${parameters.length}`,
@@ -76,4 +73,13 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
   const entries = rows.slice(0, limit).map(readEntry)
   const last = entries.at(-1)
   return rows.length > limit && last !== undefined ? { entries, next: `${last.at}.${last.id}` } : { entries }
+}
+
+/**
+ * Whether a page may take as long as a report. No index has two of these, nor credentials or requests: it would cost every
+ * settlement, for a question seldom asked.
+ */
+export function isSearch({ account, appId, credentialId, model, requestId, sessionId }: PayerQuery): boolean {
+  const narrowing = [account, appId, model, sessionId].filter((one) => one !== undefined)
+  return credentialId !== undefined || requestId !== undefined || narrowing.length > 1
 }

@@ -22,6 +22,8 @@ import {
 
 export interface SqlLedgerParts {
   readonly database: SqlDatabase
+  /** Reads what a settlement must know, without a wait behind the look-ups of `database`. */
+  readonly own: Pick<SqlDatabase, 'all'>
   readonly groupCommit: GroupCommit<LedgerCommand, LedgerOutcome>
   /** Ends overdue holds in one transaction: rows of `id`, `account`, `amount`, `facts`. */
   readonly expire: (limit: number) => Promise<readonly Row[]>
@@ -30,17 +32,18 @@ export interface SqlLedgerParts {
 /** The ledger over an engine's way of running commands together. */
 export function createSqlLedger({
   database,
+  own,
   groupCommit,
   expire,
 }: SqlLedgerParts): LedgerStore & LedgerReader {
   async function chargeOf(entryId: bigint): Promise<Charge> {
-    const [row] = await database.all({ text: 'select * from {entries} where id = ?1', parameters: [entryId] })
+    const [row] = await own.all({ text: 'select * from {entries} where id = ?1', parameters: [entryId] })
     if (row === undefined) throw new Error(`The ledger has no entry ${entryId}, though a hold names it`)
     return readCharge(row)
   }
 
   async function balanceOf(account: string): Promise<bigint> {
-    const [row] = await database.all({
+    const [row] = await own.all({
       text: 'select posted from {accounts} where id = ?1',
       parameters: [account],
     })

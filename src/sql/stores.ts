@@ -22,12 +22,17 @@ export interface DurableStoresOptions {
   readonly adapters?: AdapterFactories
   /** Keys for provider secrets at rest. New ones are sealed under the first; the others still open older ones. */
   readonly secretKeys?: readonly SecretKey[]
+  /**
+   * Whether the host has put rows of tokens in that administration did not issue. By default a token of another shape than
+   * an issued one is unknown without a look-up, so that garbage costs no query.
+   */
+  readonly otherTokens?: boolean
   /** Told of a route whose row cannot be used; a process warning by default. */
   readonly onEvent?: (event: RouteDisabled) => void
 }
 
 /** The names of {@link DurableStoresOptions}. */
-export const STORE_OPTIONS: readonly string[] = ['adapters', 'secretKeys', 'onEvent']
+export const STORE_OPTIONS: readonly string[] = ['adapters', 'secretKeys', 'otherTokens', 'onEvent']
 
 /** The stores of one database, to hand to `createCompatRouter`, and what administration works on. */
 export interface DurableStores {
@@ -66,7 +71,8 @@ export function createDurableStores({
     '{ openai: openaiCompatible }',
   )
   requireFunction('onEvent', options.onEvent)
-  const { onEvent = warn } = options
+  const { onEvent = warn, otherTokens = false } = options
+  if (typeof otherTokens !== 'boolean') throw new TypeError('otherTokens must be true or false')
   const secrets = createSecretBox(options.secretKeys)
   const providers = createSqlRegistry({
     database,
@@ -75,7 +81,7 @@ export function createDurableStores({
     onEvent: (event) => callHost('onEvent', () => onEvent(event)),
   })
   return {
-    credentials: createSqlCredentials(database),
+    credentials: createSqlCredentials(database, otherTokens),
     catalogue: createSqlCatalogue(database),
     ledger,
     providers,

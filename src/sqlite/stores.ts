@@ -51,6 +51,12 @@ export function sqliteStores(given: SqliteStoresOptions): DurableStores {
   })
   const ledger = createSqlLedger({
     database,
+    own: {
+      async all(statement) {
+        const [rows = []] = await ledgerWorker.ask({ kind: 'batch', statements: [statement] })
+        return rows
+      },
+    },
     groupCommit,
     expire: (limit) => ledgerWorker.ask({ kind: 'expire', limit }),
   })

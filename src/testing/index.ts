@@ -1,4 +1,5 @@
 export {
+  ADAPTER_HOST_CREDENTIAL,
   ADAPTER_HOST_KEY,
   type AdapterCase,
   type AdapterHarness,

@@ -196,6 +196,28 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(1)
   })
 
+  it('tells the store when all who asked have left, and asks anew for the next', async () => {
+    const { script, resolve } = open()
+    const [one, other] = [new AbortController(), new AbortController()]
+    const both = Promise.allSettled([resolve('sk-a', one.signal), resolve('sk-a', other.signal)])
+    one.abort(new Error('left'))
+    expect(script.asked[0]?.context.signal.aborted).toBe(false)
+    other.abort(new Error('left'))
+    expect(script.asked[0]?.context.signal.aborted).toBe(true)
+    await both
+    const next = resolve('sk-a')
+    expect(script.asked).toHaveLength(2)
+    script.next().fail(new Error('left'))
+    script.next().answer(good('a'))
+    expect(await next).toEqual(good('a'))
+  })
+
+  it('asks nothing for one who has left', async () => {
+    const { script, resolve } = open()
+    await expect(resolve('sk-a', AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone')
+    expect(script.asked).toHaveLength(0)
+  })
+
   it('survives a look-up that fails after all who asked have left', async () => {
     const { script, resolve, fill } = open()
     const leaving = new AbortController()

@@ -65,6 +65,9 @@ describe('the command line', () => {
     const issued = await run('--json tokens issue alice writer --expires 2030-01-01')
     expect(JSON.parse(issued.out).token).toMatch(/^at-cr-/)
     expect((await run('tokens issue alice nobody')).said).toContain('There is no app "nobody"')
+    const more = await run('tokens issue alice writer --keys-per-account 1')
+    expect(more.said).toContain('has 1 keys and tokens in use, as many as it may have')
+    expect((await run('keys issue alice --keys-per-account 0')).said).toContain('must be a positive integer')
     for (const command of [
       'apps suspend writer',
       'apps resume writer',
@@ -88,6 +91,7 @@ describe('the command line', () => {
     expect(put).toMatchObject({ exitCode: 0, said: 'r1 serves a/b\n' })
     const listed = await run('routes list --model a/b')
     expect(listed.out).toContain('k1')
+    expect(listed.out).toMatch(/callers' keys[\s\S]* no /)
     expect(listed.out).not.toContain('sk-upstream')
     const both = {
       COMPAT_ROUTER_SECRET_KEYS: `k2:${randomBytes(32).toString('hex')},${keys.COMPAT_ROUTER_SECRET_KEYS}`,

@@ -3,11 +3,13 @@ import type { ProviderAdapter } from '../../src/contracts/index.js'
 import { ProviderError } from '../../src/errors.js'
 import { openaiCompatible } from '../../src/providers/openai-compatible/index.js'
 import { createSecret } from '../../src/secret.js'
-import { ADAPTER_HOST_KEY, adapterCases } from '../../src/testing/adapter/index.js'
+import { ADAPTER_HOST_CREDENTIAL, ADAPTER_HOST_KEY, adapterCases } from '../../src/testing/adapter/index.js'
 import { openAiLanguage } from './adapter-languages.js'
 import { openAdapter } from './adapter-upstream.js'
 
 type Chat = ProviderAdapter['chat']
+
+type Adapter = ReturnType<typeof openaiCompatible>
 
 /** What an adapter may do wrong, and the cases that must find it. */
 const faults: readonly (readonly [what: string, cases: readonly string[], spoil: (chat: Chat) => Chat])[] = [
@@ -93,6 +95,45 @@ const faults: readonly (readonly [what: string, cases: readonly string[], spoil:
     },
   ],
 ]
+
+it.each<[what: string, id: string, spoil: (adapter: Adapter, baseUrl: string) => Adapter]>([
+  ['has no key to replace', 'has-key', (adapter) => ({ ...adapter, hasKey: false })],
+  [
+    'sends a credential of the host’s with a caller’s key',
+    'byok',
+    (adapter, baseUrl) => ({
+      ...adapter,
+      chat: (call, take) => {
+        const apiKey = call.auth.secret?.reveal() ?? ADAPTER_HOST_KEY
+        const headers = { 'x-proxy-token': ADAPTER_HOST_CREDENTIAL }
+        return openaiCompatible({ baseUrl, apiKey, headers }).chat({ ...call, auth: { kind: 'host' } }, take)
+      },
+    }),
+  ],
+])('an adapter that takes callers’ keys and %s does not pass %s', async (_what, id, spoil) => {
+  const failing = adapterCases
+    .find((known) => known.id === id)
+    ?.run({
+      open: (scenario) =>
+        openAdapter(scenario, openAiLanguage, (baseUrl) =>
+          spoil(openaiCompatible({ baseUrl, apiKey: ADAPTER_HOST_KEY }), baseUrl),
+        ),
+    })
+  await expect(failing).rejects.toThrow()
+})
+
+it.each(['byok', 'byok-refused', 'has-key'])(
+  'an adapter that takes no callers’ keys passes %s',
+  async (id) => {
+    const { run } = adapterCases.find((known) => known.id === id)!
+    await run({
+      open: (scenario) =>
+        openAdapter(scenario, openAiLanguage, (baseUrl) => ({
+          chat: openaiCompatible({ baseUrl, apiKey: ADAPTER_HOST_KEY }).chat,
+        })),
+    })
+  },
+)
 
 describe.each(faults)('an adapter that %s', (_what, ids, spoil) => {
   it.each(ids)('does not pass %s', async (id) => {

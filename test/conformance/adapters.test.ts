@@ -4,6 +4,7 @@ import { aiSdk } from '../../src/providers/ai-sdk/index.js'
 import { anthropic } from '../../src/providers/anthropic/index.js'
 import { openaiCompatible } from '../../src/providers/openai-compatible/index.js'
 import {
+  ADAPTER_HOST_CREDENTIAL,
   ADAPTER_HOST_KEY,
   type AdapterHarness,
   type AdapterUnderTest,
@@ -11,6 +12,8 @@ import {
 } from '../../src/testing/adapter/index.js'
 import { anthropicLanguage, openAiLanguage } from './adapter-languages.js'
 import { openAdapter } from './adapter-upstream.js'
+
+const HOST_HEADERS = { 'x-proxy-token': ADAPTER_HOST_CREDENTIAL }
 
 /** Has nothing but what its class gives it. */
 class Opened implements AdapterUnderTest {
@@ -49,12 +52,13 @@ const harnesses: Readonly<Record<string, AdapterHarness>> = {
   openaiCompatible: {
     open: (scenario) =>
       openAdapter(scenario, openAiLanguage, (baseUrl) =>
-        openaiCompatible({ baseUrl, apiKey: ADAPTER_HOST_KEY }),
+        openaiCompatible({ baseUrl, apiKey: ADAPTER_HOST_KEY, headers: HOST_HEADERS }),
       ),
   },
   'anthropic, from an object of a class': {
     async open(scenario) {
-      const connect = (baseUrl: string) => anthropic({ baseUrl, apiKey: ADAPTER_HOST_KEY })
+      const connect = (baseUrl: string) =>
+        anthropic({ baseUrl, apiKey: ADAPTER_HOST_KEY, headers: HOST_HEADERS })
       return new Opened(await openAdapter(scenario, anthropicLanguage, connect))
     },
   },
@@ -62,8 +66,15 @@ const harnesses: Readonly<Record<string, AdapterHarness>> = {
     open: (scenario) =>
       openAdapter(scenario, openAiLanguage, (baseURL) =>
         aiSdk({
-          model: (upstreamModel, apiKey = ADAPTER_HOST_KEY) =>
-            createOpenAICompatible({ name: 'scripted', baseURL, apiKey, includeUsage: true })(upstreamModel),
+          takesKeys: true,
+          model: (upstreamModel, apiKey) =>
+            createOpenAICompatible({
+              name: 'scripted',
+              baseURL,
+              apiKey: apiKey ?? ADAPTER_HOST_KEY,
+              headers: apiKey === undefined ? HOST_HEADERS : {},
+              includeUsage: true,
+            })(upstreamModel),
         }),
       ),
   },
@@ -76,6 +87,13 @@ it('has a case of each id once', () => {
 
 for (const [name, harness] of Object.entries(harnesses)) {
   describe(name, () => {
+    it('takes keys of callers, so that no case about them is passed over', async () => {
+      const opened = await harness.open({ kind: 'nonsense' })
+      expect(opened.adapter.takesKeys).toBe(true)
+      await opened.adapter.close?.()
+      await opened.close()
+    })
+
     for (const adapterCase of adapterCases) {
       it(`${adapterCase.name} [${adapterCase.id}]`, () => adapterCase.run(harness))
     }

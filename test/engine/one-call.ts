@@ -17,13 +17,19 @@ export const ERROR = data({ error: { message: 'It broke' } })
 /** An engine with one model at one provider, on a clock that stands still. */
 export function openEngine(
   adapter: ProviderAdapter,
-  { onDisconnect = 'drain', ...options }: Partial<RouterOptions> & { onDisconnect?: 'abort' | 'drain' } = {},
+  {
+    onDisconnect = 'drain',
+    contextLength,
+    ...options
+  }: Partial<RouterOptions> & { onDisconnect?: 'abort' | 'drain'; contextLength?: number } = {},
 ) {
   const clock = createManualClock()
   return createEngine(
     engineOptions({
       credentials: memoryCredentials({ 'sk-demo': { kind: 'api-key', account: 'alice' } }, { clock }),
-      catalogue: memoryCatalogue([{ id: 'acme/fast', prices: { input: '1', output: '1' } }]),
+      catalogue: memoryCatalogue([
+        { id: 'acme/fast', prices: { input: '1', output: '1' }, ...(contextLength && { contextLength }) },
+      ]),
       ledger: memoryLedger({ alice: '5' }, { clock }),
       providers: memoryProviders([{ id: 'acme', models: { 'acme/fast': 'fast' }, adapter, onDisconnect }]),
       clock,

@@ -1,58 +1,226 @@
 import { describe, expect, it } from 'vitest'
-import { estimatePrompt } from '../../src/engine/charging/prompt-estimate.js'
-import { byteRatioCounter } from '../../src/engine/charging/token-counter.js'
+import type { Model } from '../../src/contracts/index.js'
+import { estimatePrompt, predictedTokens } from '../../src/engine/charging/prompt-estimate.js'
+import { byteCounter, type TokenCounter } from '../../src/engine/charging/token-counter.js'
+import { isCompatError } from '../../src/errors.js'
 import type { ChatMessage } from '../../src/protocol/chat-request.js'
 
-const estimate = (messages: readonly ChatMessage[], more: object = {}) =>
-  estimatePrompt({ model: 'm', messages: [...messages], ...more }, byteRatioCounter)
+const MODEL: Model = { id: 'acme/fast', created: 0, ownedBy: 'acme' }
+
+/** Counts three characters as a token at most, and four at least. */
+const counter: TokenCounter = {
+  tally() {
+    let text = ''
+    return {
+      add: (more) => {
+        text += more
+      },
+      atMost: () => Math.ceil(text.length / 3),
+      atLeast: () => Math.floor(text.length / 4),
+    }
+  },
+}
+
 const user = (content: unknown): ChatMessage => ({ role: 'user', content })
+const request = (messages: readonly ChatMessage[], more: object = {}) => ({
+  model: 'm',
+  messages: [...messages],
+  ...more,
+})
+
+function estimate(messages: readonly ChatMessage[], more: object = {}, model = MODEL) {
+  const counters = { counter, upperCounter: byteCounter, neverOverdraw: false }
+  const made = estimatePrompt(request(messages, more), model, counters)
+  return { atMost: made.atMost(), atLeast: made.atLeast }
+}
+
+function bound(
+  messages: readonly ChatMessage[],
+  more: object = {},
+  model = MODEL,
+  upperCounter = byteCounter,
+) {
+  return estimatePrompt(request(messages, more), model, {
+    counter,
+    upperCounter,
+    neverOverdraw: true,
+  }).atMost(2)
+}
+
+/** The header of a PNG of this size, as a data: address. */
+function png(width: number, height: number): string {
+  const bytes = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\0\0\0\0\0', 'latin1')
+  bytes.writeUInt32BE(width, 16)
+  bytes.writeUInt32BE(height, 20)
+  return `data:image/png;base64,${bytes.toString('base64')}`
+}
+
+const image = (url: string) => ({ type: 'image_url', image_url: { url } })
+const PDF = { type: 'file', file: { filename: 'report.pdf', file_data: 'A'.repeat(10_000) } }
 
 describe('the estimate of a prompt', () => {
-  it('errs high for a hold and low for a charge', () => {
+  it('errs high for a hold and low for a charge, and has 8 tokens for each message', () => {
     expect(estimate([user('x'.repeat(12))])).toEqual({ atMost: 4 + 8, atLeast: 3 })
-    expect(estimate([user('日本')])).toEqual({ atMost: 2 + 8, atLeast: 1 })
+    expect(estimate([user(''), user(''), user('')])).toEqual({ atMost: 24, atLeast: 0 })
   })
 
-  it('counts images and other parts whatever their bytes, and charges their text only', () => {
+  it('is larger by the factor of an adapter, but for what is no text', () => {
+    const counters = { counter, upperCounter: byteCounter, neverOverdraw: false }
+    const made = estimatePrompt(
+      request([user([{ type: 'text', text: 'x'.repeat(12) }, PDF])]),
+      MODEL,
+      counters,
+    )
+    expect(made.atMost(1.5) - made.atMost()).toBe(Math.ceil((4 + 4) * 1.5) - 8)
+  })
+
+  it('counts media whatever their bytes, and charges their text only', () => {
     const parts = [
       { type: 'text', text: 'x'.repeat(12) },
-      { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(10_000)}` } },
-      { type: 'file', file: { file_data: 'A'.repeat(10_000) } },
+      image(`data:image/png;base64,${'A'.repeat(9_000)}`),
+      PDF,
     ]
-    expect(estimate([user(parts)])).toEqual({ atMost: 4 + 8 + 1_600 + 8_000, atLeast: 3 })
+    const name = Math.ceil(PDF.file.filename.length / 3)
+    expect(estimate([user(parts)])).toEqual({ atMost: 4 + name + 8 + 3_000 + 8_000, atLeast: 3 })
+    expect(estimate([user(parts)], {}, { ...MODEL, mediaTokens: 50 })).toEqual({
+      atMost: 4 + name + 8 + 50 + 50,
+      atLeast: 3,
+    })
+    for (const type of ['input_audio', 'video_url', 'audio_url'])
+      expect(estimate([user([{ type, [type]: { url: 'https://x', data: 'AAAA' } }])]).atMost).toBe(8 + 8_000)
+  })
+
+  it.each([
+    [1, 1, 1_600],
+    [768, 768, 1_600],
+    [2_304, 1_536, 1_600],
+    [2_305, 1_536, 260 * 8],
+    [7_680, 7_680, 26_000],
+  ])('counts an image of %i x %i pixels as %i tokens', (width, height, tokens) => {
+    expect(estimate([user([image(png(width, height))])]).atMost).toBe(8 + tokens)
+    expect(estimate([user([{ type: 'input_image', image_url: png(width, height) }])]).atMost).toBe(8 + tokens)
+  })
+
+  it('counts images that the client sends back with a reply', () => {
+    const reply = { role: 'assistant', content: null, images: [image(png(10, 10))] }
+    expect(estimate([reply])).toEqual({ atMost: 8 + 1_600, atLeast: 0 })
   })
 
   it('is not talked out of an image by a text beside it', () => {
-    expect(estimate([user([{ type: 'image_url', text: '', image_url: {} }])]).atMost).toBe(8 + 1_600)
-    expect(estimate([user([{ type: 'file', text: '', file: {} }])]).atMost).toBe(8 + 8_000)
+    expect(estimate([user([{ ...image('data:,'), text: '' }])]).atMost).toBe(8 + 3_000)
   })
 
-  it('counts a refusal as the text that it is', () => {
+  it('counts a refusal and thinking as the text that they are', () => {
     const refused = { role: 'assistant', content: [{ type: 'refusal', refusal: 'x'.repeat(30_000) }] }
     expect(estimate([refused])).toEqual({ atMost: 10_000 + 8, atLeast: 7_500 })
+    const part = { type: 'thinking', thinking: [{ type: 'text', text: 'x'.repeat(30_000) }] }
+    expect(estimate([{ role: 'assistant', content: [part] }]).atMost).toBe(
+      Math.ceil(JSON.stringify(part).length / 3) + 8,
+    )
   })
 
-  it('holds for the text that a part of any other type may bring into a prompt', () => {
-    const part = { type: 'thinking', thinking: [{ type: 'text', text: 'x'.repeat(30_000) }] }
-    const bytes = JSON.stringify(part).length
-    expect(estimate([user([part])])).toEqual({ atMost: Math.ceil(bytes / 3) + 8 + 8_000, atLeast: 0 })
+  it('counts reasoning once that came under two names', () => {
+    const said = { role: 'assistant', content: '', reasoning: 'x'.repeat(30) }
+    expect(estimate([{ ...said, reasoning_content: said.reasoning }])).toEqual(estimate([said]))
+    expect(estimate([{ ...said, reasoning_content: 'y'.repeat(30) }]).atMost).toBe(20 + 8)
+  })
+
+  it('counts the calls of tools, and names', () => {
+    const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
+    const tokens = Math.ceil((JSON.stringify([call]).length + 1) / 3)
+    expect(estimate([{ role: 'assistant', content: null, name: 'n', tool_calls: [call] }]).atMost).toBe(
+      tokens + 8,
+    )
   })
 
   it('holds, but does not charge, for what may become part of a prompt elsewhere in a request', () => {
     const long = 'x'.repeat(3_000)
     expect(estimate([{ role: long, content: '' }])).toEqual({ atMost: 1_000 + 8, atLeast: 0 })
-    expect(estimate([user('')], { documents: long, temperature: 1, reasoning_effort: 'low' })).toEqual({
+    expect(estimate([user('')], { named_by_the_host: long, temperature: 1, user: long })).toEqual({
       atMost: 1_000 + 8,
       atLeast: 0,
     })
   })
 
-  it('counts tools, functions and the response format as they are serialised', () => {
-    const tools = [{ type: 'function', function: { name: 'f' } }]
-    const bytes = JSON.stringify(tools).length
-    expect(estimate([user('')], { tools })).toEqual({
+  it.each(['tools', 'functions', 'response_format'])('counts %s as serialised', (field) => {
+    const value = [{ type: 'x'.repeat(100) }]
+    const bytes = JSON.stringify(value).length
+    expect(estimate([user('')], { [field]: value })).toEqual({
       atMost: Math.ceil(bytes / 3) + 8,
       atLeast: Math.floor(bytes / 4),
     })
+  })
+
+  it('asks a counter of the host’s about media, if it counts them', () => {
+    const counts: TokenCounter = {
+      tally() {
+        let media = 0
+        return {
+          add() {},
+          addMedia: ({ type }) => {
+            media += type === 'file' ? 70 : 30
+          },
+          atMost: () => media,
+          atLeast: () => 0,
+        }
+      },
+    }
+    const messages = [user([PDF, image('data:,')])]
+    const estimated = { counter: counts, upperCounter: counts, neverOverdraw: false }
+    expect(estimatePrompt(request(messages), MODEL, estimated).atMost()).toBe(8 + 100)
+    expect(bound(messages, {}, MODEL, counts)).toBe(16 + 200 + 100)
+  })
+})
+
+describe('the bound of a prompt that nothing may exceed', () => {
+  it('is its bytes of UTF-8, 16 for each message and 200 for the request, by any adapter', () => {
+    expect(bound([user('x'.repeat(12)), user('€')])).toBe(12 + 3 + 32 + 200)
+  })
+
+  it('is that of the compatibility form if that is longer', () => {
+    expect(bound([user('\ufdfa')])).toBe(Buffer.byteLength('\ufdfa'.normalize('NFKC')) + 16 + 200)
+  })
+
+  it('is 700 more with tools or a schema, unless the catalogue tells the overhead', () => {
+    const tools = [{ type: 'function', function: { name: 'f' } }]
+    const bytes = JSON.stringify(tools).length
+    expect(bound([user('')], { tools })).toBe(bytes + 16 + 200 + 700)
+    expect(bound([user('')], { response_format: { type: 'text' } })).toBe(15 + 16 + 200 + 700)
+    expect(bound([user('')], { tools }, { ...MODEL, promptOverhead: 5 })).toBe(bytes + 16 + 5)
+    expect(bound([user('')], {}, { ...MODEL, promptOverhead: 0 })).toBe(16)
+  })
+
+  it('is at most the context of the model', () => {
+    expect(bound([user('x'.repeat(10_000))], {}, { ...MODEL, contextLength: 1_000 })).toBe(1_000)
+  })
+
+  it('has for each medium what the catalogue lists, else the whole context', () => {
+    const messages = [user([PDF, image(png(10, 10))])]
+    const rest = 'report.pdf'.length + 16 + 200
+    expect(bound(messages, {}, { ...MODEL, mediaTokens: 5_000 })).toBe(rest + 10_000)
+    expect(bound(messages, {}, { ...MODEL, contextLength: 4_000 })).toBe(4_000)
+    expect(bound(messages, {}, { ...MODEL, contextLength: 90_000, mediaTokens: 5_000 })).toBe(rest + 10_000)
+  })
+
+  it('is none for media of which the catalogue tells nothing', () => {
+    try {
+      bound([user('x'), user([{ type: 'text', text: 'y' }, PDF])])
+      expect.unreachable()
+    } catch (error) {
+      if (!isCompatError(error)) throw error
+      expect(error).toMatchObject({ code: 'invalid_request', status: 400, param: 'messages.1.content.1' })
+      expect(error.message).toContain('mediaTokens')
+    }
+  })
+})
+
+describe('a predicted output', () => {
+  it('is counted as output', () => {
+    const counters = { counter, upperCounter: byteCounter, neverOverdraw: false }
+    const predicted = (content: unknown) => request([], { prediction: { type: 'content', content } })
+    expect(predictedTokens(predicted('x'.repeat(30)), counters)).toBe(10)
+    expect(predictedTokens(predicted('x'.repeat(30)), { ...counters, neverOverdraw: true })).toBe(30)
+    expect(predictedTokens(predicted([{ type: 'text', text: 'x' }]), counters)).toBeGreaterThan(0)
+    expect(predictedTokens(request([]), counters)).toBe(0)
   })
 })

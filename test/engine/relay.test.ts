@@ -350,8 +350,13 @@ describe('a stream, whatever the provider sends', () => {
     expect([two.finished, two.gaveReason]).toEqual([false, true])
   })
 
+  it('refuses choices of another type as no reply', () => {
+    const { relay: refused } = relay()
+    refused.take([chunk({ content: 'before' }), data({ choices: {} })])
+    expect(refused.failure?.reason).toBe('invalid-response')
+  })
+
   it.each([
-    ['choices of another type', { choices: {} }],
     ['a choice that is no object', { choices: [7] }],
     ['an index that is out of range', { choices: [{ index: 1, delta: { content: 'x' } }] }],
     ['a negative index', { choices: [{ index: -1, delta: { content: 'x' } }] }],
@@ -378,11 +383,60 @@ describe('a stream, whatever the provider sends', () => {
       'an index of a tool call that is no number',
       { choices: [{ index: 0, delta: { tool_calls: [{ index: 'first', function: { name: 'f' } }] } }] },
     ],
-    ['deep nesting', { choices: [], deep: nested(140) }],
-  ])('refuses %s as a reply that cannot be read', (_what, event) => {
-    const { relay: refused } = relay()
-    refused.take([chunk({ content: 'before' }), data(event)])
-    expect(refused.failure?.reason).toBe('invalid-response')
+    ['deep nesting', { choices: [{ index: 0, delta: { deep: nested(140) } }] }],
+  ])('reads on past %s, of which nothing more is sent, for the finish and the usage', (_what, event) => {
+    const { meter, relay: read } = relay()
+    const bytes = read.take([
+      chunk({ content: 'before' }),
+      data(event),
+      chunk({ content: 'after' }),
+      chunk({ content: 'after' }),
+      chunk({}, 'stop'),
+      { type: 'usage', usage: { prompt: 3, completion: 4 } },
+    ])
+    expect(bytes).toContain('before')
+    expect(bytes).not.toContain('after')
+    expect(bytes).not.toContain('stop')
+    expect([read.failure, read.unreadable?.reason, read.finished]).toEqual([
+      undefined,
+      'invalid-response',
+      true,
+    ])
+    expect(meter.reported(false)).toBe(true)
+    // What is not sent is counted all the same.
+    expect(read.completionAtLeast(Infinity)).toBeGreaterThanOrEqual(4)
+  })
+
+  it('takes what is nested too deeply beside the choices for none of the reply', () => {
+    const { relay: read } = relay()
+    read.take([data({ choices: [{ index: 0, delta: { content: 'Hi' } }], deep: nested(140) })])
+    expect(read.unreadable).toBeUndefined()
+  })
+
+  it('counts a stream whose first content cannot be read as begun', () => {
+    const { relay: read } = relay()
+    expect(read.take([chunk({ role: 'assistant' }), chunk({ tool_calls: 'f()' })])).toContain('"role"')
+    expect([read.begun, read.tokenEvents > 0]).toEqual([true, true])
+  })
+
+  it('takes what an adapter says it cannot read for a token', () => {
+    const { relay: read } = relay()
+    read.take([{ type: 'unreadable', why: 'a block of another kind' }, chunk({ content: 'after' })])
+    expect([read.begun, read.unreadable?.message]).toEqual([
+      true,
+      "The provider's reply cannot be read: a block of another kind.",
+    ])
+  })
+
+  it.each([
+    ['images that are no list', { images: 'x' }],
+    ['annotations that are no list', { annotations: 5 }],
+    ['a function_call with arguments that are a number', { function_call: { name: 'f', arguments: 5 } }],
+    ['reasoning that is no text', { reasoning: { text: 'x' }, content: 'Hi' }],
+    ['a refusal that is no text', { refusal: 5, content: 'Hi' }],
+  ])('passes over %s', (_what, delta) => {
+    const { relay: read } = play([chunk(delta), chunk({}, 'stop')])
+    expect([read.failure, read.unreadable]).toEqual([undefined, undefined])
   })
 
   it.each([{ type: 'text', text: 'x' }, { bytes: '{}' }, null])(
@@ -394,24 +448,20 @@ describe('a stream, whatever the provider sends', () => {
     },
   )
 
-  it('does not take a choice for finished whose tool call cannot be used', () => {
-    const { relay: refused } = relay()
-    refused.take([
-      chunk({ content: 'Calling. ' }),
-      chunk({ tool_calls: [{ id: 'a', function: {} }] }, 'tool_calls'),
-    ])
-    expect(refused.failure?.reason).toBe('invalid-response')
-    expect(refused.finished).toBe(false)
+  it.each(['tool_calls', null])('cannot read a tool call without a name that ends by %s', (reason) => {
+    const { relay: read } = relay()
+    const end = reason === null ? [] : [chunk({}, reason)]
+    read.take([chunk({ content: 'Calling. ' }), chunk({ tool_calls: [{ id: 'a', function: {} }] }), ...end])
+    expect(read.finished).toBe(reason !== null)
+    read.endChoices('stop')
+    expect(read.unreadable?.message).toContain('a tool call has no name')
   })
 
-  it('does not take a choice for ended by an event that cannot be read, of which nothing is sent', () => {
+  it('sends the choices of an event that come before one that cannot be read', () => {
     const ends = { index: 0, delta: { content: 'Hi' }, finish_reason: 'stop' }
-    const { relay: refused } = relay({ n: 2 })
-    expect(refused.take([data({ choices: [ends, 'no choice'] })])).toBe('')
-    expect([refused.failure?.reason, refused.finished]).toEqual(['invalid-response', false])
-    const { relay: ended } = relay({ n: 2 })
-    expect(ended.take([data({ choices: [ends] }), data({ choices: ['no choice'] })])).toContain('"Hi"')
-    expect([ended.failure?.reason, ended.finished]).toEqual(['invalid-response', true])
+    const { relay: read } = relay({ n: 2 })
+    expect(read.take([data({ choices: [ends, 'no choice'] })])).toContain('"Hi"')
+    expect([read.unreadable?.reason, read.finished]).toEqual(['invalid-response', true])
   })
 
   it('still sends what came before an event that cannot be read', () => {
@@ -422,7 +472,68 @@ describe('a stream, whatever the provider sends', () => {
   })
 })
 
+describe('a stream for a client that gets one body', () => {
+  const call = (index: number, fields: object) => chunk({ tool_calls: [{ index, ...fields }] })
+
+  it('leaves out a tool call of which a piece cannot be read, and keeps the others', () => {
+    const reply = body([
+      chunk({ content: 'Calling. ' }),
+      call(0, { id: 'a', function: { name: 'f', arguments: '{"a":' } }),
+      call(1, { id: 'b', function: { name: 'g', arguments: '{}' } }),
+      call(0, { function: { arguments: 5 } }),
+      call(0, { function: { arguments: '}' } }),
+      call(2, { function: { arguments: '{}' } }),
+      chunk({}, 'tool_calls'),
+    ])
+    const { message, finish_reason } = reply.choices[0]
+    expect(message.content).toBe('Calling. ')
+    expect(message.tool_calls.map(({ id }: { id: string }) => id)).toEqual(['b'])
+    expect(finish_reason).toBe('tool_calls')
+  })
+
+  it('ends by stop if no tool call is left', () => {
+    const reply = body([chunk({ tool_calls: [{ function: { name: 'f', arguments: [] } }] }, 'tool_calls')])
+    expect(reply.choices[0]).toMatchObject({ message: { content: null }, finish_reason: 'stop' })
+    expect(reply.choices[0].message).not.toHaveProperty('tool_calls')
+  })
+
+  it('gives the last of 1,024 tool calls nothing of those that come after it', () => {
+    const calls = Array.from({ length: 1_024 }, (_, index) => call(index, { function: { name: 'f' } }))
+    const more = [
+      chunk({ tool_calls: [{ index: 1_024, function: { name: 'g' } }] }),
+      chunk({ tool_calls: [{ function: { arguments: '{"of":"g"}' } }] }),
+    ]
+    const reply = body([...calls, ...more, chunk({}, 'tool_calls')])
+    const made = reply.choices[0].message.tool_calls
+    expect(made).toHaveLength(1_024)
+    expect(made.at(-1).function).toEqual({ name: 'f', arguments: '{}' })
+  })
+})
+
 describe('a reply in one body', () => {
+  it('keeps what can be read of it, whatever else is in it', () => {
+    const choice = {
+      index: 0,
+      message: {
+        content: [{ text: 'Hi' }, 'there'],
+        tool_calls: [
+          { id: 'a', function: { name: 'f', arguments: nested(140) } },
+          { id: 'b', function: { name: 'g', arguments: { x: 1 } } },
+          { id: 'c', function: { arguments: '{}' } },
+        ],
+      },
+      finish_reason: 'tool_calls',
+    }
+    const reply = body([
+      { type: 'completion', completion: { choices: [choice, 7, { ...choice, index: 5 }] } },
+    ])
+    expect(reply.choices).toHaveLength(1)
+    const { message, finish_reason } = reply.choices[0]
+    expect(message.content).toBe('Hi')
+    expect(message.tool_calls).toMatchObject([{ id: 'b', function: { arguments: '{"x":1}' } }])
+    expect(finish_reason).toBe('tool_calls')
+  })
+
   it('is mended: role, finish reason, tool call ids, arguments as text', () => {
     const reply = body([
       {

@@ -10,7 +10,7 @@ it('sends nothing of what an adapter hands over in one go with what had its repl
         return { terminated: true }
       },
     },
-    { neverOverdraw: true, limits: { holdOutputTokens: 5 } },
+    { neverOverdraw: true, contextLength: 12, limits: { holdOutputTokens: 5 } },
   )
   let sent = ''
   await engine.chatCompletions(streamedCall, {

@@ -32,6 +32,7 @@ it('cuts a stream off at what is on hold, be it that of a dearer route before', 
       ledger,
       providers: memoryProviders(providers),
       neverOverdraw: true,
+      contextLength: 9,
       limits: { holdOutputTokens: 5 },
     })
     const body = {
@@ -60,7 +61,7 @@ it('cuts a stream off at what is on hold, be it that of a dearer route before', 
     await engine.close({ graceMs: 0 })
     return { finish: sent.match(/"finish_reason":"\w+"/g), hasAll: sent.includes('yyy') }
   }
-  // The prompt is held for as 9 tokens: 14,000 nanocredits at first, and 109,000.
+  // The prompt is held for as 9 tokens, the context of the model: 14,000 nanocredits at first, and 109,000.
   expect(await ask('1')).toEqual({ finish: ['"finish_reason":"length"'], hasAll: true })
   expect(await ask('20')).toEqual({ finish: ['"finish_reason":"stop"'], hasAll: true })
 })

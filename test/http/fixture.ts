@@ -14,6 +14,7 @@ export const LIMITS: Limits = {
   bodyBytesInFlight: 512 * 1024 * 1024,
   bodyIdleMs: 15_000,
   bodyMs: 120_000,
+  lookUps: 1_000,
   storeMs: 5_000,
   connectMs: 5_000,
   idleMs: 120_000,
@@ -65,7 +66,7 @@ export class ManualClock implements Clock {
 /** Answers what it was asked, as JSON. */
 export async function echo(call: IncomingCall, writer: ReplyWriter): Promise<void> {
   try {
-    const body = await call.readBody()
+    const body = await call.readBody('alice')
     writer.send(200, {}, toLatin1(JSON.stringify({ body, requestId: call.requestId })))
   } catch (error) {
     refuse(writer, error)

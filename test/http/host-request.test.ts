@@ -73,7 +73,7 @@ test('on http2 a client that hangs up before its body is read is no body that an
       entered.resolve()
       await left.promise
       try {
-        await call.readBody()
+        await call.readBody('alice')
       } catch (error) {
         outcome.resolve(error)
       }

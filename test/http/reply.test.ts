@@ -52,7 +52,7 @@ function handedOver() {
         told++
         gone.resolve()
       })
-      await call.readBody()
+      await call.readBody('alice')
       const leaver = { writer, left: gone.promise, told: () => told }
       const first = waiting.shift()
       if (first === undefined) ready.push(leaver)
@@ -262,7 +262,7 @@ describe('a slow reader', () => {
       const { handler, faults } = testHandler(
         {
           chatCompletions: async (call, writer) => {
-            await call.readBody()
+            await call.readBody('alice')
             writer.openStream({})
             const block = 'x'.repeat(64 * 1024)
             while (written < 64 * MIB) {

@@ -22,7 +22,7 @@ function testing(body: string, sent = () => {}) {
   return testHandler(
     {
       chatCompletions: async (call, writer) => {
-        await call.readBody()
+        await call.readBody('alice')
         writer.send(200, {}, body)
         sent()
       },

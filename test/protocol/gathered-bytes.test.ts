@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import type { ProviderEvent } from '../../src/contracts/providers.js'
-import { BodyBudget, BodyCollector } from '../../src/http/collect-body.js'
+import { BodyBudget } from '../../src/http/body-budget.js'
+import { BodyCollector } from '../../src/http/collect-body.js'
 import { createReplyReader } from '../../src/providers/reply-reader.js'
 import { LIMITS, ManualClock } from '../http/fixture.js'
 
@@ -17,10 +18,10 @@ function inBytes(text: string): { pieces: Buffer[]; forgetFirst(): void } {
 describe('a body that comes byte by byte keeps none of its first pieces', () => {
   it('where a client sends it', async () => {
     const { pieces, forgetFirst } = inBytes(TEXT)
-    const budget = new BodyBudget(LIMITS.bodyBytesInFlight)
+    const share = new BodyBudget(LIMITS.bodyBytesInFlight).open('alice')
     const request = Readable.from(pieces, { objectMode: false }) as IncomingMessage
     request.on('end', forgetFirst)
-    const collector = new BodyCollector(request, undefined, LIMITS, new ManualClock(), budget)
+    const collector = new BodyCollector(request, undefined, LIMITS, new ManualClock(), share)
     expect((await collector.done).toString()).toBe(TEXT)
   })
 

@@ -31,8 +31,8 @@ export function checkDials(
     for (const { said } of dial.deliveries) for (const word of said) heard.hear(word)
     if (heard.token) violate('another route was tried after the first token')
     // It may be at work on the call, and bill it.
-    const timedOut =
-      (dial.abortedFirst && heard.failure === undefined) || dial.end?.reason === 'answer-timeout'
+    const hungUpOn = dial.abortedFirst && heard.failure === undefined && !heard.isFinished
+    const timedOut = hungUpOn || dial.end?.reason === 'answer-timeout'
     if (timedOut) violate('another route was tried after one that did not answer in time')
   }
   if (new Set(dials.map(({ route }) => route.id)).size !== dials.length) violate('a route was dialled twice')

@@ -131,6 +131,7 @@ function planLimits(random: Random): Limits {
     bodyBytesInFlight: 1_000_000,
     bodyIdleMs: 1_000,
     bodyMs: 1_000,
+    lookUps: 1_000,
     storeMs: 60,
     connectMs: 30,
     idleMs: random.pick([90, 150]),

@@ -1,6 +1,6 @@
 import type { RouterEvent } from '../../src/contracts/events.js'
 import type { HoldRequest, ReleaseRequest, SettleRequest, SettleResult } from '../../src/contracts/ledger.js'
-import { byteRatioCounter } from '../../src/engine/charging/token-counter.js'
+import { byteCounter, byteRatioCounter } from '../../src/engine/charging/token-counter.js'
 import { createEngine, type Engine } from '../../src/engine/engine.js'
 import type { EngineOptions } from '../../src/engine/options.js'
 import { parseCredits } from '../../src/money.js'
@@ -70,6 +70,7 @@ export class SimProcess {
       newId: () => `${index}-${++this.ids}`,
       counter: byteRatioCounter,
       replyCounter: byteRatioCounter,
+      upperCounter: byteCounter,
       splice: scenario.splice,
     }
     this.engine = createEngine(world.plant?.options?.(options) ?? options)

@@ -1,8 +1,8 @@
 import { describe, it } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
 import type { Principal, ProviderAdapter } from '../../src/contracts/index.js'
-import { digestToken } from '../../src/sql/credentials.js'
 import type { DurableStores } from '../../src/sql/stores.js'
+import { digestToken } from '../../src/sql/tokens.js'
 import {
   catalogueCases,
   credentialCases,
@@ -21,7 +21,7 @@ describe.each(engineNames)('in %s', (name) => {
     it(`${id}: ${sentence}`, () =>
       run({
         async open(tokens) {
-          const stores = openFresh()
+          const stores = openFresh({ otherTokens: true })
           for (const [token, principal] of Object.entries(tokens)) await putToken(stores, token, principal)
           return { store: stores.credentials, revoke: createAdmin(stores).revoke, close: stores.close }
         },

@@ -146,7 +146,7 @@ describe.each(engineNames)('credentials in %s', (name) => {
       [expiresAt, false],
     ] as const) {
       const database = { ...stores.database, now: `cast(${now} as bigint)` }
-      expect(await createSqlCredentials(database).resolve(token, context)).toMatchObject(
+      expect(await createSqlCredentials(database, false).resolve(token, context)).toMatchObject(
         isGood ? { ok: true } : { ok: false, reason: 'expired' },
       )
       expect(await createAdmin({ ...stores, database }).listCredentials({ inUse: true })).toHaveLength(

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { answerJson, type Script } from '../helpers/scripted-upstream.js'
 import { type ReadReply, readBody, readStream } from './client-schemas.js'
 import { message, oddBodies, oddStreams } from './odd-replies.js'
-import { ask, WireService } from './service.js'
+import { ask, framesOf, WireService } from './service.js'
 
 describe.each([true, false])('asked for a stream: %s; a provider’s stream', (wanted) => {
   let service: WireService
@@ -47,19 +47,12 @@ describe.each([true, false])('asked for a stream: %s; a provider’s stream', (w
 
   test.each([
     ['no choices', { choices: [] }],
-    ['choices that are none', { choices: [5] }],
     ['an error in a 200', { error: { message: 'No.' } }],
     ['an error of nothing and nothing else', { error: {} }],
     ['an error beside choices', { ...message({ content: 'Hello' }), error: { message: 'No.' } }],
-    ['content that is a number', message({ content: 5 })],
-    ['a tool call without a name', message({ tool_calls: [{ id: 'a', function: {} }] })],
     ['a finish reason of error', message({ content: 'Hello' }, 'error')],
     ['a finish reason of a lack of resources', message({ content: 'Hi' }, 'insufficient_system_resource')],
     ['a finish reason of a broken network', message({ content: 'Hello' }, 'network_error')],
-    [
-      'a finish reason of a dropped tool call',
-      message({ content: null }, 'function_call_filter: MALFORMED_FUNCTION_CALL'),
-    ],
     ['a choice without a message', { choices: [{ index: 0, finish_reason: 'stop' }] }],
     ['a list', []],
     ['a string', '"Hello"'],
@@ -69,5 +62,30 @@ describe.each([true, false])('asked for a stream: %s; a provider’s stream', (w
     const response = await service.post(ask({ stream: wanted }))
     expect(response.status).toBe(502)
     expect(await response.json()).toMatchObject({ error: { code: expect.stringMatching(/^provider_/) } })
+  })
+
+  test.each([
+    ['choices that are none', { choices: [5] }],
+    ['content that is a number', message({ content: 5 })],
+    ['a tool call without a name', message({ tool_calls: [{ id: 'a', function: {} }] })],
+    [
+      'a finish reason of a dropped tool call',
+      message({ content: null }, 'function_call_filter: MALFORMED_FUNCTION_CALL'),
+    ],
+  ])('that is %s is charged: a stream says so, and one body has what can be read', async (_what, body) => {
+    service.upstream.scriptOnce(answerJson(body))
+    const response = await service.post(ask({ stream: wanted }))
+    expect(response.status).toBe(200)
+    const text = await response.text()
+    if (wanted) {
+      const { error } = framesOf(text).at(-1) as { error: { metadata: { usage: { cost: number } } } }
+      expect(error).toMatchObject({ code: 'provider_invalid_response' })
+      expect(error.metadata.usage.cost).toBeGreaterThan(0)
+      expect(text).not.toContain('[DONE]')
+      return
+    }
+    const { choices, usage } = JSON.parse(text)
+    expect(choices).toMatchObject([{ message: { role: 'assistant', content: null }, finish_reason: 'stop' }])
+    expect(usage.cost).toBeGreaterThan(0)
   })
 })

@@ -275,10 +275,9 @@ export const cases: Record<ErrorCode, ErrorCase> = {
       const asked = service.upstream.nextRequest()
       const answered = service.post(ask())
       await asked
-      await service.clock.elapse(120_000)
+      await service.clock.elapse(900_000)
       return answered
     },
-    source: 'provider',
     headers: NEVER_AGAIN,
   },
 }

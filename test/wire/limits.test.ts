@@ -13,7 +13,7 @@ import {
 import { turns } from '../helpers/stepped-clock.js'
 import { RawClient } from '../http/fixture.js'
 import { chat, headOf } from './requests.js'
-import { API_KEY, ask, framesOf, providerReply, usageChunk, WireService } from './service.js'
+import { API_KEY, ask, framesOf, providerReply, tokens, usageChunk, WireService } from './service.js'
 
 /** Where a test passes each limit, and what that test is called: here, or closer to what keeps the limit. */
 const TESTS: Record<keyof Required<Limits>, readonly [file: string, name: string]> = {
@@ -21,6 +21,7 @@ const TESTS: Record<keyof Required<Limits>, readonly [file: string, name: string
   bodyBytesInFlight: ['wire/limits.test.ts', 'and frees what it counted'],
   bodyIdleMs: ['http/body.test.ts', 'after bodyIdleMs of silence'],
   bodyMs: ['wire/limits.test.ts', 'bodyMs ends an upload'],
+  lookUps: ['wire/look-ups.test.ts', 'as many look-ups as limits.lookUps'],
   storeMs: ['wire/store-deadlines.test.ts', 'that does not answer is 503'],
   connectMs: ['faults/cases/http-errors.ts', 'connectMs: 20'],
   idleMs: ['faults/cases/broken.ts', 'the provider falls silent after the first token'],
@@ -67,6 +68,25 @@ describe('bodies', () => {
     const after = await service.post(ask({ user: 'x'.repeat(200) }))
     expect(after.status).toBe(200)
     await after.text()
+    await service.close()
+  })
+
+  test('of one account that never end refuse its own, and nobody else’s', async () => {
+    const service = await WireService.start({ limits: { bodyBytesInFlight: 4_000 } })
+    service.upstream.script(answerJson(providerReply()))
+    const halves = await Promise.all(Array.from({ length: 4 }, () => RawClient.connect(service.host.port)))
+    for (const half of halves) half.write(`${headOf(tokens.poor, 1_000)}${' '.repeat(900)}`)
+    while (!halves.some(({ received }) => received.includes('"rate_limited"'))) await turns(1)
+    const own = await service.post(ask({ padding: 'x'.repeat(900) }), {
+      authorization: `Bearer ${tokens.poor}`,
+    })
+    expect([own.status, own.headers['retry-after']]).toEqual([429, '1'])
+    await own.text()
+    const other = await service.post(ask({ user: 'x'.repeat(500) }))
+    expect(other.status).toBe(200)
+    await other.text()
+    for (const half of halves) half.socket.destroy()
+    while (service.router.inFlight > 0) await turns(1)
     await service.close()
   })
 })

@@ -1,8 +1,14 @@
 import type { Command } from 'commander'
 import type { CredentialRow, IssuedCredential } from '../../admin/index.js'
 import { formatTime } from '../output.js'
-import { collect, parseExpiry } from '../parse.js'
+import { collect, parseExpiry, parseInteger } from '../parse.js'
 import type { Session } from '../session.js'
+
+interface IssueOptions {
+  readonly label?: string
+  readonly expires?: number
+  readonly keysPerAccount?: number
+}
 
 export function addCredentialCommands(program: Command, session: Session): void {
   const keys = program.command('keys').description('API keys: their account pays')
@@ -11,8 +17,9 @@ export function addCredentialCommands(program: Command, session: Session): void 
     .description('make a key; it is shown once')
     .option('--label <text>', 'tells it from the others')
     .option('--expires <time>', 'when it ends, such as 2027-01-31T12:00Z', parseExpiry)
-    .action(async (account: string, { label, expires }: { label?: string; expires?: number }) => {
-      const issued = await (await session.admin()).issueKey({
+    .option('--keys-per-account <number>', 'how many it may have in use; 100 by default', parseInteger)
+    .action(async (account: string, { label, expires, ...bound }: IssueOptions) => {
+      const issued = await (await session.admin(bound)).issueKey({
         account,
         ...(label === undefined ? {} : { label }),
         ...(expires === undefined ? {} : { expiresAt: expires }),
@@ -27,13 +34,14 @@ export function addCredentialCommands(program: Command, session: Session): void 
     .option('--scope <scope>', 'may be given more than once; models.run by default', collect)
     .option('--label <text>', 'tells it from the others')
     .option('--expires <time>', 'when it ends, such as 2027-01-31T12:00Z', parseExpiry)
+    .option('--keys-per-account <number>', 'how many it may have in use; 100 by default', parseInteger)
     .action(
       async (
         account: string,
         appId: string,
-        { scope = ['models.run'], label, expires }: { scope?: string[]; label?: string; expires?: number },
+        { scope = ['models.run'], label, expires, ...bound }: IssueOptions & { scope?: string[] },
       ) => {
-        const issued = await (await session.admin()).issueAccessToken({
+        const issued = await (await session.admin(bound)).issueAccessToken({
           account,
           appId,
           scopes: scope,

@@ -49,6 +49,7 @@ export function addRouteCommands(program: Command, session: Session): void {
           adapter: route.adapter,
           upstream: route.upstreamModel,
           enabled: route.enabled ?? true,
+          "callers' keys": route.byok ?? 'no',
           'secret under': route.secretKeyId,
         })),
       )

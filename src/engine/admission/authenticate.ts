@@ -12,6 +12,7 @@ import { type MarkupTerms, NO_MARKUP, parseMarkup } from '../charging/price.js'
 import type { CallLog } from '../events/call-log.js'
 import type { LazyContext } from '../lazy-context.js'
 import type { EngineOptions } from '../options.js'
+import type { EngineParts } from '../parts.js'
 import { askStore, faultyStore } from '../stores.js'
 
 /** Who calls and who pays, the app's markup and who earns it, read once: what a store changes meanwhile is for the next call. */
@@ -28,11 +29,13 @@ const SCHEME = /^bearer(?: |$)/i
 export function authenticate(
   call: IncomingCall,
   context: LazyContext,
-  options: EngineOptions,
+  { lookUps, options }: EngineParts,
   log: CallLog,
 ): Awaitable<Caller> {
   const token = bearerToken(call)
-  const answer = askStore('credentials', options, context, () => options.credentials.resolve(token, context))
+  const answer = lookUps.run(token, context, () =>
+    askStore('credentials', options, context, () => options.credentials.resolve(token, context)),
+  )
   return andThen(answer, (result) => readCaller(result, call, options, log))
 }
 

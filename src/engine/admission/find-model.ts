@@ -68,7 +68,9 @@ function readModel(model: Model, fault: (field: string, wanted: string) => Compa
 }
 
 function withoutNulls(model: Model): Model {
-  return Object.fromEntries(Object.entries(model).filter(([, value]) => value !== null)) as unknown as Model
+  return Object.fromEntries(
+    Object.entries(model).map(([name, value]) => [name, value ?? undefined]),
+  ) as unknown as Model
 }
 
 function isLeftOut(value: unknown): value is null | undefined {

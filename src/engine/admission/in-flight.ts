@@ -32,24 +32,31 @@ export class InFlight {
 
   /** Counts a call in. Returns what counts it out, or refuses it with `rate_limited`, `overloaded` or `shutting_down`. */
   enter(principal: Principal): () => void {
-    if (this.closed) throw shuttingDown()
-    const { account, credentialId } = principal
-    this.accounts.checkRoomFor(account)
-    this.credentials.checkRoomFor(credentialId)
     if (this.entered >= this.limit) {
       throw new CompatError(
         'overloaded',
         'This service has as many calls under way as it can take. Try again shortly.',
       )
     }
+    const leave = this.visit(principal)
     this.entered++
+    return () => {
+      leave()
+      this.entered--
+      if (this.entered === 0) for (const resume of this.waiting.splice(0)) resume()
+    }
+  }
+
+  /** As {@link enter}, for a request that no shutdown waits for and {@link count} leaves out: a look at the catalogue. */
+  visit({ account, credentialId }: Principal): () => void {
+    if (this.closed) throw shuttingDown()
+    this.accounts.checkRoomFor(account)
+    this.credentials.checkRoomFor(credentialId)
     this.accounts.change(account, 1)
     this.credentials.change(credentialId, 1)
     return () => {
       this.accounts.change(account, -1)
       this.credentials.change(credentialId, -1)
-      this.entered--
-      if (this.entered === 0) for (const resume of this.waiting.splice(0)) resume()
     }
   }
 

@@ -12,9 +12,10 @@ import { type LiveCall, shuttingDown } from '../admission/in-flight.js'
 import { andThen, isPromise } from '../awaitable.js'
 import { freeCharge, makeCharge, settlement } from '../charging/charge.js'
 import { HeldCredit } from '../charging/held-credit.js'
+import { type OutputBounds, outputBounds } from '../charging/output-bounds.js'
 import { FREE } from '../charging/price.js'
-import { estimatePrompt, type PromptEstimate } from '../charging/prompt-estimate.js'
-import { outputBound, type Quote, quote } from '../charging/quote.js'
+import { estimatePrompt, type PromptEstimate, predictedTokens } from '../charging/prompt-estimate.js'
+import { type Quote, quote } from '../charging/quote.js'
 import { eventError } from '../events/event-error.js'
 import { brokenAndCharged } from '../idempotency/idempotency-errors.js'
 import { type Outcome, outcome } from '../outcome.js'
@@ -42,8 +43,9 @@ export class CompletionCall implements LiveCall {
   private readonly completionId: string
   private readonly created: number
   private readonly prompt: PromptEstimate
-  /** Output tokens of one choice. */
-  private readonly outputBound: number
+  private readonly bounds: OutputBounds
+  /** Output tokens that the hold covers, of all choices. */
+  private readonly outputTokens: number
   private dialled: DialledRoute | undefined
   private shuttingDown = false
   private deadlineAt = Infinity
@@ -59,8 +61,11 @@ export class CompletionCall implements LiveCall {
     this.credit = new HeldCredit(parts, call.requestId, call.facts.account, call.claim)
     this.completionId = `chatcmpl-${options.newId()}`
     this.created = Math.floor(options.wallClock.now() / 1_000)
-    this.prompt = estimatePrompt(forward, options.counter)
-    this.outputBound = outputBound(forward, call.model, options.limits.holdOutputTokens)
+    const { limits, neverOverdraw } = options
+    this.prompt = estimatePrompt(forward, call.model, options)
+    this.bounds = outputBounds(forward, call.model, limits.holdOutputTokens, neverOverdraw)
+    this.outputTokens =
+      (this.bounds.tokens + this.bounds.thinking + predictedTokens(forward, options)) * call.request.n
   }
 
   /** Runs the call to its end. Rejects with what the client is to be told as an HTTP error. */
@@ -168,12 +173,12 @@ export class CompletionCall implements LiveCall {
       created: this.created,
       deadlineAt: this.deadlineAt,
       promptTokens: this.prompt.atLeast,
-      outputTokens: this.outputBound,
+      bounds: this.bounds,
     })
   }
 
   private quote(route: Route): Quote {
-    const { caller, model, providerKey, request } = this.call
+    const { caller, model, providerKey } = this.call
     try {
       return quote(
         {
@@ -182,7 +187,7 @@ export class CompletionCall implements LiveCall {
           markup: caller.markup,
           byokFee: providerKey === undefined ? undefined : this.parts.options.byokFee,
           prompt: this.prompt,
-          outputTokens: this.outputBound * request.n,
+          outputTokens: this.outputTokens,
         },
         this.parts.readPrices,
       )

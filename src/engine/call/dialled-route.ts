@@ -7,6 +7,7 @@ import { forgetMessages } from '../../protocol/sent-messages.js'
 import { cleanLabel } from '../../protocol/text.js'
 import type { Usage } from '../../protocol/usage.js'
 import type { AdmittedCall } from '../admission/admitted-call.js'
+import type { OutputBounds } from '../charging/output-bounds.js'
 import { price } from '../charging/price.js'
 import type { Quote } from '../charging/quote.js'
 import { type ResolvedUsage, type TokenEstimates, UsageMeter } from '../charging/usage-meter.js'
@@ -37,8 +38,7 @@ export interface DialOptions {
   readonly deadlineAt: number
   /** Where the provider does not say. */
   readonly promptTokens: number
-  /** Output tokens of one choice that the hold covers. */
-  readonly outputTokens: number
+  readonly bounds: OutputBounds
 }
 
 const MAX_NAME_CHARS = 64
@@ -88,9 +88,9 @@ export class DialledRoute {
 
   /** Runs to the end of the provider's reply, or to where it is broken off. */
   run(): Promise<void> {
-    const { call, outputTokens, parts, route } = this.options
+    const { bounds, call, parts, route } = this.options
     const { providerKey, request } = call
-    const { limits, neverOverdraw, traceContext } = parts.options
+    const { limits, traceContext } = parts.options
     if (providerKey === undefined) this.reportHealth = parts.health.begin(route)
     const running = this.attempt.run(
       {
@@ -98,7 +98,7 @@ export class DialledRoute {
           routeParameters(request, call.model, route, providerKey !== undefined),
           call.model,
           route,
-          neverOverdraw ? outputTokens : undefined,
+          bounds,
         ),
         stream: request.stream,
         auth: providerKey === undefined ? hostAuth(route) : { kind: 'byok', secret: providerKey },
@@ -298,6 +298,7 @@ export class DialledRoute {
 }
 
 /** A registry over a table may hand out null where a route has no secret. */
-function hostAuth({ secret }: Route): { kind: 'host'; secret?: Secret } {
-  return secret ? { kind: 'host', secret } : { kind: 'host' }
+function hostAuth({ secret }: Route): { kind: 'host'; secret: Secret | undefined } {
+  // A member of its own even without a secret, or an adapter would find one that is on `Object.prototype`.
+  return { kind: 'host', secret: secret || undefined }
 }

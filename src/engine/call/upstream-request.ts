@@ -1,30 +1,58 @@
 import type { Model } from '../../contracts/catalogue.js'
 import type { Route } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
-import { isOutputBound } from '../charging/quote.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
+import { isOutputBound, type OutputBounds } from '../charging/output-bounds.js'
 
 const BOUNDS = ['max_completion_tokens', 'max_tokens'] as const
 
-/** The request in the provider's name of the model, its output clamped where the hold must not be exceeded. */
+/** The request under the provider's name of the model, with no more output asked for than is on hold. */
 export function upstreamRequest(
   forward: ChatRequest,
   model: Model,
   route: Route,
-  maxOutputTokens: number | undefined,
+  bounds: OutputBounds,
 ): ChatRequest {
   // A spread of a client's object, of which each may have another shape, costs a multiple.
   const request: ChatRequest = Object.assign({}, forward, { model: route.upstreamModel })
-  if (maxOutputTokens === undefined) return request
-  const named = BOUNDS.filter((field) => forward[field] != null)
-  for (const field of named.length > 0 ? named : [boundOf(model, route)]) {
-    const asked = forward[field]
-    request[field] = isOutputBound(asked) ? Math.min(asked, maxOutputTokens) : maxOutputTokens
-  }
+  if (bounds.isSent) setBound(request, model, route, bounds.tokens)
+  clampThinking(request, bounds.thinking)
   return request
 }
 
-/** The bound that a route takes: some models refuse `max_tokens`, some servers know nothing else. */
-function boundOf(model: Model, { adapter, supportedParameters }: Route): (typeof BOUNDS)[number] {
+/** Under the name that the route takes; if nobody says which, under the names that the client used. */
+function setBound(
+  request: ChatRequest,
+  model: Model,
+  { adapter, supportedParameters }: Route,
+  tokens: number,
+): void {
   const supported = supportedParameters ?? model.supportedParameters
-  return BOUNDS.find((field) => supported?.includes(field)) ?? adapter.outputBound ?? 'max_tokens'
+  const listed = BOUNDS.filter((field) => supported?.includes(field))
+  const taken = listed.length === 1 ? listed[0] : adapter.outputBound
+  const named = BOUNDS.filter((field) => isOutputBound(request[field]))
+  if (taken === undefined && named.length > 0) {
+    for (const field of named) request[field] = Math.min(request[field] as number, tokens)
+    return
+  }
+  for (const field of BOUNDS) delete request[field]
+  request[taken ?? listed[0] ?? 'max_tokens'] = tokens
+}
+
+const BUDGETS = [
+  ['reasoning', 'max_tokens'],
+  ['thinking', 'budget_tokens'],
+  ['chat_template_kwargs', 'thinking_budget'],
+] as const
+
+function clampThinking(request: ChatRequest, most: number): void {
+  if (isOutputBound(request.thinking_budget))
+    request.thinking_budget = Math.min(request.thinking_budget, most)
+  for (const [field, member] of BUDGETS) {
+    const settings = request[field]
+    const budget = isObject(settings) ? settings[member] : undefined
+    if (isOutputBound(budget) && budget > most) {
+      request[field] = { ...(settings as JsonObject), [member]: most }
+    }
+  }
 }

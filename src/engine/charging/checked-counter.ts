@@ -7,7 +7,11 @@ export function checkedCounter(counter: TokenCounter): TokenCounter {
 }
 
 class CheckedTally implements TokenTally {
-  constructor(private readonly tally: TokenTally) {}
+  readonly addMedia: TokenTally['addMedia']
+
+  constructor(private readonly tally: TokenTally) {
+    if (tally.addMedia !== undefined) this.addMedia = (part) => tally.addMedia!(part)
+  }
 
   add(text: string): void {
     this.tally.add(text)

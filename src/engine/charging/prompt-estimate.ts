@@ -1,87 +1,198 @@
-import type { ChatRequest } from '../../protocol/chat-request.js'
+import type { Model } from '../../contracts/catalogue.js'
+import { CompatError } from '../../errors.js'
+import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
+import { KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'
+import { isMedia, mediaText, mediaTokens } from './media.js'
 import type { TokenCounter, TokenTally } from './token-counter.js'
 
+/** How many tokens the prompt of a call may have. */
 export interface PromptEstimate {
-  /** Errs high: what a hold covers. */
-  readonly atMost: number
-  /** Errs low, text only: what is charged where the provider did not say. */
+  /** Errs high: what a hold covers. `factor` is that of the route's adapter. */
+  atMost(factor?: number): number
+  /** Errs low, text only: what is charged if the provider did not say. */
   readonly atLeast: number
 }
 
+export interface PromptCounters {
+  /** For the text of a prompt. */
+  readonly counter: TokenCounter
+  /** Counts no fewer tokens than any tokenizer; for holds that must never be too small. */
+  readonly upperCounter: TokenCounter
+  readonly neverOverdraw: boolean
+}
+
 const TOKENS_A_MESSAGE = 8
-const TOKENS_AN_IMAGE = 1_600
-const TOKENS_ANOTHER_PART = 8_000
+/** Under `neverOverdraw`. Some chat templates wrap a message into more, and tools into instructions of their own. */
+const MOST_TOKENS_A_MESSAGE = 16
+const MOST_TOKENS_A_REQUEST = 200
+const MOST_TOKENS_WITH_TOOLS = 700
 
 /** A role of ordinary length is in the tokens of its message. */
 const LONGEST_ROLE_CHARS = 16
-const TEXT_PARTS = new Set<unknown>(['text', 'input_text', 'output_text'])
-const IMAGE_PARTS = new Set<unknown>(['image_url', 'image'])
-/** Of which a provider reads another thing than their text. */
-const MEDIA_PARTS = new Set<unknown>([
-  ...IMAGE_PARTS,
-  ...'input_image input_audio audio audio_url video video_url file input_file document document_url'.split(
-    ' ',
-  ),
-])
-/** Other fields are settings where they are short, and may become part of the prompt where they are long. */
-const LONGEST_SETTING_BYTES = 256
-const PROMPT_FIELDS = new Set(['tools', 'functions', 'response_format'])
-/** Counted above, or no part of a prompt. */
-const NO_PROMPT = new Set(['model', 'messages', 'user'])
+const CHARGED_FIELDS = new Set(['tools', 'functions', 'response_format'])
+const CHOICES = new Set(['tool_choice', 'function_call'])
 
 /**
- * Estimates the prompt tokens of a request from its messages, tools, functions and response format; for the hold also
- * from whatever else is long enough to be part of a prompt.
+ * Estimates the prompt tokens of a request from all of it that a model reads.
+ *
+ * Under `neverOverdraw` the estimate is an upper bound, at most the model's context. It throws 400 `invalid_request` for
+ * media of which the catalogue tells no bound.
  */
-export function estimatePrompt(request: ChatRequest, counter: TokenCounter): PromptEstimate {
-  const text = counter.tally()
-  const perhaps = counter.tally()
-  let extra = 0
-  for (const message of request.messages) {
-    extra += TOKENS_A_MESSAGE
-    for (const field of Object.keys(message)) {
-      const value = message[field]
-      if (field === 'role') {
-        if (message.role.length > LONGEST_ROLE_CHARS) perhaps.add(message.role)
-      } else if (field === 'content' && Array.isArray(value)) {
-        extra += addParts(value, text, perhaps)
-      } else if (value !== undefined && value !== null) {
-        text.add(serialised(value))
-      }
-    }
-  }
+export function estimatePrompt(request: ChatRequest, model: Model, counters: PromptCounters): PromptEstimate {
+  const sums = counters.neverOverdraw ? new UpperBound(model, counters) : new Estimate(model, counters)
+  for (const [position, message] of request.messages.entries()) addMessage(message, position, sums)
   for (const field of Object.keys(request)) {
     const value = request[field]
-    if (value === undefined || value === null || NO_PROMPT.has(field)) continue
-    if (PROMPT_FIELDS.has(field)) text.add(JSON.stringify(value))
-    else if (typeof value === 'object' || typeof value === 'string') {
-      addIfLong(serialised(value), perhaps)
+    if (value === undefined || value === null || field === 'model' || field === 'messages') continue
+    const isCharged = CHARGED_FIELDS.has(field)
+    // What a host lets through by its name may be part of a prompt, too.
+    if (!isCharged && !CHOICES.has(field) && KNOWN_FIELDS.has(field)) continue
+    sums.text(typeof value === 'string' ? value : JSON.stringify(value), isCharged)
+    if (isCharged) sums.hasTools()
+  }
+  return sums
+}
+
+/** What is added up of a prompt. */
+interface Sums extends PromptEstimate {
+  message(): void
+  /** @param isCharged whether an estimate that is charged counts it too */
+  text(text: string, isCharged: boolean): void
+  media(part: JsonObject, place: () => string): void
+  hasTools(): void
+}
+
+function addMessage(message: ChatMessage, position: number, sums: Sums): void {
+  sums.message()
+  for (const field of Object.keys(message)) {
+    const value = message[field]
+    if (value === undefined || value === null) continue
+    if (field === 'role') {
+      if (message.role.length > LONGEST_ROLE_CHARS) sums.text(message.role, false)
+    } else if ((field === 'content' || field === 'images') && Array.isArray(value)) {
+      for (const [at, part] of value.entries()) addPart(part, `messages.${position}.${field}.${at}`, sums)
+    } else if (field !== 'cache_control' && field !== 'is_error' && !repeats(message, field)) {
+      sums.text(typeof value === 'string' ? value : JSON.stringify(value), true)
     }
   }
-  return { atMost: text.atMost() + perhaps.atMost() + extra, atLeast: text.atLeast() }
 }
 
-function serialised(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
+/** The router gives clients a reasoning under two names, and they send both back. */
+function repeats(message: ChatMessage, field: string): boolean {
+  return field === 'reasoning_content' && message.reasoning_content === message.reasoning
 }
 
-/** Short settings are none of a prompt. */
-function addIfLong(setting: string, tally: TokenTally): void {
-  if (Buffer.byteLength(setting) > LONGEST_SETTING_BYTES) tally.add(setting)
-}
-
-/** Adds the text of content parts and returns the tokens of the others, whatever the bytes of media. */
-function addParts(parts: readonly unknown[], text: TokenTally, perhaps: TokenTally): number {
-  let tokens = 0
-  for (const part of parts) {
-    const fields = (typeof part === 'object' && part !== null ? part : {}) as Record<string, unknown>
-    const { type } = fields
-    const own = type === 'refusal' ? fields.refusal : fields.text
-    const hasText = typeof own === 'string'
-    if (hasText) text.add(own)
-    if (TEXT_PARTS.has(type) || (hasText && (type === undefined || type === 'refusal'))) continue
-    tokens += IMAGE_PARTS.has(type) ? TOKENS_AN_IMAGE : TOKENS_ANOTHER_PART
-    if (!MEDIA_PARTS.has(type)) addIfLong(serialised(part), perhaps)
+function addPart(part: unknown, place: string, sums: Sums): void {
+  if (!isObject(part)) return
+  if (isMedia(part)) {
+    sums.text(mediaText(part), false)
+    sums.media(part, () => place)
+    return
   }
-  return tokens
+  const { cache_control: _, text, ...others } = part
+  if (typeof text === 'string') sums.text(text, true)
+  else if (typeof part.refusal === 'string') sums.text(part.refusal, true)
+  else sums.text(JSON.stringify(others), false)
+}
+
+class Estimate implements Sums {
+  private readonly charged: TokenTally
+  private readonly perhaps: TokenTally
+  private rest = 0
+
+  constructor(
+    private readonly model: Model,
+    { counter }: PromptCounters,
+  ) {
+    this.charged = counter.tally()
+    this.perhaps = counter.tally()
+  }
+
+  message(): void {
+    this.rest += TOKENS_A_MESSAGE
+  }
+
+  text(text: string, isCharged: boolean): void {
+    const tally = isCharged ? this.charged : this.perhaps
+    tally.add(text)
+  }
+
+  media(part: JsonObject): void {
+    if (this.perhaps.addMedia !== undefined) this.perhaps.addMedia(part)
+    else this.rest += this.model.mediaTokens ?? mediaTokens(part)
+  }
+
+  hasTools(): void {}
+
+  atMost(factor = 1): number {
+    return Math.ceil((this.charged.atMost() + this.perhaps.atMost()) * factor) + this.rest
+  }
+
+  get atLeast(): number {
+    return this.charged.atLeast()
+  }
+}
+
+class UpperBound implements Sums {
+  private readonly charged: TokenTally
+  private readonly upper: TokenTally
+  private rest = 0
+  private anyTools = false
+
+  constructor(
+    private readonly model: Model,
+    { counter, upperCounter }: PromptCounters,
+  ) {
+    this.charged = counter.tally()
+    this.upper = upperCounter.tally()
+  }
+
+  message(): void {
+    this.rest += MOST_TOKENS_A_MESSAGE
+  }
+
+  text(text: string, isCharged: boolean): void {
+    if (isCharged) this.charged.add(text)
+    this.upper.add(text)
+  }
+
+  media(part: JsonObject, place: () => string): void {
+    const { contextLength, id, mediaTokens: listed } = this.model
+    if (this.upper.addMedia !== undefined) this.upper.addMedia(part)
+    else if (listed !== undefined || contextLength !== undefined) this.rest += (listed ?? contextLength)!
+    else {
+      const param = place()
+      throw new CompatError(
+        'invalid_request',
+        `${param} is not accepted by the model '${id}': what it costs has no bound. The host of this service can set ` +
+          'mediaTokens or contextLength of the model.',
+        { param },
+      )
+    }
+  }
+
+  hasTools(): void {
+    this.anyTools = true
+  }
+
+  /** Bytes are no fewer than the tokens of any tokenizer, so that no factor applies. */
+  atMost(): number {
+    const { contextLength = Infinity, promptOverhead } = this.model
+    const overhead = promptOverhead ?? MOST_TOKENS_A_REQUEST + (this.anyTools ? MOST_TOKENS_WITH_TOOLS : 0)
+    return Math.min(this.upper.atMost() + this.rest + overhead, contextLength)
+  }
+
+  get atLeast(): number {
+    return this.charged.atLeast()
+  }
+}
+
+/** Tokens of a predicted output: those that are rejected are billed as output. */
+export function predictedTokens({ prediction }: ChatRequest, counters: PromptCounters): number {
+  const content = isObject(prediction) ? prediction.content : undefined
+  if (content === undefined || content === null) return 0
+  const tally = (counters.neverOverdraw ? counters.upperCounter : counters.counter).tally()
+  tally.add(typeof content === 'string' ? content : JSON.stringify(content))
+  return tally.atMost()
 }

@@ -3,7 +3,6 @@ import type { Route } from '../../contracts/providers.js'
 import { CompatError } from '../../errors.js'
 import type { Credits } from '../../money.js'
 import { type Prices, type PriceTable, parsePrices } from '../../prices.js'
-import type { ChatRequest } from '../../protocol/chat-request.js'
 import { type ByokFee, dearestCost, type MarkupTerms, type Terms } from './price.js'
 import type { PromptEstimate } from './prompt-estimate.js'
 
@@ -74,19 +73,6 @@ export function quote(request: QuoteRequest, readPrices: PriceReader): Quote {
   return {
     terms,
     priceVersion: model.priceVersion,
-    hold: dearestCost(request.prompt.atMost, request.outputTokens, terms),
+    hold: dearestCost(request.prompt.atMost(route.adapter.tokenFactor), request.outputTokens, terms),
   }
-}
-
-/** The most output tokens of one choice: the larger valid bound of the request, else the default; never over the model's. */
-export function outputBound(request: ChatRequest, model: Model, holdOutputTokens: number): number {
-  const { max_completion_tokens: newer, max_tokens: older } = request
-  const asked = Math.max(isOutputBound(newer) ? newer : 0, isOutputBound(older) ? older : 0)
-  const bound = asked > 0 ? asked : holdOutputTokens
-  return Math.min(bound, model.maxOutputTokens ?? bound)
-}
-
-/** Whether a request's bound counts as one; to some providers -1 means unlimited. */
-export function isOutputBound(bound: unknown): bound is number {
-  return Number.isSafeInteger(bound) && (bound as number) >= 1
 }

@@ -16,6 +16,11 @@ export interface TokenTally {
   atMost(): number
   /** No more tokens than the text has, a whole number; what is charged. */
   atLeast(): number
+  /**
+   * Adds an image, a recording, a video or a file: a content part of the request, as OpenAI's API has it. Counts in
+   * {@link atMost}. Without it such parts are estimated, or bounded by the catalogue under `neverOverdraw`.
+   */
+  addMedia?(part: Readonly<Record<string, unknown>>): void
 }
 
 const FEWEST_BYTES_PER_TOKEN = 3
@@ -23,6 +28,29 @@ const MOST_BYTES_PER_TOKEN = 4
 
 /** A token is 3 bytes of UTF-8 if too few would be wrong, 4 if too many would. The default for replies. */
 export const byteRatioCounter: TokenCounter = { tally: () => new ByteTally() }
+
+/**
+ * As many tokens as a text has bytes of UTF-8, or its compatibility form if that is longer, which some tokenizers make of
+ * it first: no tokenizer makes more.
+ */
+export const byteCounter: TokenCounter = { tally: () => new UpperTally() }
+
+class UpperTally implements TokenTally {
+  private bytes = 0
+
+  add(text: string): void {
+    const bytes = Buffer.byteLength(text)
+    this.bytes += bytes === text.length ? bytes : Math.max(bytes, Buffer.byteLength(text.normalize('NFKC')))
+  }
+
+  atMost(): number {
+    return this.bytes
+  }
+
+  atLeast(): number {
+    return 0
+  }
+}
 
 /** Adds text that is given as latin1. */
 export function addLatin1(tally: TokenTally, bytes: string): void {

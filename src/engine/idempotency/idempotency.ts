@@ -13,7 +13,7 @@ import { LazyContext } from '../lazy-context.js'
 import type { EngineParts } from '../parts.js'
 import { askStore, faultyStore } from '../stores.js'
 import { within } from '../within.js'
-import { canonicalJson } from './canonical-json.js'
+import { digestJson } from './canonical-json.js'
 import { badKey, callCompleted, callInFlight, otherBody } from './idempotency-errors.js'
 import { Recording } from './recording.js'
 import { RecordingBudget } from './recording-budget.js'
@@ -45,10 +45,10 @@ export class Idempotency {
     log: CallLog,
     run: Run,
   ): Promise<void> {
+    const claim = scopeOf(caller, key)
+    const digest = await digestOf(body)
     // Nothing has been asked of anybody yet, and nobody waits for it.
     if (writer.left) return
-    const claim = scopeOf(caller, key)
-    const digest = digestOf(body)
 
     const running = this.running.get(claim)
     if (running !== undefined) {
@@ -228,9 +228,9 @@ function scopeOf({ principal }: Caller, key: string): string {
  * Covers everything in a body that can change the answer. Labels cannot, nor can the envelope of a provider key, which
  * is another one each time that the same key is sealed.
  */
-function digestOf({ forward, own, stream }: ParsedChatRequest): string {
+function digestOf({ forward, own, stream }: ParsedChatRequest): Promise<string> {
   const { provider, routing, sessionId } = own
-  return sha256(canonicalJson({ forward: { ...forward, stream }, provider, routing, sessionId }))
+  return digestJson({ forward: { ...forward, stream }, provider, routing, sessionId })
 }
 
 function sha256(text: string): string {

@@ -130,7 +130,9 @@ function mendChoice(
   const reason = readFinishReason(native)
   const mapped = reason === undefined ? 'stop' : mapFinishReason(reason)
   // Gemini leaves out the message of a reply that it filtered, or whose tool call it could not read.
-  const said = given ?? delta ?? {}
+  const mayLackMessage = mapped === 'content_filter' || isDroppedOutput(native)
+  const said = given ?? delta ?? (mayLackMessage ? {} : undefined)
+  if (said === undefined) throw invalidReply('a choice has no message')
   const raw = isObject(said) ? said : {}
   if (raw !== said) onUnreadable('the message of a choice is not an object', said)
   const message: JsonObject = { ...raw, role: 'assistant', content: raw.content ?? null }

@@ -52,6 +52,9 @@ export function aiSdk(settings: AiSdkSettings): ProviderAdapter {
 
   return {
     parameters: [...translations.keys()],
+    takesKeys,
+    // Whose key its model has, nothing tells; that the provider asks for one is what the host says with `takesKeys`.
+    hasKey: takesKeys,
     async chat(call, take) {
       const { signal, limits } = call
       const languageModel = await whileWanted(

@@ -17,9 +17,9 @@ export interface OpenAiCompatibleSettings extends UpstreamSettings {
   /** `output` for a provider whose total counts output that it lists nowhere else (Gemini's thoughts). */
   readonly unlistedTokens?: 'output'
   /**
-   * The field for the bound on output that `neverOverdraw` adds, where neither route nor model has
-   * `supportedParameters` that name one. `max_tokens` by default, which most servers know; OpenAI's reasoning models
-   * refuse it and want `max_completion_tokens`.
+   * The field in which the provider is sent the bound on output, if neither route nor model has `supportedParameters`
+   * that name one of the two. If left out, it is the one that the client used, else `max_tokens`, which most servers
+   * know; OpenAI's reasoning models refuse it and want `max_completion_tokens`.
    */
   readonly outputBound?: 'max_tokens' | 'max_completion_tokens'
   /**
@@ -51,7 +51,7 @@ const REPORT_USAGE_UNASKED = new Set(['api.mistral.ai'])
  */
 export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAdapter {
   refuseMisspelt(settings, SETTINGS, 'openaiCompatible')
-  const { apiKey, outputBound = 'max_tokens', unlistedTokens } = settings
+  const { apiKey, outputBound, unlistedTokens } = settings
   if (apiKey !== undefined && (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey))) {
     throw new TypeError(
       'apiKey must be a string of visible ASCII characters. Leave it out for a provider that asks for none.',
@@ -60,7 +60,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
   if (unlistedTokens !== undefined && unlistedTokens !== 'output') {
     throw new TypeError("unlistedTokens must be 'output' or left out.")
   }
-  if (outputBound !== 'max_tokens' && outputBound !== 'max_completion_tokens') {
+  if (outputBound !== undefined && outputBound !== 'max_tokens' && outputBound !== 'max_completion_tokens') {
     throw new TypeError("outputBound must be 'max_tokens' or 'max_completion_tokens', or left out.")
   }
   for (const name of ['streamUsage', 'reasoningHistory'] as const) {
@@ -110,7 +110,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAd
         throw call.stream && streamUsage ? hintAtUsage(failure) : failure
       }
     },
-    outputBound,
+    ...(outputBound !== undefined && { outputBound }),
     takesKeys: true,
     hasKey: apiKey !== undefined && isSecret(apiKey),
     close: () => upstream.close(),

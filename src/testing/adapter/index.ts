@@ -6,6 +6,7 @@ import { secrecyCases } from './secrecy-cases.js'
 
 export type { AdapterCase } from './bench.js'
 export {
+  ADAPTER_HOST_CREDENTIAL,
   ADAPTER_HOST_KEY,
   type AdapterHarness,
   type AdapterScenario,

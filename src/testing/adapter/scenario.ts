@@ -8,7 +8,10 @@ export interface AdapterHarness {
 }
 
 export interface AdapterUnderTest {
-  /** Set up with {@link ADAPTER_HOST_KEY} as the host's own key. */
+  /**
+   * Set up with {@link ADAPTER_HOST_KEY} as the host's own key, and if it takes headers of the host's with one that is a
+   * credential, such as `x-proxy-token`, of the value {@link ADAPTER_HOST_CREDENTIAL}.
+   */
   readonly adapter: ProviderAdapter
   readonly upstreamModel: string
   /** The requests that the server has got whole, oldest first: one list, which grows. */
@@ -29,6 +32,9 @@ export interface ReceivedRequest {
 
 /** The key that the adapter under test is set up with. */
 export const ADAPTER_HOST_KEY = 'sk-conformance-host'
+
+/** What the adapter under test sends in a header of the host's. */
+export const ADAPTER_HOST_CREDENTIAL = 'conformance-header-of-the-host'
 
 /** A reply as every provider could give it; the server streams it, piece by piece, where the request asks for that. */
 export interface ScriptedAnswer {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { createSecret } from '../../secret.js'
 import { type AdapterCase, adapterCase } from './bench.js'
-import { ADAPTER_HOST_KEY, type AdapterScenario } from './scenario.js'
+import { ADAPTER_HOST_CREDENTIAL, ADAPTER_HOST_KEY, type AdapterScenario } from './scenario.js'
 
 const CALLERS_KEY = 'sk-conformance-caller'
 const ROUTES_KEY = 'sk-conformance-route'
@@ -30,16 +30,27 @@ const partsAt = (url: string): readonly object[] => [
 
 export const secrecyCases: readonly AdapterCase[] = [
   adapterCase(
-    'byok',
-    "a call on a caller's own key holds that key and never the host's",
+    'has-key',
+    "an adapter that takes callers' keys says that it has one of the host's to replace",
     answer,
-    async ({ call, run, requests }) => {
+    async ({ adapter }) => {
+      if (adapter.takesKeys === true) assert.equal(adapter.hasKey, true)
+    },
+  ),
+  adapterCase(
+    'byok',
+    "a call on a caller's own key holds that key and no credential of the host's",
+    answer,
+    async ({ adapter, call, run, requests }) => {
+      // The router never gives it one.
+      if (adapter.takesKeys !== true) return
       const auth = { kind: 'byok', secret: createSecret(CALLERS_KEY) } as const
       for (const stream of [true, false]) await run(call({ auth, stream }))
       assert.equal(requests.length, 2)
       for (const { text } of requests) {
         assert.ok(text.includes(CALLERS_KEY))
         assert.ok(!text.includes(ADAPTER_HOST_KEY))
+        assert.ok(!text.includes(ADAPTER_HOST_CREDENTIAL))
       }
     },
   ),
@@ -47,7 +58,8 @@ export const secrecyCases: readonly AdapterCase[] = [
     'byok-refused',
     "a caller's key that the provider refuses is never followed by the host's",
     { kind: 'status', status: 401, message: 'Bad key' },
-    async ({ call, run, requests }) => {
+    async ({ adapter, call, run, requests }) => {
+      if (adapter.takesKeys !== true) return
       const { error } = await run(call({ auth: { kind: 'byok', secret: createSecret(CALLERS_KEY) } }))
       assert.equal(error?.status, 401)
       assert.equal(requests.length, 1)

@@ -32,7 +32,11 @@ const BEYOND = { prompt_tokens: 11, completion_tokens: 1_000 }
 const BEYOND_COST = '0.025832'
 /** 500 bytes, 125 tokens: more than the hold covers. */
 const LONG_TEXT = events(textChunk('x'.repeat(500)))
-const NEVER: BenchOptions = { router: { neverOverdraw: true } satisfies Partial<RouterOptions> }
+/** The prompt is held for at its bytes, at most the model's context: as large as the estimate elsewhere. */
+const NEVER: BenchOptions = {
+  router: { neverOverdraw: true } satisfies Partial<RouterOptions>,
+  model: { contextLength: 22 },
+}
 
 export const overdraw: readonly Fault[] = [
   ...scripted({

@@ -1,3 +1,4 @@
+import { textChunk } from '../../helpers/scripted-upstream.js'
 import {
   ESTIMATED,
   type Fault,
@@ -8,7 +9,7 @@ import {
   send,
   takeOverCall,
 } from '../fault.js'
-import { COMMENT, DONE, FINISH, HEAD, ROLE, TOKENS, USAGE } from '../upstream-scripts.js'
+import { COMMENT, DONE, events, FINISH, HEAD, ROLE, TOKENS, USAGE } from '../upstream-scripts.js'
 
 /** The total deadline, the most bytes of a reply, or a shutdown. Before the head of the reply is out these are HTTP errors. */
 export const stopped: readonly Fault[] = [
@@ -149,6 +150,16 @@ export const stopped: readonly Fault[] = [
     options: { limits: { replyBytes: 1_000 } },
     scripts: {
       stream: [[HEAD, TOKENS, { write: `: ${'x'.repeat(1_000)}\n\n` }, FINISH, USAGE, DONE, 'end']],
+    },
+    due: ESTIMATED,
+    answer: { frame: 'provider_invalid_response' },
+  }),
+  ...scripted({
+    row: 'stopped',
+    name: 'an event is longer than `limits.eventBytes`',
+    options: { limits: { eventBytes: 1_000 } },
+    scripts: {
+      stream: [[HEAD, TOKENS, events(textChunk('x'.repeat(1_000))), FINISH, USAGE, DONE, 'end']],
     },
     due: ESTIMATED,
     answer: { frame: 'provider_invalid_response' },

@@ -179,13 +179,39 @@ describe('a stream', () => {
     expect((await stream([{ type: 'text-delta', id: 't', delta: 'x' }])).terminated).toBe(false)
   })
 
+  it('with no object is an invalid response', async () => {
+    expect((await stream([5])).error).toMatchObject({ reason: 'invalid-response' })
+  })
+
   it.each([
-    ['no object', 5],
     ['text that is none', { type: 'text-delta', id: 't', delta: 5 }],
     ['a call without an id', { type: 'tool-call', toolName: 'look', input: '' }],
     ['a call without a name', { type: 'tool-call', toolCallId: 'a', input: '' }],
-  ])('with %s is an invalid response', async (_name, part) => {
-    expect((await stream([part])).error).toMatchObject({ reason: 'invalid-response' })
+    [
+      'a piece that its package could not read',
+      { type: 'error', error: { name: 'AI_TypeValidationError', value: { choices: [5] } } },
+    ],
+    [
+      'a tool call that its package could not read',
+      { type: 'error', error: { name: 'AI_InvalidResponseDataError', data: { index: 0 } } },
+    ],
+  ])('with %s says so, and is read to its end', async (_name, part) => {
+    const ends = { type: 'finish', usage: { inputTokens: 3, outputTokens: 4 }, finishReason: 'error' }
+    const { error, events, terminated } = await stream([part, ends], 'v2')
+    expect([error, events[0]?.type]).toEqual([undefined, 'unreadable'])
+    expect(usageOf(events)).toMatchObject([{ prompt: 3, completion: 4 }])
+    expect(terminated).toBe(true)
+  })
+
+  it('with an error of its package that is of no piece is an invalid response', async () => {
+    const error = { name: 'AI_InvalidResponseDataError', data: undefined }
+    expect((await stream([{ type: 'error', error }])).error).toMatchObject({ reason: 'invalid-response' })
+  })
+
+  it('whose tool call Google dropped has its word for it, which version 2 has no place for', async () => {
+    const ends = { type: 'finish', usage: { inputTokens: 3, outputTokens: 4 }, finishReason: 'error' }
+    const { events } = await stream([ends], 'v2', 'google.generative-ai')
+    expect(choicesOf(events).at(-1)).toMatchObject({ native_finish_reason: 'MALFORMED_FUNCTION_CALL' })
   })
 })
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ProviderEvent } from '../../../src/contracts/index.js'
+import { readMessage } from '../../../src/providers/anthropic/message.js'
 import { createReader } from '../../../src/providers/anthropic/reader.js'
 import { createStreamReader } from '../../../src/providers/anthropic/stream.js'
 import {
@@ -230,9 +231,6 @@ describe('a failure inside a stream', () => {
   it.each([
     ['no object', 5],
     ['a start without a message', { type: 'message_start' }],
-    ['a block without content', { type: 'content_block_start', index: 0 }],
-    ['text that is a number', blockDelta(0, { type: 'text_delta', text: 5 })],
-    ['a call without a name', blockStart(0, { type: 'tool_use', id: 'a' })],
     ['a finish without a delta', { type: 'message_delta' }],
   ])('is an invalid response: %s', (_name, event) => {
     expect(() => readAll([event])).toThrow(expect.objectContaining({ reason: 'invalid-response' }))
@@ -249,3 +247,59 @@ describe('a failure inside a stream', () => {
     expect(readAll(harmless)).toEqual([])
   })
 })
+
+describe('content that cannot be read', () => {
+  const read = (events: Parameters<typeof frames>[0]) => {
+    const found: ProviderEvent[] = []
+    createReader(EVENT_BYTES).read(Buffer.from(frames(events)), found)
+    return found
+  }
+
+  it.each([
+    ['a block without content', { type: 'content_block_start', index: 0 }],
+    ['text that is a number', blockDelta(0, { type: 'text_delta', text: 5 })],
+    ['a call without a name', blockStart(0, { type: 'tool_use', id: 'a' })],
+    [
+      'arguments nested too deeply',
+      blockStart(0, { type: 'tool_use', id: 'a', name: 'f', input: deep(200) }),
+    ],
+  ])('is told, and the rest is read: %s', (_name, event) => {
+    const found = read([messageStart(), event, messageDelta('end_turn', { output_tokens: 4 }), messageStop])
+    expect(found.filter(({ type }) => type === 'unreadable')).toHaveLength(1)
+    expect(found.at(-1)).toMatchObject({ type: 'usage', usage: { completion: 4 } })
+  })
+
+  it('gives the arguments of a call without a name to no other', () => {
+    const found = read([
+      messageStart(),
+      blockStart(0, { type: 'tool_use', id: 'a' }),
+      blockDelta(0, { type: 'input_json_delta', partial_json: '{"x":"of a"}' }),
+      blockStop(0),
+      blockStart(1, { type: 'tool_use', id: 'b', name: 'g' }),
+      blockDelta(1, { type: 'input_json_delta', partial_json: '{}' }),
+      blockStop(1),
+    ])
+    expect(JSON.stringify(found)).not.toContain('of a')
+  })
+
+  it('is a block of a whole message that goes without it', () => {
+    const found = readMessage({
+      type: 'message',
+      content: [
+        { type: 'text', text: 'Hi' },
+        { type: 'tool_use', id: 'a' },
+        { type: 'tool_use', id: 'b', name: 'f', input: deep(200) },
+        { type: 'tool_use', id: 'c', name: 'g', input: {} },
+      ],
+      stop_reason: 'tool_use',
+      usage: { input_tokens: 3, output_tokens: 4 },
+    })
+    expect(found.map(({ type }) => type)).toEqual(['completion', 'unreadable', 'usage'])
+    expect(JSON.stringify(found[0])).toContain('"id":"c"')
+    expect(JSON.stringify(found[0])).not.toContain('"id":"b"')
+  })
+})
+
+function deep(levels: number): unknown {
+  return JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`)
+}

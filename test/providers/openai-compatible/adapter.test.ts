@@ -279,16 +279,26 @@ describe('what is read', () => {
     expect(textOf(events)).toBe('a')
   })
 
-  it('takes white space before a JSON body for signs of life', async () => {
+  it('tells nothing of white space before a JSON body, and of each piece of the body', async () => {
     let read = () => {}
-    const alive = new Promise<void>((resolve) => {
+    const begun = new Promise<void>((resolve) => {
       read = resolve
     })
-    upstream.script([{ head: 200 }, { write: '\n  \n' }, { wait: alive }, { write: '{"choices":[]}' }, 'end'])
+    const later = new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
+    upstream.script([
+      { head: 200 },
+      { write: '\n  \n' },
+      { wait: later },
+      { write: '{"choices":' },
+      { wait: begun },
+      { write: '[]}' },
+      'end',
+    ])
     const { reads, terminated } = await runCall(connect(), { stream: false }, () => read())
     expect(terminated).toBe(true)
+    expect(reads).toHaveLength(2)
     expect(reads[0]).toEqual([])
-    expect(reads.at(-1)).toMatchObject([{ type: 'completion' }])
+    expect(reads[1]).toMatchObject([{ type: 'completion' }])
   })
 
   it('takes comments, empty data and half an event for signs of life', async () => {

@@ -108,6 +108,8 @@ describe('an HTTP error status', () => {
   })
 })
 
+const DEEP = `{"x":${'['.repeat(200)}${']'.repeat(200)}}`
+
 describe('a reply that is none', () => {
   const replies: Record<string, Script> = {
     'a redirect': [{ head: 307, headers: { location: 'http://127.0.0.1:1/' } }, 'end'],
@@ -120,8 +122,6 @@ describe('a reply that is none', () => {
     'choices of an event that are no list': answerEvents([{ choices: 'x', usage: {} }]),
     'an event that is not JSON': answerEvents(['hello']),
     'an event that is JSON but no object': answerEvents(['[1]']),
-    'an event nested too deeply': answerEvents([`{"usage":${'['.repeat(200)}${']'.repeat(200)}}`]),
-    'a body nested too deeply': answerJson(`{"choices":[],"x":${'['.repeat(200)}${']'.repeat(200)}}`),
     'a chunk without a length': [
       { raw: 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n' },
       'stall',
@@ -135,6 +135,24 @@ describe('a reply that is none', () => {
       expect(error).toMatchObject({ reason: 'invalid-response' })
     })
   }
+
+  it.each([
+    [
+      'an event',
+      answerEvents([`{"choices":[${DEEP}],"usage":{"prompt_tokens":3,"completion_tokens":4}}`, '[DONE]']),
+    ],
+    ['a body', answerJson(`{"choices":[${DEEP}],"usage":{"prompt_tokens":3,"completion_tokens":4}}`)],
+  ])(
+    'is not %s nested too deeply: its usage is read, and the router judges the rest',
+    async (_what, script) => {
+      const { error, events } = await runScript(script)
+      expect(error).toBeUndefined()
+      expect(events.find(({ type }) => type === 'usage')).toMatchObject({
+        usage: { prompt: 3, completion: 4 },
+      })
+      expect(events.find(({ type }) => type === 'completion')).not.toMatchObject({ latin1: true })
+    },
+  )
 
   it('is refused, and hung up on, past the length of an event', async () => {
     const { error, events } = await runScript(

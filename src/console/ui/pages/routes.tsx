@@ -246,10 +246,10 @@ function fieldsOf(
       : []),
     select('enabled', 'Use', route?.enabled === false ? 'no' : 'yes', { yes: 'on', no: 'off' }),
     select('byok', "Callers' own keys", route?.byok ?? '', {
-      '': 'by default',
-      yes: 'may be used',
-      no: 'may not',
-      only: 'no other',
+      '': 'may not be used, by default',
+      no: 'may not be used',
+      yes: "may be used in place of the host's",
+      only: 'are needed; the provider checks them',
     }),
     select('onDisconnect', 'When a client leaves', route?.onDisconnect ?? '', {
       '': 'by default',

@@ -1,0 +1,1 @@
+export { isSearch } from '../sql/entries.js'

@@ -1,0 +1,25 @@
+import type { IncomingCall } from '../../contracts/reply.js'
+import type { CallLog } from '../events/call-log.js'
+import type { LazyContext } from '../lazy-context.js'
+import type { EngineParts } from '../parts.js'
+import { admit } from './admit.js'
+import { authenticate } from './authenticate.js'
+
+/** Runs a request that costs nothing if its credential is good, its account has room, and the host's limiter lets it in. */
+export async function letIn(
+  parts: EngineParts,
+  call: IncomingCall,
+  context: LazyContext,
+  log: CallLog,
+  run: () => Promise<void>,
+): Promise<void> {
+  const { options } = parts
+  const caller = await authenticate(call, context, parts, log)
+  const leave = parts.inFlight.visit(caller.principal)
+  try {
+    if (options.admit !== undefined) await admit(options.admit, caller, context, options)
+    await run()
+  } finally {
+    leave()
+  }
+}

@@ -1,0 +1,69 @@
+import { hash } from 'node:crypto'
+import type { Awaitable } from '../../contracts/context.js'
+import type { CredentialResult } from '../../contracts/credentials.js'
+import { CompatError } from '../../errors.js'
+import { isPromise } from '../awaitable.js'
+import type { LazyContext } from '../lazy-context.js'
+
+const KNOWN_TOKENS = 10_000
+
+/**
+ * Bounds the look-ups of credentials that wait for a store, so that a flood of unknown tokens does not queue up in it.
+ * Tokens that a store knew before have as many places again, so that strangers never keep out those who pay.
+ */
+export class LookUps {
+  #waiting = 0
+  /** Digests, the least recently looked up first. */
+  readonly #known = new Set<string>()
+
+  constructor(private readonly limit: number) {}
+
+  /** Looks a token up with `ask`, or refuses it with `overloaded`. An answer that is there at once takes no place. */
+  run(
+    token: string,
+    context: LazyContext,
+    ask: () => Awaitable<CredentialResult>,
+  ): Awaitable<CredentialResult> {
+    if (context.hasEnded) throw clientLeft()
+    if (this.#waiting >= this.limit && !this.#hasReserve(token)) throw overloaded()
+    const answer = ask()
+    return isPromise(answer) ? this.#count(token, answer) : answer
+  }
+
+  #hasReserve(token: string): boolean {
+    return this.#waiting < this.limit * 2 && this.#known.has(digestOf(token))
+  }
+
+  async #count(token: string, answer: Promise<CredentialResult>): Promise<CredentialResult> {
+    this.#waiting++
+    try {
+      const result = await answer
+      this.#note(digestOf(token), result?.ok === true)
+      return result
+    } finally {
+      this.#waiting--
+    }
+  }
+
+  #note(digest: string, isGood: boolean): void {
+    const known = this.#known
+    known.delete(digest)
+    if (!isGood) return
+    known.add(digest)
+    if (known.size > KNOWN_TOKENS) known.delete(known.values().next().value!)
+  }
+}
+
+function digestOf(token: string): string {
+  return hash('sha256', token)
+}
+
+function clientLeft(): CompatError {
+  return new CompatError('invalid_request', 'The client left before its credential was looked up.')
+}
+
+function overloaded(): CompatError {
+  return new CompatError('overloaded', 'Too many credentials are being looked up. Try again in a moment.', {
+    headers: { 'retry-after': '1' },
+  })
+}

@@ -1,0 +1,41 @@
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
+import { imageSize } from './image-size.js'
+
+const TOKENS_AN_IMAGE = 1_600
+const TOKENS_A_TILE = 260
+const TILE_PIXELS = 768
+/** Its size is not known. */
+const TOKENS_ANY_IMAGE = 3_000
+const TOKENS_OTHER_MEDIA = 8_000
+
+/** Content parts of which a provider reads another thing than their text, with the member that holds it. */
+const MEDIA: ReadonlyMap<unknown, string> = new Map([
+  ['image_url', 'image_url'],
+  ['input_image', 'image_url'],
+  ['input_audio', 'input_audio'],
+  ['file', 'file'],
+  ['video_url', 'video_url'],
+  ['audio_url', 'audio_url'],
+])
+
+/** Whether a content part is media. */
+export function isMedia(part: JsonObject): boolean {
+  return MEDIA.has(part.type)
+}
+
+/** Tokens of a media part, erring high. No more than a guess, except for an image whose size can be read. */
+export function mediaTokens(part: JsonObject): number {
+  const held = part[MEDIA.get(part.type)!]
+  const isImage = part.type === 'image_url' || part.type === 'input_image'
+  if (!isImage) return TOKENS_OTHER_MEDIA
+  const size = imageSize(isObject(held) ? held.url : held)
+  if (size === undefined) return TOKENS_ANY_IMAGE
+  const tiles = Math.ceil(size.width / TILE_PIXELS) * Math.ceil(size.height / TILE_PIXELS)
+  return Math.max(TOKENS_AN_IMAGE, TOKENS_A_TILE * tiles)
+}
+
+/** What of a media part is text: a file has a name. */
+export function mediaText(part: JsonObject): string {
+  const { file } = part
+  return isObject(file) && typeof file.filename === 'string' ? file.filename : ''
+}

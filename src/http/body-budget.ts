@@ -1,0 +1,76 @@
+import { CompatError } from '../errors.js'
+
+/** What an account leaves to all others for each part that it takes. */
+const PARTS_LEFT = 3
+
+/** The part of the budget that one body takes. */
+export interface BodyShare {
+  /** Counts bytes in, or returns why there is no room for them. */
+  take(bytes: number): CompatError | undefined
+  /** Gives everything back. */
+  free(): void
+}
+
+/**
+ * The bytes of all request bodies being read at this moment. An account may take a third of what it leaves to all others,
+ * which is a quarter of all if there are none. So each account that fills its share leaves the next a smaller one, and
+ * together they never take the last room from another's. A body that is the only one may take all.
+ */
+export class BodyBudget {
+  #bytes = 0
+  readonly #accounts = new Map<string, number>()
+
+  constructor(readonly limitBytes: number) {}
+
+  /** Throws if there is no room for a body of so many bytes. */
+  checkRoomFor(bytes: number, account: string): void {
+    const refusal = this.#refusal(bytes, account, 0)
+    if (refusal !== undefined) throw refusal
+  }
+
+  /** A share for one body, empty at first. */
+  open(account: string): BodyShare {
+    let taken = 0
+    const change = (bytes: number): void => {
+      taken += bytes
+      this.#bytes += bytes
+      const ofAccount = this.#of(account) + bytes
+      if (ofAccount === 0) this.#accounts.delete(account)
+      else this.#accounts.set(account, ofAccount)
+    }
+    return {
+      take: (bytes) => {
+        const refusal = this.#refusal(bytes, account, taken)
+        if (refusal === undefined) change(bytes)
+        return refusal
+      },
+      free: () => change(-taken),
+    }
+  }
+
+  #of(account: string): number {
+    return this.#accounts.get(account) ?? 0
+  }
+
+  #refusal(bytes: number, account: string, takenByBody: number): CompatError | undefined {
+    const left = this.limitBytes - this.#bytes - bytes
+    if (left < 0) return tooManyBytes()
+    const isOnlyBody = this.#bytes === takenByBody
+    const isFair = (this.#of(account) + bytes) * PARTS_LEFT <= left
+    return isOnlyBody || isFair ? undefined : tooManyBytesOfAccount()
+  }
+}
+
+function tooManyBytes(): CompatError {
+  return new CompatError('overloaded', 'Too many large requests are being read; try again in a moment.', {
+    headers: { 'retry-after': '1' },
+  })
+}
+
+function tooManyBytesOfAccount(): CompatError {
+  return new CompatError(
+    'rate_limited',
+    'Too many large requests of this account are being read; try again in a moment.',
+    { headers: { 'retry-after': '1' } },
+  )
+}

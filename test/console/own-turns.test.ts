@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest'
+import type { Admin } from '../../src/admin/index.js'
+import { createOwnTurns } from '../../src/console/own-turns.js'
+import { createDeferred } from '../helpers/deferred.js'
+import { alice, bob, operator, startBench } from './console-bench.js'
+
+/** Administration whose answers a test gives one by one. */
+function heldAdmin() {
+  const begun: string[] = []
+  const ends: (() => void)[] = []
+  const ask = (what: string) => async (): Promise<never> => {
+    begun.push(what)
+    const end = createDeferred<never>()
+    ends.push(() => end.resolve(undefined as never))
+    return end.promise
+  }
+  const adminFor = (who: string) =>
+    ({
+      spendReport: ask(`spend of ${who}`),
+      statement: ask(`statement of ${who}`),
+      entries: ask(`entries of ${who}`),
+      findAccount: ask(`account of ${who}`),
+    }) as unknown as Admin
+  return { begun, ends, adminFor }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('questions of users', () => {
+  it('wait for those of the same account; reports of several take turns', async () => {
+    const { begun, ends, adminFor } = heldAdmin()
+    const turns = createOwnTurns()
+    const [a, b] = ['alice', 'bob'].map((who) => turns.adminOf(who, adminFor(who)))
+    const asked = [
+      ...[1, 2, 3].map(() => a!.spendReport({ by: 'day' })),
+      a!.entries({ account: 'alice' }),
+      b!.statement('bob'),
+      b!.entries({ account: 'bob', requestId: 'r' }),
+    ]
+    void a!.findAccount('alice')
+    await turn()
+    expect(begun).toEqual(['account of alice', 'spend of alice'])
+    const order: string[] = []
+    for (let done = 0; done < asked.length; done++) {
+      ends.pop()!()
+      await turn()
+      await turn()
+      order.push(...begun.slice(2 + order.length))
+    }
+    await Promise.all(asked)
+    expect(order).toEqual([
+      'statement of bob',
+      'spend of alice',
+      'entries of bob',
+      'spend of alice',
+      'entries of alice',
+    ])
+  })
+
+  it('go on after one that fails, and are refused when a hundred wait', async () => {
+    const turns = createOwnTurns()
+    const admin = { statement: () => Promise.reject(new Error('locked')) } as unknown as Admin
+    const asked = Array.from({ length: 101 }, () =>
+      turns.adminOf('alice', admin).statement('alice').catch(String),
+    )
+    const answers = await Promise.all(asked)
+    expect(answers.slice(0, 100)).toEqual(Array(100).fill('Error: locked'))
+    expect(answers[100]).toContain('Too many questions of this account')
+    await expect(turns.adminOf('alice', admin).statement('alice')).rejects.toThrow('locked')
+  })
+
+  it('do not keep up an operator’s report', async () => {
+    const bench = await startBench()
+    const { database } = bench.stores
+    const { all } = database
+    const free = createDeferred<void>()
+    let reports = 0
+    database.all = async (statement) => {
+      const account = statement.parameters?.includes('alice') === true
+      if (statement.isReport) reports++
+      if (statement.isReport && account) await free.promise
+      return all(statement)
+    }
+    const path = 'api/spend?by=day'
+    const users = Array.from({ length: 40 }, () => bench.as(alice).get(path))
+    while (reports < 1) await turn()
+    expect((await bench.as(operator).get(path)).status).toBe(200)
+    const others = bench.as(bob).get(path)
+    free.resolve()
+    for (const { status } of [...(await Promise.all(users)), await others]) expect(status).toBe(200)
+    database.all = all
+    await bench.close()
+  })
+})
+
+describe('keys of users', () => {
+  it('are at most 100 an account, also when hundreds are asked for at once', async () => {
+    const bench = await startBench()
+    await bench.admin.openAccount('alice')
+    const issue = (account: string) =>
+      bench.as(alice).post('api/credentials/issue-key', { account, label: 'flood' })
+    const answers = await Promise.all(Array.from({ length: 150 }, () => issue('alice')))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(100)
+    const refused = answers.filter(({ status }) => status === 409)
+    expect(refused).toHaveLength(50)
+    expect(refused[0]!.json).toMatchObject({
+      error: { message: expect.stringContaining('Revoke one first') },
+    })
+    await bench.close()
+  })
+})

@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest'
+import type { Model, Route } from '../../src/contracts/index.js'
+import { upstreamRequest } from '../../src/engine/call/upstream-request.js'
+import { outputBounds } from '../../src/engine/charging/output-bounds.js'
+import type { ChatRequest } from '../../src/protocol/chat-request.js'
+
+const BY_DEFAULT = 4_096
+const OLDER = 'max_tokens'
+const NEWER = 'max_completion_tokens'
+const MESSAGES = [{ role: 'user', content: 'x' }]
+const MODEL: Model = { id: 'acme/fast', created: 0, ownedBy: 'acme' }
+const LISTED = { ...MODEL, maxOutputTokens: 100 }
+
+const request = (more: object = {}): ChatRequest => ({ model: 'acme/fast', messages: MESSAGES, ...more })
+
+function route(more: Partial<Route> = {}, adapter: Partial<Route['adapter']> = {}): Route {
+  const chat = () => Promise.reject(new Error('not called'))
+  return { id: 'r', provider: 'p', adapter: { chat, ...adapter }, upstreamModel: 'upstream', ...more }
+}
+
+function bounds(more: object, model = MODEL, neverOverdraw = false) {
+  return outputBounds(request(more), model, BY_DEFAULT, neverOverdraw)
+}
+
+/** What a provider is sent beside its name of the model and the messages. */
+function sent(more: object, model = MODEL, neverOverdraw = false, to = route()) {
+  const upstream = upstreamRequest(request(more), model, to, bounds(more, model, neverOverdraw))
+  const { model: name, messages, ...others } = upstream
+  expect([name, messages]).toEqual(['upstream', MESSAGES])
+  return others
+}
+
+describe('the output that a hold covers', () => {
+  it.each([
+    [{}, BY_DEFAULT],
+    [{ max_tokens: 10 }, 10],
+    [{ max_completion_tokens: 10 }, 10],
+    [{ max_tokens: 10, max_completion_tokens: 20 }, 20],
+    [{ max_tokens: 30, max_completion_tokens: 20 }, 30],
+    [{ max_tokens: 20_000 }, 20_000],
+  ])('is, for %j, %i tokens', (asked, expected) => {
+    expect(bounds(asked)).toMatchObject({ tokens: expected, thinking: 0 })
+  })
+
+  it('is never more than the maximum of the model', () => {
+    expect(bounds({}, LISTED).tokens).toBe(100)
+    expect(bounds({ max_tokens: 5_000 }, LISTED).tokens).toBe(100)
+    expect(bounds({ max_tokens: 50 }, LISTED).tokens).toBe(50)
+  })
+
+  it.each([
+    { reasoning: { max_tokens: 2_000 } },
+    { thinking: { type: 'enabled', budget_tokens: 2_000 } },
+    { thinking_budget: 2_000 },
+    { chat_template_kwargs: { thinking_budget: 2_000 } },
+    { thinking_budget: 2_000, reasoning: { max_tokens: 50 } },
+  ])('has a budget for thinking beside it, which some servers do not count in the bound: %j', (asked) => {
+    expect(bounds(asked)).toEqual({ tokens: BY_DEFAULT, isSent: false, thinking: 2_000 })
+    expect(bounds({ ...asked, max_tokens: 3_000 })).toEqual({ tokens: 3_000, isSent: true, thinking: 2_000 })
+    expect(bounds({ ...asked, max_tokens: 1_000 })).toEqual({ tokens: 1_000, isSent: true, thinking: 999 })
+    expect(bounds(asked, LISTED)).toEqual({ tokens: 100, isSent: false, thinking: 99 })
+    expect(bounds(asked, MODEL, true)).toEqual({ tokens: BY_DEFAULT + 2_000, isSent: true, thinking: 2_000 })
+    expect(bounds(asked, LISTED, true)).toEqual({ tokens: 100, isSent: true, thinking: 99 })
+  })
+})
+
+describe('the bound that goes upstream', () => {
+  it.each([
+    [{ max_tokens: 10 }, { max_tokens: 10 }],
+    [{ max_tokens: 1_000 }, { max_tokens: 100 }],
+    [{ max_completion_tokens: 1_000 }, { max_completion_tokens: 100 }],
+    [
+      { max_tokens: 10, max_completion_tokens: 1e9 },
+      { max_tokens: 10, max_completion_tokens: 100 },
+    ],
+    [{ seed: 7 }, { seed: 7 }],
+  ])('is, for %j, %j: at most the maximum of the model, and absent if it is', (asked, expected) => {
+    expect(sent(asked, LISTED)).toEqual(expected)
+  })
+
+  it('is always there if nothing may be overdrawn', () => {
+    expect(sent({}, MODEL, true)).toEqual({ max_tokens: BY_DEFAULT })
+    expect(sent({}, LISTED, true)).toEqual({ max_tokens: 100 })
+  })
+
+  it.each<[field: string, route: Partial<Route>, adapter: Partial<Route['adapter']>, model: Partial<Model>]>([
+    [OLDER, {}, {}, { supportedParameters: [OLDER] }],
+    [NEWER, {}, {}, { supportedParameters: ['tools', NEWER] }],
+    [NEWER, {}, { outputBound: NEWER }, {}],
+    [NEWER, {}, { outputBound: NEWER }, { supportedParameters: ['tools'] }],
+    [OLDER, {}, { outputBound: NEWER }, { supportedParameters: [OLDER] }],
+    [NEWER, { supportedParameters: [NEWER] }, {}, { supportedParameters: [OLDER] }],
+    [OLDER, { supportedParameters: [OLDER] }, { outputBound: NEWER }, { supportedParameters: [NEWER] }],
+  ])('has the name %s for %j by %j of %j, whichever the client used', (field, more, adapter, listed) => {
+    const model = { ...LISTED, ...listed }
+    const to = route(more, adapter)
+    expect(sent({}, model, true, to)).toEqual({ [field]: 100 })
+    expect(sent({ max_tokens: 50 }, model, false, to)).toEqual({ [field]: 50 })
+    expect(sent({ max_completion_tokens: 50, max_tokens: 60 }, model, false, to)).toEqual({ [field]: 60 })
+  })
+
+  it('has the client’s own name if the route takes either, or nobody says which', () => {
+    for (const supportedParameters of [[OLDER, NEWER], undefined]) {
+      const model = { ...LISTED, supportedParameters }
+      expect(sent({ max_tokens: 50 }, model)).toEqual({ max_tokens: 50 })
+      expect(sent({ max_completion_tokens: 50 }, model)).toEqual({ max_completion_tokens: 50 })
+    }
+    expect(sent({}, { ...LISTED, supportedParameters: [OLDER, NEWER] }, true)).toEqual({ [NEWER]: 100 })
+  })
+
+  it('has budgets for thinking below it, and changes nothing of the request itself', () => {
+    const asked = {
+      max_tokens: 1_000,
+      thinking_budget: 1_000,
+      reasoning: { max_tokens: 5_000, exclude: true },
+      thinking: { type: 'enabled', budget_tokens: 999 },
+      chat_template_kwargs: { thinking_budget: 1_001 },
+    }
+    const before = structuredClone(asked)
+    expect(sent(asked)).toEqual({
+      max_tokens: 1_000,
+      thinking_budget: 999,
+      reasoning: { max_tokens: 999, exclude: true },
+      thinking: { type: 'enabled', budget_tokens: 999 },
+      chat_template_kwargs: { thinking_budget: 999 },
+    })
+    expect(asked).toEqual(before)
+  })
+})

@@ -1,0 +1,42 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { beforeAll, describe, expect, it } from 'vitest'
+
+const PROGRAM = fileURLToPath(new URL('./polluted-program.ts', import.meta.url))
+const run = promisify(execFile)
+
+const planted: Readonly<Record<string, unknown>> = {
+  prices: { input: '0', output: '0' },
+  cachedInput: '0',
+  tiers: [{ above: 0, input: '0', output: '0' }],
+  byok: 'only',
+  enabled: false,
+  secret: 'sk-stolen',
+  supportedParameters: ['x'],
+  contextLength: 1,
+  maxOutputTokens: 1,
+  weight: 0,
+  headers: { 'x-planted': '1' },
+  account: 'thief',
+  flat: '1',
+  expiresAt: 1_000_000_000_000,
+}
+
+type Outcomes = readonly (readonly [clean: unknown[], polluted: unknown[]])[]
+
+describe('what a dependency puts on Object.prototype', () => {
+  let outcomes: Readonly<Record<string, Outcomes>>
+  beforeAll(async () => {
+    const { stdout } = await run(process.execPath, ['--import', 'tsx', PROGRAM, JSON.stringify(planted)])
+    outcomes = JSON.parse(stdout)
+  })
+
+  it.each(Object.keys(planted))('as %s changes no call, charge or list', (name) => {
+    expect(outcomes[name]).toHaveLength(2)
+    for (const [clean, polluted] of outcomes[name]!) {
+      expect(clean.slice(0, 2)).toMatchObject([200, { cost: expect.any(Number) }])
+      expect(polluted).toEqual(clean)
+    }
+  })
+})

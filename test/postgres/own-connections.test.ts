@@ -1,0 +1,51 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { postgresStores } from '../../src/postgres/index.js'
+import { createToken } from '../../src/sql/tokens.js'
+import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
+import { connectTo, createPool, createTestDatabase } from '../helpers/postgres.js'
+
+describe('the ledger on PostgreSQL', () => {
+  it.each([4, 10])('goes on while look-ups of all kinds hang, over a pool of %i', async (max) => {
+    const database = await createTestDatabase()
+    const pool = createPool(database.url, max)
+    const stores = postgresStores(pool)
+    const other = await connectTo(database)
+    onTestFinished(async () => {
+      await other.end()
+      await stores.close()
+      await pool.end()
+      await database.drop()
+    })
+    await stores.ready()
+    const endWatch = stores.catalogue.watch!(() => undefined)
+    onTestFinished(endWatch)
+    await other.query(
+      'begin; lock table compat_router.tokens, compat_router.models, compat_router.entries in access exclusive mode',
+    )
+    const settled: string[] = []
+    const hang = [
+      ...Array.from({ length: 50 }, () => stores.credentials.resolve(createToken('api-key'), context)),
+      ...Array.from({ length: 50 }, () => stores.catalogue.get('acme/fast', context)),
+      ...Array.from({ length: 5 }, () =>
+        stores.ledger.entries({ account: 'alice', model: 'a', appId: 'b' }, context),
+      ),
+    ].map((asked) => Promise.resolve(asked).then(() => settled.push('answered'), String))
+    const text = 'select count(*)::int as count from pg_locks where not granted'
+    const waiting = async () => (await other.query(text)).rows[0].count
+    await expect.poll(waiting).toBeGreaterThanOrEqual(max - 2)
+    for (let round = 0; round < 5; round++) {
+      const hold = createHold('alice', 0n)
+      expect(await stores.ledger.hold(hold, context)).toEqual({ ok: true })
+      expect(await stores.ledger.release({ holdId: hold.holdId, account: 'alice' }, context)).toEqual({
+        state: 'released',
+      })
+    }
+    expect(settled).toEqual([])
+    await other.query('rollback')
+    await Promise.all(hang)
+    expect(settled).toHaveLength(105)
+    const settle = createSettle('late', 'alice', 1n)
+    expect(await stores.ledger.settle(settle, context)).toMatchObject({ repeated: false })
+    expect(await stores.ledger.settle(settle, context)).toMatchObject({ repeated: true })
+  })
+})

@@ -1,0 +1,152 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { createAdmin } from '../../src/admin/index.js'
+import { createSqlCredentials } from '../../src/sql/credentials.js'
+import type { SqlDatabase, Statement } from '../../src/sql/database.js'
+import { createToken, digestToken, mayBeIssued } from '../../src/sql/tokens.js'
+import { engineNames, useEngine } from '../helpers/engines.js'
+import { context } from '../helpers/ledger-requests.js'
+
+const UNKNOWN = { ok: false, reason: 'unknown' }
+
+/** As the first releases made them. */
+const oldToken = (prefix = 'sk-cr-') => prefix + randomBytes(32).toString('base64url')
+
+describe('a token', () => {
+  it.each(['api-key', 'access-token'] as const)(
+    'of an %s has a checksum that any changed character breaks',
+    (kind) => {
+      const token = createToken(kind)
+      expect(token).toMatch(/^(?:sk|at)-cr-[\w-]{43}[0-9A-Za-z]{6}$/)
+      expect(mayBeIssued(token)).toBe(true)
+      for (let at = 0; at < token.length; at++) {
+        const changed = token.slice(0, at) + (token[at] === 'x' ? 'y' : 'x') + token.slice(at + 1)
+        expect(mayBeIssued(changed), changed).toBe(false)
+      }
+      for (let length = 0; length < token.length; length++) {
+        // What is left without a checksum looks like a token of the first releases.
+        if (length !== token.length - 6) expect(mayBeIssued(token.slice(0, length))).toBe(false)
+      }
+      expect(mayBeIssued(`${token}0`)).toBe(false)
+    },
+  )
+
+  it('has the checksum that other programs compute', () => {
+    expect(mayBeIssued(`sk-cr-${'A'.repeat(43)}3rdLh9`)).toBe(true)
+    expect(mayBeIssued(`at-cr-${'A'.repeat(43)}3rdLh9`)).toBe(false)
+  })
+})
+
+describe.each(engineNames)('look-ups in %s', (name) => {
+  const engine = useEngine(name)
+
+  /** A store that counts its statements, each of which waits to be let go. */
+  function counting(database: SqlDatabase, otherTokens = false) {
+    const statements: Statement[] = []
+    const store = createSqlCredentials(
+      {
+        ...database,
+        all(statement) {
+          statements.push(statement)
+          return database.all(statement)
+        },
+      },
+      otherTokens,
+    )
+    return { statements, store }
+  }
+
+  async function replaceToken(database: SqlDatabase, from: string, to: string): Promise<void> {
+    await database.all({
+      text: 'update {tokens} set digest = ?1 where digest = ?2',
+      parameters: [digestToken(to), digestToken(from)],
+    })
+  }
+
+  it('cost nothing for what administration cannot have issued', async () => {
+    const { statements, store } = counting(engine.open('garbage').database)
+    const garbage = [
+      'sk-proj-abc',
+      'ghp_0123',
+      oldToken().slice(1),
+      `${oldToken()}AAAAAA`,
+      oldToken('xx-cr-'),
+      '',
+    ]
+    for (const token of garbage) expect(store.resolve(token, context)).toEqual(UNKNOWN)
+    expect(statements).toEqual([])
+  })
+
+  it('find tokens without a checksum, as the first releases issued them', async () => {
+    const stores = engine.open('old')
+    const { token, credentialId } = await createAdmin(stores).issueKey({ account: 'alice' })
+    const old = oldToken()
+    await replaceToken(stores.database, token, old)
+    expect(await stores.credentials.resolve(old, context)).toMatchObject({
+      ok: true,
+      principal: { credentialId },
+    })
+    expect(await stores.credentials.resolve(token, context)).toEqual(UNKNOWN)
+  })
+
+  it('find tokens of a host’s own only with otherTokens', async () => {
+    const stores = engine.open('own')
+    const { token } = await createAdmin(stores).issueKey({ account: 'alice' })
+    await replaceToken(stores.database, token, 'team-7')
+    expect(await stores.credentials.resolve('team-7', context)).toEqual(UNKNOWN)
+    const other = engine.open('own', { otherTokens: true })
+    expect(await other.credentials.resolve('team-7', context)).toMatchObject({ ok: true })
+    expect(() => engine.open('own', { otherTokens: 'yes' as unknown as boolean })).toThrow(
+      'otherTokens must be true or false',
+    )
+  })
+
+  it('that come together are one statement, and each gets its own answer', async () => {
+    const stores = engine.open('together')
+    const admin = createAdmin(stores)
+    const issued = await Promise.all(['a', 'b', 'c'].map((account) => admin.issueKey({ account })))
+    const { statements, store } = counting(stores.database)
+    const strangers = Array.from({ length: 200 }, () => createToken('api-key'))
+    const tokens = [...strangers, ...issued.map(({ token }) => token), issued[0]!.token]
+    const answers = await Promise.all(tokens.map((token) => store.resolve(token, context)))
+    expect(answers.slice(0, 200)).toEqual(strangers.map(() => UNKNOWN))
+    expect(answers.slice(200)).toMatchObject(
+      ['a', 'b', 'c', 'a'].map((account) => ({ ok: true, principal: { account } })),
+    )
+    expect(statements).toHaveLength(1)
+  })
+
+  it('of callers that have gone are not made', async () => {
+    const { statements, store } = counting(engine.open('gone').database)
+    const leaving = new AbortController()
+    const gone = Promise.resolve(
+      store.resolve(createToken('api-key'), { requestId: 'r', signal: leaving.signal }),
+    )
+    leaving.abort(new Error('left'))
+    await expect(gone).rejects.toThrow('left')
+    expect(statements).toEqual([])
+  })
+
+  it('fail together with their database, and one row that cannot be read fails alone', async () => {
+    const stores = engine.open('faults')
+    const admin = createAdmin(stores)
+    const [good, bad] = await Promise.all([
+      admin.issueKey({ account: 'alice' }),
+      admin.issueKey({ account: 'bob', metadata: { a: 'b' } }),
+    ])
+    await stores.database.all({
+      text: "update {credentials} set metadata = '{' where id = ?1",
+      parameters: [bad.credentialId],
+    })
+    const [found, failed] = await Promise.allSettled(
+      [good, bad].map(async ({ token }) => stores.credentials.resolve(token, context)),
+    )
+    expect(found).toMatchObject({ status: 'fulfilled', value: { ok: true } })
+    expect(failed).toMatchObject({ status: 'rejected' })
+    const store = createSqlCredentials(
+      { ...stores.database, all: () => Promise.reject(new Error('gone')) },
+      false,
+    )
+    await expect(store.resolve(good.token, context)).rejects.toThrow('gone')
+  })
+})
