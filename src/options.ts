@@ -14,6 +14,7 @@ import { refuseMisspelt, requireFunction, requireMethods } from './contracts/opt
 import { describeFieldless } from './contracts/schema-faults.js'
 import { creditsSchema, nameSchema, parseInput } from './contracts/schemas.js'
 import { checkedCounter } from './engine/charging/checked-counter.js'
+import { createTextCounter } from './engine/charging/text-counter.js'
 import { byteCounter, byteRatioCounter, type TokenCounter } from './engine/charging/token-counter.js'
 import { createEmitter } from './engine/events/emitter.js'
 import type { Admit, EngineOptions } from './engine/options.js'
@@ -52,7 +53,10 @@ export interface RouterOptions {
    * `'forward'`: providers are sent them too. Where it is not set, nobody looks at them.
    */
   readonly traceContext?: 'read' | 'forward'
-  /** Counts tokens where a provider does not. By default 3 to 4 bytes of UTF-8 are a token. */
+  /**
+   * Counts tokens where a provider does not. By default a hold counts text by the kinds of its characters, and a charge
+   * takes 4 bytes of UTF-8 for a token.
+   */
   readonly tokenCounter?: TokenCounter
   /** For simulations and tests. */
   readonly clock?: Clock
@@ -189,7 +193,7 @@ export function engineOptions(options: RouterOptions): EngineOptions {
   requireFunction('createCompatRouter: newId', options.newId)
   if (options.clock !== undefined) requireParts('clock', options.clock, ['now', 'after'])
   const clock = options.clock ?? systemClock
-  const counter = options.tokenCounter === undefined ? byteRatioCounter : checkedCounter(options.tokenCounter)
+  const { neverOverdraw = false } = options
   return Object.freeze({
     credentials: options.credentials,
     catalogue: options.catalogue,
@@ -202,7 +206,7 @@ export function engineOptions(options: RouterOptions): EngineOptions {
       keepBodies: idempotency.keepBodies ?? true,
     },
     platformAccount: read(nameSchema, options.platformAccount ?? 'platform', 'platformAccount'),
-    neverOverdraw: options.neverOverdraw ?? false,
+    neverOverdraw,
     byokFee: byokFee(options.byokFee),
     limits: limits(options.limits),
     admit: options.admit,
@@ -215,10 +219,26 @@ export function engineOptions(options: RouterOptions): EngineOptions {
     clock: options.clock ?? monotonicClock,
     wallClock: clock,
     newId: options.newId ?? createIdSource(),
-    counter,
-    upperCounter: options.tokenCounter === undefined ? byteCounter : counter,
+    ...counters(options.tokenCounter, neverOverdraw),
     splice: usesFastPaths,
   })
+}
+
+/** A counter of the host's is asked for everything. */
+function counters(
+  given: TokenCounter | undefined,
+  neverOverdraw: boolean,
+): Pick<EngineOptions, 'counter' | 'replyCounter' | 'upperCounter'> {
+  if (given !== undefined) {
+    const counter = checkedCounter(given)
+    return { counter, replyCounter: counter, upperCounter: counter }
+  }
+  return {
+    // To count by kinds of characters takes longer, and under neverOverdraw the hold is the upper counter's.
+    counter: neverOverdraw ? byteRatioCounter : createTextCounter(),
+    replyCounter: byteRatioCounter,
+    upperCounter: byteCounter,
+  }
 }
 
 function requireParts(name: string, store: unknown, methods: readonly string[]): void {

@@ -43,7 +43,10 @@ export interface EngineOptions {
   /** What time it is, for what is told and kept. */
   readonly wallClock: Clock
   readonly newId: () => string
+  /** For prompts. */
   readonly counter: TokenCounter
+  /** For replies, of which only charges are estimated: they take less work. */
+  readonly replyCounter: TokenCounter
   /** Counts no fewer tokens than a provider may, for holds under `neverOverdraw`. */
   readonly upperCounter: TokenCounter
   readonly splice: boolean

@@ -69,6 +69,7 @@ export class SimProcess {
       wallClock: time.clock(this),
       newId: () => `${index}-${++this.ids}`,
       counter: byteRatioCounter,
+      replyCounter: byteRatioCounter,
       upperCounter: byteCounter,
       splice: scenario.splice,
     }

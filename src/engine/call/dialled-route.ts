@@ -282,14 +282,14 @@ export class DialledRoute {
 
   private createRelay(): Relay {
     const { call, completionId, created, parts } = this.options
-    const { counter, newId, splice } = parts.options
+    const { newId, replyCounter, splice } = parts.options
     return new Relay({
       stream: call.request.stream,
       id: completionId,
       created,
       model: call.model.id,
       n: call.request.n,
-      counter,
+      counter: replyCounter,
       meter: this.meter,
       newId,
       splice,

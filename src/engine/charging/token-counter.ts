@@ -26,7 +26,7 @@ export interface TokenTally {
 const FEWEST_BYTES_PER_TOKEN = 3
 const MOST_BYTES_PER_TOKEN = 4
 
-/** The default: a token is 3 bytes of UTF-8 where too few would be wrong, 4 where too many would. */
+/** A token is 3 bytes of UTF-8 if too few would be wrong, 4 if too many would. The default for replies. */
 export const byteRatioCounter: TokenCounter = { tally: () => new ByteTally() }
 
 /**
