@@ -48,7 +48,7 @@ export function estimatePrompt(request: ChatRequest, model: Model, counters: Pro
     const isCharged = CHARGED_FIELDS.has(field)
     // What a host lets through by its name may be part of a prompt, too.
     if (!isCharged && !CHOICES.has(field) && KNOWN_FIELDS.has(field)) continue
-    sums.text(typeof value === 'string' ? value : JSON.stringify(value), isCharged)
+    addValue(value, isCharged, sums)
     if (isCharged) sums.hasTools()
   }
   return sums
@@ -59,6 +59,7 @@ interface Sums extends PromptEstimate {
   message(): void
   /** @param isCharged whether an estimate that is charged counts it too */
   text(text: string, isCharged: boolean): void
+  json(value: unknown, isCharged: boolean): void
   media(part: JsonObject, place: () => string): void
   hasTools(): void
 }
@@ -73,9 +74,14 @@ function addMessage(message: ChatMessage, position: number, sums: Sums): void {
     } else if ((field === 'content' || field === 'images') && Array.isArray(value)) {
       for (const [at, part] of value.entries()) addPart(part, `messages.${position}.${field}.${at}`, sums)
     } else if (field !== 'cache_control' && field !== 'is_error' && !repeats(message, field)) {
-      sums.text(typeof value === 'string' ? value : JSON.stringify(value), true)
+      addValue(value, true, sums)
     }
   }
+}
+
+function addValue(value: unknown, isCharged: boolean, sums: Sums): void {
+  if (typeof value === 'string') sums.text(value, isCharged)
+  else sums.json(value, isCharged)
 }
 
 /** The router gives clients a reasoning under two names, and they send both back. */
@@ -93,7 +99,7 @@ function addPart(part: unknown, place: string, sums: Sums): void {
   const { cache_control: _, text, ...others } = part
   if (typeof text === 'string') sums.text(text, true)
   else if (typeof part.refusal === 'string') sums.text(part.refusal, true)
-  else sums.text(JSON.stringify(others), false)
+  else addValue(others, false, sums)
 }
 
 class Estimate implements Sums {
@@ -116,6 +122,10 @@ class Estimate implements Sums {
   text(text: string, isCharged: boolean): void {
     const tally = isCharged ? this.charged : this.perhaps
     tally.add(text)
+  }
+
+  json(value: unknown, isCharged: boolean): void {
+    this.text(JSON.stringify(value), isCharged)
   }
 
   media(part: JsonObject): void {
@@ -157,6 +167,11 @@ class UpperBound implements Sums {
     this.upper.add(text)
   }
 
+  json(value: unknown, isCharged: boolean): void {
+    if (isCharged) this.charged.add(JSON.stringify(value))
+    this.upper.add(writtenOut(value))
+  }
+
   media(part: JsonObject, place: () => string): void {
     const { contextLength, id, mediaTokens: listed } = this.model
     if (this.upper.addMedia !== undefined) this.upper.addMedia(part)
@@ -186,6 +201,14 @@ class UpperBound implements Sums {
   get atLeast(): number {
     return this.charged.atLeast()
   }
+}
+
+/**
+ * JSON with as much white space as a chat template may put into tools and the arguments of calls. In a list of digits it
+ * is more tokens than the list has bytes.
+ */
+function writtenOut(value: unknown): string {
+  return JSON.stringify(value, null, 1).replace(/[,:]/g, '$& ')
 }
 
 /** Tokens of a predicted output: those that are rejected are billed as output. */

@@ -39,11 +39,12 @@ describe('a stream', () => {
     })
     const native = version === 'v2' ? {} : { native_finish_reason: 'end_turn' }
     const cacheWrite = version === 'v2' ? undefined : 3
+    const total = version === 'v2' ? { total: flat.totalTokens } : {}
     expect(events).toEqual([
       chunk({ role: 'assistant', reasoning: 'Hm', reasoning_content: 'Hm' }),
       chunk({ content: 'Hello' }),
       chunk({}, { finish_reason: 'stop', ...native }),
-      { type: 'usage', usage: { prompt: 21, cached: 8, cacheWrite, completion: 13, reasoning: 4 } },
+      { type: 'usage', usage: { prompt: 21, cached: 8, cacheWrite, completion: 13, reasoning: 4, ...total } },
     ])
     expect(terminated).toBe(true)
   })
