@@ -188,7 +188,11 @@ describe('calls at the same time on one account', () => {
 
 describe('many calls at once under neverOverdraw', () => {
   it('take no account below zero, whatever is reported', async () => {
-    const bench = await start({ accounts: { [PAYER]: '0.02' }, router: { neverOverdraw: true } })
+    const bench = await start({
+      accounts: { [PAYER]: '0.02' },
+      router: { neverOverdraw: true },
+      model: { contextLength: 22 },
+    })
     bench.upstream.script([
       HEAD,
       TOKENS,

@@ -51,17 +51,19 @@ export function estimatePrompt(request: ChatRequest, model: Model, counters: Pro
     addValue(value, isCharged, sums)
     if (isCharged) sums.hasTools()
   }
-  return sums
+  return sums.estimate()
 }
 
 /** What is added up of a prompt. */
-interface Sums extends PromptEstimate {
+interface Sums {
   message(): void
   /** @param isCharged whether an estimate that is charged counts it too */
   text(text: string, isCharged: boolean): void
   json(value: unknown, isCharged: boolean): void
   media(part: JsonObject, place: () => string): void
   hasTools(): void
+  /** Asks the counters, whose faults must come before anything is held. */
+  estimate(): PromptEstimate
 }
 
 function addMessage(message: ChatMessage, position: number, sums: Sums): void {
@@ -135,12 +137,10 @@ class Estimate implements Sums {
 
   hasTools(): void {}
 
-  atMost(factor = 1): number {
-    return Math.ceil((this.charged.atMost() + this.perhaps.atMost()) * factor) + this.rest
-  }
-
-  get atLeast(): number {
-    return this.charged.atLeast()
+  estimate(): PromptEstimate {
+    const text = this.charged.atMost() + this.perhaps.atMost()
+    const { rest } = this
+    return { atLeast: this.charged.atLeast(), atMost: (factor = 1) => Math.ceil(text * factor) + rest }
   }
 }
 
@@ -192,14 +192,12 @@ class UpperBound implements Sums {
   }
 
   /** Bytes are no fewer than the tokens of any tokenizer, so that no factor applies. */
-  atMost(): number {
+  estimate(): PromptEstimate {
     const { contextLength = Infinity, promptOverhead } = this.model
     const overhead = promptOverhead ?? MOST_TOKENS_A_REQUEST + (this.anyTools ? MOST_TOKENS_WITH_TOOLS : 0)
-    return Math.min(this.upper.atMost() + this.rest + overhead, contextLength)
-  }
-
-  get atLeast(): number {
-    return this.charged.atLeast()
+    const atMost = Math.min(this.upper.atMost() + this.rest + overhead, contextLength)
+    // No factor applies: no tokenizer makes more tokens than there are bytes.
+    return { atLeast: this.charged.atLeast(), atMost: () => atMost }
   }
 }
 
