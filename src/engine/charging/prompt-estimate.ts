@@ -51,7 +51,9 @@ export function estimatePrompt(request: ChatRequest, model: Model, counters: Pro
     addValue(value, isCharged, sums)
     if (isCharged) sums.hasTools()
   }
-  return sums
+  // Counted now: a counter of the host's that fails must do so before anything is held.
+  const { atLeast } = sums
+  return { atMost: (factor) => sums.atMost(factor), atLeast }
 }
 
 /** What is added up of a prompt. */
