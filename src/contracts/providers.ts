@@ -68,6 +68,8 @@ export interface ProviderAdapter {
    * one of the two. If absent, it is the one that the client used, else `max_tokens`.
    */
   readonly outputBound?: 'max_tokens' | 'max_completion_tokens'
+  /** Whether its API insists on a bound on output: a request without one is then sent the bound that is on hold. */
+  readonly needsBound?: boolean
   /**
    * How many tokens its models make of a text for each token that OpenAI's models make, at most. 1 if absent. Holds are
    * as much larger.

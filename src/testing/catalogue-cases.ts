@@ -37,6 +37,8 @@ const models: readonly Model[] = [
     description: 'Thinks for a while.\nThen answers.',
     contextLength: 10_000_000,
     maxOutputTokens: 4_096,
+    mediaTokens: 2_048,
+    promptOverhead: 0,
     supportedParameters: ['tools', 'temperature'],
     modalities: ['text', 'image'],
     prices: {

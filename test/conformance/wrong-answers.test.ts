@@ -146,7 +146,16 @@ it('shows a model whose numbers are no numbers', async () => {
 })
 
 it('takes a catalogue that has null for what was left out', async () => {
-  const columns = ['name', 'contextLength', 'maxOutputTokens', 'supportedParameters', 'prices', 'parent']
+  const columns = [
+    'name',
+    'contextLength',
+    'maxOutputTokens',
+    'mediaTokens',
+    'promptOverhead',
+    'supportedParameters',
+    'prices',
+    'parent',
+  ]
   const nulls = Object.fromEntries(columns.map((column) => [column, null]))
   const open: CatalogueHarness['open'] = (models) => {
     const rows = models.map((model) => JSON.stringify({ ...nulls, ...model }))

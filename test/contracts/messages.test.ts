@@ -380,9 +380,9 @@ describe('what is no such thing', () => {
       'max is not an option of cachedCatalogue; did you mean maxEntries?',
     ],
     [
-      'a number of tokens without its unit',
-      () => anthropic({ defaultMax: 5 } as never),
-      'defaultMax is not an option of anthropic; did you mean defaultMaxTokens?',
+      'a version under another name',
+      () => anthropic({ versions: '2030-01-01' } as never),
+      'versions is not an option of anthropic; did you mean version?',
     ],
     [
       'options of a cache',
@@ -453,7 +453,7 @@ describe('what is no such thing', () => {
     [
       'options of stores',
       () => sqliteStores(undefined as never),
-      'sqliteStores takes an object with file, adapters, secretKeys, onEvent',
+      'sqliteStores takes an object with file, adapters, secretKeys, otherTokens, onEvent',
     ],
     [
       'an option of stores',

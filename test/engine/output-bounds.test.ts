@@ -83,6 +83,21 @@ describe('the bound that goes upstream', () => {
     expect(sent({}, LISTED, true)).toEqual({ max_tokens: 100 })
   })
 
+  it('is as much as is on hold for an API that insists on one', () => {
+    const to = route({}, { needsBound: true })
+    expect(sent({}, MODEL, false, to)).toEqual({ max_tokens: BY_DEFAULT })
+    expect(sent({}, LISTED, false, to)).toEqual({ max_tokens: 100 })
+    expect(sent({ max_tokens: 50 }, LISTED, false, to)).toEqual({ max_tokens: 50 })
+    expect(sent({ thinking_budget: 1_000 }, MODEL, false, to)).toEqual({
+      max_tokens: BY_DEFAULT + 1_000,
+      thinking_budget: 1_000,
+    })
+    expect(sent({ thinking_budget: 1_000 }, LISTED, false, to)).toEqual({
+      max_tokens: 100,
+      thinking_budget: 99,
+    })
+  })
+
   it.each<[field: string, route: Partial<Route>, adapter: Partial<Route['adapter']>, model: Partial<Model>]>([
     [OLDER, {}, {}, { supportedParameters: [OLDER] }],
     [NEWER, {}, {}, { supportedParameters: ['tools', NEWER] }],

@@ -255,6 +255,7 @@ export class Bench {
 
   private counted(adapter: ProviderAdapter): ProviderAdapter {
     return {
+      ...adapter,
       chat: (call, take) =>
         adapter.chat(call, (events) => {
           const waiting = take(events)

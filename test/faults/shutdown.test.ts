@@ -33,6 +33,7 @@ interface Phase {
   wrap(gate: Gate): BenchOptions['wrap']
   readonly body?: object
   readonly headers?: Readonly<Record<string, string>>
+  readonly byok?: 'only'
 }
 
 const phases: readonly Phase[] = [
@@ -68,6 +69,7 @@ const phases: readonly Phase[] = [
   },
   {
     name: 'the envelope is opened',
+    byok: 'only',
     body: { provider: 'p0', provider_key: 'v1.header..nonce.text.tag' },
     wrap: (gate) => (options) => ({
       ...options,
@@ -95,12 +97,12 @@ async function charged(bench: Bench, { client, id }: BenchCall): Promise<string>
   return assertOneCharge({ requestId: id, wire: client.text, end, ledger: bench.ledger })
 }
 
-describe.each(phases)('closing while $name', ({ wrap, body, headers }) => {
+describe.each(phases)('closing while $name', ({ byok, wrap, body, headers }) => {
   it.each([true, false])(
     'refuses the call once the grace is over, dispatching nothing (stream: %s)',
     async (stream) => {
       const gate = new Gate()
-      const bench = await start({ wrap: wrap(gate) })
+      const bench = await start({ routes: [byok === undefined ? {} : { byok }], wrap: wrap(gate) })
       const call = bench.call(stream, body, headers)
       await gate.asked.promise
       const closing = bench.router.close({ graceMs: GRACE_MS })
@@ -115,7 +117,11 @@ describe.each(phases)('closing while $name', ({ wrap, body, headers }) => {
 
   it('lets the call run on where there is time', async () => {
     const gate = new Gate()
-    const bench = await start({ wrap: wrap(gate), router: { byokFee: { flat: '0.00125' } } })
+    const bench = await start({
+      routes: [byok === undefined ? {} : { byok }],
+      wrap: wrap(gate),
+      router: { byokFee: { flat: '0.00125' } },
+    })
     bench.upstream.script(WHOLE_REPLY)
     const call = bench.call(true, body, headers)
     await gate.asked.promise

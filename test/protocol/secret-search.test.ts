@@ -62,7 +62,10 @@ it('finds any run of a secret of 8 letters or digits, or of a fifth, in any two 
     minLength: 12,
     maxLength: 200,
   })
-  const secrets = visible.filter((secret) => secret.replace(/[^a-z0-9]/gi, '').length >= 8)
+  // With a backslash of its own a key can look like an escape.
+  const secrets = visible.filter(
+    (secret) => !secret.includes('\\') && secret.replace(/[^a-z0-9]/gi, '').length >= 8,
+  )
   const readable = Object.entries(spellings).filter(([name]) => !/base64|hex$/.test(name))
   const way = fc.constantFrom(...readable.map(([, spell]) => spell))
   // Pieces of escapes are read by nobody, so those are written last.
@@ -86,7 +89,7 @@ it('finds any run of a secret of 8 letters or digits, or of a fifth, in any two 
         expect(holdsSecret(`${before} ${outer(inner(run))} ${after}`, [secret])).toBe(true)
       },
     ),
-    { numRuns: 2_000 },
+    { numRuns: 3_000 },
   )
 })
 

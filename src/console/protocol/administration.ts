@@ -133,6 +133,8 @@ export interface ModelBody {
   readonly description?: string
   readonly contextLength?: number
   readonly maxOutputTokens?: number
+  readonly mediaTokens?: number
+  readonly promptOverhead?: number
   readonly supportedParameters?: readonly string[]
   readonly modalities?: readonly string[]
   /** A model without prices is listed but refused. */

@@ -16,6 +16,11 @@ export function upstreamRequest(
   // A spread of a client's object, of which each may have another shape, costs a multiple.
   const request: ChatRequest = Object.assign({}, forward, { model: route.upstreamModel })
   if (bounds.isSent) setBound(request, model, route, bounds.tokens)
+  else if (route.adapter.needsBound === true) {
+    // As much as is on hold: the API counts what it thinks in the bound.
+    const tokens = Math.min(bounds.tokens + bounds.thinking, model.maxOutputTokens ?? Infinity)
+    setBound(request, model, route, tokens)
+  }
   clampThinking(request, bounds.thinking)
   return request
 }

@@ -14,11 +14,10 @@ import { toNativeRequest } from './request.js'
 const BASE_URL = 'https://api.anthropic.com/v1'
 const ENDPOINT = '/messages'
 const VERSION = '2023-06-01'
-const MAX_TOKENS = 4_096
 /** Claude's tokenizers make up to a third more tokens of a text than OpenAI's, and the latest of them another third. */
 const TOKEN_FACTOR = 1.5
 const VISIBLE = /^[\x21-\x7e]+$/
-const SETTINGS = ['apiKey', 'baseUrl', 'version', 'headers', 'defaultMaxTokens']
+const SETTINGS = ['apiKey', 'baseUrl', 'version', 'headers']
 const OWN_HEADERS = new Set(['x-api-key', 'anthropic-version'])
 
 export interface AnthropicSettings {
@@ -30,11 +29,6 @@ export interface AnthropicSettings {
   readonly version?: string
   /** Go out with every call, as `anthropic-beta` may. Credentials among them stay out of calls on a caller's key. */
   readonly headers?: Readonly<Record<string, string>>
-  /**
-   * Bounds the output of a request that names no bound, which the API insists on. 4,096 by default, as is what the router
-   * holds for such a request (`limits.holdOutputTokens`): with more here than there a call may overdraw.
-   */
-  readonly defaultMaxTokens?: number
 }
 
 /**
@@ -45,14 +39,11 @@ export interface AnthropicSettings {
  */
 export function anthropic(settings: AnthropicSettings = {}): ProviderAdapter {
   refuseMisspelt(settings, SETTINGS, 'anthropic')
-  const { apiKey, version = VERSION, headers = {}, defaultMaxTokens = MAX_TOKENS } = settings
+  const { apiKey, version = VERSION, headers = {} } = settings
   for (const [name, value] of Object.entries({ apiKey, version })) {
     if (value !== undefined && (typeof value !== 'string' || !VISIBLE.test(value))) {
       throw new TypeError(`${name} must be a string of visible ASCII characters.`)
     }
-  }
-  if (!Number.isSafeInteger(defaultMaxTokens) || defaultMaxTokens < 1) {
-    throw new TypeError('defaultMaxTokens must be a positive integer.')
   }
   const upstream = createUpstream({ baseUrl: settings.baseUrl ?? BASE_URL, headers }, ENDPOINT)
   for (const name of Object.keys(headers)) {
@@ -72,7 +63,7 @@ export function anthropic(settings: AnthropicSettings = {}): ProviderAdapter {
     chat: (call, take) =>
       upstream.post(() => ({
         headers: ['anthropic-version', version, ...credentialOf(call)],
-        body: writeExactly(toNativeRequest(call.request, call.stream, defaultMaxTokens), randomUUID),
+        body: writeExactly(toNativeRequest(call.request, call.stream), randomUUID),
         onCallersKey: call.auth.kind === 'byok',
         stream: call.stream,
         limits: call.limits,
@@ -84,6 +75,7 @@ export function anthropic(settings: AnthropicSettings = {}): ProviderAdapter {
     tokenFactor: TOKEN_FACTOR,
     takesKeys: true,
     hasKey: apiKey !== undefined && isSecret(apiKey),
+    needsBound: true,
     close: () => upstream.close(),
   }
 }

@@ -9,6 +9,9 @@ import { toToolParameters } from './tools.js'
 import { toTurns } from './turns.js'
 import type { NativeRequest } from './wire.js'
 
+/** For who calls the adapter without the router. */
+const MAX_TOKENS = 4_096
+
 const READ = new Set([
   'max_tokens',
   'max_completion_tokens',
@@ -29,21 +32,17 @@ const SAME = new Set(['temperature', 'top_p', 'top_k', 'thinking'])
 /**
  * A chat completion request in the terms of the Messages API.
  *
- * - The API wants a bound on output tokens: `max_completion_tokens`, else `max_tokens`, else `defaultMaxTokens`.
+ * - The API wants a bound on output tokens: `max_completion_tokens`, else `max_tokens`. The router sends one always.
  * - `json_schema` is the API's own structured output, the schema as it stands. There is no `json_object` without one.
  * - `user` is `metadata.user_id`. `top_k`, `thinking` and `cache_control` pass as they stand.
  * - A parameter that the API has no words for throws `unsupported-request` with its name, unless its value asks for
  *   what happens anyway (`n: 1`, `frequency_penalty: 0`, `temperature: 1`, …).
  */
-export function toNativeRequest(
-  request: ChatRequest,
-  stream: boolean,
-  defaultMaxTokens: number,
-): NativeRequest {
+export function toNativeRequest(request: ChatRequest, stream: boolean): NativeRequest {
   const others = otherParameters(request, READ)
   const same = takeSame(others)
   refuseParameters(others)
-  const maxTokens = readMaxTokens(request) ?? defaultMaxTokens
+  const maxTokens = readMaxTokens(request) ?? MAX_TOKENS
   const { system, turns } = toTurns(readMessages(request.messages), request.model)
   const stop = readStop(request)
   const reasoning = readReasoning(request)

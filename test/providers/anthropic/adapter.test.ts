@@ -55,14 +55,14 @@ describe('what is sent', () => {
     expect(upstream.requests[0]?.headers).toMatchObject(trace)
   })
 
-  it('asks for JSON, with another version and bound, and no key where there is none', async () => {
+  it('asks for JSON, with another version, and no key if there is none', async () => {
     upstream.script(answerJson({ type: 'message', content: [], stop_reason: 'end_turn' }))
-    const adapter = connect({ version: '2030-01-01', defaultMaxTokens: 99 })
+    const adapter = connect({ version: '2030-01-01' })
     expect(await runCall(adapter, { stream: false })).toMatchObject({ terminated: true })
     const [request] = upstream.requests
     expect(request?.headers).toMatchObject({ accept: 'application/json', 'anthropic-version': '2030-01-01' })
     expect(request?.headers['x-api-key']).toBeUndefined()
-    expect(request?.body).toMatchObject({ max_tokens: 99 })
+    expect(request?.body).toMatchObject({ max_tokens: 4_096 })
     expect(request?.body).not.toHaveProperty('stream')
   })
 
@@ -109,7 +109,6 @@ describe('settings', () => {
     [{ apiKey: '' }, 'apiKey'],
     [{ apiKey: 'sk host' }, 'apiKey'],
     [{ version: 'ü' }, 'version'],
-    [{ defaultMaxTokens: 0 }, 'defaultMaxTokens'],
     [{ headers: { 'X-Api-Key': 'sk' } }, 'X-Api-Key'],
     [{ headers: { 'anthropic-version': 'x' } }, 'anthropic-version'],
     [{ baseUrl: 'ftp://a.example' }, 'baseUrl'],

@@ -3,13 +3,10 @@ import { isProviderError } from '../../../src/errors.js'
 import type { ChatRequest } from '../../../src/protocol/chat-request.js'
 import { toNativeRequest } from '../../../src/providers/anthropic/request.js'
 
-const DEFAULT_MAX_TOKENS = 4_096
-
 const convert = (fields: Partial<ChatRequest>, stream = false) =>
   toNativeRequest(
     { model: 'claude-sonnet-4-5', messages: [{ role: 'user', content: 'Hi' }], ...fields },
     stream,
-    DEFAULT_MAX_TOKENS,
   )
 
 const convertMessages = (...messages: ChatRequest['messages']) => convert({ messages })

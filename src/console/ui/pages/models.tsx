@@ -47,6 +47,18 @@ export function Models({ query }: { query: Place['query'] }) {
           label: 'Longest reply, tokens',
           value: model?.maxOutputTokens?.toString(),
         },
+        {
+          name: 'mediaTokens',
+          label: 'Longest image or file, tokens',
+          value: model?.mediaTokens?.toString(),
+          hint: 'A hold covers as many for each.',
+        },
+        {
+          name: 'promptOverhead',
+          label: 'Added to a prompt by the provider, tokens',
+          value: model?.promptOverhead?.toString(),
+          hint: 'Its own template and instructions, at most. Counts under neverOverdraw.',
+        },
         ...parameterFields(
           model?.supportedParameters,
           'Between commas. A request with another one is refused; where all are taken, the provider decides.',
@@ -71,6 +83,8 @@ export function Models({ query }: { query: Place['query'] }) {
             prices: readPrices(values),
             contextLength: wholeNumber(values, 'contextLength'),
             maxOutputTokens: wholeNumber(values, 'maxOutputTokens'),
+            mediaTokens: wholeNumber(values, 'mediaTokens'),
+            promptOverhead: wholeNumber(values, 'promptOverhead'),
             supportedParameters: readParameters(values),
             was: model,
           }),

@@ -1,0 +1,258 @@
+import { MISBEHAVIOURS } from './call-plan.js'
+import { comparable, errorCode, shownCost } from './caller.js'
+import { unlistedInAnthropic } from './listed-anthropic-fields.js'
+import { unlistedIn } from './listed-fields.js'
+import type { Arrival } from './provider.js'
+import { HONEST, HOST_KEY, OWN_KEY } from './scenario.js'
+import type { MadeCall, World } from './world.js'
+
+export interface Violation {
+  /** The promise that was broken. */
+  readonly kind: string
+  readonly call: string
+  readonly message: string
+}
+
+const IDLE_MS = 120_000
+
+/** Looks at everything that was seen of a world for what may never be. */
+export function checkWorld(world: World, healthBefore: ReturnType<World['health']>): readonly Violation[] {
+  const violations: Violation[] = []
+  for (const call of world.calls) {
+    const { plan } = call
+    const violate = (kind: string, message: string): void => {
+      violations.push({ kind, call: plan.name, message })
+    }
+    checkMoney(world, call, violate)
+    checkArrivals(world, call, violate)
+    checkHonesty(world, call, violate)
+  }
+  checkControls(world, violations)
+  checkWhole(world, healthBefore, violations)
+  return violations
+}
+
+type Violate = (kind: string, message: string) => void
+
+interface Money {
+  readonly billed: bigint
+  readonly held: bigint
+  readonly charged: bigint
+}
+
+function moneyOf(
+  world: World,
+  call: MadeCall,
+): Money & { readonly shortfall: bigint; readonly isReported: boolean } {
+  const { audit } = world
+  const billed = call.arrivals.reduce((sum, { bill }) => sum + (bill?.cost ?? 0n), 0n)
+  let held = 0n
+  let charged = 0n
+  let shortfall = 0n
+  let isReported = false
+  for (const { request, result } of world.holdsOf(call.requestId)) {
+    if (!result.ok) continue
+    held = request.amount
+    const settlement = audit.settlements.get(request.holdId)
+    if (settlement === undefined) continue
+    charged += settlement.charge.cost
+    shortfall += settlement.charge.shortfall ?? 0n
+    isReported ||= settlement.charge.basis === 'reported'
+  }
+  return { billed, held, charged, shortfall, isReported }
+}
+
+function checkMoney(world: World, call: MadeCall, violate: Violate): void {
+  const { caller, end, plan } = call
+  const { neverOverdraw } = world.scenario
+  const money = moneyOf(world, call)
+  const { billed, charged, held, isReported, shortfall } = money
+  const figures = describeMoney(money)
+  const excuse = excuseOf(world, call)
+  if (charged < billed && charged < held && excuse === undefined) violate('underpaid', figures)
+  const overruns = plan.reply.overruns && plan.reply.thinking > 0
+  if (neverOverdraw && !overruns && !isOnOwnKey(call)) {
+    // A reply that says more than its provider bills for may have been cut off at the hold.
+    if (shortfall > 0n && billed > charged) violate('shortfall', `${figures}, short ${shortfall}`)
+  }
+  const model = world.modelOf(plan)
+  // What Anthropic tells its models about tools is promised to be held under neverOverdraw alone.
+  const isInstructed = model.language === 'anthropic' && plan.text.includes('"tools"')
+  const isCounted = model.actual.tokenizer !== 'bytes-after-nfkc' && !isInstructed
+  if (plan.isPlain && isCounted && !overruns && billed > held && held > 0n) violate('held-too-low', figures)
+  if (charged > billed && isReported && excuse === undefined) {
+    violate('overcharged', figures)
+  }
+  const shown = caller.hasLeft || end?.replayed === true ? undefined : shownCost(caller.text)
+  if (shown !== undefined && shown !== Number(charged) / 1e9) {
+    violate('wire-and-ledger-differ', `the wire says ${shown}, the ledger ${charged}`)
+  }
+  const told = end?.charge?.cost ?? 0n
+  if (end !== undefined && end.replayed !== true && told !== charged) {
+    violate('event-and-ledger-differ', `the event says ${told}, the ledger ${charged}`)
+  }
+}
+
+/** Why a call may cost less than was billed and held. */
+function excuseOf(world: World, call: MadeCall): string | undefined {
+  const { arrivals, caller, plan } = call
+  const { reply } = plan
+  if (isOnOwnKey(call)) return 'the caller’s own key paid'
+  const last = arrivals.at(-1)
+  if (last === undefined) return 'nothing reached a provider'
+  if (arrivals.some(({ failedByItself }) => failedByItself)) return 'the provider failed'
+  if (reply.silentMs >= IDLE_MS && last.body.stream === true) return 'the provider was silent'
+  if (reply.usage === 'never') return 'usage is never reported'
+  const { onDisconnect } = world.modelOf(plan).routes.find(({ provider }) => provider === last.provider)!
+  if (caller.hasLeft && onDisconnect === 'abort' && plan.idempotencyKey === undefined) return 'abort'
+  if (!caller.hasLeft && plan.leaving !== 'never-reads' && (caller.status ?? 0) >= 400) return 'an HTTP error'
+  if (reply.overruns && world.scenario.neverOverdraw && last.ended === 'hung-up') return 'cut off at the hold'
+  return undefined
+}
+
+/** Only a key that its provider knows pays for anything. */
+function isOnOwnKey({ arrivals, plan }: MadeCall): boolean {
+  return plan.ownKey?.key === OWN_KEY && arrivals.every(({ credential }) => credential === OWN_KEY)
+}
+
+function checkArrivals(world: World, call: MadeCall, violate: Violate): void {
+  const { arrivals, caller, plan } = call
+  const model = world.modelOf(plan)
+  const { maxOutputTokens, prices, supportedParameters = [] } = model.catalogue
+  for (const arrival of arrivals) {
+    const { body, text } = arrival
+    const listing = {
+      named: supportedParameters,
+      pricesCacheWrites: prices.cacheWrite !== undefined || plan.ownKey !== undefined,
+    }
+    const unlisted =
+      model.language === 'anthropic' ? unlistedInAnthropic(body, listing) : unlistedIn(body, listing)
+    for (const where of unlisted) violate('unlisted-field', where)
+    for (const extra of arrival.bill?.extras ?? []) violate('billed-extra', extra)
+    if (saysTwice(text)) violate('said-twice', text.slice(0, 300))
+    for (const name of ['max_tokens', 'max_completion_tokens']) {
+      const bound = body[name]
+      if (typeof bound === 'number' && maxOutputTokens !== undefined && bound > maxOutputTokens) {
+        violate('bound-above-list', `${name} ${bound} of at most ${maxOutputTokens}`)
+      }
+    }
+    checkKeys(world, call, arrival, violate)
+    const isPatient = body.stream !== true && plan.leaving === 'stays'
+    if (isPatient && arrival.ended === 'hung-up' && !arrival.failedByItself) {
+      violate('hung-up', 'the router hung up on a provider that was making a reply in one body')
+    }
+  }
+  const [first, second] = arrivals
+  if (first !== undefined && second !== undefined && first.provider !== second.provider) {
+    if (!first.failedByItself && first.status !== 401)
+      violate('asked-another', `after ${first.provider} did not fail`)
+  }
+  const isMisbehaving = MISBEHAVIOURS.includes(plan.reply.kind) && plan.reply.kind !== 'malformed-call'
+  const answered = arrivals.find(({ bill, ended }) => bill !== undefined && ended === 'answered')
+  if (isMisbehaving && answered !== undefined && answered.body.stream !== true && plan.leaving === 'stays') {
+    if (caller.status !== 200) violate('unreadable-refused', `${caller.status} ${errorCode(caller.text)}`)
+  }
+}
+
+function checkKeys(world: World, { plan }: MadeCall, arrival: Arrival, violate: Violate): void {
+  const { credential, hostHeader, provider } = arrival
+  if (plan.ownKey === undefined) return
+  const route = world.modelOf(plan).routes.find((one) => one.provider === provider)!
+  if (route.credential !== 'key')
+    violate('free-key', `a caller's key reached ${provider}, which asks for none`)
+  if (hostHeader !== undefined) violate('host-credential-sent', `to ${provider}, on a caller's key`)
+  if (credential === HOST_KEY) violate('host-credential-sent', `to ${provider}, on a caller's key`)
+}
+
+/** Whether an object of the JSON has a name twice. */
+function saysTwice(text: string): boolean {
+  let kept = 0
+  JSON.parse(text, function (this: unknown, _name, value: unknown) {
+    if (typeof this === 'object' && !Array.isArray(this)) kept++
+    return value
+  })
+  // The outermost value counts as one in an object of its own.
+  return namesIn(text) !== kept - 1
+}
+
+function namesIn(text: string): number {
+  let names = 0
+  for (const [, after] of text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/gs)) if (after !== undefined) names++
+  return names
+}
+
+function checkHonesty(world: World, { caller, plan, arrivals }: MadeCall, violate: Violate): void {
+  if (!plan.isHonest || plan.leaving !== 'stays' || caller.status === 200) return
+  if (arrivals.some(({ failedByItself }) => failedByItself)) return
+  if (plan.idempotencyKey !== undefined && (caller.status === 409 || caller.status === 422)) return
+  const { contextLength, mediaTokens } = world.modelOf(plan).catalogue
+  // What a picture costs then has no bound.
+  const isUnbounded = contextLength === undefined && mediaTokens === undefined
+  if (world.scenario.neverOverdraw && isUnbounded && plan.text.includes('"image_url"')) return
+  const refused = arrivals.some(({ status }) => status === 400)
+  if (!refused) violate('honest-refused', `${caller.status} ${errorCode(caller.text)}`)
+}
+
+/** The same call, made before, during and after all others, is the same each time. */
+function checkControls(world: World, violations: Violation[]): void {
+  const first = new Map<string, string>()
+  for (const call of world.calls) {
+    const { plan } = call
+    if (plan.account !== HONEST) continue
+    const seen = JSON.stringify({
+      status: call.caller.status,
+      reply: comparable(call.caller.text),
+      sent: call.arrivals.map(({ credential, provider, text }) => ({ provider, credential, text })),
+      charged: String(moneyOf(world, call).charged),
+      held: String(moneyOf(world, call).held),
+    })
+    const before = first.get(plan.name)
+    if (before === undefined) first.set(plan.name, seen)
+    else if (before !== seen && !world.scenario.isFlaky) {
+      violations.push({ kind: 'control-changed', call: plan.name, message: difference(before, seen) })
+    }
+  }
+}
+
+function difference(one: string, other: string): string {
+  let at = 0
+  while (one[at] === other[at]) at++
+  const cut = (text: string): string => text.slice(Math.max(0, at - 60), at + 120)
+  return `was …${cut(one)}… and is …${cut(other)}…`
+}
+
+function checkWhole(world: World, healthBefore: ReturnType<World['health']>, violations: Violation[]): void {
+  const violate = (kind: string, message: string): void => {
+    violations.push({ kind, call: 'the world', message })
+  }
+  const { audit, events, router, scenario } = world
+  for (const problem of audit.problems) violate('ledger', problem)
+  for (const event of events) {
+    if (['fault', 'store-fault', 'charge-failed'].includes(event.type)) {
+      violate(
+        event.type,
+        JSON.stringify(event, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
+      )
+    }
+  }
+  if (router.inFlight !== 0) violate('left-over', `${router.inFlight} calls in flight`)
+  if (audit.openHolds.size > 0) violate('left-over', `${audit.openHolds.size} open holds`)
+  for (const { facts, postings } of audit.settlements.values()) {
+    const call = world.calls.find(({ requestId }) => requestId === facts.requestId)
+    const payer = postings.find(({ amount }) => amount < 0n)?.account
+    if (call === undefined || (payer !== undefined && payer !== call.plan.account)) {
+      violate('another-account', `${payer} paid for ${facts.requestId}`)
+    }
+  }
+  if (scenario.isFlaky) return
+  for (const { failureRate, routeId, state } of world.health()) {
+    const before = healthBefore.find((one) => one.routeId === routeId)
+    const isSame = state === (before?.state ?? 'closed') && failureRate <= (before?.failureRate ?? 0)
+    if (!isSame) violate('health-changed', `${routeId} is ${state}, its failure rate ${failureRate}`)
+  }
+}
+
+function describeMoney({ billed, charged, held }: Money): string {
+  const show = (amount: bigint): string => (Number(amount) / 1e9).toString()
+  return `billed ${show(billed)}, held ${show(held)}, charged ${show(charged)}`
+}

@@ -1,0 +1,178 @@
+import { type ProviderAdapter, ProviderError, type Route, type RouterOptions } from 'compat-router'
+import type { CallPlan } from './call-plan.js'
+import { HOSTILE_FIELDS } from './hostile-fields.js'
+import type { World } from './world.js'
+
+/** A hole put in on purpose, to see that the fuzzer finds it. */
+export interface Plant {
+  readonly name: string
+  /** The promises that it breaks; it counts as found when one of these is reported broken. */
+  readonly breaks: readonly string[]
+  readonly options?: (options: RouterOptions, world: World) => RouterOptions
+  readonly adapter?: (adapter: ProviderAdapter, world: World) => ProviderAdapter
+  /** Changes a request on its last step to the provider. */
+  readonly arrives?: (text: string, plan: CallPlan, world: World) => string
+}
+
+type Chat = ProviderAdapter['chat']
+
+function chat(change: (chat: Chat, world: World) => Chat): NonNullable<Plant['adapter']> {
+  return (adapter, world) => ({ ...adapter, chat: change((call, take) => adapter.chat(call, take), world) })
+}
+
+function routes(change: (route: Route, world: World) => Route): NonNullable<Plant['options']> {
+  return (options, world) => ({
+    ...options,
+    providers: {
+      routes: async (model, context) =>
+        (await options.providers.routes(model, context)).map((route) => change(route, world)),
+    },
+  })
+}
+
+function model(change: (listed: object) => object): NonNullable<Plant['options']> {
+  return (options) => ({
+    ...options,
+    catalogue: {
+      list: (context) => options.catalogue.list(context),
+      get: async (id, context) => {
+        const found = await options.catalogue.get(id, context)
+        return found && ({ ...found, ...change(found) } as typeof found)
+      },
+    },
+  })
+}
+
+/** Sees the words of a provider's refusals and remembers those that hold a certain one. */
+const learns = (word: RegExp) =>
+  chat((ask, { planted }) => async (call, take) => {
+    try {
+      return await ask(call, take)
+    } catch (error) {
+      if (error instanceof ProviderError && word.test(error.providerMessage ?? '')) planted.hasLearnt = true
+      throw error
+    }
+  })
+
+const UNREADABLE = /arguments\\?":(\[|5|\{)|MALFORMED/
+const SILENCE_MS = 120_000
+const READ_ON = 2
+const IMPLAUSIBLE = 1_000
+const BYTES_A_TOKEN = 3
+
+export const PLANTS: readonly Plant[] = [
+  {
+    name: 'usage-not-asked-for-after-a-quote',
+    breaks: ['control-changed'],
+    adapter: learns(/stream_options/),
+    arrives: (text, _plan, { planted }) =>
+      planted.hasLearnt ? text.replace(/"stream_options":\{[^}]*\},?/, '').replace(',}', '}') : text,
+  },
+  {
+    name: 'reasoning-taken-out-after-a-quote',
+    breaks: ['control-changed'],
+    adapter: learns(/reasoning/),
+    arrives: (text, _plan, { planted }) =>
+      planted.hasLearnt ? text.replace(/,"reasoning":"[^"]*"/g, '') : text,
+  },
+  {
+    name: 'any-callers-key-taken',
+    breaks: ['free-key'],
+    options: routes((route) => ({
+      ...route,
+      byok: 'yes',
+      adapter: { ...route.adapter, takesKeys: true, hasKey: true },
+    })),
+  },
+  {
+    name: 'unknown-fields-passed',
+    breaks: ['unlisted-field', 'billed-extra'],
+    options: model(() => ({ supportedParameters: HOSTILE_FIELDS.map(([name]) => name) })),
+  },
+  {
+    name: 'unreadable-content-free',
+    breaks: ['underpaid', 'unreadable-refused'],
+    adapter: chat(
+      (ask) => (call, take) =>
+        ask(call, (events) => {
+          if (UNREADABLE.test(JSON.stringify(events))) {
+            throw new ProviderError('invalid-response', 'The reply cannot be read.')
+          }
+          return take(events)
+        }),
+    ),
+  },
+  {
+    name: 'bound-not-clamped',
+    breaks: ['bound-above-list'],
+    arrives: (text, plan) => {
+      const asked = /"max_tokens":(\d+)/.exec(plan.text)?.[1]
+      return asked === undefined ? text : text.replace(/"max_tokens":\d+/, `"max_tokens":${asked}`)
+    },
+  },
+  {
+    name: 'large-counts-taken-as-missing',
+    breaks: ['underpaid'],
+    adapter: chat(
+      (ask) => (call, take) =>
+        ask(call, (events) =>
+          take(
+            events.map((event) => {
+              if (event.type !== 'usage' || Number(event.usage.completion) <= IMPLAUSIBLE) return event
+              return { ...event, usage: { ...event.usage, completion: undefined } }
+            }),
+          ),
+        ),
+    ),
+  },
+  {
+    name: 'media-held-as-pictures',
+    breaks: ['shortfall'],
+    options: model(() => ({ mediaTokens: 260 })),
+  },
+  {
+    name: 'three-bytes-a-token',
+    breaks: ['held-too-low', 'shortfall'],
+    options: (options) => ({
+      ...options,
+      tokenCounter: {
+        tally: () => {
+          let bytes = 0
+          return {
+            add: (text) => {
+              bytes += Buffer.byteLength(text)
+            },
+            atMost: () => Math.ceil(bytes / BYTES_A_TOKEN),
+            atLeast: () => 0,
+          }
+        },
+      },
+    }),
+  },
+  {
+    name: 'slow-bodies-given-up',
+    breaks: ['hung-up', 'asked-another'],
+    adapter: chat((ask, { clock }) => (call, take) => {
+      if (call.stream) return ask(call, take)
+      const given = new AbortController()
+      const { abort: _, ...rest } = call
+      const signal = AbortSignal.any([call.signal, given.signal])
+      return new Promise((resolve, reject) => {
+        const cancel = clock.after(SILENCE_MS, () => {
+          given.abort()
+          reject(new ProviderError('unreachable', 'The provider sent no byte.'))
+        })
+        ask({ ...rest, signal }, take)
+          .then(resolve, reject)
+          .finally(cancel)
+      })
+    }),
+  },
+  {
+    name: 'few-replies-read-on',
+    breaks: ['underpaid'],
+    options: routes((route, { planted }) =>
+      ++planted.calls > READ_ON ? { ...route, onDisconnect: 'abort' } : route,
+    ),
+  },
+]

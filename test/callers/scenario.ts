@@ -1,0 +1,157 @@
+import type { MemoryModel, Prices } from 'compat-router'
+import { createRandom, type Random } from '../simulation/random.js'
+import { REAL_TOKENIZERS, type Tokenizer } from './tokens.js'
+
+/** How a provider's model really is, whatever the catalogue lists. */
+export interface TrueModel {
+  readonly tokenizer: Tokenizer
+  /** Prompts of more tokens are refused. */
+  readonly contextLength: number
+  readonly maxOutputTokens: number
+  /** Whether thinking comes on top of the bound on the output, up to the budget that was sent. */
+  readonly thinksOutside: boolean
+}
+
+export interface RoutePlan {
+  readonly provider: string
+  readonly onDisconnect: 'abort' | 'drain'
+  /**
+   * How the provider knows the host: by the adapter's own key, by a header that the host has set, or not at all. Callers'
+   * keys may be used on the first kind alone.
+   */
+  readonly credential: 'key' | 'header' | 'none'
+}
+
+export interface ModelPlan {
+  readonly id: string
+  readonly language: 'openai' | 'anthropic' | 'ai-sdk'
+  readonly catalogue: MemoryModel & { readonly prices: Prices }
+  readonly actual: TrueModel
+  readonly routes: readonly RoutePlan[]
+}
+
+export interface Scenario {
+  readonly seed: string
+  readonly neverOverdraw: boolean
+  /** Whether providers fail by themselves. Where they do not, the health of every route must stay as it was. */
+  readonly isFlaky: boolean
+  readonly models: readonly ModelPlan[]
+  /** Accounts of callers that try to pay less. */
+  readonly callers: readonly string[]
+}
+
+export const HONEST = 'honest'
+/** A caller's own key that its provider knows. */
+export const OWN_KEY = 'sk-own-and-valid-2f61a0b7'
+export const HOST_KEY = 'sk-host-8d0c41e6b7f2'
+export const HOST_HEADER = 'x-gateway-key'
+export const UPSTREAM_MODEL = 'upstream-2026'
+
+const CONTEXTS = [8_000, 32_000, 128_000, 1_000_000]
+const MAX_OUTPUTS = [1_000, 4_096, 16_384, 64_000]
+
+export function makeScenario(seed: string): Scenario {
+  const random = createRandom(`scenario ${seed}`)
+  const neverOverdraw = random.chance(0.5)
+  return {
+    seed,
+    neverOverdraw,
+    isFlaky: random.chance(0.25),
+    models: [
+      makeModel(random, 'acme/full', 'openai', neverOverdraw, true),
+      makeModel(random, 'acme/some', 'openai', neverOverdraw, false),
+      random.chance(0.5)
+        ? makeModel(random, 'acme/claude', 'anthropic', neverOverdraw, true)
+        : makeModel(random, 'acme/sdk', 'ai-sdk', neverOverdraw, true),
+    ],
+    callers: ['mallory', 'oscar', 'trudy'],
+  }
+}
+
+function makeModel(
+  random: Random,
+  id: string,
+  language: ModelPlan['language'],
+  neverOverdraw: boolean,
+  isListed: boolean,
+): ModelPlan {
+  const actual: TrueModel = {
+    tokenizer: neverOverdraw && random.chance(0.3) ? 'bytes-after-nfkc' : random.pick(REAL_TOKENIZERS),
+    contextLength: random.pick(CONTEXTS),
+    maxOutputTokens: random.pick(MAX_OUTPUTS),
+    thinksOutside: language === 'openai' && random.chance(0.4),
+  }
+  return {
+    id,
+    language,
+    actual,
+    catalogue: {
+      id,
+      prices: makePrices(random),
+      priceVersion: '1',
+      ...listedLimits(random, actual, neverOverdraw, isListed),
+    },
+    routes: makeRoutes(random, id, language),
+  }
+}
+
+/** Some catalogues list everything, some little, and some less than is true: that can hurt no host but with `neverOverdraw`. */
+function listedLimits(random: Random, actual: TrueModel, neverOverdraw: boolean, isListed: boolean) {
+  const { contextLength, maxOutputTokens } = actual
+  const media = random.chance(0.3) ? { mediaTokens: MOST_MEDIA_TOKENS } : {}
+  if (isListed) return { contextLength, maxOutputTokens, ...media }
+  const supported = random.chance(0.3) ? { supportedParameters: SUPPORTED } : {}
+  const asTrue = neverOverdraw || random.chance(0.4)
+  return {
+    ...supported,
+    ...media,
+    ...(random.chance(0.6) && { contextLength: asTrue ? contextLength : Math.ceil(contextLength / 16) }),
+    ...(random.chance(0.6) && { maxOutputTokens: asTrue ? maxOutputTokens : Math.ceil(maxOutputTokens / 8) }),
+  }
+}
+
+/** An hour of video. */
+const MOST_MEDIA_TOKENS = 950_000
+
+/** As the README shows it, with what the honest bodies ask for. */
+const SUPPORTED = [
+  ...['temperature', 'max_tokens', 'tools', 'tool_choice', 'response_format', 'stop', 'seed'],
+  ...[
+    'functions',
+    'function_call',
+    'top_p',
+    'reasoning_effort',
+    'n',
+    'frequency_penalty',
+    'presence_penalty',
+  ],
+]
+
+function makePrices(random: Random): Prices {
+  const input = random.pick(['0.15', '2', '10'])
+  const output = random.pick(['0.6', '8', '40'])
+  return {
+    input,
+    output,
+    ...(random.chance(0.4) && { cachedInput: String(Number(input) / 2) }),
+    ...(random.chance(0.5) && { cacheWrite: String(Number(input) * 1.25) }),
+    ...(random.chance(0.3) && { reasoning: String(Number(output) * 2) }),
+    ...(random.chance(0.3) && { request: '0.001' }),
+    ...(random.chance(0.2) && {
+      tiers: [{ above: 3_000, input: String(Number(input) * 2), output: String(Number(output) * 2) }],
+    }),
+  }
+}
+
+function makeRoutes(random: Random, id: string, language: ModelPlan['language']): readonly RoutePlan[] {
+  const name = id.replace('acme/', '')
+  const first: RoutePlan = {
+    provider: `${name}-one`,
+    onDisconnect: random.chance(0.2) ? 'abort' : 'drain',
+    credential: 'key',
+  }
+  if (random.chance(0.4)) return [first]
+  const credential =
+    language === 'openai' ? random.pick(['key', 'header', 'none'] as const) : ('key' as const)
+  return [first, { provider: `${name}-two`, onDisconnect: 'drain', credential }]
+}
