@@ -188,6 +188,7 @@ describe('calls at the same time on one account', () => {
 
 describe('many calls at once under neverOverdraw', () => {
   it('take no account below zero, whatever is reported', async () => {
+    // The prompt is held for at all of its context, which is as large as its estimate elsewhere.
     const bench = await start({
       accounts: { [PAYER]: '0.02' },
       router: { neverOverdraw: true },

@@ -75,7 +75,8 @@ function readFlat(usage: JsonObject, metadata: unknown, provider: string): Usage
     cacheWrite,
     completion: reasoningIsApart ? sum(output, reasoning) : output,
     reasoning,
-    ...(total !== undefined && { total }),
+    // That of a provider that counts cached tokens apart is without them.
+    ...(total !== undefined && !excludesCached && { total }),
     ...withUnread(usage, READ_FLAT),
   }
 }

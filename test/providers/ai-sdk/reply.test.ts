@@ -290,6 +290,20 @@ describe('usage', () => {
     expect(await v2(flatZeros)).toMatchObject({ prompt: 0, completion: 0 })
   })
 
+  it('of version 2 has the total, from which a missing count follows, if the total has the same meaning', async () => {
+    expect(await v2({ outputTokens: 5, totalTokens: 15 })).toMatchObject({ completion: 5, total: 15 })
+    const apart = { inputTokens: 10, totalTokens: 15, cachedInputTokens: 8 }
+    expect(await v2(apart, 'anthropic.messages')).not.toHaveProperty('total')
+  })
+
+  it('hands over counts of cached tokens that it does not know', async () => {
+    const flatUsage = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 1, cacheHits: 3 }
+    expect(await v2(flatUsage)).toMatchObject({ unread: { cacheHits: 3 } })
+    const inputTokens = { total: 10, noCache: 9, cacheRead: 1, cacheWrite: 0, longCacheWrite: 4 }
+    const later = usageOf((await stream([finish({ inputTokens, outputTokens: { total: 1 } })])).events)
+    expect(later).toMatchObject([{ unread: { longCacheWrite: 4 } }])
+  })
+
   it('of later versions is added up where the totals are missing, and counts that are none stand', async () => {
     const later = async (usage: unknown) => usageOf((await stream([finish(usage)])).events)[0]
     expect(
