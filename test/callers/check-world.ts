@@ -78,7 +78,9 @@ function checkMoney(world: World, call: MadeCall, violate: Violate): void {
   const model = world.modelOf(plan)
   // What Anthropic tells its models about tools is promised to be held under neverOverdraw alone.
   const isInstructed = model.language === 'anthropic' && plan.text.includes('"tools"')
-  const isCounted = model.actual.tokenizer !== 'bytes-after-nfkc' && !isInstructed
+  // A hold covers one provider's bill: one that broke down before its first token may have billed too.
+  const isBilledOnce = call.arrivals.length === 1
+  const isCounted = isBilledOnce && model.actual.tokenizer !== 'bytes-after-nfkc' && !isInstructed
   if (plan.isPlain && isCounted && !overruns && billed > held && held > 0n) violate('held-too-low', figures)
   if (charged > billed && isReported && excuse === undefined) {
     violate('overcharged', figures)
