@@ -183,11 +183,23 @@ describe('the bound of a prompt that nothing may exceed', () => {
 
   it('is 700 more with tools or a schema, unless the catalogue tells the overhead', () => {
     const tools = [{ type: 'function', function: { name: 'f' } }]
-    const bytes = JSON.stringify(tools).length
+    // Written out with a line break and a space before each member, and one after each colon and comma.
+    const bytes = JSON.stringify(tools).length + 25
     expect(bound([user('')], { tools })).toBe(bytes + 16 + 200 + 700)
-    expect(bound([user('')], { response_format: { type: 'text' } })).toBe(15 + 16 + 200 + 700)
+    expect(bound([user('')], { response_format: { type: 'text' } })).toBe(20 + 16 + 200 + 700)
     expect(bound([user('')], { tools }, { ...MODEL, promptOverhead: 5 })).toBe(bytes + 16 + 5)
     expect(bound([user('')], {}, { ...MODEL, promptOverhead: 0 })).toBe(16)
+  })
+
+  it('covers JSON that a chat template writes with white space: of digits, every space and line is a token', () => {
+    const digits = Array.from({ length: 1_000 }, (_, at) => at % 10)
+    const tools = [{ type: 'function', function: { name: 'f', parameters: { enum: digits } } }]
+    const indented = JSON.stringify(tools, null, 4)
+    const tokens = indented.match(/\n *|[^\s]/g)!.length
+    expect(bound([user('')], { tools })).toBeGreaterThan(tokens)
+    const calls = [{ id: 'c', type: 'function', function: { name: 'f', arguments: JSON.stringify(digits) } }]
+    const spaced = JSON.stringify(digits).replaceAll(',', ', ')
+    expect(bound([{ role: 'assistant', content: null, tool_calls: calls }])).toBeGreaterThan(spaced.length)
   })
 
   it('is at most the context of the model', () => {

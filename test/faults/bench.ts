@@ -44,8 +44,8 @@ export const MODEL = 'acme/fast'
 export const PAYER = 'alice'
 export const APP_TOKEN = 'token-of-an-app'
 export const OWN_KEY = 'key-of-alice'
-/** 40 bytes: 10 tokens for a charge, and with 8 for the message 22 for a hold. */
-export const PROMPT = 'forty bytes of a prompt, counted by hand'
+/** 41 bytes: 10 tokens for a charge; 14 for a hold, and with 8 for the message 22. */
+export const PROMPT = 'forty bytes of a prompt, counted by hand!'
 export const PRICES: Prices = { input: '10', output: '20', request: '0.001' }
 /** 20 % and a flat part. */
 export const MARKUP = { basisPoints: 2_000, flat: '0.0005' }

@@ -188,7 +188,12 @@ describe('calls at the same time on one account', () => {
 
 describe('many calls at once under neverOverdraw', () => {
   it('take no account below zero, whatever is reported', async () => {
-    const bench = await start({ accounts: { [PAYER]: '0.02' }, router: { neverOverdraw: true } })
+    // The prompt is held for at all of its context, which is as large as its estimate elsewhere.
+    const bench = await start({
+      accounts: { [PAYER]: '0.02' },
+      router: { neverOverdraw: true },
+      model: { contextLength: 22 },
+    })
     bench.upstream.script([
       HEAD,
       TOKENS,

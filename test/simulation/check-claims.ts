@@ -1,4 +1,5 @@
 import type { SettleRequest } from '../../src/contracts/ledger.js'
+import type { ChatBody } from './call-plan.js'
 import type { ReadReply } from './reply.js'
 import type { Posted } from './shared-ledger.js'
 import type { SimCall, World } from './world.js'
@@ -53,8 +54,7 @@ function checkReplays(
     const violate = (what: string): void => world.violate(`${call.plan.id}: ${what}`)
     const sent = call.client.body ?? call.client.text
     const isLeads = sent.includes(`"${facts.completionId}"`)
-    if (isLeads && JSON.stringify(call.plan.body) !== JSON.stringify(body))
-      violate('it got the reply to another body')
+    if (isLeads && meaningOf(call.plan.body) !== meaningOf(body)) violate('it got the reply to another body')
     if (reply.kind === 'refused') checkRefusal(world, lead, call, reply, amounts, violate)
     if (reply.kind !== 'complete') continue
     if (!isLeads) {
@@ -95,4 +95,9 @@ function checkRefusal(
   if (ran.length > 0 && ran.every(({ facts }) => facts.requestId === lead.plan.id) && !refusedBeforehand) {
     violate(`it was told ${code} of a call that was charged`)
   }
+}
+
+/** A field that is null, and a bound of -1, are as good as absent. */
+function meaningOf(body: ChatBody): string {
+  return JSON.stringify(body, (_, value) => (value === null || value === -1 ? undefined : value))
 }

@@ -199,18 +199,28 @@ export function holdDue(world: World, dial: Dial): bigint {
   )
   const asked = valid.length > 0 ? Math.max(...valid) : limits.holdOutputTokens
   const output = Math.min(asked, model.maxOutputTokens ?? Infinity) * (body.n ?? 1)
-  const images = body.messages.filter(({ content }) => Array.isArray(content)).length
-  const prompt =
-    Math.ceil(promptBytes(world.callOf(dial.requestId)!) / 3) + 8 * body.messages.length + 1_600 * images
-  return oracleHold(prompt, output, termsOf(world, dial))
+  return oracleHold(promptDue(world, world.callOf(dial.requestId)!), output, termsOf(world, dial))
 }
 
+/** Prompt tokens on hold: as the simulated counter has them, or all that its bytes can be under `neverOverdraw`. */
+function promptDue({ scenario }: World, call: SimCall): number {
+  const { messages } = call.plan.body
+  const { contextLength = Infinity, mediaTokens } = scenario.model
+  const images = messages.filter(({ content }) => Array.isArray(content)).length
+  const bytes = promptBytes(call)
+  if (!scenario.neverOverdraw) {
+    return Math.ceil(bytes / 3) + 8 * messages.length + (mediaTokens ?? 3_000) * images
+  }
+  const media = images === 0 ? 0 : images * (mediaTokens ?? contextLength)
+  return Math.min(bytes + 16 * messages.length + 200 + media, contextLength)
+}
+
+/** Beyond these a count is nonsense, whatever the catalogue lists. */
 function boundsOf(world: World, dial: Dial) {
-  const { contextLength, maxOutputTokens } = world.scenario.model
   return {
-    prompt: contextLength === undefined ? 10_000_000 : contextLength * 2,
-    completion: maxOutputTokens === undefined ? 1_000_000_000 : maxOutputTokens * choicesOf(dial),
-    choice: maxOutputTokens ?? Infinity,
+    prompt: 10_000_000,
+    completion: 10_000_000 * choicesOf(dial),
+    choice: world.scenario.model.maxOutputTokens ?? Infinity,
   }
 }
 

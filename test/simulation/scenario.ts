@@ -151,13 +151,15 @@ function planLimits(random: Random): Limits {
 }
 
 function planModel(random: Random): Model {
+  const contextLength = random.chance(0.3) ? random.pick([40, 500]) : undefined
   return {
     id: MODEL,
     created: 0,
     ownedBy: 'acme',
     ...(!random.chance(0.02) && { prices: planPrices(random) }),
     ...(random.chance(0.4) && { maxOutputTokens: random.pick([8, 50]) }),
-    ...(random.chance(0.3) && { contextLength: random.pick([40, 500]) }),
+    // One of the two bounds the images of a prompt.
+    ...(contextLength === undefined ? { mediaTokens: random.pick([70, 1_600]) } : { contextLength }),
     ...(random.chance(0.5) && { priceVersion: 'spring' }),
   }
 }

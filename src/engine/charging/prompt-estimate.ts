@@ -48,19 +48,22 @@ export function estimatePrompt(request: ChatRequest, model: Model, counters: Pro
     const isCharged = CHARGED_FIELDS.has(field)
     // What a host lets through by its name may be part of a prompt, too.
     if (!isCharged && !CHOICES.has(field) && KNOWN_FIELDS.has(field)) continue
-    sums.text(typeof value === 'string' ? value : JSON.stringify(value), isCharged)
+    addValue(value, isCharged, sums)
     if (isCharged) sums.hasTools()
   }
-  return sums
+  return sums.estimate()
 }
 
 /** What is added up of a prompt. */
-interface Sums extends PromptEstimate {
+interface Sums {
   message(): void
   /** @param isCharged whether an estimate that is charged counts it too */
   text(text: string, isCharged: boolean): void
+  json(value: unknown, isCharged: boolean): void
   media(part: JsonObject, place: () => string): void
   hasTools(): void
+  /** Asks the counters, whose faults must come before anything is held. */
+  estimate(): PromptEstimate
 }
 
 function addMessage(message: ChatMessage, position: number, sums: Sums): void {
@@ -73,9 +76,14 @@ function addMessage(message: ChatMessage, position: number, sums: Sums): void {
     } else if ((field === 'content' || field === 'images') && Array.isArray(value)) {
       for (const [at, part] of value.entries()) addPart(part, `messages.${position}.${field}.${at}`, sums)
     } else if (field !== 'cache_control' && field !== 'is_error' && !repeats(message, field)) {
-      sums.text(typeof value === 'string' ? value : JSON.stringify(value), true)
+      addValue(value, true, sums)
     }
   }
+}
+
+function addValue(value: unknown, isCharged: boolean, sums: Sums): void {
+  if (typeof value === 'string') sums.text(value, isCharged)
+  else sums.json(value, isCharged)
 }
 
 /** The router gives clients a reasoning under two names, and they send both back. */
@@ -93,7 +101,7 @@ function addPart(part: unknown, place: string, sums: Sums): void {
   const { cache_control: _, text, ...others } = part
   if (typeof text === 'string') sums.text(text, true)
   else if (typeof part.refusal === 'string') sums.text(part.refusal, true)
-  else sums.text(JSON.stringify(others), false)
+  else addValue(others, false, sums)
 }
 
 class Estimate implements Sums {
@@ -118,6 +126,10 @@ class Estimate implements Sums {
     tally.add(text)
   }
 
+  json(value: unknown, isCharged: boolean): void {
+    this.text(JSON.stringify(value), isCharged)
+  }
+
   media(part: JsonObject): void {
     if (this.perhaps.addMedia !== undefined) this.perhaps.addMedia(part)
     else this.rest += this.model.mediaTokens ?? mediaTokens(part)
@@ -125,12 +137,10 @@ class Estimate implements Sums {
 
   hasTools(): void {}
 
-  atMost(factor = 1): number {
-    return Math.ceil((this.charged.atMost() + this.perhaps.atMost()) * factor) + this.rest
-  }
-
-  get atLeast(): number {
-    return this.charged.atLeast()
+  estimate(): PromptEstimate {
+    const text = this.charged.atMost() + this.perhaps.atMost()
+    const { rest } = this
+    return { atLeast: this.charged.atLeast(), atMost: (factor = 1) => Math.ceil(text * factor) + rest }
   }
 }
 
@@ -157,6 +167,11 @@ class UpperBound implements Sums {
     this.upper.add(text)
   }
 
+  json(value: unknown, isCharged: boolean): void {
+    if (isCharged) this.charged.add(JSON.stringify(value))
+    this.upper.add(writtenOut(value))
+  }
+
   media(part: JsonObject, place: () => string): void {
     const { contextLength, id, mediaTokens: listed } = this.model
     if (this.upper.addMedia !== undefined) this.upper.addMedia(part)
@@ -177,15 +192,21 @@ class UpperBound implements Sums {
   }
 
   /** Bytes are no fewer than the tokens of any tokenizer, so that no factor applies. */
-  atMost(): number {
+  estimate(): PromptEstimate {
     const { contextLength = Infinity, promptOverhead } = this.model
     const overhead = promptOverhead ?? MOST_TOKENS_A_REQUEST + (this.anyTools ? MOST_TOKENS_WITH_TOOLS : 0)
-    return Math.min(this.upper.atMost() + this.rest + overhead, contextLength)
+    const atMost = Math.min(this.upper.atMost() + this.rest + overhead, contextLength)
+    // No factor applies: no tokenizer makes more tokens than there are bytes.
+    return { atLeast: this.charged.atLeast(), atMost: () => atMost }
   }
+}
 
-  get atLeast(): number {
-    return this.charged.atLeast()
-  }
+/**
+ * JSON with as much white space as a chat template may put into tools and the arguments of calls. In a list of digits it
+ * is more tokens than the list has bytes.
+ */
+function writtenOut(value: unknown): string {
+  return JSON.stringify(value, null, 1).replace(/[,:]/g, '$& ')
 }
 
 /** Tokens of a predicted output: those that are rejected are billed as output. */

@@ -52,6 +52,8 @@ export function aiSdk(settings: AiSdkSettings): ProviderAdapter {
 
   return {
     parameters: [...translations.keys()],
+    // It may be any provider's model, also Claude: as many tokens as `anthropic` says.
+    tokenFactor: 1.5,
     takesKeys,
     // Whose key its model has, nothing tells; that the provider asks for one is what the host says with `takesKeys`.
     hasKey: takesKeys,

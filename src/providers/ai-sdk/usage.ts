@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { isCount, type UsageReport } from '../../protocol/usage.js'
+import { unreadCounts } from '../unread-counts.js'
 import type { SpecificationVersion } from './specification.js'
 
 export interface UsageSource {
@@ -18,6 +19,9 @@ const CACHED_APART = new Set([
 
 /** Models of version 2 whose packages have zeros where the provider reported nothing. */
 const FILLS_IN = new Set(['openrouter', 'xai.responses'])
+
+const READ_FLAT = new Set(['cachedInputTokens'])
+const READ_NESTED = new Set(['noCache', 'cacheRead', 'cacheWrite'])
 
 /**
  * Usage as a model of the AI SDK reports it, in the one meaning.
@@ -49,6 +53,7 @@ function readNested(usage: JsonObject): UsageReport {
     cacheWrite,
     completion: output.total ?? sum(output.text, output.reasoning),
     reasoning: output.reasoning,
+    ...withUnread(input, READ_NESTED),
   }
 }
 
@@ -70,7 +75,15 @@ function readFlat(usage: JsonObject, metadata: unknown, provider: string): Usage
     cacheWrite,
     completion: reasoningIsApart ? sum(output, reasoning) : output,
     reasoning,
+    // That of a provider that counts cached tokens apart is without them.
+    ...(total !== undefined && !excludesCached && { total }),
+    ...withUnread(usage, READ_FLAT),
   }
+}
+
+function withUnread(counts: JsonObject, read: ReadonlySet<string>): Pick<UsageReport, 'unread'> {
+  const unread = unreadCounts([counts], read)
+  return unread === undefined ? {} : { unread }
 }
 
 /** Whether the input is the very count of Anthropic's API, which stands beside it whatever a host calls the provider. */

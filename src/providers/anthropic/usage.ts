@@ -1,5 +1,6 @@
 import { isObject } from '../../protocol/json-values.js'
 import { isCount, type UsageReport } from '../../protocol/usage.js'
+import { unreadCounts } from '../unread-counts.js'
 
 /** Reads the usage of one reply, whose snapshots repeat only some of the counts. */
 export interface UsageReader {
@@ -24,17 +25,21 @@ export function createUsageReader(): UsageReader {
       const input = known.get('input_tokens')
       const cached = known.get('cache_read_input_tokens')
       const cacheWrite = known.get('cache_creation_input_tokens')
+      const unread = unreadCounts([usage], READ)
       return {
         prompt: isCount(input) ? input + countOf(cached) + countOf(cacheWrite) : input,
         cached,
         cacheWrite,
         completion: usage.output_tokens ?? undefined,
         reasoning: details.thinking_tokens ?? undefined,
+        ...(unread !== undefined && { unread }),
       }
     },
   }
 }
 
 const INPUT_COUNTS = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens']
+
+const READ = new Set(INPUT_COUNTS)
 
 const countOf = (value: unknown) => (isCount(value) ? value : 0)

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { isCount, type UsageReport } from '../../protocol/usage.js'
+import { unreadCounts } from '../unread-counts.js'
 
 export type UnlistedTokens = 'output' | undefined
 
@@ -17,10 +18,11 @@ const CACHE_WRITE = [
   'cache_creation_input_tokens',
   'cache_creation_tokens',
 ]
+/** Anthropic's names, whose `input_tokens` are without them. */
+const ANTHROPICS = ['cache_read_input_tokens', 'cache_creation_input_tokens']
 /** Counted in the prompt, at its own price. */
 const NOT_CACHED = ['prompt_cache_miss_tokens', 'cache_miss_tokens']
 const KNOWN = new Set([...CACHED, ...CACHE_WRITE, ...NOT_CACHED])
-const SAYS_CACHE = /cache/i
 
 /**
  * Turns a provider's `usage` into the one meaning. A value that is no count stays as it was, for the caller to judge;
@@ -34,13 +36,14 @@ export function readUsage(usage: unknown, unlistedTokens: UnlistedTokens): Usage
   const inputs = [detailsOf(usage, 'prompt_tokens_details', 'input_tokens_details'), usage]
   const outputs = detailsOf(usage, 'completion_tokens_details', 'output_tokens_details')
   const cached = largest(inputs, CACHED)
-  const cacheWrite = largest(inputs, CACHE_WRITE)
-  const reasoning = outputs.reasoning_tokens ?? usage.reasoning_tokens ?? undefined
+  const cacheWrite = largest(inputs, CACHE_WRITE) ?? sumOf(usage.cache_creation)
+  const reasoning = outputs.reasoning_tokens ?? outputs.thinking_tokens ?? usage.reasoning_tokens ?? undefined
   const total = usage.total_tokens ?? undefined
   const counts = { prompt, cached, cacheWrite, completion: listed, reasoning, total }
-  const unread = unreadCounts(inputs)
+  const isAnthropics = usage.prompt_tokens == null && ANTHROPICS.some((name) => isCount(usage[name]))
+  const unread = unreadCounts(inputs, KNOWN)
   return {
-    ...withAllOutput(withAllInput(counts), unlistedTokens),
+    ...withAllOutput(withAllInput(counts, isAnthropics), unlistedTokens),
     cached,
     cacheWrite,
     reasoning,
@@ -57,15 +60,21 @@ interface Counts {
   readonly total: unknown
 }
 
-/** Some list what the cache gave and took beside the prompt: the total tells, or that it is more than the prompt. */
-function withAllInput(counts: Counts): Counts {
+/**
+ * Some list what the cache gave and took beside the prompt: the total tells, or that it is more than the prompt. If there
+ * is no total, counts under Anthropic's names have Anthropic's meaning.
+ */
+function withAllInput(counts: Counts, isAnthropics: boolean): Counts {
   const { cached, cacheWrite, completion, prompt, reasoning, total } = counts
   const apart = (isCount(cached) ? cached : 0) + (isCount(cacheWrite) ? cacheWrite : 0)
   if (apart === 0 || !isCount(prompt)) return counts
   const outputs = isCount(completion)
     ? [completion, ...(isCount(reasoning) ? [completion + reasoning] : [])]
     : []
-  const isApart = apart > prompt || outputs.some((output) => total === prompt + apart + output)
+  const isApart =
+    apart > prompt ||
+    outputs.some((output) => total === prompt + apart + output) ||
+    (isAnthropics && total === undefined)
   return isApart ? { ...counts, prompt: prompt + apart } : counts
 }
 
@@ -90,21 +99,17 @@ function detailsOf(usage: JsonObject, ...names: readonly string[]): JsonObject {
   return {}
 }
 
+/** What was written to caches of several lifetimes, which some list apart. */
+function sumOf(counts: unknown): number | undefined {
+  if (!isObject(counts)) return undefined
+  return Object.values(counts)
+    .filter(isCount)
+    .reduce((sum, count) => sum + count, 0)
+}
+
 /** The largest count under any of the names; else the first value that is none, for the caller to judge. */
 function largest(places: readonly JsonObject[], names: readonly string[]): unknown {
   const values = places.flatMap((place) => names.flatMap((name) => place[name] ?? []))
   const counts = values.filter(isCount)
   return counts.length > 0 ? Math.max(...counts) : values[0]
-}
-
-function unreadCounts(places: readonly JsonObject[]): Record<string, number> | undefined {
-  let unread: Record<string, number> | undefined
-  for (const place of places) {
-    for (const [name, value] of Object.entries(place)) {
-      if (!SAYS_CACHE.test(name) || KNOWN.has(name) || typeof value !== 'number' || value === 0) continue
-      unread ??= {}
-      unread[name] = value
-    }
-  }
-  return unread
 }

@@ -25,7 +25,7 @@ import {
   wholeBody,
 } from '../upstream-scripts.js'
 
-/** (0.001 + 22 x 0.00001 + 100 x 0.00002) x 1.2 + 0.0005: the prompt at 3 bytes a token and 8 more, and `max_tokens`. */
+/** (0.001 + 22 x 0.00001 + 100 x 0.00002) x 1.2 + 0.0005: the prompt at 14 tokens and 8 more, and `max_tokens`. */
 export const HOLD = '0.004364'
 /** 11 and 1,000 tokens: (0.001 + 0.00011 + 0.02) x 1.2 + 0.0005. */
 const BEYOND = { prompt_tokens: 11, completion_tokens: 1_000 }

@@ -39,11 +39,12 @@ describe('a stream', () => {
     })
     const native = version === 'v2' ? {} : { native_finish_reason: 'end_turn' }
     const cacheWrite = version === 'v2' ? undefined : 3
+    const total = version === 'v2' ? { total: flat.totalTokens } : {}
     expect(events).toEqual([
       chunk({ role: 'assistant', reasoning: 'Hm', reasoning_content: 'Hm' }),
       chunk({ content: 'Hello' }),
       chunk({}, { finish_reason: 'stop', ...native }),
-      { type: 'usage', usage: { prompt: 21, cached: 8, cacheWrite, completion: 13, reasoning: 4 } },
+      { type: 'usage', usage: { prompt: 21, cached: 8, cacheWrite, completion: 13, reasoning: 4, ...total } },
     ])
     expect(terminated).toBe(true)
   })
@@ -287,6 +288,20 @@ describe('usage', () => {
     const flatZeros = { inputTokens: 0, outputTokens: 0, totalTokens: 0 }
     expect(await v2(flatZeros, 'openrouter')).toBeUndefined()
     expect(await v2(flatZeros)).toMatchObject({ prompt: 0, completion: 0 })
+  })
+
+  it('of version 2 has the total, from which a missing count follows, if the total has the same meaning', async () => {
+    expect(await v2({ outputTokens: 5, totalTokens: 15 })).toMatchObject({ completion: 5, total: 15 })
+    const apart = { inputTokens: 10, totalTokens: 15, cachedInputTokens: 8 }
+    expect(await v2(apart, 'anthropic.messages')).not.toHaveProperty('total')
+  })
+
+  it('hands over counts of cached tokens that it does not know', async () => {
+    const flatUsage = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 1, cacheHits: 3 }
+    expect(await v2(flatUsage)).toMatchObject({ unread: { cacheHits: 3 } })
+    const inputTokens = { total: 10, noCache: 9, cacheRead: 1, cacheWrite: 0, longCacheWrite: 4 }
+    const later = usageOf((await stream([finish({ inputTokens, outputTokens: { total: 1 } })])).events)
+    expect(later).toMatchObject([{ unread: { longCacheWrite: 4 } }])
   })
 
   it('of later versions is added up where the totals are missing, and counts that are none stand', async () => {

@@ -17,6 +17,13 @@ const choiceOf = (body: unknown) => {
 }
 
 describe('a whole message', () => {
+  it('hands over counts of cached tokens that it does not know', () => {
+    const usage = { input_tokens: 3, output_tokens: 5, cache_refresh_tokens: 9, cache_read_input_tokens: 4 }
+    expect(readMessage(message([], { usage })).at(-1)).toMatchObject({
+      usage: { prompt: 7, unread: { cache_refresh_tokens: 9 } },
+    })
+  })
+
   it('is one completion and its usage', () => {
     expect(readMessage(message([{ type: 'text', text: 'Hello' }]))).toEqual([
       {

@@ -103,6 +103,35 @@ describe('readUsage', () => {
     expect(readUsage(inside, undefined)).toMatchObject({ prompt: 500, cached: 100, cacheWrite: 20 })
   })
 
+  it('takes counts under Anthropic’s names in Anthropic’s meaning, unless the total says otherwise', () => {
+    const counts = { input_tokens: 500, output_tokens: 5 }
+    const cache = { cache_read_input_tokens: 100, cache_creation_input_tokens: 20 }
+    expect(readUsage({ ...counts, ...cache }, undefined)).toMatchObject({
+      prompt: 620,
+      cached: 100,
+      cacheWrite: 20,
+      completion: 5,
+    })
+    expect(readUsage({ ...counts, ...cache, total_tokens: 505 }, undefined)?.prompt).toBe(500)
+    const openAis = { prompt_tokens: 500, completion_tokens: 5, ...cache }
+    expect(readUsage(openAis, undefined)?.prompt).toBe(500)
+    const details = { input_tokens_details: { cached_tokens: 100 } }
+    expect(readUsage({ ...counts, ...details }, undefined)).toMatchObject({ prompt: 500, cached: 100 })
+  })
+
+  it('adds up what was written to caches of several lifetimes', () => {
+    const written = { ephemeral_5m_input_tokens: 30, ephemeral_1h_input_tokens: 12 }
+    const counts = { prompt_tokens: 100, completion_tokens: 5, cache_creation: written }
+    expect(readUsage(counts, undefined)).toMatchObject({ prompt: 100, cacheWrite: 42 })
+    const stated = { ...counts, cache_creation_input_tokens: 41 }
+    expect(readUsage(stated, undefined)?.cacheWrite).toBe(41)
+  })
+
+  it('finds reasoning under its other name', () => {
+    const counts = { input_tokens: 1, output_tokens: 9, output_tokens_details: { thinking_tokens: 4 } }
+    expect(readUsage(counts, undefined)).toMatchObject({ completion: 9, reasoning: 4 })
+  })
+
   it('hands over counts of cached tokens that it does not know', () => {
     const usage = {
       prompt_tokens: 10,
