@@ -131,6 +131,8 @@ export const catalogueCases: readonly CatalogueCase[] = Object.freeze([
         ownedBy: 'acme',
         name: 'New',
         contextLength: 1_000,
+        mediaTokens: 500,
+        promptOverhead: 40,
         prices: { input: '3', output: '4', request: '1' },
       }
       await bench.put(added)

@@ -114,6 +114,17 @@ describe('the command line', () => {
     expect((await run('models remove c')).exitCode).toBe(1)
   })
 
+  it('puts and lists the tokens of media and of a prompt’s overhead, and refuses wrong ones', async () => {
+    const model = { id: 'media', mediaTokens: 500, promptOverhead: 0 }
+    expect((await run('models put -', { stdin: JSON.stringify(model) })).exitCode).toBe(0)
+    expect(JSON.parse((await run('--json models list')).out)).toContainEqual(expect.objectContaining(model))
+    for (const field of ['mediaTokens', 'promptOverhead']) {
+      const put = await run('models put -', { stdin: JSON.stringify({ ...model, [field]: -1 }) })
+      expect(put).toMatchObject({ exitCode: 1, said: expect.stringContaining(`model.${field}: `) })
+    }
+    expect((await run('models remove media')).exitCode).toBe(0)
+  })
+
   it('reports entries in pages and spend by what is asked, and leaves no control character to the terminal', async () => {
     const stores = sqliteStores({ file: place.file })
     for (const holdId of ['1', '2', '3']) {

@@ -1,5 +1,6 @@
 import { AssertionError } from 'node:assert'
 import { expect, it } from 'vitest'
+import type { Model } from '../../src/index.js'
 import {
   memoryCatalogue,
   memoryCredentials,
@@ -124,16 +125,50 @@ it('says of a watch without an end that it must give one', async () => {
   await expect(run({ open })).rejects.toThrow('watch must answer a function that ends it; got undefined')
 })
 
-it('catches a catalogue whose put keeps what the new model leaves out', async () => {
-  const { run } = catalogueCases.find(({ id }) => id === 'catalogue-put')!
-  const open: CatalogueHarness['open'] = (models) => {
-    const store = memoryCatalogue(models)
-    const put: typeof store.put = (model) => {
-      store.put({ ...(store.get(model.id) as object), ...model })
+it.each(['contextLength', 'mediaTokens', 'promptOverhead'] as const)(
+  'catches a catalogue whose put keeps the %s that the new model leaves out',
+  async (column) => {
+    const { run } = catalogueCases.find(({ id }) => id === 'catalogue-put')!
+    const open: CatalogueHarness['open'] = (models) => {
+      const store = memoryCatalogue(models)
+      const put: typeof store.put = (model) => {
+        const kept = store.get(model.id)?.[column]
+        store.put({ ...(kept === undefined ? {} : { [column]: kept }), ...model })
+      }
+      return { store, put, remove: store.remove }
     }
-    return { store, put, remove: store.remove }
+    await expect(run({ open })).rejects.toThrow(column)
+  },
+)
+
+it.each(['contextLength', 'maxOutputTokens', 'mediaTokens', 'promptOverhead'])(
+  'catches a catalogue that has no column for %s',
+  async (column) => {
+    const open: CatalogueHarness['open'] = (models) => {
+      const rows = models.map((model) => ({ ...model, [column]: null }))
+      return { list: () => rows, get: (id) => rows.find((row) => row.id === id) }
+    }
+    for (const id of ['catalogue-get', 'catalogue-list']) {
+      const { run } = catalogueCases.find((one) => one.id === id)!
+      await expect(run({ open }), id).rejects.toThrow(column)
+    }
+  },
+)
+
+it('catches a catalogue that takes a prompt’s overhead of 0 for none', async () => {
+  const { run } = catalogueCases.find(({ id }) => id === 'catalogue-get')!
+  const open: CatalogueHarness['open'] = (models) => {
+    const { get, list } = memoryCatalogue(models)
+    const readRow = (model: Model): Model => ({ ...model, promptOverhead: model.promptOverhead || undefined })
+    return {
+      list: () => list().map(readRow),
+      get(id) {
+        const model = get(id)
+        return model && readRow(model)
+      },
+    }
   }
-  await expect(run({ open })).rejects.toThrow(/contextLength/)
+  await expect(run({ open })).rejects.toThrow('promptOverhead: 0')
 })
 
 it('shows a model whose numbers are no numbers', async () => {

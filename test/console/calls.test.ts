@@ -287,6 +287,20 @@ describe('an operator', () => {
     ])
   })
 
+  it('puts a model with the tokens of media and of a prompt’s overhead, and shows them', async () => {
+    const find = async () => {
+      const { json } = await visit().get<ModelsReply>('api/models')
+      return json.models.find(({ id }) => id === 'acme/media')
+    }
+    const model = { id: 'acme/media', mediaTokens: 500, promptOverhead: 0 }
+    expect((await visit().post('api/models/put', model)).json).toEqual({ done: true })
+    const was = await find()
+    expect(was).toEqual({ ...model, created: 0, ownedBy: 'acme' })
+    expect((await visit().post('api/models/put', { id: model.id, was })).json).toEqual({ done: true })
+    expect(await find()).toEqual({ id: model.id, created: 0, ownedBy: 'acme' })
+    await visit().post('api/models/remove', { id: model.id })
+  })
+
   it('puts a model and a route whose secret is written and never read', async () => {
     await visit().post('api/models/put', { id: 'acme/new', name: 'New', prices: { input: '1', output: '2' } })
     const route = { id: 'new', model: 'acme/new', provider: 'fake', adapter: 'fake', upstreamModel: 'x' }

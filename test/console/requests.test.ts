@@ -359,6 +359,22 @@ describe('bad input', () => {
       'prices.output',
       /prices\.output/,
     ],
+    ...[0, -1, 1.5, '500'].map((mediaTokens): [string, string, object, number, string, RegExp] => [
+      `media of ${JSON.stringify(mediaTokens)} tokens`,
+      'models/put',
+      { id: 'm', mediaTokens },
+      400,
+      'mediaTokens',
+      /^mediaTokens must be/,
+    ]),
+    ...[-1, 1.5, '40'].map((promptOverhead): [string, string, object, number, string, RegExp] => [
+      `a prompt’s overhead of ${JSON.stringify(promptOverhead)} tokens`,
+      'models/put',
+      { id: 'm', promptOverhead },
+      400,
+      'promptOverhead',
+      /^promptOverhead must be/,
+    ]),
     [
       'a price with a sign',
       'models/put',

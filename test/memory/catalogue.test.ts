@@ -13,6 +13,14 @@ describe('memoryCatalogue', () => {
     ])
   })
 
+  it('keeps the tokens of media and of a prompt’s overhead, which may be 0', () => {
+    const bounds = { mediaTokens: 500, promptOverhead: 0 }
+    const catalogue = memoryCatalogue([{ ...fast, ...bounds }])
+    expect(catalogue.get('acme/fast')).toMatchObject(bounds)
+    catalogue.put(fast)
+    expect(catalogue.get('acme/fast')).toEqual({ ...fast, created: 0, ownedBy: 'acme' })
+  })
+
   it('gives the same frozen objects until something changes', () => {
     const prices = { input: '0.15', output: '0.60', tiers: [{ above: 10, input: '1', output: '2' }] }
     const catalogue = memoryCatalogue([{ id: 'acme/fast', prices, supportedParameters: ['tools'] }])
@@ -81,6 +89,12 @@ describe('memoryCatalogue', () => {
       'tiers.0.above',
     ],
     ['a context of no tokens', { id: 'a', contextLength: 0 }, 'models.1.contextLength'],
+    ['media of no tokens', { id: 'a', mediaTokens: 0 }, 'models.1.mediaTokens'],
+    ['media of part of a token', { id: 'a', mediaTokens: 0.5 }, 'models.1.mediaTokens'],
+    ['media whose tokens are text', { id: 'a', mediaTokens: '500' }, 'models.1.mediaTokens'],
+    ['a prompt that a provider shortens', { id: 'a', promptOverhead: -1 }, 'models.1.promptOverhead'],
+    ['an overhead of part of a token', { id: 'a', promptOverhead: 0.5 }, 'models.1.promptOverhead'],
+    ['an overhead without end', { id: 'a', promptOverhead: Infinity }, 'models.1.promptOverhead'],
     ['a fraction of a second', { id: 'a', created: 1.5 }, 'models.1.created'],
   ])('refuses %s with a TypeError that says where', (_, model, where) => {
     const make = () => memoryCatalogue([fast, model as MemoryModel])

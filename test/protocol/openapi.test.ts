@@ -23,6 +23,8 @@ const MODEL: Model = {
   description: 'A fast model.',
   contextLength: 128_000,
   maxOutputTokens: 16_384,
+  mediaTokens: 3_000,
+  promptOverhead: 40,
   supportedParameters: ['temperature'],
   modalities: ['text'],
   prices: {

@@ -29,6 +29,35 @@ describe.each(engineNames)('models in %s', (name) => {
     expect((await stores.catalogue.list(context)).map((model) => model.id)).toEqual(['acme/fast'])
   })
 
+  it('keeps the tokens of media and of a prompt’s overhead until a put leaves them out', async () => {
+    const stores = engine.open('tokens')
+    const admin = createAdmin(stores)
+    for (const bounds of [{ mediaTokens: 500, promptOverhead: 0 }, { promptOverhead: 40 }, {}]) {
+      await admin.putModel({ ...fast, ...bounds })
+      const stored = { ...fast, ...bounds, created: 0, ownedBy: 'acme' }
+      expect(await stores.catalogue.get(fast.id, context)).toEqual(stored)
+      expect(await stores.catalogue.list(context)).toEqual([stored])
+      expect(await admin.listModels()).toEqual([stored])
+    }
+  })
+
+  it('refuses tokens that are no whole number, and keeps the model as it was', async () => {
+    const admin = createAdmin(engine.open('refused'))
+    await admin.putModel({ ...fast, mediaTokens: 7, promptOverhead: 8 })
+    const before = await admin.listModels()
+    for (const [field, values] of [
+      ['mediaTokens', [0, -1, 1.5, '500', null]],
+      ['promptOverhead', [-1, 1.5, '40', null]],
+    ] as const) {
+      for (const value of values) {
+        const put = admin.putModel({ ...fast, [field]: value } as never)
+        await expect(put, `${field}: ${value}`).rejects.toThrow(`model.${field}: `)
+      }
+    }
+    expect(before).toMatchObject([{ mediaTokens: 7, promptOverhead: 8 }])
+    expect(await admin.listModels()).toEqual(before)
+  })
+
   it('tells another process which model changed', async () => {
     const admin = createAdmin(engine.open('watched'))
     const there = engine.open('watched')

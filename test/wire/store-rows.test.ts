@@ -29,7 +29,12 @@ describe('a model whose columns are null', () => {
     { maxOutputTokens: null },
     { supportedParameters: null },
     { priceVersion: null },
-    { contextLength: null, maxOutputTokens: null, supportedParameters: null, priceVersion: null, name: null },
+    { mediaTokens: null },
+    { promptOverhead: null },
+    {
+      ...{ contextLength: null, maxOutputTokens: null, mediaTokens: null, promptOverhead: null },
+      ...{ supportedParameters: null, priceVersion: null, name: null },
+    },
   ])('is charged as one that leaves them out: %j', async (row) => {
     const service = await startWith(row)
     const response = await service.post(ask({ temperature: 1 }))
@@ -65,9 +70,16 @@ describe('a model whose columns are null', () => {
 describe('a model that no catalogue may give', () => {
   const notTokens = [NaN, Infinity, 0, -5, 100.5, 100n, '100', {}]
   const wrong: readonly [field: string, value: unknown, wanted: string][] = [
-    ...['contextLength', 'maxOutputTokens'].flatMap((field) =>
+    ...['contextLength', 'maxOutputTokens', 'mediaTokens'].flatMap((field) =>
       notTokens.map((value): [string, unknown, string] => [field, value, 'a whole number of tokens above 0']),
     ),
+    ...notTokens
+      .filter((value) => value !== 0)
+      .map((value): [string, unknown, string] => [
+        'promptOverhead',
+        value,
+        'a whole number of tokens from 0 up',
+      ]),
     ['supportedParameters', 'temperature', 'a list of strings'],
     ['supportedParameters', [5], 'a list of strings'],
     ['priceVersion', 7, 'a string'],

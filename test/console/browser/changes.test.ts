@@ -6,6 +6,8 @@ let visit: Visit
 let page: Page
 
 const strict = { id: 'acme/strict', prices: { input: '1', output: '2' }, modalities: [], ownedBy: 'acme' }
+const MEDIA = 'Largest image or file, tokens'
+const OVERHEAD = 'Added to a prompt by the provider, tokens'
 const route = {
   id: 'strict',
   model: strict.id,
@@ -54,6 +56,34 @@ describe('a form of what is there already', { timeout: 120_000 }, () => {
       )
     },
   )
+
+  it('saves the tokens of media and of a prompt’s overhead as they were, as changed, and as emptied', async () => {
+    await visit.stage.admin.putModel({ ...strict, mediaTokens: 500, promptOverhead: 0 })
+    const before = await modelNow()
+    await change('models', strict.id)
+    await save()
+    expect(await modelNow()).toEqual(before)
+    const form = await change('models', strict.id)
+    await form.getByLabel(MEDIA).fill('700')
+    await form.getByLabel(OVERHEAD).fill('40')
+    await save()
+    expect(await modelNow()).toEqual({ ...before, mediaTokens: 700, promptOverhead: 40 })
+    await change('models', strict.id)
+    await form.getByLabel(MEDIA).fill('')
+    await form.getByLabel(OVERHEAD).fill('')
+    await save()
+    expect(await modelNow()).toEqual({ ...strict, created: 0 })
+  })
+
+  it('shows beside its field why the tokens of media are refused', async () => {
+    await visit.stage.admin.putModel({ ...strict, mediaTokens: 500 })
+    const form = await change('models', strict.id)
+    await form.getByLabel(MEDIA).fill('0')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await form.locator('[name="mediaTokens"][aria-invalid="true"]:focus').waitFor()
+    await form.getByRole('button', { name: 'Cancel' }).click()
+    expect((await modelNow())?.mediaTokens).toBe(500)
+  })
 
   it('says whether all parameters are taken or none, where none is listed', async () => {
     await visit.stage.admin.putModel(strict)

@@ -49,7 +49,7 @@ export function Models({ query }: { query: Place['query'] }) {
         },
         {
           name: 'mediaTokens',
-          label: 'Longest image or file, tokens',
+          label: 'Largest image or file, tokens',
           value: model?.mediaTokens?.toString(),
           hint: 'A hold covers as many for each.',
         },
