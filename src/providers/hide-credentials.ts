@@ -2,7 +2,8 @@ import { isProviderError, ProviderError } from '../errors.js'
 import { head } from '../protocol/provider-message.js'
 import { holdsSecret } from '../protocol/secret-search.js'
 
-const CREDENTIAL_NAME = /auth|key|token|secret|cookie|password|session|signature|credential/i
+const CREDENTIAL_NAME =
+  /auth|key|token|secret|cookie|pass|pwd|session|sig(?:nature)?(?![a-z])|cred|jwt|bearer/i
 const SCHEME = /^[\w-]+ +(?=\S)/
 const CREDENTIAL_VALUE = /^(?:basic|bearer|digest|token) +\S/i
 

@@ -47,6 +47,7 @@ export interface BenchOptions {
   readonly usage?: Script
   /** Beside the scripted one, which is `fake`. */
   readonly adapters?: AdapterFactories
+  readonly keysPerAccount?: number
   /** What providers' keys are sealed under; one by default. */
   readonly secretKeys?: readonly SecretKey[]
 }
@@ -62,7 +63,8 @@ export async function startBench(options: BenchOptions = {}) {
     secretKeys: options.secretKeys ?? [{ id: 'k1', key: '1'.repeat(64) }],
   })
   await stores.ready()
-  const admin = createAdmin(stores)
+  const { keysPerAccount } = options
+  const admin = createAdmin(stores, keysPerAccount === undefined ? {} : { keysPerAccount })
   const envelopeKey = await generateEnvelopeKey('k')
   const pages = createConsole({
     admin,

@@ -12,7 +12,10 @@ let aheadMs = 0
 const calling: string[] = []
 
 beforeAll(async () => {
-  bench = await startBench({ console: { clock: { ...systemClock, now: () => Date.now() + aheadMs } } })
+  bench = await startBench({
+    keysPerAccount: 1_000,
+    console: { clock: { ...systemClock, now: () => Date.now() + aheadMs } },
+  })
   await furnish(bench)
   await bench.admin.grant({ account: 'carol', amount: '100' })
   for (let number = 0; number < CALLING_KEYS; number++) {

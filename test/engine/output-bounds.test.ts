@@ -19,7 +19,8 @@ function route(more: Partial<Route> = {}, adapter: Partial<Route['adapter']> = {
 }
 
 function bounds(more: object, model = MODEL, neverOverdraw = false) {
-  return outputBounds(request(more), model, BY_DEFAULT, neverOverdraw)
+  const limits = { holdOutputTokens: BY_DEFAULT, replyBytes: 64 * 1_024 * 1_024 }
+  return outputBounds(request(more), model, limits, neverOverdraw)
 }
 
 /** What a provider is sent beside its name of the model and the messages. */
@@ -62,6 +63,33 @@ describe('the output that a hold covers', () => {
     expect(bounds(asked, MODEL, true)).toEqual({ tokens: BY_DEFAULT + 2_000, isSent: true, thinking: 2_000 })
     expect(bounds(asked, LISTED, true)).toEqual({ tokens: 100, isSent: true, thinking: 99 })
   })
+})
+
+describe('a reply that could be too long to be read to its end', () => {
+  const long = { ...MODEL, maxOutputTokens: 128_000 }
+  const detailed = { logprobs: true, top_logprobs: 20, stream: true }
+
+  it('is asked for only as far as it can be read, however many choices and details a caller wants', () => {
+    const { tokens } = bounds({ ...detailed, n: 4, max_tokens: 100_000 }, long)
+    expect(tokens).toBeLessThan(6_000)
+    expect(sent({ ...detailed, n: 4, max_tokens: 100_000 }, long)).toMatchObject({ max_tokens: tokens })
+    expect(bounds({ n: 128, stream: true, max_tokens: 16_000 }, long).tokens).toBeLessThan(2_000)
+    expect(bounds({ logprobs: 20, max_tokens: 100_000 }, long).tokens).toBeLessThan(25_000)
+  })
+
+  it('has a bound although the client named none, which is on hold', () => {
+    const { isSent, tokens } = bounds(detailed, long)
+    expect(isSent).toBe(true)
+    expect(sent(detailed, long)).toMatchObject({ max_tokens: tokens })
+  })
+
+  it.each([{}, { stream: true }, { n: 4 }, { logprobs: false }, { logprobs: true, top_logprobs: 5 }])(
+    'is none that a caller ordinarily asks for: %j',
+    (asked) => {
+      expect(bounds({ ...asked, max_tokens: 16_000 }, long).tokens).toBe(16_000)
+      expect(bounds(asked, { ...MODEL, maxOutputTokens: 16_000 }).isSent).toBe(false)
+    },
+  )
 })
 
 describe('the bound that goes upstream', () => {

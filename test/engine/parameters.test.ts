@@ -192,6 +192,11 @@ describe('the parameters that a route is sent', () => {
       { reasoning: { effort: 'low', exclude: true } },
     ],
     [{ reasoning: { effort: 'low', exclude: true } }, 'reasoning_effort', { reasoning_effort: 'low' }],
+    [
+      { reasoning: { effort: 'low', max_tokens: 9 } },
+      'reasoning_effort',
+      { reasoning: { effort: 'low', max_tokens: 9 } },
+    ],
     [{ reasoning: { enabled: false } }, 'reasoning_effort', { reasoning_effort: 'none' }],
     [{ reasoning: { max_tokens: 9 } }, 'reasoning_effort', { reasoning: { max_tokens: 9 } }],
     [{ reasoning_effort: 'low' }, 'reasoning_effort', { reasoning_effort: 'low' }],

@@ -106,6 +106,22 @@ describe('the estimate of a prompt', () => {
     expect(estimate([reply])).toEqual({ atMost: 8 + 1_600, atLeast: 0 })
   })
 
+  it('counts what a text file holds, which a model reads as it is', () => {
+    const text = 'a b c d '.repeat(100)
+    const base64 = Buffer.from(text).toString('base64')
+    for (const address of [
+      `data:text/plain,${text}`,
+      `data:application/json;charset=utf-8;base64,${base64}`,
+    ]) {
+      const tokens = Math.ceil(text.length / 3) + 8
+      expect(estimate([user([image(address)])]).atMost).toBe(tokens + 3_000)
+      expect(estimate([user([{ type: 'file', file: { file_data: address } }])]).atMost).toBe(tokens + 8_000)
+      expect(bound([user([image(address)])], {}, { ...MODEL, mediaTokens: 50 })).toBe(
+        text.length + 50 + 16 + 200,
+      )
+    }
+  })
+
   it('is not talked out of an image by a text beside it', () => {
     expect(estimate([user([{ ...image('data:,'), text: '' }])]).atMost).toBe(8 + 3_000)
   })

@@ -63,7 +63,7 @@ export class CompletionCall implements LiveCall {
     this.created = Math.floor(options.wallClock.now() / 1_000)
     const { limits, neverOverdraw } = options
     this.prompt = estimatePrompt(forward, call.model, options)
-    this.bounds = outputBounds(forward, call.model, limits.holdOutputTokens, neverOverdraw)
+    this.bounds = outputBounds(forward, call.model, limits, neverOverdraw)
     this.outputTokens =
       (this.bounds.tokens + this.bounds.thinking + predictedTokens(forward, options)) * call.request.n
   }

@@ -46,7 +46,7 @@ function renameReasoning(request: JsonObject, supported: readonly string[]): boo
     request.reasoning = { effort, ...(isObject(reasoning) && reasoning) }
     return true
   }
-  if (!takesEffort || !isObject(reasoning)) return false
+  if (!takesEffort || !isObject(reasoning) || reasoning.max_tokens !== undefined) return false
   const asked = reasoning.enabled === false ? 'none' : (reasoning.effort ?? effort)
   if (typeof asked !== 'string') return false
   delete request.reasoning

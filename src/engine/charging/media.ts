@@ -25,17 +25,34 @@ export function isMedia(part: JsonObject): boolean {
 
 /** Tokens of a media part, erring high. No more than a guess, except for an image whose size can be read. */
 export function mediaTokens(part: JsonObject): number {
-  const held = part[MEDIA.get(part.type)!]
   const isImage = part.type === 'image_url' || part.type === 'input_image'
   if (!isImage) return TOKENS_OTHER_MEDIA
-  const size = imageSize(isObject(held) ? held.url : held)
+  const size = imageSize(addressOf(part))
   if (size === undefined) return TOKENS_ANY_IMAGE
   const tiles = Math.ceil(size.width / TILE_PIXELS) * Math.ceil(size.height / TILE_PIXELS)
   return Math.max(TOKENS_AN_IMAGE, TOKENS_A_TILE * tiles)
 }
 
-/** What of a media part is text: a file has a name. */
+const TEXTUAL = /^data:(?:text\/|application\/(?:[\w.+-]*\b)?(?:json|xml|yaml|csv|javascript)\b)[^,]{0,200},/i
+const LONGEST_HEAD = 512
+
+/** What of a media part is text: the name of a file, and what a text file holds, which a model reads as it is. */
 export function mediaText(part: JsonObject): string {
   const { file } = part
-  return isObject(file) && typeof file.filename === 'string' ? file.filename : ''
+  const name = isObject(file) && typeof file.filename === 'string' ? file.filename : ''
+  return name + textOf(addressOf(part))
+}
+
+function addressOf(part: JsonObject): unknown {
+  const held = part[MEDIA.get(part.type)!]
+  if (!isObject(held)) return held
+  return held.url ?? held.file_data ?? held.data
+}
+
+function textOf(address: unknown): string {
+  if (typeof address !== 'string') return ''
+  const head = TEXTUAL.exec(address.slice(0, LONGEST_HEAD))?.[0]
+  if (head === undefined) return ''
+  const held = address.slice(head.length)
+  return /;base64,$/i.test(head) ? Buffer.from(held, 'base64').toString() : held
 }

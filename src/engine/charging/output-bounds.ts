@@ -1,4 +1,5 @@
 import type { Model } from '../../contracts/catalogue.js'
+import type { Limits } from '../../contracts/limits.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { isObject } from '../../protocol/json-values.js'
 
@@ -19,19 +20,41 @@ export interface OutputBounds {
 export function outputBounds(
   request: ChatRequest,
   model: Model,
-  holdOutputTokens: number,
+  { holdOutputTokens, replyBytes }: Pick<Limits, 'holdOutputTokens' | 'replyBytes'>,
   neverOverdraw: boolean,
 ): OutputBounds {
   const { max_completion_tokens: newer, max_tokens: older } = request
-  const most = model.maxOutputTokens ?? Infinity
+  const listed = model.maxOutputTokens ?? Infinity
+  const readable = readableTokens(request, replyBytes)
+  const most = Math.min(listed, readable)
   const asked = Math.max(boundOf(newer), boundOf(older))
   const budget = thinkingBudget(request)
-  const tokens = Math.min(
-    asked > 0 ? asked : neverOverdraw ? holdOutputTokens + budget : holdOutputTokens,
-    most,
-  )
-  const isSent = asked > 0 || neverOverdraw
+  const mayBeTooLong = listed !== Infinity && listed > readable
+  let unnamed = mayBeTooLong ? readable : holdOutputTokens
+  if (neverOverdraw) unnamed = holdOutputTokens + budget
+  const tokens = Math.min(asked > 0 ? asked : unnamed, most)
+  const isSent = asked > 0 || neverOverdraw || mayBeTooLong
   return { tokens, isSent, thinking: Math.min(budget, (isSent ? tokens : most) - 1) }
+}
+
+/** What an event of a stream has beside its text, at most a token in each. */
+const BYTES_AN_EVENT = 320
+const BYTES_A_TOKEN = 8
+/** A token, its bytes and its probability, as JSON. */
+const BYTES_A_LOGPROB = 140
+
+/**
+ * How many tokens of each choice a reply can have that is still read to its end. What a caller can make longer than that,
+ * by several choices or by the probabilities of tokens, nobody would pay for.
+ */
+function readableTokens({ logprobs, n, stream, top_logprobs: top }: ChatRequest, replyBytes: number): number {
+  const alternatives = typeof top === 'number' ? top : typeof logprobs === 'number' ? logprobs : 0
+  const isDetailed = alternatives > 0 || logprobs === true || typeof logprobs === 'number'
+  const choices = typeof n === 'number' ? n : 1
+  if (!isDetailed && choices === 1) return Infinity
+  const details = isDetailed ? BYTES_A_LOGPROB * (alternatives + 1) : 0
+  const bytes = choices * ((stream === true ? BYTES_AN_EVENT : BYTES_A_TOKEN) + details)
+  return Math.max(1, Math.floor(replyBytes / bytes))
 }
 
 /** Whether a request's bound counts as one. */

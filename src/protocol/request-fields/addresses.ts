@@ -1,7 +1,8 @@
 import { BlockList, type IPVersion, isIP } from 'node:net'
 import type { Member } from './reading.js'
 
-const LOCAL_NAME = /(?:^|\.)(?:localhost|local|internal)\.?$/
+/** Names that no public server has: with a last label that is reserved, or with one label alone. */
+const LOCAL_NAME = /(?:^|\.)(?:localhost|local|internal|lan|home|corp|intranet|arpa)\.?$|^[^.]*\.?$/
 const DATA = /^data:/i
 const HTTPS = /^https:\/\//i
 const ANY_SCHEME = /^\s*[a-z][a-z0-9+.-]*:/i
@@ -31,14 +32,15 @@ function ranges(family: IPVersion, all: string): BlockList {
 function isPublicAddress(address: string): boolean {
   if (!HTTPS.test(address) || !URL.canParse(address)) return false
   const url = new URL(address)
+  if (url.username !== '' || url.password !== '') return false
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const family = isIP(host)
-  if (family === 0) return host !== '' && !LOCAL_NAME.test(host)
+  if (family === 0) return !LOCAL_NAME.test(host)
   const version = family === 4 ? 'ipv4' : 'ipv6'
   return !NOT_PUBLIC[version].check(host, version)
 }
 
-const RULE = 'must be a data: address, or an https: address of a public host'
+const RULE = 'must be a data: address, or an https: address of a public host without credentials'
 
 /** The address of media: the provider, never this process, opens it. */
 export const address: Member = (value, place, { faults }) => {
@@ -52,9 +54,18 @@ export const inlineAddress: Member = (value, place, { faults }) => {
   return value
 }
 
+const NOT_BASE64 = /[^a-z0-9+/=_\s-]/i
+
+/** Bytes in base64, without an address. */
+const base64: Member = (value, place, { faults }) => {
+  if (typeof value !== 'string' || NOT_BASE64.test(value)) faults.add(place, 'must be base64')
+  return value
+}
+
 /** The bytes of a file: base64 alone, or as {@link address}. */
 export const fileData: Member = (value, place, reading) => {
   if (typeof value !== 'string') reading.faults.add(place, 'must be a string')
   else if (ANY_SCHEME.test(value.slice(0, 64))) return address(value, place, reading)
+  else base64(value, place, reading)
   return value
 }

@@ -4,7 +4,6 @@ import { readParts } from './parts.js'
 import {
   boolean,
   cacheControl,
-  data,
   listOf,
   type Member,
   type Members,
@@ -57,6 +56,29 @@ const audio: Member = (value, place, reading) => {
   return objectOf(members({ id: text }))(value, place, reading)
 }
 
+const textOrNumber: Member = (value, place, { faults }) => {
+  if (typeof value !== 'string' && typeof value !== 'number')
+    faults.add(place, 'must be a string or a number')
+  return value
+}
+
+/** As OpenRouter has them. Anything else in them could be media, of which no hold knows. */
+const reasoningDetail = objectOf(
+  members({
+    type: text,
+    id: text,
+    format: text,
+    index: textOrNumber,
+    text,
+    summary: text,
+    data: text,
+    signature: text,
+  }),
+)
+
+/** As LiteLLM has them. */
+const thinkingBlock = objectOf(members({ type: text, thinking: text, signature: text, data: text }))
+
 const images = listOf(
   objectOf(
     members({
@@ -99,8 +121,8 @@ const ASSISTANT: Members = members({
   audio,
   reasoning: text,
   reasoning_content: text,
-  reasoning_details: emptyOr(listOf(data, MAX_ITEMS)),
-  thinking_blocks: emptyOr(listOf(data, MAX_ITEMS)),
+  reasoning_details: emptyOr(listOf(reasoningDetail, MAX_ITEMS)),
+  thinking_blocks: emptyOr(listOf(thinkingBlock, MAX_ITEMS)),
   images: emptyOr(images),
   prefix: boolean,
   partial: boolean,

@@ -61,6 +61,12 @@ function needing(member: string, members: Members): Member {
   }
 }
 
+const WORD = /^[a-z0-9_-]{1,16}$/i
+const word: Member = (value, place, { faults }) => {
+  if (typeof value !== 'string' || !WORD.test(value)) faults.add(place, 'must be a word such as wav')
+  return value
+}
+
 /** A file of the host's account at the provider, which may be another caller's. */
 const fileId: Member = (value, place, reading) => {
   reading.mustBeNamed('file_id', place)
@@ -99,8 +105,8 @@ const PART_TYPES: ReadonlyMap<string, PartType> = new Map(
         input_audio: needing(
           'data',
           new Map([
-            ['data', text],
-            ['format', text],
+            ['data', fileData],
+            ['format', word],
           ]),
         ),
       },

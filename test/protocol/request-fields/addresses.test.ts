@@ -54,6 +54,10 @@ describe('an address in a message', () => {
     'https://[2002:7f00:1::]/',
     'https://[2001::1]/',
     'https://user@127.0.0.1/',
+    'https://user:word@example.com/',
+    'https://redis/',
+    'https://router.home/',
+    'https://nas.lan./',
     7,
     ['https://example.com'],
   ])('is refused if it is not: %j', (url) => {
@@ -70,6 +74,9 @@ describe('an address in a message', () => {
     [{ type: 'audio_url', audio_url: { url: 'http://x' } }, 'audio_url.url'],
     [{ type: 'file', file: { file_data: 'http://x' } }, 'file.file_data'],
     [{ type: 'file', file: { file_data: ' ftp://x' } }, 'file.file_data'],
+    [{ type: 'file', file: { file_data: '//169.254.169.254/latest' } }, 'file.file_data'],
+    [{ type: 'input_audio', input_audio: { data: 'http://x', format: 'wav' } }, 'input_audio.data'],
+    [{ type: 'input_audio', input_audio: { data: 'file:///etc/passwd', format: 'wav' } }, 'input_audio.data'],
     [{ type: 'file', file: { file_url: 'https://x' } }, 'file.file_url'],
   ])('is looked for in %j', (part, place) => {
     expect(refusal(withPart(part)).param).toBe(`messages.0.content.0.${place}`)

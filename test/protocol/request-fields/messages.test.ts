@@ -46,7 +46,7 @@ describe('a message', () => {
       content: 'x',
       reasoning: 'r',
       reasoning_content: 'r',
-      reasoning_details: [{ type: 'reasoning.text', x: [1] }],
+      reasoning_details: [{ type: 'reasoning.text', text: 't', signature: 's', index: 0, format: 'f' }],
     },
     { role: 'assistant', content: null, reasoning: 'r' },
     {
@@ -110,6 +110,25 @@ describe('a message', () => {
     ])
   })
 
+  it('loses what could be media in the reasoning of a reply, which no hold covers', () => {
+    const source = { type: 'url', url: 'http://169.254.169.254/' }
+    const { leftOut, messages } = read({
+      role: 'assistant',
+      content: 'x',
+      reasoning_details: [{ type: 'reasoning.text', text: 't', image_url: source }],
+      thinking_blocks: [{ type: 'image', source, Type: 'image' }],
+    })
+    expect(messages).toEqual([
+      {
+        role: 'assistant',
+        content: 'x',
+        reasoning_details: [{ type: 'reasoning.text', text: 't' }],
+        thinking_blocks: [{ type: 'image' }],
+      },
+    ])
+    expect(leftOut).toContain('messages.reasoning_details.image_url')
+  })
+
   it('has at most 20 of them noted', () => {
     const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`x${index}`, 1]))
     expect(read({ role: 'user', content: 'x', ...many }).leftOut).toHaveLength(20)
@@ -152,6 +171,10 @@ describe('a message', () => {
     [
       user({ type: 'image_url', image_url: { url: 'data:,', detail: 'max' } }),
       'messages.0.content.0.image_url.detail',
+    ],
+    [
+      user({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'a'.repeat(17) } }),
+      'messages.0.content.0.input_audio.format',
     ],
     [user({ type: 'input_audio', input_audio: {} }), 'messages.0.content.0.input_audio.data'],
     [
