@@ -2,11 +2,13 @@ import { isObject, type JsonObject } from '../json-values.js'
 import { inlineAddress } from './addresses.js'
 import { readParts } from './parts.js'
 import {
+  asItCame,
   boolean,
   cacheControl,
   listOf,
   type Member,
   type Members,
+  membersOf,
   objectOf,
   omitted,
   type RequestReading,
@@ -19,10 +21,6 @@ export const MAX_MESSAGES = 10_000
 const MAX_CALLS = 1_024
 const MAX_ITEMS = 1_000
 
-const asItCame: Member = (value) => value
-
-const members = (given: Readonly<Record<string, Member>>): Members => new Map(Object.entries(given))
-
 /** Left out while it is empty: clients return such lists with every reply, and strict providers refuse them. */
 const emptyOr =
   (member: Member): Member =>
@@ -31,19 +29,19 @@ const emptyOr =
       ? omitted(value, place, reading)
       : member(value, place, reading)
 
-const functionCall = objectOf(members({ name: text, arguments: text, parsed_arguments: omitted }))
+const functionCall = objectOf(membersOf({ name: text, arguments: text, parsed_arguments: omitted }))
 
 /** A Gemini model refuses its own call without the signature that it gave it. */
-const extraContent = objectOf(members({ google: objectOf(members({ thought_signature: text })) }))
+const extraContent = objectOf(membersOf({ google: objectOf(membersOf({ thought_signature: text })) }))
 
 const toolCalls = listOf(
   objectOf(
-    members({
+    membersOf({
       id: text,
       type: text,
       index: omitted,
       function: functionCall,
-      custom: objectOf(members({ name: text, input: text })),
+      custom: objectOf(membersOf({ name: text, input: text })),
       extra_content: extraContent,
     }),
   ),
@@ -53,7 +51,7 @@ const toolCalls = listOf(
 /** Audio that the provider keeps of an earlier reply: it is billed as audio. */
 const audio: Member = (value, place, reading) => {
   reading.mustBeNamed('audio', place)
-  return objectOf(members({ id: text }))(value, place, reading)
+  return objectOf(membersOf({ id: text }))(value, place, reading)
 }
 
 const textOrNumber: Member = (value, place, { faults }) => {
@@ -64,7 +62,7 @@ const textOrNumber: Member = (value, place, { faults }) => {
 
 /** As OpenRouter has them. Anything else in them could be media, of which no hold knows. */
 const reasoningDetail = objectOf(
-  members({
+  membersOf({
     type: text,
     id: text,
     format: text,
@@ -77,16 +75,16 @@ const reasoningDetail = objectOf(
 )
 
 /** As LiteLLM has them. */
-const thinkingBlock = objectOf(members({ type: text, thinking: text, signature: text, data: text }))
+const thinkingBlock = objectOf(membersOf({ type: text, thinking: text, signature: text, data: text }))
 
 const images = listOf(
   objectOf(
-    members({
+    membersOf({
       type: text,
       index: omitted,
       image_url: (value, place, reading) =>
         isObject(value)
-          ? readObject(value, members({ url: inlineAddress, detail: text }), place, reading)
+          ? readObject(value, membersOf({ url: inlineAddress, detail: text }), place, reading)
           : inlineAddress(value, place, reading),
     }),
   ),
@@ -106,14 +104,14 @@ const CONTENT_ELSEWHERE = Object.fromEntries(
 /** `role` and `content` are read apart from these. */
 const COMMON = { role: asItCame, content: asItCame, name: text, cache_control: cacheControl }
 
-const OTHER: Members = members({ ...COMMON, ...CONTENT_ELSEWHERE })
-const TOOL: Members = members({
+const OTHER: Members = membersOf({ ...COMMON, ...CONTENT_ELSEWHERE })
+const TOOL: Members = membersOf({
   ...COMMON,
   ...CONTENT_ELSEWHERE,
   tool_call_id: text,
   is_error: boolean,
 })
-const ASSISTANT: Members = members({
+const ASSISTANT: Members = membersOf({
   ...COMMON,
   tool_calls: emptyOr(toolCalls),
   function_call: functionCall,
@@ -163,7 +161,7 @@ const readMessage: Member = (message, place, reading) => {
   if (typeof role !== 'string') {
     faults.add(`${place}.role`, role === undefined ? 'is required' : 'must be a string')
   }
-  const read = readObject(message, membersOf(role), place, reading)
+  const read = readObject(message, membersFor(role), place, reading)
   return readContent(message, read, place, reading)
 }
 
@@ -176,7 +174,7 @@ function isPlainMessage(message: unknown): boolean {
   return true
 }
 
-function membersOf(role: unknown): Members {
+function membersFor(role: unknown): Members {
   if (role === 'assistant') return ASSISTANT
   return role === 'tool' ? TOOL : OTHER
 }

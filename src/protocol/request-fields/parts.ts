@@ -1,10 +1,13 @@
 import { isObject, type JsonObject } from '../json-values.js'
 import { address, fileData } from './addresses.js'
 import {
+  asItCame,
   cacheControl,
   listOf,
   type Member,
   type Members,
+  membersOf,
+  needing,
   objectOf,
   oneOf,
   type RequestReading,
@@ -22,44 +25,22 @@ interface PartType {
   readonly needs: string
 }
 
-const asItCame: Member = (value) => value
 const part = (
   needs: string,
   members: Readonly<Record<string, Member>>,
   roles?: readonly string[],
 ): PartType => ({
-  members: new Map(Object.entries({ type: asItCame, ...members })),
+  members: membersOf({ type: asItCame, ...members }),
   needs,
   ...(roles && { roles }),
 })
 
-const textMembers: Members = new Map([
-  ['type', asItCame],
-  ['text', text],
-])
+const textMembers = membersOf({ type: asItCame, text })
 
 const detail = oneOf('auto', 'low', 'high', 'original')
+const imageObject = needing(['url'], { url: address, detail })
 const imageAddress: Member = (value, place, reading) =>
-  isObject(value)
-    ? needing(
-        'url',
-        new Map([
-          ['url', address],
-          ['detail', detail],
-        ]),
-      )(value, place, reading)
-    : address(value, place, reading)
-
-/** An object with one member that must be there. */
-function needing(member: string, members: Members): Member {
-  const read = objectOf(members)
-  return (value, place, reading) => {
-    if (isObject(value) && (value[member] ?? undefined) === undefined) {
-      reading.faults.add(`${place}.${member}`, 'is required')
-    }
-    return read(value, place, reading)
-  }
-}
+  isObject(value) ? imageObject(value, place, reading) : address(value, place, reading)
 
 const WORD = /^[a-z0-9_-]{1,16}$/i
 const word: Member = (value, place, { faults }) => {
@@ -79,14 +60,7 @@ const fileUrl: Member = (value, place, { faults }) => {
   return value
 }
 
-const file = objectOf(
-  new Map([
-    ['filename', text],
-    ['file_data', fileData],
-    ['file_id', fileId],
-    ['file_url', fileUrl],
-  ]),
-)
+const file = objectOf(membersOf({ filename: text, file_data: fileData, file_id: fileId, file_url: fileUrl }))
 
 const thinking: Member = (value, place, reading) =>
   typeof value === 'string' ? value : listOf(objectOf(textMembers), MAX_PARTS)(value, place, reading)
@@ -102,19 +76,13 @@ const PART_TYPES: ReadonlyMap<string, PartType> = new Map(
     input_audio: part(
       'input_audio',
       {
-        input_audio: needing(
-          'data',
-          new Map([
-            ['data', fileData],
-            ['format', word],
-          ]),
-        ),
+        input_audio: needing(['data'], { data: fileData, format: word }),
       },
       ['user'],
     ),
     file: part('file', { file, cache_control: cacheControl }, ['user']),
-    video_url: part('video_url', { video_url: needing('url', new Map([['url', address]])) }, ['user']),
-    audio_url: part('audio_url', { audio_url: needing('url', new Map([['url', address]])) }, ['user']),
+    video_url: part('video_url', { video_url: needing(['url'], { url: address }) }, ['user']),
+    audio_url: part('audio_url', { audio_url: needing(['url'], { url: address }) }, ['user']),
     refusal: part('refusal', { refusal: text }, ['assistant']),
     thinking: part('thinking', { thinking, signature: text }, ['assistant']),
     redacted_thinking: part('data', { data: text }, ['assistant']),

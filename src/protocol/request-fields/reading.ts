@@ -65,6 +65,26 @@ export function oneOf(...values: readonly string[]): Member {
   return checked(`one of ${values.join(', ')}`, (value) => values.includes(value as string))
 }
 
+/** Is read elsewhere, or whatever it is. */
+export const asItCame: Member = (value) => value
+
+export function membersOf(members: Readonly<Record<string, Member>>): Members {
+  return new Map(Object.entries(members))
+}
+
+/** Reads an object in which these members must be there. */
+export function needing(required: readonly string[], members: Readonly<Record<string, Member>>): Member {
+  const known = membersOf(members)
+  return (value, place, reading) => {
+    if (isObject(value)) {
+      for (const name of required) {
+        if ((value[name] ?? undefined) === undefined) reading.faults.add(`${place}.${name}`, 'is required')
+      }
+    }
+    return readObject(value, known, place, reading)
+  }
+}
+
 export function objectOf(members: Members): Member {
   return (value, place, reading) => readObject(value, members, place, reading)
 }

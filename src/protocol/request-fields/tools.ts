@@ -1,60 +1,40 @@
 import { isObject, type JsonObject } from '../json-values.js'
 import {
+  asItCame,
   boolean,
   cacheControl,
   data,
   listOf,
   type Member,
-  type Members,
+  membersOf,
+  needing,
   objectOf,
   oneOf,
   type RequestReading,
-  readObject,
   text,
 } from './reading.js'
 
 const MAX_TOOLS = 1_024
 
-const members = (given: Readonly<Record<string, Member>>): Members => new Map(Object.entries(given))
-
-/** Reads an object in which these members must be there. */
-function needing(required: readonly string[], known: Members): Member {
-  return (value, place, reading) => {
-    if (!isObject(value)) {
-      reading.faults.add(place, 'must be an object')
-      return value
-    }
-    for (const name of required) {
-      if ((value[name] ?? undefined) === undefined) reading.faults.add(`${place}.${name}`, 'is required')
-    }
-    return readObject(value, known, place, reading)
-  }
-}
-
 const definition = { name: text, description: text, parameters: data }
-const functionDefinition = needing(['name'], members({ ...definition, strict: boolean }))
-const grammar = needing(
-  ['syntax', 'definition'],
-  members({ syntax: oneOf('lark', 'regex'), definition: text }),
-)
-const customDefinition = needing(
-  ['name'],
-  members({
-    name: text,
-    description: text,
-    format: needing(['type'], members({ type: oneOf('text', 'grammar'), grammar })),
-  }),
-)
+const functionDefinition = needing(['name'], { ...definition, strict: boolean })
+const grammar = needing(['syntax', 'definition'], { syntax: oneOf('lark', 'regex'), definition: text })
+const customDefinition = needing(['name'], {
+  name: text,
+  description: text,
+  format: needing(['type'], { type: oneOf('text', 'grammar'), grammar }),
+})
 
-const asItCame: Member = (value) => value
-const FUNCTION_TOOL = needing(
-  ['function'],
-  members({ type: asItCame, function: functionDefinition, cache_control: cacheControl }),
-)
-const CUSTOM_TOOL = needing(
-  ['custom'],
-  members({ type: asItCame, custom: customDefinition, cache_control: cacheControl }),
-)
+const FUNCTION_TOOL = needing(['function'], {
+  type: asItCame,
+  function: functionDefinition,
+  cache_control: cacheControl,
+})
+const CUSTOM_TOOL = needing(['custom'], {
+  type: asItCame,
+  custom: customDefinition,
+  cache_control: cacheControl,
+})
 
 /** Some providers take their hosted tools without a type, and bill for each: so a host has to name these too. */
 const tool: Member = (value, place, reading) => {
@@ -69,14 +49,14 @@ const tool: Member = (value, place, reading) => {
 
 export const tools = listOf(tool, MAX_TOOLS)
 
-export const functions = listOf(needing(['name'], members(definition)), MAX_TOOLS)
+export const functions = listOf(needing(['name'], definition), MAX_TOOLS)
 
-const namedFunction = needing(['name'], members({ name: text }))
+const namedFunction = needing(['name'], { name: text })
 
 const CHOICE_WORDS = new Set(['none', 'auto', 'required', 'any'])
 const TOOL_REFERENCES: ReadonlyMap<unknown, Member> = new Map([
-  ['function', needing(['function'], members({ type: asItCame, function: namedFunction }))],
-  ['custom', needing(['custom'], members({ type: asItCame, custom: namedFunction }))],
+  ['function', needing(['function'], { type: asItCame, function: namedFunction })],
+  ['custom', needing(['custom'], { type: asItCame, custom: namedFunction })],
 ])
 
 const toolReference: Member = (value, place, reading) => {
@@ -86,16 +66,13 @@ const toolReference: Member = (value, place, reading) => {
   return value
 }
 
-const ALLOWED_TOOLS = needing(
-  ['allowed_tools'],
-  members({
-    type: asItCame,
-    allowed_tools: needing(
-      ['mode', 'tools'],
-      members({ mode: oneOf('auto', 'required'), tools: listOf(toolReference, MAX_TOOLS) }),
-    ),
+const ALLOWED_TOOLS = needing(['allowed_tools'], {
+  type: asItCame,
+  allowed_tools: needing(['mode', 'tools'], {
+    mode: oneOf('auto', 'required'),
+    tools: listOf(toolReference, MAX_TOOLS),
   }),
-)
+})
 
 export const toolChoice: Member = (value, place, reading) => {
   if (typeof value === 'string') {
@@ -118,17 +95,14 @@ export const functionChoice: Member = (value, place, reading) => {
 }
 
 const FORMATS: ReadonlyMap<unknown, Member> = new Map([
-  ['text', objectOf(members({ type: asItCame }))],
-  ['json_object', objectOf(members({ type: asItCame, schema: data }))],
+  ['text', objectOf(membersOf({ type: asItCame }))],
+  ['json_object', objectOf(membersOf({ type: asItCame, schema: data }))],
   [
     'json_schema',
-    needing(
-      ['json_schema'],
-      members({
-        type: asItCame,
-        json_schema: objectOf(members({ name: text, description: text, strict: boolean, schema: data })),
-      }),
-    ),
+    needing(['json_schema'], {
+      type: asItCame,
+      json_schema: objectOf(membersOf({ name: text, description: text, strict: boolean, schema: data })),
+    }),
   ],
 ])
 
