@@ -20,7 +20,7 @@ export interface CachedCredentials extends CredentialStore {
  *
  * Keys are SHA-256 digests, never tokens. An answer lives for `ttlMs`, at most until its `expiresAt`; a refusal for a
  * second, in a cache of its own of 1,000. Callers who ask for one token at once share one look-up, which goes on when
- * one of them leaves and has a deadline of its own; when all have left, the store is told. A throw is told to those who wait and never kept. While the
+ * one of them leaves and has a deadline of its own; once all have left, the store's signal aborts. A throw reaches those who wait and is never kept. While the
  * store's watch is disconnected every call goes to the store.
  */
 export function cachedCredentials(store: CredentialStore, options: CacheOptions = {}): CachedCredentials {

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js'
 import type { CallContext } from '../contracts/index.js'
 
-/** What a load is told. Its signal is made when it is first asked for: an answer that is there at once needs none. */
+/** The context of a load. Its signal is created on first use, since a synchronous answer needs none. */
 export class LoadContext implements CallContext {
   #controller: AbortController | undefined
 

@@ -48,7 +48,7 @@ function partsOf(model: Model): readonly unknown[] {
   return [model, modalities, supportedParameters, prices, tiers, ...(Array.isArray(tiers) ? tiers : [])]
 }
 
-/** A key as clients encode it, or undefined where there is nothing to decode, or nothing that can be. */
+/** The key, decoded once; undefined if it has no escapes or a malformed one. */
 function decodeOnce(key: string): string | undefined {
   if (!key.includes('%')) return undefined
   try {

@@ -111,7 +111,7 @@ function ownList<T extends object>(read: (item: T) => T): (list: readonly T[]) =
   return onceIfFrozen((list) => (Array.isArray(list) ? list.map(read) : list), items)
 }
 
-/** What is not an object is told to the host by who asked for one. */
+/** Returns other values unchanged: the caller reports them to the host. */
 function own<T extends object>(given: T, none: None<T>): T {
   return isObject(given) ? { ...none, ...given } : given
 }

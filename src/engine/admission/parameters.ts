@@ -40,7 +40,7 @@ export function servesParameters({ unlisted }: Request, model: Model, route: Rou
   )
 }
 
-/** What a client is told if no route may be sent what the request holds. */
+/** The 400 for a request whose unlisted parameters no route allows. */
 export function unlistedParameters({ unlisted }: Request, model: Model): CompatError {
   const details = unlisted.slice(0, MAX_DETAILS).map(({ name, param }) => {
     const shown = cleanLabel(name, SHOWN_CHARS)

@@ -150,7 +150,7 @@ export class Attempt implements Watched {
     return due
   }
 
-  /** Content came that cannot be sent. The client is told in its stream, with the charge, for an error status is free. */
+  /** Opens the stream for unreadable content, so that the error is a frame with its charge: an error status is free. */
   private openUnreadable(): void {
     const { client, relay, stream } = this.options
     if (stream && relay.unreadable !== undefined) client.openStream()

@@ -59,7 +59,7 @@ function pricesCacheWrites(prices: Prices | undefined): boolean {
   return [prices, ...(prices.tiers ?? [])].every(({ cacheWrite }) => cacheWrite !== undefined)
 }
 
-/** Marks stand at the top, on messages, on their parts and on tools. */
+/** Removes the marks of the request, its messages, their parts and its tools. */
 function withoutCacheMarks({ cache_control: _, ...request }: ChatRequest): ChatRequest {
   return {
     ...request,

@@ -43,8 +43,8 @@ export class UsageMeter {
   private wholeCompletion = false
 
   /**
-   * @param onImplausible is told of a count that is none, or above what the catalogue lists, once for each field
-   * @param onUnread is told of counts of cached tokens under names that the adapter does not know
+   * @param onImplausible called once a field, for a value that is no count or is above the catalogue's limit
+   * @param onUnread called for cached tokens reported under a name that the adapter does not know
    */
   constructor(
     private readonly bounds: UsageBounds,

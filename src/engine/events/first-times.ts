@@ -1,7 +1,7 @@
-/** Callers and providers make up what is reported, so no more is remembered. */
+/** Callers and providers choose the keys, so memory is bounded. */
 const MAX_REMEMBERED = 1_000
 
-/** Tells what is reported to the host for the first time. */
+/** Recognises reports that the host has had before. */
 export class FirstTimes {
   /** In the order in which they came. */
   private readonly seen = new Set<string>()

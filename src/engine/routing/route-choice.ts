@@ -118,7 +118,7 @@ function pinnedRoutes(
 /** A made-up key must buy nothing: it replaces one that the provider asks for, unless the host says that keys are checked. */
 function takesCallersKey({ adapter, byok, secret }: Route): boolean {
   if (adapter.takesKeys !== true) return false
-  // A registry over a table may hand out null for what is left out.
+  // A registry over a table may return null for an absent member.
   return byok === 'only' || (byok === 'yes' && (adapter.hasKey === true || isSecret(secret?.reveal() ?? '')))
 }
 
