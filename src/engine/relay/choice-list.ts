@@ -1,11 +1,11 @@
 import type { TokenCounter } from '../charging/token-counter.js'
 import { ChoiceStream } from './choice-stream.js'
-import type { OnUnreadable } from './delta.js'
+import type { Losses } from './delta.js'
 
 export interface ChoiceListOptions {
   readonly counter: TokenCounter
   readonly newToolCallId: () => string
-  readonly onUnreadable: OnUnreadable
+  readonly losses: Losses
 }
 
 /** The choices of one reply, in the order in which they began. */
@@ -17,8 +17,8 @@ export class ChoiceList {
   /** The choice of this index, which begins now if it had not. */
   at(index: number): ChoiceStream {
     for (const choice of this.all) if (choice.index === index) return choice
-    const { counter, newToolCallId, onUnreadable } = this.options
-    const choice = new ChoiceStream(index, counter.tally(), newToolCallId, onUnreadable)
+    const { counter, losses, newToolCallId } = this.options
+    const choice = new ChoiceStream(index, counter.tally(), newToolCallId, losses)
     this.all.push(choice)
     return choice
   }

@@ -11,7 +11,7 @@ import {
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { cleanLabel } from '../../protocol/text.js'
 import type { TokenTally } from '../charging/token-counter.js'
-import { DROPPED_BY_PROVIDER, eachText, hasToken, mendText, type OnUnreadable } from './delta.js'
+import { DROPPED_BY_PROVIDER, eachText, hasToken, type Losses, mendText } from './delta.js'
 import { ToolCallStream } from './tool-calls.js'
 
 /** One choice of a streamed reply, brought to the shape that every client reads. */
@@ -21,22 +21,14 @@ export class ChoiceStream {
   private started = false
   /** Something that can be read has come. */
   private hasSpoken = false
-  /** Something came that cannot. */
-  private lostPiece = false
-  private readonly onUnreadable: OnUnreadable
   private toolCalls: ToolCallStream | undefined
 
   constructor(
     readonly index: number,
     readonly tally: TokenTally,
     private readonly newToolCallId: () => string,
-    onUnreadable: OnUnreadable,
-  ) {
-    this.onUnreadable = (what, piece) => {
-      this.lostPiece = true
-      onUnreadable(what, piece)
-    }
-  }
+    private readonly losses: Losses,
+  ) {}
 
   /** The indexes of tool calls that are to be left out of a reply in one body. */
   get lostToolCalls(): readonly number[] {
@@ -51,11 +43,11 @@ export class ChoiceStream {
       throw new ProviderError('error-frame', 'The provider ended its reply with an error.')
     delete rest.native_finish_reason
     const given = rawDelta ?? message ?? {}
-    this.lostPiece = false
+    const lostBefore = this.losses.count
     const isReadable = isObject(given)
-    if (!isReadable) this.onUnreadable('delta is not an object', given)
+    if (!isReadable) this.losses.add('delta is not an object', given)
     const { role: _role, ...delta }: JsonObject = isReadable ? given : {}
-    mendText(delta, this.onUnreadable)
+    mendText(delta, this.losses)
     if (delta.tool_calls !== undefined) {
       const calls = delta.tool_calls === null ? [] : this.takeToolCalls(delta.tool_calls)
       if (calls.length > 0) delta.tool_calls = calls
@@ -66,7 +58,7 @@ export class ChoiceStream {
       this.hasSpoken = true
       eachText(delta, (text) => this.tally.add(text))
     }
-    const token = isSpoken || this.lostPiece
+    const token = isSpoken || this.losses.count > lostBefore
 
     const sent: JsonObject[] = []
     const reason = readFinishReason(native)
@@ -93,7 +85,7 @@ export class ChoiceStream {
   }
 
   private takeToolCalls(deltas: unknown): JsonObject[] {
-    this.toolCalls ??= new ToolCallStream(this.newToolCallId, this.onUnreadable)
+    this.toolCalls ??= new ToolCallStream(this.newToolCallId, this.losses)
     return this.toolCalls.take(deltas)
   }
 
@@ -103,7 +95,7 @@ export class ChoiceStream {
     if (native) this.nativeFinishReason = cleanLabel(reason)
     this.finishReason = finishReasonFor(mapped, this.toolCalls?.any === true, this.toolCalls !== undefined)
     // What had come can be read: the client gets that, and the provider's word for it.
-    if (isDroppedOutput(reason) && !this.hasSpoken) this.onUnreadable(DROPPED_BY_PROVIDER, undefined)
+    if (isDroppedOutput(reason) && !this.hasSpoken) this.losses.add(DROPPED_BY_PROVIDER, undefined)
     const nativeField = native ? { native_finish_reason: this.nativeFinishReason } : {}
     if (missing.length === 0) return [this.choice(delta, { ...rest, ...nativeField }, this.finishReason)]
     return [

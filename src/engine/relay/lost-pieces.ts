@@ -1,16 +1,18 @@
 import type { ProviderError } from '../../errors.js'
 import { addLatin1, type TokenCounter, type TokenTally } from '../charging/token-counter.js'
-import { eachTextIn, invalidReply } from './delta.js'
+import { eachTextIn, invalidReply, type Losses } from './delta.js'
 
 /** The pieces of a reply that cannot be read: why the first of them cannot, and the text in all of them. */
-export class LostPieces {
+export class LostPieces implements Losses {
+  count = 0
   /** Undefined while there are none. */
   why: ProviderError | undefined
   private tally: TokenTally | undefined
 
   constructor(private readonly counter: TokenCounter) {}
 
-  add(what: string, piece: unknown, isLatin1: boolean): void {
+  add(what: string, piece: unknown, isLatin1 = false): void {
+    this.count++
     this.why ??= invalidReply(what)
     this.tally ??= this.counter.tally()
     const { tally } = this

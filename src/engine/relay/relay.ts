@@ -44,9 +44,8 @@ export interface RelayOptions extends ReplyTop {
  * client asked for. It decides nothing about money.
  */
 export class Relay {
-  tokenEvents = 0
-  /** A token or a finish came: a stream can be opened. */
-  begun = false
+  private spokenEvents = 0
+  private hasBegun = false
   /** The reply is none, or says itself that it failed. Nothing more of it is taken. */
   failure: ProviderError | undefined
   private pending = ''
@@ -65,9 +64,12 @@ export class Relay {
 
   constructor(private readonly options: RelayOptions) {
     const { splice, stream } = options
-    const { newToolCallId, onUnreadable } = this
     this.lost = new LostPieces(options.counter)
-    this.choices = new ChoiceList({ counter: options.counter, newToolCallId, onUnreadable })
+    this.choices = new ChoiceList({
+      counter: options.counter,
+      newToolCallId: this.newToolCallId,
+      losses: this.lost,
+    })
     this.chunkWriter = stream ? new ChunkWriter(options) : undefined
     this.splicer = stream && splice ? new Splicer() : undefined
   }
@@ -78,6 +80,16 @@ export class Relay {
    */
   get unreadable(): ProviderError | undefined {
     return this.lost.why
+  }
+
+  /** How many events brought a token, pieces that cannot be read among them. */
+  get tokenEvents(): number {
+    return this.spokenEvents + this.lost.count
+  }
+
+  /** Whether a token or a finish came: a stream can be opened. */
+  get begun(): boolean {
+    return this.hasBegun || this.lost.count > 0
   }
 
   /** Whether every choice begun has its finish reason, or all came in one body. */
@@ -186,7 +198,7 @@ export class Relay {
       const spliced = splicer.splice(bytes)
       if (spliced !== undefined) {
         this.templateChoice!.tally.add(splicer.text)
-        this.tokenEvents++
+        this.spokenEvents++
         this.options.meter.token()
         return this.lost.why === undefined ? spliced : ''
       }
@@ -209,11 +221,18 @@ export class Relay {
     const labels = this.takeLabels(chunk)
     const { finished } = this
     try {
-      return this.takeChoices(isTooDeep(chunk) ? withoutDepths(choices, this.lose) : choices, labels)
+      return this.takeChoices(isTooDeep(chunk) ? this.shallow(choices) : choices, labels)
     } catch (error) {
       this.lostItsEnd = !finished
       throw error
     }
+  }
+
+  private shallow(choices: readonly unknown[]): readonly unknown[] {
+    const { count } = this.lost
+    const shallow = withoutDepths(choices, this.lost)
+    if (this.lost.count > count) this.options.meter.token()
+    return shallow
   }
 
   private takeChoices(choices: readonly unknown[], labels: string): string {
@@ -227,7 +246,7 @@ export class Relay {
       const choice = this.choices.at(index)
       const { sent: shaped, token } = choice.take(raw)
       if (token) this.sawToken()
-      if (choice.finishReason !== undefined) this.begun = true
+      if (choice.finishReason !== undefined) this.hasBegun = true
       sent += this.write(shaped, labels)
     }
     return sent
@@ -253,7 +272,7 @@ export class Relay {
 
   private takeBody(choices: readonly WholeChoice[], isLatin1: boolean): void {
     this.bodyWriter.takeWhole(choices, isLatin1)
-    this.begun = true
+    this.hasBegun = true
     for (const { index, message, finish_reason: reason, native_finish_reason: native } of choices) {
       const choice = this.choices.at(index)
       choice.takeEnd(reason, native)
@@ -265,21 +284,15 @@ export class Relay {
     }
   }
 
-  /** A piece of content came that cannot be read. */
-  private readonly lose = (what: string, piece: unknown, isLatin1 = false): void => {
+  /** A piece of content came that cannot be read, outside of any choice. */
+  private lose(what: string, piece: unknown, isLatin1 = false): void {
     this.options.meter.token()
-    this.onUnreadable(what, piece, isLatin1)
-  }
-
-  private readonly onUnreadable = (what: string, piece: unknown, isLatin1 = false): void => {
     this.lost.add(what, piece, isLatin1)
-    this.tokenEvents++
-    this.begun = true
   }
 
   private sawToken(): void {
-    this.tokenEvents++
-    this.begun = true
+    this.spokenEvents++
+    this.hasBegun = true
     this.options.meter.token()
   }
 

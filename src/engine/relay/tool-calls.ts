@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
-import type { OnUnreadable } from './delta.js'
+import type { Losses } from './delta.js'
 
 const MAX_TOOL_CALLS = 1_024
 const TOO_MANY = `there are more than ${MAX_TOOL_CALLS} tool calls`
@@ -32,7 +32,7 @@ export class ToolCallStream {
 
   constructor(
     private readonly newId: () => string,
-    private readonly onUnreadable: OnUnreadable,
+    private readonly losses: Losses,
   ) {}
 
   /** Whether there is a call that can be read. */
@@ -48,13 +48,13 @@ export class ToolCallStream {
   /** @returns the deltas to send, none where there is nothing to tell yet */
   take(deltas: unknown): JsonObject[] {
     if (!Array.isArray(deltas)) {
-      this.onUnreadable('tool_calls is not a list', deltas)
+      this.losses.add('tool_calls is not a list', deltas)
       return []
     }
     const sent: JsonObject[] = []
     for (const delta of deltas) {
       const out = isObject(delta) ? this.takeOne(delta) : undefined
-      if (!isObject(delta)) this.onUnreadable('a tool call is not an object', delta)
+      if (!isObject(delta)) this.losses.add('a tool call is not an object', delta)
       if (out !== undefined) sent.push(out)
     }
     return sent
@@ -85,7 +85,7 @@ export class ToolCallStream {
     const given = argumentText(details[argumentsField])
     const providerIndex = readIndex(delta.index)
     if (Number.isNaN(providerIndex)) {
-      this.onUnreadable('the index of a tool call is not a number', details)
+      this.losses.add('the index of a tool call is not a number', details)
       return undefined
     }
     const known = this.find(providerIndex, id)
@@ -94,7 +94,7 @@ export class ToolCallStream {
       known === undefined || beginsAnother(known, id, name, args) ? this.add(kind, providerIndex) : known
     this.last = call
     if (call === undefined) {
-      this.onUnreadable(TOO_MANY, details)
+      this.losses.add(TOO_MANY, details)
       return undefined
     }
     if (given === undefined || call.isLost) {
@@ -127,7 +127,7 @@ export class ToolCallStream {
 
   private lose(call: ToolCallState, why: string, piece: unknown): void {
     call.isLost = true
-    this.onUnreadable(why, piece)
+    this.losses.add(why, piece)
   }
 
   private find(index: number | undefined, id: string | undefined): ToolCallState | undefined {
@@ -242,16 +242,16 @@ function readIndex(given: unknown): number | undefined {
 /**
  * The tool calls of a whole message that can be read, each with an id of its own, type, name and arguments as text.
  */
-export function mendToolCalls(calls: unknown, newId: () => string, onUnreadable: OnUnreadable): JsonObject[] {
+export function mendToolCalls(calls: unknown, newId: () => string, losses: Losses): JsonObject[] {
   if (!Array.isArray(calls)) {
-    onUnreadable('tool_calls is not a list', calls)
+    losses.add('tool_calls is not a list', calls)
     return []
   }
-  if (calls.length > MAX_TOOL_CALLS) onUnreadable(TOO_MANY, calls.slice(MAX_TOOL_CALLS).map(outputIn))
+  if (calls.length > MAX_TOOL_CALLS) losses.add(TOO_MANY, calls.slice(MAX_TOOL_CALLS).map(outputIn))
   const ids = new Set<string>()
   return calls.slice(0, MAX_TOOL_CALLS).flatMap((call: unknown): JsonObject[] => {
     const unreadable = (what: string): [] => {
-      onUnreadable(what, outputIn(call))
+      losses.add(what, outputIn(call))
       return []
     }
     if (!isObject(call)) return unreadable('a tool call is not an object')

@@ -12,14 +12,7 @@ import {
 import { isObject, isTooDeep, type JsonObject } from '../../protocol/json-values.js'
 import { fromLatin1, isAscii } from '../../protocol/latin1.js'
 import { cleanLabel } from '../../protocol/text.js'
-import {
-  DROPPED_BY_PROVIDER,
-  hasToken,
-  invalidReply,
-  mendText,
-  type OnUnreadable,
-  withoutDepths,
-} from './delta.js'
+import { DROPPED_BY_PROVIDER, hasToken, invalidReply, type Losses, mendText, withoutDepths } from './delta.js'
 import { mendToolCalls } from './tool-calls.js'
 
 /** A reply whose strings are latin1, with the text that they spell. */
@@ -37,6 +30,21 @@ export function hasAsciiReasons({ choices }: JsonObject): boolean {
   return true
 }
 
+type LostPiece = readonly [what: string, piece: unknown]
+
+/** Keeps the pieces for the end of a reply: a stream sends what can be read before it says that something cannot. */
+class GatheredLosses implements Losses {
+  readonly pieces: LostPiece[] = []
+
+  get count(): number {
+    return this.pieces.length
+  }
+
+  add(what: string, piece: unknown): void {
+    this.pieces.push([what, piece])
+  }
+}
+
 /**
  * The choices of a reply in one body that can be read, and the pieces that cannot. Throws a `ProviderError` if it has none.
  * `mayBeDeep`: nobody has looked yet how deeply it is nested.
@@ -46,13 +54,12 @@ export function readChoices(
   mayBeDeep: boolean,
   n: number,
   newToolCallId: () => string,
-): { choices: WholeChoice[]; lost: Parameters<OnUnreadable>[] } {
-  const lost: Parameters<OnUnreadable>[] = []
-  const onUnreadable: OnUnreadable = (...piece) => void lost.push(piece)
+): { choices: WholeChoice[]; lost: readonly LostPiece[] } {
+  const losses = new GatheredLosses()
   const given = completion.choices
   if (!Array.isArray(given)) throw invalidReply('choices is not a list')
-  const shallow = mayBeDeep && isTooDeep(completion) ? withoutDepths(given, onUnreadable) : given
-  return { choices: mendChoices(shallow, { n, newToolCallId, onUnreadable }), lost }
+  const shallow = mayBeDeep && isTooDeep(completion) ? withoutDepths(given, losses) : given
+  return { choices: mendChoices(shallow, { n, newToolCallId, losses }), lost: losses.pieces }
 }
 
 export const OUT_OF_RANGE = 'a choice has the index of none that was asked for'
@@ -66,23 +73,23 @@ interface MendOptions {
   /** How many choices were asked for. */
   readonly n: number
   readonly newToolCallId: () => string
-  readonly onUnreadable: OnUnreadable
+  readonly losses: Losses
 }
 
 /** The choices of a reply in one body by their index, each brought to the shape that every client reads. */
 function mendChoices(choices: readonly unknown[], options: MendOptions): WholeChoice[] {
-  const { n, onUnreadable } = options
+  const { losses, n } = options
   const mended: WholeChoice[] = []
   for (let position = 0; position < choices.length; position++) {
     const choice: unknown = choices[position]
     if (!isObject(choice)) {
-      onUnreadable('a choice is not an object', choice)
+      losses.add('a choice is not an object', choice)
       continue
     }
     const index = choiceIndex(choice.index, position, n)
-    if (index === undefined) onUnreadable(OUT_OF_RANGE, saidIn(choice))
+    if (index === undefined) losses.add(OUT_OF_RANGE, saidIn(choice))
     else if (mended.some((other) => other.index === index))
-      onUnreadable('two choices have one index', saidIn(choice))
+      losses.add('two choices have one index', saidIn(choice))
     else mended.push(mendChoice(choice, index, options))
   }
   return mended.sort((one, other) => one.index - other.index)
@@ -118,11 +125,7 @@ export function asChunkChoices(choices: readonly WholeChoice[]): JsonObject[] {
   })
 }
 
-function mendChoice(
-  choice: JsonObject,
-  index: number,
-  { newToolCallId, onUnreadable }: MendOptions,
-): WholeChoice {
+function mendChoice(choice: JsonObject, index: number, { losses, newToolCallId }: MendOptions): WholeChoice {
   const { delta, message: given } = choice
   const native = ownFinishReason(choice)
   if (isFailureReason(native))
@@ -134,14 +137,14 @@ function mendChoice(
   const said = given ?? delta ?? (mayLackMessage ? {} : undefined)
   if (said === undefined) throw invalidReply('a choice has no message')
   const raw = isObject(said) ? said : {}
-  if (raw !== said) onUnreadable('the message of a choice is not an object', said)
+  if (raw !== said) losses.add('the message of a choice is not an object', said)
   const message: JsonObject = { ...raw, role: 'assistant', content: raw.content ?? null }
-  mendText(message, onUnreadable)
+  mendText(message, losses)
   const rawCalls = raw.tool_calls ?? undefined
-  const calls = rawCalls === undefined ? [] : mendToolCalls(rawCalls, newToolCallId, onUnreadable)
+  const calls = rawCalls === undefined ? [] : mendToolCalls(rawCalls, newToolCallId, losses)
   if (calls.length > 0) message.tool_calls = calls
   else if ('tool_calls' in message) delete message.tool_calls
-  if (isDroppedOutput(native) && !hasToken(message)) onUnreadable(DROPPED_BY_PROVIDER, undefined)
+  if (isDroppedOutput(native) && !hasToken(message)) losses.add(DROPPED_BY_PROVIDER, undefined)
   return Object.assign({}, choice, {
     index,
     message,
