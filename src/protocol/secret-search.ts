@@ -25,7 +25,8 @@ export function isSecret(key: string): boolean {
 /**
  * Whether a text gives away one of these secrets: a run of 8 of its characters, or of a fifth of it if that is longer.
  * The run is also found if it is spaced out, split by punctuation or invisible characters, in another case or width,
- * escaped up to three times, or encoded as base64 or hex.
+ * escaped up to three times, or encoded as base64 or hex. A secret that itself contains an escape, such as `%41`, may be
+ * missed if the text escapes it again.
  *
  * Takes time linear in the text, times the length of a secret.
  */

@@ -62,9 +62,10 @@ it('finds any run of a secret of 8 letters or digits, or of a fifth, in any two 
     minLength: 12,
     maxLength: 200,
   })
-  // With a backslash of its own a key can look like an escape.
+  // A key that itself looks like an escape is read in one way too many. No provider hands out such keys.
+  const looksEscaped = /\\|%[0-9a-f]{2}|&#/i
   const secrets = visible.filter(
-    (secret) => !secret.includes('\\') && secret.replace(/[^a-z0-9]/gi, '').length >= 8,
+    (secret) => !looksEscaped.test(secret) && secret.replace(/[^a-z0-9]/gi, '').length >= 8,
   )
   const readable = Object.entries(spellings).filter(([name]) => !/base64|hex$/.test(name))
   const way = fc.constantFrom(...readable.map(([, spell]) => spell))
