@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { parseCredits } from '../money.js'
+import { MAX_MARKUP_BASIS_POINTS } from '../prices.js'
 import { describeFault, describePath, mustBe } from './schema-faults.js'
 
 /**
@@ -84,9 +85,6 @@ export const signedCreditsSchema = z
     (text) => isCredits(text.replace('-', '')) && text.lastIndexOf('-') <= 0,
     `must be ${SIGNED_CREDITS}`,
   )
-
-/** A hundred times the price. */
-export const MAX_MARKUP_BASIS_POINTS = 1_000_000
 
 export const markupSchema = z
   .strictObject({

@@ -1,6 +1,7 @@
-import type { LazyContext } from './lazy-context.js'
-import type { EngineOptions } from './options.js'
-import { askStore, faultyStore } from './stores.js'
+import type { EngineOptions } from '../contracts/engine-options.js'
+import type { LazyContext } from './asking/lazy-context.js'
+import { askStore } from './asking/stores.js'
+import { faultyStore } from './failures/store-failures.js'
 
 /** What only private and secret keys have (RFC 7518 section 6), whoever made the list. */
 const PRIVATE_MEMBERS = ['d', 'k', 'p', 'q', 'dp', 'dq', 'qi', 'oth']

@@ -1,11 +1,12 @@
 import type { Model } from '../contracts/catalogue.js'
+import type { EngineOptions } from '../contracts/engine-options.js'
 import { toLatin1 } from '../protocol/latin1.js'
 import { modelNotFound } from '../protocol/model-key.js'
 import { modelList, modelObject } from '../protocol/model-object.js'
 import { lookUpModel } from './admission/find-model.js'
-import type { LazyContext } from './lazy-context.js'
-import type { EngineOptions } from './options.js'
-import { askStore, faultyStore } from './stores.js'
+import type { LazyContext } from './asking/lazy-context.js'
+import { askStore } from './asking/stores.js'
+import { faultyStore } from './failures/store-failures.js'
 
 /** The bodies of `GET /models` and `GET /models/{model}`. */
 export class ModelReplies {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { byteRatioCounter, type TokenCounter } from '../../src/engine/charging/token-counter.js'
+import type { TokenCounter } from '../../src/contracts/token-counter.js'
+import { byteRatioCounter } from '../../src/engine/charging/byte-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import { Relay } from '../../src/engine/relay/relay.js'
 import { toLatin1 } from '../../src/protocol/latin1.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { byteRatioCounter } from '../../src/engine/charging/token-counter.js'
+import { byteRatioCounter } from '../../src/engine/charging/byte-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import { Relay } from '../../src/engine/relay/relay.js'
 import { usesFastPaths } from '../../src/fast-paths.js'

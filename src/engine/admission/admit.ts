@@ -1,8 +1,9 @@
+import type { Admit } from '../../contracts/admit.js'
+import type { EngineOptions } from '../../contracts/engine-options.js'
 import { CompatError } from '../../errors.js'
+import type { LazyContext } from '../asking/lazy-context.js'
+import { within } from '../asking/within.js'
 import { eventError } from '../events/event-error.js'
-import type { LazyContext } from '../lazy-context.js'
-import type { Admit, EngineOptions } from '../options.js'
-import { within } from '../within.js'
 import type { Caller } from './authenticate.js'
 
 /** Asks the host's own limiter. Throws if it refuses the call, or cannot answer. */

@@ -1,11 +1,12 @@
 import type { Model } from '../../contracts/catalogue.js'
 import type { Awaitable } from '../../contracts/context.js'
+import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { CompatError } from '../../errors.js'
 import { isModelKey, modelNotFound } from '../../protocol/model-key.js'
-import { andThen } from '../awaitable.js'
-import type { LazyContext } from '../lazy-context.js'
-import type { EngineOptions } from '../options.js'
-import { askStore, faultyStore } from '../stores.js'
+import { andThen } from '../asking/awaitable.js'
+import type { LazyContext } from '../asking/lazy-context.js'
+import { askStore } from '../asking/stores.js'
+import { faultyStore } from '../failures/store-failures.js'
 
 /** The model with exactly this id, or 404. */
 export function findModel(key: string, context: LazyContext, options: EngineOptions): Awaitable<Model> {

@@ -1,7 +1,8 @@
 import type { Principal } from '../../contracts/credentials.js'
 import type { Limits } from '../../contracts/limits.js'
 import { CompatError } from '../../errors.js'
-import { type Listed, UnorderedList } from '../unordered-list.js'
+import { type Listed, UnorderedList } from '../../unordered-list.js'
+import { shuttingDown } from '../failures/broken-off.js'
 
 /** A call that can be told to stop. */
 export interface LiveCall extends Listed {
@@ -102,10 +103,6 @@ export class InFlight {
   empty(): Promise<void> {
     return this.entered === 0 ? Promise.resolve() : new Promise((resolve) => this.waiting.push(resolve))
   }
-}
-
-export function shuttingDown(headers: Readonly<Record<string, string>> = {}): CompatError {
-  return new CompatError('shutting_down', 'This service is shutting down. Try again shortly.', { headers })
 }
 
 /** The calls under way of each account, or of each credential. Counted only where there is a limit. */

@@ -1,7 +1,7 @@
+import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { ProviderCall, ProviderEvent, Route } from '../../contracts/providers.js'
 import { isProviderError, ProviderError } from '../../errors.js'
 import { eventError } from '../events/event-error.js'
-import type { EngineOptions } from '../options.js'
 import type { Relay } from '../relay/relay.js'
 import { type AttemptEnd, type HowItEnded, howItEnded, type Interruption } from './attempt-end.js'
 import { CallAbort } from './call-abort.js'

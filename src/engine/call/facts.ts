@@ -1,9 +1,9 @@
 import type { Principal } from '../../contracts/credentials.js'
 import type { CallFacts } from '../../contracts/ledger.js'
 import type { Route } from '../../contracts/providers.js'
+import type { Mutable } from '../../mutable.js'
 import type { ParsedChatRequest } from '../../protocol/chat-request.js'
 import { cleanLabel, escapeControl } from '../../protocol/text.js'
-import type { Mutable } from '../mutable.js'
 
 /** What the ledger and the events record of a call, every string of the client's cleaned. */
 export function callFacts(

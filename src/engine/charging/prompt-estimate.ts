@@ -1,10 +1,10 @@
 import type { Model } from '../../contracts/catalogue.js'
+import type { TokenCounter, TokenTally } from '../../contracts/token-counter.js'
 import { CompatError } from '../../errors.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'
 import { isMedia, mediaText, mediaTokens } from './media.js'
-import type { TokenCounter, TokenTally } from './token-counter.js'
 
 /** How many tokens the prompt of a call may have. */
 export interface PromptEstimate {

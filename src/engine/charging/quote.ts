@@ -2,8 +2,9 @@ import type { Model } from '../../contracts/catalogue.js'
 import type { Route } from '../../contracts/providers.js'
 import { CompatError } from '../../errors.js'
 import type { Credits } from '../../money.js'
+import type { ByokFee, MarkupTerms } from '../../prices.js'
 import { type Prices, type PriceTable, parsePrices } from '../../prices.js'
-import { type ByokFee, dearestCost, type MarkupTerms, type Terms } from './price.js'
+import { dearestCost, type Terms } from './price.js'
 import type { PromptEstimate } from './prompt-estimate.js'
 
 /** What a call on one route will be charged by, and how much must be on hold for it. */

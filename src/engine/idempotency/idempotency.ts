@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { IdempotencyState, StoredReply } from '../../contracts/idempotency.js'
 import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
 import { isCompatError } from '../../errors.js'
@@ -7,14 +8,15 @@ import { asCompatError, endingErrorCode } from '../../protocol/error-body.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { JSON_TYPE } from '../../protocol/media-types.js'
 import type { Caller } from '../admission/authenticate.js'
+import type { InFlight } from '../admission/in-flight.js'
+import { LazyContext } from '../asking/lazy-context.js'
+import { askStore } from '../asking/stores.js'
+import { within } from '../asking/within.js'
 import type { CallLog } from '../events/call-log.js'
 import { eventError } from '../events/event-error.js'
-import { LazyContext } from '../lazy-context.js'
-import type { EngineParts } from '../parts.js'
-import { askStore, faultyStore } from '../stores.js'
-import { within } from '../within.js'
+import { badKey, callCompleted, callInFlight, otherBody } from '../failures/claims.js'
+import { faultyStore } from '../failures/store-failures.js'
 import { digestJson } from './canonical-json.js'
-import { badKey, callCompleted, callInFlight, otherBody } from './idempotency-errors.js'
 import { Recording } from './recording.js'
 import { RecordingBudget } from './recording-budget.js'
 
@@ -34,7 +36,7 @@ export class Idempotency {
   private readonly running = new Map<string, Recording>()
   private readonly budget = new RecordingBudget()
 
-  constructor(private readonly parts: EngineParts) {}
+  constructor(private readonly parts: { readonly inFlight: InFlight; readonly options: EngineOptions }) {}
 
   /** Runs a call under its key. `body` is the request as its body alone has it. */
   async once(

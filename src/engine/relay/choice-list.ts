@@ -1,4 +1,4 @@
-import type { TokenCounter } from '../charging/token-counter.js'
+import type { TokenCounter } from '../../contracts/token-counter.js'
 import { ChoiceStream } from './choice-stream.js'
 import type { Losses } from './delta.js'
 

@@ -1,3 +1,4 @@
+import type { TokenTally } from '../../contracts/token-counter.js'
 import { ProviderError } from '../../errors.js'
 import {
   type FinishReason,
@@ -10,7 +11,6 @@ import {
 } from '../../protocol/finish-reason.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { cleanLabel } from '../../protocol/text.js'
-import type { TokenTally } from '../charging/token-counter.js'
 import { DROPPED_BY_PROVIDER, eachText, hasToken, type Losses, mendText } from './delta.js'
 import { ToolCallStream } from './tool-calls.js'
 

@@ -1,5 +1,6 @@
+import type { TokenCounter, TokenTally } from '../../contracts/token-counter.js'
 import type { ProviderError } from '../../errors.js'
-import { addLatin1, type TokenCounter, type TokenTally } from '../charging/token-counter.js'
+import { addLatin1 } from '../charging/byte-counters.js'
 import { eachTextIn, invalidReply, type Losses } from './delta.js'
 
 /** The pieces of a reply that cannot be read: why the first of them cannot, and the text in all of them. */

@@ -3,8 +3,8 @@ import type { Secret } from '../../contracts/context.js'
 import type { CallFacts } from '../../contracts/ledger.js'
 import type { Route } from '../../contracts/providers.js'
 import type { ParsedChatRequest } from '../../protocol/chat-request.js'
+import type { Caller } from '../admission/authenticate.js'
 import type { CallLog } from '../events/call-log.js'
-import type { Caller } from './authenticate.js'
 
 /** A call that has been let in. */
 export interface AdmittedCall {

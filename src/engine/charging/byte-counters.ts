@@ -1,27 +1,5 @@
+import type { TokenCounter, TokenTally } from '../../contracts/token-counter.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
-
-/**
- * Counts tokens where a provider does not say: how many a hold must cover, and what a call that was cut off is charged.
- * A tokenizer may stand in for the default.
- */
-export interface TokenCounter {
-  /** An empty tally. What the tallies of a prompt say is added up; each choice of a reply has one. */
-  tally(): TokenTally
-}
-
-export interface TokenTally {
-  /** Adds text: the content or another field of a message, a field of the request, or the next piece of a reply. */
-  add(text: string): void
-  /** No fewer tokens than the text has, a whole number; sizes a hold. */
-  atMost(): number
-  /** No more tokens than the text has, a whole number; what is charged. */
-  atLeast(): number
-  /**
-   * Adds an image, a recording, a video or a file: a content part of the request, as OpenAI's API has it. Counts in
-   * {@link atMost}. Without it such parts are estimated, or bounded by the catalogue under `neverOverdraw`.
-   */
-  addMedia?(part: Readonly<Record<string, unknown>>): void
-}
 
 const FEWEST_BYTES_PER_TOKEN = 3
 const MOST_BYTES_PER_TOKEN = 4

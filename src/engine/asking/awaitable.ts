@@ -1,4 +1,4 @@
-import type { Awaitable } from '../contracts/context.js'
+import type { Awaitable } from '../../contracts/context.js'
 
 /** What `next` makes of an answer: at once where the answer is there, since most stores have it in memory. */
 export function andThen<T, U>(answer: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {

@@ -1,4 +1,4 @@
-import type { CallContext } from '../contracts/context.js'
+import type { CallContext } from '../../contracts/context.js'
 
 /** A context whose signal is made when it is first asked for, since most stores never do. */
 export class LazyContext implements CallContext {

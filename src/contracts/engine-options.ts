@@ -1,21 +1,15 @@
 import type { Clock } from '../clock.js'
-import type { CatalogueStore } from '../contracts/catalogue.js'
-import type { Awaitable, CallContext } from '../contracts/context.js'
-import type { CredentialStore, Principal } from '../contracts/credentials.js'
-import type { Envelopes } from '../contracts/envelope.js'
-import type { RouterEvent } from '../contracts/events.js'
-import type { IdempotencyStore } from '../contracts/idempotency.js'
-import type { LedgerStore } from '../contracts/ledger.js'
-import type { Limits } from '../contracts/limits.js'
-import type { ProviderRegistry } from '../contracts/providers.js'
-import type { ByokFee } from './charging/price.js'
-import type { TokenCounter } from './charging/token-counter.js'
-
-/** A host's own limiter, asked after the credential is known and before the body is read. */
-export type Admit = (
-  principal: Principal,
-  context: CallContext,
-) => Awaitable<{ readonly ok: true } | { readonly ok: false; readonly retryAfterSeconds: number }>
+import type { ByokFee } from '../prices.js'
+import type { Admit } from './admit.js'
+import type { CatalogueStore } from './catalogue.js'
+import type { CredentialStore } from './credentials.js'
+import type { Envelopes } from './envelope.js'
+import type { RouterEvent } from './events.js'
+import type { IdempotencyStore } from './idempotency.js'
+import type { LedgerStore } from './ledger.js'
+import type { Limits } from './limits.js'
+import type { ProviderRegistry } from './providers.js'
+import type { TokenCounter } from './token-counter.js'
 
 /** All that the engine is made of, every default filled in. */
 export interface EngineOptions {

@@ -1,11 +1,15 @@
 import { CompatError } from '../../errors.js'
-import { shuttingDown } from '../admission/in-flight.js'
-import type { AttemptEnd } from './attempt-end.js'
 
 const MAY_BE_BILLED = Object.freeze({ 'x-should-retry': 'false' })
 
-/** What a client is told of a reply that is an error although no provider failed: it was broken off, or is empty. */
-export function brokenOff({ ended, stoppedBy }: AttemptEnd): CompatError {
+/** How the router, or the client, ended a call before the provider did. */
+export interface BrokenOff {
+  readonly ended: string
+  readonly stoppedBy?: 'deadline' | 'shutdown' | undefined
+}
+
+/** The error for a reply that broke off, or was empty, although no provider failed. */
+export function brokenOff({ ended, stoppedBy }: BrokenOff): CompatError {
   if (stoppedBy === 'shutdown') return shuttingDown(MAY_BE_BILLED)
   const headers = MAY_BE_BILLED
   if (stoppedBy === 'deadline') {
@@ -18,4 +22,8 @@ export function brokenOff({ ended, stoppedBy }: AttemptEnd): CompatError {
   return new CompatError('provider_invalid_response', 'The provider of this model sent an empty reply.', {
     source: 'provider',
   })
+}
+
+export function shuttingDown(headers: Readonly<Record<string, string>> = {}): CompatError {
+  return new CompatError('shutting_down', 'This service is shutting down. Try again shortly.', { headers })
 }

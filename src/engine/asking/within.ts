@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.js'
-import type { Awaitable } from '../contracts/context.js'
+import type { Clock } from '../../clock.js'
+import type { Awaitable } from '../../contracts/context.js'
 import { isPromise } from './awaitable.js'
 
 /** `limits.storeMs` passed before a store, or `admit`, had answered. */
