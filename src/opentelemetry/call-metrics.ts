@@ -1,5 +1,5 @@
 import type { Meter } from '@opentelemetry/api'
-import type { Operation, RequestEnd, RouteAttempt, RouterEvent } from '../contracts/events.js'
+import type { RequestEnd, RouteAttempt, RouterEvent } from '../contracts/events.js'
 import type { Credits } from '../money.js'
 import { CallHistograms } from './call-histograms.js'
 import { CallSeries } from './call-series.js'
@@ -31,9 +31,9 @@ export class CallMetrics {
   private readonly overdrafts: Row<number>
   private readonly unsettled: Row<Credits>
   private readonly incidents = new Map<string, Row<number>>()
-  private readonly active = new Map<Operation, Row<number>>()
+  private readonly active = new Map<string, Row<number>>()
   /** By operation and outcome, labels both; so is what follows. */
-  private readonly requests = new Map<Operation, Map<string, Row<number>>>()
+  private readonly requests = new Map<string, Map<string, Row<number>>>()
   /** By route and outcome. */
   private readonly attempts = new Map<string, Map<string, Row<number>>>()
   /** By model and provider. */
@@ -107,7 +107,7 @@ export class CallMetrics {
     )
   }
 
-  private requestRow(operation: Operation, outcome: string): Row<number> {
+  private requestRow(operation: string, outcome: string): Row<number> {
     const label = this.labels.outcome.of(outcome)
     const ofOperation = getOrMake(this.requests, operation, () => new Map<string, Row<number>>())
     return getOrMake(ofOperation, label, () =>
@@ -118,11 +118,11 @@ export class CallMetrics {
     )
   }
 
-  private activeOf(operation: Operation): Row<number> {
+  private activeOf(operation: string): Row<number> {
     return this.active.get(operation) ?? this.activeRow(operation)
   }
 
-  private activeRow(operation: Operation): Row<number> {
+  private activeRow(operation: string): Row<number> {
     const row = this.totals.active.row({ 'compat_router.operation': operation })
     this.active.set(operation, row)
     return row

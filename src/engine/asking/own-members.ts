@@ -20,6 +20,7 @@ const NO_MODEL: None<Model> = {
   mediaTokens: undefined,
   promptOverhead: undefined,
   supportedParameters: undefined,
+  operations: undefined,
   modalities: undefined,
   prices: undefined,
   priceVersion: undefined,

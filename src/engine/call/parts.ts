@@ -4,6 +4,7 @@ import type { LookUps } from '../admission/look-ups.js'
 import type { LedgerClient } from '../charging/ledger-client.js'
 import type { PriceReader } from '../charging/quote.js'
 import type { FirstTimes } from '../events/first-times.js'
+import type { Idempotency } from '../idempotency/idempotency.js'
 import type { RouteHealthBook } from '../routing/route-health.js'
 import type { Watchdog } from './watchdog.js'
 
@@ -13,9 +14,10 @@ export interface EngineParts {
   readonly ledger: LedgerClient
   readonly lookUps: LookUps
   readonly inFlight: InFlight
+  readonly idempotency: Idempotency
   readonly watchdog: Watchdog
   readonly health: RouteHealthBook
   readonly readPrices: PriceReader
-  /** Of events that come once for each model and name. */
+  /** For events that are emitted once for each model and name. */
   readonly firstTimes: FirstTimes
 }
