@@ -132,6 +132,7 @@ export const modelSchema = z.strictObject({
   mediaTokens: tokensSchema.optional(),
   promptOverhead: z.int().nonnegative().optional(),
   supportedParameters: textsSchema.optional(),
+  operations: textsSchema.optional(),
   modalities: textsSchema.optional(),
   prices: pricesSchema.optional(),
   priceVersion: z.string().optional(),

@@ -31,6 +31,7 @@ describe('a model whose columns are null', () => {
     { priceVersion: null },
     { mediaTokens: null },
     { promptOverhead: null },
+    { operations: null },
     {
       ...{ contextLength: null, maxOutputTokens: null, mediaTokens: null, promptOverhead: null },
       ...{ supportedParameters: null, priceVersion: null, name: null },
@@ -82,6 +83,8 @@ describe('a model that no catalogue may give', () => {
       ]),
     ['supportedParameters', 'temperature', 'a list of strings'],
     ['supportedParameters', [5], 'a list of strings'],
+    ['operations', 'chat', 'a list of strings'],
+    ['operations', [5], 'a list of strings'],
     ['priceVersion', 7, 'a string'],
   ]
 
