@@ -47,3 +47,26 @@ export function json(schema: string) {
 export function reference(schema: string) {
   return { $ref: `#/components/schemas/${schema}` }
 }
+
+const ROUTING_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['not_found', 'method_not_allowed'])
+
+/** The error codes that a charged operation may end with. */
+export const CALL_CODES: readonly ErrorCode[] = errorCodes
+  .map(({ code }) => code)
+  .filter((code) => !ROUTING_CODES.has(code))
+
+/** The request headers of every charged operation. */
+export const CALL_HEADERS = [
+  header('Idempotency-Key', 'Repeats of a call with the same key and body are charged once.', {
+    type: 'string',
+    minLength: 1,
+    maxLength: 255,
+    pattern: '^[\\x21-\\x7e]+$',
+  }),
+  header('x-session-id', 'Stands in for `session_id` where a client cannot set the field.', {
+    type: 'string',
+    minLength: 1,
+    maxLength: 1_024,
+    pattern: '^[\\x21-\\x7e]+$',
+  }),
+]
