@@ -1,3 +1,4 @@
+import { isChargedOperation } from '../contracts/free-operations.js'
 import type { RequestEnd, RequestStart, RouterEvent } from '../contracts/index.js'
 
 /** An event that is remembered: as it came, with its number and when. */
@@ -68,7 +69,7 @@ export function createEventLog(): EventLog {
       let ring = events
       if (event.type === 'request-end') {
         // A list of models that was read is no news, and some clients read it every second.
-        if (event.operation !== 'chat' && event.status < 400) return
+        if (!isChargedOperation(event.operation) && event.status < 400) return
         at = event.at
         if (event.outcome === 'completed' && event.charge !== undefined && isTooMany(at)) return
         if (isUnauthenticated(event)) ring = unauthenticated

@@ -47,8 +47,8 @@ const providerSchema = z.strictObject({
   id: nameSchema,
   models: z.record(nameSchema, z.string().min(1)),
   adapter: z.custom<ProviderAdapter>(
-    (value) => hasMethod(value, 'chat'),
-    'must be an adapter with a chat method, such as openaiCompatible({ baseUrl, apiKey })',
+    isAdapter,
+    'must be an adapter with a method for each operation that it serves, such as openaiCompatible({ baseUrl, apiKey })',
   ),
   enabled: z.boolean().optional(),
   byok: z.enum(['yes', 'no', 'only']).optional(),
@@ -63,6 +63,21 @@ const providerSchema = z.strictObject({
   onDisconnect: z.enum(['abort', 'drain']).optional(),
   weight: z.number().nonnegative().optional(),
 })
+
+/** Which operations there are is not known here: any method but `close` may be one. */
+function isAdapter(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const members: object = value
+  return methodsOf(members).some((name) => name !== 'close')
+}
+
+/** The names of an object's methods, its class's included. */
+function methodsOf(value: object): string[] {
+  const own = Object.getOwnPropertyNames(value).filter((name) => hasMethod(value, name))
+  const prototype: object | null = Object.getPrototypeOf(value)
+  if (prototype === null || prototype === Object.prototype) return own
+  return [...own, ...methodsOf(prototype).filter((name) => name !== 'constructor')]
+}
 
 function hasMethod(value: unknown, name: string): boolean {
   return (

@@ -219,7 +219,7 @@ describe('memoryProviders says', () => {
     [
       'no adapter',
       [{ id: 'a', models: {} }],
-      'providers.0.adapter: must be an adapter with a chat method, such as openaiCompatible({ baseUrl, apiKey })',
+      'providers.0.adapter: must be an adapter with a method for each operation that it serves, such as openaiCompatible({ baseUrl, apiKey })',
     ],
     [
       'a misspelt adapter',
