@@ -37,6 +37,7 @@ export {
 export type { ChatMessage, ChatRequest } from './protocol/chat-request.js'
 export type { ChatChunk } from './protocol/chunk.js'
 export type { ChatCompletion } from './protocol/completion.js'
+export type { EmbeddingInput, EmbeddingList, EmbeddingRequest } from './protocol/embedding-request.js'
 export type { Usage, UsageReport } from './protocol/usage.js'
 export { type AnthropicSettings, anthropic } from './providers/anthropic/index.js'
 export { type OpenAiCompatibleSettings, openaiCompatible } from './providers/openai-compatible/index.js'

@@ -1,6 +1,7 @@
 import type { ChatRequest } from '../protocol/chat-request.js'
 import type { ChatChunk } from '../protocol/chunk.js'
 import type { ChatCompletion } from '../protocol/completion.js'
+import type { EmbeddingList, EmbeddingRequest } from '../protocol/embedding-request.js'
 import type { UsageReport } from '../protocol/usage.js'
 import type { Model, Prices } from './catalogue.js'
 import type { Awaitable, CallContext, Secret, TraceContext, Watch } from './context.js'
@@ -74,6 +75,11 @@ export interface ProviderAdapter {
   /** Completes a chat. An adapter without it serves no chat completions. */
   chat?: AdapterRun<ChatRequest>
   /**
+   * Embeds texts. An adapter without it serves no embeddings. They come as one `completion` event with an
+   * {@link EmbeddingList}, in any order, as numbers or base64.
+   */
+  embeddings?: AdapterRun<EmbeddingRequest>
+  /**
    * The field in which the provider is sent the bound on output, unless `supportedParameters` of the route or model name
    * one of the two. If absent, it is the one that the client used, else `max_tokens`.
    */
@@ -103,6 +109,11 @@ export interface ProviderAdapter {
 /** An adapter that completes chats. */
 export interface ChatAdapter extends ProviderAdapter {
   chat: AdapterRun<ChatRequest>
+}
+
+/** An adapter that embeds texts. */
+export interface EmbeddingsAdapter extends ProviderAdapter {
+  embeddings: AdapterRun<EmbeddingRequest>
 }
 
 export interface ProviderCall<Request extends ProviderRequest = ChatRequest> {
@@ -153,7 +164,11 @@ export type ProviderEvent =
    * A reply in one body. Its `usage` is not read either. With `latin1` it has been parsed from JSON as latin1 that escapes
    * no character by its number, and that is nested at most 128 deep: each character of its strings is a byte of the UTF-8.
    */
-  | { readonly type: 'completion'; readonly completion: ChatCompletion; readonly latin1?: boolean }
+  | {
+      readonly type: 'completion'
+      readonly completion: ChatCompletion | EmbeddingList
+      readonly latin1?: boolean
+    }
   /** May come more than once; field by field the largest counts. */
   | { readonly type: 'usage'; readonly usage: UsageReport }
   /**

@@ -2,12 +2,13 @@ import type { Endpoint } from '../contracts/endpoint.js'
 import type { Operation } from '../contracts/operation.js'
 import type { Engine } from '../engine/engine.js'
 import { chat } from '../operations/chat/index.js'
+import { embeddings } from '../operations/embeddings/index.js'
 import { envelopeKeysEndpoint } from '../operations/envelope-keys/index.js'
 import { modelEndpoints } from '../operations/models/index.js'
 import { openApiEndpoint } from '../operations/openapi/index.js'
 
 /** Every charged operation. A new one is one more line. */
-const OPERATIONS: readonly Operation[] = [chat]
+const OPERATIONS: readonly Operation[] = [chat, embeddings]
 
 /** The one table of endpoints. Paths, answers to other methods, and the OpenAPI document come from it. */
 export function createEndpoints(

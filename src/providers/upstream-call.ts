@@ -2,6 +2,8 @@ import type { AbortSource, ProviderCall, ProviderEvent } from '../contracts/prov
 import type { ReplyReader } from './reply-reader.js'
 
 export interface UpstreamCall {
+  /** One of the endpoints of the upstream, below its base URL. */
+  readonly endpoint: string
   /** The call's own headers, its credential among them. Fixed ones are added, and none of these may be among them. */
   readonly headers: Readonly<HeaderList>
   /** Whether the credential among them is a caller's: the host's among the fixed headers stay out then. */

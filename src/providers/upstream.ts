@@ -32,11 +32,14 @@ export interface UpstreamSettings {
 
 /**
  * Checks the settings, with a `TypeError` that names the one at fault and never shows a value that may be secret.
- * `endpoint` has a leading slash; calls go to it under the base URL.
+ * Each endpoint has a leading slash; calls go to one of them under the base URL.
  */
-export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings, endpoint: string): Upstream {
-  const base = parseBaseUrl(baseUrl, endpoint)
-  const path = pathOf(base) + endpoint
+export function createUpstream(
+  { baseUrl, headers = {} }: UpstreamSettings,
+  ...endpoints: readonly string[]
+): Upstream {
+  const base = parseBaseUrl(baseUrl, endpoints)
+  const basePath = pathOf(base)
   const fixed = { ...COMMON_HEADERS, ...checkHeaders(headers) }
   const sharedWithCallers = withoutCredentials(fixed)
   const lists = { stream: headersFor(fixed, true), body: headersFor(fixed, false) }
@@ -71,7 +74,7 @@ export function createUpstream({ baseUrl, headers = {} }: UpstreamSettings, endp
       return
     }
     pool ??= openPool(call.limits.connectMs)
-    exchange.start(pool, path, headers)
+    exchange.start(pool, basePath + call.endpoint, headers)
   }
 
   return {
@@ -108,7 +111,7 @@ function withoutCredentials(headers: Readonly<Record<string, string>>): Record<s
   )
 }
 
-function parseBaseUrl(baseUrl: string, endpoint: string): URL {
+function parseBaseUrl(baseUrl: string, endpoints: readonly string[]): URL {
   const wrong = (what: string) => new TypeError(`baseUrl ${what}. Give it as 'https://api.example.com/v1'.`)
   if (typeof baseUrl !== 'string') throw wrong('must be a string')
   if (!URL.canParse(baseUrl)) throw wrong('is not an absolute URL')
@@ -117,7 +120,8 @@ function parseBaseUrl(baseUrl: string, endpoint: string): URL {
   if (url.username !== '' || url.password !== '') throw wrong('must not hold credentials')
   if (baseUrl.includes('?')) throw wrong('must not have a query')
   if (baseUrl.includes('#')) throw wrong('must not have a fragment')
-  if (pathOf(url).endsWith(endpoint)) throw wrong(`must end before ${endpoint}, which is added to it`)
+  const endpoint = endpoints.find((candidate) => pathOf(url).endsWith(candidate))
+  if (endpoint !== undefined) throw wrong(`must end before ${endpoint}, which is added to it`)
   return url
 }
 

@@ -91,6 +91,7 @@ describe('the OpenAPI document', () => {
     expect(document.servers).toEqual([{ url: '.' }])
     expect(Object.keys(document.paths)).toEqual([
       '/chat/completions',
+      '/embeddings',
       '/models',
       '/models/{model_key}',
       '/envelope-keys',

@@ -1,12 +1,25 @@
-import type { Awaitable, ChatAdapter, ProviderEvent } from '../../contracts/index.js'
+import type {
+  AdapterRun,
+  Awaitable,
+  ChatAdapter,
+  ProviderAdapter,
+  ProviderEvent,
+} from '../../contracts/index.js'
 import { refuseMisspelt, requireFunctions } from '../../contracts/option-checks.js'
 import { ProviderError } from '../../errors.js'
+import type { ChatRequest } from '../../protocol/chat-request.js'
 import { whileWanted } from './abort.js'
 import { type ParameterTranslation, toCallOptions } from './call-options.js'
 import { readResult } from './completion.js'
+import { embedWith } from './embeddings.js'
 import { toProviderError } from './errors.js'
 import { readParts } from './read-parts.js'
-import { type AiSdkLanguageModel, type SpecificationVersion, VERSIONS } from './specification.js'
+import {
+  type AiSdkEmbeddingModel,
+  type AiSdkLanguageModel,
+  type SpecificationVersion,
+  VERSIONS,
+} from './specification.js'
 
 export interface AiSdkSettings {
   /**
@@ -14,7 +27,12 @@ export interface AiSdkSettings {
    * `undefined`: then the host's key is the model's own business. Where a key is given use no other. What it throws is a
    * fault of the host's, told by a `fault` event.
    */
-  readonly model: (upstreamModel: string, key?: string) => Awaitable<AiSdkLanguageModel>
+  readonly model?: (upstreamModel: string, key?: string) => Awaitable<AiSdkLanguageModel>
+  /**
+   * Makes the embedding model of one call, as {@link model} does a language model. An adapter without it serves no
+   * embeddings, one without `model` no chat completions. At least one of the two must be there.
+   */
+  readonly embeddingModel?: (upstreamModel: string, key?: string) => Awaitable<AiSdkEmbeddingModel>
   /**
    * Request fields that the AI SDK has no setting for, each with what turns its value to `providerOptions`, as in
    * `{ reasoning_effort: (value) => ({ openai: { reasoningEffort: value } }) }`; `() => ({})` leaves the field out. A field
@@ -35,11 +53,16 @@ export interface AiSdkSettings {
  * Connections, redirects and the time to connect are the model's own: give its package a `fetch` where they matter.
  * An address in a message reaches the model only where the model's `supportedUrls` names it; nothing is downloaded.
  */
-export function aiSdk(settings: AiSdkSettings): ChatAdapter {
-  refuseMisspelt(settings, ['model', 'parameters', 'takesKeys'], 'aiSdk')
-  const { model, parameters = {}, takesKeys = false } = settings
-  if (typeof model !== 'function') {
+export function aiSdk(settings: AiSdkSettings & Required<Pick<AiSdkSettings, 'model'>>): ChatAdapter
+export function aiSdk(settings: AiSdkSettings): ProviderAdapter
+export function aiSdk(settings: AiSdkSettings): ProviderAdapter {
+  refuseMisspelt(settings, ['model', 'embeddingModel', 'parameters', 'takesKeys'], 'aiSdk')
+  const { embeddingModel, model, parameters = {}, takesKeys = false } = settings
+  if (typeof model !== 'function' && (model !== undefined || embeddingModel === undefined)) {
     throw new TypeError('model must be a function that makes a language model from its name.')
+  }
+  if (embeddingModel !== undefined && typeof embeddingModel !== 'function') {
+    throw new TypeError('embeddingModel must be a function that makes an embedding model from its name.')
   }
   if (typeof takesKeys !== 'boolean') throw new TypeError('takesKeys must be true or false.')
   requireFunctions(
@@ -57,43 +80,53 @@ export function aiSdk(settings: AiSdkSettings): ChatAdapter {
     takesKeys,
     // Whose key its model has, nothing tells; that the provider asks for one is what the host says with `takesKeys`.
     hasKey: takesKeys,
-    async chat(call, take) {
-      const { signal, limits } = call
-      const languageModel = await whileWanted(
-        () => model(call.request.model, call.auth.secret?.reveal()),
+    ...(model !== undefined && { chat: chatWith(model, translations) }),
+    ...(embeddingModel !== undefined && {
+      embeddings: embedWith({ model: embeddingModel, parameters: translations }),
+    }),
+  }
+}
+
+function chatWith(
+  model: NonNullable<AiSdkSettings['model']>,
+  parameters: ReadonlyMap<string, ParameterTranslation>,
+): AdapterRun<ChatRequest> {
+  return async (call, take) => {
+    const { signal, limits } = call
+    const languageModel = await whileWanted(
+      () => model(call.request.model, call.auth.secret?.reveal()),
+      signal,
+    )
+    const version = versionOf(languageModel)
+    const urls = (await whileWanted(() => languageModel.supportedUrls, signal).catch(failed)) ?? {}
+    const source = { version, provider: languageModel.provider }
+    const translated = toCallOptions(call.request, { version, urls, parameters })
+    const { asked } = translated
+    const options = {
+      ...translated.options,
+      ...(call.trace !== undefined && { headers: { ...call.trace } }),
+      abortSignal: signal,
+    } as never
+    if (call.stream) {
+      const { stream } = await whileWanted(
+        () => languageModel.doStream(options),
         signal,
-      )
-      const version = versionOf(languageModel)
-      const urls = (await whileWanted(() => languageModel.supportedUrls, signal).catch(failed)) ?? {}
-      const source = { version, provider: languageModel.provider }
-      const translated = toCallOptions(call.request, { version, urls, parameters: translations })
-      const { asked } = translated
-      const options = {
-        ...translated.options,
-        ...(call.trace !== undefined && { headers: { ...call.trace } }),
-        abortSignal: signal,
-      } as never
-      if (call.stream) {
-        const { stream } = await whileWanted(
-          () => languageModel.doStream(options),
-          signal,
-          (late) =>
-            void late.stream
-              .getReader()
-              .cancel()
-              .catch(() => {}),
-        ).catch(failed)
-        return readParts(stream, { source, asked, call, take })
-      }
-      const result = await whileWanted(() => languageModel.doGenerate(options), signal).catch(failed)
-      const events: readonly ProviderEvent[] = readResult(result, {
-        source,
-        asked,
-        replyBytes: limits.replyBytes,
-      })
-      await take(events)
-      return { terminated: true }
-    },
+        (late) =>
+          void late.stream
+            .getReader()
+            .cancel()
+            .catch(() => {}),
+      ).catch(failed)
+      return readParts(stream, { source, asked, call, take })
+    }
+    const result = await whileWanted(() => languageModel.doGenerate(options), signal).catch(failed)
+    const events: readonly ProviderEvent[] = readResult(result, {
+      source,
+      asked,
+      replyBytes: limits.replyBytes,
+    })
+    await take(events)
+    return { terminated: true }
   }
 }
 

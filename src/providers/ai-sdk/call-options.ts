@@ -1,3 +1,4 @@
+import type { ProviderRequest } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import type { JsonObject } from '../../protocol/json-values.js'
 import { readMessages } from '../openai-input/messages.js'
@@ -31,7 +32,7 @@ const NUMBERS = new Map([
 ] as const)
 
 /** Turns one field of a request, never null, to options of the provider. */
-export type ParameterTranslation = (value: unknown, request: ChatRequest) => ProviderOptions
+export type ParameterTranslation = (value: unknown, request: ProviderRequest) => ProviderOptions
 
 export interface TranslatedCall {
   readonly options: Omit<CallOptions, 'abortSignal'>

@@ -20,6 +20,16 @@ export interface AiSdkLanguageModel {
   doStream(options: never): PromiseLike<{ readonly stream: ReadableStreamOf<unknown> }>
 }
 
+/** An embedding model of the AI SDK, as far as the bridge uses it: `EmbeddingModelV2`, `V3` and `V4` all fit. */
+export interface AiSdkEmbeddingModel {
+  readonly specificationVersion: string
+  readonly provider: string
+  readonly modelId: string
+  readonly maxEmbeddingsPerCall: PromiseLike<number | undefined> | number | undefined
+  readonly supportsParallelCalls: PromiseLike<boolean> | boolean
+  doEmbed(options: never): PromiseLike<object>
+}
+
 export type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>
 
 /** The part of a web `ReadableStream` that the bridge uses. */

@@ -62,6 +62,7 @@ export function anthropic(settings: AnthropicSettings = {}): ChatAdapter {
   return {
     chat: (call, take) =>
       upstream.post(() => ({
+        endpoint: ENDPOINT,
         headers: ['anthropic-version', version, ...credentialOf(call)],
         body: writeExactly(toNativeRequest(call.request, call.stream), randomUUID),
         onCallersKey: call.auth.kind === 'byok',

@@ -1,5 +1,10 @@
 import { refuseMisspelt } from '../../contracts/option-checks.js'
-import type { ChatAdapter, ProviderCall } from '../../contracts/providers.js'
+import type {
+  ChatAdapter,
+  EmbeddingsAdapter,
+  ProviderCall,
+  ProviderRequest,
+} from '../../contracts/providers.js'
 import { usesFastPaths } from '../../fast-paths.js'
 import { isSecret } from '../../protocol/secret-search.js'
 import { abortSourceOf } from '../abort-source.js'
@@ -7,6 +12,7 @@ import { createReplyReader, type ReplyFormat } from '../reply-reader.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream, type UpstreamSettings } from '../upstream.js'
 import type { HeaderList, UpstreamCall } from '../upstream-call.js'
+import { buildEmbeddingsBody, embeddingsFormat } from './embeddings.js'
 import { hintAtUsage, type Omissions, refusesReasoning } from './omissions.js'
 import { readBody, readEvent } from './reply.js'
 import { buildRequestBody } from './request.js'
@@ -35,7 +41,8 @@ export interface OpenAiCompatibleSettings extends UpstreamSettings {
   readonly reasoningHistory?: boolean
 }
 
-const ENDPOINT = '/chat/completions'
+const CHAT = '/chat/completions'
+const EMBEDDINGS = '/embeddings'
 const SETTINGS = [
   ...['baseUrl', 'apiKey', 'headers', 'unlistedTokens', 'outputBound'],
   ...['streamUsage', 'reasoningHistory'],
@@ -44,12 +51,12 @@ const SETTINGS = [
 const REPORT_USAGE_UNASKED = new Set(['api.mistral.ai'])
 
 /**
- * Speaks to any provider with OpenAI's `POST {baseUrl}/chat/completions`.
+ * Speaks to any provider with OpenAI's `POST {baseUrl}/chat/completions` or `POST {baseUrl}/embeddings`.
  *
  * Throws a `TypeError` if a setting is wrong; no error ever shows the key. Connections are kept and used again; the time
  * that connecting may take is that of the first call's limits.
  */
-export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapter {
+export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapter & EmbeddingsAdapter {
   refuseMisspelt(settings, SETTINGS, 'openaiCompatible')
   const { apiKey, outputBound, unlistedTokens } = settings
   if (apiKey !== undefined && (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey))) {
@@ -68,7 +75,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
       throw new TypeError(`${name} must be true or false, or left out.`)
     }
   }
-  const upstream = createUpstream(settings, ENDPOINT)
+  const upstream = createUpstream(settings, CHAT, EMBEDDINGS)
   const { streamUsage = !REPORT_USAGE_UNASKED.has(new URL(settings.baseUrl).hostname) } = settings
   const { reasoningHistory = true } = settings
   warnOfUnsetKey(settings, 'openaiCompatible')
@@ -80,19 +87,24 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
     onBody: (json, events) => readBody(json, events, { fastPaths: usesFastPaths, unlistedTokens }),
   }
 
-  const credentialOf = ({ auth }: ProviderCall): HeaderList => {
+  const credentialOf = ({ auth }: ProviderCall<ProviderRequest>): HeaderList => {
     if (auth.kind === 'byok') return credential(auth.secret.reveal())
     return auth.secret ? credential(auth.secret.reveal()) : ownCredential
   }
 
-  const prepare = (call: ProviderCall, take: UpstreamCall['take'], omitted: Omissions): UpstreamCall => ({
+  const common = (call: ProviderCall<ProviderRequest>) => ({
     headers: credentialOf(call),
     onCallersKey: call.auth.kind === 'byok',
-    body: buildRequestBody(call.request, call.stream, omitted),
     stream: call.stream,
     limits: call.limits,
     abort: abortSourceOf(call),
     trace: call.trace,
+  })
+
+  const prepare = (call: ProviderCall, take: UpstreamCall['take'], omitted: Omissions): UpstreamCall => ({
+    ...common(call),
+    endpoint: CHAT,
+    body: buildRequestBody(call.request, call.stream, omitted),
     reader: createReplyReader(call.limits.eventBytes, format),
     take,
     instead: (failure) =>
@@ -110,6 +122,14 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
         throw call.stream && streamUsage ? hintAtUsage(failure) : failure
       }
     },
+    embeddings: (call, take) =>
+      upstream.post(() => ({
+        ...common(call),
+        endpoint: EMBEDDINGS,
+        body: buildEmbeddingsBody(call.request),
+        reader: createReplyReader(call.limits.eventBytes, embeddingsFormat),
+        take,
+      })),
     ...(outputBound !== undefined && { outputBound }),
     takesKeys: true,
     hasKey: apiKey !== undefined && isSecret(apiKey),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { ChatCompletion } from '../../../src/protocol/completion.js'
 import { readMessage } from '../../../src/providers/anthropic/message.js'
 
 const message = (content: unknown, fields: object = {}) => ({
@@ -13,7 +14,7 @@ const message = (content: unknown, fields: object = {}) => ({
 
 const choiceOf = (body: unknown) => {
   const [event] = readMessage(body)
-  return event?.type === 'completion' ? event.completion.choices[0] : undefined
+  return event?.type === 'completion' ? (event.completion as ChatCompletion).choices[0] : undefined
 }
 
 describe('a whole message', () => {

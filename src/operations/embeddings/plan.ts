@@ -1,0 +1,57 @@
+import type { Model } from '../../contracts/catalogue.js'
+import type { InputEstimate, Plan, PlanOptions, Reply, ReplyParts } from '../../contracts/operation.js'
+import type { ProviderRequest, Route } from '../../contracts/providers.js'
+import type { AskedEmbeddings } from './read-request.js'
+import { EmbeddingsReply } from './reply.js'
+
+/** The tokens that a model puts around each text, at most. */
+const TOKENS_AN_INPUT = 8
+
+/** The embeddings of one request, by one model. Only the input is paid for. */
+export class EmbeddingsPlan implements Plan {
+  readonly outputTokens = 0
+  readonly choices = 1
+  private estimate: InputEstimate | undefined
+
+  constructor(
+    private readonly asked: AskedEmbeddings,
+    private readonly model: Model,
+    private readonly options: PlanOptions,
+  ) {}
+
+  get input(): InputEstimate {
+    this.estimate ??= this.estimateInput()
+    return this.estimate
+  }
+
+  requestFor({ upstreamModel }: Route): ProviderRequest {
+    return { ...this.asked.forward, model: upstreamModel }
+  }
+
+  reply(parts: ReplyParts): Reply {
+    const { count, format, model } = this.asked
+    return new EmbeddingsReply({ ...parts, count, format, model })
+  }
+
+  /** Tokens are counted as they are, text by the counters. An upper bound for text needs no factor. */
+  private estimateInput(): InputEstimate {
+    const { counter, neverOverdraw, upperCounter } = this.options
+    const { count, forward } = this.asked
+    const charged = counter.tally()
+    const upper = (neverOverdraw ? upperCounter : counter).tally()
+    let tokens = 0
+    for (const item of [forward.input].flat(2) as (string | number)[]) {
+      if (typeof item === 'number') tokens++
+      else {
+        charged.add(item)
+        upper.add(item)
+      }
+    }
+    const text = upper.atMost()
+    const overhead = count * (this.model.promptOverhead ?? TOKENS_AN_INPUT)
+    return {
+      atLeast: tokens + charged.atLeast(),
+      atMost: (factor = 1) => Math.ceil(text * (neverOverdraw ? 1 : factor)) + tokens + overhead,
+    }
+  }
+}

@@ -1,0 +1,173 @@
+import * as z from 'zod'
+import type { Asked } from '../../contracts/operation.js'
+import { CompatError } from '../../errors.js'
+import type { EmbeddingInput, EmbeddingRequest } from '../../protocol/embedding-request.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
+import {
+  OUTLINE_CODES,
+  OUTLINE_NAMES,
+  outlineFields,
+  ownFields,
+  readOutline,
+} from '../../protocol/own-fields.js'
+import { RequestReading } from '../../protocol/request-fields/reading.js'
+import { REFUSED_FIELDS, refuseFields, Spellings } from '../../protocol/request-fields/refused-fields.js'
+
+export interface AskedEmbeddings extends Asked {
+  /** The body for providers, `model` still being the model key. */
+  readonly forward: EmbeddingRequest
+  /** How many embeddings the reply must have. */
+  readonly count: number
+  readonly format: 'float' | 'base64'
+}
+
+export const MAX_INPUTS = 2_048
+const MAX_FIELDS = 1_000
+const MAX_DIMENSIONS = 1_000_000
+const INPUT_RULE = 'must be a string, a list of strings, a list of tokens, or a list of lists of tokens'
+
+const tokens = z.array(z.int().min(0)).min(1)
+
+/** The fields beside the input, with the rule that a wrong value breaks. */
+const FIELDS = {
+  encoding_format: [z.enum(['float', 'base64']), "must be 'float' or 'base64'"],
+  dimensions: [z.int().min(1).max(MAX_DIMENSIONS), 'must be an integer from 1 up'],
+  user: [z.string(), 'must be a string'],
+  stream: [z.literal(false), 'must be false: embeddings come in one body'],
+} as const
+
+/** A whole request, as the API document shows it. */
+export const embeddingsRequestSchema = z.looseObject({
+  ...outlineFields,
+  input: z
+    .union([
+      z.string().min(1),
+      z.array(z.string().min(1)).min(1).max(MAX_INPUTS),
+      tokens,
+      z.array(tokens).min(1).max(MAX_INPUTS),
+    ])
+    .describe('The texts to embed, or their tokens. At most 2,048 inputs; none is empty.'),
+  encoding_format: FIELDS.encoding_format[0]
+    .nullish()
+    .describe('The form of each embedding: numbers (the default), or base64 of 32-bit floats.'),
+  dimensions: FIELDS.dimensions[0]
+    .nullish()
+    .describe('The length of each embedding, if the model can vary it.'),
+  user: FIELDS.user[0].nullish().describe('A label for the end user.'),
+})
+
+const READ: ReadonlySet<string> = new Set([...OUTLINE_NAMES, 'input', '__proto__', ...Object.keys(FIELDS)])
+const SPELLINGS = new Spellings([...OUTLINE_NAMES, 'input', ...Object.keys(FIELDS), ...REFUSED_FIELDS.keys()])
+
+/**
+ * Checks a request body and splits it into the part for providers and the router's own.
+ *
+ * Throws a `CompatError` of status 400 (404 if no model can have the name `model`). Its message names the first fault, its
+ * `details` at most 20. Neither ever contains a value of the client's.
+ */
+export function parseEmbeddingsRequest(body: unknown): AskedEmbeddings {
+  if (!isObject(body)) throw new CompatError('invalid_request', 'The request body must be a JSON object.')
+  const keys = Object.keys(body)
+  if (keys.length > MAX_FIELDS) {
+    throw new CompatError('invalid_request', 'The request body has more than 1,000 fields.')
+  }
+  refuseFields(keys, SPELLINGS)
+  const reading = new RequestReading()
+  const outline = readOutline(body, keys, reading)
+  const input = readInput(body.input, reading)
+  const { dimensions, encoding_format: format, user } = readFields(body, reading)
+  const unknown = readUnknown(body, keys, reading)
+  if (outline === undefined || input === undefined || reading.faults.list.length > 0) {
+    throw reading.faults.error(OUTLINE_CODES)
+  }
+  return {
+    model: outline.model,
+    stream: false,
+    own: ownFields(outline),
+    user: user as string | undefined,
+    unlisted: reading.unlisted,
+    leftOut: [...reading.leftOut],
+    // Providers are never asked for a format: some refuse one, and the reply is converted here.
+    forward: Object.assign(
+      { model: outline.model, input },
+      dimensions !== undefined && { dimensions: dimensions as number },
+      user !== undefined && { user: user as string },
+      unknown,
+    ),
+    count: Array.isArray(input) && typeof input[0] !== 'number' ? input.length : 1,
+    format: format === 'base64' ? 'base64' : 'float',
+  }
+}
+
+function readInput(input: unknown, { faults }: RequestReading): EmbeddingInput | undefined {
+  if (input === undefined || input === null) {
+    faults.add('input', 'is required')
+    return undefined
+  }
+  if (typeof input === 'string') {
+    if (input === '') faults.add('input', 'must not be empty')
+    return input
+  }
+  if (!Array.isArray(input)) {
+    faults.add('input', INPUT_RULE)
+    return undefined
+  }
+  if (input.length === 0) {
+    faults.add('input', 'must not be empty')
+    return undefined
+  }
+  const [first] = input
+  if (typeof first === 'number') {
+    checkTokens(input, 'input', faults)
+    return input
+  }
+  if (input.length > MAX_INPUTS) {
+    faults.add('input', `must have at most ${MAX_INPUTS.toLocaleString('en')} inputs`)
+    return undefined
+  }
+  const isOfTokens = Array.isArray(first)
+  for (const [position, item] of input.entries()) {
+    if (faults.full) break
+    const place = `input.${position}`
+    if (isOfTokens && Array.isArray(item)) checkTokens(item, place, faults)
+    else if (isOfTokens || typeof item !== 'string') {
+      faults.add(
+        place,
+        isOfTokens ? 'must be a list of tokens' : typeof first === 'string' ? 'must be a string' : INPUT_RULE,
+      )
+    } else if (item === '') faults.add(place, 'must not be empty')
+  }
+  return input
+}
+
+function checkTokens(tokens: readonly unknown[], place: string, faults: RequestReading['faults']): void {
+  if (tokens.length === 0) faults.add(place, 'must not be empty')
+  const wrong = tokens.findIndex((token) => !Number.isSafeInteger(token) || (token as number) < 0)
+  if (wrong >= 0) faults.add(`${place}.${wrong}`, 'must be a token, an integer from 0 up')
+}
+
+function readFields(
+  body: JsonObject,
+  { faults }: RequestReading,
+): Partial<Record<keyof typeof FIELDS, unknown>> {
+  const read: Partial<Record<keyof typeof FIELDS, unknown>> = {}
+  for (const [name, [schema, rule]] of Object.entries(FIELDS)) {
+    const value = body[name] ?? undefined
+    if (value === undefined) continue
+    if (schema.safeParse(value).success) read[name as keyof typeof FIELDS] = value
+    else faults.add(name, rule)
+  }
+  return read
+}
+
+/** A field that is not known here reaches a provider only if the host names it. */
+function readUnknown(body: JsonObject, keys: readonly string[], reading: RequestReading): JsonObject {
+  const sent: JsonObject = {}
+  for (const key of keys) {
+    const value = body[key]
+    if (READ.has(key) || value === null || value === undefined) continue
+    reading.mustBeNamed(key, key)
+    sent[key] = value
+  }
+  return sent
+}

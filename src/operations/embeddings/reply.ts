@@ -1,0 +1,141 @@
+import type { Reply, ReplyParts } from '../../contracts/operation.js'
+import type { ProviderEvent } from '../../contracts/providers.js'
+import { isProviderError, ProviderError } from '../../errors.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
+import { toLatin1 } from '../../protocol/latin1.js'
+import { cleanLabel } from '../../protocol/text.js'
+import { type WireCharge, writeUsage } from '../../protocol/wire-usage.js'
+
+export interface EmbeddingsReplyOptions extends ReplyParts {
+  /** The model key of the request. */
+  readonly model: string
+  /** How many embeddings were asked for. */
+  readonly count: number
+  /** The form in which the client wants them. */
+  readonly format: 'float' | 'base64'
+}
+
+const FLOAT_BYTES = 4
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
+
+/** Embeddings in one body, in the form that the client asked for, whichever one the provider sent. */
+export class EmbeddingsReply implements Reply {
+  failure: ProviderError | undefined
+  upstreamId: string | undefined
+  readonly unreadable = undefined
+  readonly gaveReason = false
+  readonly finishReason = undefined
+  readonly nativeFinishReason = undefined
+  /** JSON, each at its index. */
+  private data: string[] | undefined
+
+  constructor(private readonly options: EmbeddingsReplyOptions) {}
+
+  get begun(): boolean {
+    return this.data !== undefined
+  }
+
+  get finished(): boolean {
+    return this.data !== undefined
+  }
+
+  get tokenEvents(): number {
+    return this.data === undefined ? 0 : 1
+  }
+
+  take(events: readonly ProviderEvent[]): string {
+    for (const event of events) {
+      if (this.failure !== undefined) break
+      try {
+        this.takeEvent(event)
+      } catch (error) {
+        this.failure = isProviderError(error) ? error : unreadable('an event cannot be read', error)
+      }
+    }
+    return ''
+  }
+
+  completionAtLeast(): number {
+    return 0
+  }
+
+  discard(): void {}
+
+  endChoices(): void {}
+
+  closing(): string {
+    throw new Error('Embeddings are not streamed.')
+  }
+
+  body(charge: WireCharge): string {
+    const { data = [], options } = this
+    const items = data.map(
+      (embedding, index) => `{"object":"embedding","index":${index},"embedding":${embedding}}`,
+    )
+    const model = toLatin1(JSON.stringify(options.model))
+    return `{"object":"list","data":[${items.join(',')}],"model":${model},"usage":${writeUsage(charge)}}`
+  }
+
+  private takeEvent(event: ProviderEvent): void {
+    if (event.type === 'usage') {
+      // Providers report no output. Without a count of it the usage would pass for incomplete.
+      const { completion = 0 } = event.usage
+      this.options.meter.snapshot({ ...event.usage, completion }, this.finished)
+    } else if (event.type === 'completion') this.takeList(event.completion as JsonObject)
+    else throw unreadable(event.type === 'unreadable' ? event.why : `an event of type ${event.type} came`)
+  }
+
+  private takeList({ data, id }: JsonObject): void {
+    if (!Array.isArray(data)) throw unreadable('data is not a list')
+    const { count } = this.options
+    if (data.length !== count) throw unreadable(`it has ${data.length} embeddings for ${count} inputs`)
+    const read = new Array<string | undefined>(count)
+    for (const [position, item] of data.entries()) {
+      if (!isObject(item)) throw unreadable('an item of data is not an object')
+      const index = item.index ?? position
+      if (!Number.isInteger(index) || !((index as number) in data))
+        throw unreadable('an index is out of range')
+      if (read[index as number] !== undefined) throw unreadable('two embeddings have the same index')
+      read[index as number] = this.write(item.embedding)
+    }
+    if (typeof id === 'string' && id !== '') this.upstreamId = cleanLabel(id)
+    this.data = read as string[]
+    this.options.meter.token()
+  }
+
+  /** Writes one embedding as JSON in the client's format. */
+  private write(embedding: unknown): string {
+    const isBase64 = this.options.format === 'base64'
+    if (typeof embedding === 'string') {
+      const bytes = Buffer.from(embedding, 'base64')
+      if (!BASE64.test(embedding) || bytes.length === 0 || bytes.length % FLOAT_BYTES !== 0) {
+        throw unreadable('an embedding is not base64 of 32-bit floats')
+      }
+      if (isBase64) return `"${embedding}"`
+      const floats = Array.from({ length: bytes.length / FLOAT_BYTES }, (_, at) =>
+        bytes.readFloatLE(at * FLOAT_BYTES),
+      )
+      return writeFloats(floats)
+    }
+    if (!Array.isArray(embedding) || embedding.length === 0)
+      throw unreadable('an embedding is not a list of numbers')
+    if (!isBase64) return writeFloats(embedding)
+    const bytes = Buffer.alloc(embedding.length * FLOAT_BYTES)
+    for (const [at, value] of embedding.entries()) bytes.writeFloatLE(checked(value), at * FLOAT_BYTES)
+    return `"${bytes.toString('base64')}"`
+  }
+}
+
+function writeFloats(values: readonly unknown[]): string {
+  for (const value of values) checked(value)
+  return JSON.stringify(values)
+}
+
+function checked(value: unknown): number {
+  if (typeof value === 'number' && Number.isFinite(value)) return value
+  throw unreadable('an embedding has a value that is not a number')
+}
+
+function unreadable(why: string, cause?: unknown): ProviderError {
+  return new ProviderError('invalid-response', `The reply cannot be read: ${why}.`, { cause })
+}

@@ -1,0 +1,18 @@
+/** One text, several texts, the tokens of one text, or those of several. */
+export type EmbeddingInput = string | readonly string[] | readonly number[] | readonly (readonly number[])[]
+
+/** An embeddings request as a provider gets it: without the router's own fields. */
+export interface EmbeddingRequest {
+  model: string
+  input: EmbeddingInput
+  dimensions?: number
+  user?: string
+  [field: string]: unknown
+}
+
+/** Embeddings as adapters hand them over, in one body. */
+export interface EmbeddingList {
+  /** Each `embedding` is a list of numbers, or base64 of 32-bit floats, little-endian. Without `index` the position counts. */
+  readonly data: readonly { readonly embedding: unknown; readonly index?: unknown }[]
+  readonly [field: string]: unknown
+}

@@ -1,0 +1,113 @@
+import type { AdapterRun, ProviderEvent } from '../../contracts/providers.js'
+import { ProviderError } from '../../errors.js'
+import type { EmbeddingRequest } from '../../protocol/embedding-request.js'
+import { isObject } from '../../protocol/json-values.js'
+import { isCount } from '../../protocol/usage.js'
+import { unsupported } from '../openai-input/unsupported.js'
+import { whileWanted } from './abort.js'
+import type { ParameterTranslation } from './call-options.js'
+import { toProviderError } from './errors.js'
+import { type AiSdkEmbeddingModel, type ProviderOptions, VERSIONS } from './specification.js'
+
+/** Fields that have a place of their own in the call, or in none. */
+const READ = new Set(['model', 'input', 'user'])
+
+export interface EmbeddingsSettings {
+  readonly model: (upstreamModel: string, key?: string) => AiSdkEmbeddingModel | Promise<AiSdkEmbeddingModel>
+  readonly parameters: ReadonlyMap<string, ParameterTranslation>
+}
+
+/** Embeds with a model of the AI SDK, in as many calls of the model as its own limit asks for. */
+export function embedWith({
+  model: makeModel,
+  parameters,
+}: EmbeddingsSettings): AdapterRun<EmbeddingRequest> {
+  return async ({ auth, request, signal, trace }, take) => {
+    const model = await whileWanted(() => makeModel(request.model, auth.secret?.reveal()), signal)
+    checkModel(model)
+    const values = textsOf(request)
+    const providerOptions = optionsOf(request, parameters)
+    const embed = (batch: readonly string[]): Promise<object> =>
+      whileWanted(
+        () =>
+          model.doEmbed({
+            values: [...batch],
+            abortSignal: signal,
+            ...(trace !== undefined && { headers: { ...trace } }),
+            ...(Object.keys(providerOptions).length > 0 && { providerOptions }),
+          } as never),
+        signal,
+      ).catch(failed)
+    const limit = (await whileWanted(() => model.maxEmbeddingsPerCall, signal).catch(failed)) ?? Infinity
+    const batches = inBatches(values, limit)
+    const isParallel = await whileWanted(() => model.supportsParallelCalls, signal).catch(failed)
+    const results: object[] = isParallel ? await Promise.all(batches.map(embed)) : []
+    if (!isParallel) for (const batch of batches) results.push(await embed(batch))
+    await take(eventsOf(results))
+    return { terminated: true }
+  }
+}
+
+const failed = (error: unknown): never => {
+  throw toProviderError(error)
+}
+
+function checkModel(model: AiSdkEmbeddingModel): void {
+  if (typeof model?.doEmbed !== 'function') {
+    throw new TypeError(
+      'aiSdk: embeddingModel() returned no embedding model, which has doEmbed. A provider of the AI SDK makes one from a name, as openai.embedding(name) does.',
+    )
+  }
+  if (VERSIONS.some((known) => known === model.specificationVersion)) return
+  throw new ProviderError(
+    'invalid-response',
+    `The embedding model must have specification version ${VERSIONS.join(', ')}.`,
+  )
+}
+
+/** The AI SDK embeds texts alone. */
+function textsOf({ input }: EmbeddingRequest): readonly string[] {
+  const list = Array.isArray(input) ? input : [input]
+  if (list.every((item) => typeof item === 'string')) return list
+  throw unsupported('input', 'must be text: this provider takes no tokens')
+}
+
+function optionsOf(request: EmbeddingRequest, parameters: EmbeddingsSettings['parameters']): ProviderOptions {
+  const options: Record<string, ProviderOptions[string]> = {}
+  for (const [field, value] of Object.entries(request)) {
+    if (READ.has(field) || value === undefined || value === null) continue
+    const translate = parameters.get(field)
+    if (translate === undefined) throw unsupported(field, 'is not supported by this provider')
+    for (const [provider, its] of Object.entries(translate(value, request))) {
+      options[provider] = { ...options[provider], ...its }
+    }
+  }
+  return options
+}
+
+function inBatches(values: readonly string[], limit: number): (readonly string[])[] {
+  const size = Number.isFinite(limit) ? Math.max(1, Math.floor(limit)) : values.length
+  const batches: (readonly string[])[] = []
+  for (let start = 0; start < values.length; start += size) batches.push(values.slice(start, start + size))
+  return batches
+}
+
+/** One list of all results. A usage only if each result has one: an estimate is better than a part. */
+function eventsOf(results: readonly object[]): ProviderEvent[] {
+  const data = results.flatMap((result) => {
+    const { embeddings } = result as { embeddings?: unknown }
+    if (!Array.isArray(embeddings)) {
+      throw new ProviderError('invalid-response', 'The result of the model has no embeddings.')
+    }
+    return embeddings.map((embedding: unknown) => ({ embedding }))
+  })
+  const events: ProviderEvent[] = [{ type: 'completion', completion: { data } }]
+  const counts = results.map((result) => {
+    const { usage } = result as { usage?: unknown }
+    return isObject(usage) ? usage.tokens : undefined
+  })
+  if (counts.every(isCount)) {
+    events.push({ type: 'usage', usage: { prompt: counts.reduce((sum, count) => sum + count, 0) } })
+  }
+  return events
+}

@@ -1,0 +1,42 @@
+import type { ProviderEvent } from '../../contracts/providers.js'
+import { ProviderError } from '../../errors.js'
+import type { EmbeddingRequest } from '../../protocol/embedding-request.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
+import type { UsageReport } from '../../protocol/usage.js'
+import { parseProviderObject } from '../provider-json.js'
+import type { ReplyFormat } from '../reply-reader.js'
+import { frameError } from '../upstream-errors.js'
+import { readUsage } from './usage.js'
+
+/** The request is posted as it is: the operation has left out everything that is not for providers. */
+export function buildEmbeddingsBody(request: EmbeddingRequest): string {
+  return JSON.stringify(request)
+}
+
+export const embeddingsFormat: ReplyFormat = {
+  fastPaths: false,
+  onBody: readEmbeddings,
+  onEvent: () => {
+    throw new ProviderError('invalid-response', 'The provider streamed its embeddings.')
+  },
+}
+
+function readEmbeddings(json: Buffer, events: ProviderEvent[]): void {
+  const reply = parseProviderObject(json.toString())
+  const { data, id } = reply
+  if (!Array.isArray(data)) {
+    if (reply.error !== undefined && reply.error !== null) throw frameError(reply)
+    throw new ProviderError('invalid-response', 'The reply has no list of embeddings.')
+  }
+  events.push({ type: 'completion', completion: { data, id } })
+  const usage = usageOf(reply)
+  if (usage !== undefined) events.push({ type: 'usage', usage })
+}
+
+/** Some report a total alone, which then is the input. */
+function usageOf({ usage }: JsonObject): UsageReport | undefined {
+  if (!isObject(usage)) return undefined
+  const { prompt_tokens: prompt, total_tokens: total } = usage
+  const isTotalAlone = (prompt ?? usage.input_tokens ?? undefined) === undefined && total !== undefined
+  return readUsage(isTotalAlone ? { ...usage, prompt_tokens: total } : usage, undefined)
+}

@@ -1,0 +1,464 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { embed, embedMany } from 'ai'
+import OpenAI from 'openai'
+import { afterEach, describe, expect, it } from 'vitest'
+import { anthropic, type ChatAdapter, type ProviderAdapter } from '../../src/index.js'
+import { aiSdk } from '../../src/providers/ai-sdk/index.js'
+import type { Script } from '../helpers/scripted-upstream.js'
+import { answerJson } from '../helpers/scripted-upstream.js'
+import { API_KEY, MODEL, type ServiceOptions, tokens, UPSTREAM_MODEL, WireService } from '../wire/service.js'
+
+/** Numbers that 32-bit floats hold exactly. */
+const VECTORS = [
+  [0.5, -0.25, 1],
+  [0.125, 2, -3.5],
+] as const
+const CONTEXT = { requestId: 'assertion', signal: new AbortController().signal }
+const PRICES = { input: '2', output: '0', request: '0.0001' }
+
+let service: WireService
+afterEach(() => service.close())
+
+async function start(options: ServiceOptions = {}): Promise<void> {
+  service = await WireService.start({ models: [{ id: MODEL, prices: PRICES }], ...options })
+  service.upstream.script(embedder())
+}
+
+const base64Of = (vector: readonly number[]): string =>
+  Buffer.from(Float32Array.from(vector).buffer).toString('base64')
+
+/** A provider that embeds each input as the vector of its position. */
+function embedder({
+  form = (vector: readonly number[]): unknown => vector,
+  usage = { prompt_tokens: 7, total_tokens: 7 } as unknown,
+} = {}): Script {
+  return async (reply, { body }) => {
+    const { input } = body as { input: unknown }
+    const count = Array.isArray(input) && typeof input[0] !== 'number' ? input.length : 1
+    const data = Array.from({ length: count }, (_, index) => ({
+      object: 'embedding',
+      index,
+      embedding: form(VECTORS[index % VECTORS.length]!),
+    }))
+    reply.head(200, { 'content-type': 'application/json' })
+    await reply.write(JSON.stringify({ object: 'list', data, model: UPSTREAM_MODEL, usage }))
+    reply.end()
+  }
+}
+
+function post(body: object, headers: Readonly<Record<string, string>> = {}) {
+  return service.host.request('/embeddings', {
+    method: 'POST',
+    headers: { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ model: MODEL, ...body }),
+  })
+}
+
+async function replyTo(body: object, headers?: Readonly<Record<string, string>>) {
+  const response = await post(body, headers)
+  expect(response.status, 'the status').toBe(200)
+  return (await response.json()) as {
+    data: { index: number; embedding: unknown }[]
+    usage: Record<string, unknown>
+  }
+}
+
+const entries = async () =>
+  (await service.ledger.entries({ account: 'alice' }, CONTEXT)).entries.filter(
+    ({ kind }) => kind === 'charge',
+  )
+
+/** 7 tokens at 2 credits a million, and 0.0001 for the request. */
+const COST = 0.000114
+
+describe('POST /embeddings', () => {
+  it('answers with the embeddings and their exact cost, which is in the ledger', async () => {
+    await start()
+    const response = await post({ input: 'Hello' })
+    expect(await response.json()).toEqual({
+      object: 'list',
+      data: [{ object: 'embedding', index: 0, embedding: VECTORS[0] }],
+      model: MODEL,
+      usage: {
+        prompt_tokens: 7,
+        completion_tokens: 0,
+        total_tokens: 7,
+        prompt_tokens_details: { cached_tokens: 0 },
+        completion_tokens_details: { reasoning_tokens: 0 },
+        cost: COST,
+        is_byok: false,
+        charge: { basis: 'reported', base_cost: COST, markup_cost: 0 },
+      },
+    })
+    const end = await service.event('request-end')
+    expect(end).toMatchObject({ operation: 'embeddings', outcome: 'completed', stream: false })
+    expect(end.charge).toMatchObject({ cost: 114_000n, basis: 'reported' })
+    expect(end.holdAmount).toBeGreaterThanOrEqual(114_000n)
+    const [entry] = await entries()
+    expect(entry?.postings[0]).toEqual({ account: 'alice', amount: -114_000n })
+  })
+
+  it('sends a provider what is meant for it, and no format', async () => {
+    await start()
+    await replyTo({
+      input: ['a', 'b'],
+      encoding_format: 'base64',
+      dimensions: 3,
+      user: 'u',
+      session_id: 's',
+      app_id: 'a',
+    })
+    const [asked] = service.asked
+    expect(asked).toMatchObject({ method: 'POST', path: '/v1/embeddings' })
+    expect(asked?.body).toEqual({ model: UPSTREAM_MODEL, input: ['a', 'b'], dimensions: 3, user: 'u' })
+  })
+
+  it.each([
+    ['a text', 'a', 1],
+    ['several texts', ['a', 'b', 'c'], 3],
+    ['tokens', [1, 2, 3], 1],
+    ['tokens of several texts', [[1], [2, 3]], 2],
+  ])('takes %s', async (_, input, count) => {
+    await start()
+    expect((await replyTo({ input })).data).toHaveLength(count)
+    expect(service.asked[0]?.body).toMatchObject({ input })
+  })
+
+  describe.each([
+    ['numbers', (vector: readonly number[]) => vector],
+    ['base64', base64Of],
+  ])('from a provider that sends %s', (_, form) => {
+    it.each([
+      ['numbers by default', undefined, (vector: readonly number[]) => vector],
+      ['numbers', 'float', (vector: readonly number[]) => vector],
+      ['base64', 'base64', base64Of],
+    ])('answers with %s', async (_name, format, wanted) => {
+      await start()
+      service.upstream.script(embedder({ form }))
+      const { data } = await replyTo({ input: ['a', 'b'], ...(format && { encoding_format: format }) })
+      expect(data.map(({ embedding }) => embedding)).toEqual(VECTORS.map((vector): unknown => wanted(vector)))
+    })
+  })
+
+  it('puts embeddings in the order of their inputs', async () => {
+    await start()
+    service.upstream.script(
+      answerJson({
+        data: [
+          { index: 1, embedding: [2] },
+          { index: 0, embedding: [1] },
+        ],
+        usage: { prompt_tokens: 1 },
+      }),
+    )
+    const { data } = await replyTo({ input: ['a', 'b'] })
+    expect(data).toEqual([
+      { object: 'embedding', index: 0, embedding: [1] },
+      { object: 'embedding', index: 1, embedding: [2] },
+    ])
+  })
+
+  it.each([
+    ['no usage', null, 'estimated', 1],
+    ['a total alone', { total_tokens: 9 }, 'reported', 9],
+    ['tokens of output too', { prompt_tokens: 4, completion_tokens: 0, total_tokens: 4 }, 'reported', 4],
+    ['a usage of no tokens', { prompt_tokens: 0, total_tokens: 0 }, 'reported', 0],
+  ])('charges a reply with %s', async (_, usage, basis, prompt) => {
+    await start()
+    service.upstream.script(embedder({ usage }))
+    const reply = await replyTo({ input: 'four' })
+    expect(reply.usage).toMatchObject({ prompt_tokens: prompt, charge: { basis } })
+    expect(await service.posted('alice')).toBe(
+      1_000_000_000n - BigInt(Math.round((reply.usage.cost as number) * 1e9)),
+    )
+  })
+
+  it('counts each token of an input that is given as tokens', async () => {
+    await start()
+    service.upstream.script(embedder({ usage: null }))
+    const { usage } = await replyTo({ input: [[1, 2, 3], [4]] })
+    expect(usage).toMatchObject({ prompt_tokens: 4, charge: { basis: 'estimated' } })
+  })
+
+  it('holds no less than the provider bills under neverOverdraw, for text that is all tokens', async () => {
+    await start({ router: () => ({ neverOverdraw: true }) })
+    service.upstream.script(async (reply, { body }) => {
+      const { input } = body as { input: readonly string[] }
+      const prompt = input.reduce((sum, text) => sum + Buffer.byteLength(text) + 3, 0)
+      reply.head(200, { 'content-type': 'application/json' })
+      const data = input.map(() => ({ embedding: [1] }))
+      await reply.write(JSON.stringify({ data, usage: { prompt_tokens: prompt } }))
+      reply.end()
+    })
+    await replyTo({ input: ['ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ', 'x'.repeat(500)] })
+    const { charge, holdAmount } = await service.event('request-end')
+    expect(charge).not.toHaveProperty('shortfall')
+    expect(holdAmount).toBeGreaterThanOrEqual(charge!.cost)
+  })
+
+  it('charges once for one Idempotency-Key, which chat does not share', async () => {
+    await start()
+    const key = { 'idempotency-key': 'one' }
+    const first = await replyTo({ input: 'a' }, key)
+    const again = await replyTo({ input: 'a' }, key)
+    expect(again).toEqual(first)
+    expect(service.asked).toHaveLength(1)
+    expect((await post({ input: 'b' }, key)).status).toBe(422)
+    expect((await post({ input: 'a', encoding_format: 'base64' }, key)).status).toBe(422)
+    const chat = await service.post({ model: MODEL, messages: [{ role: 'user', content: 'a' }] }, key)
+    expect(chat.status).toBe(422)
+    expect(await entries()).toHaveLength(1)
+  })
+})
+
+describe('a wrong embeddings request', () => {
+  it.each<[string, object, string, string]>([
+    ['without input', {}, 'invalid_request', 'input'],
+    ['with an empty text', { input: '' }, 'invalid_request', 'input'],
+    ['with no input', { input: [] }, 'invalid_request', 'input'],
+    ['with a number', { input: 5 }, 'invalid_request', 'input'],
+    ['with an object', { input: {} }, 'invalid_request', 'input'],
+    ['with an empty text among others', { input: ['a', ''] }, 'invalid_request', 'input.1'],
+    ['with a number among texts', { input: ['a', 5] }, 'invalid_request', 'input.1'],
+    ['with a text among tokens', { input: [1, 'a'] }, 'invalid_request', 'input.1'],
+    ['with a text among lists of tokens', { input: [[1], 'a'] }, 'invalid_request', 'input.1'],
+    ['with no tokens', { input: [[1], []] }, 'invalid_request', 'input.1'],
+    ['with half a token', { input: [[1, 0.5]] }, 'invalid_request', 'input.0.1'],
+    ['with a token below 0', { input: [-1] }, 'invalid_request', 'input.0'],
+    ['with null among texts', { input: ['a', null] }, 'invalid_request', 'input.1'],
+    ['with more than 2,048 inputs', { input: Array(2_049).fill('a') }, 'invalid_request', 'input'],
+    ['with another format', { input: 'a', encoding_format: 'int8' }, 'invalid_request', 'encoding_format'],
+    ['with no dimensions', { input: 'a', dimensions: 0 }, 'invalid_request', 'dimensions'],
+    ['with dimensions as text', { input: 'a', dimensions: '3' }, 'invalid_request', 'dimensions'],
+    ['with a user that is no text', { input: 'a', user: 5 }, 'invalid_request', 'user'],
+    ['for a stream', { input: 'a', stream: true }, 'invalid_request', 'stream'],
+    ['with an unknown field', { input: 'a', input_type: 'query' }, 'unsupported_parameter', 'input_type'],
+    [
+      'with another spelling of a field',
+      { input: 'a', Dimensions: 3 },
+      'unsupported_parameter',
+      'dimensions',
+    ],
+    ['that names several models', { input: 'a', models: ['x'] }, 'unsupported_parameter', 'models'],
+    [
+      'with a plaintext key',
+      { input: 'a', provider: 'p0', provider_key: 'sk-1' },
+      'provider_key_not_encrypted',
+      'provider_key',
+    ],
+    [
+      'with routing that is wrong',
+      { input: 'a', routing: { sort: 'best' } },
+      'invalid_request',
+      'routing.sort',
+    ],
+    ['with an empty session', { input: 'a', session_id: '' }, 'invalid_session_id', 'session_id'],
+  ])('%s is refused by name, before anything is held or sent', async (_, body, code, param) => {
+    await start()
+    const response = await post(body)
+    expect(await response.json()).toMatchObject({ error: { code, param } })
+    expect(response.status).toBe(400)
+    expect(service.asked).toEqual([])
+    expect(await entries()).toEqual([])
+  })
+
+  it('reports at most 20 faults, and no value', async () => {
+    await start()
+    const response = await post({
+      input: Array(100)
+        .fill(5)
+        .map((_, at) => (at === 0 ? 'secret-value' : at)),
+    })
+    const text = await response.text()
+    expect(JSON.parse(text).error.details).toHaveLength(20)
+    expect(text).not.toContain('secret-value')
+  })
+
+  it('may have a field that the host lists', async () => {
+    await start({
+      models: [{ id: MODEL, prices: PRICES, supportedParameters: ['input_type'] }],
+    })
+    await replyTo({ input: 'a', input_type: 'query' })
+    expect(service.asked[0]?.body).toMatchObject({ input_type: 'query' })
+    const refused = await post({ input: 'a', dimensions: 3 })
+    expect(await refused.json()).toMatchObject({
+      error: { code: 'unsupported_parameter', param: 'dimensions' },
+    })
+  })
+})
+
+describe('a reply that cannot be read', () => {
+  it.each<[string, object]>([
+    ['has no data', {}],
+    ['has too few embeddings', { data: [{ embedding: [1] }] }],
+    ['has too many embeddings', { data: [1, 2, 3].map((value) => ({ embedding: [value] })) }],
+    [
+      'has two of one index',
+      {
+        data: [
+          { index: 0, embedding: [1] },
+          { index: 0, embedding: [2] },
+        ],
+      },
+    ],
+    [
+      'has an index out of range',
+      {
+        data: [
+          { index: 0, embedding: [1] },
+          { index: 2, embedding: [2] },
+        ],
+      },
+    ],
+    [
+      'has an index that is text',
+      {
+        data: [
+          { index: '0', embedding: [1] },
+          { index: 1, embedding: [2] },
+        ],
+      },
+    ],
+    ['has an item that is no object', { data: [{ embedding: [1] }, null] }],
+    ['has an empty embedding', { data: [{ embedding: [1] }, { embedding: [] }] }],
+    ['has null among the numbers', { data: [{ embedding: [1] }, { embedding: [null] }] }],
+    ['has text among the numbers', { data: [{ embedding: [1] }, { embedding: ['1'] }] }],
+    ['has base64 of no whole floats', { data: [{ embedding: [1] }, { embedding: 'AAA=' }] }],
+    ['has base64 of no numbers', { data: [{ embedding: [1] }, { embedding: base64Of([Number.NaN]) }] }],
+    ['has text that is no base64', { data: [{ embedding: [1] }, { embedding: '*'.repeat(8) }] }],
+  ])('because it %s is an error that costs nothing', async (_, reply) => {
+    await start()
+    service.upstream.script(answerJson({ ...reply, usage: { prompt_tokens: 7, total_tokens: 7 } }))
+    const response = await post({ input: ['a', 'b'] })
+    expect(response.status).toBe(502)
+    expect(await response.json()).toMatchObject({ error: { code: 'provider_invalid_response' } })
+    expect(await entries()).toEqual([])
+  })
+
+  it('because it is an error in a 200 moves on to the next provider', async () => {
+    await start({ providers: 2 })
+    service.upstreams[0]!.script(answerJson({ error: { message: 'It broke', code: 500 } }))
+    service.upstreams[1]!.script(embedder())
+    expect((await replyTo({ input: 'a' })).data).toHaveLength(1)
+    expect(service.asked).toHaveLength(2)
+  })
+})
+
+describe('a model', () => {
+  it('whose routes serve no embeddings is refused, and no provider is asked', async () => {
+    await start({ adapter: (baseUrl) => anthropic({ baseUrl, apiKey: 'sk-ant-1234567890' }) })
+    const response = await post({ input: 'a' })
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({
+      error: {
+        code: 'invalid_request',
+        param: 'model',
+        message: `The model '${MODEL}' cannot be used with POST /embeddings.`,
+      },
+    })
+    expect(service.asked).toEqual([])
+  })
+
+  it('is served by those of its routes that embed', async () => {
+    const chatOnly: ChatAdapter = { chat: () => Promise.reject(new Error('not called')) }
+    let made = 0
+    await start({
+      providers: 2,
+      adapter: (baseUrl) => (made++ === 0 ? chatOnly : embedding(baseUrl)),
+    })
+    service.upstreams[1]!.script(embedder())
+    await replyTo({ input: 'a' })
+    const { routing } = await service.event('request-end')
+    expect(routing?.excluded).toEqual([
+      { routeId: expect.stringContaining('p0'), why: 'does not serve embeddings' },
+    ])
+  })
+
+  it('that lists other operations is refused for this one', async () => {
+    await start({ models: [{ id: MODEL, prices: PRICES, operations: ['chat'] }] })
+    const response = await post({ input: 'a' })
+    expect(await response.json()).toMatchObject({ error: { code: 'invalid_request', param: 'model' } })
+    expect(service.asked).toEqual([])
+  })
+
+  it('that lists embeddings alone is refused for chat', async () => {
+    await start({ models: [{ id: MODEL, prices: PRICES, operations: ['embeddings'] }] })
+    await replyTo({ input: 'a' })
+    const response = await service.post({ model: MODEL, messages: [{ role: 'user', content: 'a' }] })
+    expect(await response.json()).toMatchObject({ error: { code: 'invalid_request', param: 'model' } })
+  })
+
+  it('is refused to an access token without the scope', async () => {
+    await start()
+    const response = await post({ input: 'a' }, { authorization: `Bearer ${tokens.unscoped}` })
+    expect(response.status).toBe(403)
+    expect(await response.json()).toMatchObject({
+      error: { code: 'insufficient_scope', message: expect.stringContaining('POST /embeddings') },
+    })
+  })
+})
+
+function embedding(baseUrl: string, maxEmbeddingsPerCall = 1): ChatAdapter {
+  const adapter: ProviderAdapter = aiSdk({
+    embeddingModel: (name) => {
+      const provider = createOpenAICompatible({ name: 'acme', baseURL: baseUrl })
+      return Object.assign(provider.textEmbeddingModel(name), {
+        config: {
+          provider: 'acme.embedding',
+          url: ({ path }: { path: string }) => baseUrl + path,
+          headers: () => ({}),
+          maxEmbeddingsPerCall,
+        },
+      })
+    },
+  })
+  return adapter as ChatAdapter
+}
+
+describe('through the AI SDK', () => {
+  it('embeds in as many calls as the model asks for, and charges their sum', async () => {
+    await start({ adapter: (baseUrl) => embedding(baseUrl) })
+    const { data, usage } = await replyTo({ input: ['a', 'b'] })
+    expect(data).toHaveLength(2)
+    expect(service.asked).toHaveLength(2)
+    expect(usage).toMatchObject({ prompt_tokens: 14, charge: { basis: 'reported' } })
+  })
+
+  it('refuses tokens and dimensions by name, which it has no words for', async () => {
+    await start({ adapter: (baseUrl) => embedding(baseUrl) })
+    for (const [more, param] of [
+      [{ input: [1, 2] }, 'input'],
+      [{ input: 'a', dimensions: 3 }, 'dimensions'],
+    ] as const) {
+      const response = await post(more)
+      expect(response.status).toBe(400)
+      expect(await response.json()).toMatchObject({ error: { param } })
+    }
+    expect(service.asked).toEqual([])
+  })
+})
+
+describe('real clients', () => {
+  it('the openai client embeds one text and many, in the form that it asks for unasked', async () => {
+    await start()
+    const client = new OpenAI({ baseURL: service.host.baseUrl, apiKey: API_KEY, maxRetries: 0 })
+    const one = await client.embeddings.create({ model: MODEL, input: 'a' })
+    expect(one.data[0]?.embedding).toEqual([...VECTORS[0]])
+    expect((one.usage as unknown as { cost: number }).cost).toBe(COST)
+    const many = await client.embeddings.create({ model: MODEL, input: ['a', 'b'], encoding_format: 'float' })
+    expect(many.data.map(({ embedding }) => embedding)).toEqual(VECTORS.map((vector) => [...vector]))
+    expect(await service.posted('alice')).toBe(1_000_000_000n - 2n * 114_000n)
+  })
+
+  it('the AI SDK embeds one text and many', async () => {
+    await start()
+    const provider = createOpenAICompatible({ name: 'host', baseURL: service.host.baseUrl, apiKey: API_KEY })
+    const model = provider.textEmbeddingModel(MODEL)
+    const one = await embed({ model, value: 'a' })
+    expect(one.embedding).toEqual([...VECTORS[0]])
+    expect(one.usage).toMatchObject({ tokens: 7 })
+    const many = await embedMany({ model, values: ['a', 'b'] })
+    expect(many.embeddings).toEqual(VECTORS.map((vector) => [...vector]))
+    expect(await service.posted('alice')).toBe(1_000_000_000n - 2n * 114_000n)
+  })
+})
