@@ -6,8 +6,6 @@ export {
   cachedCredentials,
 } from './cache/index.js'
 export type * from './contracts/index.js'
-export type { TokenCounter, TokenTally } from './engine/charging/token-counter.js'
-export type { Admit } from './engine/options.js'
 export {
   type EnvelopeCurve,
   type EnvelopeKey,

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { type Clock, LONGEST_WAIT_MS, monotonicClock, systemClock } from './clock.js'
+import type { Admit } from './contracts/admit.js'
+import type { EngineOptions } from './contracts/engine-options.js'
 import type {
   CatalogueStore,
   CredentialStore,
@@ -13,11 +15,11 @@ import type {
 import { refuseMisspelt, requireFunction, requireMethods } from './contracts/option-checks.js'
 import { describeFieldless } from './contracts/schema-faults.js'
 import { creditsSchema, nameSchema, parseInput } from './contracts/schemas.js'
+import type { TokenCounter } from './contracts/token-counter.js'
+import { byteCounter, byteRatioCounter } from './engine/charging/byte-counters.js'
 import { checkedCounter } from './engine/charging/checked-counter.js'
 import { createTextCounter } from './engine/charging/text-counter.js'
-import { byteCounter, byteRatioCounter, type TokenCounter } from './engine/charging/token-counter.js'
 import { createEmitter } from './engine/events/emitter.js'
-import type { Admit, EngineOptions } from './engine/options.js'
 import { usesFastPaths } from './fast-paths.js'
 import { createIdSource } from './ids.js'
 import { memoryIdempotency } from './memory/index.js'

@@ -78,3 +78,39 @@ export function priceRow(table: PriceTable, promptTokens: number): PriceRow {
 function own<T extends object, Name extends keyof T>(given: T, name: Name): T[Name] | undefined {
   return Object.hasOwn(given, name) ? given[name] : undefined
 }
+
+/** The largest markup: 10,000 basis points are 100 %. */
+export const MAX_MARKUP_BASIS_POINTS = 1_000_000
+
+/** A markup whose values have been checked. */
+export interface MarkupTerms {
+  readonly basisPoints: bigint
+  readonly flat: Credits
+}
+
+export const NO_MARKUP: MarkupTerms = Object.freeze({ basisPoints: 0n, flat: 0n })
+
+/** Checks an app's markup. Throws a `TypeError` that names the wrong value. */
+export function parseMarkup({
+  basisPoints,
+  flat,
+}: {
+  readonly basisPoints: number
+  readonly flat?: string
+}): MarkupTerms {
+  if (!Number.isInteger(basisPoints) || basisPoints < 0 || basisPoints > MAX_MARKUP_BASIS_POINTS) {
+    throw new TypeError(`markup.basisPoints must be an integer from 0 to ${MAX_MARKUP_BASIS_POINTS}`)
+  }
+  return {
+    basisPoints: BigInt(basisPoints),
+    flat: flat === undefined ? 0n : parseCredits(flat, 'markup.flat'),
+  }
+}
+
+/** The fee for a call on the caller's own provider key. */
+export interface ByokFee {
+  /** Credits per call. */
+  readonly flat: Credits
+  /** A share of the list price of the same usage; 10,000 is the whole price. */
+  readonly basisPoints: bigint
+}

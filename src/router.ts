@@ -2,15 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { CallInFlight } from './contracts/call-in-flight.js'
 import type { RouteHealth } from './contracts/route-health.js'
+import { createEndpoints } from './endpoints/index.js'
 import { createEngine } from './engine/engine.js'
 import { eventError } from './engine/events/event-error.js'
 import { usesFastPaths } from './fast-paths.js'
-import { createHttpHandler, type Endpoints } from './http/index.js'
+import { createHttpHandler } from './http/index.js'
 import { engineOptions, type RouterOptions } from './options.js'
-import { toLatin1 } from './protocol/latin1.js'
-import { createOpenApiDocument } from './protocol/openapi.js'
 import { TurnGate } from './turn-gate.js'
-import { version } from './version.js'
 
 /** Middleware for Express, Connect, bare `http` and `http2`, and a handle on what it is doing. */
 export interface CompatRouter {
@@ -51,17 +49,7 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
   const checked = engineOptions(options)
   const { clock, emit, limits, newId } = checked
   const engine = createEngine(checked)
-  const openapi = options.openapi !== false
-  const document = openapi ? toLatin1(JSON.stringify(createOpenApiDocument({ version }))) : undefined
-  const endpoints: Endpoints = {
-    chatCompletions: engine.chatCompletions,
-    listModels: engine.listModels,
-    getModel: engine.getModel,
-    envelopeKeys: engine.envelopeKeys,
-    async openapi(writer) {
-      if (document !== undefined) writer.send(200, {}, document)
-    },
-  }
+  const endpoints = createEndpoints(engine, { hasOpenApi: options.openapi !== false })
   const isTold = { stripped: false, unstripped: false }
   const handler = createHttpHandler(endpoints, {
     limits,
@@ -95,8 +83,6 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
         requestId,
         hint: 'Another middleware has read the request body and kept nothing of it in req.body. Mount compat-router before it.',
       }),
-    openapi,
-    envelopeKeys: typeof options.envelopes?.publicKeys === 'function',
   })
   // Requests and responses of HTTP/2 have every member that is used here, which Node's types do not say.
   const router = ((req: IncomingMessage, res: ServerResponse, next) =>

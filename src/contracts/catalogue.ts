@@ -37,6 +37,11 @@ export interface Model {
   readonly promptOverhead?: number
   /** Where given, a request with another optional parameter is refused before anything is charged. */
   readonly supportedParameters?: readonly string[]
+  /**
+   * The operations that the model can be used with, by name: `chat`. If absent, all that its routes serve. A request for
+   * another one is refused with 400 `invalid_request`.
+   */
+  readonly operations?: readonly string[]
   readonly modalities?: readonly string[]
   /** A model without prices is listed but refused, with 500 `price_missing`. */
   readonly prices?: Prices

@@ -20,14 +20,12 @@ export type RouterEvent =
   | RouteDisabled
   | Fault
 
-/** What a request asks for. */
-export type Operation = 'chat' | 'list-models' | 'get-model'
-
 /** A request came in. */
 export interface RequestStart {
   readonly type: 'request-start'
   readonly requestId: string
-  readonly operation: Operation
+  /** Which operation was asked for: `chat`, `list-models`, `get-model`. */
+  readonly operation: string
   readonly at: number
   /** The caller's, where the option `traceContext` is set and its headers are well-formed. */
   readonly trace?: TraceContext
@@ -37,7 +35,7 @@ export interface RequestStart {
 export interface RequestEnd {
   readonly type: 'request-end'
   readonly requestId: string
-  readonly operation: Operation
+  readonly operation: string
   /** `durationMs` after the `at` of its `request-start`, wherever the machine's clock was set in between. */
   readonly at: number
   readonly durationMs: number

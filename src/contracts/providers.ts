@@ -46,23 +46,33 @@ export interface Route {
   readonly weight?: number
 }
 
-/** Speaks one provider's language. */
+/**
+ * Runs one call. Hands `take` what one network read brought, an empty list if that was nothing but signs of life, and
+ * reads no more until a promise that `take` returns is settled. Before the first byte of a reply in one body, signs of
+ * life need not be told: the router waits for it.
+ *
+ * Content that cannot be put into OpenAI's terms is no failure: it is handed over as `unreadable`, and the rest is read,
+ * since the provider bills for it.
+ *
+ * Fulfilled with `terminated` where the provider said that it is done (`[DONE]`, `message_stop`, a whole body); a bare
+ * close is `terminated: false`. Every failure rejects with a `ProviderError`. Ends its I/O when the signal aborts.
+ */
+export type AdapterRun<Request extends ProviderRequest = ProviderRequest> = (
+  call: ProviderCall<Request>,
+  take: (events: readonly ProviderEvent[]) => void | Promise<void>,
+) => Promise<{ terminated: boolean }>
+
+/** The request of one operation as a provider gets it. */
+export interface ProviderRequest {
+  /** The provider's name of the model. */
+  model: string
+  [field: string]: unknown
+}
+
+/** Speaks one provider's language. It serves the operations for which it has a method. */
 export interface ProviderAdapter {
-  /**
-   * Runs one call. Hands `take` what one network read brought, an empty list if that was nothing but signs of life, and
-   * reads no more until a promise that `take` returns is settled. Before the first byte of a reply in one body, signs of
-   * life need not be told: the router waits for it.
-   *
-   * Content that cannot be put into OpenAI's terms is no failure: it is handed over as `unreadable`, and the rest is read,
-   * since the provider bills for it.
-   *
-   * Fulfilled with `terminated` where the provider said that it is done (`[DONE]`, `message_stop`, a whole body); a bare
-   * close is `terminated: false`. Every failure rejects with a `ProviderError`. Ends its I/O when the signal aborts.
-   */
-  chat(
-    call: ProviderCall,
-    take: (events: readonly ProviderEvent[]) => void | Promise<void>,
-  ): Promise<{ terminated: boolean }>
+  /** Completes a chat. An adapter without it serves no chat completions. */
+  chat?: AdapterRun<ChatRequest>
   /**
    * The field in which the provider is sent the bound on output, unless `supportedParameters` of the route or model name
    * one of the two. If absent, it is the one that the client used, else `max_tokens`.
@@ -90,9 +100,14 @@ export interface ProviderAdapter {
   close?(): Awaitable<void>
 }
 
-export interface ProviderCall {
+/** An adapter that completes chats. */
+export interface ChatAdapter extends ProviderAdapter {
+  chat: AdapterRun<ChatRequest>
+}
+
+export interface ProviderCall<Request extends ProviderRequest = ChatRequest> {
   /** `model` is the upstream's name; the router's own fields are gone. Not to be changed. */
-  readonly request: ChatRequest
+  readonly request: Request
   /** What the client asked for. Ask the provider the same; it may be answered either way. */
   readonly stream: boolean
   /** Under `byok` there is no other key. */
@@ -123,7 +138,7 @@ export interface AbortSource {
   /** Calls back once when the call is aborted; the last listener counts. Returns what ends that. */
   listen(listener: () => void): () => void
   /** Whether it was made for this very object. */
-  speaksFor(call: ProviderCall): boolean
+  speaksFor(call: object): boolean
 }
 
 export type ProviderEvent =

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { parseCredits } from '../money.js'
+import { MAX_MARKUP_BASIS_POINTS } from '../prices.js'
 import { describeFault, describePath, mustBe } from './schema-faults.js'
 
 /**
@@ -85,9 +86,6 @@ export const signedCreditsSchema = z
     `must be ${SIGNED_CREDITS}`,
   )
 
-/** A hundred times the price. */
-export const MAX_MARKUP_BASIS_POINTS = 1_000_000
-
 export const markupSchema = z
   .strictObject({
     basisPoints: z.int().min(0).max(MAX_MARKUP_BASIS_POINTS),
@@ -134,6 +132,7 @@ export const modelSchema = z.strictObject({
   mediaTokens: tokensSchema.optional(),
   promptOverhead: z.int().nonnegative().optional(),
   supportedParameters: textsSchema.optional(),
+  operations: textsSchema.optional(),
   modalities: textsSchema.optional(),
   prices: pricesSchema.optional(),
   priceVersion: z.string().optional(),

@@ -1,41 +1,45 @@
 import type { CallInFlight } from '../contracts/call-in-flight.js'
-import type { Operation } from '../contracts/events.js'
+import type { EngineOptions } from '../contracts/engine-options.js'
+import type { Operation } from '../contracts/operation.js'
 import type { IncomingCall, ReplyWriter } from '../contracts/reply.js'
 import type { RouteHealth } from '../contracts/route-health.js'
 import { isCompatError } from '../errors.js'
 import { asCompatError, errorReply } from '../protocol/error-body.js'
-import { toLatin1 } from '../protocol/latin1.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
 import { readTraceContext } from '../protocol/trace-context.js'
-import { InFlight, shuttingDown } from './admission/in-flight.js'
+import { UnorderedList } from '../unordered-list.js'
+import { InFlight } from './admission/in-flight.js'
 import { letIn } from './admission/let-in.js'
 import { LookUps } from './admission/look-ups.js'
+import { LazyContext } from './asking/lazy-context.js'
+import { withOwnMembers } from './asking/own-members.js'
+import type { EngineParts } from './call/parts.js'
+import { runOperation } from './call/pipeline.js'
 import { Watchdog } from './call/watchdog.js'
 import { LedgerClient } from './charging/ledger-client.js'
 import { createPriceReader } from './charging/quote.js'
 import { startSweeper } from './charging/sweeper.js'
-import { chat } from './chat.js'
-import { publishedKeys } from './envelope-keys.js'
 import { CallLog } from './events/call-log.js'
 import { eventError } from './events/event-error.js'
 import { Explanations } from './events/explanations.js'
 import { FirstTimes } from './events/first-times.js'
+import { shuttingDown } from './failures/broken-off.js'
 import { Idempotency } from './idempotency/idempotency.js'
-import { LazyContext } from './lazy-context.js'
-import { ModelReplies } from './model-replies.js'
-import type { EngineOptions } from './options.js'
-import { withOwnMembers } from './own-members.js'
-import type { EngineParts } from './parts.js'
 import { RouteHealthBook } from './routing/route-health.js'
-import { UnorderedList } from './unordered-list.js'
 
-/** Everything that a request can ask for. None of its answers rejects. */
+/** Makes the body of a reply that costs nothing, as latin1. */
+export type MakeBody = (context: LazyContext) => Promise<string>
+
+/** Runs requests and charges for them. Knows no operation. None of its answers rejects. */
 export interface Engine {
-  chatCompletions(call: IncomingCall, writer: ReplyWriter): Promise<void>
-  listModels(call: IncomingCall, writer: ReplyWriter): Promise<void>
-  /** `key` is looked up as it stands, then decoded once. */
-  getModel(call: IncomingCall, key: string, writer: ReplyWriter): Promise<void>
-  envelopeKeys(call: IncomingCall, writer: ReplyWriter): Promise<void>
+  /** Runs a charged operation, between two events. */
+  run(operation: Operation, call: IncomingCall, writer: ReplyWriter): Promise<void>
+  /** Answers a free request of a known caller, between two events, with a body in JSON. */
+  answer(name: string, call: IncomingCall, writer: ReplyWriter, body: MakeBody): Promise<void>
+  /** Answers a request of anybody, without events, with a body in JSON. */
+  answerPublic(call: IncomingCall, writer: ReplyWriter, body: MakeBody): Promise<void>
+  /** The options, made safe against members on `Object.prototype`. */
+  readonly options: EngineOptions
   readonly inFlight: number
   readonly openHolds: number
   /** Whether {@link close} was called. */
@@ -53,34 +57,35 @@ const JSON_HEADERS = Object.freeze({ 'content-type': JSON_TYPE })
 
 export function createEngine(given: EngineOptions): Engine {
   const options = withOwnMembers(given)
+  const inFlight = new InFlight(options.limits)
   const parts: EngineParts = {
     options,
     ledger: new LedgerClient(options),
     lookUps: new LookUps(options.limits.lookUps),
-    inFlight: new InFlight(options.limits),
+    inFlight,
+    idempotency: new Idempotency({ inFlight, options }),
     watchdog: new Watchdog(options.clock),
     health: new RouteHealthBook(options.clock),
     readPrices: createPriceReader(),
     firstTimes: new FirstTimes(),
   }
-  const idempotency = new Idempotency(parts)
-  const models = new ModelReplies(options)
   const calls = new UnorderedList<CallLog>()
   const explanations = new Explanations()
   const endSweeper = startSweeper(options)
   let closing: Promise<{ drained: number; aborted: number }> | undefined
 
   /** Runs one request between its two events, and answers with what it throws. */
-  async function answer(
+  async function between(
     call: IncomingCall,
-    operation: Operation,
+    name: string,
+    isCharged: boolean,
     writer: ReplyWriter,
     run: (context: LazyContext, log: CallLog) => Promise<void>,
   ): Promise<void> {
     const { requestId } = call
     const trace = options.traceContext === undefined ? undefined : readTraceContext(call.headers)
-    const log = new CallLog(requestId, operation, options, explanations, trace)
-    if (operation === 'chat') calls.add(log)
+    const log = new CallLog(requestId, name, options, explanations, trace)
+    if (isCharged) calls.add(log)
     const context = new LazyContext(requestId)
     writer.onLeave(() => context.end())
     try {
@@ -126,28 +131,23 @@ export function createEngine(given: EngineOptions): Engine {
   }
 
   return {
-    chatCompletions: (call, writer) =>
-      answer(call, 'chat', writer, (context, log) => chat(parts, idempotency, call, writer, context, log)),
+    options,
 
-    listModels: (call, writer) =>
-      answer(call, 'list-models', writer, (context, log) =>
-        letIn(parts, call, context, log, async () =>
-          writer.send(200, JSON_HEADERS, await models.list(context)),
-        ),
+    run: (operation, call, writer) =>
+      between(call, operation.name, true, writer, (context, log) =>
+        runOperation(operation, parts, call, writer, context, log),
       ),
 
-    getModel: (call, key, writer) =>
-      answer(call, 'get-model', writer, (context, log) =>
-        letIn(parts, call, context, log, async () =>
-          writer.send(200, JSON_HEADERS, await models.one(key, context)),
-        ),
+    answer: (name, call, writer, body) =>
+      between(call, name, false, writer, (context, log) =>
+        letIn(parts, call, context, log, async () => writer.send(200, JSON_HEADERS, await body(context))),
       ),
 
-    envelopeKeys: async ({ requestId }, writer) => {
+    answerPublic: async ({ requestId }, writer, body) => {
       const context = new LazyContext(requestId)
       writer.onLeave(() => context.end())
       try {
-        writer.send(200, JSON_HEADERS, toLatin1(JSON.stringify(await publishedKeys(options, context))))
+        writer.send(200, JSON_HEADERS, await body(context))
       } catch (caught) {
         refuse(requestId, writer, caught)
       }

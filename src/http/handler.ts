@@ -1,21 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../clock.js'
+import type { Endpoint } from '../contracts/endpoint.js'
 import type { Limits } from '../contracts/limits.js'
 import { CompatError } from '../errors.js'
 import { asCompatError } from '../protocol/error-body.js'
 import type { TurnGate } from '../turn-gate.js'
 import { BodyBudget } from './body-budget.js'
 import { type CallSettings, type HostRequest, HttpCall } from './call.js'
-import type { Endpoints } from './endpoints.js'
-import {
-  matchRoute,
-  mountOf,
-  normaliseBasePath,
-  pathOf,
-  pathUnder,
-  type RouteMatch,
-  type RouteName,
-} from './match.js'
+import { normaliseBasePath, type PathMatch, PathTable, pathOf, pathUnder } from './match.js'
 import { HttpReply, type ReplyTools } from './reply.js'
 import { requestIdOf } from './request-id.js'
 import { SocketWatch } from './socket-watch.js'
@@ -38,10 +30,6 @@ export interface HttpHandlerOptions {
   /** Must not throw; what it throws is swallowed. */
   readonly onFault: (where: string, error: unknown, requestId?: string) => void
   readonly onBodyConsumed: (requestId: string) => void
-  /** Whether `/openapi.json` exists. */
-  readonly openapi: boolean
-  /** Whether `/envelope-keys` exists. */
-  readonly envelopeKeys: boolean
 }
 
 /** Middleware for Express, Connect, `node:http` and `node:http2`. */
@@ -49,8 +37,6 @@ export type HttpHandler = (req: HostRequest, res: ServerResponse, next?: (error?
 
 /** Node hands over a head before the body that came with it; by the next microtask both have been read. */
 const HEAD_AND_BODY_READ = Promise.resolve()
-const ALLOW_POST = 'POST, OPTIONS'
-const ALLOW_GET = 'GET, HEAD, OPTIONS'
 
 const NOT_NODES =
   "compat-router takes Node's own request and response: of Fastify req.raw and reply.raw, of Koa ctx.req and ctx.res, of Hono c.env.incoming and c.env.outgoing."
@@ -59,7 +45,7 @@ const NOT_NODES =
  * Joins the endpoints to a host's server. The handler returns nothing to wait for, and throws only where it was given no
  * response that could be answered or ended.
  */
-export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOptions): HttpHandler {
+export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpHandlerOptions): HttpHandler {
   const basePath = normaliseBasePath(options.basePath ?? '')
   const onFault: HttpHandlerOptions['onFault'] = (where, error, requestId) => {
     try {
@@ -77,34 +63,33 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
     budget: new BodyBudget(options.limits.bodyBytesInFlight),
     onBodyConsumed: options.onBodyConsumed,
   }
-  const isOn: Readonly<Record<RouteName, boolean>> = {
-    chatCompletions: true,
-    listModels: true,
-    getModel: true,
-    envelopeKeys: options.envelopeKeys,
-    openapi: options.openapi,
-  }
+  const paths = new PathTable(endpoints)
 
-  function answer(req: HostRequest, res: ServerResponse, match: RouteMatch | undefined): void {
+  function answer(req: HostRequest, res: ServerResponse, match: PathMatch | undefined): void {
     const requestId = requestIdOf(req, res, options.newId)
     const call = new HttpCall(requestId.id, req, settings)
-    const isPublic = match !== undefined && (match.route === 'envelopeKeys' || match.route === 'openapi')
+    const isPublic = match?.endpoints.every((endpoint) => endpoint.isPublic === true) ?? false
     const reply = new HttpReply(req, res, requestId, call, tools, isPublic)
-    if (match === undefined) reply.sendError(notFound())
-    else if (isAllowed(req.method, match.route)) run(match, call, reply, res)
-    else refuseMethod(req.method, match.route, reply)
+    if (match === undefined) {
+      reply.sendError(notFound(endpoints))
+      return
+    }
+    const method = req.method === 'HEAD' ? 'GET' : req.method
+    const endpoint = match.endpoints.find((candidate) => candidate.method === method)
+    if (endpoint === undefined) refuseMethod(req.method, match.endpoints, reply)
+    else run(() => endpoint.answer(call, reply, match.parameter), call, reply, res)
   }
 
   // Where a host has taken off a mount, what is left before a route is a mistake of its client's.
   function tellOfMount(req: HostRequest, path: string): void {
-    const mount = mountOf(path)
+    const mount = paths.mountOf(path)
     const isWhole = req.originalUrl === undefined || req.originalUrl === req.url
     if (mount !== undefined && isWhole) options.onUnstripped?.(mount)
   }
 
   const ended = (): void => turns.leave()
 
-  function run(match: RouteMatch, call: HttpCall, reply: HttpReply, res: ServerResponse): void {
+  function run(work: () => Promise<void>, call: HttpCall, reply: HttpReply, res: ServerResponse): void {
     const failed = (error: unknown): void => {
       ended()
       onFault('http endpoint', error, call.requestId)
@@ -117,7 +102,7 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
     }
     const begin = (): void => {
       try {
-        dispatch(endpoints, match, call, reply).then(ended, failed)
+        work().then(ended, failed)
       } catch (error) {
         failed(error)
       }
@@ -136,9 +121,9 @@ export function createHttpHandler(endpoints: Endpoints, options: HttpHandlerOpti
     }
     try {
       if (hasEnded(req, res)) return
-      const match = path === undefined ? undefined : matchRoute(path)
+      const match = path === undefined ? undefined : paths.find(path)
       if (match === undefined && basePath === '' && path !== undefined) tellOfMount(req, path)
-      answer(req, res, match !== undefined && isOn[match.route] ? match : undefined)
+      answer(req, res, match)
     } catch (error) {
       const cause = isNodes(req, res) ? error : new TypeError(NOT_NODES, { cause: error })
       onFault('http handler', cause)
@@ -153,25 +138,6 @@ function isNodes(req: HostRequest, res: ServerResponse): boolean {
   return typeof req.on === 'function' && typeof res?.destroy === 'function'
 }
 
-function dispatch(endpoints: Endpoints, match: RouteMatch, call: HttpCall, reply: HttpReply): Promise<void> {
-  switch (match.route) {
-    case 'chatCompletions':
-      return endpoints.chatCompletions(call, reply)
-    case 'listModels':
-      return endpoints.listModels(call, reply)
-    case 'getModel':
-      return endpoints.getModel(call, match.key, reply)
-    case 'envelopeKeys':
-      return endpoints.envelopeKeys(call, reply)
-    case 'openapi':
-      return endpoints.openapi(reply)
-  }
-}
-
-function isAllowed(method: string | undefined, route: RouteName): boolean {
-  return route === 'chatCompletions' ? method === 'POST' : method === 'GET' || method === 'HEAD'
-}
-
 /** Whether a mount of Express or Connect has taken off the base path, which they keep in `originalUrl`. */
 function isStripped({ originalUrl }: HostRequest, basePath: string): boolean {
   return typeof originalUrl === 'string' && pathUnder(basePath, pathOf(originalUrl)) !== undefined
@@ -182,15 +148,21 @@ function hasEnded(req: HostRequest, res: ServerResponse): boolean {
   return res.headersSent || res.writableEnded || req.socket.destroyed
 }
 
-function notFound(): CompatError {
+function notFound(endpoints: readonly Endpoint[]): CompatError {
+  const known = endpoints
+    .filter(({ isPublic }) => isPublic !== true)
+    .map(({ method, path }) => `${method} ${path}`)
   return new CompatError(
     'not_found',
-    'There is nothing at this path. Below the mount there are POST /chat/completions, GET /models and GET /models/{model}.',
+    `There is nothing at this path. Below the mount there are ${known.slice(0, -1).join(', ')} and ${known.at(-1)}.`,
   )
 }
 
-function refuseMethod(method: string | undefined, route: RouteName, reply: HttpReply): void {
-  const allow = route === 'chatCompletions' ? ALLOW_POST : ALLOW_GET
+function refuseMethod(method: string | undefined, endpoints: readonly Endpoint[], reply: HttpReply): void {
+  const allow = [
+    ...endpoints.flatMap((endpoint) => (endpoint.method === 'GET' ? ['GET', 'HEAD'] : ['POST'])),
+    'OPTIONS',
+  ].join(', ')
   if (method === 'OPTIONS') {
     reply.sendNoContent({ allow })
     return

@@ -1,27 +1,13 @@
-/** The routes, by what answers them. */
-export type RouteName = 'chatCompletions' | 'listModels' | 'getModel' | 'envelopeKeys' | 'openapi'
+import type { Endpoint } from '../contracts/endpoint.js'
 
-export interface RouteMatch {
-  readonly route: RouteName
-  /** The model key as it stands in the target; empty for the other routes. */
-  readonly key: string
+/** The endpoints at one path, one for each method. */
+export interface PathMatch {
+  readonly endpoints: readonly Endpoint[]
+  /** The rest of the path if the endpoint's path ends with a parameter, else empty. */
+  readonly parameter: string
 }
 
-const FIXED = new Map<string, RouteMatch>(
-  (
-    [
-      ['/chat/completions', 'chatCompletions'],
-      ['/models', 'listModels'],
-      ['/envelope-keys', 'envelopeKeys'],
-      ['/openapi.json', 'openapi'],
-    ] as const
-  ).flatMap(([path, route]) => [
-    [path, { route, key: '' }],
-    [`${path}/`, { route, key: '' }],
-  ]),
-)
-
-const MODEL_PREFIX = '/models/'
+const LONGEST_MOUNT = 100
 const SLASH = 47
 const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i
 
@@ -47,18 +33,46 @@ export function pathUnder(basePath: string, path: string): string | undefined {
   return path.charCodeAt(basePath.length) === SLASH ? path.slice(basePath.length) : undefined
 }
 
-/** Finds the route of a path below the mount. */
-export function matchRoute(path: string): RouteMatch | undefined {
-  const fixed = FIXED.get(path)
-  if (fixed !== undefined) return fixed
-  return path.startsWith(MODEL_PREFIX)
-    ? { route: 'getModel', key: path.slice(MODEL_PREFIX.length) }
-    : undefined
-}
+/** Finds the endpoints of a path. */
+export class PathTable {
+  readonly #fixed = new Map<string, PathMatch>()
+  readonly #prefixes: { readonly prefix: string; readonly endpoints: readonly Endpoint[] }[] = []
+  readonly #paths: readonly string[]
 
-/** What stands before the route of chats or of the list of models at the end of a path that is no route itself. */
-export function mountOf(path: string): string | undefined {
-  return /^(\/.{0,99}?)\/(?:chat\/completions|models)\/?$/.exec(path)?.[1]
+  constructor(endpoints: readonly Endpoint[]) {
+    const byPath = new Map<string, Endpoint[]>()
+    for (const endpoint of endpoints) {
+      byPath.set(endpoint.path, [...(byPath.get(endpoint.path) ?? []), endpoint])
+    }
+    for (const [path, found] of byPath) {
+      const start = path.indexOf('{')
+      if (start >= 0) this.#prefixes.push({ prefix: path.slice(0, start), endpoints: found })
+      else
+        for (const spelling of [path, `${path}/`])
+          this.#fixed.set(spelling, { endpoints: found, parameter: '' })
+    }
+    this.#paths = [...byPath.keys()].filter((path) => !path.includes('{'))
+  }
+
+  /** Returns the endpoints of a path below the mount. A fixed path may end with a slash. */
+  find(path: string): PathMatch | undefined {
+    const fixed = this.#fixed.get(path)
+    if (fixed !== undefined) return fixed
+    for (const { endpoints, prefix } of this.#prefixes) {
+      if (path.startsWith(prefix)) return { endpoints, parameter: path.slice(prefix.length) }
+    }
+    return undefined
+  }
+
+  /** Returns the part before an endpoint's path, at most 100 characters, if a path ends with one. */
+  mountOf(path: string): string | undefined {
+    const end = path.endsWith('/') ? path.length - 1 : path.length
+    for (const fixed of this.#paths) {
+      const start = end - fixed.length
+      if (start > 0 && start <= LONGEST_MOUNT && path.startsWith(fixed, start)) return path.slice(0, start)
+    }
+    return undefined
+  }
 }
 
 /** Checks a base path and drops its trailing slashes. Throws a `TypeError` where it can match nothing. */

@@ -3,7 +3,6 @@ import { type ErrorCode, errorCodes } from '../errors.js'
 
 const tokens = z.int().min(0)
 const credits = z.number().min(0)
-const decimal = z.string().regex(/^\d+(\.\d{1,9})?$/)
 
 export const usageSchema = z.looseObject({
   prompt_tokens: tokens.describe('All input, cached input included.'),
@@ -24,80 +23,6 @@ export const usageSchema = z.looseObject({
   }),
 })
 
-const finishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter'])
-
-export const completionSchema = z.looseObject({
-  id: z.string(),
-  object: z.literal('chat.completion'),
-  created: z.int().min(0).describe('Unix seconds.'),
-  model: z.string().describe('The model key of the request.'),
-  choices: z.array(
-    z.looseObject({
-      index: z.int().min(0),
-      message: z.looseObject({ role: z.literal('assistant'), content: z.string().nullable() }),
-      finish_reason: finishReason,
-    }),
-  ),
-  usage: usageSchema,
-  system_fingerprint: z.string().nullable(),
-})
-
-export const chunkSchema = z.looseObject({
-  id: z.string().describe('The same in every chunk of a stream.'),
-  object: z.literal('chat.completion.chunk'),
-  created: z.int().min(0).describe('Unix seconds.'),
-  model: z.string().describe('The model key of the request.'),
-  choices: z
-    .array(
-      z.looseObject({
-        index: z.int().min(0),
-        delta: z.looseObject({ role: z.literal('assistant').optional(), content: z.string().nullish() }),
-        finish_reason: finishReason.nullable(),
-      }),
-    )
-    .describe('Empty in the last chunk, which has `usage`.'),
-  usage: usageSchema.optional().describe('Only in the last chunk before `[DONE]`.'),
-})
-
-const price = {
-  input: decimal,
-  output: decimal,
-  cachedInput: decimal.optional(),
-  cacheWrite: decimal.optional(),
-  reasoning: decimal.optional(),
-  request: decimal.optional().describe('Credits per call.'),
-}
-
-export const modelSchema = z.looseObject({
-  id: z.string().describe('What to send as `model`.'),
-  object: z.literal('model'),
-  created: z.int().min(0).describe('Unix seconds.'),
-  owned_by: z.string(),
-  root: z.string(),
-  parent: z.string().nullable(),
-  name: z.string().optional(),
-  description: z.string().optional(),
-  context_length: z.int().optional().describe('Tokens.'),
-  max_output_tokens: z.int().optional().describe('Tokens.'),
-  supported_parameters: z
-    .array(z.string())
-    .optional()
-    .describe('Where given, a request with another optional parameter is refused.'),
-  modalities: z.array(z.string()).optional(),
-  pricing: z
-    .looseObject({
-      ...price,
-      tiers: z
-        .array(z.looseObject({ above: z.number(), ...price }))
-        .optional()
-        .describe('Where the prompt has more than `above` tokens, the whole call has that price.'),
-    })
-    .optional()
-    .describe('Credits per million tokens, as decimal strings, before markup.'),
-})
-
-export const modelListSchema = z.looseObject({ object: z.literal('list'), data: z.array(modelSchema) })
-
 const codes = errorCodes.map(({ code }) => code) as [ErrorCode, ...ErrorCode[]]
 
 const errorFields = {
@@ -116,17 +41,3 @@ export const errorSchema = z.looseObject({
 export const errorFrameSchema = z
   .looseObject({ error: z.looseObject({ ...errorFields, metadata: z.looseObject({ usage: usageSchema }) }) })
   .describe('Ends a stream that failed after its first bytes. No `[DONE]` follows.')
-
-export const keySetSchema = z.looseObject({
-  keys: z.array(
-    z.looseObject({
-      kty: z.string(),
-      crv: z.string(),
-      x: z.string(),
-      y: z.string().optional(),
-      kid: z.string(),
-      use: z.string().optional(),
-      alg: z.string().optional(),
-    }),
-  ),
-})

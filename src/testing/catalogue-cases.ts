@@ -40,6 +40,7 @@ const models: readonly Model[] = [
     mediaTokens: 2_048,
     promptOverhead: 0,
     supportedParameters: ['tools', 'temperature'],
+    operations: ['chat'],
     modalities: ['text', 'image'],
     prices: {
       input: '1.000000001',

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import type { Awaitable, Model, ProviderAdapter, ProviderRegistry, Route } from '../contracts/index.js'
+import type { Awaitable, ChatAdapter, Model, ProviderRegistry, Route } from '../contracts/index.js'
 import { createSecret } from '../secret.js'
 import { asOpened, type ConformanceCase, checkAnswer, createContext, isObject, type Opened } from './case.js'
 
@@ -7,7 +7,7 @@ import { asOpened, type ConformanceCase, checkAnswer, createContext, isObject, t
 export interface RegistryProvider extends Omit<Route, 'id' | 'provider' | 'adapter' | 'upstreamModel'> {
   readonly id: string
   readonly models: Readonly<Record<string, string>>
-  readonly adapter: ProviderAdapter
+  readonly adapter: ChatAdapter
 }
 
 /** What an author of a registry writes. */
@@ -18,7 +18,7 @@ export interface RegistryHarness {
 
 export type RegistryCase = ConformanceCase<RegistryHarness>
 
-const adapter: ProviderAdapter = Object.freeze({ chat: async () => ({ terminated: true }) })
+const adapter: ChatAdapter = Object.freeze({ chat: async () => ({ terminated: true }) })
 
 const providers: readonly RegistryProvider[] = [
   {

@@ -1,4 +1,4 @@
-import { type ProviderAdapter, ProviderError, type Route, type RouterOptions } from 'compat-router'
+import { type ChatAdapter, ProviderError, type Route, type RouterOptions } from 'compat-router'
 import type { CallPlan } from './call-plan.js'
 import { HOSTILE_FIELDS } from './hostile-fields.js'
 import type { World } from './world.js'
@@ -9,12 +9,12 @@ export interface Plant {
   /** The promises that it breaks; it counts as found when one of these is reported broken. */
   readonly breaks: readonly string[]
   readonly options?: (options: RouterOptions, world: World) => RouterOptions
-  readonly adapter?: (adapter: ProviderAdapter, world: World) => ProviderAdapter
+  readonly adapter?: (adapter: ChatAdapter, world: World) => ChatAdapter
   /** Changes a request on its last step to the provider. */
   readonly arrives?: (text: string, plan: CallPlan, world: World) => string
 }
 
-type Chat = ProviderAdapter['chat']
+type Chat = ChatAdapter['chat']
 
 function chat(change: (chat: Chat, world: World) => Chat): NonNullable<Plant['adapter']> {
   return (adapter, world) => ({ ...adapter, chat: change((call, take) => adapter.chat(call, take), world) })

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import {
   anthropic,
+  type ChatAdapter,
   type CompatRouter,
   createCompatRouter,
   generateEnvelopeKey,
@@ -13,7 +14,6 @@ import {
   memoryLedger,
   memoryProviders,
   openaiCompatible,
-  type ProviderAdapter,
   type RouterEvent,
   type RouterOptions,
 } from 'compat-router'
@@ -80,7 +80,7 @@ export class World {
   readonly audit
   /** For a plant to remember calls by. */
   readonly planted = { hasLearnt: false, calls: 0 }
-  private readonly adapters: ProviderAdapter[] = []
+  private readonly adapters: ChatAdapter[] = []
   private readonly mount
   private readonly byRequest = new Map<string, MadeCall>()
   private readonly fronts = new Map<string, Promise<unknown>>()
@@ -236,7 +236,7 @@ export class World {
     })
   }
 
-  private adapterOf({ language }: ModelPlan, { credential, provider }: RoutePlan): ProviderAdapter {
+  private adapterOf({ language }: ModelPlan, { credential, provider }: RoutePlan): ChatAdapter {
     const baseUrl = `http://127.0.0.1:${this.servers.backPort}/${this.mount.name}/${provider}/v1`
     const settings = {
       baseUrl,

@@ -28,7 +28,7 @@ type Settings = { baseUrl: string; apiKey: string }
 
 /** Each provider kind: what stands upstream, and the adapter that speaks to it. */
 export const providers: Readonly<
-  Record<string, { language: Language; adapter: (settings: Settings) => Root.ProviderAdapter }>
+  Record<string, { language: Language; adapter: (settings: Settings) => Root.ChatAdapter }>
 > = {
   'openaiCompatible()': { language: openAiLanguage, adapter: (settings) => root.openaiCompatible(settings) },
   'anthropic()': { language: anthropicLanguage, adapter: (settings) => root.anthropic(settings) },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ProviderAdapter } from '../../src/contracts/index.js'
+import type { ChatAdapter } from '../../src/contracts/index.js'
 import { ProviderError } from '../../src/errors.js'
 import { openaiCompatible } from '../../src/providers/openai-compatible/index.js'
 import { createSecret } from '../../src/secret.js'
@@ -7,7 +7,7 @@ import { ADAPTER_HOST_CREDENTIAL, ADAPTER_HOST_KEY, adapterCases } from '../../s
 import { openAiLanguage } from './adapter-languages.js'
 import { openAdapter } from './adapter-upstream.js'
 
-type Chat = ProviderAdapter['chat']
+type Chat = ChatAdapter['chat']
 
 type Adapter = ReturnType<typeof openaiCompatible>
 

@@ -1,4 +1,4 @@
-import type { ProviderAdapter } from '../../src/contracts/index.js'
+import type { ChatAdapter } from '../../src/contracts/index.js'
 import type {
   AdapterScenario,
   AdapterUnderTest,
@@ -36,7 +36,7 @@ const nothing: ScriptedAnswer = {
 export async function openAdapter(
   scenario: AdapterScenario,
   language: Language,
-  connect: (baseUrl: string) => ProviderAdapter,
+  connect: (baseUrl: string) => ChatAdapter,
 ): Promise<AdapterUnderTest> {
   const upstream = await startScriptedUpstream()
   const requests: ReceivedRequest[] = []

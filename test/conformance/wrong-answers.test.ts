@@ -141,7 +141,7 @@ it.each(['contextLength', 'mediaTokens', 'promptOverhead'] as const)(
   },
 )
 
-it.each(['contextLength', 'maxOutputTokens', 'mediaTokens', 'promptOverhead'])(
+it.each(['contextLength', 'maxOutputTokens', 'mediaTokens', 'promptOverhead', 'operations'])(
   'catches a catalogue that has no column for %s',
   async (column) => {
     const open: CatalogueHarness['open'] = (models) => {
@@ -188,6 +188,7 @@ it('takes a catalogue that has null for what was left out', async () => {
     'mediaTokens',
     'promptOverhead',
     'supportedParameters',
+    'operations',
     'prices',
     'parent',
   ]

@@ -5,10 +5,10 @@ import { createAdmin } from '../../src/admin/index.js'
 import { type ConsoleOptions, type ConsoleViewer, createConsole } from '../../src/console/index.js'
 import { sealProviderKey } from '../../src/envelope/seal.js'
 import {
+  type ChatAdapter,
   createCompatRouter,
   generateEnvelopeKey,
   keyring,
-  type ProviderAdapter,
   type RouterEvent,
   type RouterOptions,
 } from '../../src/index.js'
@@ -164,7 +164,7 @@ export async function ask<Reply = unknown>(url: string, init: RequestInit): Prom
   }
 }
 
-function fakeAdapter(usage: Script, waiting: () => Promise<void> | undefined): ProviderAdapter {
+function fakeAdapter(usage: Script, waiting: () => Promise<void> | undefined): ChatAdapter {
   return {
     takesKeys: true,
     hasKey: true,

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { CallContext } from '../../src/contracts/context.js'
 import type { RouterEvent } from '../../src/contracts/events.js'
-import type { ProviderAdapter, ProviderCall } from '../../src/contracts/providers.js'
+import type { ChatAdapter, ProviderCall } from '../../src/contracts/providers.js'
 import type { ReplyWriter } from '../../src/contracts/reply.js'
 import { CallAbort } from '../../src/engine/call/call-abort.js'
 import { createEngine } from '../../src/engine/engine.js'
 import { memoryCatalogue, memoryCredentials, memoryLedger, memoryProviders } from '../../src/memory/index.js'
+import { chat } from '../../src/operations/chat/index.js'
 import { engineOptions } from '../../src/options.js'
 
 const CONTEXT: CallContext = { requestId: 'test', signal: new AbortController().signal }
@@ -32,7 +33,7 @@ async function shutDownOn(listen: (call: ProviderCall) => void) {
   const bothDialled = new Promise<void>((resolve) => {
     allDialled = resolve
   })
-  const adapter: ProviderAdapter = {
+  const adapter: ChatAdapter = {
     chat(call) {
       listen(call)
       if (++dialled === 2) allDialled()
@@ -50,7 +51,8 @@ async function shutDownOn(listen: (call: ProviderCall) => void) {
   )
   const body = { model: 'acme/fast', messages: [{ role: 'user', content: 'Hello there' }] }
   const calls = ['one', 'two'].map((requestId) =>
-    engine.chatCompletions(
+    engine.run(
+      chat,
       {
         requestId,
         headers: { authorization: 'Bearer sk-demo' },

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ReplyWriter } from '../../src/contracts/reply.js'
 import { type CallInFlight, memoryCredentials } from '../../src/index.js'
+import { chat } from '../../src/operations/chat/index.js'
 import { createDeferred } from '../helpers/deferred.js'
 import { ALICE, fails, MODEL, type ServiceOptions, startService } from '../routing/service.js'
 import { openEngine, streamedCall } from './one-call.js'
@@ -126,7 +127,7 @@ describe('the calls of a router', () => {
       end: () => undefined,
       drop: () => undefined,
     }
-    await expect(engine.chatCompletions(streamedCall, writer)).rejects.toThrow('the writer is broken')
+    await expect(engine.run(chat, streamedCall, writer)).rejects.toThrow('the writer is broken')
     expect(engine.calls()).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { eventError } from '../../src/engine/events/event-error.js'
-import { memoryLedger, memoryProviders, type ProviderAdapter } from '../../src/index.js'
+import { type ChatAdapter, memoryLedger, memoryProviders } from '../../src/index.js'
 import { MODEL, type ServiceOptions, startService, UPSTREAM_MODEL } from '../routing/service.js'
 
 const unreadable = () => {
@@ -103,7 +103,7 @@ describe.each(ODD)('%s', (_what, thrown) => {
     expect(failed).toMatchObject({ request: { charge } })
   })
 
-  it.each<[string, ProviderAdapter['chat']]>([
+  it.each<[string, ChatAdapter['chat']]>([
     ['rejects', rejects],
     [
       'throws',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { CallFacts, HoldRequest, HoldResult } from '../../src/contracts/ledger.js'
+import type { EngineParts } from '../../src/engine/call/parts.js'
 import { HeldCredit } from '../../src/engine/charging/held-credit.js'
-import type { EngineParts } from '../../src/engine/parts.js'
 import { DEFAULT_LIMITS } from '../../src/options.js'
 
 /** The credit of one call, whose holds are answered by the test. */

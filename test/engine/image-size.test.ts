@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { imageSize } from '../../src/engine/charging/image-size.js'
+import { imageSize } from '../../src/operations/chat/image-size.js'
 
 const address = (bytes: Buffer, type = 'image/png') => `data:${type};base64,${bytes.toString('base64')}`
 const latin1 = (text: string) => Buffer.from(text, 'latin1')

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { byteRatioCounter, type TokenCounter } from '../../src/engine/charging/token-counter.js'
+import type { TokenCounter } from '../../src/contracts/token-counter.js'
+import { byteRatioCounter } from '../../src/engine/charging/byte-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
-import { Relay } from '../../src/engine/relay/relay.js'
+import { ChatReply } from '../../src/operations/chat/reply/chat-reply.js'
 import { toLatin1 } from '../../src/protocol/latin1.js'
 import { NO_USAGE } from '../../src/protocol/usage.js'
 
@@ -22,7 +23,7 @@ function readingCounter(read: string[]): TokenCounter {
 /** All that becomes of one completion, given as text or as latin1. */
 function play(completion: object, latin1: boolean, { stream = false, counter = byteRatioCounter } = {}) {
   let ids = 0
-  const relay = new Relay({
+  const relay = new ChatReply({
     stream,
     id: 'chatcmpl-1',
     created: 7,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import type { EngineOptions } from '../../src/contracts/engine-options.js'
 import { LedgerClient } from '../../src/engine/charging/ledger-client.js'
-import type { EngineOptions } from '../../src/engine/options.js'
 import type { Charge, RouterEvent, SettleRequest } from '../../src/index.js'
 import { DEFAULT_LIMITS } from '../../src/options.js'
 import { createSteppedClock } from '../helpers/stepped-clock.js'

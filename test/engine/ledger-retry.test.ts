@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { LazyContext } from '../../src/engine/asking/lazy-context.js'
 import { LedgerRetry } from '../../src/engine/charging/ledger-retry.js'
-import type { LazyContext } from '../../src/engine/lazy-context.js'
 import { DEFAULT_LIMITS } from '../../src/options.js'
 import { createSteppedClock } from '../helpers/stepped-clock.js'
 

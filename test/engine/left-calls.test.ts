@@ -1,8 +1,9 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { RequestEnd, RouterEvent } from '../../src/contracts/events.js'
-import type { ProviderAdapter, ProviderEvent } from '../../src/contracts/providers.js'
+import type { ChatAdapter, ProviderEvent } from '../../src/contracts/providers.js'
 import type { ReplyWriter } from '../../src/contracts/reply.js'
-import { ChoiceAccumulator } from '../../src/engine/relay/accumulate.js'
+import { chat } from '../../src/operations/chat/index.js'
+import { ChoiceAccumulator } from '../../src/operations/chat/reply/accumulate.js'
 import { choiceEvent, ERROR, FINISH, openEngine, streamedCall, TOKEN } from './one-call.js'
 
 const LONG_TEXT = choiceEvent({ content: 'x'.repeat(400) })
@@ -38,7 +39,7 @@ async function leaveEarly(
     end() {},
     drop() {},
   }
-  const adapter: ProviderAdapter = {
+  const adapter: ChatAdapter = {
     async chat(_call, take) {
       await take(first)
       leave()
@@ -52,7 +53,7 @@ async function leaveEarly(
     onEvent: (event) => events.push(event),
   })
   const body = { model: 'acme/fast', stream, messages: [{ role: 'user', content: 'Hello there' }] }
-  await engine.chatCompletions({ ...streamedCall, readBody: async () => body }, writer)
+  await engine.run(chat, { ...streamedCall, readBody: async () => body }, writer)
   await engine.close()
   return events.find((event): event is RequestEnd => event.type === 'request-end')
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type CallEnd, type Outcome, outcome } from '../../src/engine/outcome.js'
+import { type CallEnd, type Outcome, outcome } from '../../src/engine/charging/outcome.js'
 
 const ENDINGS: readonly CallEnd['ended'][] = ['finished', 'broken', 'left', 'stopped', 'cut']
 const YES_NO = [false, true] as const

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Model, Route } from '../../src/contracts/index.js'
-import { upstreamRequest } from '../../src/engine/call/upstream-request.js'
-import { outputBounds } from '../../src/engine/charging/output-bounds.js'
+import { outputBounds } from '../../src/operations/chat/output-bounds.js'
+import { upstreamRequest } from '../../src/operations/chat/upstream-request.js'
 import type { ChatRequest } from '../../src/protocol/chat-request.js'
 
 const BY_DEFAULT = 4_096

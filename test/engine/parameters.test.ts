@@ -6,9 +6,10 @@ import {
   supportsAll,
   unlistedParameters,
 } from '../../src/engine/admission/parameters.js'
-import { routeParameters } from '../../src/engine/call/route-parameters.js'
 import { type CompatError, isCompatError } from '../../src/errors.js'
-import { parseChatRequest } from '../../src/protocol/chat-request.js'
+import { chat } from '../../src/operations/chat/index.js'
+import { parseChatRequest } from '../../src/operations/chat/read-request.js'
+import { routeParameters } from '../../src/operations/chat/route-parameters.js'
 
 const MESSAGES = [{ role: 'user', content: 'x' }]
 
@@ -30,7 +31,7 @@ function refusal(
   fields: Record<string, unknown>,
 ): CompatError | undefined {
   try {
-    checkParameters(model({ supportedParameters }), request(fields))
+    checkParameters(chat, request(fields), model({ supportedParameters }))
     return undefined
   } catch (error) {
     if (isCompatError(error)) return error
@@ -140,11 +141,12 @@ describe('a parameter that must be named', () => {
 describe('supportsAll', () => {
   it('asks the list of the route, else of the model, for every parameter', () => {
     const asked = request({ temperature: 0, top_p: 0.5 })
-    expect(supportsAll(asked, model(), route())).toBe(true)
-    expect(supportsAll(asked, model(), route({ supportedParameters: ['temperature'] }))).toBe(false)
-    expect(supportsAll(asked, model({ supportedParameters: ['temperature'] }), route())).toBe(false)
+    expect(supportsAll(chat, asked, model(), route())).toBe(true)
+    expect(supportsAll(chat, asked, model(), route({ supportedParameters: ['temperature'] }))).toBe(false)
+    expect(supportsAll(chat, asked, model({ supportedParameters: ['temperature'] }), route())).toBe(false)
     expect(
       supportsAll(
+        chat,
         asked,
         model({ supportedParameters: [] }),
         route({ supportedParameters: ['temperature', 'top_p'] }),

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Model } from '../../src/contracts/index.js'
-import { estimatePrompt, predictedTokens } from '../../src/engine/charging/prompt-estimate.js'
-import { byteCounter, type TokenCounter } from '../../src/engine/charging/token-counter.js'
+import type { TokenCounter } from '../../src/contracts/token-counter.js'
+import { byteCounter } from '../../src/engine/charging/byte-counters.js'
 import { isCompatError } from '../../src/errors.js'
+import { estimatePrompt, predictedTokens } from '../../src/operations/chat/prompt-estimate.js'
 import type { ChatMessage } from '../../src/protocol/chat-request.js'
 
 const MODEL: Model = { id: 'acme/fast', created: 0, ownedBy: 'acme' }

@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest'
 import type { Model } from '../../src/contracts/catalogue.js'
 import type { Route } from '../../src/contracts/providers.js'
-import { NO_MARKUP } from '../../src/engine/charging/price.js'
 import { createPriceReader, quote } from '../../src/engine/charging/quote.js'
+import { NO_MARKUP } from '../../src/prices.js'
 
 const model: Model = { id: 'acme/fast', created: 0, ownedBy: 'acme', prices: { input: '10', output: '20' } }
 
 describe('a quote', () => {
   const route = { id: 'r', provider: 'p', adapter: {} as Route['adapter'], upstreamModel: 'u' }
-  const prompt = { atMost: (factor = 1) => 100 * factor, atLeast: 50 }
+  const input = { atMost: (factor = 1) => 100 * factor, atLeast: 50 }
   const readPrices = createPriceReader()
 
   function hold(prices: Model['prices'], outputTokens = 1_000): bigint {
     const priced = prices === undefined ? model : { ...model, prices }
     return quote(
-      { model: priced, route, markup: NO_MARKUP, prompt, outputTokens, byokFee: undefined },
+      { model: priced, route, markup: NO_MARKUP, input, outputTokens, byokFee: undefined },
       readPrices,
     ).hold
   }
@@ -26,7 +26,7 @@ describe('a quote', () => {
   it('holds as much more for a prompt as the adapter says', () => {
     const dearer = { ...route, adapter: { tokenFactor: 1.5 } as Route['adapter'] }
     const { hold } = quote(
-      { model, route: dearer, markup: NO_MARKUP, prompt, outputTokens: 0, byokFee: undefined },
+      { model, route: dearer, markup: NO_MARKUP, input, outputTokens: 0, byokFee: undefined },
       readPrices,
     )
     expect(hold).toBe(150n * 10_000n)
@@ -44,7 +44,7 @@ describe('a quote', () => {
     expect(hold(prices)).toBe(1_000_000_000n + 100n * 15_000n + 1_000n * 30_000n)
   })
 
-  it('holds at the dearest tier within twice the estimate of the prompt, and no further', () => {
+  it('holds at the dearest tier within twice the estimate of the input, and no further', () => {
     const tiers = [
       { above: 150, input: '100', output: '20' },
       { above: 200, input: '1000', output: '20' },
@@ -56,7 +56,7 @@ describe('a quote', () => {
     const { prices: _, ...unpriced } = model
     const ask = (priced: Model) =>
       quote(
-        { model: priced, route, markup: NO_MARKUP, prompt, outputTokens: 1, byokFee: undefined },
+        { model: priced, route, markup: NO_MARKUP, input, outputTokens: 1, byokFee: undefined },
         readPrices,
       )
     expect(() => ask(unpriced)).toThrow(expect.objectContaining({ code: 'price_missing' }))

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import type { ProviderEvent } from '../../src/contracts/providers.js'
-import { byteRatioCounter } from '../../src/engine/charging/token-counter.js'
+import { byteRatioCounter } from '../../src/engine/charging/byte-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
-import { Relay } from '../../src/engine/relay/relay.js'
-import { Splicer } from '../../src/engine/relay/splice.js'
+import { ChatReply } from '../../src/operations/chat/reply/chat-reply.js'
+import { Splicer } from '../../src/operations/chat/reply/splice.js'
 import { fromLatin1, toLatin1 } from '../../src/protocol/latin1.js'
 import { NO_USAGE } from '../../src/protocol/usage.js'
 
@@ -17,7 +17,7 @@ function relay({ stream = true, n = 1, splice = true } = {}) {
     () => {},
     () => {},
   )
-  const made = new Relay({
+  const made = new ChatReply({
     stream,
     id: 'chatcmpl-1',
     created: 7,

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { chat } from '../../src/operations/chat/index.js'
 import { choiceEvent, FINISH, openEngine, streamedCall } from './one-call.js'
 
 it('sends nothing of what an adapter hands over in one go with what had its reply cut off', async () => {
@@ -13,7 +14,7 @@ it('sends nothing of what an adapter hands over in one go with what had its repl
     { neverOverdraw: true, contextLength: 12, limits: { holdOutputTokens: 5 } },
   )
   let sent = ''
-  await engine.chatCompletions(streamedCall, {
+  await engine.run(chat, streamedCall, {
     left: false,
     onLeave: () => undefined,
     send: (status) => expect.fail(`It was answered with ${status}`),

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { ProviderEvent } from '../../src/contracts/providers.js'
 import type { ReplyWriter } from '../../src/contracts/reply.js'
+import { chat } from '../../src/operations/chat/index.js'
 import { turns } from '../helpers/stepped-clock.js'
 import { FINISH, openEngine, streamedCall, TOKEN } from './one-call.js'
 
@@ -30,7 +31,7 @@ function stream(reads: readonly ProviderEvent[][], drained: Promise<void>) {
       return { terminated: true }
     },
   })
-  return { seen, over: engine.chatCompletions(streamedCall, writer), close: () => engine.close() }
+  return { seen, over: engine.run(chat, streamedCall, writer), close: () => engine.close() }
 }
 
 it('sends the end of a stream with the text that finishes it, though the client takes nothing', async () => {

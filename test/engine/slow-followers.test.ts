@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { RequestEnd } from '../../src/contracts/events.js'
 import type { ReplyWriter } from '../../src/contracts/reply.js'
+import { chat } from '../../src/operations/chat/index.js'
 import { createSteppedClock, turns } from '../helpers/stepped-clock.js'
 import { choiceEvent, FINISH, openEngine, streamedCall } from './one-call.js'
 
@@ -56,10 +57,7 @@ it('drops the slow followers of a large reply one after the other, and the reply
     },
   )
   const [slow, lessSlow] = [slowClient(), slowClient()]
-  const calls = [
-    engine.chatCompletions(keyed('one'), slow.writer),
-    engine.chatCompletions(keyed('two'), lessSlow.writer),
-  ]
+  const calls = [engine.run(chat, keyed('one'), slow.writer), engine.run(chat, keyed('two'), lessSlow.writer)]
   await turns(20)
   lessSlow.take()
   await clock.elapse(30_000)

@@ -1,15 +1,16 @@
 import { expect, it } from 'vitest'
-import type { ProviderAdapter } from '../../src/contracts/providers.js'
+import type { ChatAdapter } from '../../src/contracts/providers.js'
 import { memoryLedger, memoryProviders, ProviderError } from '../../src/index.js'
+import { chat } from '../../src/operations/chat/index.js'
 import { choiceEvent, FINISH, openEngine, streamedCall } from './one-call.js'
 
-const fails: ProviderAdapter = {
+const fails: ChatAdapter = {
   chat: async () => {
     throw new ProviderError('unreachable', 'Nobody is there')
   },
 }
 /** 25 tokens by its bytes, where the hold covers 5 at its price. */
-const says: ProviderAdapter = {
+const says: ChatAdapter = {
   async chat(_call, take) {
     await take([choiceEvent({ content: 'x'.repeat(50) })])
     await take([choiceEvent({ content: 'y'.repeat(50) })])
@@ -20,7 +21,7 @@ const says: ProviderAdapter = {
 
 it('cuts a stream off at what is on hold, be it that of a dearer route before', async () => {
   const ledger = memoryLedger({ alice: '5' })
-  const provider = (id: string, adapter: ProviderAdapter, output: string) => ({
+  const provider = (id: string, adapter: ChatAdapter, output: string) => ({
     id,
     adapter,
     models: { 'acme/fast': 'fast' },
@@ -42,7 +43,8 @@ it('cuts a stream off at what is on hold, be it that of a dearer route before', 
       messages: [{ role: 'user', content: 'Hi' }],
     }
     let sent = ''
-    await engine.chatCompletions(
+    await engine.run(
+      chat,
       { ...streamedCall, readBody: async () => body },
       {
         left: false,

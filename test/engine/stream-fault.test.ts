@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ReplyWriter } from '../../src/contracts/reply.js'
 import type { RouterEvent } from '../../src/index.js'
+import { chat } from '../../src/operations/chat/index.js'
 import { FINISH, openEngine, streamedCall, TOKEN } from './one-call.js'
 
 /** A client whose stream cannot be ended. */
@@ -39,7 +40,7 @@ describe('a fault when a stream is open', () => {
   it('drops the client, which must not wait for an end, nor take one for a success', async () => {
     const { engine, faults } = start()
     const { did, writer } = brokenWriter()
-    await engine.chatCompletions(streamedCall, writer)
+    await engine.run(chat, streamedCall, writer)
     expect(did.slice(0, 4)).toEqual(['openStream', 'end', 'end', 'drop'])
     expect([engine.inFlight, engine.openHolds, faults().length]).toEqual([0, 0, 2])
     await engine.close({ graceMs: 0 })
@@ -49,7 +50,7 @@ describe('a fault when a stream is open', () => {
     const { engine, faults } = start()
     const { did, writer } = brokenWriter()
     const headers = { ...streamedCall.headers, 'idempotency-key': 'k' }
-    await engine.chatCompletions({ ...streamedCall, headers }, writer)
+    await engine.run(chat, { ...streamedCall, headers }, writer)
     expect(did.slice(0, 3)).toEqual(['openStream', 'end', 'drop'])
     expect([engine.inFlight, engine.openHolds, faults().length]).toEqual([0, 0, 1])
     await engine.close({ graceMs: 0 })

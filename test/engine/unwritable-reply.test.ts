@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { ProviderEvent } from '../../src/contracts/providers.js'
 import type { ReplyWriter } from '../../src/contracts/reply.js'
 import { memoryLedger, memoryProviders, type RouterEvent } from '../../src/index.js'
+import { chat } from '../../src/operations/chat/index.js'
 import type { UsageReport } from '../../src/protocol/usage.js'
 import { openEngine, streamedCall } from './one-call.js'
 
@@ -68,7 +69,7 @@ async function ask(
     drop: () => undefined,
   }
   const body = { model: 'acme/fast', stream, messages: [{ role: 'user', content: 'Hello there' }], ...fields }
-  await engine.chatCompletions({ ...streamedCall, readBody: async () => body }, writer)
+  await engine.run(chat, { ...streamedCall, readBody: async () => body }, writer)
   const { posted, held } = (await ledger.balance('alice', context))!
   await engine.close({ graceMs: 0 })
   return { sent, charged: 5_000_000_000n - posted, events, held }

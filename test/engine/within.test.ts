@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { DeadlinePassed, within } from '../../src/engine/within.js'
+import { DeadlinePassed, within } from '../../src/engine/asking/within.js'
 import { createSteppedClock, turns } from '../helpers/stepped-clock.js'
 
 describe('an answer within its time', () => {

@@ -1,12 +1,12 @@
 import { strict as assert } from 'node:assert'
 import { createServer } from 'node:http'
 import type {
+  ChatAdapter,
   CompatRouter,
   Limits,
   MemoryLedger,
   MemoryModel,
   Prices,
-  ProviderAdapter,
   RouterEvent,
   RouterOptions,
 } from '../../src/index.js'
@@ -86,7 +86,7 @@ export class Bench {
   private readonly onRejection = (reason: unknown): void => {
     this.rejections.push(reason)
   }
-  private readonly adapters: ProviderAdapter[]
+  private readonly adapters: ChatAdapter[]
   private host: MountedHost | undefined
   private calls = 0
 
@@ -253,7 +253,7 @@ export class Bench {
     process.off('unhandledRejection', this.onRejection)
   }
 
-  private counted(adapter: ProviderAdapter): ProviderAdapter {
+  private counted(adapter: ChatAdapter): ChatAdapter {
     return {
       ...adapter,
       chat: (call, take) =>

@@ -9,7 +9,7 @@ import type {
   SettleRequest,
   SettleResult,
 } from '../../src/contracts/index.js'
-import { andThen } from '../../src/engine/awaitable.js'
+import { andThen } from '../../src/engine/asking/awaitable.js'
 import { nanos } from './decimals.js'
 
 /** What a ledger has been seen to do, and what of it was wrong. */

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import type { Clock } from '../../src/clock.js'
+import type { Endpoint } from '../../src/contracts/endpoint.js'
 import type { Limits } from '../../src/contracts/limits.js'
 import type { IncomingCall, ReplyWriter } from '../../src/contracts/reply.js'
 import { CompatError, isCompatError } from '../../src/errors.js'
-import { createHttpHandler, type Endpoints, type HttpHandlerOptions } from '../../src/http/index.js'
+import { createHttpHandler, type HttpHandlerOptions } from '../../src/http/index.js'
 import { errorReply } from '../../src/protocol/error-body.js'
 import { toLatin1 } from '../../src/protocol/latin1.js'
 import { TurnGate } from '../../src/turn-gate.js'
@@ -79,6 +80,36 @@ export function refuse(writer: ReplyWriter, error: unknown): void {
   writer.send(status, headers, body)
 }
 
+type Answer = Endpoint['answer']
+
+/** An answer for each path that a router may have. A path without one is not there. */
+export interface TestAnswers {
+  chatCompletions?: Answer
+  listModels?: Answer
+  getModel?: Answer
+  envelopeKeys?: Answer | undefined
+  openapi?: Answer | undefined
+}
+
+const PLACES: readonly [keyof TestAnswers, Omit<Endpoint, 'answer'>][] = [
+  ['chatCompletions', place('POST', '/chat/completions')],
+  ['listModels', place('GET', '/models')],
+  ['getModel', place('GET', '/models/{model_key}')],
+  ['envelopeKeys', { ...place('GET', '/envelope-keys'), isPublic: true }],
+  ['openapi', { ...place('GET', '/openapi.json'), isPublic: true }],
+]
+
+function place(method: Endpoint['method'], path: string): Omit<Endpoint, 'answer'> {
+  return { method, path, openapi: { operation: { summary: path }, schemas: {} } }
+}
+
+export function testEndpoints(answers: TestAnswers): readonly Endpoint[] {
+  return PLACES.flatMap(([name, at]) => {
+    const answer = answers[name]
+    return answer === undefined ? [] : [{ ...at, answer }]
+  })
+}
+
 export interface TestHandler {
   handler: ReturnType<typeof createHttpHandler>
   clock: ManualClock
@@ -87,7 +118,7 @@ export interface TestHandler {
 }
 
 export function testHandler(
-  endpoints: Partial<Endpoints> = {},
+  answers: TestAnswers = {},
   options: Partial<Omit<HttpHandlerOptions, 'limits'>> & { limits?: Partial<Limits> } = {},
 ): TestHandler {
   const clock = new ManualClock()
@@ -95,14 +126,14 @@ export function testHandler(
   const consumed: string[] = []
   let ids = 0
   const handler = createHttpHandler(
-    {
+    testEndpoints({
       chatCompletions: echo,
       listModels: async (call, writer) => writer.send(200, {}, JSON.stringify({ list: call.requestId })),
-      getModel: async (_call, key, writer) => writer.send(200, {}, toLatin1(JSON.stringify({ key }))),
+      getModel: async (_call, writer, key) => writer.send(200, {}, toLatin1(JSON.stringify({ key }))),
       envelopeKeys: async (_call, writer) => writer.send(200, {}, '{"keys":[]}'),
-      openapi: async (writer) => writer.send(200, {}, '{"openapi":"3.1.0"}'),
-      ...endpoints,
-    },
+      openapi: async (_call, writer) => writer.send(200, {}, '{"openapi":"3.1.0"}'),
+      ...answers,
+    }),
     {
       clock,
       newId: () => `made-${++ids}`,
@@ -115,8 +146,6 @@ export function testHandler(
       onBodyConsumed: (requestId) => {
         consumed.push(requestId)
       },
-      openapi: true,
-      envelopeKeys: true,
       ...options,
       limits: { ...LIMITS, ...options.limits },
     },

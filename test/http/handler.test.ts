@@ -153,7 +153,7 @@ describe('what is no request and response of Node’s', () => {
 
 describe('routes that are turned off', () => {
   test('are 404, whatever the method', async () => {
-    const { handler } = testHandler({}, { openapi: false, envelopeKeys: false })
+    const { handler } = testHandler({ openapi: undefined, envelopeKeys: undefined })
     const host = await serve(handler)
     for (const path of ['/openapi.json', '/envelope-keys']) {
       for (const method of ['GET', 'OPTIONS', 'POST']) {
@@ -166,7 +166,7 @@ describe('routes that are turned off', () => {
 
   test('an error on an open route is not cached', async () => {
     const { handler } = testHandler({
-      openapi: async (writer) => refuse(writer, new CompatError('internal_error', 'no')),
+      openapi: async (_call, writer) => refuse(writer, new CompatError('internal_error', 'no')),
     })
     const response = await (await serve(handler)).request('/openapi.json')
     expect(response.headers['cache-control']).toBe('no-store')

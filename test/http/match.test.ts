@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { matchRoute, normaliseBasePath, pathOf, pathUnder } from '../../src/http/match.js'
+import { normaliseBasePath, PathTable, pathOf, pathUnder } from '../../src/http/match.js'
+import { testEndpoints } from './fixture.js'
 
 describe('the path of a target', () => {
   test.each([
@@ -48,26 +49,37 @@ describe('a base path', () => {
   })
 })
 
-describe('a route', () => {
+describe('the endpoint', () => {
+  const none = async (): Promise<void> => undefined
+  const table = new PathTable(
+    testEndpoints({
+      chatCompletions: none,
+      listModels: none,
+      getModel: none,
+      envelopeKeys: none,
+      openapi: none,
+    }),
+  )
+
   test.each([
-    ['/chat/completions', 'chatCompletions', ''],
-    ['/chat/completions/', 'chatCompletions', ''],
-    ['/models', 'listModels', ''],
-    ['/models/', 'listModels', ''],
-    ['/envelope-keys', 'envelopeKeys', ''],
-    ['/envelope-keys/', 'envelopeKeys', ''],
-    ['/openapi.json', 'openapi', ''],
-    ['/openapi.json/', 'openapi', ''],
-    ['/models/a', 'getModel', 'a'],
-    ['/models/a/', 'getModel', 'a/'],
-    ['/models/acme/fast', 'getModel', 'acme/fast'],
-    ['/models/acme%2Ffast', 'getModel', 'acme%2Ffast'],
-    ['/models/../models', 'getModel', '../models'],
-    ['/models//', 'getModel', '/'],
-    ['/models/%', 'getModel', '%'],
-    ['/models/ACME', 'getModel', 'ACME'],
-  ])('stands at %j', (path, route, key) => {
-    expect(matchRoute(path)).toEqual({ route, key })
+    ['/chat/completions', '/chat/completions', ''],
+    ['/chat/completions/', '/chat/completions', ''],
+    ['/models', '/models', ''],
+    ['/models/', '/models', ''],
+    ['/envelope-keys', '/envelope-keys', ''],
+    ['/envelope-keys/', '/envelope-keys', ''],
+    ['/openapi.json', '/openapi.json', ''],
+    ['/openapi.json/', '/openapi.json', ''],
+    ['/models/a', '/models/{model_key}', 'a'],
+    ['/models/a/', '/models/{model_key}', 'a/'],
+    ['/models/acme/fast', '/models/{model_key}', 'acme/fast'],
+    ['/models/acme%2Ffast', '/models/{model_key}', 'acme%2Ffast'],
+    ['/models/../models', '/models/{model_key}', '../models'],
+    ['/models//', '/models/{model_key}', '/'],
+    ['/models/%', '/models/{model_key}', '%'],
+    ['/models/ACME', '/models/{model_key}', 'ACME'],
+  ])('of %j is %j with the parameter %j', (path, found, parameter) => {
+    expect(table.find(path)).toEqual({ endpoints: [expect.objectContaining({ path: found })], parameter })
   })
 
   test.each([
@@ -82,7 +94,19 @@ describe('a route', () => {
     '/v1/models',
     '/constructor',
     '/openapi.json/x',
-  ])('does not stand at %j', (path) => {
-    expect(matchRoute(path)).toBeUndefined()
+  ])('of %j does not exist', (path) => {
+    expect(table.find(path)).toBeUndefined()
+  })
+
+  test.each([
+    ['/v1/models', '/v1'],
+    ['/v1/models/', '/v1'],
+    ['/a/b/chat/completions', '/a/b'],
+    ['/models', undefined],
+    ['/v1/models/x', undefined],
+    ['/v1/embeddings', undefined],
+    [`/${'x'.repeat(100)}/models`, undefined],
+  ])('is found behind a mount that nobody took off: %j has %j', (path, mount) => {
+    expect(table.mountOf(path)).toBe(mount)
   })
 })

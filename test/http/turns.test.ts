@@ -3,12 +3,12 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import {
+  type ChatAdapter,
   createCompatRouter,
   memoryCatalogue,
   memoryCredentials,
   memoryLedger,
   memoryProviders,
-  type ProviderAdapter,
 } from '../../src/index.js'
 import { TurnGate } from '../../src/turn-gate.js'
 import { testHandler } from './fixture.js'
@@ -142,7 +142,7 @@ describe('many calls at once', () => {
     const gate = new Promise<void>((resolve) => {
       open = resolve
     })
-    const adapter: ProviderAdapter = {
+    const adapter: ChatAdapter = {
       async chat(_, take) {
         await gate
         const message = { role: 'assistant', content: 'Hi' }

@@ -1,5 +1,5 @@
 import { type CompatError, isCompatError } from '../../src/errors.js'
-import { parseChatRequest } from '../../src/protocol/chat-request.js'
+import { parseChatRequest } from '../../src/operations/chat/read-request.js'
 
 /** Shaped like one; nothing can open it. */
 export const ENVELOPE = 'v1.eyJhbGciOiJFQ0RILUVTIn0..aXY.Y2lwaGVy.dGFn'

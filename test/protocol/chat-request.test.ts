@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { CompatError } from '../../src/errors.js'
-import { parseChatRequest } from '../../src/protocol/chat-request.js'
+import { parseChatRequest } from '../../src/operations/chat/read-request.js'
 import { body, ENVELOPE, MESSAGES, refusal } from './chat-request-refusal.js'
 
 function refusalOf(...messages: unknown[]): CompatError {

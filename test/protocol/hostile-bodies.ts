@@ -3,7 +3,7 @@
  * refused with, how long that took and by how much the peak of memory grew.
  */
 import { isCompatError } from '../../src/errors.js'
-import { parseChatRequest } from '../../src/protocol/chat-request.js'
+import { parseChatRequest } from '../../src/operations/chat/read-request.js'
 import { parseJsonBody } from '../../src/protocol/json-body.js'
 
 const BODY_BYTES = 32 * 1_024 * 1_024

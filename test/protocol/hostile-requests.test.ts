@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { checkParameters, unlistedParameters } from '../../src/engine/admission/parameters.js'
 import { isCompatError } from '../../src/errors.js'
-import { parseChatRequest } from '../../src/protocol/chat-request.js'
+import { chat } from '../../src/operations/chat/index.js'
+import { parseChatRequest } from '../../src/operations/chat/read-request.js'
 import { parseJsonBody } from '../../src/protocol/json-body.js'
 import { isPlainText } from '../../src/protocol/text.js'
 
@@ -116,7 +117,7 @@ describe('hostile requests', () => {
             ]) {
               expect(Object.hasOwn(parsed.forward, field)).toBe(false)
             }
-            for (const model of MODELS) checkParameters(model, parsed)
+            for (const model of MODELS) checkParameters(chat, parsed, model)
             if (parsed.unlisted.length > 0) throw unlistedParameters(parsed, MODELS[0]!)
           } catch (error) {
             if (!isCompatError(error)) throw error

@@ -1,18 +1,17 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, it } from 'vitest'
 import type { Model } from '../../src/contracts/index.js'
+import { createEndpoints } from '../../src/endpoints/index.js'
+import { createEngine } from '../../src/engine/engine.js'
 import { CompatError, errorCodes } from '../../src/errors.js'
+import { memoryCatalogue, memoryCredentials, memoryLedger, memoryProviders } from '../../src/memory/index.js'
+import { completionSchema } from '../../src/operations/chat/reply-schemas.js'
+import { modelList, modelObject } from '../../src/operations/models/model-object.js'
+import { modelListSchema, modelSchema } from '../../src/operations/models/model-schemas.js'
+import { createOpenApiDocument } from '../../src/operations/openapi/document.js'
+import { engineOptions } from '../../src/options.js'
 import { errorFrame, errorReply } from '../../src/protocol/error-body.js'
-import { modelList, modelObject } from '../../src/protocol/model-object.js'
-import { createOpenApiDocument } from '../../src/protocol/openapi.js'
-import {
-  completionSchema,
-  errorFrameSchema,
-  errorSchema,
-  modelListSchema,
-  modelSchema,
-  usageSchema,
-} from '../../src/protocol/response-schemas.js'
+import { errorFrameSchema, errorSchema, usageSchema } from '../../src/protocol/response-schemas.js'
 import { wireUsage } from '../../src/protocol/wire-usage.js'
 
 const MODEL: Model = {
@@ -46,7 +45,19 @@ const USAGE = wireUsage({
 })
 
 describe('the OpenAPI document', () => {
-  const document = createOpenApiDocument({ version: '1.2.3' })
+  const engine = createEngine(
+    engineOptions({
+      credentials: memoryCredentials({}),
+      catalogue: memoryCatalogue([]),
+      ledger: memoryLedger({}),
+      providers: memoryProviders([]),
+      envelopes: { open: () => ({ ok: false, reason: 'invalid' }), publicKeys: () => ({ keys: [] }) },
+    }),
+  )
+  const endpoints = createEndpoints(engine, { hasOpenApi: true })
+  const document = createOpenApiDocument(endpoints, { version: '1.2.3' })
+  const responsesOf = (path: string, method: string) =>
+    (document.paths[path]![method] as { responses: Record<string, { headers: object }> }).responses
 
   it('is valid OpenAPI 3.1', async () => {
     const validator = new Validator()
@@ -61,14 +72,14 @@ describe('the OpenAPI document', () => {
   })
 
   it('names for models only what can answer them: limits on calls are not for these', () => {
-    const { responses } = document.paths['/models'].get
+    const responses = responsesOf('/models', 'get')
     expect(Object.keys(responses)).toEqual(['200', '401', '403', '500', '503'])
     const text = JSON.stringify(responses)
     for (const code of ['rate_limited', 'overloaded', 'price_missing']) expect(text).not.toContain(code)
   })
 
   it('says which answers may tell how long to wait', () => {
-    const responses = Object.entries(document.paths['/chat/completions'].post.responses)
+    const responses = Object.entries(responsesOf('/chat/completions', 'post'))
     const waiting = responses.filter(([, { headers }]) => 'retry-after' in headers)
     const told = errorCodes.filter(
       ({ code }) => 'retry-after' in errorReply(new CompatError(code, '')).headers,
@@ -107,8 +118,8 @@ describe('the OpenAPI document', () => {
   })
 
   it('is a fresh object at every call', () => {
-    expect(createOpenApiDocument({ version: '1.2.3' })).toEqual(document)
-    expect(createOpenApiDocument({ version: '1.2.3' })).not.toBe(document)
+    expect(createOpenApiDocument(endpoints, { version: '1.2.3' })).toEqual(document)
+    expect(createOpenApiDocument(endpoints, { version: '1.2.3' })).not.toBe(document)
   })
 })
 

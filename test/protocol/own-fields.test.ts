@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseChatRequest } from '../../src/protocol/chat-request.js'
+import { parseChatRequest } from '../../src/operations/chat/read-request.js'
 import { body, ENVELOPE, refusal } from './chat-request-refusal.js'
 
 describe('provider_key', () => {

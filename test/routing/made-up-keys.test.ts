@@ -3,13 +3,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { sealProviderKey } from '../../src/envelope/seal.js'
 import {
   anthropic,
+  type ChatAdapter,
   createSecret,
   generateEnvelopeKey,
   keyring,
   type MemoryProvider,
   memoryProviders,
   openaiCompatible,
-  type ProviderAdapter,
 } from '../../src/index.js'
 import { aiSdk } from '../../src/providers/ai-sdk/index.js'
 import { answerJson, type ScriptedUpstream, startScriptedUpstream } from '../helpers/scripted-upstream.js'
@@ -31,7 +31,7 @@ const seal = () =>
 
 let service: Service | undefined
 let upstream: ScriptedUpstream
-const adapters: ProviderAdapter[] = []
+const adapters: ChatAdapter[] = []
 beforeEach(async () => {
   upstream = await startScriptedUpstream()
 })
@@ -42,7 +42,7 @@ afterEach(async () => {
   await upstream.close()
 })
 
-async function start(adapter: ProviderAdapter, route: Partial<MemoryProvider>): Promise<Service> {
+async function start(adapter: ChatAdapter, route: Partial<MemoryProvider>): Promise<Service> {
   adapters.push(adapter)
   const providers = memoryProviders([{ id: 'p', models: { [MODEL]: UPSTREAM_MODEL }, adapter, ...route }])
   service = await startService({ routes: [], balance: '0', router: { envelopes, providers } })
@@ -50,14 +50,14 @@ async function start(adapter: ProviderAdapter, route: Partial<MemoryProvider>): 
 }
 
 /** What reaches the provider of a call on the made-up key, and what the caller is answered. */
-async function pay(adapter: ProviderAdapter, route: Partial<MemoryProvider>) {
+async function pay(adapter: ChatAdapter, route: Partial<MemoryProvider>) {
   const { ask, end } = await start(adapter, route)
   const answer = await ask({ provider: 'p', provider_key: await seal() })
   await end(answer)
   return { answer, requests: upstream.requests }
 }
 
-const keyless: readonly [what: string, make: () => ProviderAdapter, route?: Partial<MemoryProvider>][] = [
+const keyless: readonly [what: string, make: () => ChatAdapter, route?: Partial<MemoryProvider>][] = [
   ['openaiCompatible without a key', () => openaiCompatible({ baseUrl: upstream.baseUrl })],
   ['anthropic without a key', () => anthropic({ baseUrl: upstream.baseUrl })],
   [
@@ -125,7 +125,7 @@ describe('a made-up key buys nothing', () => {
   )
 })
 
-type Connect = (baseUrl: string, apiKey?: string) => ProviderAdapter
+type Connect = (baseUrl: string, apiKey?: string) => ChatAdapter
 const speaking: readonly [name: string, connect: Connect, header: string, wrap: (key: string) => string][] = [
   [
     'openaiCompatible',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { providerFailure } from '../../src/engine/routing/provider-failure.js'
+import { providerFailure } from '../../src/engine/failures/provider-failure.js'
 import { ProviderError, type ProviderErrorFields, type ProviderErrorReason } from '../../src/errors.js'
 
 const HOST_KEY = 'the host said: open sesame'

@@ -1,8 +1,10 @@
+import { expect } from 'vitest'
 import type { Model, Route } from '../../src/contracts/index.js'
+import type { Plan } from '../../src/contracts/operation.js'
 import { createPriceReader } from '../../src/engine/charging/quote.js'
 import { chooseRoutes, type RouteChoice } from '../../src/engine/routing/route-choice.js'
 import { type CallResult, RouteHealthBook } from '../../src/engine/routing/route-health.js'
-import { parseChatRequest } from '../../src/protocol/chat-request.js'
+import { chat } from '../../src/operations/chat/index.js'
 import { createManualClock, type ManualClock } from '../conformance/manual-clock.js'
 
 export const MODEL: Model = {
@@ -30,15 +32,16 @@ export interface Choosing {
 export function choose(routes: readonly Route[], options: Choosing = {}): RouteChoice {
   const { account = 'alice', model = MODEL, promptTokens = 10, spreadKey = 'call-1' } = options
   const messages = [{ role: 'user', content: 'Hello' }]
+  const asked = chat.read({ model: model.id, messages, ...options.body })
+  const plan: Plan = {
+    input: { atMost: () => promptTokens, atLeast: promptTokens },
+    outputTokens: 0,
+    choices: 1,
+    requestFor: () => expect.fail('not called'),
+    reply: () => expect.fail('not called'),
+  }
   return chooseRoutes(
-    {
-      routes,
-      model,
-      request: parseChatRequest({ model: model.id, messages, ...options.body }),
-      account,
-      spreadKey: () => spreadKey,
-      promptTokens: () => promptTokens,
-    },
+    { operation: chat, routes, model, asked, plan, account, spreadKey: () => spreadKey },
     options.health ?? new RouteHealthBook(createManualClock()),
     createPriceReader(),
   )

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { whyItFailed } from '../../src/engine/routing/why-it-failed.js'
+import { whyItFailed } from '../../src/engine/failures/why-it-failed.js'
 import { ProviderError } from '../../src/errors.js'
 import { startService } from './service.js'
 

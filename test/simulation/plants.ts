@@ -1,18 +1,17 @@
 import type { Clock } from '../../src/clock.js'
+import type { EngineOptions } from '../../src/contracts/engine-options.js'
 import type { IdempotencyStore } from '../../src/contracts/idempotency.js'
 import type { LedgerStore } from '../../src/contracts/ledger.js'
-import type { ProviderAdapter, Route } from '../../src/contracts/providers.js'
+import type { ChatAdapter, Route } from '../../src/contracts/providers.js'
 import { Attempt } from '../../src/engine/call/attempt.js'
 import type { Interruption } from '../../src/engine/call/attempt-end.js'
 import { ClientReply } from '../../src/engine/call/client-reply.js'
-import { DialledRoute } from '../../src/engine/call/dialled-route.js'
 import { HeldCredit } from '../../src/engine/charging/held-credit.js'
 import { LedgerClient } from '../../src/engine/charging/ledger-client.js'
+import type { CallEnd } from '../../src/engine/charging/outcome.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
-import type { EngineOptions } from '../../src/engine/options.js'
-import type { CallEnd } from '../../src/engine/outcome.js'
-import { Relay } from '../../src/engine/relay/relay.js'
 import { ProviderError } from '../../src/errors.js'
+import { ChatReply } from '../../src/operations/chat/reply/chat-reply.js'
 import type { UsageReport } from '../../src/protocol/usage.js'
 
 /** A bug put in on purpose, to see that the simulation finds it. */
@@ -40,10 +39,10 @@ function callEnd(name: string, change: (end: CallEnd) => CallEnd): Plant {
     name,
     patch: () =>
       patched(
-        DialledRoute.prototype,
+        Attempt.prototype,
         'callEnd',
         (original) =>
-          function (this: DialledRoute) {
+          function (this: Attempt) {
             return change(original.call(this))
           },
       ),
@@ -79,10 +78,10 @@ function routes(name: string, change: (route: Route) => Route): Plant {
   }
 }
 
-function adapter(name: string, change: (chat: ProviderAdapter['chat']) => ProviderAdapter['chat']): Plant {
+function adapter(name: string, change: (chat: ChatAdapter['chat']) => ChatAdapter['chat']): Plant {
   return routes(name, (route) => ({
     ...route,
-    adapter: { chat: change((call, take) => route.adapter.chat(call, take)) },
+    adapter: { chat: change((call, take) => route.adapter.chat!(call, take)) },
   }))
 }
 
@@ -239,11 +238,11 @@ export const PLANTS: readonly Plant[] = [
         Attempt.prototype,
         'run',
         (original) =>
-          function (this: Attempt, call, ended) {
+          function (this: Attempt) {
             const inside = this as unknown as AttemptInside
             inside.lastByteAt = inside.startedAt
             inside.lastTokenAt = inside.startedAt
-            return original.call(this, call, ended)
+            return original.call(this)
           },
       ),
   },
@@ -298,10 +297,10 @@ export const PLANTS: readonly Plant[] = [
     name: 'cost-through-a-double',
     patch: () =>
       patched(
-        Relay.prototype,
+        ChatReply.prototype,
         'closing',
         (original) =>
-          function (this: Relay, charge) {
+          function (this: ChatReply, charge) {
             return original.call(this, {
               ...charge,
               cost: BigInt(Math.floor(Number(charge.cost) * 1.0000001)),

@@ -1,7 +1,7 @@
 import type { Awaitable } from '../../src/contracts/context.js'
+import type { EngineOptions } from '../../src/contracts/engine-options.js'
 import type { IdempotencyStore } from '../../src/contracts/idempotency.js'
 import type { ProviderCall } from '../../src/contracts/providers.js'
-import type { EngineOptions } from '../../src/engine/options.js'
 import { createSecret } from '../../src/secret.js'
 import { never } from './ledger-link.js'
 import type { SimProcess } from './sim-process.js'

@@ -1,6 +1,7 @@
 import type { IdempotencyStore } from '../../src/contracts/idempotency.js'
 import { CompatError } from '../../src/errors.js'
 import { memoryIdempotency } from '../../src/memory/idempotency.js'
+import { chat } from '../../src/operations/chat/index.js'
 import type { CallPlan } from './call-plan.js'
 import { SimClient } from './client.js'
 import type { Plant } from './plants.js'
@@ -153,7 +154,8 @@ export class World {
       return
     }
     if (plan.leave?.after === 'ms') this.time.at(this.time.now + plan.leave.ms, () => this.leave(call))
-    const done = process.engine.chatCompletions(
+    const done = process.engine.run(
+      chat,
       {
         requestId: plan.id,
         headers: {

@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
-import type { Principal, ProviderAdapter } from '../../src/contracts/index.js'
+import type { ChatAdapter, Principal } from '../../src/contracts/index.js'
 import type { DurableStores } from '../../src/sql/stores.js'
 import { digestToken } from '../../src/sql/tokens.js'
 import {
@@ -50,7 +50,7 @@ describe.each(engineNames)('in %s', (name) => {
       run({
         async open(providers) {
           const adapters = {
-            given: ({ index }: { index: number }): ProviderAdapter => providers[index]!.adapter,
+            given: ({ index }: { index: number }): ChatAdapter => providers[index]!.adapter,
           }
           const stores = openFresh({ adapters, secretKeys: [{ id: 'k', key: new Uint8Array(32) }] })
           for (const [index, provider] of providers.entries()) await putProvider(stores, provider, index)

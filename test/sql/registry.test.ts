@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { type Admin, createAdmin } from '../../src/admin/index.js'
-import type { ProviderAdapter, RouteDisabled } from '../../src/contracts/index.js'
+import type { ChatAdapter, RouteDisabled } from '../../src/contracts/index.js'
 import type { Row, SqlDatabase, Statement } from '../../src/sql/database.js'
 import { createSqlRegistry } from '../../src/sql/registry.js'
 import { createSecretBox } from '../../src/sql/secret-box.js'
@@ -23,7 +23,7 @@ const newKey = { id: 'k2', key: randomBytes(32).toString('base64') }
 /** An adapter factory that remembers what it built. */
 function createFactory() {
   const built: { settings: Settings; closed: boolean }[] = []
-  const openai = (settings: Settings): ProviderAdapter => {
+  const openai = (settings: Settings): ChatAdapter => {
     if (settings.baseUrl.endsWith('/bad')) throw new TypeError('baseUrl is bad')
     const record = { settings, closed: false }
     built.push(record)
@@ -163,7 +163,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
 
   it.each(FAILING)('closes all else, and says so, where the close of an adapter %s', async (what, close) => {
     const { built, adapters } = createFactory()
-    const bad = (): ProviderAdapter => ({ chat: async () => ({ terminated: true }), close })
+    const bad = (): ChatAdapter => ({ chat: async () => ({ terminated: true }), close })
     const stores = engine.open(`bad_close_${what}`, { adapters: { ...adapters, bad } })
     const admin = createAdmin(stores)
     await admin.putRoute({ ...route, id: 'first', adapter: 'bad' })

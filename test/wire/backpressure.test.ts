@@ -2,13 +2,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import net from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'
 import {
+  type ChatAdapter,
   createCompatRouter,
   memoryCatalogue,
   memoryCredentials,
   memoryLedger,
   memoryProviders,
   openaiCompatible,
-  type ProviderAdapter,
 } from '../../src/index.js'
 import { listenHttp } from '../helpers/hosts.js'
 import {
@@ -46,7 +46,7 @@ async function heldUp(pieceText: string, totalBytes: number, tls: boolean) {
   upstream.script(script)
   const adapter = openaiCompatible({ baseUrl: upstream.baseUrl })
   let taken = 0
-  const counting: ProviderAdapter = {
+  const counting: ChatAdapter = {
     chat: (call, take) =>
       adapter.chat(call, (events) => {
         for (const event of events) if (event.type === 'data') taken += event.bytes.length

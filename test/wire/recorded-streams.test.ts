@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { byteRatioCounter } from '../../src/engine/charging/token-counter.js'
+import { byteRatioCounter } from '../../src/engine/charging/byte-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
-import { Relay } from '../../src/engine/relay/relay.js'
 import { usesFastPaths } from '../../src/fast-paths.js'
 import type { ProviderEvent } from '../../src/index.js'
+import { ChatReply } from '../../src/operations/chat/reply/chat-reply.js'
 import { fromLatin1 } from '../../src/protocol/latin1.js'
 import { createReader } from '../../src/providers/anthropic/reader.js'
 import { readBody as readCompatibleBody, readEvent } from '../../src/providers/openai-compatible/reply.js'
@@ -34,7 +34,7 @@ function play(recording: Recording, pieces: readonly Buffer[], stream = true) {
     (...found) => implausible.push(found),
     (...found) => implausible.push(found),
   )
-  const relay = new Relay({
+  const relay = new ChatReply({
     stream,
     id: 'chatcmpl-1',
     created: 7,

@@ -1,12 +1,12 @@
 import { expect } from 'vitest'
-import type { ProviderAdapter } from '../../src/index.js'
+import type { ChatAdapter } from '../../src/index.js'
 import { anthropic, openaiCompatible } from '../../src/index.js'
 import type { ReadChoice } from './client-schemas.js'
 
 /** A stream as a provider's server sends it, made up after the shapes of theirs, and what a client is to read of it. */
 export interface Recording {
   readonly provider: string
-  readonly adapter: (baseUrl: string) => ProviderAdapter
+  readonly adapter: (baseUrl: string) => ChatAdapter
   readonly kind: 'openai' | 'gemini' | 'anthropic'
   readonly stream: string
   readonly choice: ReadChoice

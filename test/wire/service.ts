@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
 import {
+  type ChatAdapter,
   createCompatRouter,
   type Limits,
   type MemoryCredentials,
@@ -10,7 +11,6 @@ import {
   memoryLedger,
   memoryProviders,
   openaiCompatible,
-  type ProviderAdapter,
   type RouterEvent,
   type RouterOptions,
 } from '../../src/index.js'
@@ -67,7 +67,7 @@ export interface ServiceOptions {
   readonly tls?: boolean
   readonly onDisconnect?: 'abort' | 'drain'
   /** Speaks to each provider; `openaiCompatible` by default. */
-  readonly adapter?: (baseUrl: string) => ProviderAdapter
+  readonly adapter?: (baseUrl: string) => ChatAdapter
   readonly limits?: Partial<Limits>
   readonly models?: readonly MemoryModel[]
   /** Anything else that the router is given, made of what it would be given. */

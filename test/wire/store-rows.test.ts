@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { CatalogueStore, Model, ProviderAdapter, ProviderRegistry } from '../../src/index.js'
+import type { CatalogueStore, ChatAdapter, Model, ProviderRegistry } from '../../src/index.js'
 import { answerJson } from '../helpers/scripted-upstream.js'
 import { ask, COUNTS, MODEL, PRICES, providerReply, WireService } from './service.js'
 
@@ -31,6 +31,7 @@ describe('a model whose columns are null', () => {
     { priceVersion: null },
     { mediaTokens: null },
     { promptOverhead: null },
+    { operations: null },
     {
       ...{ contextLength: null, maxOutputTokens: null, mediaTokens: null, promptOverhead: null },
       ...{ supportedParameters: null, priceVersion: null, name: null },
@@ -82,6 +83,8 @@ describe('a model that no catalogue may give', () => {
       ]),
     ['supportedParameters', 'temperature', 'a list of strings'],
     ['supportedParameters', [5], 'a list of strings'],
+    ['operations', 'chat', 'a list of strings'],
+    ['operations', [5], 'a list of strings'],
     ['priceVersion', 7, 'a string'],
   ]
 
@@ -123,7 +126,7 @@ describe('a model that no catalogue may give', () => {
 describe('a route whose columns are null', () => {
   test('is called and charged as one that leaves them out', async () => {
     const asked: unknown[] = []
-    const adapter: ProviderAdapter = {
+    const adapter: ChatAdapter = {
       async chat({ auth }, take) {
         asked.push(auth)
         await take([{ type: 'completion', completion: providerReply() as never }])

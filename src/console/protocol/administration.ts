@@ -136,6 +136,7 @@ export interface ModelBody {
   readonly mediaTokens?: number
   readonly promptOverhead?: number
   readonly supportedParameters?: readonly string[]
+  readonly operations?: readonly string[]
   readonly modalities?: readonly string[]
   /** A model without prices is listed but refused. */
   readonly prices?: PricesView

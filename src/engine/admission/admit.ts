@@ -1,17 +1,19 @@
+import type { Principal } from '../../contracts/credentials.js'
+import type { EngineOptions } from '../../contracts/engine-options.js'
 import { CompatError } from '../../errors.js'
+import type { LazyContext } from '../asking/lazy-context.js'
+import type { Asking } from '../asking/stores.js'
+import { within } from '../asking/within.js'
 import { eventError } from '../events/event-error.js'
-import type { LazyContext } from '../lazy-context.js'
-import type { Admit, EngineOptions } from '../options.js'
-import { within } from '../within.js'
-import type { Caller } from './authenticate.js'
 
-/** Asks the host's own limiter. Throws if it refuses the call, or cannot answer. */
-export async function admit(
-  ask: Admit,
-  caller: Caller,
+/** Asks the host's own limiter, if there is one. Throws if it refuses the request, or does not answer. */
+export async function askLimiter(
+  principal: Principal,
   context: LazyContext,
-  options: EngineOptions,
+  options: Asking & Pick<EngineOptions, 'admit'>,
 ): Promise<void> {
+  const { admit } = options
+  if (admit === undefined) return
   const overloaded = (cause: unknown): CompatError => {
     options.emit({ type: 'fault', where: 'admit', requestId: context.requestId, error: eventError(cause) })
     return new CompatError(
@@ -20,9 +22,9 @@ export async function admit(
       { cause },
     )
   }
-  let answer: Awaited<ReturnType<typeof ask>> | undefined
+  let answer: Awaited<ReturnType<typeof admit>> | undefined
   try {
-    answer = await within(options.clock, options.limits.storeMs, ask(caller.principal, context))
+    answer = await within(options.clock, options.limits.storeMs, admit(principal, context))
   } catch (cause) {
     throw overloaded(cause)
   }

@@ -5,15 +5,16 @@ import type {
   CredentialResult,
   Principal,
 } from '../../contracts/credentials.js'
+import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import { CompatError } from '../../errors.js'
-import { andThen } from '../awaitable.js'
-import { type MarkupTerms, NO_MARKUP, parseMarkup } from '../charging/price.js'
+import { type MarkupTerms, NO_MARKUP, parseMarkup } from '../../prices.js'
+import { andThen } from '../asking/awaitable.js'
+import type { LazyContext } from '../asking/lazy-context.js'
+import { askStore } from '../asking/stores.js'
 import type { CallLog } from '../events/call-log.js'
-import type { LazyContext } from '../lazy-context.js'
-import type { EngineOptions } from '../options.js'
-import type { EngineParts } from '../parts.js'
-import { askStore, faultyStore } from '../stores.js'
+import { faultyStore } from '../failures/store-failures.js'
+import type { Admission } from './admission.js'
 
 /** Who calls and who pays, the app's markup and who earns it, read once: what a store changes meanwhile is for the next call. */
 export interface Caller {
@@ -29,7 +30,7 @@ const SCHEME = /^bearer(?: |$)/i
 export function authenticate(
   call: IncomingCall,
   context: LazyContext,
-  { lookUps, options }: EngineParts,
+  { lookUps, options }: Pick<Admission, 'lookUps' | 'options'>,
   log: CallLog,
 ): Awaitable<Caller> {
   const token = bearerToken(call)

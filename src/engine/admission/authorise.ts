@@ -1,22 +1,19 @@
 import type { Principal } from '../../contracts/credentials.js'
+import type { Operation } from '../../contracts/operation.js'
 import { CompatError } from '../../errors.js'
-import type { OwnFields } from '../../protocol/chat-request.js'
+import type { OwnFields } from '../../protocol/own-fields.js'
 
-const RUN_SCOPE = 'models.run'
-
-/** Whether this principal may run a completion at all. */
-export function authoriseScope(principal: Principal): void {
-  if (principal.kind === 'api-key' || principal.scopes.includes(RUN_SCOPE)) return
+/** Refuses an access token that lacks the scope of an operation. */
+export function authoriseScope(principal: Principal, { path, scope }: Operation): void {
+  if (principal.kind === 'api-key' || principal.scopes.includes(scope)) return
   throw new CompatError(
     'insufficient_scope',
-    `This access token lacks the scope ${RUN_SCOPE}, which chat completions need.`,
-    {
-      metadata: { scope: RUN_SCOPE },
-    },
+    `This access token lacks the scope ${scope}, which POST ${path} needs.`,
+    { metadata: { scope } },
   )
 }
 
-/** Whether this principal may run this model, and names its own app. */
+/** Refuses an access token whose app may not use this model, or that names another app. */
 export function authoriseModel(principal: Principal, model: string, own: OwnFields): void {
   if (principal.kind === 'api-key') return
   const { app } = principal

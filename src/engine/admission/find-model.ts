@@ -1,11 +1,13 @@
 import type { Model } from '../../contracts/catalogue.js'
 import type { Awaitable } from '../../contracts/context.js'
-import type { CompatError } from '../../errors.js'
+import type { EngineOptions } from '../../contracts/engine-options.js'
+import type { Operation } from '../../contracts/operation.js'
+import { CompatError } from '../../errors.js'
 import { isModelKey, modelNotFound } from '../../protocol/model-key.js'
-import { andThen } from '../awaitable.js'
-import type { LazyContext } from '../lazy-context.js'
-import type { EngineOptions } from '../options.js'
-import { askStore, faultyStore } from '../stores.js'
+import { andThen } from '../asking/awaitable.js'
+import type { LazyContext } from '../asking/lazy-context.js'
+import { askStore } from '../asking/stores.js'
+import { faultyStore } from '../failures/store-failures.js'
 
 /** The model with exactly this id, or 404. */
 export function findModel(key: string, context: LazyContext, options: EngineOptions): Awaitable<Model> {
@@ -46,6 +48,7 @@ function readModel(model: Model, fault: (field: string, wanted: string) => Compa
     prices,
     priceVersion,
     promptOverhead,
+    operations,
     supportedParameters,
   } = model
   if (!isLeftOut(contextLength) && !isTokens(contextLength)) throw fault('contextLength', TOKENS)
@@ -55,12 +58,14 @@ function readModel(model: Model, fault: (field: string, wanted: string) => Compa
     throw fault('promptOverhead', 'a whole number of tokens from 0 up')
   if (!isLeftOut(supportedParameters) && !areTexts(supportedParameters))
     throw fault('supportedParameters', 'a list of strings')
+  if (!isLeftOut(operations) && !areTexts(operations)) throw fault('operations', 'a list of strings')
   if (!isLeftOut(priceVersion) && typeof priceVersion !== 'string') throw fault('priceVersion', 'a string')
   const hasNull =
     contextLength === null ||
     maxOutputTokens === null ||
     mediaTokens === null ||
     promptOverhead === null ||
+    operations === null ||
     supportedParameters === null ||
     prices === null ||
     priceVersion === null
@@ -83,4 +88,16 @@ function isTokens(value: unknown): boolean {
 
 function areTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => typeof item === 'string')
+}
+
+/** Refuses a model whose catalogue entry lists operations, and not this one. */
+export function checkOperation(operation: Operation, model: Model): void {
+  if (model.operations?.includes(operation.name) === false) throw notServed(operation, model)
+}
+
+/** The 400 for a model that does not serve an operation. */
+export function notServed({ path }: Operation, { id }: Model): CompatError {
+  return new CompatError('invalid_request', `The model '${id}' cannot be used with POST ${path}.`, {
+    param: 'model',
+  })
 }

@@ -1,7 +1,10 @@
+import type { Awaitable } from '../../contracts/context.js'
 import type { Principal } from '../../contracts/credentials.js'
 import type { Limits } from '../../contracts/limits.js'
 import { CompatError } from '../../errors.js'
-import { type Listed, UnorderedList } from '../unordered-list.js'
+import { type Listed, UnorderedList } from '../../unordered-list.js'
+import { isPromise } from '../asking/awaitable.js'
+import { shuttingDown } from '../failures/broken-off.js'
 
 /** A call that can be told to stop. */
 export interface LiveCall extends Listed {
@@ -60,8 +63,9 @@ export class InFlight {
     }
   }
 
-  /** Waits for work that a shutdown may interrupt: it then rejects with `shutting_down`. */
-  interruptible<T>(work: Promise<T>): Promise<T> {
+  /** Returns the result of work that a shutdown may interrupt: it then rejects with `shutting_down`. */
+  interruptible<T>(work: Awaitable<T>): Awaitable<T> {
+    if (!isPromise(work)) return work
     return new Promise((resolve, reject) => {
       const call: LiveCall = { place: -1, shutDown: () => reject(shuttingDown()) }
       this.add(call)
@@ -102,10 +106,6 @@ export class InFlight {
   empty(): Promise<void> {
     return this.entered === 0 ? Promise.resolve() : new Promise((resolve) => this.waiting.push(resolve))
   }
-}
-
-export function shuttingDown(headers: Readonly<Record<string, string>> = {}): CompatError {
-  return new CompatError('shutting_down', 'This service is shutting down. Try again shortly.', { headers })
 }
 
 /** The calls under way of each account, or of each credential. Counted only where there is a limit. */

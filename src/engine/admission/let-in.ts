@@ -1,13 +1,13 @@
 import type { IncomingCall } from '../../contracts/reply.js'
+import type { LazyContext } from '../asking/lazy-context.js'
 import type { CallLog } from '../events/call-log.js'
-import type { LazyContext } from '../lazy-context.js'
-import type { EngineParts } from '../parts.js'
-import { admit } from './admit.js'
+import type { Admission } from './admission.js'
+import { askLimiter } from './admit.js'
 import { authenticate } from './authenticate.js'
 
 /** Runs a request that costs nothing if its credential is good, its account has room, and the host's limiter lets it in. */
 export async function letIn(
-  parts: EngineParts,
+  parts: Admission,
   call: IncomingCall,
   context: LazyContext,
   log: CallLog,
@@ -17,7 +17,7 @@ export async function letIn(
   const caller = await authenticate(call, context, parts, log)
   const leave = parts.inFlight.visit(caller.principal)
   try {
-    if (options.admit !== undefined) await admit(options.admit, caller, context, options)
+    await askLimiter(caller.principal, context, options)
     await run()
   } finally {
     leave()

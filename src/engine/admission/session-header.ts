@@ -1,16 +1,13 @@
+import type { Asked } from '../../contracts/operation.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import { CompatError } from '../../errors.js'
-import type { ParsedChatRequest } from '../../protocol/chat-request.js'
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,1024}$/
 
 /** `x-session-id`, for clients that cannot set the body's field. The body wins. */
-export function sessionFromHeader(
-  request: ParsedChatRequest,
-  headers: IncomingCall['headers'],
-): ParsedChatRequest {
+export function sessionFromHeader<A extends Asked>(asked: A, headers: IncomingCall['headers']): A {
   const sessionId = headers['x-session-id']
-  if (sessionId === undefined || request.own.sessionId !== undefined) return request
+  if (sessionId === undefined || asked.own.sessionId !== undefined) return asked
   if (typeof sessionId !== 'string' || !VISIBLE_ASCII.test(sessionId)) {
     throw new CompatError(
       'invalid_session_id',
@@ -20,5 +17,5 @@ export function sessionFromHeader(
       },
     )
   }
-  return { ...request, own: { ...request.own, sessionId } }
+  return { ...asked, own: { ...asked.own, sessionId } }
 }

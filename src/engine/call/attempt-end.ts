@@ -1,5 +1,5 @@
 import { isReplyTooLong, ProviderError } from '../../errors.js'
-import type { CallEnd } from '../outcome.js'
+import type { CallEnd } from '../charging/outcome.js'
 
 /** Why the router itself ended an attempt. */
 export type Interruption =

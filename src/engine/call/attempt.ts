@@ -1,59 +1,103 @@
-import type { ProviderCall, ProviderEvent, Route } from '../../contracts/providers.js'
-import { isProviderError, ProviderError } from '../../errors.js'
+import type { Secret } from '../../contracts/context.js'
+import type { CallFacts } from '../../contracts/ledger.js'
+import type { Reply } from '../../contracts/operation.js'
+import type { ProviderEvent, Route } from '../../contracts/providers.js'
+import { type CompatError, isProviderError, ProviderError } from '../../errors.js'
+import type { Credits } from '../../money.js'
+import { cleanLabel } from '../../protocol/text.js'
+import type { Usage } from '../../protocol/usage.js'
+import type { CallEnd, Outcome } from '../charging/outcome.js'
+import { price } from '../charging/price.js'
+import type { Quote } from '../charging/quote.js'
+import { type ResolvedUsage, type TokenEstimates, UsageMeter } from '../charging/usage-meter.js'
 import { eventError } from '../events/event-error.js'
-import type { EngineOptions } from '../options.js'
-import type { Relay } from '../relay/relay.js'
+import { brokenOff } from '../failures/broken-off.js'
+import { type ProviderFailure, providerFailure } from '../failures/provider-failure.js'
+import type { CallResult, RouteHealthBook } from '../routing/route-health.js'
+import type { AdmittedCall } from './admitted-call.js'
 import { type AttemptEnd, type HowItEnded, howItEnded, type Interruption } from './attempt-end.js'
 import { CallAbort } from './call-abort.js'
 import type { ClientReply } from './client-reply.js'
-import type { Watchdog, Watched } from './watchdog.js'
+import type { EngineParts } from './parts.js'
+import type { Watched } from './watchdog.js'
 
 export interface AttemptOptions {
-  readonly engine: EngineOptions
-  readonly requestId: string
-  readonly route: Route
-  readonly relay: Relay
+  readonly parts: EngineParts
+  readonly call: AdmittedCall
   readonly client: ClientReply
-  readonly stream: boolean
-  readonly watchdog: Watchdog
-  /** The call has an `Idempotency-Key`: its reply is read on, whatever the route says, when its clients have left. */
-  readonly keyed: boolean
+  readonly route: Route
+  readonly quote: Quote
+  readonly facts: CallFacts
+  readonly holdAmount: Credits
+  readonly replyId: string
+  /** Of the reply, in Unix seconds. */
+  readonly created: number
   /** When the whole call must be over. */
   readonly deadlineAt: number
-  /** Whether what has come costs as much as the hold, under `neverOverdraw`. */
-  readonly holdIsSpent: (() => boolean) | undefined
 }
 
-/** One route dialled for one call: reads the provider, writes the client, and says how it ended. */
+interface AttemptResult {
+  readonly end: AttemptEnd
+  readonly failure: ProviderFailure | undefined
+}
+
+const MAX_NAME_CHARS = 64
+
+/**
+ * One route tried for one call: sends the request, relays the reply to the client, and says how it ended and what that
+ * means for the charge.
+ */
 export class Attempt implements Watched {
   place = -1
   deadline = Infinity
+  readonly route: Route
+  readonly quote: Quote
+  readonly facts: CallFacts
+  readonly reply: Reply
+  private readonly meter: UsageMeter
   private readonly abort = new CallAbort()
   private readonly startedAt: number
   /** Infinity until the first byte of a reply in one body, which may take as long as the call. */
   private lastByteAt: number
   private lastTokenAt: number
   private firstTokenAt: number | undefined
-  private over = false
+  private isOver = false
   private interruption: Interruption | undefined
-  private tell: { ended(end: AttemptEnd): void; resolve(): void; reject(error: unknown): void } | undefined
+  private running: { resolve(): void; reject(error: unknown): void } | undefined
+  private result: AttemptResult | undefined
+  private reportHealth: ReturnType<RouteHealthBook['begin']> | undefined
+  private health: CallResult | undefined
 
   constructor(private readonly options: AttemptOptions) {
-    this.startedAt = options.engine.clock.now()
-    this.lastByteAt = options.stream ? this.startedAt : Infinity
+    const { call, facts, parts, quote, route } = options
+    this.route = route
+    this.quote = quote
+    this.facts = facts
+    this.meter = this.createMeter()
+    this.reply = call.plan.reply({
+      id: options.replyId,
+      created: options.created,
+      counter: parts.options.replyCounter,
+      meter: this.meter,
+      newId: parts.options.newId,
+      splice: parts.options.splice,
+    })
+    this.startedAt = parts.options.clock.now()
+    this.lastByteAt = call.asked.stream ? this.startedAt : Infinity
     this.lastTokenAt = this.lastByteAt
   }
 
-  /**
-   * Calls the provider, and waits for the end of its reply or for an interruption. `ended` is told how it ended before
-   * that; what it throws rejects.
-   */
-  run(call: Omit<ProviderCall, 'abort' | 'signal'>, ended: (end: AttemptEnd) => void): Promise<void> {
-    const { client, route, watchdog } = this.options
+  /** Calls the provider. Settles when its reply has ended, or was interrupted, and {@link end} is known. */
+  run(): Promise<void> {
+    const { call, client, parts, route } = this.options
+    const { asked, log, operation, plan, providerKey, requestId } = call
+    const { limits, traceContext } = parts.options
+    if (providerKey === undefined) this.reportHealth = parts.health.begin(route)
+    const request = plan.requestFor(route, providerKey !== undefined)
     return new Promise((resolve, reject) => {
-      this.tell = { ended, resolve, reject }
+      this.running = { resolve, reject }
       if (client.gone) this.leave()
-      watchdog.add(this)
+      parts.watchdog.add(this)
       if (this.interruption !== undefined) {
         this.finish(false, undefined)
         return
@@ -62,8 +106,16 @@ export class Attempt implements Watched {
         this.finish(false, this.interruption === undefined ? this.readError(error) : undefined)
       }
       try {
-        route.adapter
-          .chat(this.abort.attachTo(call), this.take)
+        const providerCall = this.abort.attachTo({
+          request,
+          stream: asked.stream,
+          auth: providerKey === undefined ? hostAuth(route) : { kind: 'byok', secret: providerKey },
+          limits,
+          requestId,
+          trace: traceContext === 'forward' ? log.trace : undefined,
+        })
+        operation
+          .run(route.adapter, providerCall, this.take)
           .then((answer) => this.finish(answer?.terminated === true, undefined), failed)
       } catch (error) {
         failed(error)
@@ -73,57 +125,28 @@ export class Attempt implements Watched {
 
   /** The client went away: hang up if the route says so, else read on as if it had stayed. */
   leave(): void {
-    const { keyed, relay, route } = this.options
+    const { call, route } = this.options
     // A client under the same key may still come for the reply.
-    if (keyed) return
+    if (call.claim !== undefined) return
     // Of a reply that has finished only the usage is still to come.
-    if (route.onDisconnect === 'abort' && !relay.finished) this.interrupt({ why: 'left' })
-    else relay.discard()
+    if (route.onDisconnect === 'abort' && !this.reply.finished) this.interrupt({ why: 'left' })
+    else this.reply.discard()
   }
 
   shutDown(): void {
     this.interrupt({ why: 'shutdown' })
   }
 
-  private readonly take = (events: readonly ProviderEvent[]): void | Promise<void> => {
-    if (this.over || this.interruption !== undefined) return
-    const { client, engine, relay } = this.options
-    const now = engine.clock.now()
-    if (this.lastTokenAt === Infinity) this.lastTokenAt = now
-    this.lastByteAt = now
-    if (events.length === 0) return
-    const tokens = relay.tokenEvents
-    const wasFinished = relay.finished
-    const bytes = relay.take(events)
-    const broughtToken = relay.tokenEvents !== tokens
-    if (broughtToken) {
-      this.lastTokenAt = now
-      this.firstTokenAt ??= now
-    }
-    const waiting = bytes === '' ? undefined : client.write(bytes)
-    this.openUnreadable()
-    // A provider that broke did so whatever else this read brought: nobody pays an estimate for it.
-    if (relay.failure !== undefined) this.interrupt({ why: 'broken', error: relay.failure })
-    // A usage alone cuts nothing off: it may be that of an error, or of a reply that is done.
-    if (broughtToken && !relay.finished && this.options.holdIsSpent?.()) this.interrupt({ why: 'cut' })
-    // What ends the choices is followed by little: it goes out with that, whether or not the client can take more.
-    if (relay.finished && !wasFinished) return
-    return waiting?.then(() => {
-      this.lastByteAt = engine.clock.now()
-      this.lastTokenAt = this.lastByteAt
-    })
-  }
-
-  /** Looks at every deadline of the attempt. Returns when the next one may have come. */
+  /** Checks every deadline of the attempt. Returns when the next one may pass. */
   check(now: number): number {
-    if (this.over) return Infinity
-    const { client, deadlineAt, engine, stream } = this.options
-    const { limits } = engine
+    if (this.isOver) return Infinity
+    const { call, client, deadlineAt, parts } = this.options
+    const { limits } = parts.options
     if (now >= deadlineAt) {
       this.interrupt({ why: 'deadline' })
       return Infinity
     }
-    // A deadline that may begin to run at any moment is never looked at later than its own length.
+    // A deadline that may begin to run at any moment is never checked later than its own length.
     let due = Math.min(deadlineAt, now + limits.clientStallMs)
     if (client.blockedSince !== undefined) {
       const stalledAt = client.blockedSince + limits.clientStallMs
@@ -143,21 +166,120 @@ export class Attempt implements Watched {
       return Infinity
     }
     due = Math.min(due, idleAt, tokenAt)
-    if (stream && !client.gone) {
+    if (call.asked.stream && !client.gone) {
       if (now >= client.lastWriteAt + limits.openStreamAfterMs) client.keepAlive()
       due = Math.min(due, client.lastWriteAt + limits.openStreamAfterMs)
     }
     return due
   }
 
+  /** Reports the result to the choice of routes and to the log. Call it once, when {@link run} is over. */
+  report(): void {
+    this.reportHealth?.(this.health)
+    if (this.result === undefined) return
+    const { end, failure } = this.result
+    const { unreadable } = this.reply
+    const routeId = this.route.id
+    this.options.call.log.attempts.push(
+      failure === undefined
+        ? {
+            routeId,
+            outcome: end.stoppedBy ?? end.ended,
+            ...(unreadable !== undefined && { why: unreadable.message }),
+          }
+        : { routeId, outcome: failure.error.code, why: failure.why },
+    )
+  }
+
+  get end(): AttemptEnd {
+    return this.done.end
+  }
+
+  /** Whether another route may be tried: nothing of this one has reached the client, and it is not the caller's fault. */
+  get movesOn(): boolean {
+    const { end, failure } = this.done
+    if (failure?.movesOn !== true) return false
+    return !this.reply.begun || (this.isEmpty(end) && !this.options.client.open)
+  }
+
+  /** The facts that the truth table asks for. */
+  callEnd(): CallEnd {
+    const { end } = this.done
+    const { gaveReason, tokenEvents, unreadable } = this.reply
+    return {
+      ended: end.ended,
+      streaming: this.options.client.open,
+      token: tokenEvents > 0,
+      finishReason: gaveReason,
+      reported: this.meter.reported(end.terminated),
+      complete: this.meter.complete,
+      unreadable: unreadable !== undefined,
+    }
+  }
+
+  usage(due: Outcome['due']): ResolvedUsage {
+    switch (due) {
+      case 'nothing':
+        return this.meter.asFree()
+      case 'reported':
+        return this.meter.asReported(this.estimates())
+      case 'estimated':
+      case 'partial':
+        return this.meter.asEstimated(this.estimates())
+    }
+  }
+
+  /** The error for the client if the reply is one. */
+  get error(): CompatError {
+    const { end, failure } = this.done
+    return failure === undefined ? brokenOff(end) : failure.error
+  }
+
+  private get done(): AttemptResult {
+    if (this.result === undefined) throw new Error('The attempt has not ended.')
+    return this.result
+  }
+
+  /** Accepts the events of one network read. The adapter reads no more until a promise that this returns settles. */
+  private readonly take = (events: readonly ProviderEvent[]): void | Promise<void> => {
+    if (this.isOver || this.interruption !== undefined) return
+    const { reply } = this
+    const { client, parts } = this.options
+    const { clock } = parts.options
+    const now = clock.now()
+    if (this.lastTokenAt === Infinity) this.lastTokenAt = now
+    this.lastByteAt = now
+    if (events.length === 0) return
+    const tokens = reply.tokenEvents
+    const wasFinished = reply.finished
+    const bytes = reply.take(events)
+    const broughtToken = reply.tokenEvents !== tokens
+    if (broughtToken) {
+      this.lastTokenAt = now
+      this.firstTokenAt ??= now
+    }
+    const waiting = bytes === '' ? undefined : client.write(bytes)
+    this.openUnreadable()
+    // A provider that broke did so whatever else this read brought: nobody pays an estimate for it.
+    if (reply.failure !== undefined) this.interrupt({ why: 'broken', error: reply.failure })
+    // A usage alone cuts nothing off: it may be that of an error, or of a reply that is done.
+    if (broughtToken && !reply.finished && this.isHoldSpent()) this.interrupt({ why: 'cut' })
+    // What ends the choices is followed by little: it goes out with that, whether or not the client can take more.
+    if (reply.finished && !wasFinished) return
+    return waiting?.then(() => {
+      this.lastByteAt = clock.now()
+      this.lastTokenAt = this.lastByteAt
+    })
+  }
+
   /** Opens the stream for unreadable content, so that the error is a frame with its charge: an error status is free. */
   private openUnreadable(): void {
-    const { client, relay, stream } = this.options
-    if (stream && relay.unreadable !== undefined) client.openStream()
+    const { call, client } = this.options
+    if (call.asked.stream && this.reply.unreadable !== undefined) client.openStream()
   }
 
   private interrupt(interruption: Interruption): void {
-    if (this.over || this.interruption !== undefined) return
+    if (this.isOver || this.interruption !== undefined) return
     this.interruption = interruption
     // Not at once, since it may come in the middle of `take`.
     queueMicrotask(() => this.finish(false, undefined))
@@ -169,28 +291,31 @@ export class Attempt implements Watched {
     }
   }
 
-  /** What the provider says after an interruption no longer counts. */
+  /** Ends the attempt. After an interruption the provider's own end no longer counts. */
   private finish(terminated: boolean, failed: ProviderError | undefined): void {
-    if (this.over || this.tell === undefined) return
-    this.over = true
-    this.options.watchdog.remove(this)
-    const heard = this.interruption === undefined
+    const { running } = this
+    if (this.isOver || running === undefined) return
+    this.isOver = true
+    this.options.parts.watchdog.remove(this)
+    const isHeard = this.interruption === undefined
     try {
-      this.tell.ended(this.conclude(heard && terminated, heard ? failed : undefined))
-      this.tell.resolve()
+      const end = this.conclude(isHeard && terminated, isHeard ? failed : undefined)
+      this.result = { end, failure: this.readFailure(end) }
+      // Now, since it asks a tokenizer of the host's, and none of its faults may come after the settlement.
+      this.health = this.readHealth()
+      running.resolve()
     } catch (error) {
-      this.tell.reject(error)
+      running.reject(error)
     }
   }
 
-  /** Says how the attempt ended, once the choices of a reply that counts have been ended too. */
+  /** Returns how the attempt ended, once the choices of a reply that counts have been ended too. */
   private conclude(terminated: boolean, failed: ProviderError | undefined): AttemptEnd {
-    const { interruption, options } = this
-    const { relay } = options
-    const how = howItEnded({ interruption, terminated, failed, finished: relay.finished })
+    const { interruption, reply } = this
+    const how = howItEnded({ interruption, terminated, failed, finished: reply.finished })
     if (how.ended !== 'finished' && how.ended !== 'cut') return this.toAttemptEnd(terminated, how)
     try {
-      relay.endChoices(how.ended === 'cut' ? 'length' : 'stop')
+      reply.endChoices(how.ended === 'cut' ? 'length' : 'stop')
       this.openUnreadable()
     } catch (error) {
       return this.toAttemptEnd(terminated, { ended: 'broken', failure: this.readError(error) })
@@ -205,15 +330,124 @@ export class Attempt implements Watched {
       failure,
       stoppedBy,
       firstTokenMs: this.firstTokenAt === undefined ? undefined : this.firstTokenAt - this.startedAt,
-      durationMs: this.options.engine.clock.now() - this.startedAt,
+      durationMs: this.options.parts.options.clock.now() - this.startedAt,
     }
   }
 
-  /** An adapter fails with a `ProviderError`; anything else is a fault of its own, which the host is told. */
+  private readFailure(end: AttemptEnd): ProviderFailure | undefined {
+    const { call } = this.options
+    const { reply, route } = this
+    const { unreadable } = reply
+    const empty = () => new ProviderError('invalid-response', 'The reply was empty.')
+    // In one body the rest of the reply goes out.
+    const unsent = call.asked.stream && (end.ended === 'finished' || end.ended === 'cut')
+    const failure =
+      end.failure ?? (this.isEmpty(end) ? empty() : undefined) ?? (unsent ? unreadable : undefined)
+    if (failure === undefined) return undefined
+    const secrets = [route.secret, call.providerKey].flatMap((secret) => secret?.reveal() ?? [])
+    const read = providerFailure(failure, call.providerKey !== undefined, {
+      secrets,
+      upstreamModel: route.upstreamModel,
+      modelKey: call.model.id,
+    })
+    // What was asked for is as long, and what the model was made to say is as unreadable, from any provider.
+    const isTooLong = end.ended === 'stopped'
+    if (!isTooLong && unreadable === undefined) return read
+    const hasSaid = !call.asked.stream || end.firstTokenMs !== undefined
+    return { ...read, movesOn: read.movesOn && !hasSaid, routeAtFault: false }
+  }
+
+  /** Whether the provider said that it was done, and had given neither a token nor a finish nor a usage. */
+  private isEmpty({ ended, terminated }: AttemptEnd): boolean {
+    const { gaveReason, tokenEvents } = this.reply
+    if (ended !== 'finished' || tokenEvents > 0 || gaveReason) return false
+    return !this.meter.reported(terminated)
+  }
+
+  /** What the attempt says about the route: nothing if the caller or the router broke it off. */
+  private readHealth(): CallResult | undefined {
+    const { end, failure } = this.done
+    const { durationMs, firstTokenMs } = end
+    if (failure !== undefined) {
+      const { retryAfterSeconds, routeAtFault } = failure
+      if (!routeAtFault) return undefined
+      return { ok: false, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }
+    }
+    if (end.ended !== 'finished') return undefined
+    if (firstTokenMs === undefined) return { ok: true }
+    // Over the whole of the call, since a reply may come in one piece.
+    const tokens = this.reply.completionAtLeast(Infinity)
+    // A machine's clock may be set back meanwhile.
+    return durationMs > 0
+      ? { ok: true, firstTokenMs, tokensPerSecond: (tokens * 1_000) / durationMs }
+      : { ok: true, firstTokenMs }
+  }
+
+  private estimates(): TokenEstimates {
+    const { model, plan } = this.options.call
+    return {
+      prompt: plan.input.atLeast,
+      completion: this.reply.completionAtLeast(model.maxOutputTokens ?? Infinity),
+    }
+  }
+
+  /**
+   * Whether the output of a stream took the cost above the hold, under `neverOverdraw`. If the input alone did, because
+   * its estimate was too low, cutting the reply would have the client pay the whole hold for nothing: the reply goes on to
+   * where the provider was told to stop, as one in one body does.
+   */
+  private isHoldSpent(): boolean {
+    const { call, holdAmount, parts, quote } = this.options
+    if (!parts.options.neverOverdraw || !call.asked.stream) return false
+    const { usage } = this.usage('partial')
+    const isAbove = (counted: Usage): boolean => price(counted, quote.terms).cost > holdAmount
+    return isAbove(usage) && !isAbove({ ...usage, completion: 0, reasoning: 0 })
+  }
+
+  private createMeter(): UsageMeter {
+    const { model, plan } = this.options.call
+    const { contextLength, maxOutputTokens } = model
+    return new UsageMeter(
+      { contextLength, maxOutputTokens, n: plan.choices },
+      (field, value) => this.reportImplausible(field, value),
+      (name, count) => this.reportUnread(name, count),
+    )
+  }
+
+  private reportUnread(name: string, count: number): void {
+    const { call, parts } = this.options
+    const field = cleanLabel(name, MAX_NAME_CHARS)
+    if (parts.firstTimes.isFirst(`usage-implausible ${call.model.id} ${field}`)) {
+      this.reportImplausible(field, count)
+    }
+  }
+
+  private reportImplausible(field: string, value: unknown): void {
+    this.options.parts.options.emit({
+      type: 'usage-implausible',
+      requestId: this.options.call.requestId,
+      routeId: this.route.id,
+      field,
+      value: cleanLabel(typeof value === 'bigint' ? `${value}n` : String(JSON.stringify(value))),
+    })
+  }
+
+  /** Returns an adapter's `ProviderError`. Anything else is a fault of the adapter, which is reported to the host. */
   private readError(error: unknown): ProviderError {
     if (isProviderError(error)) return error
-    const { engine, requestId } = this.options
-    engine.emit({ type: 'fault', where: 'adapter', requestId, error: eventError(error) })
+    const { call, parts } = this.options
+    parts.options.emit({
+      type: 'fault',
+      where: 'adapter',
+      requestId: call.requestId,
+      error: eventError(error),
+    })
     return new ProviderError('cut-short', 'The adapter failed.', { cause: error })
   }
+}
+
+/** A registry over a table may return null for an absent secret. */
+function hostAuth({ secret }: Route): { kind: 'host'; secret: Secret | undefined } {
+  // A member of its own even without a secret, or an adapter would find one that is on `Object.prototype`.
+  return { kind: 'host', secret: secret || undefined }
 }

@@ -1,4 +1,4 @@
-import type { AbortSource, ProviderCall } from '../../contracts/providers.js'
+import type { AbortSource, ProviderCall, ProviderRequest } from '../../contracts/providers.js'
 
 /** One for all calls: each with a getter of its own would be an object that V8 keeps as a dictionary. */
 const SIGNAL: PropertyDescriptor & ThisType<{ readonly abort: CallAbort }> = {
@@ -13,7 +13,7 @@ export class CallAbort implements AbortSource {
   aborted = false
   private listener: (() => void) | undefined
   private controller: AbortController | undefined
-  private call: ProviderCall | undefined
+  private call: ProviderCall<ProviderRequest> | undefined
 
   /** The call as its adapter gets it. */
   attachTo({
@@ -23,13 +23,14 @@ export class CallAbort implements AbortSource {
     requestId,
     stream,
     trace,
-  }: Omit<ProviderCall, 'abort' | 'signal'>): ProviderCall {
+  }: Omit<ProviderCall<ProviderRequest>, 'abort' | 'signal'>): ProviderCall<ProviderRequest> {
     const call = { request, stream, auth, limits, requestId, trace, abort: this }
-    this.call = Object.defineProperty(call, 'signal', SIGNAL) as typeof call & Pick<ProviderCall, 'signal'>
+    this.call = Object.defineProperty(call, 'signal', SIGNAL) as typeof call &
+      Pick<ProviderCall<ProviderRequest>, 'signal'>
     return this.call
   }
 
-  speaksFor(call: ProviderCall): boolean {
+  speaksFor(call: object): boolean {
     return call === this.call
   }
 

@@ -1,23 +1,23 @@
 import type { Principal } from '../../contracts/credentials.js'
 import type { CallFacts } from '../../contracts/ledger.js'
+import type { Asked } from '../../contracts/operation.js'
 import type { Route } from '../../contracts/providers.js'
-import type { ParsedChatRequest } from '../../protocol/chat-request.js'
+import type { Mutable } from '../../mutable.js'
 import { cleanLabel, escapeControl } from '../../protocol/text.js'
-import type { Mutable } from '../mutable.js'
 
 /** What the ledger and the events record of a call, every string of the client's cleaned. */
 export function callFacts(
   requestId: string,
   principal: Principal,
   model: string,
-  { forward, own }: ParsedChatRequest,
+  { own, user }: Asked,
 ): CallFacts {
   const { account, credentialId } = principal
   const facts: Mutable<CallFacts> = { requestId, account, credentialId, model }
   if (principal.kind === 'access-token') facts.appId = principal.app.id
   else if (own.appId !== undefined) facts.claimedAppId = own.appId
   if (own.sessionId !== undefined) facts.sessionId = escapeControl(own.sessionId)
-  if (typeof forward.user === 'string') facts.user = cleanLabel(forward.user)
+  if (user !== undefined) facts.user = cleanLabel(user)
   return facts
 }
 

@@ -1,8 +1,8 @@
 import type { Awaitable } from '../../contracts/context.js'
+import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { Charge, SettleRequest, SettleResult } from '../../contracts/ledger.js'
+import type { LazyContext } from '../asking/lazy-context.js'
 import { eventError } from '../events/event-error.js'
-import type { LazyContext } from '../lazy-context.js'
-import type { EngineOptions } from '../options.js'
 import type { LedgerRequest } from './ledger-retry.js'
 
 const CHARGE_BROKEN =

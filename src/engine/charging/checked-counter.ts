@@ -1,5 +1,5 @@
+import type { TokenCounter, TokenTally } from '../../contracts/token-counter.js'
 import { isCount } from '../../protocol/usage.js'
-import type { TokenCounter, TokenTally } from './token-counter.js'
 
 /** A host's counter, whose counts are amounts of money: one that is no whole number from 0 up is thrown, by its name. */
 export function checkedCounter(counter: TokenCounter): TokenCounter {

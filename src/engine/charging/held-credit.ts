@@ -1,12 +1,14 @@
 import type { Awaitable } from '../../contracts/context.js'
+import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { CallFacts, HoldRequest, HoldResult } from '../../contracts/ledger.js'
-import { CompatError } from '../../errors.js'
-import { type Credits, formatCredits, MAX_CREDITS } from '../../money.js'
-import { andThen } from '../awaitable.js'
-import { callCompleted, callInFlight } from '../idempotency/idempotency-errors.js'
-import type { Mutable } from '../mutable.js'
-import type { EngineParts } from '../parts.js'
-import { unavailable } from '../stores.js'
+import type { CompatError } from '../../errors.js'
+import { type Credits, MAX_CREDITS } from '../../money.js'
+import type { Mutable } from '../../mutable.js'
+import { andThen } from '../asking/awaitable.js'
+import { callCompleted, callInFlight } from '../failures/claims.js'
+import { beyondEveryAccount, shortOfCredit } from '../failures/credit.js'
+import { reportUnavailable } from '../failures/store-failures.js'
+import type { LedgerClient } from './ledger-client.js'
 
 /** Beyond every limit of a call: what a process needs to notice and to tell the ledger. */
 const SPARE_TTL_MS = 60_000
@@ -16,7 +18,7 @@ export class HeldCredit {
   private held: { readonly holdId: string; readonly amount: Credits } | undefined
 
   constructor(
-    private readonly parts: EngineParts,
+    private readonly parts: { readonly ledger: LedgerClient; readonly options: EngineOptions },
     private readonly requestId: string,
     private readonly account: string,
     private readonly claim: string | undefined,
@@ -95,27 +97,6 @@ export class HeldCredit {
   }
 
   private faulty(why: string): CompatError {
-    return unavailable('ledger', this.parts.options, this.requestId, new TypeError(why))
+    return reportUnavailable('ledger', this.parts.options, this.requestId, new TypeError(why))
   }
-}
-
-function needs(amount: Credits): string {
-  return `This request needs ${formatCredits(amount)} credits on hold`
-}
-
-function beyondEveryAccount(amount: Credits): CompatError {
-  return new CompatError('insufficient_credits', `${needs(amount)}; no account can have that many.`)
-}
-
-function shortOfCredit(amount: Credits, posted: Credits, available: Credits): CompatError {
-  if (amount <= posted) {
-    return new CompatError(
-      'credits_on_hold',
-      `${needs(amount)}; ${formatCredits(available)} are free while other calls of this account are running. Try again shortly.`,
-    )
-  }
-  return new CompatError(
-    'insufficient_credits',
-    `${needs(amount)}; this account has ${formatCredits(posted)}.`,
-  )
 }

@@ -1,4 +1,5 @@
 import type { Awaitable } from '../../contracts/context.js'
+import type { EngineOptions } from '../../contracts/engine-options.js'
 import type {
   HoldRequest,
   HoldResult,
@@ -7,11 +8,10 @@ import type {
   SettleResult,
 } from '../../contracts/ledger.js'
 import type { CompatError } from '../../errors.js'
+import { LazyContext } from '../asking/lazy-context.js'
+import { within } from '../asking/within.js'
 import { eventError } from '../events/event-error.js'
-import { LazyContext } from '../lazy-context.js'
-import type { EngineOptions } from '../options.js'
-import { unavailable } from '../stores.js'
-import { within } from '../within.js'
+import { reportUnavailable } from '../failures/store-failures.js'
 import { ChargeRequest } from './charge-request.js'
 import { type LedgerRequest, LedgerRetry } from './ledger-retry.js'
 
@@ -34,7 +34,7 @@ export class LedgerClient {
     const failed = (error: unknown): CompatError => {
       context.end()
       void this.free(request, requestId, this.ended)
-      return unavailable('ledger', this.options, requestId, error)
+      return reportUnavailable('ledger', this.options, requestId, error)
     }
     let answer: Awaitable<HoldResult>
     try {

@@ -1,8 +1,8 @@
 import type { Awaitable } from '../../contracts/context.js'
-import { isPromise } from '../awaitable.js'
-import { LazyContext } from '../lazy-context.js'
-import type { EngineOptions } from '../options.js'
-import { afterReadyAnswers, DeadlinePassed } from '../within.js'
+import type { EngineOptions } from '../../contracts/engine-options.js'
+import { isPromise } from '../asking/awaitable.js'
+import { LazyContext } from '../asking/lazy-context.js'
+import { afterReadyAnswers, DeadlinePassed } from '../asking/within.js'
 
 /** What is asked of the ledger, and who is told of it. */
 export interface LedgerRequest<T> {

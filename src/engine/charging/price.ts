@@ -1,37 +1,7 @@
-import type { Markup } from '../../contracts/credentials.js'
-import { MAX_MARKUP_BASIS_POINTS } from '../../contracts/schemas.js'
 import type { Credits } from '../../money.js'
-import { ceilDiv, parseCredits, roundUpTo, roundUpToWire, wireStep } from '../../money.js'
-import { type PriceTable, priceRow } from '../../prices.js'
+import { ceilDiv, roundUpTo, roundUpToWire, wireStep } from '../../money.js'
+import { type ByokFee, type MarkupTerms, NO_MARKUP, type PriceTable, priceRow } from '../../prices.js'
 import type { Usage } from '../../protocol/usage.js'
-
-/** A markup, checked. */
-export interface MarkupTerms {
-  readonly basisPoints: bigint
-  readonly flat: Credits
-}
-
-export const NO_MARKUP: MarkupTerms = Object.freeze({ basisPoints: 0n, flat: 0n })
-
-/** Checks an app's markup. Throws a `TypeError` that says what is wrong with it. */
-export function parseMarkup(markup: Markup): MarkupTerms {
-  const { basisPoints, flat } = markup
-  if (!Number.isInteger(basisPoints) || basisPoints < 0 || basisPoints > MAX_MARKUP_BASIS_POINTS) {
-    throw new TypeError(`markup.basisPoints must be an integer from 0 to ${MAX_MARKUP_BASIS_POINTS}`)
-  }
-  return {
-    basisPoints: BigInt(basisPoints),
-    flat: flat === undefined ? 0n : parseCredits(flat, 'markup.flat'),
-  }
-}
-
-/** What the host asks for a call that runs on the caller's own provider key. */
-export interface ByokFee {
-  /** Credits a call. */
-  readonly flat: Credits
-  /** A share of the list price of the same usage: 10,000 is all of it. */
-  readonly basisPoints: bigint
-}
 
 /** All that a price depends on, frozen when the call is dispatched. */
 export interface Terms {

@@ -1,10 +1,11 @@
 import type { Model } from '../../contracts/catalogue.js'
+import type { InputEstimate } from '../../contracts/operation.js'
 import type { Route } from '../../contracts/providers.js'
 import { CompatError } from '../../errors.js'
 import type { Credits } from '../../money.js'
+import type { ByokFee, MarkupTerms } from '../../prices.js'
 import { type Prices, type PriceTable, parsePrices } from '../../prices.js'
-import { type ByokFee, dearestCost, type MarkupTerms, type Terms } from './price.js'
-import type { PromptEstimate } from './prompt-estimate.js'
+import { dearestCost, type Terms } from './price.js'
 
 /** What a call on one route will be charged by, and how much must be on hold for it. */
 export interface Quote {
@@ -42,7 +43,7 @@ export interface QuoteRequest {
   readonly markup: MarkupTerms
   /** Where the call runs on the caller's own key. */
   readonly byokFee: ByokFee | undefined
-  readonly prompt: PromptEstimate
+  readonly input: InputEstimate
   /** Output tokens of all choices together. */
   readonly outputTokens: number
 }
@@ -73,6 +74,6 @@ export function quote(request: QuoteRequest, readPrices: PriceReader): Quote {
   return {
     terms,
     priceVersion: model.priceVersion,
-    hold: dearestCost(request.prompt.atMost(route.adapter.tokenFactor), request.outputTokens, terms),
+    hold: dearestCost(request.input.atMost(route.adapter.tokenFactor), request.outputTokens, terms),
   }
 }

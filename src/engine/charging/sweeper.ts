@@ -1,7 +1,7 @@
+import type { EngineOptions } from '../../contracts/engine-options.js'
+import { LazyContext } from '../asking/lazy-context.js'
+import { within } from '../asking/within.js'
 import { eventError } from '../events/event-error.js'
-import { LazyContext } from '../lazy-context.js'
-import type { EngineOptions } from '../options.js'
-import { within } from '../within.js'
 
 const SWEEP_EVERY_MS = 30_000
 const HOLDS_A_SWEEP = 500

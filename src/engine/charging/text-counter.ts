@@ -1,6 +1,6 @@
 import { TextEncoder } from 'node:util'
+import type { TokenCounter, TokenTally } from '../../contracts/token-counter.js'
 import { costOf, PADDING_BYTES, toTokens } from './text-tokens.js'
-import type { TokenCounter, TokenTally } from './token-counter.js'
 
 const MOST_BYTES_PER_TOKEN = 4
 /** As much text as is read at a time. */

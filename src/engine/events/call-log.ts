@@ -1,13 +1,13 @@
 import type { CallInFlight } from '../../contracts/call-in-flight.js'
 import type { CredentialOwner, Principal } from '../../contracts/credentials.js'
-import type { Operation, RequestEnd, RouteAttempt, RoutingExplanation } from '../../contracts/events.js'
+import type { EngineOptions } from '../../contracts/engine-options.js'
+import type { RequestEnd, RouteAttempt, RoutingExplanation } from '../../contracts/events.js'
 import type { CallFacts, Charge } from '../../contracts/ledger.js'
+import type { Asked } from '../../contracts/operation.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import type { Credits } from '../../money.js'
-import type { ParsedChatRequest } from '../../protocol/chat-request.js'
 import type { TraceContext } from '../../protocol/trace-context.js'
-import type { EngineOptions } from '../options.js'
-import type { Listed } from '../unordered-list.js'
+import type { Listed } from '../../unordered-list.js'
 import { ignoreEvents } from './emitter.js'
 import type { Explanations } from './explanations.js'
 
@@ -54,7 +54,7 @@ export class CallLog implements Listed {
 
   constructor(
     readonly requestId: string,
-    private readonly operation: Operation,
+    private readonly operation: string,
     private readonly options: Pick<EngineOptions, 'clock' | 'emit' | 'wallClock'>,
     private readonly explanations: Explanations,
     readonly trace: TraceContext | undefined,
@@ -67,7 +67,7 @@ export class CallLog implements Listed {
   }
 
   /** The request is known to be a good one. */
-  begin(facts: CallFacts, { own, stream }: ParsedChatRequest, headers: IncomingCall['headers']): void {
+  begin(facts: CallFacts, { own, stream }: Asked, headers: IncomingCall['headers']): void {
     this.facts = facts
     this.stream = stream
     this.action = own.action

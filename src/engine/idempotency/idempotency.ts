@@ -1,20 +1,21 @@
 import { createHash } from 'node:crypto'
+import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { IdempotencyState, StoredReply } from '../../contracts/idempotency.js'
 import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
 import { isCompatError } from '../../errors.js'
-import type { ParsedChatRequest } from '../../protocol/chat-request.js'
 import { asCompatError, endingErrorCode } from '../../protocol/error-body.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { JSON_TYPE } from '../../protocol/media-types.js'
 import type { Caller } from '../admission/authenticate.js'
+import type { InFlight } from '../admission/in-flight.js'
+import { LazyContext } from '../asking/lazy-context.js'
+import { askStore } from '../asking/stores.js'
+import { within } from '../asking/within.js'
 import type { CallLog } from '../events/call-log.js'
 import { eventError } from '../events/event-error.js'
-import { LazyContext } from '../lazy-context.js'
-import type { EngineParts } from '../parts.js'
-import { askStore, faultyStore } from '../stores.js'
-import { within } from '../within.js'
+import { badKey, callCompleted, callInFlight, otherBody } from '../failures/claims.js'
+import { faultyStore } from '../failures/store-failures.js'
 import { digestJson } from './canonical-json.js'
-import { badKey, callCompleted, callInFlight, otherBody } from './idempotency-errors.js'
 import { Recording } from './recording.js'
 import { RecordingBudget } from './recording-budget.js'
 
@@ -34,19 +35,19 @@ export class Idempotency {
   private readonly running = new Map<string, Recording>()
   private readonly budget = new RecordingBudget()
 
-  constructor(private readonly parts: EngineParts) {}
+  constructor(private readonly parts: { readonly inFlight: InFlight; readonly options: EngineOptions }) {}
 
-  /** Runs a call under its key. `body` is the request as its body alone has it. */
+  /** Runs a call under its key. `content` is everything in the request that can change the reply. */
   async once(
     key: string,
     caller: Caller,
-    body: ParsedChatRequest,
+    content: object,
     writer: ReplyWriter,
     log: CallLog,
     run: Run,
   ): Promise<void> {
     const claim = scopeOf(caller, key)
-    const digest = await digestOf(body)
+    const digest = await digestJson(content)
     // Nothing has been asked of anybody yet, and nobody waits for it.
     if (writer.left) return
 
@@ -222,15 +223,6 @@ export function idempotencyKey(call: IncomingCall): string | undefined {
 function scopeOf({ principal }: Caller, key: string): string {
   const app = principal.kind === 'access-token' ? principal.app.id : null
   return sha256(JSON.stringify([principal.account, app, principal.credentialId, key]))
-}
-
-/**
- * Covers everything in a body that can change the answer. Labels cannot, nor can the envelope of a provider key, which
- * is another one each time that the same key is sealed.
- */
-function digestOf({ forward, own, stream }: ParsedChatRequest): Promise<string> {
-  const { provider, routing, sessionId } = own
-  return digestJson({ forward: { ...forward, stream }, provider, routing, sessionId })
 }
 
 function sha256(text: string): string {

@@ -2,6 +2,7 @@ import type { RoutingExplanation } from '../../contracts/events.js'
 import type { Route } from '../../contracts/providers.js'
 import { CompatError } from '../../errors.js'
 import { isSecret } from '../../protocol/secret-search.js'
+import { notServed } from '../admission/find-model.js'
 import { servesParameters, unlistedParameters } from '../admission/parameters.js'
 import type { PriceReader } from '../charging/quote.js'
 import type { Keep, RouteChoiceRequest } from './route-choice-request.js'
@@ -27,8 +28,8 @@ export function chooseRoutes(
   health: RouteHealthBook,
   readPrices: PriceReader,
 ): RouteChoice {
-  const { model, request } = call
-  const { providerKey, routing } = request.own
+  const { asked, model } = call
+  const { providerKey, routing } = asked.own
   const excluded: { routeId: string; why: string }[] = []
   const keep: Keep = (routes, why, wanted) => {
     let kept: Route[] | undefined
@@ -53,9 +54,9 @@ export function chooseRoutes(
     routes,
     explanation: { considered: routes.map(({ id }) => id), excluded, ...(behind && { behind }), chosenBy },
   })
-  const prices = createRoutePrices(model, readPrices, call.promptTokens)
+  const prices = createRoutePrices(model, readPrices, () => call.plan.input.atMost())
 
-  const enabled = withParameters(call, keep)
+  const enabled = withParameters(call, withOperation(call, keep), keep)
   if (providerKey !== undefined) {
     const pinned = pinnedRoutes(call, enabled, keep)
     if (routing !== undefined) checkNames(routing, call)
@@ -84,27 +85,42 @@ export function chooseRoutes(
   return explain(onlyFirst(ordered, 'routing.allow_fallbacks is false'), chosenBy, behind)
 }
 
-/** Routes that may not be sent a parameter of the request are of no use to it. */
-function withParameters({ model, request, routes }: RouteChoiceRequest, keep: Keep): readonly Route[] {
+/** The enabled routes whose adapter serves the operation. Refuses a model that has routes for other operations alone. */
+function withOperation({ model, operation, routes }: RouteChoiceRequest, keep: Keep): readonly Route[] {
   const enabled = keep(routes, 'disabled', (route) => route.enabled !== false)
-  if (request.unlisted.length === 0 || enabled.length === 0) return enabled
-  const serving = keep(enabled, 'may not be sent a parameter of the request', (route) =>
-    servesParameters(request, model, route),
+  const serving = keep(enabled, `does not serve ${operation.name}`, ({ adapter }) =>
+    operation.isServedBy(adapter),
   )
-  if (serving.length === 0) throw unlistedParameters(request, model)
+  if (serving.length === 0 && enabled.length > 0) throw notServed(operation, model)
+  return serving
+}
+
+/** Routes that may not be sent a parameter of the request are of no use to it. */
+function withParameters(
+  { asked, model }: RouteChoiceRequest,
+  routes: readonly Route[],
+  keep: Keep,
+): readonly Route[] {
+  if (asked.unlisted.length === 0 || routes.length === 0) return routes
+  const serving = keep(routes, 'may not be sent a parameter of the request', (route) =>
+    servesParameters(asked, model, route),
+  )
+  if (serving.length === 0) throw unlistedParameters(asked, model)
   return serving
 }
 
 function pinnedRoutes(
-  { model, request, routes }: RouteChoiceRequest,
+  { asked, model, operation, routes }: RouteChoiceRequest,
   enabled: readonly Route[],
   keep: Keep,
 ): readonly Route[] {
-  const { provider } = request.own
+  const { provider } = asked.own
   const named = keep(enabled, 'not the pinned provider', (route) => route.provider === provider)
   const pinned = keep(named, "takes no caller's key", takesCallersKey)
   if (pinned.length > 0) return pinned
-  const open = routes.filter((route) => route.enabled !== false && takesCallersKey(route))
+  const open = routes.filter(
+    (route) => route.enabled !== false && operation.isServedBy(route.adapter) && takesCallersKey(route),
+  )
   const names = [...new Set(open.map((route) => route.provider))]
   throw new CompatError(
     'provider_not_enabled',

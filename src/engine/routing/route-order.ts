@@ -1,7 +1,7 @@
 import type { RoutingExplanation } from '../../contracts/events.js'
 import type { Route } from '../../contracts/providers.js'
 import type { Credits } from '../../money.js'
-import type { RoutingPreferences } from '../../protocol/chat-request.js'
+import type { RoutingPreferences } from '../../protocol/own-fields.js'
 import type { RouteChoiceRequest } from './route-choice-request.js'
 import type { RouteHealthBook } from './route-health.js'
 import type { RoutePrices } from './route-prices.js'
@@ -33,10 +33,10 @@ export function orderRoutes(
 /** A session stays with its route; else weights share calls out; else the cheapest is first, and of equals the host's first. */
 function spreadOut(
   routes: readonly Route[],
-  { account, request, spreadKey }: RouteChoiceRequest,
+  { account, asked, spreadKey }: RouteChoiceRequest,
   prices: RoutePrices,
 ): Ordered {
-  const { sessionId } = request.own
+  const { sessionId } = asked.own
   if (sessionId !== undefined) {
     return { routes: rankByKey([account, sessionId], routes), orderedBy: 'affinity' }
   }

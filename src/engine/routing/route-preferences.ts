@@ -1,7 +1,7 @@
 import type { Route } from '../../contracts/providers.js'
 import { CompatError } from '../../errors.js'
 import { type Credits, parseCredits } from '../../money.js'
-import type { RoutingPreferences } from '../../protocol/chat-request.js'
+import type { RoutingPreferences } from '../../protocol/own-fields.js'
 import { supportsAll } from '../admission/parameters.js'
 import type { Keep, RouteChoiceRequest } from './route-choice-request.js'
 import type { RoutePrices } from './route-prices.js'
@@ -32,7 +32,7 @@ export function applyPreferences(
   prices: RoutePrices,
 ): readonly Route[] {
   checkNames(routing, call)
-  const { model, request } = call
+  const { asked, model, operation } = call
   const { allowFallbacks, ignore, maxPrice, only, order, requireParameters } = routing
   const refused: { provider: string; message: string }[] = []
   let left = routes
@@ -53,7 +53,7 @@ export function applyPreferences(
     want('over routing.max_price', (route) => prices.rows(route).every(within))
   }
   if (requireParameters) {
-    want('lacks a parameter of the request', (route) => supportsAll(request, model, route))
+    want('lacks a parameter of the request', (route) => supportsAll(operation, asked, model, route))
   }
   if (left.length > 0) return left
   throw new CompatError(

@@ -1,4 +1,4 @@
-import type { Awaitable, ProviderAdapter, ProviderEvent } from '../../contracts/index.js'
+import type { Awaitable, ChatAdapter, ProviderEvent } from '../../contracts/index.js'
 import { refuseMisspelt, requireFunctions } from '../../contracts/option-checks.js'
 import { ProviderError } from '../../errors.js'
 import { whileWanted } from './abort.js'
@@ -35,7 +35,7 @@ export interface AiSdkSettings {
  * Connections, redirects and the time to connect are the model's own: give its package a `fetch` where they matter.
  * An address in a message reaches the model only where the model's `supportedUrls` names it; nothing is downloaded.
  */
-export function aiSdk(settings: AiSdkSettings): ProviderAdapter {
+export function aiSdk(settings: AiSdkSettings): ChatAdapter {
   refuseMisspelt(settings, ['model', 'parameters', 'takesKeys'], 'aiSdk')
   const { model, parameters = {}, takesKeys = false } = settings
   if (typeof model !== 'function') {

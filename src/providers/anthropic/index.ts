@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { ProviderAdapter, ProviderCall } from '../../contracts/index.js'
+import type { ChatAdapter, ProviderCall } from '../../contracts/index.js'
 import { refuseMisspelt } from '../../contracts/option-checks.js'
 import { writeExactly } from '../../protocol/exact-data.js'
 import { isSecret } from '../../protocol/secret-search.js'
@@ -37,7 +37,7 @@ export interface AnthropicSettings {
  * Settings that cannot be right throw a `TypeError` at once. What the API cannot express is refused by name before
  * anything is sent; see `toNativeRequest` for what becomes of each field.
  */
-export function anthropic(settings: AnthropicSettings = {}): ProviderAdapter {
+export function anthropic(settings: AnthropicSettings = {}): ChatAdapter {
   refuseMisspelt(settings, SETTINGS, 'anthropic')
   const { apiKey, version = VERSION, headers = {} } = settings
   for (const [name, value] of Object.entries({ apiKey, version })) {

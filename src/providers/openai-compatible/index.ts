@@ -1,5 +1,5 @@
 import { refuseMisspelt } from '../../contracts/option-checks.js'
-import type { ProviderAdapter, ProviderCall } from '../../contracts/providers.js'
+import type { ChatAdapter, ProviderCall } from '../../contracts/providers.js'
 import { usesFastPaths } from '../../fast-paths.js'
 import { isSecret } from '../../protocol/secret-search.js'
 import { abortSourceOf } from '../abort-source.js'
@@ -49,7 +49,7 @@ const REPORT_USAGE_UNASKED = new Set(['api.mistral.ai'])
  * Throws a `TypeError` if a setting is wrong; no error ever shows the key. Connections are kept and used again; the time
  * that connecting may take is that of the first call's limits.
  */
-export function openaiCompatible(settings: OpenAiCompatibleSettings): ProviderAdapter {
+export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapter {
   refuseMisspelt(settings, SETTINGS, 'openaiCompatible')
   const { apiKey, outputBound, unlistedTokens } = settings
   if (apiKey !== undefined && (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey))) {

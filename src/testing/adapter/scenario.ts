@@ -1,4 +1,4 @@
-import type { Awaitable, ProviderAdapter } from '../../contracts/index.js'
+import type { Awaitable, ChatAdapter } from '../../contracts/index.js'
 import type { Usage } from '../../protocol/usage.js'
 
 /** What an author of an adapter writes: a provider's server, in its own language, that does what a scenario says. */
@@ -12,7 +12,7 @@ export interface AdapterUnderTest {
    * Set up with {@link ADAPTER_HOST_KEY} as the host's own key, and if it takes headers of the host's with one that is a
    * credential, such as `x-proxy-token`, of the value {@link ADAPTER_HOST_CREDENTIAL}.
    */
-  readonly adapter: ProviderAdapter
+  readonly adapter: ChatAdapter
   readonly upstreamModel: string
   /** The requests that the server has got whole, oldest first: one list, which grows. */
   readonly requests: readonly ReceivedRequest[]

@@ -5,7 +5,13 @@ import { openVisit, type Visit } from './visit.js'
 let visit: Visit
 let page: Page
 
-const strict = { id: 'acme/strict', prices: { input: '1', output: '2' }, modalities: [], ownedBy: 'acme' }
+const strict = {
+  id: 'acme/strict',
+  prices: { input: '1', output: '2' },
+  modalities: [],
+  operations: ['chat'],
+  ownedBy: 'acme',
+}
 const MEDIA = 'Largest image or file, tokens'
 const OVERHEAD = 'Added to a prompt by the provider, tokens'
 const route = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseChatRequest } from '../../../src/protocol/chat-request.js'
+import { parseChatRequest } from '../../../src/operations/chat/read-request.js'
 import { KNOWN_FIELDS } from '../../../src/protocol/request-fields/known-fields.js'
 import { body, refusal } from '../chat-request-refusal.js'
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { ProviderAdapter } from '../../../src/contracts/index.js'
+import type { ChatAdapter } from '../../../src/contracts/index.js'
 import { type AnthropicSettings, anthropic } from '../../../src/providers/anthropic/index.js'
 import { createSecret } from '../../../src/secret.js'
 import { answerJson, type ScriptedUpstream, startScriptedUpstream } from '../../helpers/scripted-upstream.js'
@@ -7,9 +7,9 @@ import { runCall } from '../openai-compatible/run-call.js'
 import { frames, messageDelta, messageStart, messageStop } from './replies.js'
 
 let upstream: ScriptedUpstream
-const adapters: ProviderAdapter[] = []
+const adapters: ChatAdapter[] = []
 
-function connect(settings: AnthropicSettings = {}): ProviderAdapter {
+function connect(settings: AnthropicSettings = {}): ChatAdapter {
   const adapter = anthropic({ baseUrl: upstream.baseUrl, ...settings })
   adapters.push(adapter)
   return adapter

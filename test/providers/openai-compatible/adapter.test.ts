@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { ProviderAdapter, ProviderEvent } from '../../../src/contracts/providers.js'
+import type { ChatAdapter, ProviderEvent } from '../../../src/contracts/providers.js'
 import { usesFastPaths } from '../../../src/fast-paths.js'
 import {
   type OpenAiCompatibleSettings,
@@ -20,9 +20,9 @@ import {
 import { completionOf, runCall, textOf } from './run-call.js'
 
 let upstream: ScriptedUpstream
-const adapters: ProviderAdapter[] = []
+const adapters: ChatAdapter[] = []
 
-function connect(settings: Partial<OpenAiCompatibleSettings> = {}): ProviderAdapter {
+function connect(settings: Partial<OpenAiCompatibleSettings> = {}): ChatAdapter {
   const adapter = openaiCompatible({ baseUrl: upstream.baseUrl, ...settings })
   adapters.push(adapter)
   return adapter

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net'
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { ProviderAdapter } from '../../../src/contracts/providers.js'
+import type { ChatAdapter } from '../../../src/contracts/providers.js'
 import {
   type OpenAiCompatibleSettings,
   openaiCompatible,
@@ -20,9 +20,9 @@ import { type CallOptions, createCall, type Outcome, runCall, textOf } from './r
 
 const KEY = 'sk-very-secret-key'
 let upstream: ScriptedUpstream
-const adapters: ProviderAdapter[] = []
+const adapters: ChatAdapter[] = []
 
-function connect(settings: Partial<OpenAiCompatibleSettings> = {}): ProviderAdapter {
+function connect(settings: Partial<OpenAiCompatibleSettings> = {}): ChatAdapter {
   const adapter = openaiCompatible({ baseUrl: upstream.baseUrl, apiKey: KEY, ...settings })
   adapters.push(adapter)
   return adapter

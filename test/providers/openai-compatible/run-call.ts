@@ -1,4 +1,4 @@
-import type { ProviderAdapter, ProviderCall, ProviderEvent } from '../../../src/contracts/providers.js'
+import type { ChatAdapter, ProviderCall, ProviderEvent } from '../../../src/contracts/providers.js'
 import { isProviderError, type ProviderError } from '../../../src/errors.js'
 import { fromLatin1 } from '../../../src/protocol/latin1.js'
 import { openaiCompatible } from '../../../src/providers/openai-compatible/index.js'
@@ -39,7 +39,7 @@ export interface Outcome {
 
 /** Runs a call to its end, however it ends. A rejection with anything but a `ProviderError` is thrown. */
 export async function runCall(
-  adapter: ProviderAdapter,
+  adapter: ChatAdapter,
   options: CallOptions = {},
   onTake: (events: readonly ProviderEvent[]) => void | Promise<void> = () => {},
 ): Promise<Outcome> {

@@ -1,6 +1,6 @@
 import { Session } from 'node:inspector/promises'
 import { Socket } from 'node:net'
-import { Splicer } from '../../../src/engine/relay/splice.js'
+import { Splicer } from '../../../src/operations/chat/reply/splice.js'
 import { TurnGate } from '../../../src/turn-gate.js'
 
 /** How often each fast path was taken. */

@@ -67,7 +67,7 @@ export function Models({ query }: { query: Place['query'] }) {
       ],
       run: async (values) => {
         const id = needed(values, 'id')
-        const { created, ownedBy, root, parent, modalities } = model ?? {}
+        const { created, ownedBy, root, parent, operations, modalities } = model ?? {}
         await write(
           'api/models/put',
           present({
@@ -76,6 +76,7 @@ export function Models({ query }: { query: Place['query'] }) {
             ownedBy,
             root,
             parent,
+            operations,
             modalities,
             ...optional(values, 'name'),
             ...optional(values, 'description'),

@@ -1,0 +1,34 @@
+import type { Endpoint } from '../contracts/endpoint.js'
+import type { Operation } from '../contracts/operation.js'
+import type { Engine } from '../engine/engine.js'
+import { chat } from '../operations/chat/index.js'
+import { envelopeKeysEndpoint } from '../operations/envelope-keys/index.js'
+import { modelEndpoints } from '../operations/models/index.js'
+import { openApiEndpoint } from '../operations/openapi/index.js'
+
+/** Every charged operation. A new one is one more line. */
+const OPERATIONS: readonly Operation[] = [chat]
+
+/** The one table of endpoints. Paths, answers to other methods, and the OpenAPI document come from it. */
+export function createEndpoints(
+  engine: Engine,
+  { hasOpenApi }: { readonly hasOpenApi: boolean },
+): readonly Endpoint[] {
+  const endpoints: Endpoint[] = [
+    ...OPERATIONS.map((operation) => charged(operation, engine)),
+    ...modelEndpoints(engine),
+  ]
+  if (typeof engine.options.envelopes?.publicKeys === 'function') endpoints.push(envelopeKeysEndpoint(engine))
+  if (hasOpenApi) endpoints.push(openApiEndpoint(engine, () => endpoints))
+  return endpoints
+}
+
+function charged(operation: Operation, engine: Engine): Endpoint {
+  const { openapi, path } = operation
+  return {
+    method: 'POST',
+    path,
+    openapi,
+    answer: (call, writer) => engine.run(operation, call, writer),
+  }
+}

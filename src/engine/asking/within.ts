@@ -1,0 +1,49 @@
+import type { Clock } from '../../clock.js'
+import type { Awaitable } from '../../contracts/context.js'
+import { isPromise } from './awaitable.js'
+
+/** `limits.storeMs` passed before a store, or `admit`, had answered. */
+export class DeadlinePassed extends Error {
+  override readonly name = 'DeadlinePassed'
+  constructor(ms: number) {
+    super(`No answer within ${ms} ms, which is limits.storeMs.`)
+  }
+}
+
+/**
+ * Rejects with {@link DeadlinePassed} where the answer takes longer. What the answer brings afterwards is dropped.
+ * `explain` turns what went wrong into what the caller is told, and is called once.
+ */
+export function within<T>(
+  clock: Clock,
+  ms: number,
+  answer: Awaitable<T>,
+  explain: (error: unknown) => unknown = (error) => error,
+): Awaitable<T> {
+  if (!isPromise(answer)) return answer
+  return new Promise((resolve, reject) => {
+    let cancel: (() => void) | undefined
+    let isOver = false
+    const refuse = (error: unknown): void => {
+      if (isOver) return
+      isOver = true
+      cancel?.()
+      reject(explain(error))
+    }
+    answer.then((value) => {
+      isOver = true
+      cancel?.()
+      resolve(value)
+    }, refuse)
+    afterReadyAnswers(() => {
+      if (!isOver) cancel = clock.after(ms, () => refuse(new DeadlinePassed(ms)))
+    })
+  })
+}
+
+/** Runs `run` once every promise that is fulfilled by now has told so. An answer that was there needs no timer. */
+export function afterReadyAnswers(run: () => void): void {
+  void READY.then(run)
+}
+
+const READY = Promise.resolve()

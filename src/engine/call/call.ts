@@ -1,0 +1,257 @@
+import type { CallFacts, Charge } from '../../contracts/ledger.js'
+import type { Route } from '../../contracts/providers.js'
+import type { ReplyWriter } from '../../contracts/reply.js'
+import { CompatError, isCompatError } from '../../errors.js'
+import { asCompatError, errorFrame } from '../../protocol/error-body.js'
+import { JSON_TYPE } from '../../protocol/media-types.js'
+import { NO_USAGE } from '../../protocol/usage.js'
+import { type WireCharge, wireUsage } from '../../protocol/wire-usage.js'
+import type { LiveCall } from '../admission/in-flight.js'
+import { freeCharge, makeCharge, settlement } from '../charging/charge.js'
+import { HeldCredit } from '../charging/held-credit.js'
+import { type Outcome, outcome } from '../charging/outcome.js'
+import { FREE } from '../charging/price.js'
+import { type Quote, quote } from '../charging/quote.js'
+import { eventError } from '../events/event-error.js'
+import { shuttingDown } from '../failures/broken-off.js'
+import { brokenAndCharged } from '../failures/claims.js'
+import type { AdmittedCall } from './admitted-call.js'
+import { Attempt } from './attempt.js'
+import { ClientReply } from './client-reply.js'
+import { routeFacts } from './facts.js'
+import type { EngineParts } from './parts.js'
+
+const NOTHING_CHARGED: WireCharge = Object.freeze({
+  ...FREE,
+  basis: 'reported',
+  byok: false,
+  usage: NO_USAGE,
+})
+const JSON_HEADERS = Object.freeze({
+  'content-type': JSON_TYPE,
+  'x-should-retry': 'false',
+})
+
+/** One call from its hold to its charge: tries routes, decides what is due, settles it, and answers the client. */
+export class Call implements LiveCall {
+  place = -1
+  private readonly client: ClientReply
+  private readonly credit: HeldCredit
+  private readonly replyId: string
+  private readonly created: number
+  private attempt: Attempt | undefined
+  private isShuttingDown = false
+  private deadlineAt = Infinity
+
+  constructor(
+    private readonly parts: EngineParts,
+    private readonly call: AdmittedCall,
+    private readonly writer: ReplyWriter,
+  ) {
+    const { options } = parts
+    this.client = new ClientReply(writer, options.clock)
+    this.credit = new HeldCredit(parts, call.requestId, call.facts.account, call.claim)
+    this.replyId = `${call.operation.idPrefix}${options.newId()}`
+    this.created = Math.floor(options.wallClock.now() / 1_000)
+  }
+
+  /** Runs the call to its end. Rejects with the error for the client if it is an HTTP error. */
+  async run(): Promise<void> {
+    this.writer.onLeave(() => this.attempt?.leave())
+    this.parts.inFlight.add(this)
+    try {
+      await this.tryRoutes()
+    } catch (caught) {
+      await this.fail(caught)
+    } finally {
+      this.parts.inFlight.remove(this)
+    }
+  }
+
+  shutDown(): void {
+    this.isShuttingDown = true
+    this.attempt?.shutDown()
+  }
+
+  /** Ends an open stream with the error; without one, throws it. */
+  private async fail(caught: unknown): Promise<void> {
+    try {
+      // Whatever happened, a hold ends in exactly one of settlement and release.
+      await this.credit.release()
+      if (!this.client.open) throw caught
+      if (!isCompatError(caught)) {
+        const { requestId } = this.call
+        this.parts.options.emit({ type: 'fault', where: 'engine', requestId, error: eventError(caught) })
+      }
+      this.endWithError(asCompatError(caught), this.call.log.charge ?? NOTHING_CHARGED)
+    } catch (error) {
+      // Nothing else ends a stream any more, and one that ended properly would be taken for a success.
+      if (this.client.open) this.writer.drop()
+      throw error
+    }
+  }
+
+  /** Tries one route after the other until one has said something, or may not be passed over, and concludes with that. */
+  private async tryRoutes(): Promise<void> {
+    const { claim, log, model, routes } = this.call
+    const { clock, limits } = this.parts.options
+    let queue = routes
+    let attempts = 0
+    let last: Attempt | undefined
+    let refusal: CompatError | undefined
+    for (let position = 0; position < queue.length; position++) {
+      const route = queue[position]!
+      if (attempts >= limits.attempts || clock.now() >= this.deadlineAt) break
+      const quoted = this.quote(route)
+      const facts = routeFacts(this.call.facts, route, this.replyId)
+      const refused = await this.credit.secure(quoted.hold, facts)
+      if (refused !== undefined) {
+        refusal = refused
+        log.attempts.push({ routeId: route.id, outcome: refused.code })
+        continue
+      }
+      if (this.isShuttingDown) throw shuttingDown()
+      const nobodyWaits = this.client.gone && claim === undefined
+      if (nobodyWaits) break
+      // Nothing may come between this and the attempt's beginning, or a half-open route would get more than one probe.
+      const isSecondTime = position >= routes.length
+      if (!isSecondTime && this.isOvertaken(route, queue, position)) {
+        queue = [...queue, route]
+        continue
+      }
+      attempts++
+      last = this.begin(route, quoted, facts)
+      this.attempt = last
+      try {
+        await last.run()
+        if (!last.movesOn || this.isShuttingDown) return this.conclude(last)
+      } finally {
+        // Without waiting for the settlement.
+        this.attempt = undefined
+        last.report()
+      }
+    }
+    if (last !== undefined) return this.conclude(last)
+    throw (
+      refusal ?? new CompatError('no_route_available', `No provider serves the model '${model.id}' just now.`)
+    )
+  }
+
+  /** Whether a route has come into trouble since the routes were chosen, and another behind it in the queue has not. */
+  private isOvertaken(route: Route, queue: readonly Route[], position: number): boolean {
+    const { health } = this.parts
+    if (health.troubleOf(route) === undefined) return false
+    return queue.slice(position + 1).some((other) => health.troubleOf(other) === undefined)
+  }
+
+  private begin(route: Route, quoted: Quote, facts: CallFacts): Attempt {
+    const { clock, limits } = this.parts.options
+    if (this.deadlineAt === Infinity) this.deadlineAt = clock.now() + limits.totalMs
+    return new Attempt({
+      parts: this.parts,
+      call: this.call,
+      client: this.client,
+      route,
+      quote: quoted,
+      facts,
+      holdAmount: this.credit.amount,
+      replyId: this.replyId,
+      created: this.created,
+      deadlineAt: this.deadlineAt,
+    })
+  }
+
+  private quote(route: Route): Quote {
+    const { caller, model, plan, providerKey } = this.call
+    try {
+      return quote(
+        {
+          model,
+          route,
+          markup: caller.markup,
+          byokFee: providerKey === undefined ? undefined : this.parts.options.byokFee,
+          input: plan.input,
+          outputTokens: plan.outputTokens,
+        },
+        this.parts.readPrices,
+      )
+    } catch (refusal) {
+      this.reportUnreadable(route, isCompatError(refusal) ? refusal.cause : undefined)
+      throw refusal
+    }
+  }
+
+  /** Reports a price of a store's that cannot be read. A missing price has no cause, and is no fault. */
+  private reportUnreadable(route: Route, cause: unknown): void {
+    if (cause === undefined) return
+    this.parts.options.emit({
+      type: 'store-fault',
+      store: route.prices === undefined ? 'catalogue' : 'providers',
+      requestId: this.call.requestId,
+      error: eventError(cause),
+    })
+  }
+
+  /** Decides what is due, settles or releases it, and then answers the client. */
+  private async conclude(last: Attempt): Promise<void> {
+    const { log, requestId } = this.call
+    const { end, facts, quote, reply } = last
+    const decided = outcome(last.callEnd())
+    log.facts = facts
+    log.providerMs = end.durationMs
+    log.firstTokenMs = end.firstTokenMs
+    log.reply = reply
+    if (end.ended === 'left' && decided.due === 'nothing') {
+      this.parts.options.emit({ type: 'call-abandoned', requestId, facts })
+    }
+    const { usage, basis } = last.usage(decided.due)
+    const { priceVersion, terms } = quote
+    if (decided.due === 'nothing') {
+      await this.credit.release()
+      this.answer(decided.reply, freeCharge({ usage, basis, terms, priceVersion }), last)
+      return
+    }
+    const { neverOverdraw } = this.parts.options
+    const holdAmount = this.credit.amount
+    const charge = makeCharge({ usage, basis, terms, priceVersion, holdAmount, neverOverdraw })
+    this.answer(decided.reply, await this.settle(charge, facts), last)
+  }
+
+  /** Settles the hold. Returns the charge as the ledger posted it, or as it will if it has not answered in time. */
+  private async settle(charge: Charge, facts: CallFacts): Promise<Charge> {
+    const { ledger, options } = this.parts
+    const { caller, claim, log, requestId } = this.call
+    log.holdAmount = this.credit.amount
+    // From here on nothing may throw before the settlement: neither would it be settled, nor released.
+    const holdId = this.credit.handOver()
+    log.holdId = holdId
+    const settled = await ledger.settle(
+      settlement(holdId, charge, caller.appAccount, options.platformAccount, facts, claim),
+      requestId,
+    )
+    if (settled?.claimLost === true) log.claimLost = true
+    log.charge = settled?.charge ?? charge
+    log.overdraft = settled?.overdraft ?? 0n
+    return log.charge
+  }
+
+  private answer(kind: Outcome['reply'], charge: Charge, last: Attempt): void {
+    if (kind === 'error') {
+      const { error } = last
+      if (!this.client.open) throw error
+      this.endWithError(error, charge)
+    } else if (this.call.asked.stream) {
+      this.client.end(last.reply.closing(charge))
+    } else {
+      this.writer.send(200, JSON_HEADERS, last.reply.body(charge))
+    }
+  }
+
+  /** Ends a stream that is already open. There is no `[DONE]`: a stream that ends without it is no success. */
+  private endWithError(error: CompatError, charge: WireCharge): void {
+    const { claim, log } = this.call
+    log.failed(error.code, 200)
+    const keepsKey = claim !== undefined && log.charge !== undefined && !log.claimLost
+    this.client.end(errorFrame(keepsKey ? brokenAndCharged(error) : error, wireUsage(charge)))
+  }
+}

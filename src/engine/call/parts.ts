@@ -1,0 +1,23 @@
+import type { EngineOptions } from '../../contracts/engine-options.js'
+import type { InFlight } from '../admission/in-flight.js'
+import type { LookUps } from '../admission/look-ups.js'
+import type { LedgerClient } from '../charging/ledger-client.js'
+import type { PriceReader } from '../charging/quote.js'
+import type { FirstTimes } from '../events/first-times.js'
+import type { Idempotency } from '../idempotency/idempotency.js'
+import type { RouteHealthBook } from '../routing/route-health.js'
+import type { Watchdog } from './watchdog.js'
+
+/** What all calls of one router share. */
+export interface EngineParts {
+  readonly options: EngineOptions
+  readonly ledger: LedgerClient
+  readonly lookUps: LookUps
+  readonly inFlight: InFlight
+  readonly idempotency: Idempotency
+  readonly watchdog: Watchdog
+  readonly health: RouteHealthBook
+  readonly readPrices: PriceReader
+  /** For events that are emitted once for each model and name. */
+  readonly firstTimes: FirstTimes
+}

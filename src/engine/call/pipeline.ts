@@ -1,0 +1,99 @@
+import type { Operation } from '../../contracts/operation.js'
+import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
+import { askLimiter } from '../admission/admit.js'
+import { authenticate } from '../admission/authenticate.js'
+import { authoriseModel, authoriseScope } from '../admission/authorise.js'
+import { checkOperation, findModel } from '../admission/find-model.js'
+import { openEnvelope } from '../admission/open-envelope.js'
+import { checkParameters } from '../admission/parameters.js'
+import { sessionFromHeader } from '../admission/session-header.js'
+import type { LazyContext } from '../asking/lazy-context.js'
+import type { CallLog } from '../events/call-log.js'
+import { idempotencyKey } from '../idempotency/idempotency.js'
+import { findRoutes } from '../routing/find-routes.js'
+import type { AcceptedRequest } from './admitted-call.js'
+import { Call } from './call.js'
+import { callFacts } from './facts.js'
+import type { EngineParts } from './parts.js'
+
+/**
+ * One charged request, from its credential to its reply. The steps stand in their order. Each throws the error for the
+ * client.
+ */
+export async function runOperation(
+  operation: Operation,
+  parts: EngineParts,
+  call: IncomingCall,
+  writer: ReplyWriter,
+  context: LazyContext,
+  log: CallLog,
+): Promise<void> {
+  const { idempotency, inFlight, options } = parts
+  const caller = await authenticate(call, context, parts, log)
+  const { principal } = caller
+  const leave = inFlight.enter(principal)
+  try {
+    await askLimiter(principal, context, options)
+    authoriseScope(principal, operation)
+    const body = await inFlight.interruptible(call.readBody(principal.account))
+    const read = operation.read(body)
+    const asked = sessionFromHeader(read, call.headers)
+    const model = await findModel(asked.model, context, options)
+    checkOperation(operation, model)
+    authoriseModel(principal, model.id, asked.own)
+    checkParameters(operation, asked, model)
+    const { requestId } = call
+    const facts = callFacts(requestId, principal, model.id, asked)
+    log.begin(facts, asked, call.headers)
+    const accepted: AcceptedRequest = { requestId, operation, caller, model, asked, facts, log }
+    reportLeftOut(accepted, parts)
+
+    const key = idempotencyKey(call)
+    if (key === undefined) await complete(accepted, parts, undefined, writer, context)
+    else {
+      await idempotency.once(key, caller, operation.digest(read), writer, log, (claim, reply) =>
+        complete(accepted, parts, claim, reply, context),
+      )
+    }
+  } finally {
+    leave()
+  }
+}
+
+/** Plans the call, chooses its routes, opens the key that it brings, and runs it. */
+async function complete(
+  request: AcceptedRequest,
+  parts: EngineParts,
+  claim: string | undefined,
+  writer: ReplyWriter,
+  context: LazyContext,
+): Promise<void> {
+  const { asked, facts, log, model, operation } = request
+  const { options } = parts
+  const plan = operation.plan(asked, model, options)
+  const { routes, explanation } = await findRoutes(
+    { operation, asked, model, plan, account: facts.account },
+    context,
+    parts,
+  )
+  log.routing = explanation
+  const envelope = asked.own.providerKey
+  const providerKey =
+    envelope === undefined
+      ? undefined
+      : await openEnvelope(
+          envelope,
+          { provider: routes[0]!.provider, account: facts.account },
+          context,
+          options,
+        )
+  await new Call(parts, { ...request, plan, routes, providerKey, claim }, writer).run()
+}
+
+/** Reports members that were left out of a request, each once for each model. */
+function reportLeftOut({ asked, requestId }: AcceptedRequest, { firstTimes, options }: EngineParts): void {
+  const { leftOut, model } = asked
+  if (leftOut.length === 0) return
+  const members = leftOut.filter((member) => firstTimes.isFirst(`request-trimmed ${model} ${member}`))
+  if (members.length > 0) options.emit({ type: 'request-trimmed', requestId, model, members })
+}

@@ -1,0 +1,29 @@
+import { CompatError } from '../../errors.js'
+
+const MAY_BE_BILLED = Object.freeze({ 'x-should-retry': 'false' })
+
+/** How the router, or the client, ended a call before the provider did. */
+export interface BrokenOff {
+  readonly ended: string
+  readonly stoppedBy?: 'deadline' | 'shutdown' | undefined
+}
+
+/** The error for a reply that broke off, or was empty, although no provider failed. */
+export function brokenOff({ ended, stoppedBy }: BrokenOff): CompatError {
+  if (stoppedBy === 'shutdown') return shuttingDown(MAY_BE_BILLED)
+  const headers = MAY_BE_BILLED
+  if (stoppedBy === 'deadline') {
+    return new CompatError('provider_timeout', 'The call took longer than a call may take.', { headers })
+  }
+  if (ended === 'left') {
+    const message = 'The reply was not read to its end after its client had left.'
+    return new CompatError('provider_timeout', message, { headers })
+  }
+  return new CompatError('provider_invalid_response', 'The provider of this model sent an empty reply.', {
+    source: 'provider',
+  })
+}
+
+export function shuttingDown(headers: Readonly<Record<string, string>> = {}): CompatError {
+  return new CompatError('shutting_down', 'This service is shutting down. Try again shortly.', { headers })
+}

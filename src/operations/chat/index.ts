@@ -1,0 +1,37 @@
+import type { Operation } from '../../contracts/operation.js'
+import type { ProviderCall } from '../../contracts/providers.js'
+import type { ChatRequest } from '../../protocol/chat-request.js'
+import { forgetMessages } from '../../protocol/sent-messages.js'
+import { chatOpenApi } from './openapi.js'
+import { ChatPlan } from './plan.js'
+import { type ParsedChatRequest, parseChatRequest } from './read-request.js'
+import { unsupportedFields } from './unsupported.js'
+
+/** `POST /chat/completions`. */
+export const chat: Operation<ParsedChatRequest> = {
+  name: 'chat',
+  path: '/chat/completions',
+  scope: 'models.run',
+  idPrefix: 'chatcmpl-',
+  openapi: chatOpenApi,
+  read: parseChatRequest,
+  unsupported: unsupportedFields,
+  plan: (asked, model, options) => new ChatPlan(asked, model, options),
+
+  // Labels cannot change the reply, nor can the envelope of a provider key, which differs each time that a key is sealed.
+  digest: ({ forward, own: { provider, routing, sessionId }, stream }) => ({
+    forward: { ...forward, stream },
+    provider,
+    routing,
+    sessionId,
+  }),
+
+  isServedBy: (adapter) => adapter.chat !== undefined,
+
+  run: (adapter, call, take) => {
+    const chatCall = call as ProviderCall<ChatRequest>
+    const running = adapter.chat!(chatCall, take)
+    forgetMessages(chatCall.request.messages)
+    return running
+  },
+}

@@ -1,0 +1,206 @@
+import type { Model } from '../../contracts/catalogue.js'
+import type { InputEstimate, PlanOptions } from '../../contracts/operation.js'
+import type { TokenTally } from '../../contracts/token-counter.js'
+import { CompatError } from '../../errors.js'
+import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
+import { KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'
+import { isMedia, mediaText, mediaTokens } from './media.js'
+
+type PromptCounters = Pick<PlanOptions, 'counter' | 'upperCounter' | 'neverOverdraw'>
+
+const TOKENS_A_MESSAGE = 8
+/** Under `neverOverdraw`. Some chat templates wrap a message into more, and tools into instructions of their own. */
+const MOST_TOKENS_A_MESSAGE = 16
+const MOST_TOKENS_A_REQUEST = 200
+const MOST_TOKENS_WITH_TOOLS = 700
+
+/** A role of ordinary length is in the tokens of its message. */
+const LONGEST_ROLE_CHARS = 16
+const CHARGED_FIELDS = new Set(['tools', 'functions', 'response_format'])
+const CHOICES = new Set(['tool_choice', 'function_call'])
+
+/**
+ * Estimates the prompt tokens of a request from all of it that a model reads.
+ *
+ * Under `neverOverdraw` the estimate is an upper bound, at most the model's context. It throws 400 `invalid_request` for
+ * media of which the catalogue tells no bound.
+ */
+export function estimatePrompt(request: ChatRequest, model: Model, counters: PromptCounters): InputEstimate {
+  const sums = counters.neverOverdraw ? new UpperBound(model, counters) : new Estimate(model, counters)
+  for (const [position, message] of request.messages.entries()) addMessage(message, position, sums)
+  for (const field of Object.keys(request)) {
+    const value = request[field]
+    if (value === undefined || value === null || field === 'model' || field === 'messages') continue
+    const isCharged = CHARGED_FIELDS.has(field)
+    // What a host lets through by its name may be part of a prompt, too.
+    if (!isCharged && !CHOICES.has(field) && KNOWN_FIELDS.has(field)) continue
+    addValue(value, isCharged, sums)
+    if (isCharged) sums.hasTools()
+  }
+  return sums.estimate()
+}
+
+/** What is added up of a prompt. */
+interface Sums {
+  message(): void
+  /** @param isCharged whether an estimate that is charged counts it too */
+  text(text: string, isCharged: boolean): void
+  json(value: unknown, isCharged: boolean): void
+  media(part: JsonObject, place: () => string): void
+  hasTools(): void
+  /** Asks the counters, whose faults must come before anything is held. */
+  estimate(): InputEstimate
+}
+
+function addMessage(message: ChatMessage, position: number, sums: Sums): void {
+  sums.message()
+  for (const field of Object.keys(message)) {
+    const value = message[field]
+    if (value === undefined || value === null) continue
+    if (field === 'role') {
+      if (message.role.length > LONGEST_ROLE_CHARS) sums.text(message.role, false)
+    } else if ((field === 'content' || field === 'images') && Array.isArray(value)) {
+      for (const [at, part] of value.entries()) addPart(part, `messages.${position}.${field}.${at}`, sums)
+    } else if (field !== 'cache_control' && field !== 'is_error' && !repeats(message, field)) {
+      addValue(value, true, sums)
+    }
+  }
+}
+
+function addValue(value: unknown, isCharged: boolean, sums: Sums): void {
+  if (typeof value === 'string') sums.text(value, isCharged)
+  else sums.json(value, isCharged)
+}
+
+/** The router gives clients a reasoning under two names, and they send both back. */
+function repeats(message: ChatMessage, field: string): boolean {
+  return field === 'reasoning_content' && message.reasoning_content === message.reasoning
+}
+
+function addPart(part: unknown, place: string, sums: Sums): void {
+  if (!isObject(part)) return
+  if (isMedia(part)) {
+    sums.text(mediaText(part), false)
+    sums.media(part, () => place)
+    return
+  }
+  const { cache_control: _, text, ...others } = part
+  if (typeof text === 'string') sums.text(text, true)
+  else if (typeof part.refusal === 'string') sums.text(part.refusal, true)
+  else addValue(others, false, sums)
+}
+
+class Estimate implements Sums {
+  private readonly charged: TokenTally
+  private readonly perhaps: TokenTally
+  private rest = 0
+
+  constructor(
+    private readonly model: Model,
+    { counter }: PromptCounters,
+  ) {
+    this.charged = counter.tally()
+    this.perhaps = counter.tally()
+  }
+
+  message(): void {
+    this.rest += TOKENS_A_MESSAGE
+  }
+
+  text(text: string, isCharged: boolean): void {
+    const tally = isCharged ? this.charged : this.perhaps
+    tally.add(text)
+  }
+
+  json(value: unknown, isCharged: boolean): void {
+    this.text(JSON.stringify(value), isCharged)
+  }
+
+  media(part: JsonObject): void {
+    if (this.perhaps.addMedia !== undefined) this.perhaps.addMedia(part)
+    else this.rest += this.model.mediaTokens ?? mediaTokens(part)
+  }
+
+  hasTools(): void {}
+
+  estimate(): InputEstimate {
+    const text = this.charged.atMost() + this.perhaps.atMost()
+    const { rest } = this
+    return { atLeast: this.charged.atLeast(), atMost: (factor = 1) => Math.ceil(text * factor) + rest }
+  }
+}
+
+class UpperBound implements Sums {
+  private readonly charged: TokenTally
+  private readonly upper: TokenTally
+  private rest = 0
+  private anyTools = false
+
+  constructor(
+    private readonly model: Model,
+    { counter, upperCounter }: PromptCounters,
+  ) {
+    this.charged = counter.tally()
+    this.upper = upperCounter.tally()
+  }
+
+  message(): void {
+    this.rest += MOST_TOKENS_A_MESSAGE
+  }
+
+  text(text: string, isCharged: boolean): void {
+    if (isCharged) this.charged.add(text)
+    this.upper.add(text)
+  }
+
+  json(value: unknown, isCharged: boolean): void {
+    if (isCharged) this.charged.add(JSON.stringify(value))
+    this.upper.add(writtenOut(value))
+  }
+
+  media(part: JsonObject, place: () => string): void {
+    const { contextLength, id, mediaTokens: listed } = this.model
+    if (this.upper.addMedia !== undefined) this.upper.addMedia(part)
+    else if (listed !== undefined || contextLength !== undefined) this.rest += (listed ?? contextLength)!
+    else {
+      const param = place()
+      throw new CompatError(
+        'invalid_request',
+        `${param} is not accepted by the model '${id}': what it costs has no bound. The host of this service can set ` +
+          'mediaTokens or contextLength of the model.',
+        { param },
+      )
+    }
+  }
+
+  hasTools(): void {
+    this.anyTools = true
+  }
+
+  /** Bytes are no fewer than the tokens of any tokenizer, so that no factor applies. */
+  estimate(): InputEstimate {
+    const { contextLength = Infinity, promptOverhead } = this.model
+    const overhead = promptOverhead ?? MOST_TOKENS_A_REQUEST + (this.anyTools ? MOST_TOKENS_WITH_TOOLS : 0)
+    const atMost = Math.min(this.upper.atMost() + this.rest + overhead, contextLength)
+    // No factor applies: no tokenizer makes more tokens than there are bytes.
+    return { atLeast: this.charged.atLeast(), atMost: () => atMost }
+  }
+}
+
+/**
+ * JSON with as much white space as a chat template may put into tools and the arguments of calls. In a list of digits it
+ * is more tokens than the list has bytes.
+ */
+function writtenOut(value: unknown): string {
+  return JSON.stringify(value, null, 1).replace(/[,:]/g, '$& ')
+}
+
+/** Tokens of a predicted output: those that are rejected are billed as output. */
+export function predictedTokens({ prediction }: ChatRequest, counters: PromptCounters): number {
+  const content = isObject(prediction) ? prediction.content : undefined
+  if (content === undefined || content === null) return 0
+  const tally = (counters.neverOverdraw ? counters.upperCounter : counters.counter).tally()
+  tally.add(typeof content === 'string' ? content : JSON.stringify(content))
+  return tally.atMost()
+}

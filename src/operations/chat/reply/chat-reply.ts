@@ -1,0 +1,317 @@
+import type { Reply, ReplyParts } from '../../../contracts/operation.js'
+import type { ProviderEvent } from '../../../contracts/providers.js'
+import { addLatin1 } from '../../../engine/charging/byte-counters.js'
+import { isProviderError, ProviderError } from '../../../errors.js'
+import type { FinishReason } from '../../../protocol/finish-reason.js'
+import { isObject, isTooDeep, type JsonObject } from '../../../protocol/json-values.js'
+import type { WireCharge } from '../../../protocol/wire-usage.js'
+import { ChoiceList } from '../../../replies/choice-list.js'
+import type { ChoiceStream } from '../../../replies/choice-stream.js'
+import { eachText, hasToken, invalidReply, withoutDepths } from '../../../replies/delta.js'
+import { LostPieces } from '../../../replies/lost-pieces.js'
+import { parseEvent, saysFailure } from '../../../replies/parse-event.js'
+import { BodyWriter } from './body-writer.js'
+import { ChunkWriter, type ReplyTop, writeLabels } from './chunk-writer.js'
+import { ReplyLabels } from './reply-labels.js'
+import { Splicer } from './splice.js'
+import {
+  asChunkChoices,
+  asText,
+  choiceIndex,
+  hasAsciiReasons,
+  OUT_OF_RANGE,
+  readChoices,
+  saidIn,
+  type WholeChoice,
+} from './whole-reply.js'
+
+export interface ChatReplyOptions extends ReplyTop, ReplyParts {
+  /** What the client asked for. */
+  readonly stream: boolean
+  /** How many choices were asked for. */
+  readonly n: number
+}
+
+/**
+ * Turns the events of one provider into the bytes of one client, and into the facts that a charge depends on.
+ *
+ * It shapes the reply of any provider alike, whether it came in one body or as a stream and whichever of the two the
+ * client asked for. It decides nothing about money.
+ */
+export class ChatReply implements Reply {
+  private spokenEvents = 0
+  private hasBegun = false
+  /** The reply is none, or says itself that it failed. Nothing more of it is taken. */
+  failure: ProviderError | undefined
+  private pending = ''
+  /** For a client that gets a stream. */
+  private readonly chunkWriter: ChunkWriter | undefined
+  private readonly splicer: Splicer | undefined
+  private templateChoice: ChoiceStream | undefined
+  /** For one that gets one body. */
+  private readonly bodyWriter = new BodyWriter()
+  private readonly choices: ChoiceList
+  private cameWhole = false
+  private readonly lost: LostPieces
+  /** What ended the choices could not be sent. */
+  private lostItsEnd = false
+  private readonly labels = new ReplyLabels()
+
+  constructor(private readonly options: ChatReplyOptions) {
+    const { splice, stream } = options
+    this.lost = new LostPieces(options.counter)
+    this.choices = new ChoiceList({
+      counter: options.counter,
+      newToolCallId: this.newToolCallId,
+      losses: this.lost,
+    })
+    this.chunkWriter = stream ? new ChunkWriter(options) : undefined
+    this.splicer = stream && splice ? new Splicer() : undefined
+  }
+
+  /**
+   * Why the first piece of content that cannot be read cannot. A stream sends nothing more, and a reply in one body goes
+   * without it; either way the rest is read, for what the provider says of its end and its usage.
+   */
+  get unreadable(): ProviderError | undefined {
+    return this.lost.why
+  }
+
+  /** How many events brought a token, pieces that cannot be read among them. */
+  get tokenEvents(): number {
+    return this.spokenEvents + this.lost.count
+  }
+
+  /** Whether a token or a finish came: a stream can be opened. */
+  get begun(): boolean {
+    return this.hasBegun || this.lost.count > 0
+  }
+
+  /** Whether every choice begun has its finish reason, or all came in one body. */
+  get finished(): boolean {
+    if (this.lostItsEnd) return false
+    if (this.cameWhole) return true
+    return this.choices.haveFinished
+  }
+
+  get finishReason(): FinishReason | undefined {
+    return this.choices.all[0]?.finishReason
+  }
+
+  get nativeFinishReason(): string | undefined {
+    return this.choices.all[0]?.nativeFinishReason
+  }
+
+  /** The provider's own id of the reply. */
+  get upstreamId(): string | undefined {
+    return this.labels.upstreamId
+  }
+
+  get gaveReason(): boolean {
+    return this.choices.all.some(({ nativeFinishReason }) => nativeFinishReason !== undefined)
+  }
+
+  /**
+   * Takes what one read brought.
+   *
+   * @returns the bytes to send now as latin1: nothing before the first token or finish, and nothing at all for a client
+   * that asked for one body. After a `failure` the events before it are still in what is returned.
+   */
+  take(events: readonly ProviderEvent[]): string {
+    let sent = this.pending
+    for (const event of events) {
+      if (this.failure !== undefined) break
+      try {
+        sent += this.takeEvent(event)
+      } catch (error) {
+        this.failure = isProviderError(error)
+          ? error
+          : new ProviderError('invalid-response', 'The provider sent an event that cannot be read.', {
+              cause: error,
+            })
+      }
+    }
+    if (this.begun) {
+      this.pending = ''
+      return sent
+    }
+    this.pending = sent
+    return ''
+  }
+
+  /** Output tokens of what came, each choice at most the model's maximum. */
+  completionAtLeast(maxTokensPerChoice: number): number {
+    return this.choices.tokensAtLeast(maxTokensPerChoice) + this.lost.tokensAtLeast()
+  }
+
+  /** Nobody reads the reply any more: it is only counted. */
+  discard(): void {
+    this.bodyWriter.discard()
+  }
+
+  /** Ends every choice to which the provider gave no reason. Throws a `ProviderError` if they cannot be written. */
+  endChoices(reason: 'stop' | 'length'): void {
+    if (this.bodyWriter.isWhole) return
+    if (this.choices.all.length === 0) this.choices.at(0)
+    for (const choice of this.choices.all) this.pending += this.write(choice.end(reason))
+    if (this.chunkWriter !== undefined) return
+    this.bodyWriter.endChoices((index) => this.choices.at(index).lostToolCalls)
+  }
+
+  /** The end of a stream whose choices have ended: the usage with the charge, `[DONE]`. */
+  closing(charge: WireCharge): string {
+    return this.pending + this.chunkWriter!.closing(charge)
+  }
+
+  /** The reply in one body as latin1, its choices having ended. */
+  body(charge: WireCharge): string {
+    return this.bodyWriter.body(this.options, this.labels.forBody, charge)
+  }
+
+  private takeEvent(event: ProviderEvent): string {
+    switch (event.type) {
+      case 'data':
+        return this.takeData(event.bytes)
+      case 'chunk':
+        return this.takeChunk(event.chunk)
+      case 'completion':
+        return this.takeCompletion(event.completion, event.latin1 === true)
+      case 'usage':
+        this.options.meter.snapshot(event.usage, this.finished)
+        return ''
+      case 'unreadable':
+        this.lose(event.why, undefined)
+        return ''
+      default:
+        throw invalidReply('an event is of no known type')
+    }
+  }
+
+  private takeData(bytes: string): string {
+    const { splicer } = this
+    if (splicer !== undefined) {
+      const spliced = splicer.splice(bytes)
+      if (spliced !== undefined) {
+        this.templateChoice!.tally.add(splicer.text)
+        this.spokenEvents++
+        this.options.meter.token()
+        return this.lost.why === undefined ? spliced : ''
+      }
+    }
+    const chunk = parseEvent(bytes)
+    const sent = this.takeChunk(chunk)
+    if (sent !== '' && splicer?.learn(bytes, chunk, sent) === true) {
+      const [choice] = chunk.choices as { index?: number }[]
+      this.templateChoice = this.choices.at(choice?.index ?? 0)
+    }
+    return sent
+  }
+
+  private takeChunk(chunk: JsonObject): string {
+    if (saysFailure(chunk)) {
+      throw new ProviderError('error-frame', 'The provider sent an error in its stream.')
+    }
+    const choices = chunk.choices ?? []
+    if (!Array.isArray(choices)) throw invalidReply('choices is not a list')
+    const labels = this.takeLabels(chunk)
+    const { finished } = this
+    try {
+      return this.takeChoices(isTooDeep(chunk) ? this.shallow(choices) : choices, labels)
+    } catch (error) {
+      this.lostItsEnd = !finished
+      throw error
+    }
+  }
+
+  private shallow(choices: readonly unknown[]): readonly unknown[] {
+    const { count } = this.lost
+    const shallow = withoutDepths(choices, this.lost)
+    if (this.lost.count > count) this.options.meter.token()
+    return shallow
+  }
+
+  private takeChoices(choices: readonly unknown[], labels: string): string {
+    let sent = ''
+    for (const [position, raw] of choices.entries()) {
+      const index = isObject(raw) ? choiceIndex(raw.index, position, this.options.n) : undefined
+      if (!isObject(raw) || index === undefined) {
+        this.lose(isObject(raw) ? OUT_OF_RANGE : 'a choice is not an object', saidIn(raw))
+        continue
+      }
+      const choice = this.choices.at(index)
+      const { sent: shaped, token } = choice.take(raw)
+      if (token) this.sawToken()
+      if (choice.finishReason !== undefined) this.hasBegun = true
+      sent += this.write(shaped, labels)
+    }
+    return sent
+  }
+
+  private takeCompletion(given: JsonObject, isLatin1: boolean): string {
+    const staysLatin1 = isLatin1 && this.chunkWriter === undefined && hasAsciiReasons(given)
+    const completion = isLatin1 && !staysLatin1 ? asText(given) : given
+    this.takeLabels(completion, staysLatin1)
+    const { choices, lost } = readChoices(completion, !isLatin1, this.options.n, this.newToolCallId)
+    let sent = ''
+    if (this.chunkWriter !== undefined) {
+      const { system_fingerprint, service_tier } = completion
+      sent = this.takeChunk({ system_fingerprint, service_tier, choices: asChunkChoices(choices) })
+    }
+    // Without any it gets an empty one at its end: clients read the first without asking whether it is there.
+    else if (choices.length > 0) this.takeBody(choices, staysLatin1)
+    this.cameWhole = true
+    // A stream sends what can be read of one body before it says that something cannot.
+    for (const [what, piece] of lost) this.lose(what, piece, staysLatin1)
+    return sent
+  }
+
+  private takeBody(choices: readonly WholeChoice[], isLatin1: boolean): void {
+    this.bodyWriter.takeWhole(choices, isLatin1)
+    this.hasBegun = true
+    for (const { index, message, finish_reason: reason, native_finish_reason: native } of choices) {
+      const choice = this.choices.at(index)
+      choice.takeEnd(reason, native)
+      if (hasToken(message)) this.sawToken()
+      eachText(message, (text) => {
+        if (isLatin1) addLatin1(choice.tally, text)
+        else choice.tally.add(text)
+      })
+    }
+  }
+
+  /** A piece of content came that cannot be read, outside of any choice. */
+  private lose(what: string, piece: unknown, isLatin1 = false): void {
+    this.options.meter.token()
+    this.lost.add(what, piece, isLatin1)
+  }
+
+  private sawToken(): void {
+    this.spokenEvents++
+    this.hasBegun = true
+    this.options.meter.token()
+  }
+
+  /** @returns what of the provider's top level stands in a chunk */
+  private takeLabels(top: JsonObject, areLatin1 = false): string {
+    // Those of a whole reply stand.
+    if (this.chunkWriter === undefined && this.cameWhole) return ''
+    this.labels.take(top, areLatin1)
+    const { system_fingerprint: fingerprint, service_tier: tier } = top
+    if (this.chunkWriter === undefined) return ''
+    return writeLabels({
+      system_fingerprint: typeof fingerprint === 'string' ? fingerprint : undefined,
+      service_tier: typeof tier === 'string' ? tier : undefined,
+    })
+  }
+
+  private readonly newToolCallId = (): string => `call_${this.options.newId()}`
+
+  /** A chunk for each choice, or nothing where the client gets one body. */
+  private write(choices: readonly JsonObject[], labels = ''): string {
+    if (this.chunkWriter !== undefined) {
+      return this.lost.why === undefined ? this.chunkWriter.chunks(choices, labels) : ''
+    }
+    this.bodyWriter.add(choices)
+    return ''
+  }
+}

@@ -1,0 +1,40 @@
+import type { JsonObject } from '../../../protocol/json-values.js'
+import { toLatin1 } from '../../../protocol/latin1.js'
+import { type WireCharge, writeUsage } from '../../../protocol/wire-usage.js'
+
+/** What stands at the top of every reply. */
+export interface ReplyTop {
+  readonly id: string
+  readonly created: number
+  readonly model: string
+}
+
+/** Writes the chunks of a client's stream, as latin1. */
+export class ChunkWriter {
+  private readonly head: string
+
+  constructor({ id, created, model }: ReplyTop) {
+    const fields = JSON.stringify({ id, object: 'chat.completion.chunk', created, model })
+    this.head = toLatin1(`data: ${fields.slice(0, -1)},"choices":`)
+  }
+
+  /** A chunk for each choice, with `labels` as {@link writeLabels} makes them. */
+  chunks(choices: readonly JsonObject[], labels: string): string {
+    let chunks = ''
+    for (const choice of choices) {
+      chunks += `${this.head}[${toLatin1(JSON.stringify(choice))}]${labels}}\n\n`
+    }
+    return chunks
+  }
+
+  /** The end of a stream whose choices have ended: the usage with the charge, `[DONE]`. */
+  closing(charge: WireCharge): string {
+    return `${this.head}[],"usage":${writeUsage(charge)}}\n\ndata: [DONE]\n\n`
+  }
+}
+
+/** What of a provider's top level stands in a chunk. */
+export function writeLabels(labels: JsonObject): string {
+  const text = JSON.stringify(labels)
+  return text === '{}' ? '' : toLatin1(`,${text.slice(1, -1)}`)
+}

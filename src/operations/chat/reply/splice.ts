@@ -1,0 +1,126 @@
+import { isObject, type JsonObject } from '../../../protocol/json-values.js'
+import { fromLatin1, toLatin1 } from '../../../protocol/latin1.js'
+
+/**
+ * The one fast path of the relay: an event that equals an earlier one but for the text of its `content` is not parsed;
+ * its text is put between the bytes that the parsed path made of the earlier event. Anything else is parsed.
+ */
+export class Splicer {
+  private template: Template | undefined
+  private lessons = 0
+  /** The text of the last spliced event. */
+  text = ''
+
+  /** @returns what the parsed path would send for this event, or undefined where it must be asked */
+  splice(event: string): string | undefined {
+    const template = this.template
+    if (template === undefined) return undefined
+    const { prefix, suffix } = template
+    const end = template.obfuscated ? beforeObfuscation(event) : event.length
+    const to = end - suffix.length
+    if (to <= prefix.length || event.slice(to, end) !== suffix || event.slice(0, prefix.length) !== prefix) {
+      return undefined
+    }
+    const literal = event.slice(prefix.length, to)
+    if (PLAIN.test(literal)) {
+      this.text = literal
+      return template.sentPrefix + literal + template.sentSuffix
+    }
+    const text = parseLiteral(literal)
+    if (text === undefined) return undefined
+    this.text = text
+    return template.sentPrefix + stringLiteral(text) + template.sentSuffix
+  }
+
+  /** Learns from an event that was parsed, and from what was sent for it. Returns whether events like it can be spliced now. */
+  learn(event: string, chunk: JsonObject, sent: string): boolean {
+    if (this.lessons >= MAX_LESSONS) return false
+    const content = contentAlone(chunk)
+    if (content === undefined) return false
+    this.lessons++
+    this.template = makeTemplate(event, chunk, content, sent)
+    return this.template !== undefined
+  }
+}
+
+interface Template {
+  readonly prefix: string
+  readonly suffix: string
+  readonly obfuscated: boolean
+  readonly sentPrefix: string
+  readonly sentSuffix: string
+}
+
+/** A provider that changes more than the text from event to event is not worth learning from again and again. */
+const MAX_LESSONS = 8
+/** The inside of a JSON string that stands for itself: printable ASCII without quote and backslash. */
+const PLAIN = /^[ !#-[\]-~]+$/
+const CONTENT_KEY = '"content"'
+const CONTENT_START = /"content"\s*:\s*"/
+const OBFUSCATION = ',"obfuscation":"'
+const OBFUSCATION_END = /^[A-Za-z0-9]*"\}$/
+const PROBE = 'probe'
+
+/** The text of a chunk of one choice that holds a non-empty content and nothing else. */
+function contentAlone(chunk: JsonObject): string | undefined {
+  const choices = chunk.choices
+  if (!Array.isArray(choices) || choices.length !== 1) return undefined
+  const { delta, finish_reason: finishReason } = choices[0] as JsonObject
+  if (!isObject(delta) || (finishReason !== null && finishReason !== undefined)) return undefined
+  for (const [field, value] of Object.entries(delta))
+    if (field !== 'content' && value !== null) return undefined
+  const { content } = delta
+  return typeof content === 'string' && content !== '' ? content : undefined
+}
+
+function makeTemplate(event: string, chunk: JsonObject, content: string, sent: string): Template | undefined {
+  const literal = stringLiteral(content)
+  const start = CONTENT_START.exec(event)
+  if (start === null || event.indexOf(CONTENT_KEY) !== event.lastIndexOf(CONTENT_KEY)) return undefined
+  const from = start.index + start[0].length
+  const to = from + literal.length
+  if (event.slice(from, to) !== literal || event[to] !== '"') return undefined
+  const prefix = event.slice(0, from)
+  if (!onlyContentDiffers(prefix + PROBE + event.slice(to), chunk)) return undefined
+
+  const sentStart = `"delta":{"content":"`
+  const sentFrom = sent.indexOf(`${sentStart}${literal}"`)
+  if (sentFrom < 0) return undefined
+  const end = beforeObfuscation(event)
+  return {
+    prefix,
+    suffix: event.slice(to, end),
+    obfuscated: end < event.length,
+    sentPrefix: sent.slice(0, sentFrom + sentStart.length),
+    sentSuffix: sent.slice(sentFrom + sentStart.length + literal.length),
+  }
+}
+
+/** Whether the text found in the event really is the content: another text there must change the content and nothing else. */
+function onlyContentDiffers(probe: string, chunk: JsonObject): boolean {
+  const parsed = JSON.parse(fromLatin1(probe)) as { choices?: { delta?: JsonObject }[] }
+  const delta = parsed.choices?.[0]?.delta
+  if (delta?.content !== PROBE) return false
+  delta.content = (chunk.choices as { delta: JsonObject }[])[0]!.delta.content
+  return JSON.stringify(parsed) === JSON.stringify(chunk)
+}
+
+/** Where a padding of random letters begins, which some providers add to every event as its last field. */
+function beforeObfuscation(event: string): number {
+  const start = event.lastIndexOf(OBFUSCATION)
+  if (start < 0 || !OBFUSCATION_END.test(event.slice(start + OBFUSCATION.length))) return event.length
+  return start
+}
+
+function stringLiteral(text: string): string {
+  return toLatin1(JSON.stringify(text).slice(1, -1))
+}
+
+function parseLiteral(literal: string): string | undefined {
+  try {
+    const text = JSON.parse(`"${fromLatin1(literal)}"`) as string
+    return text === '' || text.includes('\uFFFD') ? undefined : text
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,31 @@
+import * as z from 'zod'
+import { outlineFields } from '../../protocol/own-fields.js'
+import { KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'
+import { MAX_MESSAGES } from '../../protocol/request-fields/messages.js'
+
+const MAX_PARTS = 1_000
+
+const contentPart = z.looseObject({ type: z.string() })
+
+/** How the API document shows a message; `request-fields/messages.ts` reads it. */
+const messageSchema = z.looseObject({
+  role: z.string(),
+  content: z
+    .union([z.string(), z.array(contentPart).max(MAX_PARTS), z.null()])
+    .optional()
+    .describe(
+      'Null or absent only on an assistant message that has something else, such as `tool_calls` or `refusal`.',
+    ),
+})
+
+/** A whole request, as the API document shows it. */
+export const chatRequestSchema = z.looseObject({
+  ...outlineFields,
+  messages: z.array(messageSchema).min(1).max(MAX_MESSAGES),
+  ...Object.fromEntries(
+    [...KNOWN_FIELDS].map(([name, { schema, takes }]) => [
+      name,
+      schema.nullish().describe(`Takes ${takes}.`),
+    ]),
+  ),
+})

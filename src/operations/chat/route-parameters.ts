@@ -1,0 +1,78 @@
+import type { Model, Prices } from '../../contracts/catalogue.js'
+import type { Route } from '../../contracts/providers.js'
+import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
+import { isNeutral } from '../../protocol/request-fields/known-fields.js'
+import type { ParsedChatRequest } from './read-request.js'
+
+/**
+ * The request with the parameters that a route takes: `reasoning` and `reasoning_effort` under the name that its list
+ * has, without values that ask for nothing and that its list does not name, and without prompt cache marks if nobody
+ * would pay for the writing.
+ */
+export function routeParameters(
+  { forward, marksCache }: Pick<ParsedChatRequest, 'forward' | 'marksCache'>,
+  model: Model,
+  route: Route,
+  onCallersKey: boolean,
+): ChatRequest {
+  const supported = route.supportedParameters ?? model.supportedParameters
+  const listed = supported === undefined ? forward : withListed(forward, supported)
+  const paysForWrites = onCallersKey || pricesCacheWrites(route.prices ?? model.prices)
+  return marksCache && !paysForWrites ? withoutCacheMarks(listed) : listed
+}
+
+const KEPT = new Set(['model', 'messages', 'stream', 'user'])
+
+function withListed(forward: ChatRequest, supported: readonly string[]): ChatRequest {
+  const left: JsonObject = {}
+  let isChanged = false
+  for (const field of Object.keys(forward)) {
+    if (KEPT.has(field) || supported.includes(field) || !isNeutral(field, forward[field])) {
+      left[field] = forward[field]
+    } else isChanged = true
+  }
+  const renamed = renameReasoning(left, supported)
+  return renamed || isChanged ? (left as ChatRequest) : forward
+}
+
+/** Returns whether anything was renamed. A budget in tokens is no effort, and stays under the name that the client used. */
+function renameReasoning(request: JsonObject, supported: readonly string[]): boolean {
+  const takesObject = supported.includes('reasoning')
+  const takesEffort = supported.includes('reasoning_effort')
+  if (takesObject === takesEffort) return false
+  const { reasoning, reasoning_effort: effort } = request
+  if (takesObject && effort !== undefined) {
+    delete request.reasoning_effort
+    request.reasoning = { effort, ...(isObject(reasoning) && reasoning) }
+    return true
+  }
+  if (!takesEffort || !isObject(reasoning) || reasoning.max_tokens !== undefined) return false
+  const asked = reasoning.enabled === false ? 'none' : (reasoning.effort ?? effort)
+  if (typeof asked !== 'string') return false
+  delete request.reasoning
+  request.reasoning_effort = asked
+  return true
+}
+
+function pricesCacheWrites(prices: Prices | undefined): boolean {
+  if (prices === undefined) return false
+  return [prices, ...(prices.tiers ?? [])].every(({ cacheWrite }) => cacheWrite !== undefined)
+}
+
+/** Removes the marks of the request, its messages, their parts and its tools. */
+function withoutCacheMarks({ cache_control: _, ...request }: ChatRequest): ChatRequest {
+  return {
+    ...request,
+    messages: withoutMarks(request.messages) as ChatMessage[],
+    ...(Array.isArray(request.tools) && { tools: withoutMarks(request.tools) }),
+  } as ChatRequest
+}
+
+function withoutMarks(items: readonly unknown[]): unknown[] {
+  return items.map((item) => {
+    if (!isObject(item)) return item
+    const { cache_control: _, ...unmarked } = item
+    return Array.isArray(item.content) ? { ...unmarked, content: withoutMarks(item.content) } : unmarked
+  })
+}

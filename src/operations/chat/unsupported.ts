@@ -1,0 +1,27 @@
+import { isNeutral, KNOWN_FIELDS, SAME_FIELDS } from '../../protocol/request-fields/known-fields.js'
+import type { ParsedChatRequest } from './read-request.js'
+
+const MAX_NAMED = 20
+/** Every route is sent these. */
+const ALWAYS_SUPPORTED = new Set(['model', 'messages', 'stream', 'user'])
+
+/** Returns the known fields of a request that a list does not name and that ask for something, at most 20. */
+export function unsupportedFields(
+  { forward }: Pick<ParsedChatRequest, 'forward'>,
+  supported: readonly string[],
+): readonly string[] {
+  const unsupported: string[] = []
+  for (const field of Object.keys(forward)) {
+    if (unsupported.length >= MAX_NAMED) break
+    if (!ALWAYS_SUPPORTED.has(field) && !isNamed(field, supported) && !isNeutral(field, forward[field])) {
+      unsupported.push(field)
+    }
+  }
+  return unsupported
+}
+
+/** Whether a list names a field, or its synonym. Unknown fields are checked elsewhere. */
+function isNamed(field: string, supported: readonly string[]): boolean {
+  if (supported.includes(field) || !KNOWN_FIELDS.has(field)) return true
+  return SAME_FIELDS.some((same) => same.includes(field) && same.some((name) => supported.includes(name)))
+}

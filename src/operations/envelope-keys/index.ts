@@ -1,0 +1,65 @@
+import * as z from 'zod'
+import type { Endpoint } from '../../contracts/endpoint.js'
+import type { EngineOptions } from '../../contracts/engine-options.js'
+import type { LazyContext } from '../../engine/asking/lazy-context.js'
+import { askStore } from '../../engine/asking/stores.js'
+import type { Engine } from '../../engine/engine.js'
+import { faultyStore } from '../../engine/failures/store-failures.js'
+import { toLatin1 } from '../../protocol/latin1.js'
+import { errorResponses, success } from '../../protocol/openapi-parts.js'
+
+const keySetSchema = z.looseObject({
+  keys: z.array(
+    z.looseObject({
+      kty: z.string(),
+      crv: z.string(),
+      x: z.string(),
+      y: z.string().optional(),
+      kid: z.string(),
+      use: z.string().optional(),
+      alg: z.string().optional(),
+    }),
+  ),
+})
+
+/** `GET /envelope-keys`. */
+export function envelopeKeysEndpoint(engine: Engine): Endpoint {
+  return {
+    method: 'GET',
+    path: '/envelope-keys',
+    isPublic: true,
+    openapi: {
+      operation: {
+        operationId: 'listEnvelopeKeys',
+        summary: 'Show the public keys to seal provider keys with',
+        security: [],
+        responses: {
+          200: success('A JSON Web Key Set.', 'EnvelopeKeys'),
+          ...errorResponses(['not_found', 'internal_error', 'envelope_opener_unavailable']),
+        },
+      },
+      schemas: { EnvelopeKeys: keySetSchema },
+    },
+    answer: (call, writer) =>
+      engine.answerPublic(call, writer, async (context) =>
+        toLatin1(JSON.stringify(await publishedKeys(engine.options, context))),
+      ),
+  }
+}
+
+/** What only private and secret keys have (RFC 7518 section 6), whoever made the list. */
+const PRIVATE_MEMBERS = ['d', 'k', 'p', 'q', 'dp', 'dq', 'qi', 'oth']
+
+/** The public keys to seal provider keys with. A list that holds anything but public keys is not published. */
+async function publishedKeys(options: EngineOptions, context: LazyContext): Promise<object> {
+  const published = await askStore('envelopes', options, context, () => options.envelopes?.publicKeys?.())
+  const keys: unknown = published?.keys
+  if (Array.isArray(keys) && keys.every(isPublicKey)) return { keys }
+  const why = 'publicKeys() did not return { keys }, a list of public keys'
+  throw faultyStore('envelopes', options, context.requestId, why)
+}
+
+function isPublicKey(key: unknown): boolean {
+  if (typeof key !== 'object' || key === null) return false
+  return !PRIVATE_MEMBERS.some((member) => Object.hasOwn(key, member))
+}

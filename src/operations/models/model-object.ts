@@ -1,0 +1,69 @@
+import type { Price, Prices } from '../../prices.js'
+
+/** What of a catalogue's model stands on the wire. The catalogue's own type, which this room does not know, fits it. */
+export interface ListedModel {
+  readonly id: string
+  readonly created: number
+  readonly ownedBy: string
+  readonly root?: string
+  readonly parent?: string | null
+  readonly name?: string
+  readonly description?: string
+  readonly contextLength?: number
+  readonly maxOutputTokens?: number
+  readonly supportedParameters?: readonly string[]
+  readonly modalities?: readonly string[]
+  readonly prices?: Prices
+}
+
+/** A model as `GET /models/{model_key}` shows it. Members that the catalogue does not have are left out. */
+export function modelObject(model: ListedModel) {
+  return {
+    id: model.id,
+    object: 'model' as const,
+    created: model.created,
+    owned_by: model.ownedBy,
+    root: model.root ?? model.id,
+    parent: model.parent ?? null,
+    name: model.name,
+    description: model.description,
+    context_length: model.contextLength,
+    max_output_tokens: model.maxOutputTokens,
+    supported_parameters: model.supportedParameters,
+    modalities: model.modalities,
+    pricing: model.prices && priceList({ ...NO_PRICES, ...model.prices }),
+  }
+}
+
+/** The answer of `GET /models`. */
+export function modelList(models: readonly ListedModel[]) {
+  return { object: 'list' as const, data: models.map(modelObject) }
+}
+
+/** Without these, a price that a host left out could be read from `Object.prototype`. */
+const NO_PRICES = {
+  cachedInput: undefined,
+  cacheWrite: undefined,
+  reasoning: undefined,
+  request: undefined,
+  tiers: undefined,
+}
+
+function priceList(prices: Prices) {
+  return {
+    ...priceObject(prices),
+    tiers: prices.tiers?.map((tier) => ({ above: tier.above, ...priceObject({ ...NO_PRICES, ...tier }) })),
+  }
+}
+
+/** Member by member, since a host's rows may hold more than is the client's to see. */
+function priceObject(price: Price) {
+  return {
+    input: price.input,
+    output: price.output,
+    cachedInput: price.cachedInput,
+    cacheWrite: price.cacheWrite,
+    reasoning: price.reasoning,
+    request: price.request,
+  }
+}

@@ -1,0 +1,60 @@
+import type { Model } from '../../contracts/catalogue.js'
+import type { EngineOptions } from '../../contracts/engine-options.js'
+import { lookUpModel } from '../../engine/admission/find-model.js'
+import type { LazyContext } from '../../engine/asking/lazy-context.js'
+import { askStore } from '../../engine/asking/stores.js'
+import { faultyStore } from '../../engine/failures/store-failures.js'
+import { toLatin1 } from '../../protocol/latin1.js'
+import { modelNotFound } from '../../protocol/model-key.js'
+import { modelList, modelObject } from './model-object.js'
+
+/** The bodies of `GET /models` and `GET /models/{model}`. */
+export class ModelReplies {
+  #listed: { readonly models: readonly Model[]; readonly body: string } | undefined
+
+  constructor(private readonly options: EngineOptions) {}
+
+  /** Made once for each list that cannot change. Caches and the catalogue in memory give the same one until something does. */
+  async list(context: LazyContext): Promise<string> {
+    const { options } = this
+    const models = await askStore('catalogue', options, context, () => options.catalogue.list(context))
+    if (!Array.isArray(models)) {
+      throw faultyStore('catalogue', options, context.requestId, 'list() did not return a list')
+    }
+    if (this.#listed?.models === models) return this.#listed.body
+    const body = toLatin1(JSON.stringify(modelList(models)))
+    if (isFixed(models)) this.#listed = { models, body }
+    return body
+  }
+
+  /** `key` is looked up as it stands, then decoded once. */
+  async one(key: string, context: LazyContext): Promise<string> {
+    const decoded = decodeOnce(key)
+    const model =
+      (await lookUpModel(key, context, this.options)) ??
+      (decoded === undefined ? undefined : await lookUpModel(decoded, context, this.options))
+    if (model === undefined) throw modelNotFound(decoded ?? key)
+    return toLatin1(JSON.stringify(modelObject(model)))
+  }
+}
+
+/** Whether nothing can change of what the list shows. */
+function isFixed(models: readonly Model[]): boolean {
+  return Object.isFrozen(models) && models.every((model) => partsOf(model).every(Object.isFrozen))
+}
+
+function partsOf(model: Model): readonly unknown[] {
+  const { modalities, prices, supportedParameters } = model
+  const tiers: unknown = prices?.tiers
+  return [model, modalities, supportedParameters, prices, tiers, ...(Array.isArray(tiers) ? tiers : [])]
+}
+
+/** The key, decoded once; undefined if it has no escapes or a malformed one. */
+function decodeOnce(key: string): string | undefined {
+  if (!key.includes('%')) return undefined
+  try {
+    return decodeURIComponent(key)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,21 @@
+import { ProviderError } from '../errors.js'
+import { isObject, type JsonObject } from '../protocol/json-values.js'
+import { fromLatin1 } from '../protocol/latin1.js'
+import { invalidReply } from './delta.js'
+
+/** Reads an event from JSON text in latin1. Throws a `ProviderError` where it is no object. */
+export function parseEvent(bytes: string): JsonObject {
+  let event: unknown
+  try {
+    event = JSON.parse(fromLatin1(bytes))
+  } catch (cause) {
+    throw new ProviderError('invalid-response', 'The provider sent an event that is not JSON.', { cause })
+  }
+  if (!isObject(event)) throw invalidReply('an event is not an object')
+  return event
+}
+
+/** DeepInfra has the words of a failure at the top, in a chunk without choices. */
+export function saysFailure({ choices, error, error_message: message }: JsonObject): boolean {
+  return (error !== undefined && error !== null) || (typeof message === 'string' && !Array.isArray(choices))
+}

@@ -1,0 +1,282 @@
+import { isObject, type JsonObject, textOf } from '../protocol/json-values.js'
+import type { Losses } from './delta.js'
+
+const MAX_TOOL_CALLS = 1_024
+const TOO_MANY = `there are more than ${MAX_TOOL_CALLS} tool calls`
+
+interface ToolCallState {
+  readonly kind: 'function' | 'custom'
+  /** The provider's own index: several calls may share one. */
+  readonly providerIndex: number
+  /** Given out when its first delta is sent. */
+  index: number | undefined
+  /** The provider's own id: several calls may share one. */
+  id: string | undefined
+  name: string | undefined
+  argumentsSoFar: string
+  /** A piece of it could not be read: what else there is of it would be another call than the model's. */
+  isLost: boolean
+  readonly brackets: Brackets
+  /** Fields of the provider's own, as the signature that Gemini wants back. */
+  readonly own: JsonObject
+}
+
+/**
+ * Brings the tool calls of one choice to the shape that clients read: indexes count from 0, the first delta of a call
+ * has an id of its own, type and name, later ones only more of the arguments or of the name, and arguments are text.
+ */
+export class ToolCallStream {
+  private readonly calls: ToolCallState[] = []
+  private last: ToolCallState | undefined
+  private started = 0
+
+  constructor(
+    private readonly newId: () => string,
+    private readonly losses: Losses,
+  ) {}
+
+  /** Whether there is a call that can be read. */
+  get any(): boolean {
+    return this.calls.some(({ index, isLost }) => index !== undefined && !isLost)
+  }
+
+  /** Indexes of calls of which something was sent before a piece of them could not be read. */
+  get lost(): readonly number[] {
+    return this.calls.flatMap(({ index, isLost }) => (isLost && index !== undefined ? [index] : []))
+  }
+
+  /** @returns the deltas to send, none where there is nothing to tell yet */
+  take(deltas: unknown): JsonObject[] {
+    if (!Array.isArray(deltas)) {
+      this.losses.add('tool_calls is not a list', deltas)
+      return []
+    }
+    const sent: JsonObject[] = []
+    for (const delta of deltas) {
+      const out = isObject(delta) ? this.takeOne(delta) : undefined
+      if (!isObject(delta)) this.losses.add('a tool call is not an object', delta)
+      if (out !== undefined) sent.push(out)
+    }
+    return sent
+  }
+
+  /** What is still missing when the choice ends: `{}` for calls that never had arguments. */
+  missingArguments(): JsonObject[] {
+    const sent: JsonObject[] = []
+    for (const call of this.calls) {
+      if (call.isLost) continue
+      if (call.index === undefined) {
+        this.lose(call, 'a tool call has no name', call.argumentsSoFar)
+        continue
+      }
+      if (call.argumentsSoFar !== '' || call.kind === 'custom') continue
+      call.argumentsSoFar = '{}'
+      sent.push({ index: call.index, function: { arguments: '{}' } })
+    }
+    return sent
+  }
+
+  private takeOne(delta: JsonObject): JsonObject | undefined {
+    const kind = isObject(delta.custom) || delta.type === 'custom' ? 'custom' : 'function'
+    const details = isObject(delta[kind]) ? (delta[kind] as JsonObject) : {}
+    const argumentsField = kind === 'custom' ? 'input' : 'arguments'
+    const id = textOf(delta.id)
+    const name = textOf(details.name)
+    const given = argumentText(details[argumentsField])
+    const providerIndex = readIndex(delta.index)
+    if (Number.isNaN(providerIndex)) {
+      this.losses.add('the index of a tool call is not a number', details)
+      return undefined
+    }
+    const known = this.find(providerIndex, id)
+    const args = known !== undefined && isReplay(known, id, name, given ?? '') ? '' : (given ?? '')
+    const call =
+      known === undefined || beginsAnother(known, id, name, args) ? this.add(kind, providerIndex) : known
+    this.last = call
+    if (call === undefined) {
+      this.losses.add(TOO_MANY, details)
+      return undefined
+    }
+    if (given === undefined || call.isLost) {
+      this.lose(call, 'the arguments of a tool call are not text', details)
+      return undefined
+    }
+    call.argumentsSoFar += args
+    call.brackets.take(args)
+    const own = takeOwnFields(call.own, delta)
+    if (call.index !== undefined) {
+      const moreOfName = name === call.name ? undefined : name
+      if (moreOfName !== undefined) call.name += moreOfName
+      else if (args === '' && own === undefined) return undefined
+      const named = moreOfName === undefined ? {} : { name: moreOfName }
+      const more = call.kind === 'custom' ? { input: args } : { arguments: args }
+      return { ...own, index: call.index, [call.kind]: { ...named, ...more } }
+    }
+    call.id ??= id
+    call.name ??= name
+    if (call.name === undefined) return undefined
+    call.index = this.started++
+    return {
+      ...call.own,
+      index: call.index,
+      id: this.idFor(call),
+      type: call.kind,
+      [call.kind]: { ...details, name: call.name, [argumentsField]: call.argumentsSoFar },
+    }
+  }
+
+  private lose(call: ToolCallState, why: string, piece: unknown): void {
+    call.isLost = true
+    this.losses.add(why, piece)
+  }
+
+  private find(index: number | undefined, id: string | undefined): ToolCallState | undefined {
+    if (index === undefined && id === undefined) return this.last
+    const hasIndex = (call: ToolCallState) => index === undefined || call.providerIndex === index
+    const same =
+      id === undefined ? undefined : this.calls.findLast((call) => call.id === id && hasIndex(call))
+    return same ?? this.calls.findLast((call) => call.providerIndex === index)
+  }
+
+  /** Clients match results to calls by their ids alone. */
+  private idFor({ id }: ToolCallState): string {
+    const isShared = this.calls.filter((call) => call.id === id).length > 1
+    return id === undefined || isShared ? this.newId() : id
+  }
+
+  /** Undefined if there are as many as there may be. */
+  private add(kind: ToolCallState['kind'], providerIndex = this.calls.length): ToolCallState | undefined {
+    if (this.calls.length >= MAX_TOOL_CALLS) return undefined
+    const call: ToolCallState = {
+      kind,
+      providerIndex,
+      index: undefined,
+      id: undefined,
+      name: undefined,
+      argumentsSoFar: '',
+      isLost: false,
+      brackets: new Brackets(),
+      own: {},
+    }
+    this.calls.push(call)
+    return call
+  }
+}
+
+const COMMON_FIELDS = new Set(['index', 'id', 'type', 'function', 'custom', '__proto__'])
+
+/** @returns what is new of the provider's own fields, undefined where nothing is */
+function takeOwnFields(known: JsonObject, delta: JsonObject): JsonObject | undefined {
+  let found: JsonObject | undefined
+  for (const field of Object.keys(delta)) {
+    const value = delta[field]
+    if (value === null || COMMON_FIELDS.has(field)) continue
+    if (JSON.stringify(value) === JSON.stringify(known[field])) continue
+    known[field] = value
+    found ??= {}
+    found[field] = value
+  }
+  return found
+}
+
+/**
+ * Whether what a delta says begins another call where one is known already: some providers give calls one index, or
+ * none, and no ids, or one. Others repeat the name with each piece of one call, or make up an id for each.
+ */
+function beginsAnother(known: ToolCallState, id: string | undefined, name: string | undefined, args: string) {
+  if (name === undefined || known.name === undefined) return false
+  const hasOtherId = id !== undefined && known.id !== undefined && id !== known.id
+  if (name !== known.name) return hasOtherId || known.argumentsSoFar !== ''
+  return (args.startsWith('{') || (args === '' && hasOtherId)) && known.brackets.closed
+}
+
+/** Some providers end with the whole of a call that they have sent in pieces. */
+function isReplay(
+  known: ToolCallState,
+  id: string | undefined,
+  name: string | undefined,
+  args: string,
+): boolean {
+  return (
+    id !== undefined &&
+    id === known.id &&
+    (name === undefined || name === known.name) &&
+    args !== '' &&
+    args === known.argumentsSoFar &&
+    known.brackets.closed
+  )
+}
+
+/** The brackets of JSON text that comes in pieces. To parse all of it after each would take the square of its length. */
+class Brackets {
+  private depth = 0
+  private any = false
+  private inString = false
+  private escaped = false
+
+  /** Whether there were any, and none is open. */
+  get closed(): boolean {
+    return this.any && this.depth === 0
+  }
+
+  take(text: string): void {
+    for (const character of text) {
+      if (this.escaped) this.escaped = false
+      else if (character === '"') this.inString = !this.inString
+      else if (this.inString) this.escaped = character === '\\'
+      else if (character === '{' || character === '[') {
+        this.any = true
+        this.depth++
+      } else if (character === '}' || character === ']') this.depth--
+    }
+  }
+}
+
+/** Undefined if there is none, NaN if it cannot be read. */
+function readIndex(given: unknown): number | undefined {
+  if (given === undefined || given === null) return undefined
+  const index = typeof given === 'string' ? Number(given) : given
+  return Number.isInteger(index) ? (index as number) : Number.NaN
+}
+
+/**
+ * The tool calls of a whole message that can be read, each with an id of its own, type, name and arguments as text.
+ */
+export function mendToolCalls(calls: unknown, newId: () => string, losses: Losses): JsonObject[] {
+  if (!Array.isArray(calls)) {
+    losses.add('tool_calls is not a list', calls)
+    return []
+  }
+  if (calls.length > MAX_TOOL_CALLS) losses.add(TOO_MANY, calls.slice(MAX_TOOL_CALLS).map(outputIn))
+  const ids = new Set<string>()
+  return calls.slice(0, MAX_TOOL_CALLS).flatMap((call: unknown): JsonObject[] => {
+    const unreadable = (what: string): [] => {
+      losses.add(what, outputIn(call))
+      return []
+    }
+    if (!isObject(call)) return unreadable('a tool call is not an object')
+    const kind = isObject(call.custom) || call.type === 'custom' ? 'custom' : 'function'
+    const details = call[kind]
+    if (!isObject(details) || textOf(details.name) === undefined) return unreadable('a tool call has no name')
+    const { index: _index, ...rest } = call
+    const text = argumentText(kind === 'custom' ? details.input : details.arguments)
+    if (text === undefined) return unreadable('the arguments of a tool call are not text')
+    const args = kind === 'custom' ? { input: text } : { arguments: text || '{}' }
+    const own = textOf(call.id)
+    const id = own === undefined || ids.has(own) ? newId() : own
+    ids.add(id)
+    return [{ ...rest, id, type: kind, [kind]: { ...details, ...args } }]
+  })
+}
+
+/** The output in a tool call of any shape. */
+function outputIn(call: unknown): unknown {
+  return isObject(call) ? (call.function ?? call.custom) : call
+}
+
+/** Undefined if it cannot be read. */
+function argumentText(value: unknown): string | undefined {
+  if (value === undefined || value === null) return ''
+  if (typeof value === 'string') return value
+  return isObject(value) ? JSON.stringify(value) : undefined
+}
