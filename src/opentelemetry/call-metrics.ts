@@ -4,7 +4,7 @@ import type { Charge } from '../contracts/ledger.js'
 import { CreditTotals } from './credit-totals.js'
 import { createInstruments, type Instruments } from './instruments.js'
 import type { LabelBook } from './labels.js'
-import { CHAT, ERROR_TYPE, OPERATION_NAME, PROVIDER_NAME, REQUEST_MODEL, TOKEN_TYPE } from './names.js'
+import { callsModel, ERROR_TYPE, OPERATION_NAME, PROVIDER_NAME, REQUEST_MODEL, TOKEN_TYPE } from './names.js'
 
 type Incident = Exclude<RouterEvent['type'], 'request-start' | 'request-end'>
 
@@ -61,18 +61,18 @@ export class CallMetrics {
       'compat_router.operation': operation,
       'compat_router.outcome': outcome,
     })
-    if (operation === 'chat') this.recordCall(event, outcome)
+    if (callsModel(operation)) this.recordCall(event, outcome)
   }
 
   private recordCall(event: RequestEnd, outcome: string): void {
-    const { charge, durationMs, facts, overdraft, routing, stream } = event
+    const { charge, durationMs, facts, operation, overdraft, routing, stream } = event
     if (routing !== undefined) this.countAttempts(routing.attempts)
     if (overdraft !== undefined) this.instruments.overdrafts.add(1)
     const route: Attributes = {
       ...(facts?.provider !== undefined && { [PROVIDER_NAME]: this.labels.provider.of(facts.provider) }),
       ...(facts !== undefined && { [REQUEST_MODEL]: this.labels.model.of(facts.model) }),
     }
-    const call = { [OPERATION_NAME]: CHAT, ...route }
+    const call = { [OPERATION_NAME]: operation, ...route }
     const isCompleted = event.outcome === 'completed'
     this.instruments.duration.record(
       inSeconds(durationMs),

@@ -13,9 +13,9 @@ import {
 import type { TraceContext } from '../contracts/context.js'
 import type { RequestEnd, RequestStart, RouterEvent } from '../contracts/events.js'
 import { formatCredits } from '../money.js'
-import { CHAT, ERROR_TYPE, OPERATION_NAME, PROVIDER_NAME, REQUEST_MODEL } from './names.js'
+import { callsModel, ERROR_TYPE, OPERATION_NAME, PROVIDER_NAME, REQUEST_MODEL } from './names.js'
 
-/** Turns the two events of each chat completion into one span. */
+/** Turns the two events of each call of a model into one span. */
 export class CallSpans {
   /** Spans not yet ended. Clients choose request ids, so calls at the same time may share one. */
   private readonly open = new Map<string, Span[]>()
@@ -28,10 +28,10 @@ export class CallSpans {
   }
 
   private start({ at, operation, requestId, trace }: RequestStart): void {
-    if (operation !== 'chat') return
+    if (!callsModel(operation)) return
     const parent = parentOf(trace)
-    const options = { kind: kindUnder(parent), startTime: at, attributes: { [OPERATION_NAME]: CHAT } }
-    const span = this.tracer.startSpan(CHAT, options, parent)
+    const options = { kind: kindUnder(parent), startTime: at, attributes: { [OPERATION_NAME]: operation } }
+    const span = this.tracer.startSpan(operation, options, parent)
     if (!span.isRecording()) return
     const key = keyOf(requestId, at)
     const same = this.open.get(key)
@@ -40,14 +40,13 @@ export class CallSpans {
   }
 
   private end(event: RequestEnd): void {
-    if (event.operation !== 'chat') return
     const key = keyOf(event.requestId, event.at - event.durationMs)
     const same = this.open.get(key)
     const span = same?.shift()
     if (same?.length === 0) this.open.delete(key)
     if (span === undefined) return
-    const { facts, outcome, status } = event
-    if (facts !== undefined) span.updateName(`${CHAT} ${facts.model}`)
+    const { facts, operation, outcome, status } = event
+    if (facts !== undefined) span.updateName(`${operation} ${facts.model}`)
     span.setAttributes(attributesOf(event))
     const failed = outcome !== 'completed' && outcome !== 'client-left'
     // A mistake of the caller is not a failure of this service. A stream may also fail after its status 200.

@@ -7,4 +7,8 @@ export const PROVIDER_NAME = 'gen_ai.provider.name'
 export const REQUEST_MODEL = 'gen_ai.request.model'
 export const TOKEN_TYPE = 'gen_ai.token.type'
 export const ERROR_TYPE = 'error.type'
-export const CHAT = 'chat'
+
+/** Returns whether an operation calls a model, and so has a span and the metrics of calls. */
+export const callsModel = (operation: string): boolean => !LISTINGS.has(operation)
+
+const LISTINGS: ReadonlySet<string> = new Set(['list-models', 'get-model'])

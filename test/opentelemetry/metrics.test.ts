@@ -208,6 +208,18 @@ describe('the metrics of calls', () => {
     expect(durations[0]!.attributes['error.type']).toBe('client-left')
   })
 
+  it('count calls of every operation that asks a model', async () => {
+    const exported = exportToMemory()
+    for (const operation of ['chat', 'embeddings']) exported.telemetry.onEvent({ ...endOf({}), operation })
+    for (const operation of ['chat', 'embeddings']) {
+      const ofOperation = { 'gen_ai.operation.name': operation }
+      expect(await exported.histogram('gen_ai.server.request.duration', ofOperation)).toMatchObject({
+        count: 1,
+      })
+    }
+    expect(await exported.value('compat_router.credits.charged')).toBe(2e-9)
+  })
+
   it('count requests for models separately, without a duration', async () => {
     const { service, exported } = await startObserved()
     await fetch(`${service.url}/models`, { headers: { authorization: `Bearer ${ALICE}` } })

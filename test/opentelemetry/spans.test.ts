@@ -141,6 +141,18 @@ describe('the span of a call', () => {
     }
   })
 
+  it('has the name of its operation', () => {
+    const exported = exportToMemory()
+    const facts = { requestId: 'r', account: 'a', credentialId: 'c', model: MODEL }
+    const start: RequestStart = { type: 'request-start', requestId: 'r', operation: 'embeddings', at: 1_000 }
+    const end = { durationMs: 0, outcome: 'completed', status: 200, facts }
+    exported.telemetry.onEvent(start)
+    exported.telemetry.onEvent({ ...start, ...end, type: 'request-end' })
+    expect(exported.spans()).toMatchObject([
+      { name: `embeddings ${MODEL}`, attributes: { 'gen_ai.operation.name': 'embeddings' } },
+    ])
+  })
+
   it('does not exist for requests for models', async () => {
     const { service, exported } = await startObserved()
     await fetch(`${service.url}/models`, { headers: { authorization: `Bearer ${ALICE}` } })
