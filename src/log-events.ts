@@ -2,7 +2,7 @@ import type { RequestEnd, RouterEvent } from './contracts/events.js'
 import { requireMethods } from './contracts/option-checks.js'
 import { formatCredits } from './money.js'
 
-/** As much of a logger as is written to; pino's and those shaped like it have it. */
+/** The methods of a logger that are called. Loggers of pino and of the same shape have them. */
 export interface EventLogger {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
@@ -15,23 +15,24 @@ type Incident = Exclude<RouterEvent, { type: 'request-start' | 'request-end' }>
 const INCIDENTS: Readonly<Record<Incident['type'], { readonly level: Level; readonly message: string }>> = {
   'charge-failed': { level: 'error', message: 'a charge could not be posted' },
   'store-fault': { level: 'error', message: 'a store failed' },
-  'body-consumed': { level: 'error', message: 'another middleware had read the request body' },
-  fault: { level: 'error', message: 'something that should not happen' },
+  'body-consumed': { level: 'error', message: 'another middleware consumed the request body' },
+  fault: { level: 'error', message: 'an unexpected fault' },
   'hold-expired': { level: 'warn', message: 'a hold expired without a settlement' },
   'claim-lost': { level: 'warn', message: 'a charge was posted without its claim' },
-  'usage-implausible': { level: 'warn', message: 'a provider reported what is no token count' },
+  'usage-implausible': { level: 'warn', message: 'a provider reported an implausible token count' },
   'route-disabled': { level: 'warn', message: 'a route cannot be used' },
-  'request-trimmed': { level: 'info', message: 'a request held members that are not passed on' },
+  'request-trimmed': { level: 'info', message: 'unknown members of a request were left out' },
   'call-abandoned': { level: 'info', message: 'a client left before the first token' },
 }
 
 /**
- * Makes an `onEvent` that writes one line for each request, and one for whatever else happens.
+ * Returns an `onEvent` that writes one line for each request and for each other event.
  *
- * A request is `info` where it was completed or its client left, `error` where this service or a provider failed it, and
- * `warn` where it was refused. Credits are decimal strings. No line has a prompt, a reply, a credential, or what a client
- * sent as `user`, `action` or `connected`. What the logger throws is thrown; the router swallows it. Of a logger whose
- * methods return promises, the first rejection is a process warning. Throws a `TypeError` for what is no logger.
+ * The level of a request is `info` if it was completed or its client left, `error` if this service or a provider failed,
+ * and `warn` if it was refused. Credits are decimal strings. No line contains a prompt, a reply, a credential, or a
+ * client's `user`, `action` or `connected`. `onEvent` throws if the logger throws; the router ignores the error. If a
+ * method of the logger returns a promise, only the first rejection becomes a process warning. Throws a `TypeError` if the
+ * value is not a logger.
  */
 export function logEvents(logger: EventLogger): (event: RouterEvent) => void {
   requireMethods('logEvents: logger', logger, ['info', 'warn', 'error'])
@@ -39,7 +40,7 @@ export function logEvents(logger: EventLogger): (event: RouterEvent) => void {
   const fail = (error: unknown): void => {
     if (failed) return
     failed = true
-    const why = error instanceof Error ? error.message : 'what it rejected with is no Error'
+    const why = error instanceof Error ? error.message : 'it rejected with a value that is not an Error'
     process.emitWarning(`The logger of logEvents failed: ${why}`, { code: 'COMPAT_ROUTER_LOGGER' })
   }
   const write = (level: Level, fields: object, message: string): void => {
@@ -60,7 +61,7 @@ export function logEvents(logger: EventLogger): (event: RouterEvent) => void {
 
 function levelOf({ outcome, status }: RequestEnd): Level {
   if (outcome === 'completed' || outcome === 'client-left') return 'info'
-  // A stream may fail after its 200.
+  // A stream may fail after its status 200.
   return status >= 500 || status === 200 ? 'error' : 'warn'
 }
 
@@ -105,7 +106,7 @@ function fieldsOf(event: RequestEnd): object {
   }
 }
 
-/** The same fit for a log, at any depth: amounts as decimals, and without the labels that clients make up. */
+/** Prepares fields for a log, at any depth: amounts become decimals, and labels that clients choose are removed. */
 function forLog(fields: object): object {
   return Object.fromEntries(
     Object.entries(fields)

@@ -14,7 +14,7 @@ interface Line {
   readonly [field: string]: unknown
 }
 
-/** A logger of pino's that writes into a list. */
+/** A pino logger that writes into a list. */
 function logging() {
   const stream = new PassThrough()
   const texts: string[] = []
@@ -36,7 +36,7 @@ async function start(options: ServiceOptions = {}) {
 }
 
 describe('a log of events', () => {
-  it('has one line for a call, with the request id that the client saw and the cost that it was told', async () => {
+  it('has one line for a call, with the request id and the cost that the client was sent', async () => {
     const { service, log } = await start()
     const answer = await service.ask({ stream: true }, { authorization: `Bearer ${APP}` })
     const { facts, holdId } = await service.end(answer)
@@ -78,7 +78,7 @@ describe('a log of events', () => {
     expect(parseCredits(String(line!.cost))).toBe(1_000_000_000n - (await service.posted('alice'))!)
   })
 
-  it('has levels by who is to blame', async () => {
+  it('has levels that depend on who caused a failure', async () => {
     const { service, log } = await start()
     await service.end(await service.ask({ model: 'no/such' }))
     service.upstreams[0]!.scriptOnce(fails(500))
@@ -98,7 +98,7 @@ describe('a log of events', () => {
     ])
   })
 
-  it('says whose credential was suspended', async () => {
+  it('names the account of a suspended credential', async () => {
     const credentials = memoryCredentials({
       'sk-1': { kind: 'api-key', account: 'alice', credentialId: 'key-1' },
     })
@@ -140,7 +140,7 @@ describe('a log of events', () => {
 
   it('has no prompt, no reply, no credential and no label of an end user', async () => {
     const { service, log } = await start({ routes: [{ apiKey: 'sk-of-the-host' }] })
-    const prompt = 'a prompt that nobody may log'
+    const prompt = 'a prompt that must not be logged'
     const body = {
       messages: [{ role: 'user', content: prompt }],
       user: 'end-user-7',
@@ -165,7 +165,7 @@ describe('a log of events', () => {
     }
   })
 
-  it('has every other event at its level, amounts as decimals', () => {
+  it('has a line for every other event at its level, with amounts as decimals', () => {
     const error = { name: 'Error', message: 'no' }
     const facts = { requestId: 'r', account: 'a', credentialId: 'c', model: 'm', user: 'end-user-7' }
     const events: RouterEvent[] = [
@@ -198,7 +198,7 @@ describe('a log of events', () => {
     expect(text()).not.toContain('end-user-7')
   })
 
-  it('has a line of a client that left, and an overdraft', () => {
+  it('has a line for a client that left, and the overdraft of a call', () => {
     const { onEvent, lines } = logging()
     const end = { type: 'request-end', requestId: 'r', operation: 'chat', at: 2, durationMs: 1 } as const
     onEvent({ ...end, outcome: 'client-left', status: 499 })
@@ -209,7 +209,7 @@ describe('a log of events', () => {
     ])
   })
 
-  it('that cannot be written disturbs no call', async () => {
+  it('does not affect calls if its logger throws', async () => {
     const broken = () => {
       throw new Error('the disk is full')
     }
@@ -220,7 +220,7 @@ describe('a log of events', () => {
     expect((await service.ask()).status).toBe(200)
   })
 
-  it('of a logger that is asynchronous and fails end no process, and are a warning once', async () => {
+  it('warns once, and does not end the process, if its logger is asynchronous and rejects', async () => {
     const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     onTestFinished(() => warned.mockRestore())
     const rejecting = async () => {

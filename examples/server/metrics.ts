@@ -2,12 +2,12 @@ import type { IncomingMessage } from 'node:http'
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus'
 import { MeterProvider } from '@opentelemetry/sdk-metrics'
 import type { CompatRouter, RouterEvent } from 'compat-router'
-import { createHistograms, createTelemetry } from 'compat-router/opentelemetry'
+import { createTelemetry } from 'compat-router/opentelemetry'
 import type { RequestHandler } from 'express'
 
 export interface PrometheusMetrics {
   readonly onEvent: (event: RouterEvent) => void
-  /** Answers `GET /metrics` with what events told and this router says of itself. */
+  /** Answers `GET /metrics` with the metrics of events and of this router. */
   serve(router: CompatRouter): RequestHandler
 }
 
@@ -17,21 +17,20 @@ const HTTP_PORT = 80
 const PROXIED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
 
 /**
- * Metrics for a Prometheus on this machine, served by the server that there is anyway.
+ * Metrics for a Prometheus on this machine, served by the example's own server.
  *
- * They name models, providers and amounts, so nobody from elsewhere gets them, nor anybody through a proxy, behind which
- * everybody would look local. Nor does a page in a browser here that has its own name point to this machine.
+ * They name models, providers and amounts, so only programs on this machine get them. Requests through a proxy are
+ * refused, because they all look local. So are requests under another host name, which a page in a local browser could
+ * send after pointing its own name to this machine.
  */
 export function prometheusMetrics(): PrometheusMetrics {
-  const histograms = createHistograms()
   const exporter = new PrometheusExporter({
     preventServerStart: true,
-    metricProducers: [histograms],
     withoutScopeInfo: true,
     withoutTargetInfo: true,
   })
   const meter = new MeterProvider({ readers: [exporter] }).getMeter('compat-router')
-  const telemetry = createTelemetry({ meter, histograms, tracer: false })
+  const telemetry = createTelemetry({ meter, tracer: false })
   return {
     onEvent: telemetry.onEvent,
     serve(router) {

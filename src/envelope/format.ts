@@ -1,23 +1,22 @@
-/** What an envelope of version 1 begins with; a compact JWE follows. */
+/** The prefix of an envelope of version 1. A compact JWE follows it. */
 export const ENVELOPE_PREFIX = 'v1.'
 
-/** The longest envelope, checked before anything of it is decoded. */
+/** The length of the longest envelope, checked before any of it is decoded. */
 export const MAX_ENVELOPE_BYTES = 8 * 1024
 
-/** The one algorithm of version 1 for agreeing on a key, and the one for encrypting with it. */
+/** The only algorithms of version 1, for key agreement and for content encryption. */
 export const KEY_AGREEMENT = 'ECDH-ES'
 export const CONTENT_ENCRYPTION = 'A256GCM'
 
-/** What a provider key may look like: visible ASCII, since it travels in a header. */
+/** Visible ASCII, because a provider key is sent in a header. */
 export const PROVIDER_KEY_PATTERN = /^[\x21-\x7e]{1,4096}$/
 
-/** What a key id may look like. */
 export const KEY_ID_PATTERN = /^[\x21-\x7e]{1,256}$/
 
 /** The curves of version 1. */
 export type EnvelopeCurve = 'P-256' | 'X25519'
 
-/** A public key to seal provider keys with, as the router's `GET /envelope-keys` lists it. */
+/** A public key for sealing provider keys, as listed by the router's `GET /envelope-keys`. */
 export interface EnvelopePublicKey {
   /** `EC` for P-256, `OKP` for X25519. */
   readonly kty: string
@@ -26,7 +25,7 @@ export interface EnvelopePublicKey {
   readonly x: string
   /** P-256 only. */
   readonly y?: string
-  /** Names the key; the envelope carries it. */
+  /** The key id, which each envelope contains. */
   readonly kid: string
   /** `enc`. */
   readonly use?: string
@@ -34,5 +33,5 @@ export interface EnvelopePublicKey {
   readonly alg?: string
 }
 
-/** 32 bytes as base64url writes them: a coordinate of a point on either curve, or a private key. */
+/** 32 bytes in base64url: a coordinate of a point on either curve, or a private key. */
 export const COORDINATE_PATTERN = /^[\w-]{42}[AEIMQUYcgkosw048]$/

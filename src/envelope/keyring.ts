@@ -19,27 +19,27 @@ import {
 } from './format.js'
 import { openEnvelope } from './open.js'
 
-/** A private key as a JWK: store it like a password. Its public half is what clients seal with. */
+/** A private key as a JWK. Store it like a password. Clients seal with its public half. */
 export interface EnvelopeKey extends EnvelopePublicKey {
   readonly d: string
 }
 
-/** A key of a keyring. `retired` ones open what was sealed with them, and are no longer published. */
+/** A key of a keyring. A `retired` key still opens envelopes, but is no longer published. */
 export interface KeyringKey extends EnvelopeKey {
   readonly retired?: boolean
 }
 
 /** The `envelopes` option of a router. */
 export interface Keyring extends Envelopes {
-  /** The keys that are not retired, as a JWK set with public members only, in the order given. */
+  /** Returns the keys that are not retired as a JWK set, in the given order, with public members only. */
   publicKeys(): { readonly keys: readonly EnvelopePublicKey[] }
 }
 
 /**
- * Makes a private key for a {@link keyring}, as plain JSON.
+ * Generates a private key for a {@link keyring}, as plain JSON.
  *
- * `kid` names it for good, in 1 to 256 visible ASCII characters: give every key another, such as its date. On P-256
- * unless `curve` says X25519, which some older browsers do not have.
+ * `kid` is its permanent id, 1 to 256 visible ASCII characters. Give every key a different one, such as its date.
+ * `curve` is P-256 by default; some older browsers lack X25519.
  */
 export async function generateEnvelopeKey(
   kid: string,
@@ -66,11 +66,11 @@ export async function generateEnvelopeKey(
 }
 
 /**
- * Opens the provider keys that callers seal with `sealProviderKey`: the `envelopes` option of a router.
+ * Returns the `envelopes` option of a router, which opens the provider keys that callers seal with `sealProviderKey`.
  *
- * To rotate, put the new key in front and mark the old one `retired`; leave that out once no envelope of its time is
- * in use. The keys are copied. Throws a `TypeError` for a key that cannot be used, naming it by position, never by a
- * value of it. Opening never rejects; `expired` is by `clock`.
+ * To rotate, put the new key first and mark the old one `retired`. Remove the old one once its envelopes are no longer
+ * in use. The keys are copied. Opening never rejects, and `clock` decides whether an envelope has expired. Throws a
+ * `TypeError` if a key cannot be used; the message has its position and none of its values.
  */
 export function keyring(
   keys: readonly KeyringKey[],
@@ -87,7 +87,8 @@ export function keyring(
   for (const [position, candidate] of keys.entries()) {
     const where = `keys[${position}]`
     const key = readKey(candidate, where)
-    if (opening.has(key.kid)) throw new TypeError(`${where}.kid is another key's too: each needs its own`)
+    if (opening.has(key.kid))
+      throw new TypeError(`${where}.kid is the id of another key too: each key needs its own`)
     opening.set(key.kid, importPrivateKey(key, where))
     if (key.retired !== true) published.push(publicHalf(key))
   }
@@ -117,7 +118,7 @@ type ParsedKey = z.infer<typeof keySchema>
 
 function readKey(candidate: unknown, where: string): ParsedKey {
   if (candidate instanceof Promise) {
-    throw new TypeError(`${where} is a promise, as generateEnvelopeKey returns one: await it first`)
+    throw new TypeError(`${where} is a promise, such as generateEnvelopeKey returns: await it first`)
   }
   const parsed = keySchema.safeParse(candidate)
   if (parsed.success) {
@@ -126,7 +127,7 @@ function readKey(candidate: unknown, where: string): ParsedKey {
   }
   const { path, message } = parsed.error.issues[0]!
   throw new TypeError(
-    `${[where, ...path].join('.')} is not what a private JWK on P-256 or X25519 has there: ${message}`,
+    `${[where, ...path].join('.')} is not valid in a private JWK on P-256 or X25519: ${message}`,
   )
 }
 
@@ -143,12 +144,12 @@ function importPrivateKey(key: ParsedKey, where: string): KeyObject {
     const privateKey = createPrivateKey({ key: { ...point, d }, format: 'jwk' })
     if (agree(crv, privateKey, createPublicKey({ key: point, format: 'jwk' }))) return privateKey
   } catch {
-    // Answered below: the reason may quote the key.
+    // Thrown below without the reason, which may quote the key.
   }
-  throw new TypeError(`${where} is not a valid ${crv} key, or its x is not that of its d`)
+  throw new TypeError(`${where} is not a valid ${crv} key, or its x does not match its d`)
 }
 
-/** Whether a public key is the other half of a private one. Node takes a pair on P-256 that does not match. */
+/** Whether the keys are a pair. Node accepts a private key on P-256 whose public part does not match. */
 function agree(curve: EnvelopeCurve, privateKey: KeyObject, publicKey: KeyObject): boolean {
   const probe =
     curve === 'P-256' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync('x25519')

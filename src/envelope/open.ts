@@ -13,9 +13,9 @@ import {
 } from './format.js'
 
 /**
- * Opens an envelope of version 1. Never rejects: whatever is wrong with an envelope is an outcome.
+ * Opens an envelope of version 1. Never rejects: the result contains the reason why an envelope cannot be opened.
  *
- * `keys` are private keys by key id. An envelope has exactly one text: one that was rewritten in any way does not open.
+ * `keys` are private keys by key id. An envelope has exactly one text: it does not open if any character was changed.
  */
 export async function openEnvelope(
   envelope: unknown,
@@ -37,10 +37,10 @@ function refuse(reason: 'invalid' | 'expired' | 'mismatch'): OpenResult {
   return { ok: false, reason }
 }
 
-/** Header, no encrypted key (the agreed one is used as it is), 96 bits of IV, ciphertext, 128 bits of tag. */
+/** Header, no encrypted key (the agreed key encrypts the content), IV of 96 bits, ciphertext, tag of 128 bits. */
 const COMPACT_JWE = /^([\w-]+)\.\.([\w-]{16})\.([\w-]+)\.([\w-]{22})$/
 
-/** Rejects with anything where the envelope is not one, or not for these keys. */
+/** Rejects, with any error, if the envelope is invalid or sealed for another key. */
 async function decrypt(envelope: unknown, keys: ReadonlyMap<string, KeyObject>) {
   if (typeof envelope !== 'string' || envelope.length > MAX_ENVELOPE_BYTES) throw new TypeError('not a text')
   if (!envelope.startsWith(ENVELOPE_PREFIX)) throw new TypeError('another version')
@@ -49,8 +49,8 @@ async function decrypt(envelope: unknown, keys: ReadonlyMap<string, KeyObject>) 
   const header = protectedHeader.parse(readJson(base64url.decode(encodedHeader)))
   const key = keys.get(header.kid)
   if (key === undefined) throw new TypeError('no such key')
-  // These two could be spelt otherwise in their last bits. The header is authenticated as text, and the IV has no spare bits.
-  if (!isCanonical(ciphertext) || !isCanonical(tag)) throw new TypeError('spare bits set')
+  // The last characters of these two have unused bits. The header is authenticated as text, and the IV has no unused bits.
+  if (!isCanonical(ciphertext) || !isCanonical(tag)) throw new TypeError('unused bits are set')
   const { plaintext } = await compactDecrypt(jwe, key, {
     keyManagementAlgorithms: [KEY_AGREEMENT],
     contentEncryptionAlgorithms: [CONTENT_ENCRYPTION],

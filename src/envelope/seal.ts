@@ -11,25 +11,25 @@ import {
 
 export type { EnvelopePublicKey } from './format.js'
 
-/** A provider key, and the only use that may be made of it. */
+/** A provider key, and the only use that it is for. */
 export interface ProviderKey {
   /** 1 to 4,096 visible ASCII characters. */
   readonly key: string
-  /** The provider that the key is for, by the name that the request's `provider` has. */
+  /** The provider that the key is for, by its name in the request's `provider`. */
   readonly provider: string
-  /** The account that may use the key: the one that pays for the request. */
+  /** The account that may use the key, which is the one that pays for the request. */
   readonly account: string
-  /** Milliseconds since the Unix epoch, kept to the second below. Without it the envelope does not expire. */
+  /** Milliseconds since the Unix epoch, rounded down to seconds. If absent, the envelope does not expire. */
   readonly expiresAt?: number
 }
 
 /**
- * Seals a provider key so that only the router can read it: the text for a request's `provider_key`.
+ * Seals a provider key so that only the router can read it, and returns the text for a request's `provider_key`.
  *
- * `jwk` is one of the keys that the router publishes at `/envelope-keys`. Two seals of the same key are never alike.
- * Runs wherever Web Crypto does: in browsers (on `https:` or localhost), workers and Node.
+ * `jwk` is one of the keys that the router publishes at `/envelope-keys`. Each call returns a different text. Works
+ * wherever Web Crypto does: in browsers (on `https:` or localhost), workers and Node.
  *
- * Rejects with a `TypeError` that says what is wrong with the input; none holds a part of the key.
+ * Rejects with a `TypeError` if the input is invalid. The message explains why and contains no part of the key.
  */
 export async function sealProviderKey(providerKey: ProviderKey, jwk: EnvelopePublicKey): Promise<string> {
   const payload = readPayload(providerKey)
@@ -40,13 +40,13 @@ export async function sealProviderKey(providerKey: ProviderKey, jwk: EnvelopePub
   const envelope = ENVELOPE_PREFIX + sealed
   if (envelope.length > MAX_ENVELOPE_BYTES) {
     throw new TypeError(
-      `The envelope would have ${envelope.length} bytes, and ${MAX_ENVELOPE_BYTES} is the most: shorten key, provider or account`,
+      `The envelope would have ${envelope.length} bytes, but the maximum is ${MAX_ENVELOPE_BYTES}: shorten key, provider or account`,
     )
   }
   return envelope
 }
 
-/** An expiry below this is not in milliseconds, but in seconds: as milliseconds it is in 1973. */
+/** A smaller number is a time in seconds: as milliseconds it would be before March 1973. */
 const SMALLEST_EXPIRY_MS = 100_000_000_000
 
 const FIELDS = ['key', 'provider', 'account', 'expiresAt']
@@ -55,9 +55,9 @@ function readPayload(given: ProviderKey) {
   if (typeof given !== 'object' || given === null) {
     throw new TypeError(`sealProviderKey takes an object with ${FIELDS.join(', ')}`)
   }
-  // An end under another name would be none. What is no such name is not shown: it may be anything.
+  // A misspelt `expiresAt` would mean no expiry. The message does not quote the name, which may be a secret.
   if (Object.keys(given).some((name) => !FIELDS.includes(name))) {
-    throw new TypeError(`a provider key has no other fields than ${FIELDS.join(', ')}`)
+    throw new TypeError(`a provider key has only these fields: ${FIELDS.join(', ')}`)
   }
   const { key, provider, account, expiresAt } = given
   if (typeof key !== 'string' || !PROVIDER_KEY_PATTERN.test(key)) {

@@ -1,16 +1,14 @@
-import type { Meter } from '@opentelemetry/api'
+import type { Attributes, Meter } from '@opentelemetry/api'
 import type { RequestEnd, RouteAttempt, RouterEvent } from '../contracts/events.js'
-import type { Credits } from '../money.js'
-import { CallHistograms } from './call-histograms.js'
-import { CallSeries } from './call-series.js'
-import { CallTotals } from './call-totals.js'
-import type { CreateHistogram } from './histograms.js'
+import type { Charge } from '../contracts/ledger.js'
+import { CreditTotals } from './credit-totals.js'
+import { createInstruments, type Instruments } from './instruments.js'
 import type { LabelBook } from './labels.js'
-import { getOrMake, type Row } from './totals.js'
+import { callsModel, ERROR_TYPE, OPERATION_NAME, PROVIDER_NAME, REQUEST_MODEL, TOKEN_TYPE } from './names.js'
 
 type Incident = Exclude<RouterEvent['type'], 'request-start' | 'request-end'>
 
-/** Of these there are series from the beginning, so that an alert sees the first one. */
+/** Each is reported as 0 from the beginning, so that an alert sees the first one. */
 const INCIDENTS: Readonly<Record<Incident, true>> = {
   'charge-failed': true,
   'hold-expired': true,
@@ -24,128 +22,105 @@ const INCIDENTS: Readonly<Record<Incident, true>> = {
   fault: true,
 }
 
-/** Counts and measures what events tell. What it looks up for each call is by strings that are there already. */
+/** Records events as metrics. */
 export class CallMetrics {
-  private readonly histograms: CallHistograms
-  private readonly totals: CallTotals
-  private readonly overdrafts: Row<number>
-  private readonly unsettled: Row<Credits>
-  private readonly incidents = new Map<string, Row<number>>()
-  private readonly active = new Map<string, Row<number>>()
-  /** By operation and outcome, labels both; so is what follows. */
-  private readonly requests = new Map<string, Map<string, Row<number>>>()
-  /** By route and outcome. */
-  private readonly attempts = new Map<string, Map<string, Row<number>>>()
-  /** By model and provider. */
-  private readonly calls = new Map<string | undefined, Map<string | undefined, CallSeries>>()
-  /** Of the last call, since the next one is often of the same model. */
-  private last:
-    | {
-        readonly model: string | undefined
-        readonly provider: string | undefined
-        readonly series: CallSeries
-      }
-    | undefined
+  private readonly instruments: Instruments
+  private readonly credits: CreditTotals
 
   constructor(
     meter: Meter,
-    createHistogram: CreateHistogram,
     private readonly labels: LabelBook,
   ) {
-    this.histograms = new CallHistograms(createHistogram)
-    this.totals = new CallTotals(meter)
-    this.overdrafts = this.totals.overdrafts.row({})
-    this.unsettled = this.totals.unsettled.row({})
-    for (const incident of Object.keys(INCIDENTS)) {
-      this.incidents.set(incident, this.totals.incidents.row({ 'compat_router.incident': incident }))
-    }
+    this.instruments = createInstruments(meter)
+    this.credits = new CreditTotals(meter)
+    const { incidents, overdrafts } = this.instruments
+    overdrafts.add(0)
+    for (const incident of Object.keys(INCIDENTS)) incidents.add(0, { 'compat_router.incident': incident })
   }
 
   record(event: RouterEvent): void {
+    const { active, incidents } = this.instruments
     switch (event.type) {
       case 'request-start':
-        this.activeOf(event.operation).total++
+        active.add(1, { 'compat_router.operation': event.operation })
         return
       case 'request-end':
-        this.activeOf(event.operation).total--
-        this.end(event)
+        active.add(-1, { 'compat_router.operation': event.operation })
+        this.recordEnd(event)
         return
       case 'charge-failed':
-        this.unsettled.total += event.request.charge.cost
+        this.credits.addUnsettled(event.request.charge.cost)
     }
-    const incident = this.incidents.get(event.type)
-    if (incident !== undefined) incident.total++
+    incidents.add(1, { 'compat_router.incident': event.type })
   }
 
-  private end(event: RequestEnd): void {
-    const { facts, operation } = event
-    const requests =
-      this.requests.get(operation)?.get(event.outcome) ?? this.requestRow(operation, event.outcome)
-    requests.total++
-    if (operation !== 'chat') return
-    if (event.routing !== undefined) this.countAttempts(event.routing.attempts)
-    if (event.overdraft !== undefined) this.overdrafts.total++
-    this.seriesOf(facts?.model, facts?.provider).end(event, this.labels.outcome.of(event.outcome))
+  private recordEnd(event: RequestEnd): void {
+    const { operation } = event
+    const outcome = this.labels.outcome.of(event.outcome)
+    this.instruments.requests.add(1, {
+      'compat_router.operation': operation,
+      'compat_router.outcome': outcome,
+    })
+    if (callsModel(operation)) this.recordCall(event, outcome)
+  }
+
+  private recordCall(event: RequestEnd, outcome: string): void {
+    const { charge, durationMs, facts, operation, overdraft, routing, stream } = event
+    if (routing !== undefined) this.countAttempts(routing.attempts)
+    if (overdraft !== undefined) this.instruments.overdrafts.add(1)
+    const route: Attributes = {
+      ...(facts?.provider !== undefined && { [PROVIDER_NAME]: this.labels.provider.of(facts.provider) }),
+      ...(facts !== undefined && { [REQUEST_MODEL]: this.labels.model.of(facts.model) }),
+    }
+    const call = { [OPERATION_NAME]: operation, ...route }
+    const isCompleted = event.outcome === 'completed'
+    this.instruments.duration.record(
+      inSeconds(durationMs),
+      isCompleted ? call : { ...call, [ERROR_TYPE]: outcome },
+    )
+    if (charge !== undefined) {
+      this.countCharge(charge, route)
+      this.instruments.tokenUsage.record(charge.usage.prompt, { ...call, [TOKEN_TYPE]: 'input' })
+      this.instruments.tokenUsage.record(charge.usage.completion, { ...call, [TOKEN_TYPE]: 'output' })
+    }
+    if (stream === true && isCompleted) this.measureStream(event, call)
   }
 
   private countAttempts(attempts: readonly RouteAttempt[]): void {
     for (const { outcome, routeId } of attempts) {
-      const row = this.attempts.get(routeId)?.get(outcome) ?? this.attemptRow(routeId, outcome)
-      row.total++
+      this.instruments.attempts.add(1, {
+        'compat_router.route.id': this.labels.route.of(routeId),
+        'compat_router.outcome': this.labels.outcome.of(outcome),
+      })
     }
   }
 
-  private attemptRow(routeId: string, outcome: string): Row<number> {
-    const routeLabel = this.labels.route.of(routeId)
-    const outcomeLabel = this.labels.outcome.of(outcome)
-    const ofRoute = getOrMake(this.attempts, routeLabel, () => new Map<string, Row<number>>())
-    return getOrMake(ofRoute, outcomeLabel, () =>
-      this.totals.attempts.row({
-        'compat_router.route.id': routeLabel,
-        'compat_router.outcome': outcomeLabel,
-      }),
-    )
+  private countCharge(charge: Charge, route: Attributes): void {
+    const { basis, byok, usage } = charge
+    this.credits.addCharge(charge, {
+      ...route,
+      'compat_router.charge.basis': basis,
+      'compat_router.byok': byok,
+    })
+    this.countTokens('input', usage.prompt - usage.cached - usage.cacheWrite, route)
+    this.countTokens('cached', usage.cached, route)
+    this.countTokens('cache_write', usage.cacheWrite, route)
+    this.countTokens('output', usage.completion - usage.reasoning, route)
+    this.countTokens('reasoning', usage.reasoning, route)
   }
 
-  private requestRow(operation: string, outcome: string): Row<number> {
-    const label = this.labels.outcome.of(outcome)
-    const ofOperation = getOrMake(this.requests, operation, () => new Map<string, Row<number>>())
-    return getOrMake(ofOperation, label, () =>
-      this.totals.requests.row({
-        'compat_router.operation': operation,
-        'compat_router.outcome': label,
-      }),
-    )
+  private countTokens(kind: string, tokens: number, route: Attributes): void {
+    if (tokens > 0) this.instruments.tokens.add(tokens, { ...route, 'compat_router.token.kind': kind })
   }
 
-  private activeOf(operation: string): Row<number> {
-    return this.active.get(operation) ?? this.activeRow(operation)
-  }
-
-  private activeRow(operation: string): Row<number> {
-    const row = this.totals.active.row({ 'compat_router.operation': operation })
-    this.active.set(operation, row)
-    return row
-  }
-
-  private seriesOf(model: string | undefined, provider: string | undefined): CallSeries {
-    const { last } = this
-    if (last !== undefined && last.model === model && last.provider === provider) return last.series
-    const series = this.findSeries(model, provider)
-    this.last = { model, provider, series }
-    return series
-  }
-
-  private findSeries(model: string | undefined, provider: string | undefined): CallSeries {
-    const known = this.calls.get(model)?.get(provider)
-    if (known !== undefined) return known
-    const modelLabel = model && this.labels.model.of(model)
-    const providerLabel = provider && this.labels.provider.of(provider)
-    const ofModel = getOrMake(this.calls, modelLabel, () => new Map<string | undefined, CallSeries>())
-    return getOrMake(
-      ofModel,
-      providerLabel,
-      () => new CallSeries(this.totals, this.histograms, modelLabel, providerLabel),
-    )
+  private measureStream({ charge, firstTokenMs, providerMs }: RequestEnd, call: Attributes): void {
+    if (firstTokenMs === undefined) return
+    this.instruments.firstToken.record(inSeconds(firstTokenMs), call)
+    const furtherTokens = (charge?.usage.completion ?? 0) - 1
+    if (furtherTokens <= 0 || providerMs === undefined) return
+    this.instruments.perToken.record(inSeconds(providerMs - firstTokenMs) / furtherTokens, call)
   }
 }
+
+/** If the clock was set back during a call, its times are negative, and the SDK would ignore them. */
+const inSeconds = (ms: number): number => Math.max(0, ms) / 1_000

@@ -13,11 +13,11 @@ import {
 import type { TraceContext } from '../contracts/context.js'
 import type { RequestEnd, RequestStart, RouterEvent } from '../contracts/events.js'
 import { formatCredits } from '../money.js'
-import { CHAT, ERROR_TYPE, OPERATION_NAME, PROVIDER_NAME, REQUEST_MODEL } from './names.js'
+import { callsModel, ERROR_TYPE, OPERATION_NAME, PROVIDER_NAME, REQUEST_MODEL } from './names.js'
 
-/** Makes one span of the two events of each chat completion. */
+/** Turns the two events of each call of a model into one span. */
 export class CallSpans {
-  /** Spans not yet ended. A request id may be a client's, and then be another call's at the same time. */
+  /** Spans not yet ended. Clients choose request ids, so calls at the same time may share one. */
   private readonly open = new Map<string, Span[]>()
 
   constructor(private readonly tracer: Tracer) {}
@@ -28,10 +28,10 @@ export class CallSpans {
   }
 
   private start({ at, operation, requestId, trace }: RequestStart): void {
-    if (operation !== 'chat') return
+    if (!callsModel(operation)) return
     const parent = parentOf(trace)
-    const options = { kind: kindUnder(parent), startTime: at, attributes: { [OPERATION_NAME]: CHAT } }
-    const span = this.tracer.startSpan(CHAT, options, parent)
+    const options = { kind: kindUnder(parent), startTime: at, attributes: { [OPERATION_NAME]: operation } }
+    const span = this.tracer.startSpan(operation, options, parent)
     if (!span.isRecording()) return
     const key = keyOf(requestId, at)
     const same = this.open.get(key)
@@ -40,17 +40,16 @@ export class CallSpans {
   }
 
   private end(event: RequestEnd): void {
-    if (event.operation !== 'chat') return
     const key = keyOf(event.requestId, event.at - event.durationMs)
     const same = this.open.get(key)
     const span = same?.shift()
     if (same?.length === 0) this.open.delete(key)
     if (span === undefined) return
-    const { facts, outcome, status } = event
-    if (facts !== undefined) span.updateName(`${CHAT} ${facts.model}`)
+    const { facts, operation, outcome, status } = event
+    if (facts !== undefined) span.updateName(`${operation} ${facts.model}`)
     span.setAttributes(attributesOf(event))
     const failed = outcome !== 'completed' && outcome !== 'client-left'
-    // What the caller did wrong is no failure of this service's; a stream may also fail after its 200.
+    // A mistake of the caller is not a failure of this service. A stream may also fail after its status 200.
     if (failed && (status >= 500 || status === 200)) {
       span.setStatus({ code: SpanStatusCode.ERROR, message: outcome })
     }
@@ -60,7 +59,7 @@ export class CallSpans {
 
 const keyOf = (requestId: string, startedAt: number): string => `${startedAt} ${requestId}`
 
-/** The host's own span of this request where there is one in the caller's trace, else the caller's. */
+/** The host's active span if it belongs to the caller's trace, otherwise the caller's span. */
 function parentOf(received: TraceContext | undefined): Context {
   const active = context.active()
   if (received === undefined) return active
@@ -80,7 +79,7 @@ function spanContextOf({ traceparent, tracestate }: TraceContext): SpanContext {
   }
 }
 
-/** Inside a span of the host's this is no entry to the service. */
+/** Inside a span of the host, a call is not the entry to the service. */
 function kindUnder(parent: Context): SpanKind {
   const span = trace.getSpanContext(parent)
   return span === undefined || span.isRemote === true ? SpanKind.SERVER : SpanKind.INTERNAL
@@ -90,7 +89,7 @@ function attributesOf(event: RequestEnd): Attributes {
   const { charge, facts, finishReason, firstTokenMs, outcome, providerMs, routing } = event
   const caller = facts ?? event.caller
   const answered = charge !== undefined || firstTokenMs !== undefined
-  // The SDK leaves out what is undefined.
+  // The SDK omits undefined attributes.
   return {
     'http.response.status_code': event.status,
     [ERROR_TYPE]: outcome === 'completed' ? undefined : outcome,
@@ -125,7 +124,7 @@ function attributesOf(event: RequestEnd): Attributes {
   }
 }
 
-/** A decimal, as exact as the ledger has it. */
+/** An exact decimal string, as in the ledger. */
 const inCredits = (amount: bigint | undefined): string | undefined =>
   amount === undefined ? undefined : formatCredits(amount)
 

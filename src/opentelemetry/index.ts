@@ -1,3 +1,2 @@
-export { createHistograms, type Histograms, type MetricProducer } from './own-histograms.js'
 export type { ObservedRouter } from './router-gauges.js'
 export { createTelemetry, type Telemetry, type TelemetryOptions } from './telemetry.js'

@@ -3,9 +3,8 @@ import { Observed } from '../contracts/observed.js'
 import { isWorse, ROUTE_STATES, type RouteHealth } from '../contracts/route-health.js'
 import { type LabelBook, OTHER } from './labels.js'
 import { PROVIDER_NAME } from './names.js'
-import { getOrMake } from './totals.js'
 
-/** As much of a router as is observed. */
+/** The part of a router that is observed. */
 export interface ObservedRouter {
   readonly openHolds: number
   routes(): readonly RouteHealth[]
@@ -13,10 +12,11 @@ export interface ObservedRouter {
 
 interface KnownRoute {
   readonly attributes: Attributes
+  /** Undefined if no observed router has the route any more. */
   now: RouteHealth | undefined
 }
 
-/** What routers say of themselves when they are asked. */
+/** Metrics that are read from routers at each export. */
 export class RouterGauges {
   private readonly routers = new Observed<ObservedRouter>()
   private readonly routes = new Map<string, KnownRoute>()
@@ -37,19 +37,19 @@ export class RouterGauges {
     })
     this.state = meter.createObservableUpDownCounter('compat_router.route.state', {
       unit: '1',
-      description: '1 for the state that a route is in, 0 for the others.',
+      description: '1 for the current state of a route, 0 for the others.',
     })
     this.failureRate = meter.createObservableGauge('compat_router.route.failure_rate', {
       unit: '1',
-      description: 'The share of the latest calls of a route that failed, a moving average.',
+      description: 'Share of the latest calls of a route that failed, a moving average.',
     })
     this.firstToken = meter.createObservableGauge('compat_router.route.time_to_first_token', {
       unit: 's',
-      description: 'From dialling a route to its first token, a moving average.',
+      description: 'From the request to a route to its first token, a moving average.',
     })
     this.throughput = meter.createObservableGauge('compat_router.route.throughput', {
       unit: '{token}/s',
-      description: 'Tokens a second of a route, a moving average.',
+      description: 'Tokens per second of a route, a moving average.',
     })
   }
 
@@ -65,7 +65,7 @@ export class RouterGauges {
 
   private report(result: BatchObservableResult): void {
     let openHolds = 0
-    // What is no longer told must be said to be over: the SDK goes on with the last value that it heard.
+    // Routes that are gone must still be reported, as 0, because the SDK repeats the last value that it was given.
     for (const known of this.routes.values()) known.now = undefined
     for (const router of this.routers.items) {
       openHolds += router.openHolds
@@ -75,15 +75,15 @@ export class RouterGauges {
     for (const { attributes, now } of this.routes.values()) this.reportRoute(result, attributes, now)
   }
 
-  /** Of a route that several routers have, or of all `_other` ones, keeps what tells of the most trouble. */
+  /** Keeps the worst health of a route that several routers have, and of all routes that are `_other`. */
   private gather(route: RouteHealth): void {
     const id = this.labels.route.of(route.routeId)
     const provider = id === OTHER ? OTHER : this.labels.provider.of(route.provider)
-    const known = getOrMake(this.routes, JSON.stringify([id, provider]), () => ({
-      attributes: { 'compat_router.route.id': id, [PROVIDER_NAME]: provider },
-      now: undefined,
-    }))
+    const key = JSON.stringify([id, provider])
+    const attributes = { 'compat_router.route.id': id, [PROVIDER_NAME]: provider }
+    const known = this.routes.get(key) ?? { attributes, now: undefined }
     if (known.now === undefined || isWorse(route, known.now)) known.now = route
+    this.routes.set(key, known)
   }
 
   private reportRoute(
@@ -96,9 +96,11 @@ export class RouterGauges {
       result.observe(this.state, value, { ...attributes, 'compat_router.route.state': state })
     }
     result.observe(this.failureRate, route?.failureRate ?? 0, attributes)
-    if (route?.firstTokenMs !== undefined)
+    if (route?.firstTokenMs !== undefined) {
       result.observe(this.firstToken, route.firstTokenMs / 1_000, attributes)
-    if (route?.tokensPerSecond !== undefined)
+    }
+    if (route?.tokensPerSecond !== undefined) {
       result.observe(this.throughput, route.tokensPerSecond, attributes)
+    }
   }
 }

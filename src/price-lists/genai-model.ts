@@ -2,7 +2,7 @@ import type { Model, Price, Prices } from '../contracts/index.js'
 import { type Credits, formatCredits } from '../money.js'
 import { perThousand, readAmount, Unreadable } from './amount.js'
 
-/** A model as `@pydantic/genai-prices` lists it; what more it has is not read. */
+/** A model as `@pydantic/genai-prices` lists it. Other members are ignored. */
 export interface GenaiModel {
   readonly id: string
   readonly name?: string
@@ -15,9 +15,9 @@ export interface GenaiModel {
 const MAX_ID_BYTES = 256
 
 /**
- * Reads one entry of the list, and what it has that a model of a catalogue cannot say (`without`).
+ * Reads one entry of the list. `without` names its units and members that a catalogue cannot represent.
  *
- * `at` is in milliseconds since the Unix epoch. Throws {@link Unreadable} where no exact price can be given.
+ * `at` is in milliseconds since the Unix epoch. Throws {@link Unreadable} if there is no exact price.
  */
 export function readModel(
   id: string,
@@ -50,16 +50,16 @@ function hasControlCharacters(text: string): boolean {
   return [...text].some((character) => character < ' ' || character === '\u007f')
 }
 
-/** The prices in force: as the list defines it, the last whose condition holds. */
+/** Returns the prices in force. The list defines them as the last ones whose condition holds. */
 function pricesAt(listed: unknown, at: number): Readonly<Record<string, unknown>> {
   if (!Array.isArray(listed)) return asRecord(listed, 'it has no prices')
   for (const candidate of listed.toReversed()) {
     const { constraint, prices } = asRecord(candidate, 'its prices are not a list of prices')
     if (constraint === undefined) return asRecord(prices, 'it has no prices')
     const { start_date: startDate } = asRecord(constraint, 'its price has an unknown condition')
-    if (startDate === undefined) throw new Unreadable('its price is not the same at all hours')
+    if (startDate === undefined) throw new Unreadable('its price depends on the hour')
     const start = typeof startDate === 'string' ? Date.parse(startDate) : Number.NaN
-    if (Number.isNaN(start)) throw new Unreadable('its price starts on a day that is no date')
+    if (Number.isNaN(start)) throw new Unreadable('its price starts on an invalid date')
     if (at >= start) return asRecord(prices, 'it has no prices')
   }
   throw new Unreadable('none of its prices is in force yet')
@@ -70,7 +70,7 @@ function asRecord(value: unknown, otherwise: string): Readonly<Record<string, un
   return value as Readonly<Record<string, unknown>>
 }
 
-/** The units that a catalogue has a price for. */
+/** The units that have a price in a catalogue. */
 const PRICE_OF_UNIT = new Map<string, keyof Price>([
   ['input_mtok', 'input'],
   ['output_mtok', 'output'],
@@ -80,10 +80,10 @@ const PRICE_OF_UNIT = new Map<string, keyof Price>([
   ['requests_kcount', 'request'],
 ])
 
-/** Every prompt has more tokens than this. */
+/** The start of the first step, since every prompt has more tokens. */
 const BASE = -1
 
-/** The price of one unit, by how many prompt tokens it takes to have it; the first has {@link BASE}. */
+/** The prices of one unit, each for prompts of more than `above` tokens. The first is above {@link BASE}. */
 type Steps = readonly { readonly above: number; readonly amount: Credits }[]
 
 function readPrices(listed: Readonly<Record<string, unknown>>): { prices: Prices; without: string[] } {

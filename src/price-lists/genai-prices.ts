@@ -4,13 +4,13 @@ import { momentSchema, parseInput } from '../contracts/schemas.js'
 import { Unreadable } from './amount.js'
 import { type GenaiModel, readModel } from './genai-model.js'
 
-/** A provider as `@pydantic/genai-prices` lists it; what more it has is not read. */
+/** A provider as `@pydantic/genai-prices` lists it. Other members are ignored. */
 export interface GenaiProvider {
   readonly id: string
   readonly models: readonly GenaiModel[]
 }
 
-/** A model of a price list, for choosing and naming. */
+/** A model of a price list, as `filter` and `id` receive it. */
 export interface PriceListEntry {
   readonly provider: string
   readonly model: string
@@ -18,11 +18,11 @@ export interface PriceListEntry {
 }
 
 export interface PriceListOptions {
-  /** Which entries to read. All by default. */
+  /** Returns whether to read an entry. By default, all are read. */
   readonly filter?: (entry: PriceListEntry) => boolean
-  /** Names the model for the catalogue. `provider/model` by default. */
+  /** Returns the id of the model in the catalogue. `provider/model` by default. */
   readonly id?: (entry: PriceListEntry) => string
-  /** Milliseconds since the Unix epoch: the day whose prices count. Now by default. */
+  /** The time whose prices apply, in milliseconds since the Unix epoch. Now by default. */
   readonly at?: number
 }
 
@@ -33,25 +33,25 @@ const optionsSchema = z.strictObject({
   at: momentSchema.optional(),
 })
 
-/** Something that the catalogue does not have from the list. */
+/** A part of the list that the catalogue does not contain. */
 export interface PriceListProblem {
   readonly id: string
   readonly why: string
-  /** Whether the model was left out. If not, it is in `models`, and `why` says what it is without. */
+  /** Whether the model was left out. If not, it is in `models`, and `why` names the parts that are missing. */
   readonly omitted: boolean
 }
 
 /**
- * Reads a catalogue from the price list of `@pydantic/genai-prices`, taking one US dollar for one credit and adding
- * nothing: `catalogueFromGenaiPrices(await waitForUpdate())` for the whole list,
- * `catalogueFromGenaiPrices(findProvider({ providerId: 'openai' }))` for one provider.
+ * Reads a catalogue from the price list of `@pydantic/genai-prices`. One US dollar is one credit, and nothing is added.
+ * `catalogueFromGenaiPrices(await waitForUpdate())` reads the whole list,
+ * `catalogueFromGenaiPrices(findProvider({ providerId: 'openai' }))` one provider.
  *
- * Prices are the exact decimals that the list has. A model with a price that is missing, inexact or different by the
- * hour is left out; one with units that a catalogue has no price for (audio, images, searches, longer cache times) is
- * read without them. `problems` names both. Free models are left out too where the list does not write their zero.
+ * Prices are the exact decimals of the list. A model is left out if its price is missing, inexact or depends on the hour;
+ * a free model is left out too unless the list states its zero. Units that have no price in a catalogue (audio, images,
+ * searches, longer cache times) are left out of their model. `problems` lists all of these.
  *
- * The prices are those of one day: read the list again to follow it. Throws a `TypeError` for what is no such list, and
- * for an option that cannot be meant.
+ * The prices are those of one time: read the list again to update them. Throws a `TypeError` if the list or an option is
+ * invalid.
  */
 export function catalogueFromGenaiPrices(
   list: GenaiProvider | readonly GenaiProvider[] | null | undefined,
@@ -75,7 +75,7 @@ export function catalogueFromGenaiPrices(
       if (!filter(entry)) continue
       const id = nameOf(entry)
       try {
-        if (models.has(id)) throw new Unreadable('the list has it twice; the first counts')
+        if (models.has(id)) throw new Unreadable('its id is a duplicate; the first one was used')
         const { model, without } = readModel(id, entry.provider, listed, at)
         models.set(id, model)
         if (without.length > 0) {

@@ -46,7 +46,7 @@ afterAll(async () => {
   await rm(workspace, { recursive: true, force: true })
 })
 
-/** Everything in one file for a browser. Fails where anything that it imports is of Node. */
+/** Bundles the module into one file for a browser. Fails if any import needs Node. */
 async function bundle(): Promise<Buffer> {
   await build({
     config: false,
@@ -63,7 +63,7 @@ async function bundle(): Promise<Buffer> {
 }
 
 describe('sealProviderKey in a browser', () => {
-  it.each(CURVES)('seals on %s what Node opens', async (curve) => {
+  it.each(CURVES)('seals an envelope on %s that Node opens', async (curve) => {
     const jwk = published.find(({ crv }) => crv === curve)!
     const { envelope, globals } = await page.evaluate(
       async ([providerKey, publicKey]) => ({

@@ -11,15 +11,15 @@ import {
 import type { EnvelopePublicKey } from '../../src/envelope/index.js'
 
 export interface Craft {
-  /** Changes the header that would be right, into anything; a string or bytes are taken as they stand. */
+  /** Turns the correct header into another value. A string or bytes are used unchanged. */
   header?: (right: Record<string, unknown>) => unknown
-  /** A string or bytes are taken as they stand. */
+  /** A string or bytes are used unchanged. */
   payload: unknown
 }
 
 /**
- * Makes an envelope by the text of RFC 7516 and RFC 7518 (4.6) alone, without the library that opens it, so that
- * everything about it can be wrong but the encryption.
+ * Creates an envelope according to RFC 7516 and RFC 7518 (4.6), without the library that opens it. Everything except
+ * the encryption can be wrong.
  */
 export function craftEnvelope(to: EnvelopePublicKey, { header = (right) => right, payload }: Craft): string {
   const ephemeral =
@@ -53,7 +53,7 @@ function party(value: unknown): Buffer {
   return typeof value === 'string' ? Buffer.from(value, 'base64url') : Buffer.alloc(0)
 }
 
-/** One round of the derivation in NIST SP 800-56A 5.8.1, which gives the 256 bits needed. */
+/** One round of the key derivation of NIST SP 800-56A 5.8.1, which yields the required 256 bits. */
 function concatKdf(shared: Buffer, algorithm: string, apu: Buffer, apv: Buffer): Buffer {
   const hash = createHash('sha256')
   const parts: BinaryLike[] = [uint32(1), shared]

@@ -23,7 +23,7 @@ export async function open(envelope: string, binding = BINDING, from: Keyring = 
   return from.open(envelope, binding, context)
 }
 
-/** The key inside where it opened, else why not. */
+/** Returns the sealed key, or the reason if the envelope does not open. */
 export async function outcome(envelope: string, binding = BINDING, from: Keyring = ring): Promise<string> {
   const result = await open(envelope, binding, from)
   return result.ok ? result.secret.reveal() : result.reason

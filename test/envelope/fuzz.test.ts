@@ -80,7 +80,7 @@ const editedHeader = fc.tuple(anyKey, edits).map(([to, changes]) =>
   }),
 )
 
-/** An edit can leave the meaning: white space, a character by itself, and the bit that X25519 does not read. */
+/** An edit can keep the meaning: white space, a character replaced by itself, or the bit that X25519 ignores. */
 function isSameHeader(edited: string, right: Record<string, unknown>): boolean {
   const meaning = ({ epk, ...others }: Record<string, unknown>) => {
     const { x, ...point } = epk as Record<string, unknown>
@@ -101,7 +101,7 @@ const editedPayload = fc
   .filter(({ payload }) => payload !== JSON.stringify(RIGHT) && !isStillRight(payload))
   .map(({ to, payload }) => craftEnvelope(to, { payload }))
 
-/** An edit can leave the meaning: white space, or another character in the key itself. */
+/** An edit can keep the payload valid: white space, or another character in the key itself. */
 function isStillRight(payload: string): boolean {
   try {
     const { key, provider, account, exp, ...others } = JSON.parse(payload) as Record<string, unknown>

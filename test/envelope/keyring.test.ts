@@ -15,7 +15,7 @@ const otherX25519 = await generateEnvelopeKey('other', { curve: 'X25519' })
 const clock = { now: () => NOW }
 
 describe('generateEnvelopeKey', () => {
-  it.each(CURVES)('makes a private JWK on %s that survives JSON', async (curve) => {
+  it.each(CURVES)('generates a private JWK on %s that survives JSON', async (curve) => {
     const made = await generateEnvelopeKey('kid-1', { curve })
     expect(made).toEqual({
       kty: curve === 'P-256' ? 'EC' : 'OKP',
@@ -32,7 +32,7 @@ describe('generateEnvelopeKey', () => {
     expect(await outcome(envelope, undefined, restored)).toBe(PROVIDER_KEY)
   })
 
-  it('makes another key every time, on P-256 by default', async () => {
+  it('generates a different key every time, on P-256 by default', async () => {
     const [one, other] = [await generateEnvelopeKey('a'), await generateEnvelopeKey('a')]
     expect(one.crv).toBe('P-256')
     expect(one.d).not.toBe(other.d)
@@ -58,11 +58,11 @@ describe('keyring', () => {
     [{ clocks: clock }, 'clocks is not an option of keyring; did you mean clock?'],
     [{ clock: Date.now }, 'keyring: clock has no method now().'],
     [{ clock: null }, 'keyring: clock is missing; it must be an object with now.'],
-  ])('refuses options that cannot be meant: %o', (options, message) => {
+  ])('refuses invalid options: %o', (options, message) => {
     expect(() => keyring([key], options as never)).toThrow(new TypeError(message))
   })
 
-  it('publishes the public members of the keys in use, in their order, and nothing else', async () => {
+  it('publishes only the public members of keys that are not retired, in their order', async () => {
     const withMore = { ...keys.X25519, key_ops: ['deriveBits'], ext: true, x5u: 'http://127.0.0.1/' }
     const retired = { ...(await generateEnvelopeKey('old')), retired: true }
     const ring = keyring([withMore, retired, key], { clock })
@@ -75,7 +75,7 @@ describe('keyring', () => {
     }
   })
 
-  it('opens with every key, a retired one too, and with no key that is gone', async () => {
+  it('opens with every key, including retired ones, but not with a removed key', async () => {
     const [old, current] = [await generateEnvelopeKey('1'), await generateEnvelopeKey('2')]
     const before = keyring([old], { clock })
     const envelope = await sealProviderKey(RIGHT, before.publicKeys().keys[0]!)
@@ -91,7 +91,7 @@ describe('keyring', () => {
     expect(await outcome(envelope, undefined, keyring([other]))).toBe('invalid')
   })
 
-  it('finds a key by a kid that every object has', async () => {
+  it('finds a key by a kid that is a property of every object', async () => {
     for (const kid of ['__proto__', 'constructor', 'toString']) {
       const ring = keyring([await generateEnvelopeKey(kid)], { clock })
       const envelope = await sealProviderKey(RIGHT, ring.publicKeys().keys[0]!)
@@ -99,7 +99,7 @@ describe('keyring', () => {
     }
   })
 
-  it('goes by its clock', async () => {
+  it('uses its clock', async () => {
     let now = NOW
     const ring = keyring([key], { clock: { now: () => now } })
     const envelope = await sealProviderKey({ ...RIGHT, expiresAt: NOW + 60_000 }, ring.publicKeys().keys[0]!)
@@ -108,7 +108,7 @@ describe('keyring', () => {
     expect(await outcome(envelope, undefined, ring)).toBe('expired')
   })
 
-  it('goes by the time of the machine without one', async () => {
+  it('uses the system time by default', async () => {
     const ring = keyring([key])
     const soon = await sealProviderKey(
       { ...RIGHT, expiresAt: Date.now() + 3_600_000 },
@@ -121,7 +121,7 @@ describe('keyring', () => {
     ])
   })
 
-  it('keeps copies of its keys and gives copies', async () => {
+  it('keeps copies of its keys and returns copies', async () => {
     const mutable = [{ ...key }]
     const ring = keyring(mutable, { clock })
     mutable[0]!.kid = 'changed'
@@ -152,18 +152,18 @@ describe('keyring', () => {
     ['another type', [{ ...key, kty: 'OKP' }], /^keys\[0\]\.kty is not/],
     ['a key for signatures', [{ ...key, use: 'sig' }], /^keys\[0\]\.use is not/],
     ['a key for another algorithm', [{ ...key, alg: 'ECDH-ES+A256KW' }], /^keys\[0\]\.alg is not/],
-    ['retired that is text', [{ ...key, retired: 'no' }], /^keys\[0\]\.retired is not/],
-    ['retired under another name', [{ ...key, retire: true }], /^retire is not .* did you mean retired\?$/],
-    ['a kid twice', [key, { ...other, kid: key.kid }], /^keys\[1\]\.kid is another key's too/],
+    ['a retired that is text', [{ ...key, retired: 'no' }], /^keys\[0\]\.retired is not/],
+    ['a misspelt retired', [{ ...key, retire: true }], /^retire is not .* did you mean retired\?$/],
+    ['a kid twice', [key, { ...other, kid: key.kid }], /^keys\[1\]\.kid is the id of another key too/],
     ['a point off the curve', [{ ...key, y: key.x }], /^keys\[0\] is not a valid P-256 key/],
     [
       'the x and y of another key',
       [{ ...key, x: other.x, y: other.y }],
-      /^keys\[0\] .* x is not that of its d$/,
+      /^keys\[0\] .* x does not match its d$/,
     ],
-    ['the x of another key', [{ ...keys.X25519, x: otherX25519.x }], /^keys\[0\] .* x is not that of its d$/],
+    ['the x of another key', [{ ...keys.X25519, x: otherX25519.x }], /^keys\[0\] .* x does not match its d$/],
   ]
-  it.each(bad)('refuses %s, and shows no key in saying so', (_what, candidates, message) => {
+  it.each(bad)('refuses %s, with no key in the error', (_what, candidates, message) => {
     const attempt = () => keyring(candidates as KeyringKey[])
     expect(attempt).toThrow(message)
     expect(attempt).toThrow(TypeError)

@@ -12,7 +12,7 @@ function craft(change: Partial<Craft> = {}, to = p256): string {
   return craftEnvelope(to, { payload: RIGHT, ...change })
 }
 
-/** Another text for the same bytes. */
+/** Returns another text for the same bytes. */
 function withSpareBit(part: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
   const twin = part.slice(0, -1) + alphabet[alphabet.indexOf(part.at(-1)!) + 1]
@@ -20,8 +20,8 @@ function withSpareBit(part: string): string {
   return twin
 }
 
-describe('an envelope that is right', () => {
-  it.each(CURVES)('opens on %s when it was made without this package', async (curve) => {
+describe('a valid envelope', () => {
+  it.each(CURVES)('opens on %s if it was created without this package', async (curve) => {
     expect(await outcome(craft({}, curve === 'P-256' ? p256 : x25519))).toBe(PROVIDER_KEY)
   })
 
@@ -40,7 +40,7 @@ describe('an envelope that is right', () => {
     expect(`${JSON.stringify(result)} ${String(result.ok && result.secret)}`).not.toContain(PROVIDER_KEY)
   })
 
-  it('may have 8,192 bytes and not one more', async () => {
+  it('may have at most 8,192 bytes', async () => {
     const key = 'k'.repeat(4096)
     const ofLength = (length: number) => {
       for (let apuBytes = 1200; apuBytes < 1600; apuBytes++) {
@@ -55,9 +55,9 @@ describe('an envelope that is right', () => {
       }
       throw new Error(`no envelope of ${length} bytes`)
     }
-    const [most, over] = [ofLength(8192), ofLength(8193)]
-    expect(await outcome(most.envelope, most.binding)).toBe(key)
-    expect(await outcome(over.envelope, over.binding)).toBe('invalid')
+    const [longest, tooLong] = [ofLength(8192), ofLength(8193)]
+    expect(await outcome(longest.envelope, longest.binding)).toBe(key)
+    expect(await outcome(tooLong.envelope, tooLong.binding)).toBe('invalid')
   })
 })
 
@@ -73,7 +73,7 @@ describe('an envelope for another use', () => {
     expect(await outcome(craft({ payload: { ...RIGHT, ...other } }))).toBe('mismatch')
   })
 
-  it('is compared by code unit, not by what it looks like', async () => {
+  it('is compared by code unit, not by appearance', async () => {
     const composed = craft({ payload: { ...RIGHT, account: '\u00e9' } })
     expect(await outcome(composed, { ...BINDING, account: 'e\u0301' })).toBe('mismatch')
   })
@@ -84,19 +84,19 @@ describe('an envelope that has expired', () => {
     expect(await outcome(craft({ payload: { ...RIGHT, exp } }))).toBe('expired')
   })
 
-  it('says no more than mismatch to whom it was not made for', async () => {
+  it('is only a mismatch to an account that it was not sealed for', async () => {
     const envelope = craft({ payload: { ...RIGHT, exp: 1 } })
     expect(await outcome(envelope, { ...BINDING, account: 'bob' })).toBe('mismatch')
   })
 })
 
-describe('a text that is no envelope', () => {
+describe('a text that is not an envelope', () => {
   const right = craft({}, x25519)
   const parts = right.slice(3).split('.')
   const withPart = (index: number, part: string) => `v1.${parts.with(index, part).join('.')}`
   const texts: [string, unknown][] = [
     ['the key in plaintext', PROVIDER_KEY],
-    ['nothing', ''],
+    ['an empty text', ''],
     ['a version alone', 'v1.'],
     ['no version', parts.join('.')],
     ['another version', `v2.${parts.join('.')}`],
@@ -130,7 +130,7 @@ describe('a text that is no envelope', () => {
     expect(await outcome(text as string)).toBe('invalid')
   })
 
-  it('has one text only: spare bits of base64url are invalid', async () => {
+  it('is invalid if unused bits of base64url are set, so an envelope has only one text', async () => {
     expect(await outcome(withPart(4, withSpareBit(parts[4]!)))).toBe('invalid')
     const oneOver = craft({
       payload: `${JSON.stringify(RIGHT)}${' '.repeat(3 - (JSON.stringify(RIGHT).length % 3) + 1)}`,
@@ -141,7 +141,7 @@ describe('a text that is no envelope', () => {
   })
 })
 
-describe('a header that version 1 does not have', () => {
+describe('a header that version 1 does not allow', () => {
   const headers: [string, Craft['header']][] = [
     ['zip', (right) => ({ ...right, zip: 'DEF' })],
     ['crit', (right) => ({ ...right, crit: ['exp'], exp: 1 })],
@@ -163,7 +163,7 @@ describe('a header that version 1 does not have', () => {
     ['another encryption', (right) => ({ ...right, enc: 'A128CBC-HS256' })],
     ['no kid', ({ kid: _, ...others }) => others],
     ['an unknown kid', (right) => ({ ...right, kid: 'unknown' })],
-    ['a kid that every object has', (right) => ({ ...right, kid: '__proto__' })],
+    ['a kid that is a property of every object', (right) => ({ ...right, kid: '__proto__' })],
     ['a kid that is a method', (right) => ({ ...right, kid: 'constructor' })],
     ['a kid that is a list', (right) => ({ ...right, kid: [p256.kid] })],
     ['the kid of a key on another curve', (right) => ({ ...right, kid: x25519.kid })],
@@ -180,15 +180,15 @@ describe('a header that version 1 does not have', () => {
       (right) => ({ ...right, epk: { kty: 'EC', crv: 'P-384', x: 'A'.repeat(64), y: 'A'.repeat(64) } }),
     ],
     ['an epk that is text', (right) => ({ ...right, epk: 'AAAA' })],
-    ['an apu that is no base64url', (right) => ({ ...right, apu: '***' })],
+    ['an apu that is not base64url', (right) => ({ ...right, apu: '***' })],
     ['an apv that is a number', (right) => ({ ...right, apv: 1 })],
     ['a list', (right) => [right]],
     ['null', () => 'null'],
     ['text', () => '"ECDH-ES"'],
-    ['no JSON', () => '{'],
+    ['invalid JSON', () => '{'],
     ['a byte order mark', (right) => `\ufeff${JSON.stringify(right)}`],
-    ['bytes that are no UTF-8', () => Buffer.from([0x7b, 0xff, 0x7d])],
-    ['depth', () => '['.repeat(4000)],
+    ['bytes that are not UTF-8', () => Buffer.from([0x7b, 0xff, 0x7d])],
+    ['deep nesting', () => '['.repeat(4000)],
   ]
   it.each(headers)('is invalid: %s', async (_what, header) => {
     expect(await outcome(craft({ header: header! }))).toBe('invalid')
@@ -214,7 +214,7 @@ describe('a header that version 1 does not have', () => {
     ['with a wrapped key', { alg: 'ECDH-ES+A256KW', enc: 'A256GCM' }],
     ['with AES-128', { alg: 'ECDH-ES', enc: 'A128GCM' }],
     ['with AES-CBC', { alg: 'ECDH-ES', enc: 'A256CBC-HS512' }],
-  ])('is invalid where the whole JWE is right but made otherwise: %s', async (_what, header) => {
+  ])('is invalid if the JWE is correct but created in another way: %s', async (_what, header) => {
     const { kty, crv, x, y, kid } = p256
     const publicKey = await importJWK({ kty, crv, x, y } as Parameters<typeof importJWK>[0], header.alg)
     const jwe = await new CompactEncrypt(Buffer.from(JSON.stringify(RIGHT)))
@@ -224,7 +224,7 @@ describe('a header that version 1 does not have', () => {
   })
 })
 
-describe('a payload that version 1 does not have', () => {
+describe('a payload that version 1 does not allow', () => {
   const payloads: [string, unknown][] = [
     ['no key', BINDING],
     ['an empty key', { ...RIGHT, key: '' }],
@@ -243,26 +243,26 @@ describe('a payload that version 1 does not have', () => {
     ['an expiry that is null', { ...RIGHT, exp: null }],
     ['an expiry with a fraction', { ...RIGHT, exp: SECONDS + 0.5 }],
     ['an expiry below zero', { ...RIGHT, exp: -1 }],
-    ['an expiry past every integer', JSON.stringify(RIGHT).replace('}', ',"exp":1e300}')],
+    ['an expiry beyond every safe integer', JSON.stringify(RIGHT).replace('}', ',"exp":1e300}')],
     ['an address', { ...RIGHT, baseUrl: 'http://127.0.0.1:9/' }],
     ['a member named __proto__', JSON.stringify(RIGHT).replace('{', '{"__proto__":{},')],
     ['a list', [RIGHT]],
     ['null', 'null'],
     ['the key alone', JSON.stringify(PROVIDER_KEY)],
-    ['no JSON', PROVIDER_KEY],
-    ['nothing', ''],
+    ['invalid JSON', PROVIDER_KEY],
+    ['an empty text', ''],
     ['a byte order mark', `\ufeff${JSON.stringify(RIGHT)}`],
     [
-      'bytes that are no UTF-8',
+      'bytes that are not UTF-8',
       Buffer.concat([Buffer.from('{"key":"'), Buffer.from([0xff]), Buffer.from('"}')]),
     ],
-    ['depth', '['.repeat(5000)],
+    ['deep nesting', '['.repeat(5000)],
   ]
   it.each(payloads)('is invalid: %s', async (_what, payload) => {
     expect(await outcome(craft({ payload }))).toBe('invalid')
   })
 
-  it('is invalid with bytes that are no UTF-8 where a decoder would put something else', async () => {
+  it('is invalid with bytes that are not UTF-8 even if a decoder would replace them', async () => {
     const [before, after] = JSON.stringify({ ...RIGHT, account: '|' }).split('|') as [string, string]
     const envelope = craft({
       payload: Buffer.concat([Buffer.from(before), Buffer.of(0xff), Buffer.from(after)]),
@@ -270,13 +270,13 @@ describe('a payload that version 1 does not have', () => {
     expect(await outcome(envelope, { ...BINDING, account: '\ufffd' })).toBe('invalid')
   })
 
-  it('is invalid for any account too, where it names none', async () => {
+  it('is invalid for every account if it names none', async () => {
     const envelope = craft({ payload: { key: PROVIDER_KEY, provider: 'openai' } })
     expect(await outcome(envelope, { provider: 'openai', account: 'undefined' })).toBe('invalid')
   })
 })
 
-it('gives each way to be wrong the same answer whoever sealed it', async () => {
+it('has the same reasons for a sealed envelope that does not open', async () => {
   const envelope = await sealProviderKey({ ...RIGHT, expiresAt: NOW }, p256)
   expect(await open(envelope)).toEqual({ ok: false, reason: 'expired' })
   expect(await open(envelope, { ...BINDING, provider: 'other' })).toEqual({ ok: false, reason: 'mismatch' })

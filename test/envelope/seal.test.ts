@@ -6,7 +6,7 @@ import { BINDING, CURVES, keys, NOW, outcome, PROVIDER_KEY, published, RIGHT } f
 const jwk = published[0]!
 
 describe('sealProviderKey', () => {
-  it.each(CURVES)('seals on %s what the keyring opens', async (curve) => {
+  it.each(CURVES)('seals an envelope on %s that the keyring opens', async (curve) => {
     const to = published.find(({ crv }) => crv === curve)!
     const envelope = await sealProviderKey(RIGHT, to)
     expect(envelope).toMatch(/^v1\.[\w-]+\.\.[\w-]{16}\.[\w-]+\.[\w-]{22}$/)
@@ -14,7 +14,7 @@ describe('sealProviderKey', () => {
     expect(await outcome(envelope)).toBe(PROVIDER_KEY)
   })
 
-  it('puts no more in the header than the opener takes', async () => {
+  it('puts only members into the header that the keyring accepts', async () => {
     const envelope = await sealProviderKey(RIGHT, jwk)
     const header: unknown = JSON.parse(Buffer.from(envelope.split('.')[1]!, 'base64url').toString())
     expect(header).toEqual({
@@ -25,13 +25,13 @@ describe('sealProviderKey', () => {
     })
   })
 
-  it('never seals twice alike', async () => {
+  it('returns a different envelope every time', async () => {
     const [one, other] = [await sealProviderKey(RIGHT, jwk), await sealProviderKey(RIGHT, jwk)]
     expect(one).not.toBe(other)
     expect(one.split('.')[3]).not.toBe(other.split('.')[3])
   })
 
-  it('binds to provider and account as they are written, whatever characters they have', async () => {
+  it('binds to provider and account with any characters, unchanged', async () => {
     const binding = { provider: 'Ünï/côdé "x"', account: 'кошка\u0000\ud83d\ude00' }
     expect(await outcome(await sealProviderKey({ ...RIGHT, ...binding }, jwk), binding)).toBe(PROVIDER_KEY)
   })
@@ -42,13 +42,13 @@ describe('sealProviderKey', () => {
     }
   })
 
-  it('lets the envelope expire at the second of expiresAt', async () => {
+  it('makes the envelope expire in the second of expiresAt', async () => {
     const alive = await sealProviderKey({ ...RIGHT, expiresAt: NOW + 1999 }, jwk)
     const expired = await sealProviderKey({ ...RIGHT, expiresAt: NOW + 999 }, jwk)
     expect([await outcome(alive), await outcome(expired)]).toEqual([PROVIDER_KEY, 'expired'])
   })
 
-  it('takes a published key with members it does not need', async () => {
+  it('accepts a published key with additional members', async () => {
     const withMore = { ...jwk, ext: true, key_ops: ['verify'], x5u: 'http://127.0.0.1/' }
     expect(await outcome(await sealProviderKey(RIGHT, withMore))).toBe(PROVIDER_KEY)
   })
@@ -59,22 +59,18 @@ describe('sealProviderKey', () => {
     ['a key with a space', { key: 'sk live' }, /^key must/],
     ['a key with a letter outside ASCII', { key: 'sk-é' }, /^key must/],
     ['a key of 4,097 characters', { key: 'k'.repeat(4097) }, /^key must/],
-    ['a key that is no string', { key: 12345 }, /^key must/],
+    ['a key that is not a string', { key: 12345 }, /^key must/],
     ['no provider', { provider: undefined }, /^provider must/],
     ['an empty provider', { provider: '' }, /^provider must/],
     ['no account', { account: undefined }, /^account must/],
     ['an empty account', { account: '' }, /^account must/],
     ['an expiry in seconds', { expiresAt: NOW / 1000 }, /^expiresAt must .* milliseconds/],
-    ['an expiry that is no number', { expiresAt: Number.NaN }, /^expiresAt must/],
-    ['an expiry without end', { expiresAt: Number.POSITIVE_INFINITY }, /^expiresAt must/],
-    [
-      'an end under another name',
-      { expires: NOW + 1 },
-      /^a provider key has no other fields than .*expiresAt/,
-    ],
-    ['more than an envelope holds', { account: 'a'.repeat(8192) }, /^The envelope would have \d+ bytes/],
+    ['an expiry that is not a number', { expiresAt: Number.NaN }, /^expiresAt must/],
+    ['an infinite expiry', { expiresAt: Number.POSITIVE_INFINITY }, /^expiresAt must/],
+    ['a misspelt expiry', { expires: NOW + 1 }, /^a provider key has only these fields: .*expiresAt$/],
+    ['more than fits into an envelope', { account: 'a'.repeat(8192) }, /^The envelope would have \d+ bytes/],
   ]
-  it('refuses what is no provider key at all', async () => {
+  it('refuses a value that is not a provider key', async () => {
     await expect(sealProviderKey(null as never, jwk)).rejects.toThrow(
       new TypeError('sealProviderKey takes an object with key, provider, account, expiresAt'),
     )
@@ -94,17 +90,17 @@ describe('sealProviderKey', () => {
     ['a key for signatures', { ...jwk, use: 'sig' }, /^jwk\.use/],
     ['a key for another algorithm', { ...jwk, alg: 'ECDH-ES+A256KW' }, /^jwk\.alg/],
     ['a key on another curve', { ...jwk, crv: 'P-384' }, /'P-256'.*'X25519'/],
-    ['a key whose type is not its curve', { ...jwk, kty: 'OKP' }, /'P-256'.*'X25519'/],
+    ['a key whose type does not match its curve', { ...jwk, kty: 'OKP' }, /'P-256'.*'X25519'/],
     ['a symmetric key', { kty: 'oct', k: 'AAAA', kid: 'a' }, /'P-256'.*'X25519'/],
     ['a point that is not on the curve', { ...jwk, y: jwk.x }, /not a valid P-256 public key/],
     ['a key without x', { ...jwk, x: undefined }, /not a valid P-256 public key/],
   ]
-  it.each(badKeys)('refuses %s to seal with', async (_what, bad, message) => {
+  it.each(badKeys)('refuses to seal with %s', async (_what, bad, message) => {
     await expect(sealProviderKey(RIGHT, bad as EnvelopePublicKey)).rejects.toThrow(message)
     await expect(sealProviderKey(RIGHT, bad as EnvelopePublicKey)).rejects.toBeInstanceOf(TypeError)
   })
 
-  it('shows nothing of the key in any error', async () => {
+  it('has no part of the key in any error', async () => {
     const key = `${PROVIDER_KEY} with a space`
     const attempts = [
       ...badInput.map(([, change]) => sealProviderKey({ ...RIGHT, key, ...change } as ProviderKey, jwk)),

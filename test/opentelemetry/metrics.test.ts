@@ -1,5 +1,7 @@
 import type { Meter } from '@opentelemetry/api'
-import { describe, expect, it } from 'vitest'
+import { PrometheusExporter } from '@opentelemetry/exporter-prometheus'
+import { createAllowListAttributesProcessor, MeterProvider } from '@opentelemetry/sdk-metrics'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { RequestEnd } from '../../src/contracts/events.js'
 import { memoryLedger } from '../../src/index.js'
 import { createTelemetry } from '../../src/opentelemetry/index.js'
@@ -13,7 +15,7 @@ const CALL = { 'gen_ai.operation.name': 'chat', 'gen_ai.provider.name': 'p0', 'g
 const asApp = { authorization: `Bearer ${APP}` }
 
 describe('the metrics of calls', () => {
-  it('have how often and how long, with the buckets of the conventions', async () => {
+  it('count requests and measure their duration in the buckets of the conventions', async () => {
     const { service, exported } = await startObserved()
     for (const body of [{}, {}, { stream: true }]) await service.end(await service.ask(body))
     const metrics = await exported.metrics()
@@ -33,7 +35,7 @@ describe('the metrics of calls', () => {
     expect(await exported.value('compat_router.requests.active')).toBe(0)
   })
 
-  it('have seconds and not milliseconds, of streams the first token and those after it', async () => {
+  it('measure a stream, its first token and each further token in seconds', async () => {
     const clock = createSteppedClock()
     const { service, exported } = await startObserved({ router: { clock } })
     service.upstreams[0]!.script(async (reply) => {
@@ -81,7 +83,7 @@ describe('the metrics of calls', () => {
     }
   })
 
-  it('count a call also where the clock was set back while it ran', async () => {
+  it('count a call even if the clock was set back during it', async () => {
     const exported = exportToMemory()
     exported.telemetry.onEvent({
       ...endOf({}),
@@ -96,13 +98,13 @@ describe('the metrics of calls', () => {
     }
   })
 
-  it('have no first token of replies in one piece', async () => {
+  it('have no time to first token for replies in one body', async () => {
     const { service, exported } = await startObserved()
     await service.end(await service.ask())
     expect(await exported.metrics()).not.toHaveProperty('gen_ai.server.time_to_first_token')
   })
 
-  it('have no first token of streams that were not completed', async () => {
+  it('have no time to first token for streams that were not completed', async () => {
     const exported = exportToMemory()
     for (const outcome of ['client-left', 'provider_error']) {
       exported.telemetry.onEvent({ ...endOf({ outcome }), stream: true, firstTokenMs: 100, providerMs: 900 })
@@ -112,7 +114,7 @@ describe('the metrics of calls', () => {
     expect(metrics).not.toHaveProperty('gen_ai.server.time_to_first_token')
   })
 
-  it('have tokens by the two types of the conventions, and by what is priced apart', async () => {
+  it('count tokens by the two types of the conventions and by the kind that is priced', async () => {
     const { service, exported } = await startObserved()
     const usage = {
       prompt_tokens: 10,
@@ -140,7 +142,7 @@ describe('the metrics of calls', () => {
     expect(Object.fromEntries(kinds)).toEqual({ input: 6, cached: 4, output: 3, reasoning: 2 })
   })
 
-  it('have the credits charged and the markup, as the ledger has them', async () => {
+  it('have the same charge and markup as the ledger', async () => {
     const { service, exported } = await startObserved()
     const answers = [await service.ask({}, asApp), await service.ask({ stream: true }, asApp)]
     for (const answer of answers) await service.end(answer)
@@ -155,7 +157,7 @@ describe('the metrics of calls', () => {
     )
   })
 
-  it('have a call that failed by its error, with the routes it tried', async () => {
+  it('count a failed call by its error, and the routes that it tried', async () => {
     const { service, exported } = await startObserved({ routes: [{}, {}] })
     for (const upstream of service.upstreams) upstream.script(fails(500))
     await service.end(await service.ask())
@@ -177,7 +179,7 @@ describe('the metrics of calls', () => {
     )
   })
 
-  it('have a client that left, and a request under way', async () => {
+  it('count a client that left and a request in progress', async () => {
     const { service, exported } = await startObserved({ routes: [{ onDisconnect: 'abort' }] })
     service.upstreams[0]!.script(['stall'])
     const controller = new AbortController()
@@ -206,7 +208,19 @@ describe('the metrics of calls', () => {
     expect(durations[0]!.attributes['error.type']).toBe('client-left')
   })
 
-  it('count requests for models apart, and measure none of them', async () => {
+  it('count calls of every operation that asks a model', async () => {
+    const exported = exportToMemory()
+    for (const operation of ['chat', 'embeddings']) exported.telemetry.onEvent({ ...endOf({}), operation })
+    for (const operation of ['chat', 'embeddings']) {
+      const ofOperation = { 'gen_ai.operation.name': operation }
+      expect(await exported.histogram('gen_ai.server.request.duration', ofOperation)).toMatchObject({
+        count: 1,
+      })
+    }
+    expect(await exported.value('compat_router.credits.charged')).toBe(2e-9)
+  })
+
+  it('count requests for models separately, without a duration', async () => {
     const { service, exported } = await startObserved()
     await fetch(`${service.url}/models`, { headers: { authorization: `Bearer ${ALICE}` } })
     await fetch(`${service.url}/models`)
@@ -219,8 +233,8 @@ describe('the metrics of calls', () => {
   })
 })
 
-describe('the metrics of credit', () => {
-  it('have overdrafts', async () => {
+describe('the metrics of credits', () => {
+  it('count overdrafts', async () => {
     const { service, exported } = await startObserved({ balance: '0.09' })
     expect(await exported.value('compat_router.overdrafts')).toBe(0)
     const usage = { ...COUNTS, completion_tokens: 10_000, total_tokens: 10_010 }
@@ -234,7 +248,7 @@ describe('the metrics of credit', () => {
     expect(await exported.value('compat_router.overdrafts')).toBe(1)
   })
 
-  it('have what was not charged under neverOverdraw', async () => {
+  it('have the shortfall under neverOverdraw', async () => {
     const { service, exported } = await startObserved({ router: { neverOverdraw: true } })
     const usage = { ...COUNTS, completion_tokens: 10_000, total_tokens: 10_010 }
     service.upstreams[0]!.script([
@@ -246,7 +260,7 @@ describe('the metrics of credit', () => {
     expect(await exported.value('compat_router.credits.shortfall')).toBe(Number(charge!.shortfall!) / 1e9)
   })
 
-  it('have charges that could not be posted', async () => {
+  it('have the charges that could not be posted', async () => {
     const clock = createSteppedClock()
     const faults = new FaultPlan().always('settle', 'throws')
     const ledger = faultyLedger(memoryLedger({ alice: '1' }, { clock }), clock, faults.decide)
@@ -265,16 +279,17 @@ describe('the metrics of credit', () => {
     expect(await exported.value('compat_router.holds.open')).toBe(0)
   })
 
-  it('add up to more than a double holds, rounded once', async () => {
+  it('add up exactly and are rounded once, at each export', async () => {
     const exported = exportToMemory()
-    const cost = 123_456_789_012_345_678n
-    for (let call = 0; call < 3; call++) exported.telemetry.onEvent(endOf({ cost }))
-    expect(await exported.value('compat_router.credits.charged')).toBeCloseTo(370_370_367.037037, 6)
+    for (let call = 0; call < 1_000; call++) exported.telemetry.onEvent(endOf({ cost: 100_000_000n }))
+    expect(await exported.value('compat_router.credits.charged')).toBe(100)
+    exported.telemetry.onEvent(endOf({ cost: 123_456_789_012_345_678n }))
+    expect(await exported.value('compat_router.credits.charged')).toBe(Number('123456889.012345678'))
   })
 })
 
 describe('the metrics of routes', () => {
-  it('have the state, the failures and the speed of each, while the router is observed', async () => {
+  it('have the state, the failure rate and the speed of each, while its router is observed', async () => {
     const exported = exportToMemory()
     const route = { provider: 'p', failureRate: 0.25, firstTokenMs: 250, tokensPerSecond: 40 }
     const fresh = { routeId: 'new', provider: 'p', state: 'closed' as const, failureRate: 0 }
@@ -310,7 +325,7 @@ describe('the metrics of routes', () => {
     expect(await exported.value('compat_router.holds.open')).toBe(0)
   })
 
-  it('are in no state once no router that is observed has them', async () => {
+  it('report no state for routes that no observed router has any more', async () => {
     const exported = exportToMemory()
     const route = { routeId: 'r', provider: 'p', state: 'open' as const, failureRate: 1 }
     const end = exported.telemetry.observe({ openHolds: 1, routes: () => [route] })
@@ -324,7 +339,7 @@ describe('the metrics of routes', () => {
     expect(await ofState('open')).toBe(1)
   })
 
-  it('of a router that is observed twice are told once, until both ends are called', async () => {
+  it('count a router once if it is observed twice, until both observations end', async () => {
     const exported = exportToMemory()
     const route = { routeId: 'r', provider: 'p', state: 'open' as const, failureRate: 1 }
     const router = { openHolds: 2, routes: () => [route] }
@@ -338,14 +353,14 @@ describe('the metrics of routes', () => {
     expect(await holds()).toBe(0)
   })
 
-  it('are of routers alone: anything else is refused at once', () => {
+  it('refuse to observe anything but a router', () => {
     const { telemetry } = exportToMemory()
     for (const wrong of [undefined, null, {}, () => undefined, { routes: [] }, { routes: () => [] }]) {
       expect(() => telemetry.observe(wrong as never)).toThrow(/^observe: router /)
     }
   })
 
-  it('that several routers have are as where they are doing worst', async () => {
+  it('report the worst health of a route that several routers have', async () => {
     const exported = exportToMemory()
     const route = { routeId: 'r', provider: 'p', firstTokenMs: 100 }
     const healthy = { ...route, state: 'closed' as const, failureRate: 0 }
@@ -353,20 +368,20 @@ describe('the metrics of routes', () => {
     const open = { ...route, state: 'open' as const, failureRate: 0.1, firstTokenMs: 900 }
     const observe = (health: typeof healthy | typeof open) =>
       exported.telemetry.observe({ openHolds: 0, routes: () => [health] })
-    const told = async () => [
+    const reported = async () => [
       await exported.value('compat_router.route.state', { 'compat_router.route.state': 'open' }),
       await exported.value('compat_router.route.failure_rate'),
       await exported.value('compat_router.route.time_to_first_token'),
     ]
     const ends = [observe(failing), observe(healthy)]
-    expect(await told()).toEqual([0, 0.4, 0.1])
+    expect(await reported()).toEqual([0, 0.4, 0.1])
     ends.push(observe(open), observe(healthy))
-    expect(await told()).toEqual([1, 0.1, 0.9])
+    expect(await reported()).toEqual([1, 0.1, 0.9])
     expect(await exported.metrics()).toMatchObject({ 'compat_router.route.failure_rate': { length: 1 } })
     for (const end of ends) end()
   })
 
-  it('are told apart up to 600, and those beyond that are as the worst of them', async () => {
+  it('report 600 routes separately, and the worst health of all others as one', async () => {
     const exported = exportToMemory()
     const routes = Array.from({ length: 700 }, (_, index) => ({
       routeId: `r${index}`,
@@ -388,7 +403,7 @@ describe('the metrics of routes', () => {
     }
   })
 
-  it('follow a route that fails', async () => {
+  it('report a route that failed as open', async () => {
     const { service, exported } = await startObserved()
     service.upstreams[0]!.script(fails(500))
     for (let call = 0; call < 3; call++) await service.end(await service.ask())
@@ -398,8 +413,8 @@ describe('the metrics of routes', () => {
   })
 })
 
-describe('the labels', () => {
-  it('of models, providers and outcomes are 1,000 at most, of routes 600, and _other', async () => {
+describe('the attributes of metrics', () => {
+  it('have at most 1,000 models, providers and outcomes, 600 routes, and _other', async () => {
     const exported = exportToMemory()
     for (let index = 0; index < 1_005; index++) {
       exported.telemetry.onEvent(
@@ -409,21 +424,21 @@ describe('the labels', () => {
     const metrics = await exported.metrics()
     const values = (name: string, label: string) =>
       new Set(metrics[name]!.map(({ attributes }) => attributes[label]))
-    for (const [name, label, most] of [
+    for (const [name, label, maximum] of [
       ['compat_router.credits.charged', 'gen_ai.request.model', 1_000],
       ['compat_router.credits.charged', 'gen_ai.provider.name', 1_000],
       ['compat_router.requests', 'compat_router.outcome', 1_000],
       ['compat_router.route.attempts', 'compat_router.route.id', 600],
     ] as const) {
       const found = values(name, label)
-      expect(found.size, label).toBe(most + 1)
+      expect(found.size, label).toBe(maximum + 1)
       expect(found, label).toContain('_other')
     }
     const other = { 'gen_ai.request.model': '_other' }
     expect(await exported.value('compat_router.credits.charged', other)).toBe(5e-9)
   })
 
-  it('beyond what the SDK tells apart are counted together, and add up at every export', async () => {
+  it('add up correctly at every export, however many combinations there are', async () => {
     const exported = exportToMemory()
     const calls = 2_400
     for (let call = 0; call < calls; call++) {
@@ -436,9 +451,20 @@ describe('the labels', () => {
       const sum = (name: string) => metrics[name]!.reduce((all, { value }) => all + (value as number), 0)
       expect(sum('compat_router.credits.charged')).toBe(due)
       expect(sum('compat_router.tokens')).toBe(2 * calls)
-      const further = { 'otel.metric.overflow': true }
-      expect(metrics['compat_router.credits.charged']!.at(-1)!.attributes).toEqual(further)
+      for (const name of ['compat_router.credits.charged', 'compat_router.tokens']) {
+        expect(metrics[name]!.length).toBeLessThanOrEqual(2_000)
+        expect(metrics[name]!.at(-1)!.attributes).toEqual({ 'otel.metric.overflow': true })
+      }
     }
+  })
+
+  it('may be dropped from counters by a view of the SDK', async () => {
+    const attributesProcessors = [createAllowListAttributesProcessor([])]
+    const exported = exportToMemory({
+      views: [{ instrumentName: 'compat_router.tokens', attributesProcessors }],
+    })
+    for (const model of ['one', 'other']) exported.telemetry.onEvent(endOf({ model }))
+    for (let times = 0; times < 2; times++) expect(await exported.value('compat_router.tokens')).toBe(4)
   })
 
   it('never name an account, an app, a credential or a request', async () => {
@@ -452,26 +478,47 @@ describe('the labels', () => {
 })
 
 describe('telemetry', () => {
-  it('without metrics has none, and may observe all the same', async () => {
+  it('reaches Prometheus through its exporter', async () => {
+    const exporter = new PrometheusExporter({ preventServerStart: true })
+    const provider = new MeterProvider({ readers: [exporter] })
+    onTestFinished(() => provider.shutdown())
+    const telemetry = createTelemetry({ meter: provider.getMeter('test'), tracer: false })
+    telemetry.onEvent(endOf({}))
+    const text = await new Promise<string>((resolve) => {
+      const response = { statusCode: 0, setHeader() {}, end: resolve }
+      exporter.getMetricsRequestHandler({} as never, response as never)
+    })
+    for (const name of ['gen_ai_server_request_duration', 'gen_ai_client_token_usage']) {
+      expect(text.match(new RegExp(`^# TYPE ${name} histogram$`, 'gm'))).toHaveLength(1)
+    }
+    expect(text).toMatch(/^gen_ai_server_request_duration_count\{.*gen_ai_request_model="m".*\} 1$/m)
+    expect(text).toMatch(/^compat_router_requests_total\{.*\} 1$/m)
+    expect(text).toMatch(/^compat_router_credits_charged_total\{.*\} 1e-9$/m)
+  })
+
+  it('may observe a router even without metrics', async () => {
     const telemetry = createTelemetry({ meter: false, tracer: false })
     telemetry.onEvent(endOf({}))
     telemetry.observe({ openHolds: 0, routes: () => [] })()
   })
 
-  it('on the global providers does nothing where none is registered', () => {
+  it('does nothing if no global provider is registered', () => {
     const telemetry = createTelemetry()
     telemetry.onEvent({ type: 'request-start', requestId: 'r', operation: 'chat', at: 1 })
     telemetry.onEvent(endOf({}))
     telemetry.observe({ openHolds: 0, routes: () => [] })()
   })
 
-  it('whose meter throws leaves spans and replies as they are', async () => {
+  it('does not affect replies or charges if its meter or tracer throws', async () => {
+    let isBroken = false
     const broken = () => {
-      throw new Error('the meter is broken')
+      if (isBroken) throw new Error('the SDK is broken')
     }
     const exported = exportToMemory()
-    const instrument = { record: broken, add: broken, addCallback: broken }
+    const instrument = { record: broken, add: broken }
     const meter = {
+      createCounter: () => instrument,
+      createUpDownCounter: () => instrument,
       createHistogram: () => instrument,
       createObservableCounter: () => instrument,
       createObservableUpDownCounter: () => instrument,
@@ -480,7 +527,9 @@ describe('telemetry', () => {
     } as unknown as Meter
     const tracer = { startSpan: broken } as never
     for (const options of [{ meter }, { tracer, meter: false as const }]) {
+      isBroken = false
       const telemetry = createTelemetry(options)
+      isBroken = true
       const { service } = await startObserved({}, { ...exported, telemetry })
       const answer = await service.ask({ stream: true })
       expect([answer.status, answer.text.includes('[DONE]')]).toEqual([200, true])
@@ -490,7 +539,7 @@ describe('telemetry', () => {
   })
 })
 
-interface Made {
+interface EndSettings {
   readonly model?: string
   readonly provider?: string
   readonly outcome?: string
@@ -498,14 +547,14 @@ interface Made {
   readonly cost?: bigint
 }
 
-/** An event at the end of a call that cost a nanocredit. */
+/** The end of a call that cost a nanocredit, unless given another cost. */
 function endOf({
   cost = 1n,
   model = 'm',
   outcome = 'completed',
   provider = 'p',
   routeId = 'r',
-}: Made): RequestEnd {
+}: EndSettings): RequestEnd {
   return {
     type: 'request-end',
     requestId: 'r',

@@ -5,6 +5,7 @@ import {
   InMemoryMetricExporter,
   MeterProvider,
   PeriodicExportingMetricReader,
+  type ViewOptions,
 } from '@opentelemetry/sdk-metrics'
 import {
   BasicTracerProvider,
@@ -24,21 +25,26 @@ export interface Point {
 
 export interface Exported {
   readonly telemetry: Telemetry
-  /** What the SDK would send now, by the name of the instrument. */
+  /** The points that the SDK would send now, by the name of the instrument. */
   metrics(): Promise<Readonly<Record<string, readonly Point[]>>>
-  /** The one value of a metric whose attributes contain these, or undefined. */
+  /** The one value whose attributes contain these, or undefined. */
   value(name: string, attributes?: Attributes): Promise<number | undefined>
   histogram(name: string, attributes?: Attributes): Promise<Histogram | undefined>
   spans(): readonly ReadableSpan[]
-  /** All of it as text. */
+  /** All metrics and spans as text. */
   text(): Promise<string>
 }
 
-/** Telemetry on the SDK, exporting to memory. */
-export function exportToMemory(sampler?: Sampler): Exported {
+export interface ExportOptions {
+  readonly sampler?: Sampler
+  readonly views?: ViewOptions[]
+}
+
+/** Telemetry on the SDK, which exports to memory. */
+export function exportToMemory({ sampler, views }: ExportOptions = {}): Exported {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 1_000_000_000 })
-  const meters = new MeterProvider({ readers: [reader] })
+  const meters = new MeterProvider({ readers: [reader], ...(views && { views }) })
   const spanExporter = new InMemorySpanExporter()
   const tracers = new BasicTracerProvider({
     ...(sampler && { sampler }),
@@ -81,7 +87,7 @@ export function exportToMemory(sampler?: Sampler): Exported {
   }
 }
 
-/** A router on sockets with telemetry on it. */
+/** A router on sockets, observed by telemetry. */
 export async function startObserved(
   options: ServiceOptions = {},
   exported = exportToMemory(),

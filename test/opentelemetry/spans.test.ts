@@ -9,12 +9,12 @@ import { exportToMemory, startObserved } from './observed-service.js'
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 const SPAN_ID = '00f067aa0ba902b7'
 const TRACE = { traceparent: `00-${TRACE_ID}-${SPAN_ID}-01`, tracestate: 'vendor=opaque' }
-const PROMPT = 'a prompt that nobody may export'
+const PROMPT = 'a prompt that must not be exported'
 const REPLY = 'I am p0'
 const read = { router: { traceContext: 'read' } } as const
 
 describe('the span of a call', () => {
-  it('has the attributes of the conventions, and the charge as the ledger has it', async () => {
+  it('has the attributes of the conventions and the exact charge', async () => {
     const { service, exported } = await startObserved()
     const headers = { authorization: `Bearer ${APP}`, 'x-session-id': 'session-9' }
     const answer = await service.ask({ stream: true }, headers)
@@ -66,7 +66,7 @@ describe('the span of a call', () => {
     expect([ms(span!.startTime), ms(span!.endTime)]).toEqual([at - durationMs, at])
   })
 
-  it('is an error where a provider failed it, and not where its caller did', async () => {
+  it('is an error if the provider failed, but not if the caller made a mistake', async () => {
     const { service, exported } = await startObserved()
     service.upstreams[0]!.script(fails(500))
     await service.end(await service.ask())
@@ -89,7 +89,7 @@ describe('the span of a call', () => {
     })
   })
 
-  it('says whose credential was suspended', async () => {
+  it('names the account of a suspended credential', async () => {
     const app = { id: 'app-1', markup: { basisPoints: 0 }, allowedModels: [] }
     const credentials = memoryCredentials({
       'at-1': { kind: 'access-token', account: 'alice', scopes: [], app },
@@ -104,7 +104,7 @@ describe('the span of a call', () => {
     })
   })
 
-  it('is an error where a stream broke after its head', async () => {
+  it('is an error if a stream broke after its head', async () => {
     const { service, exported } = await startObserved()
     service.upstreams[0]!.script([
       { head: 200, headers: { 'content-type': 'text/event-stream' } },
@@ -118,7 +118,7 @@ describe('the span of a call', () => {
     })
   })
 
-  it('holds nothing that was said, and no credential', async () => {
+  it('contains no prompt, no reply and no credential', async () => {
     const { service, exported } = await startObserved({ routes: [{ apiKey: 'sk-of-the-host' }], ...read })
     const messages = [{ role: 'user', content: PROMPT }]
     const more = { messages, user: 'end-user-7', action: 'an action', connected: ['a connection'] }
@@ -141,14 +141,26 @@ describe('the span of a call', () => {
     }
   })
 
-  it('is made of no request for models', async () => {
+  it('has the name of its operation', () => {
+    const exported = exportToMemory()
+    const facts = { requestId: 'r', account: 'a', credentialId: 'c', model: MODEL }
+    const start: RequestStart = { type: 'request-start', requestId: 'r', operation: 'embeddings', at: 1_000 }
+    const end = { durationMs: 0, outcome: 'completed', status: 200, facts }
+    exported.telemetry.onEvent(start)
+    exported.telemetry.onEvent({ ...start, ...end, type: 'request-end' })
+    expect(exported.spans()).toMatchObject([
+      { name: `embeddings ${MODEL}`, attributes: { 'gen_ai.operation.name': 'embeddings' } },
+    ])
+  })
+
+  it('does not exist for requests for models', async () => {
     const { service, exported } = await startObserved()
     await fetch(`${service.url}/models`, { headers: { authorization: `Bearer ${ALICE}` } })
     await service.end(await service.ask())
     expect(exported.spans().map(({ name }) => name)).toEqual([`chat ${MODEL}`])
   })
 
-  it('is one each for calls of the same id at the same time', async () => {
+  it('is a separate one for each of several simultaneous calls with the same id', async () => {
     const { service, exported } = await startObserved()
     const id = { 'x-request-id': 'the-same' }
     await Promise.all([service.ask({}, id), service.ask({}, id), service.ask({ model: 'no/such' }, id)])
@@ -158,15 +170,15 @@ describe('the span of a call', () => {
     expect(new Set(exported.spans().map((span) => span.spanContext().spanId)).size).toBe(3)
   })
 
-  it('is not made where the sampler wants none', async () => {
-    const { service, exported } = await startObserved({}, exportToMemory(new AlwaysOffSampler()))
+  it('does not exist if the sampler drops it', async () => {
+    const { service, exported } = await startObserved({}, exportToMemory({ sampler: new AlwaysOffSampler() }))
     expect((await service.ask()).status).toBe(200)
     expect(exported.spans()).toEqual([])
   })
 })
 
 describe('the parent of a span', () => {
-  it("is the caller's, where the host reads its trace context", async () => {
+  it("is the caller's span if the host reads its trace context", async () => {
     const { service, exported } = await startObserved(read)
     await service.end(await service.ask({}, TRACE))
     const [span] = exported.spans()
@@ -176,7 +188,7 @@ describe('the parent of a span', () => {
     expect(span!.spanContext().traceState?.serialize()).toBe('vendor=opaque')
   })
 
-  it('is none where the host does not read it, or it is malformed', async () => {
+  it('does not exist if the host does not read the trace context or it is malformed', async () => {
     const silent = await startObserved()
     await silent.service.end(await silent.service.ask({}, TRACE))
     const malformed = await startObserved(read)
@@ -188,14 +200,14 @@ describe('the parent of a span', () => {
     }
   })
 
-  it('passes on that the caller does not record', async () => {
+  it("passes on the caller's decision not to record", async () => {
     const exported = exportToMemory()
     const { service } = await startObserved(read, exported)
     await service.end(await service.ask({}, { traceparent: `00-${TRACE_ID}-${SPAN_ID}-00` }))
     expect(exported.spans()).toEqual([])
   })
 
-  describe("beside a span of the host's own", () => {
+  describe('if the host has a span of its own', () => {
     afterEach(() => context.disable())
 
     const within = (active: Context, event: RequestStart) => {
@@ -224,7 +236,7 @@ describe('the parent of a span', () => {
     const start: RequestStart = { type: 'request-start', requestId: 'r', operation: 'chat', at: 1_000 }
     const host = new BasicTracerProvider().getTracer('host')
 
-    it('is that one, whose trace the caller may have begun', () => {
+    it("is the host's span, even if the caller began its trace", () => {
       const remote = trace.setSpanContext(ROOT_CONTEXT, {
         traceId: TRACE_ID,
         spanId: SPAN_ID,
@@ -239,7 +251,7 @@ describe('the parent of a span', () => {
       }
     })
 
-    it("is the caller's where that is of another trace", () => {
+    it("is the caller's span if it belongs to another trace", () => {
       const span = within(trace.setSpan(ROOT_CONTEXT, host.startSpan('start-up')), { ...start, trace: TRACE })
       expect(span.parentSpanContext!.spanId).toBe(SPAN_ID)
     })

@@ -10,13 +10,14 @@ function listOf(...models: unknown[]): GenaiProvider {
   return { id: 'acme', models } as GenaiProvider
 }
 
-/** The one model that a list with these prices gives. */
+/** Reads a list of one model with these prices. */
 function read(prices: unknown, at = TODAY) {
   const { models, problems } = catalogueFromGenaiPrices(listOf({ id: 'fast', prices }), { at })
   return { prices: models[0]?.prices, problems }
 }
 
-function why(prices: unknown, at = TODAY): string | undefined {
+/** Returns the reason why a model with these prices is left out. */
+function reasonOf(prices: unknown, at = TODAY): string | undefined {
   const { models, problems } = catalogueFromGenaiPrices(listOf({ id: 'fast', prices }), { at })
   expect(models).toEqual([])
   expect(problems).toEqual([{ id: 'acme/fast', why: expect.any(String), omitted: true }])
@@ -33,7 +34,7 @@ describe('an option', () => {
     [{ id: null }, 'id: must be a function'],
     [{ filtr: () => false }, '"filtr"'],
     [null, 'catalogueFromGenaiPrices'],
-  ])('that cannot be meant is refused: %j', (options, words) => {
+  ])('that is invalid is refused: %j', (options, words) => {
     const prices = { input_mtok: 1, output_mtok: 2 }
     const attempt = () => catalogueFromGenaiPrices(listOf({ id: 'fast', prices }), options as never)
     expect(attempt).toThrow(TypeError)
@@ -43,7 +44,7 @@ describe('an option', () => {
 })
 
 describe('a model of the list', () => {
-  it('has the names of a catalogue, and every unit that a catalogue has a price for', () => {
+  it('has the member names of a catalogue, and every unit that has a price in one', () => {
     const model = {
       id: 'fast',
       name: 'Acme Fast ',
@@ -82,7 +83,7 @@ describe('a model of the list', () => {
     })
   })
 
-  it('has no member that the list does not give', () => {
+  it('has no member that the list lacks', () => {
     const { models } = catalogueFromGenaiPrices(
       listOf({ id: 'fast', prices: { input_mtok: 0, output_mtok: 0 } }),
     )
@@ -91,7 +92,7 @@ describe('a model of the list', () => {
     ])
   })
 
-  it('has one tier for every number of tokens at which any price changes', () => {
+  it('has a tier for every number of tokens at which any price changes', () => {
     const { prices } = read({
       input_mtok: {
         base: 1,
@@ -115,7 +116,7 @@ describe('a model of the list', () => {
     })
   })
 
-  it('has the prices of the day asked for', () => {
+  it('has the prices of the requested day', () => {
     const dated = [
       { prices: { input_mtok: 10, output_mtok: 40 } },
       {
@@ -131,7 +132,7 @@ describe('a model of the list', () => {
     expect(inputOn(Date.UTC(2027, 0, 1))).toBe('1')
   })
 
-  it('is read without units that a catalogue has no price for, which is said', () => {
+  it('is read without units that have no price in a catalogue, and these are reported', () => {
     const { prices, problems } = read({
       input_mtok: 1,
       output_mtok: 2,
@@ -144,7 +145,7 @@ describe('a model of the list', () => {
     ])
   })
 
-  it('is read without a context length that is none, which is said', () => {
+  it('is read without an invalid context length, which is reported', () => {
     const prices = { input_mtok: 1, output_mtok: 2 }
     for (const context_window of [-1, 0, 1.5, '128k', null]) {
       const { models, problems } = catalogueFromGenaiPrices(listOf({ id: 'fast', context_window, prices }))
@@ -175,7 +176,10 @@ describe('a price', () => {
     [0.1 + 0.2, /^its input_mtok has more than nine decimal places: 0\.30000000000000004$/],
     [0.08333333333333334, /more than nine decimal places/],
     [1e-10, /^its input_mtok has more than nine decimal places: 1e-10$/],
-    [123456789.12345679, /^its input_mtok has more digits than a number keeps exactly: 123456789\.12345679$/],
+    [
+      123456789.12345679,
+      /^its input_mtok has more digits than a number can hold exactly: 123456789\.12345679$/,
+    ],
     [-1, /^its input_mtok is not a price: -1$/],
     [Number.NaN, /^its input_mtok is not a price: NaN$/],
     [Number.POSITIVE_INFINITY, /is not a price: Infinity$/],
@@ -200,27 +204,23 @@ describe('a price', () => {
       },
       /ascending numbers of tokens$/,
     ],
-  ])('keeps its model out, and says why, where it is no exact decimal: %j', (value, message) => {
-    expect(why({ input_mtok: value, output_mtok: 1 })).toMatch(message)
+  ])('that is not an exact decimal excludes its model, with the reason: %j', (value, message) => {
+    expect(reasonOf({ input_mtok: value, output_mtok: 1 })).toMatch(message)
   })
 
   it.each([
     ['no input', { output_mtok: 1 }, 'it has no input_mtok'],
     ['no output', { input_mtok: 1 }, 'it has no output_mtok'],
     ['an undefined output', { input_mtok: 1, output_mtok: undefined }, 'it has no output_mtok'],
-    ['nothing at all, which is not the same as free', {}, 'it has no input_mtok'],
+    ['no price, which does not mean free', {}, 'it has no input_mtok'],
     ['null', null, 'it has no prices'],
     ['text', 'free', 'it has no prices'],
     ['an empty list', [], 'none of its prices is in force yet'],
-    ['a list of no prices', [1], 'its prices are not a list of prices'],
+    ['a list of other values', [1], 'its prices are not a list of prices'],
     ['an entry without prices', [{}], 'it has no prices'],
     ['a condition that is text', [{ constraint: 'x', prices: {} }], 'its price has an unknown condition'],
-    ['an unknown condition', [{ constraint: {}, prices: {} }], 'its price is not the same at all hours'],
-    [
-      'no date',
-      [{ constraint: { start_date: 'soon' }, prices: {} }],
-      'its price starts on a day that is no date',
-    ],
+    ['an unknown condition', [{ constraint: {}, prices: {} }], 'its price depends on the hour'],
+    ['no date', [{ constraint: { start_date: 'soon' }, prices: {} }], 'its price starts on an invalid date'],
     [
       'later prices',
       [{ constraint: { start_date: '2999-01-01' }, prices: {} }],
@@ -235,13 +235,13 @@ describe('a price', () => {
           prices: { input_mtok: 2, output_mtok: 4 },
         },
       ],
-      'its price is not the same at all hours',
+      'its price depends on the hour',
     ],
-  ])('keeps its model out where there is none to charge by: %s', (_what, prices, message) => {
-    expect(why(prices)).toBe(message)
+  ])('that cannot be charged excludes its model: %s', (_what, prices, message) => {
+    expect(reasonOf(prices)).toBe(message)
   })
 
-  it('by the hour does not matter once a price for all hours has followed it', () => {
+  it('that depends on the hour does not matter if a later one applies at all hours', () => {
     const prices = [
       {
         constraint: { start_time: '01:00:00Z', end_time: '04:00:00Z' },
@@ -252,8 +252,8 @@ describe('a price', () => {
     expect(read(prices).prices).toEqual({ input: '1', output: '2' })
   })
 
-  it('a call keeps its model out where a call costs less than 10^-9', () => {
-    expect(why({ input_mtok: 1, output_mtok: 1, requests_kcount: 0.0000001 })).toMatch(
+  it('per call excludes its model if it is less than 10^-9', () => {
+    expect(reasonOf({ input_mtok: 1, output_mtok: 1, requests_kcount: 0.0000001 })).toMatch(
       /^its requests_kcount has more/,
     )
   })
@@ -262,7 +262,7 @@ describe('a price', () => {
 describe('a list', () => {
   const prices = { input_mtok: 1, output_mtok: 2 }
 
-  it('is read in its order, by a filter and under other names', () => {
+  it('is read in its order, with a filter and other ids', () => {
     const list = [
       {
         id: 'one',
@@ -273,10 +273,10 @@ describe('a list', () => {
       },
       { id: 'two', models: [{ id: 'a', prices }] },
     ]
-    const asked: unknown[] = []
+    const entries: unknown[] = []
     const { models, problems } = catalogueFromGenaiPrices(list, {
       filter: (entry) => {
-        asked.push(entry)
+        entries.push(entry)
         return !entry.deprecated
       },
       id: ({ provider, model }) => `x/${provider}-${model}`,
@@ -286,23 +286,23 @@ describe('a list', () => {
       ['x/two-a', 'two'],
     ])
     expect(problems).toEqual([])
-    expect(asked).toEqual([
+    expect(entries).toEqual([
       { provider: 'one', model: 'a', deprecated: false },
       { provider: 'one', model: 'b', deprecated: true },
       { provider: 'two', model: 'a', deprecated: false },
     ])
   })
 
-  it('gives each name once', () => {
+  it('contains each id once', () => {
     const list = listOf({ id: 'a', prices }, { id: 'a', prices: { input_mtok: 9, output_mtok: 9 } })
     const { models, problems } = catalogueFromGenaiPrices(list)
     expect(models.map((model) => model.prices)).toEqual([{ input: '1', output: '2' }])
     expect(problems).toEqual([
-      { id: 'acme/a', why: 'the list has it twice; the first counts', omitted: true },
+      { id: 'acme/a', why: 'its id is a duplicate; the first one was used', omitted: true },
     ])
   })
 
-  it('gives no name that no request can have', () => {
+  it('contains no id that a request could not have', () => {
     const bad = ['', 'a\nb', 'a\u007f', 'é'.repeat(129)]
     const list = listOf(...bad.map((id) => ({ id, prices })))
     const { models, problems } = catalogueFromGenaiPrices(list, { id: ({ model }) => model })
@@ -312,7 +312,7 @@ describe('a list', () => {
     )
   })
 
-  it('says which of its entries have no name', () => {
+  it('reports its entries without an id', () => {
     const { models, problems } = catalogueFromGenaiPrices(listOf(null, 'x', { prices }, { id: 'a', prices }))
     expect(models).toHaveLength(1)
     expect(problems).toEqual(
@@ -320,7 +320,7 @@ describe('a list', () => {
     )
   })
 
-  it('is refused where it is none, with what it should be', () => {
+  it('is refused if it is not a price list, and the error explains the right value', () => {
     for (const list of [
       undefined,
       null,
@@ -340,7 +340,7 @@ describe('a list', () => {
 })
 
 describe('the list of @pydantic/genai-prices', () => {
-  it('becomes a catalogue in one line, every price of it readable', async () => {
+  it('becomes a catalogue in one line, with readable prices only', async () => {
     const { models, problems } = catalogueFromGenaiPrices(await waitForUpdate(), { at: TODAY })
     expect(models.length).toBeGreaterThan(1000)
     for (const model of models) expect(() => parsePrices(model.prices!)).not.toThrow()
@@ -351,7 +351,7 @@ describe('the list of @pydantic/genai-prices', () => {
     for (const { id, omitted } of problems) expect(listed.has(id)).toBe(!omitted)
   })
 
-  it('gives one provider alone', () => {
+  it('may be one provider', () => {
     const { models } = catalogueFromGenaiPrices(findProvider({ providerId: 'anthropic' }), { at: TODAY })
     expect(models).not.toEqual([])
     expect(models.every(({ id, ownedBy }) => id.startsWith('anthropic/') && ownedBy === 'anthropic')).toBe(
@@ -365,7 +365,7 @@ describe('the list of @pydantic/genai-prices', () => {
     })
   })
 
-  it('charges what the package itself works out, in every tier', async () => {
+  it('has the prices that the package itself calculates, in every tier', async () => {
     const timestamp = new Date(TODAY)
     const usage = { output_tokens: 1_000, cache_read_tokens: 3_000, cache_write_tokens: 2_000 }
     let compared = 0

@@ -20,7 +20,7 @@ export interface SystemSetup extends RouterSetup {
 export type SystemKind = 'pipe' | 'http' | 'connect' | 'express' | 'front'
 
 /** Who hears the events of a router: nobody, a console and metrics, or these with an OpenTelemetry SDK behind them. */
-export const WATCHED_NAMES = ['unwatched', 'watched', 'watched-sdk', 'watched-sdk-histograms'] as const
+export const WATCHED_NAMES = ['unwatched', 'watched', 'watched-sdk'] as const
 export type WatchedName = (typeof WATCHED_NAMES)[number]
 
 /** One kind of load on one system for a while. */

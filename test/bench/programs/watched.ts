@@ -11,7 +11,6 @@ import { PrometheusExporter } from '@opentelemetry/exporter-prometheus'
 import { MeterProvider } from '@opentelemetry/sdk-metrics'
 import type { CompatRouter, RouterOptions } from 'compat-router'
 import type { Admin } from 'compat-router/admin'
-import type { Histograms } from 'compat-router/opentelemetry'
 import type { RouterSetup, WatchedName } from '../lib/messages.js'
 import { MOUNT } from '../lib/names.js'
 import { createRouter } from '../lib/router-under-test.js'
@@ -20,26 +19,21 @@ import { readSetup, serve } from '../lib/serve.js'
 const setup = readSetup<RouterSetup>()
 const load = (entry: string) => import(pathToFileURL(join(setup.dist, entry)).href)
 const { createConsole }: typeof import('compat-router/console') = await load('console.js')
-const { createHistograms, createTelemetry }: typeof import('compat-router/opentelemetry') =
-  await load('opentelemetry.js')
+const { createTelemetry }: typeof import('compat-router/opentelemetry') = await load('opentelemetry.js')
 
 const LISTENERS: Readonly<Record<WatchedName, () => RouterOptions['onEvent']>> = {
   unwatched: () => undefined,
   watched: () => listener({}),
-  'watched-sdk': () => {
-    const histograms = createHistograms()
-    return listener({ meter: meterOf({ metricProducers: [histograms] }), histograms })
-  },
-  'watched-sdk-histograms': () => listener({ meter: meterOf({}) }),
+  'watched-sdk': () => listener({ meter: prometheusMeter() }),
 }
 
-function meterOf(reader: { metricProducers?: Histograms[] }): Meter {
-  const exporter = new PrometheusExporter({ preventServerStart: true, ...reader })
+function prometheusMeter(): Meter {
+  const exporter = new PrometheusExporter({ preventServerStart: true })
   return new MeterProvider({ readers: [exporter] }).getMeter('bench')
 }
 
 /** Hears events as a host's console and its metrics do. Without a meter, the one of an API that has no SDK. */
-function listener(options: { meter?: Meter; histograms?: Histograms }): RouterOptions['onEvent'] {
+function listener(options: { meter?: Meter }): RouterOptions['onEvent'] {
   // Nobody looks at the pages here, so nothing is asked of it.
   const admin = { entries: async () => ({ entries: [] }) } as Partial<Admin> as Admin
   const pages = createConsole({ admin, authorise: () => undefined })
