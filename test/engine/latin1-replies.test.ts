@@ -23,21 +23,21 @@ function readingCounter(read: string[]): TokenCounter {
 /** All that becomes of one completion, given as text or as latin1. */
 function play(completion: object, latin1: boolean, { stream = false, counter = byteRatioCounter } = {}) {
   let ids = 0
-  const relay = new ChatReply({
-    stream,
-    id: 'chatcmpl-1',
-    created: 7,
-    model: 'acme/schön',
-    n: 2,
-    counter,
-    meter: new UsageMeter(
-      { n: 1 },
-      () => {},
-      () => {},
-    ),
-    newId: () => String(++ids),
-    splice: true,
-  })
+  const relay = new ChatReply(
+    {
+      id: 'chatcmpl-1',
+      created: 7,
+      counter,
+      meter: new UsageMeter(
+        { n: 1 },
+        () => {},
+        () => {},
+      ),
+      newId: () => String(++ids),
+      splice: true,
+    },
+    { stream, model: 'acme/schön', n: 2 },
+  )
   const json = JSON.stringify(completion)
   const given = JSON.parse(latin1 ? toLatin1(json) : json)
   const sent = relay.take([{ type: 'completion', completion: given, latin1 }])

@@ -17,17 +17,17 @@ function relay({ stream = true, n = 1, splice = true } = {}) {
     () => {},
     () => {},
   )
-  const made = new ChatReply({
-    stream,
-    id: 'chatcmpl-1',
-    created: 7,
-    model: 'acme/fast',
-    n,
-    counter: byteRatioCounter,
-    meter,
-    newId: () => String(++ids),
-    splice,
-  })
+  const made = new ChatReply(
+    {
+      id: 'chatcmpl-1',
+      created: 7,
+      counter: byteRatioCounter,
+      meter,
+      newId: () => String(++ids),
+      splice,
+    },
+    { stream, model: 'acme/fast', n },
+  )
   return { meter, relay: made }
 }
 

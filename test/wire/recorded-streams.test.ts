@@ -34,17 +34,17 @@ function play(recording: Recording, pieces: readonly Buffer[], stream = true) {
     (...found) => implausible.push(found),
     (...found) => implausible.push(found),
   )
-  const relay = new ChatReply({
-    stream,
-    id: 'chatcmpl-1',
-    created: 7,
-    model: MODEL,
-    n: 1,
-    counter: byteRatioCounter,
-    meter,
-    newId: () => String(++ids),
-    splice: true,
-  })
+  const relay = new ChatReply(
+    {
+      id: 'chatcmpl-1',
+      created: 7,
+      counter: byteRatioCounter,
+      meter,
+      newId: () => String(++ids),
+      splice: true,
+    },
+    { stream, model: MODEL, n: 1 },
+  )
   const reader = readerOf(recording)
   let sent = ''
   let terminated = false

@@ -11,7 +11,7 @@ import type { LazyContext } from '../asking/lazy-context.js'
 import type { CallLog } from '../events/call-log.js'
 import { idempotencyKey } from '../idempotency/idempotency.js'
 import { findRoutes } from '../routing/find-routes.js'
-import type { AcceptedRequest } from './admitted-call.js'
+import type { AcceptedRequest, AdmittedCall } from './admitted-call.js'
 import { Call } from './call.js'
 import { callFacts } from './facts.js'
 import type { EngineParts } from './parts.js'
@@ -68,7 +68,7 @@ async function complete(
   writer: ReplyWriter,
   context: LazyContext,
 ): Promise<void> {
-  const { asked, facts, log, model, operation } = request
+  const { asked, caller, facts, log, model, operation, requestId } = request
   const { options } = parts
   const plan = operation.plan(asked, model, options)
   const { routes, explanation } = await findRoutes(
@@ -87,7 +87,21 @@ async function complete(
           context,
           options,
         )
-  await new Call(parts, { ...request, plan, routes, providerKey, claim }, writer).run()
+  // Written out: V8 keeps what a spread copies past its small collections, and a call took a tenth more CPU for each.
+  const call: AdmittedCall = {
+    requestId,
+    operation,
+    caller,
+    model,
+    asked,
+    facts,
+    log,
+    plan,
+    routes,
+    providerKey,
+    claim,
+  }
+  await new Call(parts, call, writer).run()
 }
 
 /** Reports members that were left out of a request, each once for each model. */

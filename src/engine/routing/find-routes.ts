@@ -15,14 +15,17 @@ export interface Routing {
 
 /** Asks the registry for the routes of a model and chooses among them. Throws if none may serve the request. */
 export async function findRoutes(
-  request: Omit<RouteChoiceRequest, 'routes' | 'spreadKey'>,
+  { account, asked, model, operation, plan }: Omit<RouteChoiceRequest, 'routes' | 'spreadKey'>,
   context: LazyContext,
   { health, options, readPrices }: Routing,
 ): Promise<RouteChoice> {
-  const { model } = request
   const routes = await askStore('providers', options, context, () => options.providers.routes(model, context))
   if (!Array.isArray(routes)) {
     throw faultyStore('providers', options, context.requestId, 'routes() did not return a list')
   }
-  return chooseRoutes({ ...request, routes, spreadKey: options.newId }, health, readPrices)
+  return chooseRoutes(
+    { account, asked, model, operation, plan, routes, spreadKey: options.newId },
+    health,
+    readPrices,
+  )
 }

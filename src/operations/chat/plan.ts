@@ -40,6 +40,6 @@ export class ChatPlan implements Plan {
 
   reply(parts: ReplyParts): Reply {
     const { model, stream, n } = this.asked
-    return new ChatReply({ ...parts, model, stream, n })
+    return new ChatReply(parts, { model, stream, n })
   }
 }

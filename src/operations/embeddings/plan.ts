@@ -30,7 +30,7 @@ export class EmbeddingsPlan implements Plan {
 
   reply(parts: ReplyParts): Reply {
     const { count, format, model } = this.asked
-    return new EmbeddingsReply({ ...parts, count, format, model })
+    return new EmbeddingsReply(parts, { count, format, model })
   }
 
   /** Tokens are counted as they are, text by the counters. An upper bound for text needs no factor. */

@@ -6,7 +6,7 @@ import { toLatin1 } from '../../protocol/latin1.js'
 import { cleanLabel } from '../../protocol/text.js'
 import { type WireCharge, writeUsage } from '../../protocol/wire-usage.js'
 
-export interface EmbeddingsReplyOptions extends ReplyParts {
+export interface AskedReply {
   /** The model key of the request. */
   readonly model: string
   /** How many embeddings were asked for. */
@@ -29,7 +29,10 @@ export class EmbeddingsReply implements Reply {
   /** JSON, each at its index. */
   private data: string[] | undefined
 
-  constructor(private readonly options: EmbeddingsReplyOptions) {}
+  constructor(
+    private readonly parts: ReplyParts,
+    private readonly asked: AskedReply,
+  ) {}
 
   get begun(): boolean {
     return this.data !== undefined
@@ -68,11 +71,11 @@ export class EmbeddingsReply implements Reply {
   }
 
   body(charge: WireCharge): string {
-    const { data = [], options } = this
+    const { asked, data = [] } = this
     const items = data.map(
       (embedding, index) => `{"object":"embedding","index":${index},"embedding":${embedding}}`,
     )
-    const model = toLatin1(JSON.stringify(options.model))
+    const model = toLatin1(JSON.stringify(asked.model))
     return `{"object":"list","data":[${items.join(',')}],"model":${model},"usage":${writeUsage(charge)}}`
   }
 
@@ -80,14 +83,14 @@ export class EmbeddingsReply implements Reply {
     if (event.type === 'usage') {
       // Providers report no output. Without a count of it the usage would pass for incomplete.
       const { completion = 0 } = event.usage
-      this.options.meter.snapshot({ ...event.usage, completion }, this.finished)
+      this.parts.meter.snapshot({ ...event.usage, completion }, this.finished)
     } else if (event.type === 'completion') this.takeList(event.completion as JsonObject)
     else throw unreadable(event.type === 'unreadable' ? event.why : `an event of type ${event.type} came`)
   }
 
   private takeList({ data, id }: JsonObject): void {
     if (!Array.isArray(data)) throw unreadable('data is not a list')
-    const { count } = this.options
+    const { count } = this.asked
     if (data.length !== count) throw unreadable(`it has ${data.length} embeddings for ${count} inputs`)
     const read = new Array<string | undefined>(count)
     for (const [position, item] of data.entries()) {
@@ -100,12 +103,12 @@ export class EmbeddingsReply implements Reply {
     }
     if (typeof id === 'string' && id !== '') this.upstreamId = cleanLabel(id)
     this.data = read as string[]
-    this.options.meter.token()
+    this.parts.meter.token()
   }
 
   /** Writes one embedding as JSON in the client's format. */
   private write(embedding: unknown): string {
-    const isBase64 = this.options.format === 'base64'
+    const isBase64 = this.asked.format === 'base64'
     if (typeof embedding === 'string') {
       const bytes = Buffer.from(embedding, 'base64')
       if (!BASE64.test(embedding) || bytes.length === 0 || bytes.length % FLOAT_BYTES !== 0) {

@@ -25,8 +25,10 @@ import {
   type WholeChoice,
 } from './whole-reply.js'
 
-export interface ChatReplyOptions extends ReplyTop, ReplyParts {
-  /** What the client asked for. */
+/** The part of a request that its reply depends on. */
+export interface AskedReply {
+  /** The model key of the request. */
+  readonly model: string
   readonly stream: boolean
   /** How many choices were asked for. */
   readonly n: number
@@ -39,6 +41,7 @@ export interface ChatReplyOptions extends ReplyTop, ReplyParts {
  * client asked for. It decides nothing about money.
  */
 export class ChatReply implements Reply {
+  private readonly top: ReplyTop
   private spokenEvents = 0
   private hasBegun = false
   /** The reply is none, or says itself that it failed. Nothing more of it is taken. */
@@ -57,15 +60,20 @@ export class ChatReply implements Reply {
   private lostItsEnd = false
   private readonly labels = new ReplyLabels()
 
-  constructor(private readonly options: ChatReplyOptions) {
-    const { splice, stream } = options
-    this.lost = new LostPieces(options.counter)
+  constructor(
+    private readonly parts: ReplyParts,
+    private readonly asked: AskedReply,
+  ) {
+    const { counter, created, id, splice } = parts
+    const { model, stream } = asked
+    this.top = { id, created, model }
+    this.lost = new LostPieces(counter)
     this.choices = new ChoiceList({
-      counter: options.counter,
+      counter,
       newToolCallId: this.newToolCallId,
       losses: this.lost,
     })
-    this.chunkWriter = stream ? new ChunkWriter(options) : undefined
+    this.chunkWriter = stream ? new ChunkWriter(this.top) : undefined
     this.splicer = stream && splice ? new Splicer() : undefined
   }
 
@@ -165,7 +173,7 @@ export class ChatReply implements Reply {
 
   /** The reply in one body as latin1, its choices having ended. */
   body(charge: WireCharge): string {
-    return this.bodyWriter.body(this.options, this.labels.forBody, charge)
+    return this.bodyWriter.body(this.top, this.labels.forBody, charge)
   }
 
   private takeEvent(event: ProviderEvent): string {
@@ -177,7 +185,7 @@ export class ChatReply implements Reply {
       case 'completion':
         return this.takeCompletion(event.completion, event.latin1 === true)
       case 'usage':
-        this.options.meter.snapshot(event.usage, this.finished)
+        this.parts.meter.snapshot(event.usage, this.finished)
         return ''
       case 'unreadable':
         this.lose(event.why, undefined)
@@ -194,7 +202,7 @@ export class ChatReply implements Reply {
       if (spliced !== undefined) {
         this.templateChoice!.tally.add(splicer.text)
         this.spokenEvents++
-        this.options.meter.token()
+        this.parts.meter.token()
         return this.lost.why === undefined ? spliced : ''
       }
     }
@@ -226,14 +234,14 @@ export class ChatReply implements Reply {
   private shallow(choices: readonly unknown[]): readonly unknown[] {
     const { count } = this.lost
     const shallow = withoutDepths(choices, this.lost)
-    if (this.lost.count > count) this.options.meter.token()
+    if (this.lost.count > count) this.parts.meter.token()
     return shallow
   }
 
   private takeChoices(choices: readonly unknown[], labels: string): string {
     let sent = ''
     for (const [position, raw] of choices.entries()) {
-      const index = isObject(raw) ? choiceIndex(raw.index, position, this.options.n) : undefined
+      const index = isObject(raw) ? choiceIndex(raw.index, position, this.asked.n) : undefined
       if (!isObject(raw) || index === undefined) {
         this.lose(isObject(raw) ? OUT_OF_RANGE : 'a choice is not an object', saidIn(raw))
         continue
@@ -251,7 +259,7 @@ export class ChatReply implements Reply {
     const staysLatin1 = isLatin1 && this.chunkWriter === undefined && hasAsciiReasons(given)
     const completion = isLatin1 && !staysLatin1 ? asText(given) : given
     this.takeLabels(completion, staysLatin1)
-    const { choices, lost } = readChoices(completion, !isLatin1, this.options.n, this.newToolCallId)
+    const { choices, lost } = readChoices(completion, !isLatin1, this.asked.n, this.newToolCallId)
     let sent = ''
     if (this.chunkWriter !== undefined) {
       const { system_fingerprint, service_tier } = completion
@@ -281,14 +289,14 @@ export class ChatReply implements Reply {
 
   /** A piece of content came that cannot be read, outside of any choice. */
   private lose(what: string, piece: unknown, isLatin1 = false): void {
-    this.options.meter.token()
+    this.parts.meter.token()
     this.lost.add(what, piece, isLatin1)
   }
 
   private sawToken(): void {
     this.spokenEvents++
     this.hasBegun = true
-    this.options.meter.token()
+    this.parts.meter.token()
   }
 
   /** @returns what of the provider's top level stands in a chunk */
@@ -304,7 +312,7 @@ export class ChatReply implements Reply {
     })
   }
 
-  private readonly newToolCallId = (): string => `call_${this.options.newId()}`
+  private readonly newToolCallId = (): string => `call_${this.parts.newId()}`
 
   /** A chunk for each choice, or nothing where the client gets one body. */
   private write(choices: readonly JsonObject[], labels = ''): string {
