@@ -8,6 +8,7 @@ import { DEFAULT_LIMITS, errorCodes } from '../src/index.js'
 import { KNOWN_FIELDS } from '../src/protocol/request-fields/known-fields.js'
 import { REFUSED_FIELDS } from '../src/protocol/request-fields/refused-fields.js'
 import type { DurableStores } from '../src/sqlite/index.js'
+import { allEndpoints } from './helpers/all-endpoints.js'
 import { anchors, codeBlocks, codeSpans, relativeLinks, tableUnder } from './helpers/markdown.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -26,6 +27,13 @@ const documents = [
 ]
 
 describe('the tables of the README', () => {
+  it('have every endpoint, in the order of the table in the code', () => {
+    const routes = tableUnder(readme, 'What a client sends').map(([route]) => codeSpans(route!)[0])
+    const paths = allEndpoints().map(({ method, path }) => `${method} ${path}`)
+    expect(routes.slice(0, paths.length)).toEqual(paths)
+    expect(routes.slice(paths.length).filter((route) => /^(?:GET|POST) /.test(route!))).toEqual([])
+  })
+
   it('have every limit, with its default', () => {
     const rows = tableUnder(readme, 'Limits').map(([name, value]) => [
       codeSpans(name!)[0],

@@ -159,17 +159,31 @@ export class Bench {
 
   /** Asks for a completion, as the user of an app unless the headers say otherwise. */
   call(stream: boolean, body: object = {}, headers: Readonly<Record<string, string>> = {}): BenchCall {
+    const request = {
+      messages: [{ role: 'user', content: PROMPT }],
+      max_tokens: 100,
+      ...(stream && { stream }),
+      ...body,
+    }
+    return this.post('/chat/completions', request, headers, stream)
+  }
+
+  /** Starts a call for the embedding of {@link PROMPT}. */
+  embed(headers: Readonly<Record<string, string>> = {}): BenchCall {
+    return this.post('/embeddings', { input: PROMPT }, headers, false)
+  }
+
+  private post(
+    path: string,
+    body: object,
+    headers: Readonly<Record<string, string>>,
+    stream: boolean,
+  ): BenchCall {
     const id = `call-${++this.calls}`
     const client = new ChatClient({
-      url: `${this.host!.baseUrl}/chat/completions`,
+      url: `${this.host!.baseUrl}${path}`,
       headers: { authorization: `Bearer ${APP_TOKEN}`, 'x-request-id': id, ...headers },
-      body: {
-        model: MODEL,
-        messages: [{ role: 'user', content: PROMPT }],
-        max_tokens: 100,
-        ...(stream && { stream }),
-        ...body,
-      },
+      body: { model: MODEL, ...body },
     })
     return { id, client, stream }
   }

@@ -1,6 +1,7 @@
 import { broken } from './cases/broken.js'
 import { byok } from './cases/byok.js'
 import { clientLeft } from './cases/client-left.js'
+import { embeddings } from './cases/embeddings.js'
 import { finished } from './cases/finished.js'
 import { swaps } from './cases/holds.js'
 import { httpErrors, routesFailed } from './cases/http-errors.js'
@@ -29,6 +30,7 @@ const ALL: readonly Fault[] = [
   ...holdFaults,
   ...settleFaults,
   ...releaseFaults,
+  ...embeddings,
 ]
 
 /** Every fault, in the order of the truth table. */

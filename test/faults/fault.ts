@@ -32,6 +32,8 @@ export type Answer =
   | 'whole'
   /** The same, with tool calls. */
   | 'calls'
+  /** 200 and one embedding, with the charge. */
+  | 'embedding'
   /** The same, its end put there by the router. */
   | 'cut'
   /** It went away itself. */
@@ -98,6 +100,10 @@ function assertAnswer({ client, stream }: BenchCall, answer: Answer): void {
   }
   assert.equal(status, 200, text)
   assert.ok(wireCharge(text) !== undefined, `the client is told its charge: ${text}`)
+  if (answer === 'embedding') {
+    assert.equal(JSON.parse(text).data.length, 1)
+    return
+  }
   if (!stream) {
     const [choice] = JSON.parse(text).choices
     assert.equal(choice.message.role, 'assistant')

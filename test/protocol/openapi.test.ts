@@ -1,18 +1,15 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, it } from 'vitest'
 import type { Model } from '../../src/contracts/index.js'
-import { createEndpoints } from '../../src/endpoints/index.js'
-import { createEngine } from '../../src/engine/engine.js'
 import { CompatError, errorCodes } from '../../src/errors.js'
-import { memoryCatalogue, memoryCredentials, memoryLedger, memoryProviders } from '../../src/memory/index.js'
 import { completionSchema } from '../../src/operations/chat/reply-schemas.js'
 import { modelList, modelObject } from '../../src/operations/models/model-object.js'
 import { modelListSchema, modelSchema } from '../../src/operations/models/model-schemas.js'
 import { createOpenApiDocument } from '../../src/operations/openapi/document.js'
-import { engineOptions } from '../../src/options.js'
 import { errorFrame, errorReply } from '../../src/protocol/error-body.js'
 import { errorFrameSchema, errorSchema, usageSchema } from '../../src/protocol/response-schemas.js'
 import { wireUsage } from '../../src/protocol/wire-usage.js'
+import { allEndpoints } from '../helpers/all-endpoints.js'
 
 const MODEL: Model = {
   id: 'acme/fast',
@@ -45,16 +42,7 @@ const USAGE = wireUsage({
 })
 
 describe('the OpenAPI document', () => {
-  const engine = createEngine(
-    engineOptions({
-      credentials: memoryCredentials({}),
-      catalogue: memoryCatalogue([]),
-      ledger: memoryLedger({}),
-      providers: memoryProviders([]),
-      envelopes: { open: () => ({ ok: false, reason: 'invalid' }), publicKeys: () => ({ keys: [] }) },
-    }),
-  )
-  const endpoints = createEndpoints(engine, { hasOpenApi: true })
+  const endpoints = allEndpoints()
   const document = createOpenApiDocument(endpoints, { version: '1.2.3' })
   const responsesOf = (path: string, method: string) =>
     (document.paths[path]![method] as { responses: Record<string, { headers: object }> }).responses
