@@ -132,24 +132,9 @@ export interface ProviderCall<Request extends ProviderRequest = ChatRequest> {
   readonly limits: Pick<Limits, 'connectMs' | 'eventBytes' | 'replyBytes'>
   /** The attempt's, not the client's: a reply may be read on after its client has left. */
   readonly signal: AbortSignal
-  /**
-   * Tells of the same abort without the cost of an `AbortSignal`. It speaks for the router's own call alone: with a changed
-   * copy, for which `speaksFor` is false, go by the copy's `signal`.
-   */
-  readonly abort?: AbortSource
   readonly requestId: string
   /** The caller's, where the host wants it passed on: send it as headers of these names. */
   readonly trace?: TraceContext | undefined
-}
-
-export interface AbortSource {
-  readonly aborted: boolean
-  /** Why, where that is known. */
-  readonly reason?: unknown
-  /** Calls back once when the call is aborted; the last listener counts. Returns what ends that. */
-  listen(listener: () => void): () => void
-  /** Whether it was made for this very object. */
-  speaksFor(call: object): boolean
 }
 
 export type ProviderEvent =

@@ -1,4 +1,4 @@
-import type { AbortSource, ProviderCall, ProviderEvent } from '../contracts/providers.js'
+import type { ProviderCall, ProviderEvent } from '../contracts/providers.js'
 import type { ReplyReader } from './reply-reader.js'
 
 export interface UpstreamCall {
@@ -13,7 +13,7 @@ export interface UpstreamCall {
   /** Whether a stream is asked for. */
   readonly stream: boolean
   readonly limits: ProviderCall['limits']
-  readonly abort: Omit<AbortSource, 'speaksFor'>
+  readonly signal: AbortSignal
   /** Sent as the headers that its fields are named after, in place of fixed ones. */
   readonly trace?: ProviderCall['trace']
   /** Fresh for each call. */

@@ -48,7 +48,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   #waiting = false
   /** Ends a body of which nothing more is needed. */
   #bodyTimer: NodeJS.Timeout | undefined
-  #unlisten: (() => void) | undefined
+  readonly #onAbort = (): void => this.#giveUp(abortedError(this.#call.signal.reason))
   readonly #call: UpstreamCall
   readonly #turns: TurnGate
   readonly #handOver: HandOver
@@ -70,7 +70,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
 
   start(dispatcher: Dispatcher, path: string, headers: HeaderList): void {
     this.#turns.enter()
-    this.#unlisten = this.#call.abort.listen(() => this.#giveUp(abortedError(this.#call.abort.reason)))
+    this.#call.signal.addEventListener('abort', this.#onAbort, { once: true })
     const options: ConnectionDispatch = {
       path,
       method: 'POST',
@@ -203,7 +203,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     this.#reject(
       closed
         ? new ProviderError('unreachable', 'The adapter has been closed.')
-        : abortedError(this.#call.abort.reason),
+        : abortedError(this.#call.signal.reason),
     )
   }
 
@@ -284,7 +284,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     this.#state = 'settled'
     clearTimeout(this.#bodyTimer)
     this.#turns.leave()
-    this.#unlisten?.()
+    this.#call.signal.removeEventListener('abort', this.#onAbort)
     return true
   }
 }

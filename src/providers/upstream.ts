@@ -69,7 +69,7 @@ export function createUpstream(
       if (other === undefined) reject(hideCredentials(failure, credentialsIn(headers)))
       else send(other, resolve, reject)
     })
-    if (call.abort.aborted || closing !== undefined) {
+    if (call.signal.aborted || closing !== undefined) {
       exchange.refuse(closing !== undefined)
       return
     }

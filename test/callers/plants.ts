@@ -155,14 +155,13 @@ export const PLANTS: readonly Plant[] = [
     adapter: chat((ask, { clock }) => (call, take) => {
       if (call.stream) return ask(call, take)
       const given = new AbortController()
-      const { abort: _, ...rest } = call
       const signal = AbortSignal.any([call.signal, given.signal])
       return new Promise((resolve, reject) => {
         const cancel = clock.after(SILENCE_MS, () => {
           given.abort()
           reject(new ProviderError('unreachable', 'The provider sent no byte.'))
         })
-        ask({ ...rest, signal }, take)
+        ask({ ...call, signal }, take)
           .then(resolve, reject)
           .finally(cancel)
       })

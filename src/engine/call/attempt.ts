@@ -1,7 +1,7 @@
 import type { Secret } from '../../contracts/context.js'
 import type { CallFacts } from '../../contracts/ledger.js'
 import type { Reply } from '../../contracts/operation.js'
-import type { ProviderEvent, Route } from '../../contracts/providers.js'
+import type { ProviderCall, ProviderEvent, ProviderRequest, Route } from '../../contracts/providers.js'
 import { type CompatError, isProviderError, ProviderError } from '../../errors.js'
 import type { Credits } from '../../money.js'
 import { cleanLabel } from '../../protocol/text.js'
@@ -16,7 +16,6 @@ import { type ProviderFailure, providerFailure } from '../failures/provider-fail
 import type { CallResult, RouteHealthBook } from '../routing/route-health.js'
 import type { AdmittedCall } from './admitted-call.js'
 import { type AttemptEnd, type HowItEnded, howItEnded, type Interruption } from './attempt-end.js'
-import { CallAbort } from './call-abort.js'
 import type { ClientReply } from './client-reply.js'
 import type { EngineParts } from './parts.js'
 import type { Watched } from './watchdog.js'
@@ -55,7 +54,7 @@ export class Attempt implements Watched {
   readonly facts: CallFacts
   readonly reply: Reply
   private readonly meter: UsageMeter
-  private readonly abort = new CallAbort()
+  private readonly abort = new AbortController()
   private readonly startedAt: number
   /** Infinity until the first byte of a reply in one body, which may take as long as the call. */
   private lastByteAt: number
@@ -106,14 +105,15 @@ export class Attempt implements Watched {
         this.finish(false, this.interruption === undefined ? this.readError(error) : undefined)
       }
       try {
-        const providerCall = this.abort.attachTo({
+        const providerCall: ProviderCall<ProviderRequest> = {
           request,
           stream: asked.stream,
           auth: providerKey === undefined ? hostAuth(route) : { kind: 'byok', secret: providerKey },
           limits,
+          signal: this.abort.signal,
           requestId,
           trace: traceContext === 'forward' ? log.trace : undefined,
-        })
+        }
         operation
           .run(route.adapter, providerCall, this.take)
           .then((answer) => this.finish(answer?.terminated === true, undefined), failed)
@@ -283,12 +283,7 @@ export class Attempt implements Watched {
     this.interruption = interruption
     // Not at once, since it may come in the middle of `take`.
     queueMicrotask(() => this.finish(false, undefined))
-    try {
-      this.abort.abort()
-    } catch (error) {
-      // An adapter's listener: its fault must not keep a shutdown from the other calls.
-      this.readError(error)
-    }
+    this.abort.abort()
   }
 
   /** Ends the attempt. After an interruption the provider's own end no longer counts. */

@@ -4,7 +4,6 @@ import { refuseMisspelt } from '../../contracts/option-checks.js'
 import { writeExactly } from '../../protocol/exact-data.js'
 import { isSecret } from '../../protocol/secret-search.js'
 import { createSecret } from '../../secret.js'
-import { abortSourceOf } from '../abort-source.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream } from '../upstream.js'
 import type { HeaderList } from '../upstream-call.js'
@@ -68,7 +67,7 @@ export function anthropic(settings: AnthropicSettings = {}): ChatAdapter {
         onCallersKey: call.auth.kind === 'byok',
         stream: call.stream,
         limits: call.limits,
-        abort: abortSourceOf(call),
+        signal: call.signal,
         trace: call.trace,
         reader: createReader(call.limits.eventBytes),
         take,

@@ -7,7 +7,6 @@ import type {
 } from '../../contracts/providers.js'
 import { usesFastPaths } from '../../fast-paths.js'
 import { isSecret } from '../../protocol/secret-search.js'
-import { abortSourceOf } from '../abort-source.js'
 import { createReplyReader, type ReplyFormat } from '../reply-reader.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream, type UpstreamSettings } from '../upstream.js'
@@ -97,7 +96,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
     onCallersKey: call.auth.kind === 'byok',
     stream: call.stream,
     limits: call.limits,
-    abort: abortSourceOf(call),
+    signal: call.signal,
     trace: call.trace,
   })
 
