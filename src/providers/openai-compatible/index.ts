@@ -83,7 +83,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
   const format: ReplyFormat = {
     fastPaths: usesFastPaths,
     onEvent: (data, type, events) => readEvent(data, type, events, unlistedTokens),
-    onBody: (json, events) => readBody(json, events, { fastPaths: usesFastPaths, unlistedTokens }),
+    onBody: (json, events) => readBody(json, events, unlistedTokens),
   }
 
   const credentialOf = ({ auth }: ProviderCall<ProviderRequest>): HeaderList => {
