@@ -17,6 +17,7 @@ export {
 } from './envelope/index.js'
 export {
   CompatError,
+  type CompatErrorFields,
   type ErrorCode,
   errorCodes,
   isCompatError,
@@ -41,6 +42,7 @@ export type { EmbeddingInput, EmbeddingList, EmbeddingRequest } from './protocol
 export type { Usage, UsageReport } from './protocol/usage.js'
 export { type AnthropicSettings, anthropic } from './providers/anthropic/index.js'
 export { type OpenAiCompatibleSettings, openaiCompatible } from './providers/openai-compatible/index.js'
+export type { UpstreamSettings } from './providers/upstream.js'
 export { type CompatRouter, createCompatRouter } from './router.js'
 export { createSecret } from './secret.js'
 export { version } from './version.js'

@@ -18,6 +18,7 @@ const documents = [
   'README.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
+  'SECURITY.md',
   'docs/charging.md',
   'docs/stores.md',
   'docs/observability.md',

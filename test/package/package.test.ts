@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { version } from '../../src/version.js'
+import { anchors, relativeLinks } from '../helpers/markdown.js'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -49,7 +50,39 @@ describe('the packed package', () => {
 
   it('holds what was built, its documents and nothing else', async () => {
     const names = await readdir(join(project, 'node_modules', 'compat-router'))
-    expect(names.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'docs', 'package.json'])
+    expect(names.sort()).toEqual([
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'SECURITY.md',
+      'dist',
+      'docs',
+      'examples',
+      'package.json',
+    ])
+  })
+
+  it('has no link in its documents that leads nowhere', async () => {
+    const folder = join(project, 'node_modules', 'compat-router')
+    const names = await readdir(folder, { recursive: true })
+    const documents = names.filter((name) => /^(?:docs\/)?[^/]+\.md$/.test(name))
+    expect(documents).toContain('README.md')
+    const texts = new Map(
+      await Promise.all(
+        documents.map(async (name) => [name, await readFile(join(folder, name), 'utf8')] as const),
+      ),
+    )
+    const broken = [...texts].flatMap(([name, text]) =>
+      relativeLinks(text)
+        .filter((link) => {
+          const [path = '', anchor] = link.split('#')
+          const target = path === '' ? name : join(dirname(name), path)
+          if (!names.includes(target)) return true
+          return anchor !== undefined && !anchors(texts.get(target) ?? '').has(anchor)
+        })
+        .map((link) => `${name}: ${link}`),
+    )
+    expect(broken).toEqual([])
   })
 
   it('holds the licence of each package that its pages bundle', async () => {

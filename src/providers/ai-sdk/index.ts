@@ -1,3 +1,9 @@
 export { type AiSdkSettings, aiSdk } from './ai-sdk.js'
 export type { ParameterTranslation } from './call-options.js'
-export type { AiSdkEmbeddingModel, AiSdkLanguageModel, ProviderOptions } from './specification.js'
+export type {
+  AiSdkEmbeddingModel,
+  AiSdkLanguageModel,
+  ProviderOptions,
+  ReadableStreamOf,
+  SupportedUrls,
+} from './specification.js'

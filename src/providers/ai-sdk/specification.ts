@@ -41,7 +41,7 @@ export interface ReadableStreamOf<Part> {
 }
 
 /** Settings for a provider of the AI SDK in its own terms, by the provider's name. */
-export type ProviderOptions = Readonly<Record<string, JsonObject>>
+export type ProviderOptions = Readonly<Record<string, Record<string, unknown>>>
 
 /** What a call of a model is given. The same in all versions but for what the comments say. */
 export interface CallOptions {
