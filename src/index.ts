@@ -1,4 +1,18 @@
 export {
+  CompatError,
+  type CompatErrorFields,
+  type ErrorCode,
+  errorCodes,
+  isCompatError,
+  isProviderError,
+  ProviderError,
+  type ProviderErrorFields,
+  type ProviderErrorReason,
+} from './base/errors.js'
+export { formatCredits, parseCredits } from './base/money.js'
+export { createSecret } from './base/secret.js'
+export { version } from './base/version.js'
+export {
   type CachedCatalogue,
   type CachedCredentials,
   type CacheOptions,
@@ -15,20 +29,8 @@ export {
   type KeyringKey,
   keyring,
 } from './envelope/index.js'
-export {
-  CompatError,
-  type CompatErrorFields,
-  type ErrorCode,
-  errorCodes,
-  isCompatError,
-  isProviderError,
-  ProviderError,
-  type ProviderErrorFields,
-  type ProviderErrorReason,
-} from './errors.js'
 export { type EventLogger, logEvents } from './log-events.js'
 export * from './memory/index.js'
-export { formatCredits, parseCredits } from './money.js'
 export {
   type ByokFeeOptions,
   DEFAULT_LIMITS,
@@ -44,5 +46,3 @@ export { type AnthropicSettings, anthropic } from './providers/anthropic/index.j
 export { type OpenAiCompatibleSettings, openaiCompatible } from './providers/openai-compatible/index.js'
 export type { UpstreamSettings } from './providers/upstream.js'
 export { type CompatRouter, createCompatRouter } from './router.js'
-export { createSecret } from './secret.js'
-export { version } from './version.js'

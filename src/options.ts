@@ -1,5 +1,8 @@
 import { z } from 'zod'
-import { type Clock, LONGEST_WAIT_MS, monotonicClock, systemClock } from './clock.js'
+import { type Clock, LONGEST_WAIT_MS, monotonicClock, systemClock } from './base/clock.js'
+import { usesFastPaths } from './base/fast-paths.js'
+import { createIdSource } from './base/ids.js'
+import { parseCredits } from './base/money.js'
 import type { Admit } from './contracts/admit.js'
 import type { EngineOptions } from './contracts/engine-options.js'
 import type {
@@ -20,10 +23,7 @@ import { byteCounter, byteRatioCounter } from './engine/charging/byte-counters.j
 import { checkedCounter } from './engine/charging/checked-counter.js'
 import { createTextCounter } from './engine/charging/text-counter.js'
 import { createEmitter } from './engine/events/emitter.js'
-import { usesFastPaths } from './fast-paths.js'
-import { createIdSource } from './ids.js'
 import { memoryIdempotency } from './memory/index.js'
-import { parseCredits } from './money.js'
 
 /** What a router is made of. The first four are the host's stores; everything else has a default. */
 export interface RouterOptions {

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import { usesFastPaths } from './base/fast-paths.js'
+import { TurnGate } from './base/turn-gate.js'
 import type { CallInFlight } from './contracts/call-in-flight.js'
 import type { RouteHealth } from './contracts/route-health.js'
 import { createEndpoints } from './endpoints/index.js'
 import { createEngine } from './engine/engine.js'
 import { eventError } from './engine/events/event-error.js'
-import { usesFastPaths } from './fast-paths.js'
 import { createHttpHandler } from './http/index.js'
 import { engineOptions, type RouterOptions } from './options.js'
-import { TurnGate } from './turn-gate.js'
 
 /** Middleware for Express, Connect, bare `http` and `http2`, and a handle on what it is doing. */
 export interface CompatRouter {

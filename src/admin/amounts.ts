@@ -1,5 +1,5 @@
-import { formatCredits, MAX_CREDITS, parseCredits } from '../money.js'
-import type { Price, Prices } from '../prices.js'
+import { formatCredits, MAX_CREDITS, parseCredits } from '../base/money.js'
+import type { Price, Prices } from '../base/prices.js'
 
 /** Throws a `RangeError` where no account could hold the amount, sign or none. */
 export function checkHoldable(amount: bigint, what: string, most = MAX_CREDITS): void {

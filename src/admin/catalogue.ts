@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
+import { parseCredits } from '../base/money.js'
 import type { App, Model } from '../contracts/index.js'
 import {
   idSchema,
@@ -10,7 +11,6 @@ import {
   parseInput,
   textsSchema,
 } from '../contracts/schemas.js'
-import { parseCredits } from '../money.js'
 import { readJson, readOptionalNumber, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase, Statement, Topic } from '../sql/database.js'

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
+import { createIdSource } from '../base/ids.js'
 import {
   idSchema,
   labelSchema,
@@ -8,7 +9,6 @@ import {
   textsSchema,
   timeSchema,
 } from '../contracts/schemas.js'
-import { createIdSource } from '../ids.js'
 import { readOptionalJson, readText, toJsonCell } from '../sql/cells.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { Refusal } from '../sql/refusal.js'

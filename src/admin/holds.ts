@@ -1,5 +1,5 @@
+import type { Credits } from '../base/money.js'
 import type { CallFacts } from '../contracts/index.js'
-import type { Credits } from '../money.js'
 import { readBigint, readNumber, readOptionalJson, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { SqlDatabase } from '../sql/database.js'

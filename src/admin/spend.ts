@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import type { Credits } from '../base/money.js'
 import { nameSchema, parseInput } from '../contracts/schemas.js'
-import type { Credits } from '../money.js'
 import type { Usage } from '../protocol/usage.js'
 import { readNumber, readOptionalText, toTimeCell } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'

@@ -1,5 +1,5 @@
+import type { Credits } from '../base/money.js'
 import { nameSchema, parseInput } from '../contracts/schemas.js'
-import type { Credits } from '../money.js'
 import { heldOf, readBalance } from '../sql/balances.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { KEPT } from './payer-posting.js'

@@ -1,4 +1,4 @@
-import type { Credits } from '../money.js'
+import type { Credits } from '../base/money.js'
 import { readBigint } from '../sql/cells.js'
 import type { Row } from '../sql/database.js'
 

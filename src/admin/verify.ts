@@ -1,4 +1,4 @@
-import { type Credits, formatCredits } from '../money.js'
+import { type Credits, formatCredits } from '../base/money.js'
 import { readOptionalJson, readText } from '../sql/cells.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { HOLD_STATE } from '../sql/hold-states.js'

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../clock.js'
+import { type Clock, systemClock } from '../base/clock.js'
 import { refuseMisspelt, requireClock } from '../contracts/option-checks.js'
 
 export interface CacheOptions {

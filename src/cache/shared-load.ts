@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '../base/clock.js'
 import type { CallContext } from '../contracts/index.js'
 
 /** The context of a load. Its signal is created on first use, since a synchronous answer needs none. */

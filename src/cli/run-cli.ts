@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import { version } from '../version.js'
+import { version } from '../base/version.js'
 import { addAccountCommands } from './commands/accounts.js'
 import { addAppCommands } from './commands/apps.js'
 import { addCredentialCommands } from './commands/credentials.js'
@@ -7,7 +7,7 @@ import { addDatabaseCommands } from './commands/database.js'
 import { addModelCommands } from './commands/models.js'
 import { addReportCommands } from './commands/reports.js'
 import { addRouteCommands } from './commands/routes.js'
-import { createSession, type Surroundings } from './session.js'
+import { createSession, type Surroundings } from './session/session.js'
 
 /** The command line over `createAdmin`. Fulfilled with the exit code; what went wrong has been written. */
 export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<number> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, extname, join, sep } from 'node:path'
-import { pathOfOwn } from '../own-files.js'
+import { pathOfOwn } from '../base/own-files.js'
 
 export interface Asset {
   readonly bytes: Buffer

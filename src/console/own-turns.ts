@@ -1,6 +1,6 @@
 import { isSearch } from '../admin/entries.js'
 import type { Admin } from '../admin/index.js'
-import { HttpError } from './http-error.js'
+import { HttpError } from './serving/http-error.js'
 
 /** What of one user's questions may wait. */
 const MAX_WAITING = 100

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { type Assets, readAssets } from './assets.js'
-import { HttpError } from './http-error.js'
-import { send, sendError } from './reply.js'
 import type { ConsoleRequest } from './request.js'
+import { HttpError } from './serving/http-error.js'
+import { send, sendError } from './serving/reply.js'
 
 const NOT_BUILT =
   'The pages of the console are missing from compat-router/dist/console. In a clone of compat-router run: npm run build:console\n'

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { HttpError } from './http-error.js'
+import { HttpError } from './serving/http-error.js'
 
 export type ConsoleRequest = IncomingMessage & { body?: unknown; originalUrl?: string }
 

@@ -1,4 +1,4 @@
-import type { Price, Prices } from '../prices.js'
+import type { Price, Prices } from '../base/prices.js'
 import type { Awaitable, CallContext, Watch } from './context.js'
 
 export type { Price, Prices }

@@ -1,7 +1,7 @@
-import type { Clock } from '../clock.js'
-import type { Credits } from '../money.js'
+import type { Clock } from '../base/clock.js'
+import type { Credits } from '../base/money.js'
+import type { Secret } from '../base/secret.js'
 import type { TraceContext } from '../protocol/trace-context.js'
-import type { Secret } from '../secret.js'
 
 export type { Clock, Credits, Secret, TraceContext }
 

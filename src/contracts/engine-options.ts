@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.js'
-import type { ByokFee } from '../prices.js'
+import type { Clock } from '../base/clock.js'
+import type { ByokFee } from '../base/prices.js'
 import type { Admit } from './admit.js'
 import type { CatalogueStore } from './catalogue.js'
 import type { CredentialStore } from './credentials.js'

@@ -1,5 +1,5 @@
-import type { ProviderError } from '../errors.js'
-import type { OwnFields } from '../protocol/own-fields.js'
+import type { ProviderError } from '../base/errors.js'
+import type { OwnFields } from '../protocol/request-fields/own-fields.js'
 import type { Unlisted } from '../protocol/request-fields/reading.js'
 import type { UsageReport } from '../protocol/usage.js'
 import type { WireCharge } from '../protocol/wire-usage.js'

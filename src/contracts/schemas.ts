@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { parseCredits } from '../money.js'
-import { MAX_MARKUP_BASIS_POINTS } from '../prices.js'
+import { parseCredits } from '../base/money.js'
+import { MAX_MARKUP_BASIS_POINTS } from '../base/prices.js'
 import { describeFault, describePath, mustBe } from './schema-faults.js'
 
 /**

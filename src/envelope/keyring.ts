@@ -7,7 +7,7 @@ import {
 } from 'node:crypto'
 import { exportJWK, generateKeyPair } from 'jose'
 import { z } from 'zod'
-import { type Clock, systemClock } from '../clock.js'
+import { type Clock, systemClock } from '../base/clock.js'
 import type { Envelopes } from '../contracts/index.js'
 import { refuseMisspelt, requireClock } from '../contracts/option-checks.js'
 import {

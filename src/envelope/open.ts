@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto'
 import { base64url, compactDecrypt } from 'jose'
 import { z } from 'zod'
+import { createSecret } from '../base/secret.js'
 import type { EnvelopeBinding, OpenResult } from '../contracts/index.js'
-import { createSecret } from '../secret.js'
 import {
   CONTENT_ENCRYPTION,
   COORDINATE_PATTERN,

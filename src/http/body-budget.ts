@@ -1,4 +1,4 @@
-import { CompatError } from '../errors.js'
+import { CompatError } from '../base/errors.js'
 
 /** What an account leaves to all others for each part that it takes. */
 const PARTS_LEFT = 3

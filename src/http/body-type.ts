@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { CompatError } from '../errors.js'
+import { CompatError } from '../base/errors.js'
 
 /** Throws 415 unless the body's headers say JSON in UTF-8, or nothing. `decoded` is a body that the host has inflated. */
 export function checkBodyType(headers: IncomingHttpHeaders, decoded: boolean): void {

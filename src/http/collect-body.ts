@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import type { Clock } from '../clock.js'
+import type { Clock } from '../base/clock.js'
+import { CompatError } from '../base/errors.js'
 import type { Limits } from '../contracts/limits.js'
-import { CompatError } from '../errors.js'
 import { GatheredBytes } from '../protocol/gathered-bytes.js'
 import type { BodyShare } from './body-budget.js'
 

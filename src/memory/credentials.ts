@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import { type Clock, systemClock } from '../clock.js'
+import { type Clock, systemClock } from '../base/clock.js'
 import type {
   AccessToken,
   Bearer,

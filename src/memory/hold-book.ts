@@ -1,5 +1,5 @@
+import { createDeadlineHeap, type Due } from '../base/deadline-heap.js'
 import type { CallFacts, Charge, Credits, HoldRequest } from '../contracts/index.js'
-import { createDeadlineHeap, type Due } from '../deadline-heap.js'
 import { RecentMap } from './recent-map.js'
 
 /** A hold that still counts against its account. */

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { type Clock, systemClock } from '../clock.js'
+import { type Clock, systemClock } from '../base/clock.js'
 import { bodyBytesOf } from '../contracts/body-bytes.js'
 import type { IdempotencyState, IdempotencyStore, StoredReply } from '../contracts/index.js'
 import { refuseMisspelt, requireClock } from '../contracts/option-checks.js'

@@ -1,5 +1,5 @@
+import { MAX_CREDITS, parseCredits } from '../base/money.js'
 import type { Charge, Credits, HoldRequest, Posting, SettleRequest } from '../contracts/index.js'
-import { MAX_CREDITS, parseCredits } from '../money.js'
 
 export function checkAccounts(accounts: unknown): void {
   if (accounts instanceof Promise) throw new TypeError('accounts is a promise; await it first')

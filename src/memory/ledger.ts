@@ -1,4 +1,6 @@
-import { type Clock, systemClock } from '../clock.js'
+import { type Clock, systemClock } from '../base/clock.js'
+import { createIdSource } from '../base/ids.js'
+import type { Credits } from '../base/money.js'
 import type {
   Awaitable,
   Balance,
@@ -12,8 +14,6 @@ import type {
   SettleResult,
 } from '../contracts/index.js'
 import { refuseMisspelt, requireClock, requireFunction } from '../contracts/option-checks.js'
-import { createIdSource } from '../ids.js'
-import type { Credits } from '../money.js'
 import { EntryLog } from './entry-log.js'
 import { HoldBook, type OpenHold, openHold } from './hold-book.js'
 import {

@@ -10,9 +10,9 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
+import { formatCredits } from '../base/money.js'
 import type { TraceContext } from '../contracts/context.js'
 import type { RequestEnd, RequestStart, RouterEvent } from '../contracts/events.js'
-import { formatCredits } from '../money.js'
 import { callsModel, ERROR_TYPE, OPERATION_NAME, PROVIDER_NAME, REQUEST_MODEL } from './names.js'
 
 /** Turns the two events of each call of a model into one span. */

@@ -1,6 +1,6 @@
 import type { Attributes, Meter } from '@opentelemetry/api'
+import { type Credits, creditsToNumber } from '../base/money.js'
 import type { Charge } from '../contracts/ledger.js'
-import { type Credits, creditsToNumber } from '../money.js'
 
 /** The sums of all charges with the same attributes. */
 interface ChargeSums {

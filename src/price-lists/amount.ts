@@ -1,4 +1,4 @@
-import type { Credits } from '../money.js'
+import type { Credits } from '../base/money.js'
 
 /** The reason why an entry of a price list cannot be used, as its message. */
 export class Unreadable extends Error {}

@@ -1,5 +1,5 @@
+import { type Credits, formatCredits } from '../base/money.js'
 import type { Model, Price, Prices } from '../contracts/index.js'
-import { type Credits, formatCredits } from '../money.js'
 import { perThousand, readAmount, Unreadable } from './amount.js'
 
 /** A model as `@pydantic/genai-prices` lists it. Other members are ignored. */

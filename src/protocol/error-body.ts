@@ -1,4 +1,4 @@
-import { CompatError, type ErrorCode, isCompatError } from '../errors.js'
+import { CompatError, type ErrorCode, isCompatError } from '../base/errors.js'
 import { toLatin1 } from './latin1.js'
 import { JSON_TYPE } from './media-types.js'
 

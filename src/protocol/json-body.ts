@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import { CompatError } from '../errors.js'
+import { CompatError } from '../base/errors.js'
 import { keepExactData } from './exact-data.js'
 import { MAX_VALUES, scanJson, tooDeep, tooManyValues } from './json-scan.js'
 import { isObject, type JsonObject, MAX_DEPTH } from './json-values.js'

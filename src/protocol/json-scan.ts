@@ -1,4 +1,4 @@
-import { CompatError } from '../errors.js'
+import { CompatError } from '../base/errors.js'
 import { MAX_DEPTH } from './json-values.js'
 
 export const MAX_VALUES = 200_000

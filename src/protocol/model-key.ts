@@ -1,4 +1,4 @@
-import { CompatError } from '../errors.js'
+import { CompatError } from '../base/errors.js'
 import { cleanLabel, isPlainText } from './text.js'
 
 const MODEL_KEY_BYTES = 256

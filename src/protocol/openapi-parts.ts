@@ -1,4 +1,4 @@
-import { type ErrorCode, errorCodes } from '../errors.js'
+import { type ErrorCode, errorCodes } from '../base/errors.js'
 
 export const REQUEST_ID = {
   'x-request-id': { description: 'Names this request to the operator.', schema: { type: 'string' } },

@@ -1,5 +1,5 @@
 import type { $ZodIssue } from 'zod/v4/core'
-import { CompatError, type ErrorCode } from '../errors.js'
+import { CompatError, type ErrorCode } from '../base/errors.js'
 import { cleanLabel } from './text.js'
 
 const MAX_DETAILS = 20

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type ErrorCode, errorCodes } from '../errors.js'
+import { type ErrorCode, errorCodes } from '../base/errors.js'
 
 const tokens = z.int().min(0)
 const credits = z.number().min(0)

@@ -1,4 +1,4 @@
-import { usesFastPaths } from '../fast-paths.js'
+import { usesFastPaths } from '../base/fast-paths.js'
 import type { FoundMessages } from './json-scan.js'
 
 const sent = new WeakMap<object, Buffer>()

@@ -1,4 +1,4 @@
-import { type Credits, creditsToNumber } from '../money.js'
+import { type Credits, creditsToNumber } from '../base/money.js'
 import type { Usage } from './usage.js'
 
 /** What of a charge stands on the wire. */

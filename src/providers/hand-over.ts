@@ -1,4 +1,4 @@
-import type { TurnGate } from '../turn-gate.js'
+import type { TurnGate } from '../base/turn-gate.js'
 
 /** What may wait for the end of a turn, in which a connection can bring megabytes. */
 const GATHERED_BYTES = 64 * 1024

@@ -1,4 +1,4 @@
-import { isProviderError, ProviderError } from '../errors.js'
+import { isProviderError, ProviderError } from '../base/errors.js'
 import { head } from '../protocol/provider-message.js'
 import { holdsSecret } from '../protocol/secret-search.js'
 

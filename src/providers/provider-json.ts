@@ -1,4 +1,4 @@
-import { ProviderError } from '../errors.js'
+import { ProviderError } from '../base/errors.js'
 import { hasManyBrackets } from '../protocol/json-body.js'
 import { isObject, isTooDeep, type JsonObject } from '../protocol/json-values.js'
 

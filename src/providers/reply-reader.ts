@@ -1,5 +1,5 @@
+import { ProviderError } from '../base/errors.js'
 import type { ProviderEvent } from '../contracts/providers.js'
-import { ProviderError } from '../errors.js'
 import { GatheredBytes } from '../protocol/gathered-bytes.js'
 import { SseReader } from './sse-reader.js'
 

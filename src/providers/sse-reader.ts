@@ -1,5 +1,5 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser'
-import { eventTooLong, type ProviderError } from '../errors.js'
+import { eventTooLong, type ProviderError } from '../base/errors.js'
 
 export interface SseReaderOptions {
   /** The longest data of one event, and the longest line, in bytes. */

@@ -1,4 +1,4 @@
-import { ProviderError, type ProviderErrorFields } from '../errors.js'
+import { ProviderError, type ProviderErrorFields } from '../base/errors.js'
 import { isObject, isText } from '../protocol/json-values.js'
 import { parseLoosely } from './provider-json.js'
 

@@ -1,6 +1,6 @@
 import { buildConnector, Pool } from 'undici'
-import { usesFastPaths } from '../fast-paths.js'
-import { TurnGate } from '../turn-gate.js'
+import { usesFastPaths } from '../base/fast-paths.js'
+import { TurnGate } from '../base/turn-gate.js'
 import { credentialsIn, hideCredentials, isCredentialHeader } from './hide-credentials.js'
 import type { HeaderList, UpstreamCall } from './upstream-call.js'
 import { UpstreamConnection } from './upstream-connection.js'

@@ -1,5 +1,5 @@
+import { ProviderError } from '../base/errors.js'
 import type { TokenTally } from '../contracts/token-counter.js'
-import { ProviderError } from '../errors.js'
 import {
   type FinishReason,
   finishReasonFor,

@@ -1,4 +1,4 @@
-import { ProviderError } from '../errors.js'
+import { ProviderError } from '../base/errors.js'
 import { isObject, isText, isTooDeep, type JsonObject, MAX_DEPTH } from '../protocol/json-values.js'
 
 export function invalidReply(what: string): ProviderError {

@@ -1,5 +1,5 @@
+import type { ProviderError } from '../base/errors.js'
 import type { TokenCounter, TokenTally } from '../contracts/token-counter.js'
-import type { ProviderError } from '../errors.js'
 import { eachTextIn, invalidReply, type Losses } from './delta.js'
 
 /** The pieces of a reply that cannot be read: why the first of them cannot, and the text in all of them. */

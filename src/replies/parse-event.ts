@@ -1,4 +1,4 @@
-import { ProviderError } from '../errors.js'
+import { ProviderError } from '../base/errors.js'
 import { isObject, type JsonObject } from '../protocol/json-values.js'
 import { fromLatin1 } from '../protocol/latin1.js'
 import { invalidReply } from './delta.js'

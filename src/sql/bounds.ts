@@ -1,4 +1,4 @@
-import { type Credits, MAX_CREDITS } from '../money.js'
+import { type Credits, MAX_CREDITS } from '../base/money.js'
 
 /** The amount, or a `RangeError` where it does not fit. SQLite would turn it into a double in silence. */
 export function checkAmount(amount: Credits, what: string): Credits {

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { createSecret, type Secret } from '../secret.js'
+import { createSecret, type Secret } from '../base/secret.js'
 import { Refusal } from './refusal.js'
 
 /** A key that the host brings: 32 bytes, and a name to find it again by. */

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { pathOfOwn } from '../own-files.js'
+import { pathOfOwn } from '../base/own-files.js'
 import type { AnswerMessage, Answers, FaultCells, Question, WorkerStart } from './messages.js'
 
 /** A thread that owns one connection. It is started by the first question, and again by the next one after it died. */

@@ -9,7 +9,7 @@ import {
   isObject,
   listenTo,
   type Opened,
-} from './case.js'
+} from './base/case.js'
 
 export interface OpenedCatalogue extends Opened<CatalogueStore> {
   /** Adds a model, or replaces the one of its id. */

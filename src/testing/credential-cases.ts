@@ -9,7 +9,7 @@ import {
   isObject,
   listenTo,
   type Opened,
-} from './case.js'
+} from './base/case.js'
 
 export interface OpenedCredentials extends Opened<CredentialStore> {
   /** Makes every token of this id a revoked one. */

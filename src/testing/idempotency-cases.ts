@@ -9,7 +9,7 @@ import {
   isObject,
   type Opened,
   until,
-} from './case.js'
+} from './base/case.js'
 
 /** What an author of an idempotency store writes. */
 export interface IdempotencyHarness {

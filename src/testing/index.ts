@@ -9,7 +9,7 @@ export {
   type ReceivedRequest,
   type ScriptedAnswer,
 } from './adapter/index.js'
-export type { CaseNeed, ConformanceCase, Opened } from './case.js'
+export type { CaseNeed, ConformanceCase, Opened } from './base/case.js'
 export {
   type CatalogueCase,
   type CatalogueHarness,

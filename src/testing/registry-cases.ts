@@ -1,7 +1,14 @@
 import { strict as assert } from 'node:assert'
+import { createSecret } from '../base/secret.js'
 import type { Awaitable, ChatAdapter, Model, ProviderRegistry, Route } from '../contracts/index.js'
-import { createSecret } from '../secret.js'
-import { asOpened, type ConformanceCase, checkAnswer, createContext, isObject, type Opened } from './case.js'
+import {
+  asOpened,
+  type ConformanceCase,
+  checkAnswer,
+  createContext,
+  isObject,
+  type Opened,
+} from './base/case.js'
 
 /** One provider and the models that it serves: what the provider calls each model, by model id. */
 export interface RegistryProvider extends Omit<Route, 'id' | 'provider' | 'adapter' | 'upstreamModel'> {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Admin, createAdmin } from '../../src/admin/index.js'
-import { formatCredits, MAX_CREDITS } from '../../src/money.js'
+import { formatCredits, MAX_CREDITS } from '../../src/base/money.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 
 describe.each(engineNames)('what administration is given on %s', (name) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
-import { formatCredits, MAX_CREDITS } from '../../src/money.js'
+import { formatCredits, MAX_CREDITS } from '../../src/base/money.js'
 import type { Parameter } from '../../src/sql/database.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 import { context, createCharge, createHold, createSettle } from '../helpers/ledger-requests.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { parseTime } from '../../src/cli/parse.js'
+import { parseTime } from '../../src/cli/session/parse.js'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
 import { runCommand } from './run-command.js'
 

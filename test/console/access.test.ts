@@ -8,7 +8,7 @@ import type {
   IssuedReply,
   LiveReply,
   SpendReply,
-} from '../../src/console/protocol.js'
+} from '../../src/console/protocol/index.js'
 import {
   type Answer,
   alice,

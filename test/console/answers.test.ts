@@ -6,7 +6,7 @@ import type {
   LiveReply,
   PutRouteReply,
   RoutesReply,
-} from '../../src/console/protocol.js'
+} from '../../src/console/protocol/index.js'
 import { openaiCompatible } from '../../src/index.js'
 import { alice, type Bench, bob, furnish, operator, startBench } from './console-bench.js'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { IssuedReply } from '../../src/console/protocol.js'
+import type { IssuedReply } from '../../src/console/protocol/index.js'
 import { alice, type Bench, furnish, operator, startBench } from './console-bench.js'
 
 let bench: Bench

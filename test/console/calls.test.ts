@@ -7,7 +7,7 @@ import type {
   ModelsReply,
   PostedReply,
   RoutesReply,
-} from '../../src/console/protocol.js'
+} from '../../src/console/protocol/index.js'
 import { type Bench, furnish, operator, startBench } from './console-bench.js'
 
 let bench: Bench

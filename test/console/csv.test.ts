@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Column, csvHeader, csvLine } from '../../src/console/csv.js'
+import { type Column, csvHeader, csvLine } from '../../src/console/serving/csv.js'
 import { alice, type Bench, furnish, operator, startBench } from './console-bench.js'
 
 const text: readonly Column<string>[] = [{ name: 'text', of: (row) => row }]

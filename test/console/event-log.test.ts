@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createEventLog, type EventLog } from '../../src/console/event-log.js'
+import { createEventLog, type EventLog } from '../../src/console/serving/event-log.js'
 import type { RequestEnd, RequestStart } from '../../src/contracts/index.js'
 
 const start = (requestId: string, at = 1): RequestStart => ({

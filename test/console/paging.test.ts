@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { systemClock } from '../../src/clock.js'
-import type { CallsReply, CredentialsReply, SpendReply } from '../../src/console/protocol.js'
-import { parseCredits } from '../../src/money.js'
+import { systemClock } from '../../src/base/clock.js'
+import { parseCredits } from '../../src/base/money.js'
+import type { CallsReply, CredentialsReply, SpendReply } from '../../src/console/protocol/index.js'
 import { alice, type Bench, furnish, operator, startBench } from './console-bench.js'
 
 const CALLING_KEYS = 120

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { SpendReply, StatementReply } from '../../src/console/protocol.js'
-import { formatCredits, parseCredits } from '../../src/money.js'
+import { formatCredits, parseCredits } from '../../src/base/money.js'
+import type { SpendReply, StatementReply } from '../../src/console/protocol/index.js'
 import { alice, type Bench, furnish, operator, startBench } from './console-bench.js'
 
 /** A generator with a seed (mulberry32). */

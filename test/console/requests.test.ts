@@ -3,7 +3,7 @@ import http from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { endpoints } from '../../src/console/endpoints/index.js'
 import { createConsole } from '../../src/console/index.js'
-import type { AccountsReply, CallsReply } from '../../src/console/protocol.js'
+import type { AccountsReply, CallsReply } from '../../src/console/protocol/index.js'
 import { type Bench, furnish, operator, startBench, visitor } from './console-bench.js'
 
 let bench: Bench

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type Admin, createAdmin } from '../../src/admin/index.js'
+import { systemClock } from '../../src/base/clock.js'
+import { formatCredits } from '../../src/base/money.js'
+import { createSecret } from '../../src/base/secret.js'
 import { cachedCatalogue, cachedCredentials } from '../../src/cache/index.js'
-import { systemClock } from '../../src/clock.js'
 import { createConsole, oneTimeSignIn } from '../../src/console/index.js'
 import { modelSchema, parseInput } from '../../src/contracts/schemas.js'
 import { logEvents } from '../../src/log-events.js'
@@ -13,13 +15,11 @@ import {
   memoryLedger,
   memoryProviders,
 } from '../../src/memory/index.js'
-import { formatCredits } from '../../src/money.js'
 import { createTelemetry } from '../../src/opentelemetry/index.js'
 import { postgresStores } from '../../src/postgres/index.js'
 import { aiSdk } from '../../src/providers/ai-sdk/index.js'
 import { anthropic } from '../../src/providers/anthropic/index.js'
 import { openaiCompatible } from '../../src/providers/openai-compatible/index.js'
-import { createSecret } from '../../src/secret.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
 import { createTestFile } from '../helpers/sqlite.js'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { parsePrices } from '../../src/base/prices.js'
 import type { CallFacts } from '../../src/contracts/ledger.js'
 import { freeCharge, makeCharge, settlement } from '../../src/engine/charging/charge.js'
-import { parsePrices } from '../../src/prices.js'
 
 const usage = { prompt: 11, cached: 0, cacheWrite: 0, completion: 7, reasoning: 0 }
 /** base 0.00125, cost 0.002 for {@link usage} */

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { systemClock } from '../../src/clock.js'
+import { systemClock } from '../../src/base/clock.js'
 import { memoryLedger } from '../../src/index.js'
 import { FaultPlan, faultyLedger } from '../helpers/faulty-ledger.js'
 import { ALICE, startService } from '../routing/service.js'

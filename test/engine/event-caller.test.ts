@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type Clock, systemClock } from '../../src/clock.js'
+import { type Clock, systemClock } from '../../src/base/clock.js'
 import type { CredentialResult } from '../../src/contracts/index.js'
 import { createManualClock } from '../conformance/manual-clock.js'
 import { startService } from '../routing/service.js'

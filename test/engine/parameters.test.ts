@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { type CompatError, isCompatError } from '../../src/base/errors.js'
 import type { Model, Route } from '../../src/contracts/index.js'
 import {
   checkParameters,
@@ -6,7 +7,6 @@ import {
   supportsAll,
   unlistedParameters,
 } from '../../src/engine/admission/parameters.js'
-import { type CompatError, isCompatError } from '../../src/errors.js'
 import { chat } from '../../src/operations/chat/index.js'
 import { parseChatRequest } from '../../src/operations/chat/read-request.js'
 import { routeParameters } from '../../src/operations/chat/route-parameters.js'

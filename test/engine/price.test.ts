@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { creditsToNumber, formatCredits, parseCredits, roundUpToWire } from '../../src/base/money.js'
+import { NO_MARKUP, type Prices, parseMarkup, parsePrices } from '../../src/base/prices.js'
 import { dearestCost, price } from '../../src/engine/charging/price.js'
-import { creditsToNumber, formatCredits, parseCredits, roundUpToWire } from '../../src/money.js'
-import { NO_MARKUP, type Prices, parseMarkup, parsePrices } from '../../src/prices.js'
 import { clampUsage, type Usage } from '../../src/protocol/usage.js'
 
 const RUNS = { seed: 20_261_122, numRuns: 2_000 }

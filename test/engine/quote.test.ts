@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { NO_MARKUP } from '../../src/base/prices.js'
 import type { Model } from '../../src/contracts/catalogue.js'
 import type { Route } from '../../src/contracts/providers.js'
 import { createPriceReader, quote } from '../../src/engine/charging/quote.js'
-import { NO_MARKUP } from '../../src/prices.js'
 
 const model: Model = { id: 'acme/fast', created: 0, ownedBy: 'acme', prices: { input: '10', output: '20' } }
 

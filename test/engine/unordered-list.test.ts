@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { UnorderedList } from '../../src/unordered-list.js'
+import { UnorderedList } from '../../src/base/unordered-list.js'
 
 it('holds what was added and not removed, whatever the order', () => {
   const step = fc.record({ which: fc.integer({ min: 0, max: 5 }), isIn: fc.boolean() })

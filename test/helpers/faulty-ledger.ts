@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/clock.js'
+import type { Clock } from '../../src/base/clock.js'
 import type { Awaitable, CallContext, LedgerStore } from '../../src/contracts/index.js'
 
 export type LedgerOperation = 'hold' | 'settle' | 'release'

@@ -1,4 +1,4 @@
-import { parseCredits } from '../../src/money.js'
+import { parseCredits } from '../../src/base/money.js'
 import type { SqlDatabase } from '../../src/sql/database.js'
 import { post } from '../../src/sql/grants.js'
 

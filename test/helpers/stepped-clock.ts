@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/clock.js'
+import type { Clock } from '../../src/base/clock.js'
 
 /** Time that stands still until it is told to pass. */
 export interface SteppedClock extends Clock {

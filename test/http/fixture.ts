@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import net from 'node:net'
-import type { Clock } from '../../src/clock.js'
+import type { Clock } from '../../src/base/clock.js'
+import { CompatError, isCompatError } from '../../src/base/errors.js'
+import { TurnGate } from '../../src/base/turn-gate.js'
 import type { Endpoint } from '../../src/contracts/endpoint.js'
 import type { Limits } from '../../src/contracts/limits.js'
 import type { IncomingCall, ReplyWriter } from '../../src/contracts/reply.js'
-import { CompatError, isCompatError } from '../../src/errors.js'
 import { createHttpHandler, type HttpHandlerOptions } from '../../src/http/index.js'
 import { errorReply } from '../../src/protocol/error-body.js'
 import { toLatin1 } from '../../src/protocol/latin1.js'
-import { TurnGate } from '../../src/turn-gate.js'
 
 export const LIMITS: Limits = {
   bodyBytes: 32 * 1024 * 1024,

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { TurnGate } from '../../src/base/turn-gate.js'
 import {
   type ChatAdapter,
   createCompatRouter,
@@ -10,7 +11,6 @@ import {
   memoryLedger,
   memoryProviders,
 } from '../../src/index.js'
-import { TurnGate } from '../../src/turn-gate.js'
 import { testHandler } from './fixture.js'
 
 async function listen(server: Server): Promise<string> {

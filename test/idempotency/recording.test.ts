@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { CompatError } from '../../src/base/errors.js'
 import type { ReplyWriter } from '../../src/contracts/reply.js'
 import { Recording } from '../../src/engine/idempotency/recording.js'
 import { RecordingBudget, type Reservation } from '../../src/engine/idempotency/recording-budget.js'
-import { CompatError } from '../../src/errors.js'
 import { createSteppedClock, turns } from '../helpers/stepped-clock.js'
 
 const STALL_MS = 1_000

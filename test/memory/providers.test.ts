@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { createSecret } from '../../src/base/secret.js'
 import type { CallContext, ChatAdapter, Model } from '../../src/contracts/index.js'
 import { type MemoryProvider, memoryProviders } from '../../src/memory/index.js'
-import { createSecret } from '../../src/secret.js'
 
 const context: CallContext = { requestId: 'r', signal: new AbortController().signal }
 const adapter: ChatAdapter = { chat: async () => ({ terminated: true }) }

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { version } from '../../src/version.js'
+import { version } from '../../src/base/version.js'
 import { anchors, relativeLinks } from '../helpers/markdown.js'
 
 const run = promisify(execFile)

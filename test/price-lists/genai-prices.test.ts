@@ -1,8 +1,8 @@
 import { calcPrice, findProvider, waitForUpdate } from '@pydantic/genai-prices'
 import { describe, expect, it } from 'vitest'
+import { parsePrices, priceRow } from '../../src/base/prices.js'
 import type { Price } from '../../src/contracts/index.js'
 import { catalogueFromGenaiPrices, type GenaiProvider } from '../../src/price-lists/index.js'
-import { parsePrices, priceRow } from '../../src/prices.js'
 
 const TODAY = Date.UTC(2026, 10, 21)
 

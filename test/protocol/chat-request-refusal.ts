@@ -1,4 +1,4 @@
-import { type CompatError, isCompatError } from '../../src/errors.js'
+import { type CompatError, isCompatError } from '../../src/base/errors.js'
 import { parseChatRequest } from '../../src/operations/chat/read-request.js'
 
 /** Shaped like one; nothing can open it. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { CompatError } from '../../src/errors.js'
+import type { CompatError } from '../../src/base/errors.js'
 import { parseChatRequest } from '../../src/operations/chat/read-request.js'
 import { body, ENVELOPE, MESSAGES, refusal } from './chat-request-refusal.js'
 

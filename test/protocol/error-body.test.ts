@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CompatError, errorCodes } from '../../src/errors.js'
+import { CompatError, errorCodes } from '../../src/base/errors.js'
 import { asCompatError, errorFrame, errorReply } from '../../src/protocol/error-body.js'
 
 describe('an error answer', () => {

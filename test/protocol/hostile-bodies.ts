@@ -2,7 +2,7 @@
  * Run as a process of its own: parses bodies of 32 MiB that are made to be dear, and prints for each what it was
  * refused with, how long that took and by how much the peak of memory grew.
  */
-import { isCompatError } from '../../src/errors.js'
+import { isCompatError } from '../../src/base/errors.js'
 import { parseChatRequest } from '../../src/operations/chat/read-request.js'
 import { parseJsonBody } from '../../src/protocol/json-body.js'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { isCompatError } from '../../src/base/errors.js'
 import { checkParameters, unlistedParameters } from '../../src/engine/admission/parameters.js'
-import { isCompatError } from '../../src/errors.js'
 import { chat } from '../../src/operations/chat/index.js'
 import { parseChatRequest } from '../../src/operations/chat/read-request.js'
 import { parseJsonBody } from '../../src/protocol/json-body.js'

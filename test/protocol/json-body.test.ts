@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type CompatError, isCompatError } from '../../src/errors.js'
+import { type CompatError, isCompatError } from '../../src/base/errors.js'
 import { checkJsonValue, parseJsonBody } from '../../src/protocol/json-body.js'
 
 const bytes = (text: string) => Buffer.from(text)

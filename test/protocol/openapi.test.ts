@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, it } from 'vitest'
+import { CompatError, errorCodes } from '../../src/base/errors.js'
 import type { Model } from '../../src/contracts/index.js'
-import { CompatError, errorCodes } from '../../src/errors.js'
 import { completionSchema } from '../../src/operations/chat/reply-schemas.js'
 import { modelList, modelObject } from '../../src/operations/models/model-object.js'
 import { modelListSchema, modelSchema } from '../../src/operations/models/model-schemas.js'

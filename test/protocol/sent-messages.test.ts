@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { usesFastPaths } from '../../src/fast-paths.js'
+import { usesFastPaths } from '../../src/base/fast-paths.js'
 import { parseJsonBody } from '../../src/protocol/json-body.js'
 import { forgetMessages, sentMessages } from '../../src/protocol/sent-messages.js'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatCredits } from '../../src/money.js'
+import { formatCredits } from '../../src/base/money.js'
 import { type WireCharge, wireUsage, writeUsage } from '../../src/protocol/wire-usage.js'
 
 const count = fc.nat({ max: 2_000_000_000 })

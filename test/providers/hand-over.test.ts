@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import { TurnGate } from '../../src/base/turn-gate.js'
 import { HandOver } from '../../src/providers/hand-over.js'
-import { TurnGate } from '../../src/turn-gate.js'
 
 const KIB = 1_024
 

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { isProviderError, type ProviderError } from '../../src/base/errors.js'
+import { createSecret } from '../../src/base/secret.js'
 import type { ProviderCall } from '../../src/contracts/index.js'
-import { isProviderError, type ProviderError } from '../../src/errors.js'
 import { anthropic } from '../../src/providers/anthropic/index.js'
 import { openaiCompatible } from '../../src/providers/openai-compatible/index.js'
-import { createSecret } from '../../src/secret.js'
 import { answerJson, type ScriptedUpstream, startScriptedUpstream } from '../helpers/scripted-upstream.js'
 
 const HOST_KEY = 'open~"sesame"'

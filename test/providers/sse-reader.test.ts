@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { isProviderError } from '../../src/errors.js'
+import { isProviderError } from '../../src/base/errors.js'
 import { SseReader } from '../../src/providers/sse-reader.js'
 
 type Event = [data: string, type: string | undefined]

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { ProviderError, type ProviderErrorFields, type ProviderErrorReason } from '../../src/base/errors.js'
 import { providerFailure } from '../../src/engine/failures/provider-failure.js'
-import { ProviderError, type ProviderErrorFields, type ProviderErrorReason } from '../../src/errors.js'
 
 const HOST_KEY = 'the host said: open sesame'
 const context = { secrets: [HOST_KEY], upstreamModel: 'gpt-4o-mini-2024-07-18', modelKey: 'acme/fast' }

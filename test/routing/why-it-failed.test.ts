@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { ProviderError } from '../../src/base/errors.js'
 import { whyItFailed } from '../../src/engine/failures/why-it-failed.js'
-import { ProviderError } from '../../src/errors.js'
 import { startService } from './service.js'
 
 const CONTEXT = { secrets: ['hunter2-is-the-key'], upstreamModel: 'up-1', modelKey: 'acme/fast' }

@@ -1,3 +1,4 @@
+import type { Credits } from '../../src/base/money.js'
 import type {
   HoldRequest,
   HoldResult,
@@ -6,7 +7,6 @@ import type {
   SettleRequest,
   SettleResult,
 } from '../../src/contracts/ledger.js'
-import type { Credits } from '../../src/money.js'
 import type { SharedLedger } from './shared-ledger.js'
 import type { SimProcess } from './sim-process.js'
 import { turns } from './virtual-time.js'

@@ -1,5 +1,5 @@
+import type { Price, Prices } from '../../src/base/prices.js'
 import type { Markup } from '../../src/contracts/credentials.js'
-import type { Price, Prices } from '../../src/prices.js'
 import type { Usage } from '../../src/protocol/usage.js'
 
 /**

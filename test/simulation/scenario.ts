@@ -1,8 +1,8 @@
+import type { Prices } from '../../src/base/prices.js'
 import type { Model } from '../../src/contracts/catalogue.js'
 import type { Principal } from '../../src/contracts/credentials.js'
 import type { Limits } from '../../src/contracts/limits.js'
 import type { Route } from '../../src/contracts/providers.js'
-import type { Prices } from '../../src/prices.js'
 import { type CallPlan, planCalls } from './call-plan.js'
 import { createRandom, type Random } from './random.js'
 

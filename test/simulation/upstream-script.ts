@@ -1,5 +1,5 @@
+import type { ProviderErrorReason } from '../../src/base/errors.js'
 import type { ProviderEvent } from '../../src/contracts/providers.js'
-import type { ProviderErrorReason } from '../../src/errors.js'
 import type { UsageReport } from '../../src/protocol/usage.js'
 import type { Random } from './random.js'
 

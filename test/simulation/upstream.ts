@@ -1,5 +1,5 @@
+import { ProviderError } from '../../src/base/errors.js'
 import type { ProviderCall, ProviderEvent } from '../../src/contracts/providers.js'
-import { ProviderError } from '../../src/errors.js'
 import { never } from './ledger-link.js'
 import type { RoutePlan } from './scenario.js'
 import type { SimProcess } from './sim-process.js'

@@ -1,5 +1,5 @@
+import { CompatError } from '../../src/base/errors.js'
 import type { IdempotencyStore } from '../../src/contracts/idempotency.js'
-import { CompatError } from '../../src/errors.js'
 import { memoryIdempotency } from '../../src/memory/idempotency.js'
 import { chat } from '../../src/operations/chat/index.js'
 import type { CallPlan } from './call-plan.js'

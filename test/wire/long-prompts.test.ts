@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { usesFastPaths } from '../../src/fast-paths.js'
+import { usesFastPaths } from '../../src/base/fast-paths.js'
 import { hosts } from '../helpers/hosts.js'
 import { answerJson } from '../helpers/scripted-upstream.js'
 import { MODEL, providerReply, UPSTREAM_MODEL, WireService } from './service.js'

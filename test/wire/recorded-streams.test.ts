@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { usesFastPaths } from '../../src/base/fast-paths.js'
 import { byteRatioCounter } from '../../src/engine/charging/byte-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
-import { usesFastPaths } from '../../src/fast-paths.js'
 import type { ProviderEvent } from '../../src/index.js'
 import { ChatReply } from '../../src/operations/chat/reply/chat-reply.js'
 import { fromLatin1 } from '../../src/protocol/latin1.js'

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import type { AccountRow, GrantRequest } from '../../admin/index.js'
 import type { Entry } from '../../contracts/index.js'
-import { formatTime } from '../output.js'
-import { parseInteger } from '../parse.js'
-import type { Session } from '../session.js'
+import { formatTime } from '../session/output.js'
+import { parseInteger } from '../session/parse.js'
+import type { Session } from '../session/session.js'
 
 export function addAccountCommands(program: Command, session: Session): void {
   const accounts = program.command('accounts').description('who pays and who earns')

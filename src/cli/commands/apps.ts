@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { formatTime } from '../output.js'
-import { collect, parseInteger } from '../parse.js'
-import type { Session } from '../session.js'
+import { formatTime } from '../session/output.js'
+import { collect, parseInteger } from '../session/parse.js'
+import type { Session } from '../session/session.js'
 
 interface AppOptions {
   readonly name?: string

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import type { CredentialRow, IssuedCredential } from '../../admin/index.js'
-import { formatTime } from '../output.js'
-import { collect, parseExpiry, parseInteger } from '../parse.js'
-import type { Session } from '../session.js'
+import { formatTime } from '../session/output.js'
+import { collect, parseExpiry, parseInteger } from '../session/parse.js'
+import type { Session } from '../session/session.js'
 
 interface IssueOptions {
   readonly label?: string

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { parseInteger } from '../parse.js'
-import type { Session } from '../session.js'
+import { parseInteger } from '../session/parse.js'
+import type { Session } from '../session/session.js'
 
 export function addDatabaseCommands(program: Command, session: Session): void {
   program

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { ModelRequest } from '../../admin/index.js'
-import { readJsonFile } from '../parse.js'
-import type { Session } from '../session.js'
+import { readJsonFile } from '../session/parse.js'
+import type { Session } from '../session/session.js'
 
 export function addModelCommands(program: Command, session: Session): void {
   const models = program.command('models').description('what is offered, at which prices')

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
 import type { SpendQuery } from '../../admin/index.js'
 import type { EntryQuery } from '../../contracts/index.js'
-import { formatTime } from '../output.js'
-import { parseInteger, parseTime } from '../parse.js'
-import type { Session } from '../session.js'
+import { formatTime } from '../session/output.js'
+import { parseInteger, parseTime } from '../session/parse.js'
+import type { Session } from '../session/session.js'
 
 interface ReportOptions {
   readonly account?: string

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { RouteRequest } from '../../admin/index.js'
-import { readJsonFile } from '../parse.js'
-import type { Session } from '../session.js'
+import { readJsonFile } from '../session/parse.js'
+import type { Session } from '../session/session.js'
 
 export function addRouteCommands(program: Command, session: Session): void {
   const routes = program.command('routes').description('which providers serve a model')

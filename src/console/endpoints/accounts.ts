@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import type { Admin, GrantRequest, PostedEntry } from '../../admin/index.js'
+import { formatCredits } from '../../base/money.js'
 import { nameSchema } from '../../contracts/schemas.js'
-import { formatCredits } from '../../money.js'
-import type { AccountReply, AccountsReply, AccountView, PostedReply, VerifyReply } from '../protocol.js'
-import { accountOf, type ConsoleViewer, noAccount } from '../viewer.js'
-import { accountView, entryView, present } from '../views.js'
-import { type Endpoint, emptySchema, get, limitSchema, post } from './endpoint.js'
+import type { AccountReply, AccountsReply, AccountView, PostedReply, VerifyReply } from '../protocol/index.js'
+import { type Endpoint, emptySchema, get, limitSchema, post } from '../serving/endpoint.js'
+import { accountOf, type ConsoleViewer, noAccount } from '../serving/viewer.js'
+import { accountView, entryView, present } from '../serving/views.js'
 
 const accountBody = z.strictObject({ account: nameSchema })
 /** What stands in a grant is checked where it is granted. */

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import type { Admin } from '../../admin/index.js'
 import { nameSchema } from '../../contracts/schemas.js'
 import { isPlainText } from '../../protocol/text.js'
-import { type Column, csvHeader, csvLine } from '../csv.js'
-import type { CallsReply, EntryView } from '../protocol.js'
-import { NO_REFERENCES, readReferences } from '../references.js'
-import { accountOf, type ConsoleViewer } from '../viewer.js'
-import { entryView } from '../views.js'
-import { type Endpoint, get, limitSchema, type Services, timeTextSchema } from './endpoint.js'
+import type { CallsReply, EntryView } from '../protocol/index.js'
+import { type Column, csvHeader, csvLine } from '../serving/csv.js'
+import { type Endpoint, get, limitSchema, type Services, timeTextSchema } from '../serving/endpoint.js'
+import { NO_REFERENCES, readReferences } from '../serving/references.js'
+import { accountOf, type ConsoleViewer } from '../serving/viewer.js'
+import { entryView } from '../serving/views.js'
 
 const filters = {
   account: nameSchema.optional(),

@@ -4,10 +4,10 @@ import type { Admin, AppRow, ModelRequest, RouteRequest } from '../../admin/inde
 import { missingModel } from '../../admin/route-faults.js'
 import type { App } from '../../contracts/index.js'
 import { nameSchema, parseInput } from '../../contracts/schemas.js'
-import { HttpError } from '../http-error.js'
-import type { AppsReply, ModelsReply, PutRouteReply, RotatedReply, RoutesReply } from '../protocol.js'
-import { present } from '../views.js'
-import { done, type Endpoint, emptySchema, get, post } from './endpoint.js'
+import type { AppsReply, ModelsReply, PutRouteReply, RotatedReply, RoutesReply } from '../protocol/index.js'
+import { done, type Endpoint, emptySchema, get, post } from '../serving/endpoint.js'
+import { HttpError } from '../serving/http-error.js'
+import { present } from '../serving/views.js'
 
 const idBody = z.strictObject({ id: nameSchema })
 /** What a change was made from; absent where it was made from nothing. */

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { Admin, CredentialRow, CredentialsQuery, ReissueOptions } from '../../admin/index.js'
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../base/clock.js'
 import { labelSchema, nameSchema, textsSchema, timeSchema } from '../../contracts/schemas.js'
-import { HttpError, notFound } from '../http-error.js'
-import type { CredentialsReply, CredentialView, IssuedReply } from '../protocol.js'
-import { accountOf, type ConsoleViewer, noAccount } from '../viewer.js'
-import { present } from '../views.js'
-import { done, type Endpoint, get, limitSchema, post } from './endpoint.js'
+import type { CredentialsReply, CredentialView, IssuedReply } from '../protocol/index.js'
+import { done, type Endpoint, get, limitSchema, post } from '../serving/endpoint.js'
+import { HttpError, notFound } from '../serving/http-error.js'
+import { accountOf, type ConsoleViewer, noAccount } from '../serving/viewer.js'
+import { present } from '../serving/views.js'
 
 const PLAYGROUND_MS = 3_600_000
 /** How long after it was made such a key may be in use, with a minute for a database whose clock is another. */

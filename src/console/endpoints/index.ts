@@ -1,8 +1,8 @@
+import type { Endpoint } from '../serving/endpoint.js'
 import { accountEndpoints } from './accounts.js'
 import { callEndpoints } from './calls.js'
 import { catalogueEndpoints } from './catalogue.js'
 import { credentialEndpoints } from './credentials.js'
-import type { Endpoint } from './endpoint.js'
 import { liveEndpoints } from './live.js'
 import { spendEndpoints } from './spend.js'
 

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { SpendRow as AdminSpendRow, SpendReport, SpendReportQuery } from '../../admin/index.js'
+import { formatCredits } from '../../base/money.js'
 import { nameSchema } from '../../contracts/schemas.js'
-import { formatCredits } from '../../money.js'
-import { type Column, csvHeader, csvLine } from '../csv.js'
-import type { SpendReply, SpendRow, StatementReply } from '../protocol.js'
-import { accountOf, type ConsoleViewer, noAccount } from '../viewer.js'
-import { spendSums } from '../views.js'
-import { type Endpoint, get, requireAccount, type Services, timeTextSchema } from './endpoint.js'
+import type { SpendReply, SpendRow, StatementReply } from '../protocol/index.js'
+import { type Column, csvHeader, csvLine } from '../serving/csv.js'
+import { type Endpoint, get, requireAccount, type Services, timeTextSchema } from '../serving/endpoint.js'
+import { accountOf, type ConsoleViewer, noAccount } from '../serving/viewer.js'
+import { spendSums } from '../serving/views.js'
 
 const spendQuery = z.strictObject({
   by: z.enum(['day', 'model', 'app', 'key', 'provider']),

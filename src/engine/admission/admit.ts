@@ -1,6 +1,6 @@
+import { CompatError } from '../../base/errors.js'
 import type { Principal } from '../../contracts/credentials.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
-import { CompatError } from '../../errors.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 import type { Asking } from '../asking/stores.js'
 import { within } from '../asking/within.js'

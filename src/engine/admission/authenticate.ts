@@ -1,3 +1,5 @@
+import { CompatError } from '../../base/errors.js'
+import { type MarkupTerms, NO_MARKUP, parseMarkup } from '../../base/prices.js'
 import type { Awaitable } from '../../contracts/context.js'
 import type {
   CredentialOwner,
@@ -7,8 +9,6 @@ import type {
 } from '../../contracts/credentials.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { IncomingCall } from '../../contracts/reply.js'
-import { CompatError } from '../../errors.js'
-import { type MarkupTerms, NO_MARKUP, parseMarkup } from '../../prices.js'
 import { andThen } from '../asking/awaitable.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 import { askStore } from '../asking/stores.js'

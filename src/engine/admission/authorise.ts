@@ -1,7 +1,7 @@
+import { CompatError } from '../../base/errors.js'
 import type { Principal } from '../../contracts/credentials.js'
 import type { Operation } from '../../contracts/operation.js'
-import { CompatError } from '../../errors.js'
-import type { OwnFields } from '../../protocol/own-fields.js'
+import type { OwnFields } from '../../protocol/request-fields/own-fields.js'
 
 /** Refuses an access token that lacks the scope of an operation. */
 export function authoriseScope(principal: Principal, { path, scope }: Operation): void {

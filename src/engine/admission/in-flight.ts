@@ -1,8 +1,8 @@
+import { CompatError } from '../../base/errors.js'
+import { type Listed, UnorderedList } from '../../base/unordered-list.js'
 import type { Awaitable } from '../../contracts/context.js'
 import type { Principal } from '../../contracts/credentials.js'
 import type { Limits } from '../../contracts/limits.js'
-import { CompatError } from '../../errors.js'
-import { type Listed, UnorderedList } from '../../unordered-list.js'
 import { isPromise } from '../asking/awaitable.js'
 import { shuttingDown } from '../failures/broken-off.js'
 

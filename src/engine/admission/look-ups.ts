@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
+import { CompatError } from '../../base/errors.js'
 import type { Awaitable } from '../../contracts/context.js'
 import type { CredentialResult } from '../../contracts/credentials.js'
-import { CompatError } from '../../errors.js'
 import { isPromise } from '../asking/awaitable.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 

@@ -1,7 +1,7 @@
+import { CompatError } from '../../base/errors.js'
 import type { Secret } from '../../contracts/context.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { EnvelopeBinding } from '../../contracts/envelope.js'
-import { CompatError } from '../../errors.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 import { type Asking, askStore } from '../asking/stores.js'
 import { faultyStore } from '../failures/store-failures.js'

@@ -1,7 +1,7 @@
+import { CompatError } from '../../base/errors.js'
 import type { Model } from '../../contracts/catalogue.js'
 import type { Asked, Operation } from '../../contracts/operation.js'
 import type { Route } from '../../contracts/providers.js'
-import { CompatError } from '../../errors.js'
 import { cleanLabel } from '../../protocol/text.js'
 
 const MAX_DETAILS = 20

@@ -1,6 +1,6 @@
+import { CompatError } from '../../base/errors.js'
 import type { Asked } from '../../contracts/operation.js'
 import type { IncomingCall } from '../../contracts/reply.js'
-import { CompatError } from '../../errors.js'
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,1024}$/
 

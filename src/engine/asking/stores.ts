@@ -1,6 +1,6 @@
+import { type CompatError, isCompatError } from '../../base/errors.js'
 import type { Awaitable } from '../../contracts/context.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
-import { type CompatError, isCompatError } from '../../errors.js'
 import { reportUnavailable, type StoreName, storeUnavailable } from '../failures/store-failures.js'
 import { isPromise } from './awaitable.js'
 import type { LazyContext } from './lazy-context.js'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../base/clock.js'
 import type { Awaitable } from '../../contracts/context.js'
 import { isPromise } from './awaitable.js'
 

@@ -1,4 +1,4 @@
-import { isReplyTooLong, ProviderError } from '../../errors.js'
+import { isReplyTooLong, ProviderError } from '../../base/errors.js'
 import type { CallEnd } from '../charging/outcome.js'
 
 /** Why the router itself ended an attempt. */

@@ -1,7 +1,7 @@
+import { CompatError, isCompatError } from '../../base/errors.js'
 import type { CallFacts, Charge } from '../../contracts/ledger.js'
 import type { Route } from '../../contracts/providers.js'
 import type { ReplyWriter } from '../../contracts/reply.js'
-import { CompatError, isCompatError } from '../../errors.js'
 import { asCompatError, errorFrame } from '../../protocol/error-body.js'
 import { JSON_TYPE } from '../../protocol/media-types.js'
 import { NO_USAGE } from '../../protocol/usage.js'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../base/clock.js'
 import type { ReplyWriter } from '../../contracts/reply.js'
 
 /** Sent with every reply that is charged: a client library must not repeat it by itself. */

@@ -1,8 +1,8 @@
+import type { Mutable } from '../../base/mutable.js'
 import type { Principal } from '../../contracts/credentials.js'
 import type { CallFacts } from '../../contracts/ledger.js'
 import type { Asked } from '../../contracts/operation.js'
 import type { Route } from '../../contracts/providers.js'
-import type { Mutable } from '../../mutable.js'
 import { cleanLabel, escapeControl } from '../../protocol/text.js'
 
 /** What the ledger and the events record of a call, every string of the client's cleaned. */

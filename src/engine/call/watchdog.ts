@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.js'
-import { createDeadlineHeap, type Due } from '../../deadline-heap.js'
+import type { Clock } from '../../base/clock.js'
+import { createDeadlineHeap, type Due } from '../../base/deadline-heap.js'
 
 /** Something with deadlines that move while it goes on. */
 export interface Watched extends Due {

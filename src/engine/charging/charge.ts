@@ -1,6 +1,6 @@
+import type { Credits } from '../../base/money.js'
+import type { Mutable } from '../../base/mutable.js'
 import type { CallFacts, Charge, Posting, SettleRequest } from '../../contracts/ledger.js'
-import type { Credits } from '../../money.js'
-import type { Mutable } from '../../mutable.js'
 import { FREE, type PricedUsage, price, type Terms } from './price.js'
 import type { ResolvedUsage } from './usage-meter.js'
 

@@ -1,3 +1,4 @@
+import type { CompatError } from '../../base/errors.js'
 import type { Awaitable } from '../../contracts/context.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type {
@@ -7,7 +8,6 @@ import type {
   SettleRequest,
   SettleResult,
 } from '../../contracts/ledger.js'
-import type { CompatError } from '../../errors.js'
 import { LazyContext } from '../asking/lazy-context.js'
 import { within } from '../asking/within.js'
 import { eventError } from '../events/event-error.js'

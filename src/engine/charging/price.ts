@@ -1,6 +1,6 @@
-import type { Credits } from '../../money.js'
-import { ceilDiv, roundUpTo, roundUpToWire, wireStep } from '../../money.js'
-import { type ByokFee, type MarkupTerms, NO_MARKUP, type PriceTable, priceRow } from '../../prices.js'
+import type { Credits } from '../../base/money.js'
+import { ceilDiv, roundUpTo, roundUpToWire, wireStep } from '../../base/money.js'
+import { type ByokFee, type MarkupTerms, NO_MARKUP, type PriceTable, priceRow } from '../../base/prices.js'
 import type { Usage } from '../../protocol/usage.js'
 
 /** All that a price depends on, frozen when the call is dispatched. */

@@ -1,10 +1,10 @@
+import { CompatError } from '../../base/errors.js'
+import type { Credits } from '../../base/money.js'
+import type { ByokFee, MarkupTerms } from '../../base/prices.js'
+import { type Prices, type PriceTable, parsePrices } from '../../base/prices.js'
 import type { Model } from '../../contracts/catalogue.js'
 import type { InputEstimate } from '../../contracts/operation.js'
 import type { Route } from '../../contracts/providers.js'
-import { CompatError } from '../../errors.js'
-import type { Credits } from '../../money.js'
-import type { ByokFee, MarkupTerms } from '../../prices.js'
-import { type Prices, type PriceTable, parsePrices } from '../../prices.js'
 import { dearestCost, type Terms } from './price.js'
 
 /** What a call on one route will be charged by, and how much must be on hold for it. */

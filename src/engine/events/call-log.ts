@@ -1,3 +1,5 @@
+import type { Credits } from '../../base/money.js'
+import type { Listed } from '../../base/unordered-list.js'
 import type { CallInFlight } from '../../contracts/call-in-flight.js'
 import type { CredentialOwner, Principal } from '../../contracts/credentials.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
@@ -5,9 +7,7 @@ import type { RequestEnd, RouteAttempt, RoutingExplanation } from '../../contrac
 import type { CallFacts, Charge } from '../../contracts/ledger.js'
 import type { Asked } from '../../contracts/operation.js'
 import type { IncomingCall } from '../../contracts/reply.js'
-import type { Credits } from '../../money.js'
 import type { TraceContext } from '../../protocol/trace-context.js'
-import type { Listed } from '../../unordered-list.js'
 import { ignoreEvents } from './emitter.js'
 import type { Explanations } from './explanations.js'
 

@@ -1,4 +1,4 @@
-import { CompatError } from '../../errors.js'
+import { CompatError } from '../../base/errors.js'
 
 const MAY_BE_BILLED = Object.freeze({ 'x-should-retry': 'false' })
 

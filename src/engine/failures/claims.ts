@@ -1,5 +1,5 @@
+import { CompatError } from '../../base/errors.js'
 import type { Charge } from '../../contracts/ledger.js'
-import { CompatError } from '../../errors.js'
 import { wireUsage } from '../../protocol/wire-usage.js'
 
 export function callInFlight(): CompatError {

@@ -1,5 +1,5 @@
-import { CompatError } from '../../errors.js'
-import { type Credits, formatCredits } from '../../money.js'
+import { CompatError } from '../../base/errors.js'
+import { type Credits, formatCredits } from '../../base/money.js'
 
 function needs(amount: Credits): string {
   return `This request needs ${formatCredits(amount)} credits on hold`

@@ -1,4 +1,4 @@
-import { CompatError, type CompatErrorFields, type ErrorCode, type ProviderError } from '../../errors.js'
+import { CompatError, type CompatErrorFields, type ErrorCode, type ProviderError } from '../../base/errors.js'
 import { cleanProviderMessage, type ProviderMessageContext } from '../../protocol/provider-message.js'
 import { whyItFailed } from './why-it-failed.js'
 

@@ -1,6 +1,6 @@
+import { CompatError, type ErrorCode } from '../../base/errors.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { StoreFault } from '../../contracts/events.js'
-import { CompatError, type ErrorCode } from '../../errors.js'
 import { asCompatError } from '../../protocol/error-body.js'
 import { eventError } from '../events/event-error.js'
 

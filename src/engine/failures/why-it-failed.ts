@@ -1,4 +1,4 @@
-import type { ProviderError, ProviderErrorReason } from '../../errors.js'
+import type { ProviderError, ProviderErrorReason } from '../../base/errors.js'
 import { cleanProviderMessage, type ProviderMessageContext } from '../../protocol/provider-message.js'
 import { cut } from '../../protocol/text.js'
 import { eventError } from '../events/event-error.js'

@@ -1,6 +1,6 @@
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../base/clock.js'
+import type { CompatError } from '../../base/errors.js'
 import type { ReplyWriter } from '../../contracts/reply.js'
-import type { CompatError } from '../../errors.js'
 import { errorReply } from '../../protocol/error-body.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { replyNotKept } from '../failures/claims.js'

@@ -1,6 +1,6 @@
+import { CompatError } from '../../base/errors.js'
 import type { RoutingExplanation } from '../../contracts/events.js'
 import type { Route } from '../../contracts/providers.js'
-import { CompatError } from '../../errors.js'
 import { isSecret } from '../../protocol/secret-search.js'
 import { notServed } from '../admission/find-model.js'
 import { servesParameters, unlistedParameters } from '../admission/parameters.js'

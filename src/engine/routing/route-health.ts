@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../base/clock.js'
 import type { Route } from '../../contracts/providers.js'
 import type { RouteHealth } from '../../contracts/route-health.js'
 

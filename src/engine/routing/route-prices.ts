@@ -1,6 +1,6 @@
+import { type PriceRow, type PriceTable, priceRow } from '../../base/prices.js'
 import type { Model } from '../../contracts/catalogue.js'
 import type { Route } from '../../contracts/providers.js'
-import { type PriceRow, type PriceTable, priceRow } from '../../prices.js'
 import type { PriceReader } from '../charging/quote.js'
 
 /** What routes of a model ask for one call, as far as that is known before it. */

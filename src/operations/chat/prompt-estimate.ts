@@ -1,7 +1,7 @@
+import { CompatError } from '../../base/errors.js'
 import type { Model } from '../../contracts/catalogue.js'
 import type { InputEstimate, PlanOptions } from '../../contracts/operation.js'
 import type { TokenTally } from '../../contracts/token-counter.js'
-import { CompatError } from '../../errors.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'

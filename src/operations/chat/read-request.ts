@@ -1,9 +1,14 @@
+import { CompatError } from '../../base/errors.js'
 import type { Asked } from '../../contracts/operation.js'
-import { CompatError } from '../../errors.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
 import { isObject } from '../../protocol/json-values.js'
-import { OUTLINE_CODES, OUTLINE_NAMES, ownFields, readOutline } from '../../protocol/own-fields.js'
 import { readMessages } from '../../protocol/request-fields/messages.js'
+import {
+  OUTLINE_CODES,
+  OUTLINE_NAMES,
+  ownFields,
+  readOutline,
+} from '../../protocol/request-fields/own-fields.js'
 import { readParameters, spellingsOf } from '../../protocol/request-fields/parameters.js'
 import { RequestReading } from '../../protocol/request-fields/reading.js'
 import { refuseFields } from '../../protocol/request-fields/refused-fields.js'

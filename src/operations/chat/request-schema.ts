@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { outlineFields } from '../../protocol/own-fields.js'
 import { KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'
 import { MAX_MESSAGES } from '../../protocol/request-fields/messages.js'
+import { outlineFields } from '../../protocol/request-fields/own-fields.js'
 
 const MAX_PARTS = 1_000
 

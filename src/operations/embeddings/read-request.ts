@@ -1,6 +1,6 @@
 import * as z from 'zod'
+import { CompatError } from '../../base/errors.js'
 import type { Asked } from '../../contracts/operation.js'
-import { CompatError } from '../../errors.js'
 import type { EmbeddingInput, EmbeddingRequest } from '../../protocol/embedding-request.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import {
@@ -9,7 +9,7 @@ import {
   outlineFields,
   ownFields,
   readOutline,
-} from '../../protocol/own-fields.js'
+} from '../../protocol/request-fields/own-fields.js'
 import { RequestReading } from '../../protocol/request-fields/reading.js'
 import { REFUSED_FIELDS, refuseFields, Spellings } from '../../protocol/request-fields/refused-fields.js'
 

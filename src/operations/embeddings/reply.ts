@@ -1,6 +1,6 @@
+import { isProviderError, ProviderError } from '../../base/errors.js'
 import type { Reply, ReplyParts } from '../../contracts/operation.js'
 import type { ProviderEvent } from '../../contracts/providers.js'
-import { isProviderError, ProviderError } from '../../errors.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { cleanLabel } from '../../protocol/text.js'

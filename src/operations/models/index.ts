@@ -1,6 +1,6 @@
+import type { ErrorCode } from '../../base/errors.js'
 import type { Endpoint } from '../../contracts/endpoint.js'
 import type { Engine } from '../../engine/engine.js'
-import type { ErrorCode } from '../../errors.js'
 import { errorResponses, success } from '../../protocol/openapi-parts.js'
 import { ModelReplies } from './model-replies.js'
 import { modelListSchema, modelSchema } from './model-schemas.js'

@@ -1,4 +1,4 @@
-import type { Price, Prices } from '../../prices.js'
+import type { Price, Prices } from '../../base/prices.js'
 
 /** What of a catalogue's model stands on the wire. The catalogue's own type, which this room does not know, fits it. */
 export interface ListedModel {

@@ -1,8 +1,8 @@
+import { version } from '../../base/version.js'
 import type { Endpoint } from '../../contracts/endpoint.js'
 import type { Engine } from '../../engine/engine.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { errorResponses, REQUEST_ID } from '../../protocol/openapi-parts.js'
-import { version } from '../../version.js'
 import { createOpenApiDocument } from './document.js'
 
 /** `GET /openapi.json`, the document of all endpoints. */

@@ -1,4 +1,4 @@
-import { CompatError } from '../../errors.js'
+import { CompatError } from '../../base/errors.js'
 
 const ONE_MODEL = 'A request names one model in `model`; `routing` steers which provider serves it'
 const OWN_ENDPOINT = 'Where a request goes, and with which credential, is not for the request to say'

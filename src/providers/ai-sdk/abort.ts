@@ -1,4 +1,4 @@
-import { ProviderError } from '../../errors.js'
+import { ProviderError } from '../../base/errors.js'
 
 /** How a call ends whose signal aborted. */
 export function abortedError(signal: AbortSignal): ProviderError {

@@ -1,3 +1,4 @@
+import { ProviderError } from '../../base/errors.js'
 import type {
   AdapterRun,
   Awaitable,
@@ -6,7 +7,6 @@ import type {
   ProviderEvent,
 } from '../../contracts/index.js'
 import { refuseMisspelt, requireFunctions } from '../../contracts/option-checks.js'
-import { ProviderError } from '../../errors.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { whileWanted } from './abort.js'
 import { type ParameterTranslation, toCallOptions } from './call-options.js'

@@ -1,5 +1,5 @@
+import { ProviderError, replyTooLong } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/index.js'
-import { ProviderError, replyTooLong } from '../../errors.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { toAnnotation, toArguments, toImage } from './content.js'
 import { toFinish } from './finish.js'

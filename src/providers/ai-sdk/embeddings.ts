@@ -1,5 +1,5 @@
+import { ProviderError } from '../../base/errors.js'
 import type { AdapterRun, ProviderEvent } from '../../contracts/providers.js'
-import { ProviderError } from '../../errors.js'
 import type { EmbeddingRequest } from '../../protocol/embedding-request.js'
 import { isObject } from '../../protocol/json-values.js'
 import { isCount } from '../../protocol/usage.js'

@@ -1,4 +1,4 @@
-import { isProviderError, ProviderError } from '../../errors.js'
+import { isProviderError, ProviderError } from '../../base/errors.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { UnreadableContent } from '../unreadable.js'
 import { meantStatus, parseRetryAfter, readComplaint } from '../upstream-errors.js'

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { eventTooLong, replyTooLong } from '../../base/errors.js'
 import type { ProviderCall, ProviderEvent } from '../../contracts/index.js'
-import { eventTooLong, replyTooLong } from '../../errors.js'
 import { readOrPassOver, unreadable } from '../unreadable.js'
 import { abortedError } from './abort.js'
 import { toProviderError, toUnreadable } from './errors.js'

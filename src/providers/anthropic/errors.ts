@@ -1,4 +1,4 @@
-import { ProviderError } from '../../errors.js'
+import { ProviderError } from '../../base/errors.js'
 import { readComplaint } from '../upstream-errors.js'
 
 /** The HTTP status that the API answers with for each type of error. */

@@ -1,4 +1,4 @@
-import { usesFastPaths } from '../../fast-paths.js'
+import { usesFastPaths } from '../../base/fast-paths.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { isTooDeepAs, parseLoosely, parseProviderObject } from '../provider-json.js'
 import { createReplyReader, type ReplyReader } from '../reply-reader.js'

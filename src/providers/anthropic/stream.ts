@@ -1,5 +1,5 @@
+import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/index.js'
-import { ProviderError } from '../../errors.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { UnreadableContent } from '../unreadable.js'
 import { toAnnotation } from './annotations.js'

@@ -1,5 +1,5 @@
+import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/providers.js'
-import { ProviderError } from '../../errors.js'
 import type { EmbeddingRequest } from '../../protocol/embedding-request.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import type { UsageReport } from '../../protocol/usage.js'

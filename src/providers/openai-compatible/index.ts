@@ -1,3 +1,4 @@
+import { usesFastPaths } from '../../base/fast-paths.js'
 import { refuseMisspelt } from '../../contracts/option-checks.js'
 import type {
   ChatAdapter,
@@ -5,7 +6,6 @@ import type {
   ProviderCall,
   ProviderRequest,
 } from '../../contracts/providers.js'
-import { usesFastPaths } from '../../fast-paths.js'
 import { isSecret } from '../../protocol/secret-search.js'
 import { createReplyReader, type ReplyFormat } from '../reply-reader.js'
 import { warnOfUnsetKey } from '../unset-key.js'

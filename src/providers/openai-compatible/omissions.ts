@@ -1,5 +1,5 @@
+import { isProviderError, ProviderError } from '../../base/errors.js'
 import type { ProviderCall } from '../../contracts/providers.js'
-import { isProviderError, ProviderError } from '../../errors.js'
 
 /** What the adapter leaves out of its requests. */
 export interface Omissions {

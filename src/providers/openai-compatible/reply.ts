@@ -1,5 +1,5 @@
+import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/providers.js'
-import { ProviderError } from '../../errors.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { parseLoosely, parseProviderObject } from '../provider-json.js'

@@ -1,8 +1,8 @@
 import { strict as assert } from 'node:assert'
 import { inspect } from 'node:util'
+import { isProviderError, type ProviderError } from '../../base/errors.js'
 import type { ProviderCall, ProviderEvent } from '../../contracts/index.js'
-import { isProviderError, type ProviderError } from '../../errors.js'
-import { type ConformanceCase, checkAnswer, isObject } from '../case.js'
+import { type ConformanceCase, checkAnswer, isObject } from '../base/case.js'
 import { createReply, type Reply } from './reply.js'
 import type { AdapterHarness, AdapterScenario, AdapterUnderTest } from './scenario.js'
 

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { createSecret } from '../../secret.js'
+import { createSecret } from '../../base/secret.js'
 import { type AdapterCase, adapterCase } from './bench.js'
 import { ADAPTER_HOST_CREDENTIAL, ADAPTER_HOST_KEY, type AdapterScenario } from './scenario.js'
 

@@ -1,5 +1,5 @@
 import type { LedgerReader, LedgerStore } from '../../contracts/index.js'
-import { checkAnswer, isObject } from '../case.js'
+import { checkAnswer, isObject } from '../base/case.js'
 
 export type LedgerUnderTest = LedgerStore & Partial<LedgerReader>
 

@@ -18,7 +18,7 @@ import {
   createIds,
   type Opened,
   until,
-} from '../case.js'
+} from '../base/case.js'
 import { type LedgerUnderTest, withAnswersChecked } from './answers.js'
 
 /** What an author of a ledger writes. */

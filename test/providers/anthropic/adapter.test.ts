@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createSecret } from '../../../src/base/secret.js'
 import type { ChatAdapter } from '../../../src/contracts/index.js'
 import { type AnthropicSettings, anthropic } from '../../../src/providers/anthropic/index.js'
-import { createSecret } from '../../../src/secret.js'
 import { answerJson, type ScriptedUpstream, startScriptedUpstream } from '../../helpers/scripted-upstream.js'
 import { runCall } from '../openai-compatible/run-call.js'
 import { frames, messageDelta, messageStart, messageStop } from './replies.js'

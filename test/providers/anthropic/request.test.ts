@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isProviderError } from '../../../src/errors.js'
+import { isProviderError } from '../../../src/base/errors.js'
 import type { ChatRequest } from '../../../src/protocol/chat-request.js'
 import { toNativeRequest } from '../../../src/providers/anthropic/request.js'
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createSecret } from '../../../src/base/secret.js'
 import type { ChatAdapter, ProviderEvent } from '../../../src/contracts/providers.js'
 import {
   type OpenAiCompatibleSettings,
@@ -6,7 +7,6 @@ import {
 } from '../../../src/providers/openai-compatible/index.js'
 import { readBody, readEvent } from '../../../src/providers/openai-compatible/reply.js'
 import { createReplyReader } from '../../../src/providers/reply-reader.js'
-import { createSecret } from '../../../src/secret.js'
 import {
   answerEvents,
   answerJson,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ProviderError } from '../../../src/errors.js'
+import { ProviderError } from '../../../src/base/errors.js'
 import type { ChatRequest } from '../../../src/protocol/chat-request.js'
 import { openaiCompatible } from '../../../src/providers/openai-compatible/index.js'
 import { refusesReasoning } from '../../../src/providers/openai-compatible/omissions.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { usesFastPaths } from '../../../src/fast-paths.js'
+import { usesFastPaths } from '../../../src/base/fast-paths.js'
 import type { ChatMessage, ChatRequest } from '../../../src/protocol/chat-request.js'
 import { parseJsonBody } from '../../../src/protocol/json-body.js'
 import { buildRequestBody } from '../../../src/providers/openai-compatible/request.js'

@@ -1,5 +1,5 @@
+import { isProviderError, type ProviderError } from '../../../src/base/errors.js'
 import type { ChatAdapter, ProviderCall, ProviderEvent } from '../../../src/contracts/providers.js'
-import { isProviderError, type ProviderError } from '../../../src/errors.js'
 import { openaiCompatible } from '../../../src/providers/openai-compatible/index.js'
 import { startScriptedUpstream } from '../../helpers/scripted-upstream.js'
 

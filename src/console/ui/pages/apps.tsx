@@ -1,16 +1,16 @@
-import type { AppView } from '../../protocol.js'
-import { write } from '../api.js'
-import { basisPointsOf, percentOf } from '../format.js'
+import type { AppView } from '../../protocol/index.js'
+import { write } from '../base/api.js'
+import { basisPointsOf, percentOf } from '../base/format.js'
+import { hrefOf, type Place } from '../base/place.js'
+import { Problem } from '../base/problem.js'
+import { isOperator, useSession } from '../base/session.js'
+import { useLoad } from '../base/use-load.js'
 import { Badge, Button, PageHead } from '../parts/basics.js'
 import { Filters, PART_HINT, withPart } from '../parts/filters.js'
 import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
 import { needed, optional } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
-import { hrefOf, type Place } from '../place.js'
-import { Problem } from '../problem.js'
-import { isOperator, useSession } from '../session.js'
-import { useLoad } from '../use-load.js'
 
 export function Apps({ query }: { query: Place['query'] }) {
   const isForOperator = isOperator(useSession().viewer)

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
-import type { VerifyReply } from '../../protocol.js'
-import { write } from '../api.js'
+import type { VerifyReply } from '../../protocol/index.js'
+import { write } from '../base/api.js'
+import { asProblem, type Problem } from '../base/problem.js'
 import { Amount } from '../parts/amount.js'
 import { Button, PageHead } from '../parts/basics.js'
 import { Empty, Loading, Notice, ProblemNotice } from '../parts/notice.js'
 import { Table } from '../parts/table.js'
-import { asProblem, type Problem } from '../problem.js'
 
 type State = 'idle' | 'working' | { readonly reply: VerifyReply } | { readonly problem: Problem }
 

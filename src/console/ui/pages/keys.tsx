@@ -1,6 +1,9 @@
-import type { CredentialView } from '../../protocol.js'
-import { write } from '../api.js'
-import { nameWithId } from '../format.js'
+import type { CredentialView } from '../../protocol/index.js'
+import { write } from '../base/api.js'
+import { nameWithId } from '../base/format.js'
+import { changeQuery, type Place } from '../base/place.js'
+import { ownAccount, useSession } from '../base/session.js'
+import { useLoad } from '../base/use-load.js'
 import { Badge, Button, Choice, PageHead, Time } from '../parts/basics.js'
 import type { FieldSpec } from '../parts/fields.js'
 import { Filters, useSubjectSpecs } from '../parts/filters.js'
@@ -9,9 +12,6 @@ import { Pager, usePages } from '../parts/pager.js'
 import { dayEnd, needed, optional, present } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
-import { changeQuery, type Place } from '../place.js'
-import { ownAccount, useSession } from '../session.js'
-import { useLoad } from '../use-load.js'
 
 const SHOWN = [
   { value: 'in-use', label: 'In use' },

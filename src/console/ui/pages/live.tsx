@@ -1,14 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { RouteHealth } from '../../../contracts/route-health.js'
-import type { InFlightCall, LiveReply } from '../../protocol.js'
-import { read } from '../api.js'
-import { formatDuration } from '../format.js'
+import type { InFlightCall, LiveReply } from '../../protocol/index.js'
+import { read } from '../base/api.js'
+import { formatDuration } from '../base/format.js'
+import { asProblem, type Problem } from '../base/problem.js'
+import { isOperator, useSession } from '../base/session.js'
 import { Amount } from '../parts/amount.js'
 import { Badge, Id, PageHead, Time } from '../parts/basics.js'
 import { Empty, Loading, ProblemNotice } from '../parts/notice.js'
 import { type Column, Table } from '../parts/table.js'
-import { asProblem, type Problem } from '../problem.js'
-import { isOperator, useSession } from '../session.js'
 
 const EVERY_MS = 1_000
 const AFTER_PROBLEM_MS = 5_000

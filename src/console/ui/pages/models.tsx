@@ -1,6 +1,9 @@
-import type { ModelView } from '../../protocol.js'
-import { write } from '../api.js'
-import { formatCount } from '../format.js'
+import type { ModelView } from '../../protocol/index.js'
+import { write } from '../base/api.js'
+import { formatCount } from '../base/format.js'
+import { hrefOf, type Place } from '../base/place.js'
+import { isOperator, useSession } from '../base/session.js'
+import { useLoad } from '../base/use-load.js'
 import { Badge, Button, PageHead } from '../parts/basics.js'
 import { Filters, PART_HINT, withPart } from '../parts/filters.js'
 import { Empty, Listing } from '../parts/notice.js'
@@ -9,9 +12,6 @@ import { priceFields, readPrices } from '../parts/price-fields.js'
 import { needed, optional, present, wholeNumber } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
-import { hrefOf, type Place } from '../place.js'
-import { isOperator, useSession } from '../session.js'
-import { useLoad } from '../use-load.js'
 
 export function Models({ query }: { query: Place['query'] }) {
   const isForOperator = isOperator(useSession().viewer)

@@ -1,7 +1,7 @@
 import { type ComponentChildren, Fragment } from 'preact'
 import { useState } from 'preact/hooks'
-import { formatTime } from '../format.js'
-import { useSession } from '../session.js'
+import { formatTime } from '../base/format.js'
+import { useSession } from '../base/session.js'
 
 export function PageHead({
   title,

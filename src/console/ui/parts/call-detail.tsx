@@ -1,6 +1,6 @@
-import type { CallerView, ChargeView, ExplanationView, FactsView, RoutingView } from '../../protocol.js'
-import { formatCount, formatDuration } from '../format.js'
-import { hrefOf } from '../place.js'
+import type { CallerView, ChargeView, ExplanationView, FactsView, RoutingView } from '../../protocol/index.js'
+import { formatCount, formatDuration } from '../base/format.js'
+import { hrefOf } from '../base/place.js'
 import { Amount } from './amount.js'
 import { Badge, Facts, Id, Time } from './basics.js'
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { asProblem, type Problem } from '../problem.js'
+import { asProblem, type Problem } from '../base/problem.js'
 import { Button, CopyButton } from './basics.js'
 import { Field, type FieldSpec } from './fields.js'
 import { Notice } from './notice.js'

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { changeQuery, isLeaving, type Place } from '../place.js'
-import { isOperator, useSession } from '../session.js'
-import { useLoad } from '../use-load.js'
+import { changeQuery, isLeaving, type Place } from '../base/place.js'
+import { isOperator, useSession } from '../base/session.js'
+import { useLoad } from '../base/use-load.js'
 import { Button } from './basics.js'
 import { Field, type FieldSpec } from './fields.js'
 

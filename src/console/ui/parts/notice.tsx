@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useErrorBoundary } from 'preact/hooks'
-import { Problem } from '../problem.js'
-import type { Loaded } from '../use-load.js'
+import { Problem } from '../base/problem.js'
+import type { Loaded } from '../base/use-load.js'
 import { Button } from './basics.js'
 
 interface NoticeProps {

@@ -1,5 +1,5 @@
-import type { PricesView } from '../../protocol.js'
-import { Problem } from '../problem.js'
+import type { PricesView } from '../../protocol/index.js'
+import { Problem } from '../base/problem.js'
 import type { Values } from './dialogs.js'
 import type { FieldSpec } from './fields.js'
 import { json } from './read-values.js'

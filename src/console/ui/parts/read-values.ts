@@ -1,4 +1,4 @@
-import { Problem } from '../problem.js'
+import { Problem } from '../base/problem.js'
 import type { Values } from './dialogs.js'
 
 /** A member where something was written, and no member where nothing was. */

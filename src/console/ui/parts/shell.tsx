@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { SIGNED_OUT_EVENT, signOut } from '../api.js'
-import { hrefOf } from '../place.js'
-import { withdrawTokens } from '../playground/use-token.js'
-import { asProblem } from '../problem.js'
-import { useSession } from '../session.js'
+import { SIGNED_OUT_EVENT, signOut } from '../base/api.js'
+import { hrefOf } from '../base/place.js'
+import { asProblem } from '../base/problem.js'
+import { useSession } from '../base/session.js'
+import { withdrawTokens } from '../base/use-token.js'
 import { Button } from './basics.js'
 
 export interface NavigationLink {

@@ -1,4 +1,4 @@
-import { Problem } from '../problem.js'
+import { Problem } from '../base/problem.js'
 import { inexactNumber } from './exact-json.js'
 
 /** The fields beside the conversation, as they were written. */

@@ -1,4 +1,4 @@
-import type { AccountView, AppView } from '../../protocol.js'
+import type { AccountView, AppView } from '../../protocol/index.js'
 
 /** What the samples take for a key. */
 export function tokenNameOf(isOwn: boolean, app: AppView | undefined): string {

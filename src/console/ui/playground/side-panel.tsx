@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
+import { asProblem, type Problem } from '../base/problem.js'
 import { Choice, CopyButton } from '../parts/basics.js'
 import { Field, type FieldSpec } from '../parts/fields.js'
 import { Notice } from '../parts/notice.js'
-import { asProblem, type Problem } from '../problem.js'
 import type { CallBody, Parameters } from './call-body.js'
 import { type SampleKind, sampleOf } from './samples.js'
 

@@ -1,4 +1,4 @@
-import type { ChargeView } from '../../protocol.js'
+import type { ChargeView } from '../../protocol/index.js'
 import type { Cost } from './reply-reader.js'
 
 /** Longer than a call whose client has left goes on, and is tried to be settled, by a router's usual limits. */

@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { read } from '../api.js'
-import { asProblem } from '../problem.js'
-import { randomId } from '../random-id.js'
+import { read } from '../base/api.js'
+import { asProblem } from '../base/problem.js'
+import { randomId } from '../base/random-id.js'
+import { type Role, useToken } from '../base/use-token.js'
 import type { CallBody, Message } from './call-body.js'
 import { messagesOf } from './messages.js'
 import { addFrame, type CallError, emptyReply, type Reply, readError, readEvents } from './reply-reader.js'
 import { stoppedCharge } from './stopped-charge.js'
 import type { Turn } from './turn.js'
-import { type Role, useToken } from './use-token.js'
 
 export interface Conversation {
   readonly turns: readonly Turn[]

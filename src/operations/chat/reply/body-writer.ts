@@ -1,4 +1,4 @@
-import { ProviderError } from '../../../errors.js'
+import { ProviderError } from '../../../base/errors.js'
 import type { JsonObject } from '../../../protocol/json-values.js'
 import { toLatin1 } from '../../../protocol/latin1.js'
 import { type WireCharge, writeUsage } from '../../../protocol/wire-usage.js'

@@ -1,6 +1,6 @@
+import { isProviderError, ProviderError } from '../../../base/errors.js'
 import type { Reply, ReplyParts } from '../../../contracts/operation.js'
 import type { ProviderEvent } from '../../../contracts/providers.js'
-import { isProviderError, ProviderError } from '../../../errors.js'
 import type { FinishReason } from '../../../protocol/finish-reason.js'
 import { isObject, isTooDeep, type JsonObject } from '../../../protocol/json-values.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'

@@ -1,4 +1,4 @@
-import { ProviderError } from '../../../errors.js'
+import { ProviderError } from '../../../base/errors.js'
 import {
   type FinishReason,
   finishReasonFor,

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import { hash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { inspect } from 'node:util'
-import type { Awaitable, CallContext, Watch } from '../contracts/index.js'
+import type { Awaitable, CallContext, Watch } from '../../contracts/index.js'
 
 /**
  * One thing that a store must do. `run` rejects with an `AssertionError` where it does not, or with what the store itself

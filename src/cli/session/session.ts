@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { type Admin, type AdminOptions, createAdmin } from '../admin/index.js'
+import { type Admin, type AdminOptions, createAdmin } from '../../admin/index.js'
 import { type DatabaseOptions, type OpenDatabase, openDatabase, requireDatabase } from './open-database.js'
 import { formatTable, printable, type TableRow, toJson } from './output.js'
 

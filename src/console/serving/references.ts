@@ -1,6 +1,6 @@
-import type { Admin } from '../admin/index.js'
-import type { CallFacts } from '../contracts/index.js'
-import type { CurrentPricesView } from './protocol.js'
+import type { Admin } from '../../admin/index.js'
+import type { CallFacts } from '../../contracts/index.js'
+import type { CurrentPricesView } from '../protocol/index.js'
 
 /** What calls name by an id, as it is now. */
 export interface References {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createDeadlineHeap } from '../src/deadline-heap.js'
+import { createDeadlineHeap } from '../../src/base/deadline-heap.js'
 
 it('has the earliest deadline first through any additions and removals', () => {
   fc.assert(

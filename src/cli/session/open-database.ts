@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { postgresStores } from '../postgres/index.js'
-import type { SecretKey } from '../sql/secret-box.js'
-import type { DurableStores } from '../sql/stores.js'
-import { sqliteStores } from '../sqlite/index.js'
+import { postgresStores } from '../../postgres/index.js'
+import type { SecretKey } from '../../sql/secret-box.js'
+import type { DurableStores } from '../../sql/stores.js'
+import { sqliteStores } from '../../sqlite/index.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

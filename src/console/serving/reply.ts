@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { JSON_TYPE } from '../protocol/media-types.js'
+import { JSON_TYPE } from '../../protocol/media-types.js'
+import type { ErrorReply } from '../protocol/index.js'
 import type { HttpError } from './http-error.js'
-import type { ErrorReply } from './protocol.js'
 
 /** Nothing but this origin's own files and this origin's own API. */
 const CONTENT_SECURITY_POLICY = [

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
-import { nameSchema, parseInput } from '../contracts/schemas.js'
-import { cleanLabel } from '../protocol/text.js'
+import { nameSchema, parseInput } from '../../contracts/schemas.js'
+import { cleanLabel } from '../../protocol/text.js'
 import { type HttpError, notFound } from './http-error.js'
 
 /** Who looks at the console. `name` is shown; `signOutPath` is where the button to sign out posts to, and there is none without. */

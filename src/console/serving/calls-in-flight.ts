@@ -1,8 +1,8 @@
-import type { OpenHold } from '../admin/index.js'
-import type { CallInFlight } from '../contracts/index.js'
-import { formatCredits } from '../money.js'
-import type { Services } from './endpoints/endpoint.js'
-import type { InFlightCall } from './protocol.js'
+import type { OpenHold } from '../../admin/index.js'
+import { formatCredits } from '../../base/money.js'
+import type { CallInFlight } from '../../contracts/index.js'
+import type { InFlightCall } from '../protocol/index.js'
+import type { Services } from './endpoint.js'
 import { accountOf, type ConsoleViewer } from './viewer.js'
 import { present } from './views.js'
 

@@ -1,7 +1,7 @@
-import type { CallInFlight, RouteHealth } from '../contracts/index.js'
-import { Observed } from '../contracts/observed.js'
-import { requireMethods } from '../contracts/option-checks.js'
-import { isWorse } from '../contracts/route-health.js'
+import type { CallInFlight, RouteHealth } from '../../contracts/index.js'
+import { Observed } from '../../contracts/observed.js'
+import { requireMethods } from '../../contracts/option-checks.js'
+import { isWorse } from '../../contracts/route-health.js'
 
 /** As much of a router as the console shows. */
 export interface ObservedRouter {

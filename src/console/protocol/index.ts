@@ -43,6 +43,6 @@
  * operator may or a request from another site, 404 for what is not there or not the viewer's, 405, 409 for a reference
  * or a secret that is taken and for a change of what somebody else has changed since, 413, 415, 500. POST takes `content-type: application/json`.
  */
-export type * from './protocol/administration.js'
-export type * from './protocol/ledger.js'
-export type * from './protocol/viewer.js'
+export type * from './administration.js'
+export type * from './ledger.js'
+export type * from './viewer.js'

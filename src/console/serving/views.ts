@@ -1,4 +1,5 @@
-import type { AccountRow } from '../admin/index.js'
+import type { AccountRow } from '../../admin/index.js'
+import { formatCredits } from '../../base/money.js'
 import type {
   CallFacts,
   Charge,
@@ -6,8 +7,7 @@ import type {
   Entry,
   RequestEnd,
   RoutingExplanation,
-} from '../contracts/index.js'
-import { formatCredits } from '../money.js'
+} from '../../contracts/index.js'
 import type {
   AccountView,
   CallerView,
@@ -18,7 +18,7 @@ import type {
   FactsView,
   RoutingView,
   SpendSums,
-} from './protocol.js'
+} from '../protocol/index.js'
 import { NO_REFERENCES, type References } from './references.js'
 import type { ConsoleViewer } from './viewer.js'
 

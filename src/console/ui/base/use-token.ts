@@ -1,5 +1,5 @@
-import { write } from '../api.js'
-import { type Session, useSession } from '../session.js'
+import { write } from './api.js'
+import { type Session, useSession } from './session.js'
 
 /** Whom the playground calls for. */
 export interface Role {

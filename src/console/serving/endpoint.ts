@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { Admin } from '../../admin/index.js'
-import type { Clock } from '../../clock.js'
+import type { Clock } from '../../base/clock.js'
 import { parseInput } from '../../contracts/schemas.js'
-import type { EventLog } from '../event-log.js'
-import { HttpError } from '../http-error.js'
-import type { ObservedRouters } from '../observed-routers.js'
-import type { FileReply } from '../reply.js'
-import type { ConsoleViewer } from '../viewer.js'
+import type { EventLog } from './event-log.js'
+import { HttpError } from './http-error.js'
+import type { ObservedRouters } from './observed-routers.js'
+import type { FileReply } from './reply.js'
+import type { ConsoleViewer } from './viewer.js'
 
 /** What every endpoint works on. */
 export interface Services {

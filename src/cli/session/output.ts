@@ -1,5 +1,5 @@
 import Table from 'cli-table3'
-import { formatCredits } from '../money.js'
+import { formatCredits } from '../../base/money.js'
 
 /** Column to value. Amounts are `bigint`, times have been formatted. */
 export type TableRow = Readonly<Record<string, string | number | bigint | boolean | undefined>>

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { TurnGate } from '../src/turn-gate.js'
+import { TurnGate } from '../../src/base/turn-gate.js'
 
 const MANY = 9
 

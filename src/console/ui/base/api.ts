@@ -1,4 +1,4 @@
-import type * as protocol from '../protocol.js'
+import type * as protocol from '../../protocol/index.js'
 import { Problem } from './problem.js'
 
 /** What is told to the whole page when the server no longer knows who is asking; with a detail, on purpose. */

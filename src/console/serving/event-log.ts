@@ -1,5 +1,5 @@
-import { isChargedOperation } from '../contracts/free-operations.js'
-import type { RequestEnd, RequestStart, RouterEvent } from '../contracts/index.js'
+import { isChargedOperation } from '../../contracts/free-operations.js'
+import type { RequestEnd, RequestStart, RouterEvent } from '../../contracts/index.js'
 
 /** An event that is remembered: as it came, with its number and when. */
 export interface KeptEvent {

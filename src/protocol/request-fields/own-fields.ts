@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { CompatError, type ErrorCode } from '../errors.js'
-import { parseCredits } from '../money.js'
-import type { JsonObject } from './json-values.js'
-import { isModelKey, modelNotFound } from './model-key.js'
-import type { RequestReading } from './request-fields/reading.js'
-import { isPlainText, isWellFormed } from './text.js'
+import { CompatError, type ErrorCode } from '../../base/errors.js'
+import { parseCredits } from '../../base/money.js'
+import type { JsonObject } from '../json-values.js'
+import { isModelKey, modelNotFound } from '../model-key.js'
+import { isPlainText, isWellFormed } from '../text.js'
+import type { RequestReading } from './reading.js'
 
 /** How a caller steers the choice of route. */
 export interface RoutingPreferences {
