@@ -1,6 +1,6 @@
 import type { StoredReply } from './idempotency.js'
 
-/** What the body of a reply takes, 0 where it has none: a stream's bytes are latin1, a JSON body is text. */
-export function bodyBytesOf({ mode, bytes = '' }: StoredReply): number {
-  return mode === 'stream' ? bytes.length : Buffer.byteLength(bytes)
+/** Returns how many bytes of UTF-8 the body of a reply has: 0 if it is not kept. */
+export function bodyBytesOf({ bytes = '' }: StoredReply): number {
+  return Buffer.byteLength(bytes)
 }

@@ -34,7 +34,7 @@ export type IdempotencyState =
 
 export interface StoredReply {
   readonly mode: 'json' | 'stream'
-  /** The body as sent: text of a JSON reply; of a stream, bytes in latin1. Absent where bodies are not kept or were too large. */
+  /** The body as text. Absent if bodies are not kept, or if it was too large. */
   readonly bytes?: string
   /** The HTTP status of a JSON reply. */
   readonly status?: number

@@ -145,15 +145,8 @@ export type ProviderEvent =
   | { readonly type: 'data'; readonly bytes: string }
   /** What it says in `usage` is not read: give that as an event of its own, or the call is charged by an estimate. */
   | { readonly type: 'chunk'; readonly chunk: ChatChunk }
-  /**
-   * A reply in one body. Its `usage` is not read either. With `latin1` it has been parsed from JSON as latin1 that escapes
-   * no character by its number, and that is nested at most 128 deep: each character of its strings is a byte of the UTF-8.
-   */
-  | {
-      readonly type: 'completion'
-      readonly completion: ChatCompletion | EmbeddingList
-      readonly latin1?: boolean
-    }
+  /** A reply in one body. Its `usage` is not read either. */
+  | { readonly type: 'completion'; readonly completion: ChatCompletion | EmbeddingList }
   /** May come more than once; field by field the largest counts. */
   | { readonly type: 'usage'; readonly usage: UsageReport }
   /**

@@ -1,131 +1,131 @@
-import type { Credits, HoldRequest } from '../contracts/index.js'
+import type { CallFacts, Charge, Credits, HoldRequest } from '../contracts/index.js'
 import { createDeadlineHeap, type Due } from '../deadline-heap.js'
-import { type FactCells, factCells } from './fact-cells.js'
-import { createQueue } from './queue.js'
-import { FORGOTTEN_AT_ONCE, RETENTION_MS } from './retention.js'
+import { RecentMap } from './recent-map.js'
 
-/**
- * A hold that is not settled, or the mark that a release without one has left.
- *
- * A class: V8 may come to allocate the objects of a literal in its old space, where each keeps what it refers to until a
- * full collection.
- */
-export class HoldRow implements Due {
+/** A hold that still counts against its account. */
+export interface OpenHold extends Due {
   readonly holdId: string
   readonly account: string
   readonly amount: Credits
   readonly replaces: string | undefined
-  readonly facts: FactCells | undefined
   readonly claim: string | undefined
-  readonly deadline: number
-  state: 'held' | 'expired' | 'released' = 'held'
-  endedAt = Infinity
-  place = -1
-
-  constructor(
-    { account, amount, facts, holdId, replaces, ttlMs }: HoldRequest,
-    claim: string | undefined,
-    now: number,
-  ) {
-    this.holdId = holdId
-    this.account = account
-    this.amount = amount
-    this.replaces = replaces
-    this.facts = factCells(facts)
-    this.claim = claim
-    this.deadline = now + ttlMs
-  }
+  readonly facts: CallFacts
 }
 
-/** Which holds are not settled, who has which claim, and what is over. Knows nothing of balances. */
-export interface HoldBook {
-  get(holdId: string): HoldRow | undefined
-  /** The id of the hold that has this claim, open or settled. */
-  claimant(claim: string): string | undefined
-  /** Adds a row that is held. */
-  open(row: HoldRow): void
-  /** Adds a row that has ended before it began. */
-  mark(row: HoldRow): void
-  /** Ends a row that is held, and frees its claim. */
-  end(row: HoldRow, state: 'expired' | 'released', now: number): void
-  /** Takes out the row of a hold that is settled, whatever it was. Its claim stays as it is. */
-  settle(holdId: string): void
-  /** Gives a claim to a hold. */
-  give(claim: string, holdId: string): void
-  /** Frees the claim of a hold, where it has it. */
-  freeClaim(holdId: string, claim: string | undefined): void
-  /** Ends what is overdue and hands each to `ended`; forgets a few rows that ended long ago. */
-  tidy(now: number, ended: (row: HoldRow) => void): void
-  /** Takes an expired row that nobody has taken before. */
-  takeExpired(): HoldRow | undefined
+/** A hold that was released or has expired, or the mark that the release of an unknown hold leaves. */
+export interface EndedHold {
+  readonly claim: string | undefined
 }
 
-export function createHoldBook(): HoldBook {
-  const holds = new Map<string, HoldRow>()
-  const claims = new Map<string, string>()
-  const open = createDeadlineHeap<HoldRow>()
-  const ended = createQueue<HoldRow>()
-  const expired = createQueue<HoldRow>()
+export interface SettledHold {
+  /** Undefined if the call had none, or another hold had it. */
+  readonly claim: string | undefined
+  readonly charge: Charge
+}
 
-  const isCurrent = (row: HoldRow): boolean => holds.get(row.holdId) === row
+/**
+ * The state of each hold, and which hold has which claim. It knows nothing of balances.
+ *
+ * Open holds are never forgotten. Of the holds that are settled, and of those that ended without a charge, the latest
+ * `keepClosed` each are kept. A settled hold that is forgotten frees its claim.
+ */
+export class HoldBook {
+  readonly #open = new Map<string, OpenHold>()
+  readonly #byDeadline = createDeadlineHeap<OpenHold>()
+  readonly #ended: RecentMap<EndedHold>
+  readonly #settled: RecentMap<SettledHold>
+  /** The id of the open or settled hold that has each claim. */
+  readonly #claimants = new Map<string, string>()
+  /** Expired holds that {@link takeExpired} has not returned. */
+  readonly #expired = new Map<string, OpenHold>()
 
-  function freeClaim(holdId: string, claim: string | undefined): void {
-    if (claim !== undefined && claims.get(claim) === holdId) claims.delete(claim)
+  constructor(keepClosed: number) {
+    this.#ended = new RecentMap(keepClosed, (holdId) => this.#expired.delete(holdId))
+    this.#settled = new RecentMap(keepClosed, (holdId, { claim }) => this.#freeClaim(holdId, claim))
   }
 
-  function end(row: HoldRow, state: 'expired' | 'released', now: number): void {
-    open.remove(row)
-    row.state = state
-    row.endedAt = now
-    freeClaim(row.holdId, row.claim)
-    if (state === 'expired') expired.push(row)
-    ended.push(row)
+  open(holdId: string): OpenHold | undefined {
+    return this.#open.get(holdId)
   }
 
-  function forgetOld(now: number): void {
-    for (let count = 0; count < FORGOTTEN_AT_ONCE; count++) {
-      const row = ended.at(ended.start)
-      if (row === undefined || row.endedAt + RETENTION_MS > now) return
-      ended.shift()
-      if (!isCurrent(row)) continue
-      holds.delete(row.holdId)
-      freeClaim(row.holdId, row.claim)
+  ended(holdId: string): EndedHold | undefined {
+    return this.#ended.get(holdId)
+  }
+
+  settled(holdId: string): SettledHold | undefined {
+    return this.#settled.get(holdId)
+  }
+
+  /** Returns the id of the open or settled hold that has this claim. */
+  claimant(claim: string): string | undefined {
+    return this.#claimants.get(claim)
+  }
+
+  /** Adds an open hold and gives it its claim. */
+  add(hold: OpenHold): void {
+    this.#open.set(hold.holdId, hold)
+    this.#byDeadline.add(hold)
+    if (hold.claim !== undefined) this.#claimants.set(hold.claim, hold.holdId)
+  }
+
+  /** Ends an open hold without a charge, and frees its claim. */
+  release(hold: OpenHold): void {
+    const { holdId, claim } = hold
+    this.#close(hold)
+    this.#freeClaim(holdId, claim)
+    this.#ended.add(holdId, { claim })
+  }
+
+  /** Keeps a late hold with this id, which must be unknown, from being taken. */
+  mark(holdId: string): void {
+    this.#ended.add(holdId, { claim: undefined })
+  }
+
+  /** Settles a hold that is not settled, whatever its state, and gives it the claim. */
+  settle(holdId: string, settled: SettledHold): void {
+    const hold = this.#open.get(holdId)
+    if (hold !== undefined) this.#close(hold)
+    else {
+      this.#ended.delete(holdId)
+      this.#expired.delete(holdId)
+    }
+    this.#settled.add(holdId, settled)
+    if (settled.claim !== undefined) this.#claimants.set(settled.claim, holdId)
+  }
+
+  /** Ends the open holds whose time is over, and calls `expired` for each. */
+  expire(now: number, expired: (hold: OpenHold) => void): void {
+    for (let hold = this.#byDeadline.first; hold !== undefined; hold = this.#byDeadline.first) {
+      if (hold.deadline > now) return
+      this.#expired.set(hold.holdId, hold)
+      this.release(hold)
+      expired(hold)
     }
   }
 
-  return {
-    get: (holdId) => holds.get(holdId),
-    claimant: (claim) => claims.get(claim),
-    open(row) {
-      holds.set(row.holdId, row)
-      open.add(row)
-      if (row.claim !== undefined) claims.set(row.claim, row.holdId)
-    },
-    mark(row) {
-      holds.set(row.holdId, row)
-      ended.push(row)
-    },
-    end,
-    settle(holdId) {
-      const row = holds.get(holdId)
-      if (row === undefined) return
-      open.remove(row)
-      holds.delete(holdId)
-    },
-    give: (claim, holdId) => claims.set(claim, holdId),
-    freeClaim,
-    tidy(now, onEnd) {
-      for (let row = open.first; row !== undefined && row.deadline <= now; row = open.first) {
-        end(row, 'expired', now)
-        onEnd(row)
-      }
-      forgetOld(now)
-    },
-    takeExpired() {
-      for (let row = expired.shift(); row !== undefined; row = expired.shift()) {
-        if (isCurrent(row)) return row
-      }
-      return undefined
-    },
+  /** Returns at most `limit` expired holds. Each is returned once, and not if it is settled. */
+  takeExpired(limit: number): readonly OpenHold[] {
+    const taken: OpenHold[] = []
+    for (const [holdId, hold] of this.#expired) {
+      if (taken.length >= limit) break
+      this.#expired.delete(holdId)
+      taken.push(hold)
+    }
+    return taken
   }
+
+  #close(hold: OpenHold): void {
+    this.#open.delete(hold.holdId)
+    this.#byDeadline.remove(hold)
+  }
+
+  #freeClaim(holdId: string, claim: string | undefined): void {
+    if (claim !== undefined && this.#claimants.get(claim) === holdId) this.#claimants.delete(claim)
+  }
+}
+
+/** `claim` is the request's, or that of the hold that it replaces. */
+export function openHold(request: HoldRequest, claim: string | undefined, now: number): OpenHold {
+  const { account, amount, facts, holdId, replaces, ttlMs } = request
+  return { holdId, account, amount, replaces, claim, facts: { ...facts }, deadline: now + ttlMs, place: -1 }
 }

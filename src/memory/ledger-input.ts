@@ -1,4 +1,4 @@
-import type { Credits, HoldRequest, Posting, SettleRequest } from '../contracts/index.js'
+import type { Charge, Credits, HoldRequest, Posting, SettleRequest } from '../contracts/index.js'
 import { MAX_CREDITS, parseCredits } from '../money.js'
 
 export function checkAccounts(accounts: unknown): void {
@@ -9,17 +9,19 @@ export function checkAccounts(accounts: unknown): void {
   )
 }
 
-export function checkHold(request: HoldRequest): void {
-  checkAmount(request.amount, 'amount')
-  if (!Number.isFinite(request.ttlMs)) throw new TypeError('ttlMs must be a number of milliseconds')
+export function checkHold({ amount, facts, ttlMs }: HoldRequest): void {
+  checkAmount(amount, 'amount')
+  if (!Number.isFinite(ttlMs)) throw new TypeError('ttlMs must be a number of milliseconds')
+  checkObject(facts, 'facts')
 }
 
-/** Returns what each account gets, once for each account. */
-export function checkSettlement(request: SettleRequest): readonly Posting[] {
-  const { charge, postings } = request
+/** Returns the sum of the postings of each account. */
+export function checkSettlement({ charge, facts, postings }: SettleRequest): readonly Posting[] {
   checkAmount(charge.cost, 'charge.cost')
   checkAmount(charge.base, 'charge.base')
   checkAmount(charge.markup, 'charge.markup')
+  checkObject(charge.usage, 'charge.usage')
+  checkObject(facts, 'facts')
   const sums: { account: string; amount: Credits }[] = []
   let total = 0n
   for (const { account, amount } of postings) {
@@ -39,12 +41,16 @@ function checkAmount(amount: Credits, what: string): void {
   }
 }
 
-/** Adds, and throws a `RangeError` where the sum is more than an account can hold or owe. */
+function checkObject(value: object, what: string): void {
+  if (typeof value !== 'object' || value === null) throw new TypeError(`${what} must be an object`)
+}
+
+/** Throws a `RangeError` if the sum is more than an account can hold or owe. */
 export function addCredits(balance: Credits, amount: Credits, account: string): Credits {
   const sum = balance + amount
   if (sum > MAX_CREDITS || sum < -MAX_CREDITS) {
     throw new RangeError(
-      `The balance of account ${JSON.stringify(account)} would pass ${MAX_CREDITS} nanocredits`,
+      `The balance of account ${JSON.stringify(account)} would exceed ${MAX_CREDITS} nanocredits`,
     )
   }
   return sum
@@ -54,4 +60,19 @@ export function readGrant(amount: string, what: string): Credits {
   const credits = parseCredits(amount, what)
   if (credits > MAX_CREDITS) throw new RangeError(`${what} must be at most ${MAX_CREDITS} nanocredits`)
   return credits
+}
+
+const DEFAULT_KEEP_ENTRIES = 10_000
+/** A `Map` has room for 16.7 million keys. */
+const MAX_KEEP_ENTRIES = 10_000_000
+
+export function readKeepEntries(keepEntries = DEFAULT_KEEP_ENTRIES): number {
+  if (Number.isInteger(keepEntries) && keepEntries >= 1 && keepEntries <= MAX_KEEP_ENTRIES) return keepEntries
+  throw new TypeError(
+    `memoryLedger: keepEntries must be an integer from 1 to ${MAX_KEEP_ENTRIES}; got ${keepEntries}`,
+  )
+}
+
+export function copyCharge(charge: Charge): Charge {
+  return { ...charge, usage: { ...charge.usage } }
 }

@@ -14,21 +14,29 @@ import type {
 import { refuseMisspelt, requireClock, requireFunction } from '../contracts/option-checks.js'
 import { createIdSource } from '../ids.js'
 import type { Credits } from '../money.js'
-import { createEntryLog } from './entry-log.js'
-import { readFacts } from './fact-cells.js'
-import { createHoldBook, HoldRow } from './hold-book.js'
-import { addCredits, checkAccounts, checkHold, checkSettlement, readGrant } from './ledger-input.js'
-import type { KeptEntry } from './packed-entry.js'
+import { EntryLog } from './entry-log.js'
+import { HoldBook, type OpenHold, openHold } from './hold-book.js'
+import {
+  addCredits,
+  checkAccounts,
+  checkHold,
+  checkSettlement,
+  copyCharge,
+  readGrant,
+  readKeepEntries,
+} from './ledger-input.js'
 
 export interface MemoryLedgerOptions {
-  /** Decides when a hold's time is over. The machine's by default. */
+  /** The number of entries to keep, from 1 to 10,000,000. The oldest is dropped first. 10,000 by default. */
+  readonly keepEntries?: number
+  /** Decides when a hold expires. The system's clock by default. */
   readonly clock?: Clock
   /** Names this ledger's entries. Random by default. */
   readonly newId?: () => string
 }
 
 export interface MemoryLedger extends LedgerStore, LedgerReader {
-  /** Adds credits, a decimal string such as `'5.00'`, to an account, which is made if there is none. */
+  /** Adds credits, a decimal string such as `'5.00'`, to an account, which is created if it does not exist. */
   grant(account: string, amount: string, memo?: string): void
 }
 
@@ -37,24 +45,32 @@ interface Account {
   held: Credits
 }
 
+/** So many settled holds, and so many released or expired ones, are remembered at least. */
+const REMEMBERED_HOLDS = 1_000_000
+
 /**
- * A ledger in memory: exact, and gone with the process. `accounts` has the opening balances as decimal strings.
+ * A ledger in memory. It is exact, and lost with the process. `accounts` has the opening balances as decimal strings.
  *
- * Ended holds and entries are kept for 31 days and forgotten a few at a time by later calls; there is no timer. An
- * amount or a balance beyond +-(2^63 - 1) nanocredits is a rejection that changes nothing.
+ * Balances and open holds are never forgotten, and `entries` returns the latest `keepEntries`. To post no charge twice,
+ * the ledger remembers the latest million settled holds with their charges and claims, or `keepEntries` if that is
+ * more: some 450 bytes each. It also remembers the latest million holds that were released or have expired. A hold that
+ * is forgotten is unknown: settling it again posts again, and its claim is free.
+ *
+ * An amount or a balance beyond +-(2^63 - 1) nanocredits is a rejection that changes nothing.
  */
 export function memoryLedger(
   accounts: Readonly<Record<string, string>> = {},
   options: MemoryLedgerOptions = {},
 ): MemoryLedger {
-  refuseMisspelt(options, ['clock', 'newId'], 'memoryLedger')
+  refuseMisspelt(options, ['keepEntries', 'clock', 'newId'], 'memoryLedger')
   const { clock = systemClock, newId = createIdSource() } = options
+  const keepEntries = readKeepEntries(options.keepEntries)
   requireClock('memoryLedger', clock, ['now'])
   requireFunction('memoryLedger: newId', newId)
   checkAccounts(accounts)
   const balances = new Map<string, Account>()
-  const book = createHoldBook()
-  const log = createEntryLog(newId())
+  const holds = new HoldBook(Math.max(keepEntries, REMEMBERED_HOLDS))
+  const log = new EntryLog(newId(), keepEntries)
 
   function accountOf(name: string): Account {
     let account = balances.get(name)
@@ -65,18 +81,13 @@ export function memoryLedger(
     return account
   }
 
-  function uncount(row: HoldRow): void {
-    accountOf(row.account).held -= row.amount
+  function freeCredits({ account, amount }: OpenHold): void {
+    accountOf(account).held -= amount
   }
 
-  function forget({ holdId, claim }: KeptEntry): void {
-    if (holdId !== undefined) book.freeClaim(holdId, claim)
-  }
-
-  function tidyNow(): number {
+  function expireNow(): number {
     const now = clock.now()
-    book.tidy(now, uncount)
-    log.tidy(now, forget)
+    holds.expire(now, freeCredits)
     return now
   }
 
@@ -87,72 +98,79 @@ export function memoryLedger(
     const credits = readGrant(amount, what)
     const account = accountOf(name)
     account.posted = addCredits(account.posted, credits, name)
-    log.add({ at: clock.now(), postings: [{ account: name, amount: credits }], memo })
+    const postings = [{ account: name, amount: credits }]
+    log.add({ at: clock.now(), kind: 'grant', postings, ...(memo !== undefined && { memo }) })
   }
 
   function hold(request: HoldRequest): HoldResult {
     checkHold(request)
-    const now = tidyNow()
+    const now = expireNow()
     const { account: name, amount, holdId, replaces } = request
-    const known = book.get(holdId)
-    if (known !== undefined) return repeatHold(known, request)
-    if (isSettled(holdId)) return { ok: false, reason: 'closed' }
-
-    const old = replaces === undefined ? undefined : book.get(replaces)
-    if (replaces !== undefined && old === undefined && isSettled(replaces))
+    const known = holds.open(holdId)
+    if (known !== undefined)
+      return isRepeat(known, request) ? { ok: true } : { ok: false, reason: 'conflict' }
+    if (holds.settled(holdId) !== undefined || holds.ended(holdId) !== undefined)
       return { ok: false, reason: 'closed' }
-    const swapped = old?.state === 'held' ? old : undefined
-    const claim = request.claim ?? swapped?.claim
-    const claimant = claim === undefined ? undefined : book.claimant(claim)
-    if (claimant !== undefined && claimant !== swapped?.holdId) return claimedBy(claimant)
+    if (replaces !== undefined && holds.settled(replaces) !== undefined)
+      return { ok: false, reason: 'closed' }
+
+    const replaced = replaces === undefined ? undefined : holds.open(replaces)
+    const claim = request.claim ?? replaced?.claim
+    const claimant = claim === undefined ? undefined : holds.claimant(claim)
+    if (claimant !== undefined && claimant !== replaced?.holdId) return claimedBy(claimant)
 
     const account = balances.get(name)
     const posted = account?.posted ?? 0n
-    const freed = swapped?.account === name ? swapped.amount : 0n
+    const freed = replaced?.account === name ? replaced.amount : 0n
     const available = posted - (account?.held ?? 0n) + freed
     if (amount > 0n && available < amount) return { ok: false, reason: 'insufficient', posted, available }
-    const row = new HoldRow(request, claim, now)
-    if (swapped !== undefined) {
-      uncount(swapped)
-      book.end(swapped, 'released', now)
+    const opened = openHold(request, claim, now)
+    if (replaced !== undefined) {
+      freeCredits(replaced)
+      holds.release(replaced)
     }
     accountOf(name).held += amount
-    book.open(row)
+    holds.add(opened)
     return { ok: true }
+  }
+
+  function claimedBy(holdId: string): HoldResult {
+    const settled = holds.settled(holdId)
+    if (settled === undefined) return { ok: false, reason: 'claimed' }
+    return { ok: false, reason: 'claimed', charge: copyCharge(settled.charge) }
   }
 
   function settle(request: SettleRequest): SettleResult {
     const sums = checkSettlement(request)
-    const now = tidyNow()
-    const { charge, facts, holdId, postings } = request
+    const now = expireNow()
+    const { facts, holdId, postings } = request
     const payer = facts.account
-    const known = book.get(holdId)
-    const first = known === undefined ? log.settlementOf(holdId) : undefined
-    if (first !== undefined) return { repeated: true, charge: first.charge!, overdraft: overdraftOf(payer) }
+    const first = holds.settled(holdId)
+    if (first !== undefined)
+      return { repeated: true, charge: copyCharge(first.charge), overdraft: overdraftOf(payer) }
 
+    // From here to the first change, everything that can throw: a rejection changes nothing.
     for (const { account, amount } of sums) addCredits(balances.get(account)?.posted ?? 0n, amount, account)
-    const wanted = request.claim ?? known?.claim
-    const claimant = wanted === undefined ? undefined : book.claimant(wanted)
+    const charge = copyCharge(request.charge)
+    const entry = {
+      at: now,
+      kind: 'charge' as const,
+      postings: postings.map(({ account, amount }) => ({ account, amount })),
+      holdId,
+      charge,
+      facts: { ...facts },
+    }
+
+    const open = holds.open(holdId)
+    const wanted = request.claim ?? (open ?? holds.ended(holdId))?.claim
+    const claimant = wanted === undefined ? undefined : holds.claimant(wanted)
     const hasClaim = claimant === undefined || claimant === holdId
-    const claim = hasClaim ? wanted : undefined
-    // First, since it throws where the facts are no text: nothing has been posted or claimed then.
-    log.add({ at: now, holdId, claim, charge, facts, postings })
-    if (claim !== undefined && claimant === undefined) book.give(claim, holdId)
+    if (open !== undefined) freeCredits(open)
+    holds.settle(holdId, { claim: hasClaim ? wanted : undefined, charge })
     for (const { account, amount } of sums) accountOf(account).posted += amount
-    if (known?.state === 'held') uncount(known)
-    book.settle(holdId)
-    const settled = { repeated: false, charge, overdraft: overdraftOf(payer) }
+    log.add(entry)
+    const settled = { repeated: false, charge: request.charge, overdraft: overdraftOf(payer) }
     return hasClaim ? settled : { ...settled, claimLost: true }
-  }
-
-  /** Of a hold that the book does not know. */
-  function isSettled(holdId: string): boolean {
-    return log.settlementOf(holdId) !== undefined
-  }
-
-  function claimedBy(holdId: string): HoldResult {
-    const charge = book.get(holdId) === undefined ? log.settlementOf(holdId)?.charge : undefined
-    return charge === undefined ? { ok: false, reason: 'claimed' } : { ok: false, reason: 'claimed', charge }
   }
 
   function overdraftOf(name: string): Credits {
@@ -160,20 +178,19 @@ export function memoryLedger(
     return posted < 0n ? -posted : 0n
   }
 
-  function release({ holdId, account }: ReleaseRequest): { state: 'released' | 'settled' } {
-    const now = tidyNow()
-    const known = book.get(holdId)
-    if (known === undefined && isSettled(holdId)) return { state: 'settled' }
-    if (known === undefined) book.mark(createMark(holdId, account, now))
-    else if (known.state === 'held') {
-      uncount(known)
-      book.end(known, 'released', now)
-    }
+  function release({ holdId }: ReleaseRequest): { state: 'released' | 'settled' } {
+    expireNow()
+    if (holds.settled(holdId) !== undefined) return { state: 'settled' }
+    const open = holds.open(holdId)
+    if (open !== undefined) {
+      freeCredits(open)
+      holds.release(open)
+    } else if (holds.ended(holdId) === undefined) holds.mark(holdId)
     return { state: 'released' }
   }
 
   function balance(name: string): Balance | undefined {
-    tidyNow()
+    expireNow()
     const account = balances.get(name)
     if (account === undefined) return undefined
     const { posted, held } = account
@@ -181,22 +198,17 @@ export function memoryLedger(
   }
 
   function expireHolds(limit: number): readonly ExpiredHold[] {
-    tidyNow()
-    const taken: ExpiredHold[] = []
-    while (taken.length < limit) {
-      const row = book.takeExpired()
-      if (row === undefined) break
-      const { account, amount, facts, holdId } = row
-      taken.push({ holdId, account, amount, facts: readFacts(facts!) })
-    }
-    return taken
+    expireNow()
+    return holds
+      .takeExpired(limit)
+      .map(({ holdId, account, amount, facts }) => ({ holdId, account, amount, facts }))
   }
 
   for (const [name, amount] of Object.entries(accounts)) {
     grant(name, amount, 'opening balance', `accounts.${name}`)
   }
 
-  // Async, so that a bad request is a rejection and never a throw; what every call asks is answered without a promise.
+  // A bad request is a rejection and never a throw. The operations of every call answer without a promise.
   return {
     grant: (account, amount, memo) => grant(account, amount, memo),
     hold: (request) => atOnce(hold, request),
@@ -216,28 +228,12 @@ function atOnce<Input, Answer>(ask: (input: Input) => Answer, input: Input): Awa
   }
 }
 
-function createMark(holdId: string, account: string, now: number): HoldRow {
-  return {
-    holdId,
-    account,
-    amount: 0n,
-    replaces: undefined,
-    claim: undefined,
-    facts: undefined,
-    state: 'released',
-    deadline: now,
-    endedAt: now,
-    place: -1,
-  }
-}
-
-/** A repeat names its claim as the first did, or left it to the hold that it replaces. */
-function repeatHold(known: HoldRow, request: HoldRequest): HoldResult {
-  if (known.state !== 'held') return { ok: false, reason: 'closed' }
-  const isSame =
+/** A repeat has the claim of the first request, or leaves it to the hold that it replaces. */
+function isRepeat(known: OpenHold, request: HoldRequest): boolean {
+  return (
     known.account === request.account &&
     known.amount === request.amount &&
     known.replaces === request.replaces &&
     (known.claim === request.claim || (request.claim === undefined && request.replaces !== undefined))
-  return isSame ? { ok: true } : { ok: false, reason: 'conflict' }
+  )
 }

@@ -14,7 +14,10 @@ export function isTooDeep(value: object, limit = MAX_DEPTH): boolean {
     typeof member === 'object' && member !== null && isTooDeep(member, limit - 1)
   // A list asked for its fields by name takes three times as long.
   if (Array.isArray(value)) return value.some(isDeeper)
-  for (const field in value) if (isDeeper((value as JsonObject)[field])) return true
+  // Own members alone: a polluted `Object.prototype` would make every value endless.
+  for (const field in value) {
+    if (Object.hasOwn(value, field) && isDeeper((value as JsonObject)[field])) return true
+  }
   return false
 }
 

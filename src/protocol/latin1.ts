@@ -1,5 +1,3 @@
-import { isUtf8 } from 'node:buffer'
-
 /** JSON text as latin1: each character a byte of its UTF-8. */
 export function toLatin1(text: string): string {
   return isAscii(text) ? text : Buffer.from(text, 'utf8').toString('latin1')
@@ -13,13 +11,4 @@ export function fromLatin1(bytes: string): string {
 /** Whether a string is the same as text and as latin1. */
 export function isAscii(string: string): boolean {
   return Buffer.byteLength(string) === string.length
-}
-
-/**
- * JSON as latin1, where it can be parsed so and its strings be written as JSON again with the bytes of the same text: it
- * is UTF-8, and none of its characters is escaped by its number. Undefined where it cannot.
- */
-export function jsonAsLatin1(json: Buffer): string | undefined {
-  const bytes = json.toString('latin1')
-  return !bytes.includes('\\u') && isUtf8(json) ? bytes : undefined
 }

@@ -1,5 +1,4 @@
 import type { TokenCounter, TokenTally } from '../contracts/token-counter.js'
-import { addLatin1 } from '../engine/charging/byte-counters.js'
 import type { ProviderError } from '../errors.js'
 import { eachTextIn, invalidReply, type Losses } from './delta.js'
 
@@ -12,15 +11,12 @@ export class LostPieces implements Losses {
 
   constructor(private readonly counter: TokenCounter) {}
 
-  add(what: string, piece: unknown, isLatin1 = false): void {
+  add(what: string, piece: unknown): void {
     this.count++
     this.why ??= invalidReply(what)
     this.tally ??= this.counter.tally()
     const { tally } = this
-    eachTextIn(piece, (text) => {
-      if (isLatin1) addLatin1(tally, text)
-      else tally.add(text)
-    })
+    eachTextIn(piece, (text) => tally.add(text))
   }
 
   tokensAtLeast(): number {

@@ -22,10 +22,10 @@ function settleOf(holdId: string, cost: bigint, more: Partial<SettleRequest> = {
   return { holdId, charge, postings, facts, ...more }
 }
 
-function open(accounts: Readonly<Record<string, string>> = { alice: '0.0000001' }) {
+function open(accounts: Readonly<Record<string, string>> = { alice: '0.0000001' }, keepEntries = 10_000) {
   const clock = createManualClock()
   let ids = 0
-  const ledger = memoryLedger(accounts, { clock, newId: () => `id${ids++}` })
+  const ledger = memoryLedger(accounts, { keepEntries, clock, newId: () => `id${ids++}` })
   return { clock, ledger }
 }
 
@@ -39,17 +39,6 @@ describe('memoryLedger', () => {
     expect(await ledger.release({ holdId: 'h', account: 'alice' }, context)).toEqual({ state: 'released' })
     expect(() => ledger.grant('alice', '1', 5n as unknown as string)).toThrow('memo must be a string')
     expect((await ledger.balance('alice', context))?.posted).toBe(100n)
-  })
-
-  it('has every entry in its place, however many came within one task', async () => {
-    const { ledger } = open({})
-    for (let number = 0; number < 600; number++) ledger.grant('alice', '0.000000001', `memo ${number}`)
-    await Promise.resolve()
-    ledger.grant('alice', '0.000000001', 'memo 600')
-    const { entries } = await ledger.entries({ limit: 1_000 }, context)
-    expect(entries.map(({ memo }) => memo)).toEqual(
-      Array.from({ length: 601 }, (_, at) => `memo ${600 - at}`),
-    )
   })
 
   it('answers what every call asks without a promise, and rejects what cannot be right', async () => {
@@ -137,12 +126,14 @@ describe('memoryLedger', () => {
     expect(await ledger.balance('other', context)).toBeUndefined()
   })
 
-  it('posts nothing of a charge whose facts it cannot keep, and all of it when they are mended', async () => {
+  it.each([
+    ['facts', { facts: undefined }],
+    ['usage', { charge: { ...settleOf('h', 40n).charge, usage: undefined } }],
+  ])('rejects a charge without %s and posts nothing, then posts the corrected charge', async (_, missing) => {
     const { ledger } = open()
     await ledger.hold(holdOf('h', 50n), context)
-    const broken = { ...facts, user: 1n as unknown as string }
-    const refused = settleOf('h', 40n, { facts: broken, claim: 'c' })
-    await expect(ledger.settle(refused, context)).rejects.toThrow(TypeError)
+    const wrong = { ...settleOf('h', 40n, { claim: 'c' }), ...missing } as unknown as SettleRequest
+    await expect(ledger.settle(wrong, context)).rejects.toThrow(TypeError)
     expect(await ledger.balance('alice', context)).toEqual({ posted: 100n, held: 50n, available: 50n })
     const other = holdOf('other', 10n, { claim: 'c' })
     expect(await ledger.hold(other, context)).toEqual({ ok: true })
@@ -170,52 +161,81 @@ describe('memoryLedger', () => {
     expect((await ledger.balance('alice', context))?.held).toBe(0n)
   })
 
-  it('keeps ended holds for 30 days and forgets them later', async () => {
-    const { clock, ledger } = open()
-    await ledger.settle(settleOf('old', 10n, { claim: 'c' }), context)
-    await ledger.release({ holdId: 'tombstone', account: 'alice' }, context)
-    clock.advance(30 * DAY_MS)
-    expect((await ledger.settle(settleOf('old', 20n), context)).repeated).toBe(true)
-    expect(await ledger.hold(holdOf('tombstone', 1n), context)).toEqual({ ok: false, reason: 'closed' })
-    expect(await ledger.hold(holdOf('next', 1n, { claim: 'c' }), context)).toMatchObject({
-      reason: 'claimed',
-    })
-    clock.advance(2 * DAY_MS)
-    expect(await ledger.hold(holdOf('tombstone', 1n), context)).toEqual({ ok: true })
-    expect(await ledger.hold(holdOf('next', 1n, { claim: 'c' }), context)).toEqual({ ok: true })
-    expect((await ledger.balance('alice', context))?.posted).toBe(90n)
+  it('drops the oldest entries beyond keepEntries, and no credits', async () => {
+    const { ledger } = open({ alice: '0.0000001' }, 3)
+    await ledger.hold(holdOf('open', 7n), context)
+    for (let number = 0; number < 10; number++) await ledger.settle(settleOf(`h${number}`, 2n), context)
+    const { entries, next } = await ledger.entries({ limit: 1_000 }, context)
+    expect(entries.map(({ id, holdId }) => [id, holdId])).toEqual([
+      ['id0-10', 'h9'],
+      ['id0-9', 'h8'],
+      ['id0-8', 'h7'],
+    ])
+    expect(next).toBeUndefined()
+    expect(await ledger.balance('alice', context)).toEqual({ posted: 80n, held: 7n, available: 73n })
+    expect(await ledger.balance('platform', context)).toEqual({ posted: 20n, held: 0n, available: 20n })
+    expect(await ledger.settle(settleOf('open', 5n), context)).toMatchObject({ repeated: false })
+    expect(await ledger.balance('alice', context)).toEqual({ posted: 75n, held: 0n, available: 75n })
   })
 
-  it('keeps a hold that expired and was settled later, and its claim, for 30 days after the settlement', async () => {
-    const { clock, ledger } = open()
-    await ledger.hold(holdOf('h', 10n, { claim: 'c' }), context)
+  it('keeps the latest 10,000 entries by default', async () => {
+    const ledger = memoryLedger()
+    for (let number = 0; number < 10_005; number++) await ledger.settle(settleOf(`h${number}`, 0n), context)
+    const holdIds: (string | undefined)[] = []
+    let after: string | undefined
+    do {
+      const page = await ledger.entries({ limit: 1_000, ...(after !== undefined && { after }) }, context)
+      holdIds.push(...page.entries.map(({ holdId }) => holdId))
+      after = page.next
+    } while (after !== undefined)
+    expect(holdIds).toEqual(Array.from({ length: 10_000 }, (_, age) => `h${10_004 - age}`))
+  })
+
+  it('posts no charge twice after its entry was dropped, however much time has passed', async () => {
+    const { clock, ledger } = open({ alice: '0.0000001' }, 2)
+    await ledger.hold(holdOf('late', 10n, { claim: 'l' }), context)
     clock.advance(60_000)
-    await ledger.balance('alice', context)
-    clock.advance(20 * DAY_MS)
-    await ledger.settle(settleOf('h', 10n), context)
-    clock.advance(20 * DAY_MS)
-    for (let number = 0; number < 10; number++) await ledger.balance('alice', context)
-    expect((await ledger.settle(settleOf('h', 10n), context)).repeated).toBe(true)
-    expect(await ledger.hold(holdOf('next', 1n, { claim: 'c' }), context)).toMatchObject({
-      reason: 'claimed',
-    })
-    clock.advance(12 * DAY_MS)
-    await ledger.balance('alice', context)
-    expect((await ledger.settle(settleOf('h', 10n), context)).repeated).toBe(false)
+    await ledger.settle(settleOf('old', 10n, { claim: 'c' }), context)
+    await ledger.settle(settleOf('late', 10n), context)
+    await ledger.release({ holdId: 'released', account: 'alice' }, context)
+    for (let number = 0; number < 100; number++) await ledger.settle(settleOf(`h${number}`, 0n), context)
+    clock.advance(400 * DAY_MS)
+    for (const [holdId, claim] of [
+      ['old', 'c'],
+      ['late', 'l'],
+    ] as const) {
+      const first = settleOf(holdId, 10n).charge
+      const again = await ledger.settle(settleOf(holdId, 20n), context)
+      expect(again).toEqual({ repeated: true, charge: first, overdraft: 0n })
+      expect(await ledger.hold(holdOf(`again-${holdId}`, 1n, { claim }), context)).toEqual({
+        ok: false,
+        reason: 'claimed',
+        charge: first,
+      })
+      const closed = { ok: false, reason: 'closed' }
+      expect(await ledger.hold(holdOf(holdId, 1n), context)).toEqual(closed)
+      expect(await ledger.hold(holdOf('new', 1n, { replaces: holdId }), context)).toEqual(closed)
+      expect(await ledger.release({ holdId, account: 'alice' }, context)).toEqual({ state: 'settled' })
+    }
+    expect(await ledger.hold(holdOf('released', 1n), context)).toEqual({ ok: false, reason: 'closed' })
+    expect(await ledger.balance('alice', context)).toEqual({ posted: 80n, held: 0n, available: 80n })
   })
 
-  it('forgets entries after 31 days without confusing pages', async () => {
-    const { clock, ledger } = open({})
-    for (let number = 0; number < 5; number++) {
-      await ledger.settle(settleOf(`h${number}`, 1n), context)
-      clock.advance(10 * DAY_MS)
-    }
+  it('reads on correctly when entries are dropped between two pages', async () => {
+    const { ledger } = open({}, 5)
+    for (let number = 0; number < 5; number++) await ledger.settle(settleOf(`h${number}`, 1n), context)
     const first = await ledger.entries({ limit: 1 }, context)
-    await ledger.settle(settleOf('h5', 1n), context)
+    for (let number = 5; number < 7; number++) await ledger.settle(settleOf(`h${number}`, 1n), context)
     const rest = await ledger.entries({ limit: 10, after: first.next! }, context)
     expect(first.entries.map(({ holdId }) => holdId)).toEqual(['h4'])
     expect(rest.entries.map(({ holdId }) => holdId)).toEqual(['h3', 'h2'])
     expect(rest.next).toBeUndefined()
+  })
+
+  it.each([0, -1, 1.5, 10_000_001, Number.NaN, '5'])('refuses to keep %j entries', (keepEntries) => {
+    expect(() => memoryLedger({}, { keepEntries: keepEntries as number })).toThrow(
+      new TypeError(`memoryLedger: keepEntries must be an integer from 1 to 10000000; got ${keepEntries}`),
+    )
   })
 
   it.each([0, -1, 1.5, 1_001, Number.NaN])('refuses a limit of %s', async (limit) => {
@@ -252,8 +272,9 @@ describe('memoryLedger', () => {
     )
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-        const { clock, ledger } = open()
+        const { clock, ledger } = open({ alice: '0.0000001' }, 4)
         let posted = 100n
+        const entries: (string | undefined)[] = [undefined]
         const holds = new Map<
           number,
           { amount: bigint; until: number; state: 'held' | 'released' | 'settled' }
@@ -288,7 +309,10 @@ describe('memoryLedger', () => {
             const isFirst = holds.get(action.id)?.state !== 'settled'
             const result = await ledger.settle(settleOf(`h${action.id}`, BigInt(action.amount)), context)
             expect(result.repeated).toBe(!isFirst)
-            if (isFirst) posted -= BigInt(action.amount)
+            if (isFirst) {
+              posted -= BigInt(action.amount)
+              entries.push(`h${action.id}`)
+            }
             holds.set(action.id, { amount: 0n, until: 0, state: 'settled' })
           }
           expect(await ledger.balance('alice', context)).toEqual({
@@ -297,6 +321,8 @@ describe('memoryLedger', () => {
             available: posted - held(),
           })
         }
+        const read = await ledger.entries({}, context)
+        expect(read.entries.map(({ holdId }) => holdId)).toEqual(entries.slice(-4).reverse())
       }),
       { numRuns: 150, seed: 20_261_121 },
     )

@@ -20,8 +20,7 @@ function readerOf({ kind }: Recording): ReplyReader {
   return createReplyReader(EVENT_BYTES, {
     fastPaths: usesFastPaths,
     onEvent: (data, type, events) => readEvent(data, type, events, unlisted),
-    onBody: (json, events) =>
-      readCompatibleBody(json, events, { fastPaths: usesFastPaths, unlistedTokens: unlisted }),
+    onBody: (json, events) => readCompatibleBody(json, events, unlisted),
   })
 }
 

@@ -1,5 +1,4 @@
 import type { TokenCounter, TokenTally } from '../../contracts/token-counter.js'
-import { fromLatin1 } from '../../protocol/latin1.js'
 
 const FEWEST_BYTES_PER_TOKEN = 3
 const MOST_BYTES_PER_TOKEN = 4
@@ -30,21 +29,11 @@ class UpperTally implements TokenTally {
   }
 }
 
-/** Adds text that is given as latin1. */
-export function addLatin1(tally: TokenTally, bytes: string): void {
-  if (tally instanceof ByteTally) tally.addBytes(bytes.length)
-  else tally.add(fromLatin1(bytes))
-}
-
 class ByteTally implements TokenTally {
   private bytes = 0
 
   add(text: string): void {
-    this.addBytes(Buffer.byteLength(text))
-  }
-
-  addBytes(count: number): void {
-    this.bytes += count
+    this.bytes += Buffer.byteLength(text)
   }
 
   atMost(): number {

@@ -242,5 +242,5 @@ function sendStored(reply: StoredReply, recording: Recording, log: CallLog): voi
   const code = endingErrorCode(bytes)
   if (code !== undefined) log.failed(code, 200)
   recording.openStream(REPLAY_HEADERS)
-  recording.end(bytes)
+  recording.end(toLatin1(bytes))
 }

@@ -66,7 +66,7 @@ export class Recording implements ReplyWriter, FollowedReply {
     const { head, pieces } = this
     if (!this.ended || !pieces.kept || this.failed) return undefined
     if (head?.mode === 'whole') return { mode: 'json', bytes: fromLatin1(head.body), status: head.status }
-    return { mode: 'stream', bytes: pieces.text, status: 200 }
+    return { mode: 'stream', bytes: fromLatin1(pieces.text), status: 200 }
   }
 
   /** Whether those who come later are given an answer that was another's. */

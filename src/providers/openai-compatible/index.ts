@@ -83,7 +83,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
   const format: ReplyFormat = {
     fastPaths: usesFastPaths,
     onEvent: (data, type, events) => readEvent(data, type, events, unlistedTokens),
-    onBody: (json, events) => readBody(json, events, { fastPaths: usesFastPaths, unlistedTokens }),
+    onBody: (json, events) => readBody(json, events, unlistedTokens),
   }
 
   const credentialOf = ({ auth }: ProviderCall<ProviderRequest>): HeaderList => {
@@ -91,18 +91,14 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
     return auth.secret ? credential(auth.secret.reveal()) : ownCredential
   }
 
-  const common = (call: ProviderCall<ProviderRequest>) => ({
+  const prepare = (call: ProviderCall, take: UpstreamCall['take'], omitted: Omissions): UpstreamCall => ({
+    endpoint: CHAT,
     headers: credentialOf(call),
     onCallersKey: call.auth.kind === 'byok',
     stream: call.stream,
     limits: call.limits,
     signal: call.signal,
     trace: call.trace,
-  })
-
-  const prepare = (call: ProviderCall, take: UpstreamCall['take'], omitted: Omissions): UpstreamCall => ({
-    ...common(call),
-    endpoint: CHAT,
     body: buildRequestBody(call.request, call.stream, omitted),
     reader: createReplyReader(call.limits.eventBytes, format),
     take,
@@ -123,8 +119,13 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
     },
     embeddings: (call, take) =>
       upstream.post(() => ({
-        ...common(call),
         endpoint: EMBEDDINGS,
+        headers: credentialOf(call),
+        onCallersKey: call.auth.kind === 'byok',
+        stream: false,
+        limits: call.limits,
+        signal: call.signal,
+        trace: call.trace,
         body: buildEmbeddingsBody(call.request),
         reader: createReplyReader(call.limits.eventBytes, embeddingsFormat),
         take,

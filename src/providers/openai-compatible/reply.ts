@@ -1,8 +1,8 @@
 import type { ProviderEvent } from '../../contracts/providers.js'
 import { ProviderError } from '../../errors.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
-import { fromLatin1, jsonAsLatin1 } from '../../protocol/latin1.js'
-import { isTooDeepAs, parseLoosely, parseProviderObject } from '../provider-json.js'
+import { fromLatin1 } from '../../protocol/latin1.js'
+import { parseLoosely, parseProviderObject } from '../provider-json.js'
 import { frameError } from '../upstream-errors.js'
 import { isPlainLine } from './plain-line.js'
 import { readUsage, type UnlistedTokens } from './usage.js'
@@ -33,39 +33,15 @@ export function readEvent(
   return false
 }
 
-export interface BodyReading {
-  /** Whether a body may be read as latin1, which spares decoding it and encoding it again. */
-  readonly fastPaths: boolean
-  readonly unlistedTokens: UnlistedTokens
-}
-
 /** Reads a reply in one body. */
-export function readBody(
-  json: Buffer,
-  events: ProviderEvent[],
-  { fastPaths, unlistedTokens }: BodyReading,
-): void {
-  const { reply, latin1 } = parseBody(json, fastPaths)
-  if (isFailure(reply)) throw frameError(latin1 ? parseProviderObject(json.toString()) : reply)
+export function readBody(json: Buffer, events: ProviderEvent[], unlistedTokens: UnlistedTokens): void {
+  const reply = parseProviderObject(json.toString())
+  if (isFailure(reply)) throw frameError(reply)
   const choices = readChoices(reply.choices)
   if (choices === undefined) throw new ProviderError('invalid-response', 'The reply has no list of choices.')
   const report = readUsage(usageOf(reply), unlistedTokens)
-  events.push({
-    type: 'completion',
-    completion: withLabels(reply, choices.map(withoutUsage)),
-    latin1,
-  })
+  events.push({ type: 'completion', completion: withLabels(reply, choices.map(withoutUsage)) })
   if (report !== undefined) events.push({ type: 'usage', usage: report })
-}
-
-/** What is nested too deeply is read as text, whose depth the router looks at. */
-function parseBody(json: Buffer, fastPaths: boolean): { reply: JsonObject; latin1: boolean } {
-  const bytes = fastPaths ? jsonAsLatin1(json) : undefined
-  if (bytes !== undefined) {
-    const reply = parseProviderObject(bytes)
-    if (!isTooDeepAs(bytes, reply)) return { reply, latin1: true }
-  }
-  return { reply: parseProviderObject(json.toString()), latin1: false }
 }
 
 function readChoices(choices: unknown): readonly unknown[] | undefined {

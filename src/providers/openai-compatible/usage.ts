@@ -42,13 +42,17 @@ export function readUsage(usage: unknown, unlistedTokens: UnlistedTokens): Usage
   const counts = { prompt, cached, cacheWrite, completion: listed, reasoning, total }
   const isAnthropics = usage.prompt_tokens == null && ANTHROPICS.some((name) => isCount(usage[name]))
   const unread = unreadCounts(inputs, KNOWN)
-  return {
-    ...withAllOutput(withAllInput(counts, isAnthropics), unlistedTokens),
+  const all = withAllOutput(withAllInput(counts, isAnthropics), unlistedTokens)
+  // Written out: V8 keeps what a spread copies past its small collections.
+  const report = {
+    prompt: all.prompt,
     cached,
     cacheWrite,
+    completion: all.completion,
     reasoning,
-    ...(unread !== undefined && { unread }),
+    total: all.total,
   }
+  return unread === undefined ? report : { ...report, unread }
 }
 
 interface Counts {

@@ -73,9 +73,7 @@ export function createReply(): Reply {
           readChoice(choice, 'delta')
         })
       case 'completion': {
-        const { completion, latin1 } = event
-        const text = latin1 === true ? parse(fromLatin1(JSON.stringify(completion)))! : completion
-        return listOf(text.choices).forEach((choice) => {
+        return listOf(event.completion.choices).forEach((choice) => {
           readChoice(choice, 'message')
         })
       }

@@ -14,7 +14,7 @@ interface Generation {
 const HOLDS_A_GENERATION = 2_000
 
 /**
- * The memory ledger keeps what has ended for a month, as it must: under full load that hides any leak. Here a new one
+ * The memory ledger remembers the latest million charges, as it must: under full load that hides any leak. Here a new one
  * begins every 2,000 holds, with fresh balances, and an old one is dropped when the last of its holds has ended.
  */
 export function createRotatingLedger(open: () => LedgerStore): RotatingLedger {

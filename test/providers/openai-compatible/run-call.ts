@@ -1,6 +1,5 @@
 import type { ChatAdapter, ProviderCall, ProviderEvent } from '../../../src/contracts/providers.js'
 import { isProviderError, type ProviderError } from '../../../src/errors.js'
-import { fromLatin1 } from '../../../src/protocol/latin1.js'
 import { openaiCompatible } from '../../../src/providers/openai-compatible/index.js'
 import { startScriptedUpstream } from '../../helpers/scripted-upstream.js'
 
@@ -74,9 +73,8 @@ export function textOf(events: readonly ProviderEvent[]): string {
     .join('')
 }
 
-/** The completion of an event, its strings as text. */
+/** The completion of an event, as JSON carries it. */
 export function completionOf(event: ProviderEvent | undefined): unknown {
   if (event?.type !== 'completion') return undefined
-  const json = JSON.stringify(event.completion)
-  return JSON.parse(event.latin1 === true ? fromLatin1(json) : json)
+  return JSON.parse(JSON.stringify(event.completion))
 }

@@ -10,19 +10,17 @@ export interface PathsTaken {
   readonly chunks: number
   readonly lines: number
   readonly messages: number
-  readonly bodies: number
 }
 
 const WHOLE_CHUNK = /^[1-9a-f][0-9a-f]*\r\n/
-const COVERED: ReadonlyMap<string, 'lines' | 'messages' | 'bodies'> = new Map([
+const COVERED: ReadonlyMap<string, 'lines' | 'messages'> = new Map([
   ['#readOneLineEvents', 'lines'],
   ['withMessages', 'messages'],
-  ['addLatin1', 'bodies'],
 ])
 
 /** Counts in this process from now on. What is returned tells the counts so far. */
 export async function watchPaths(): Promise<() => Promise<PathsTaken>> {
-  const taken = { gathered: 0, spliced: 0, chunks: 0, lines: 0, messages: 0, bodies: 0 }
+  const taken = { gathered: 0, spliced: 0, chunks: 0, lines: 0, messages: 0 }
 
   const { wait } = TurnGate.prototype
   TurnGate.prototype.wait = function (this: TurnGate) {

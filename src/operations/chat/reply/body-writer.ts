@@ -9,8 +9,6 @@ import type { ReplyTop } from './chunk-writer.js'
 export interface WrittenLabels {
   readonly system_fingerprint: string | undefined
   readonly service_tier: string | undefined
-  /** Whether these are latin1, or text. */
-  readonly isLatin1: boolean
 }
 
 /** Writes a client's reply in one body, as latin1, of a provider's body or of the choices of its stream. */
@@ -25,10 +23,9 @@ export class BodyWriter {
     return this.choices !== undefined
   }
 
-  /** Takes the choices of a body, their strings text or latin1. Throws a `ProviderError` where they cannot be written. */
-  takeWhole(choices: readonly JsonObject[], isLatin1: boolean): void {
-    const json = writeChoices(choices)
-    this.choices = isLatin1 ? json : toLatin1(json)
+  /** Accepts the choices of a body. Throws a `ProviderError` if they cannot be written. */
+  takeWhole(choices: readonly JsonObject[]): void {
+    this.choices = toLatin1(writeChoices(choices))
   }
 
   /** Takes what a chunk brought of choices. */
@@ -51,16 +48,16 @@ export class BodyWriter {
 
   /** The reply, its choices having ended. */
   body({ id, created, model }: ReplyTop, labels: WrittenLabels, charge: WireCharge): string {
-    const { isLatin1, system_fingerprint, service_tier } = labels
+    const { system_fingerprint, service_tier } = labels
     const json = JSON.stringify({
-      id: isLatin1 ? toLatin1(id) : id,
+      id,
       object: 'chat.completion',
       created,
-      model: isLatin1 ? toLatin1(model) : model,
+      model,
       system_fingerprint: system_fingerprint ?? null,
       service_tier,
     })
-    const top = isLatin1 ? json : toLatin1(json)
+    const top = toLatin1(json)
     return `${top.slice(0, -1)},"choices":${this.choices ?? '[]'},"usage":${writeUsage(charge)}}`
   }
 }

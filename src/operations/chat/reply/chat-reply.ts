@@ -1,6 +1,5 @@
 import type { Reply, ReplyParts } from '../../../contracts/operation.js'
 import type { ProviderEvent } from '../../../contracts/providers.js'
-import { addLatin1 } from '../../../engine/charging/byte-counters.js'
 import { isProviderError, ProviderError } from '../../../errors.js'
 import type { FinishReason } from '../../../protocol/finish-reason.js'
 import { isObject, isTooDeep, type JsonObject } from '../../../protocol/json-values.js'
@@ -16,9 +15,7 @@ import { ReplyLabels } from './reply-labels.js'
 import { Splicer } from './splice.js'
 import {
   asChunkChoices,
-  asText,
   choiceIndex,
-  hasAsciiReasons,
   OUT_OF_RANGE,
   readChoices,
   saidIn,
@@ -183,7 +180,7 @@ export class ChatReply implements Reply {
       case 'chunk':
         return this.takeChunk(event.chunk)
       case 'completion':
-        return this.takeCompletion(event.completion, event.latin1 === true)
+        return this.takeCompletion(event.completion)
       case 'usage':
         this.parts.meter.snapshot(event.usage, this.finished)
         return ''
@@ -255,42 +252,37 @@ export class ChatReply implements Reply {
     return sent
   }
 
-  private takeCompletion(given: JsonObject, isLatin1: boolean): string {
-    const staysLatin1 = isLatin1 && this.chunkWriter === undefined && hasAsciiReasons(given)
-    const completion = isLatin1 && !staysLatin1 ? asText(given) : given
-    this.takeLabels(completion, staysLatin1)
-    const { choices, lost } = readChoices(completion, !isLatin1, this.asked.n, this.newToolCallId)
+  private takeCompletion(completion: JsonObject): string {
+    this.takeLabels(completion)
+    const { choices, lost } = readChoices(completion, this.asked.n, this.newToolCallId)
     let sent = ''
     if (this.chunkWriter !== undefined) {
       const { system_fingerprint, service_tier } = completion
       sent = this.takeChunk({ system_fingerprint, service_tier, choices: asChunkChoices(choices) })
     }
     // Without any it gets an empty one at its end: clients read the first without asking whether it is there.
-    else if (choices.length > 0) this.takeBody(choices, staysLatin1)
+    else if (choices.length > 0) this.takeBody(choices)
     this.cameWhole = true
     // A stream sends what can be read of one body before it says that something cannot.
-    for (const [what, piece] of lost) this.lose(what, piece, staysLatin1)
+    for (const [what, piece] of lost) this.lose(what, piece)
     return sent
   }
 
-  private takeBody(choices: readonly WholeChoice[], isLatin1: boolean): void {
-    this.bodyWriter.takeWhole(choices, isLatin1)
+  private takeBody(choices: readonly WholeChoice[]): void {
+    this.bodyWriter.takeWhole(choices)
     this.hasBegun = true
     for (const { index, message, finish_reason: reason, native_finish_reason: native } of choices) {
       const choice = this.choices.at(index)
       choice.takeEnd(reason, native)
       if (hasToken(message)) this.sawToken()
-      eachText(message, (text) => {
-        if (isLatin1) addLatin1(choice.tally, text)
-        else choice.tally.add(text)
-      })
+      eachText(message, (text) => choice.tally.add(text))
     }
   }
 
   /** A piece of content came that cannot be read, outside of any choice. */
-  private lose(what: string, piece: unknown, isLatin1 = false): void {
+  private lose(what: string, piece: unknown): void {
     this.parts.meter.token()
-    this.lost.add(what, piece, isLatin1)
+    this.lost.add(what, piece)
   }
 
   private sawToken(): void {
@@ -300,10 +292,10 @@ export class ChatReply implements Reply {
   }
 
   /** @returns what of the provider's top level stands in a chunk */
-  private takeLabels(top: JsonObject, areLatin1 = false): string {
+  private takeLabels(top: JsonObject): string {
     // Those of a whole reply stand.
     if (this.chunkWriter === undefined && this.cameWhole) return ''
-    this.labels.take(top, areLatin1)
+    this.labels.take(top)
     const { system_fingerprint: fingerprint, service_tier: tier } = top
     if (this.chunkWriter === undefined) return ''
     return writeLabels({

@@ -1,5 +1,4 @@
 import { isText, type JsonObject } from '../../../protocol/json-values.js'
-import { fromLatin1 } from '../../../protocol/latin1.js'
 import { cleanLabel } from '../../../protocol/text.js'
 import type { WrittenLabels } from './body-writer.js'
 
@@ -8,11 +7,8 @@ export class ReplyLabels {
   private providerId: string | undefined
   private fingerprint: string | undefined
   private serviceTier: string | undefined
-  /** Those three are latin1. */
-  private areLatin1 = false
 
-  take({ id, system_fingerprint: fingerprint, service_tier: tier }: JsonObject, areLatin1 = false): void {
-    this.areLatin1 = areLatin1
+  take({ id, system_fingerprint: fingerprint, service_tier: tier }: JsonObject): void {
     // Azure begins a stream with an empty one.
     if (isText(id)) this.providerId ??= id
     if (typeof fingerprint === 'string') this.fingerprint = fingerprint
@@ -21,16 +17,13 @@ export class ReplyLabels {
 
   /** The provider's own id of the reply. */
   get upstreamId(): string | undefined {
-    const { areLatin1, providerId } = this
-    if (providerId === undefined) return undefined
-    return cleanLabel(areLatin1 ? fromLatin1(providerId) : providerId)
+    return this.providerId === undefined ? undefined : cleanLabel(this.providerId)
   }
 
   get forBody(): WrittenLabels {
     return {
       system_fingerprint: this.fingerprint,
       service_tier: this.serviceTier,
-      isLatin1: this.areLatin1,
     }
   }
 }

@@ -10,7 +10,6 @@ import {
   readFinishReason,
 } from '../../../protocol/finish-reason.js'
 import { isObject, isTooDeep, type JsonObject } from '../../../protocol/json-values.js'
-import { fromLatin1, isAscii } from '../../../protocol/latin1.js'
 import { cleanLabel } from '../../../protocol/text.js'
 import {
   DROPPED_BY_PROVIDER,
@@ -21,21 +20,6 @@ import {
   withoutDepths,
 } from '../../../replies/delta.js'
 import { mendToolCalls } from '../../../replies/tool-calls.js'
-
-/** A reply whose strings are latin1, with the text that they spell. */
-export function asText(completion: JsonObject): JsonObject {
-  return JSON.parse(fromLatin1(JSON.stringify(completion))) as JsonObject
-}
-
-/** Whether the finish reasons, which are not only passed on but cleaned, are the same as text and as latin1. */
-export function hasAsciiReasons({ choices }: JsonObject): boolean {
-  if (!Array.isArray(choices)) return true
-  for (const choice of choices) {
-    const reason = isObject(choice) ? choice.finish_reason : undefined
-    if (typeof reason === 'string' && !isKnownReason(reason) && !isAscii(reason)) return false
-  }
-  return true
-}
 
 type LostPiece = readonly [what: string, piece: unknown]
 
@@ -54,18 +38,16 @@ class GatheredLosses implements Losses {
 
 /**
  * The choices of a reply in one body that can be read, and the pieces that cannot. Throws a `ProviderError` if it has none.
- * `mayBeDeep`: nobody has looked yet how deeply it is nested.
  */
 export function readChoices(
   completion: JsonObject,
-  mayBeDeep: boolean,
   n: number,
   newToolCallId: () => string,
 ): { choices: WholeChoice[]; lost: readonly LostPiece[] } {
   const losses = new GatheredLosses()
   const given = completion.choices
   if (!Array.isArray(given)) throw invalidReply('choices is not a list')
-  const shallow = mayBeDeep && isTooDeep(completion) ? withoutDepths(given, losses) : given
+  const shallow = isTooDeep(completion) ? withoutDepths(given, losses) : given
   return { choices: mendChoices(shallow, { n, newToolCallId, losses }), lost: losses.pieces }
 }
 

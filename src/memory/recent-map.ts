@@ -1,0 +1,41 @@
+/** A map that keeps the latest `max` keys. Adding one more forgets the oldest. */
+export class RecentMap<Value> {
+  readonly #values = new Map<string, Value>()
+  /** In the order of their adding. Once there are `max`, each new key takes the place of the oldest. */
+  readonly #keys: string[] = []
+  readonly #max: number
+  readonly #forgotten: (key: string, value: Value) => void
+  #oldest = 0
+
+  /** Calls `forgotten` for each key that made room for another, unless the key was deleted before. */
+  constructor(max: number, forgotten: (key: string, value: Value) => void) {
+    this.#max = max
+    this.#forgotten = forgotten
+  }
+
+  get(key: string): Value | undefined {
+    return this.#values.get(key)
+  }
+
+  /** Adds a key that the map does not have. */
+  add(key: string, value: Value): void {
+    if (this.#keys.length < this.#max) this.#keys.push(key)
+    else {
+      this.#forget(this.#keys[this.#oldest]!)
+      this.#keys[this.#oldest] = key
+      this.#oldest = (this.#oldest + 1) % this.#max
+    }
+    this.#values.set(key, value)
+  }
+
+  delete(key: string): void {
+    this.#values.delete(key)
+  }
+
+  #forget(key: string): void {
+    const value = this.#values.get(key)
+    if (value === undefined) return
+    this.#values.delete(key)
+    this.#forgotten(key, value)
+  }
+}
