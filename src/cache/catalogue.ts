@@ -6,9 +6,9 @@ import { createLoadingCache, type Kept } from './loading-cache.js'
 import { type CacheOptions, readCacheOptions } from './options.js'
 
 export interface CachedCatalogue extends CatalogueStore {
-  /** Reports what the store reports, and what `invalidate` was told, once the cache has dropped it. */
+  /** Reports the changes that the store reports, and each `invalidate`, after the cache has dropped the entries. */
   readonly watch: Watch
-  /** Drops a model and the list, or everything, also while it is being loaded. */
+  /** Drops a model and the list, or everything. A load in progress is not kept either. */
   invalidate(modelId?: string): void
   /** Ends the watch of the store. Closes nothing else. */
   close(): void
@@ -17,8 +17,8 @@ export interface CachedCatalogue extends CatalogueStore {
 const LIST = 'list'
 
 /**
- * Spares a catalogue most of its look-ups, as {@link cachedCredentials} does a credential store: the list and each
- * model for `ttlMs`, an unknown id for a second in a cache of its own of 1,000.
+ * Caches a catalogue, as {@link cachedCredentials} caches a credential store. The list and each model are kept for
+ * `ttlMs`. Unknown ids are kept for a second, at most 1,000 of them, in a separate cache.
  */
 export function cachedCatalogue(store: CatalogueStore, options: CacheOptions = {}): CachedCatalogue {
   requireMethods('cachedCatalogue: store', store, ['list', 'get'])

@@ -1,10 +1,10 @@
 import type { Watch } from '../contracts/index.js'
 import { tellAll } from '../contracts/tell-all.js'
 
-/** The changes that a store reports, told first to its cache and then to whoever watches the cache. */
+/** Passes the changes that a store reports to its cache first, and then to the watchers of the cache. */
 export interface Changes {
   readonly watch: Watch
-  /** Reports a change that the store has not. */
+  /** Reports a change that the store has not reported. */
   announce(id?: string): void
   /** Ends the watch of the store. */
   close(): void
@@ -15,25 +15,23 @@ interface Watcher {
   connection(connected: boolean): void
 }
 
-/** `own` is the cache, which always hears first. Throws a `TypeError` where what `watchStore` returns ends no watch. */
-export function followChanges(watchStore: Watch | undefined, own: Watcher): Changes {
+/** `cache` is called before the watchers. Throws a `TypeError` if `watchStore` returns something other than a function. */
+export function followChanges(watchStore: Watch | undefined, cache: Watcher): Changes {
   const watchers = new Set<Watcher>()
 
   function announce(id?: string): void {
-    own.changed(id)
+    cache.changed(id)
     tellAll(watchers, (watcher) => watcher.changed(id))
   }
 
   function connection(connected: boolean): void {
-    own.connection(connected)
+    cache.connection(connected)
     tellAll(watchers, (watcher) => watcher.connection(connected))
   }
 
   const end = watchStore?.(announce, connection)
   if (end !== undefined && typeof end !== 'function') {
-    throw new TypeError(
-      "watch of a cache's store must return a function that ends it, and no promise of one.",
-    )
+    throw new TypeError("watch of a cache's store must return a function that ends the watch, not a promise.")
   }
   return {
     watch(changed, onConnection = () => {}) {

@@ -7,21 +7,21 @@ import { createLoadingCache, type Kept } from './loading-cache.js'
 import { type CacheOptions, readCacheOptions } from './options.js'
 
 export interface CachedCredentials extends CredentialStore {
-  /** Reports what the store reports, and what `invalidate` was told, once the cache has dropped it. */
+  /** Reports the changes that the store reports, and each `invalidate`, after the cache has dropped the entries. */
   readonly watch: Watch
-  /** Drops a credential, or all, also while they are being loaded. */
+  /** Drops a credential, or all of them. A load in progress is not kept either. */
   invalidate(credentialId?: string): void
-  /** Ends the watch of the store; from then on nothing is cached. Closes nothing else. */
+  /** Ends the watch of the store. From then on nothing is cached. Closes nothing else. */
   close(): void
 }
 
 /**
- * Spares a credential store most of its look-ups.
+ * Caches a credential store. Its keys are SHA-256 digests, never tokens.
  *
- * Keys are SHA-256 digests, never tokens. An answer lives for `ttlMs`, at most until its `expiresAt`; a refusal for a
- * second, in a cache of its own of 1,000. Callers who ask for one token at once share one look-up, which goes on when
- * one of them leaves and has a deadline of its own; once all have left, the store's signal aborts. A throw reaches those who wait and is never kept. While the
- * store's watch is disconnected every call goes to the store.
+ * A credential is kept for `ttlMs`, at most until its `expiresAt`. Refusals are kept for a second, at most 1,000 of them,
+ * in a separate cache. Concurrent callers with the same token share one look-up. It has its own deadline and goes on if
+ * one of them leaves. If all have left, the store's signal aborts. An error reaches the callers who wait and is never
+ * kept. While the store's watch is disconnected, every call goes to the store.
  */
 export function cachedCredentials(store: CredentialStore, options: CacheOptions = {}): CachedCredentials {
   requireMethods('cachedCredentials: store', store, ['resolve'])

@@ -1,11 +1,11 @@
 import type { Awaitable } from '../contracts/index.js'
 
-/** Copies plain data, deeply frozen, so that callers can share it. What is neither an array nor a plain object stays as it is. */
+/** Returns a deeply frozen copy that callers can share. Objects that are neither plain nor arrays are not copied. */
 function frozenCopy<Value>(value: Value): Value {
   return copy(value) as Value
 }
 
-/** The copy of an answer, at once where the answer is there. */
+/** Returns the copy of an answer, without a promise if the answer is not a promise. */
 export function frozenCopyOf<Value>(answer: Awaitable<Value>): Awaitable<Value> {
   return isPromise(answer) ? answer.then(frozenCopy) : frozenCopy(answer)
 }

@@ -4,20 +4,20 @@ import { isPromise } from './frozen-copy.js'
 import type { CacheOptions } from './options.js'
 import { LoadContext, SharedLoad } from './shared-load.js'
 
-/** Asks the store. */
+/** Asks the store for an answer. */
 export type Load<Value> = (context: CallContext) => Awaitable<Value>
 
-/** What a cache makes of an answer. */
+/** How a cache keeps an answer. */
 export type Kept =
-  /** Kept for the full time, or up to `expiresAt`; dropped when `id` changes. */
+  /** Kept for `ttlMs`, at most until `expiresAt`. Dropped when `id` changes. */
   | { readonly as: 'positive'; readonly id: string; readonly expiresAt?: number | undefined }
-  /** Kept shortly, apart from the others, and dropped when anything changes. */
+  /** Kept for a second in a separate cache. Dropped when anything changes. */
   | { readonly as: 'negative' }
 
 export interface LoadingCache<Value> {
-  /** The answer kept under this key, else what `load` brings; callers that come meanwhile share that load. */
+  /** Returns the answer kept under this key, or calls `load`. Callers that come during a load share it. */
   get(key: string, context: CallContext, load: Load<Value>): Awaitable<Value>
-  /** Drops what has this id, or everything. What is being loaded now is not kept, nor given to later callers. */
+  /** Drops the answers with this id, or all. Loads in progress are neither kept nor shared with later callers. */
   drop(id?: string): void
 }
 
@@ -30,13 +30,13 @@ interface Entry<Value> {
 const NEGATIVE_TTL_MS = 1_000
 const NEGATIVE_ENTRIES = 1_000
 
-/** Throws and late answers are never kept, and nothing is served beyond its time. */
+/** Errors and late answers are never kept, and no answer is served after its time. */
 export function createLoadingCache<Value>(
   keep: (value: Value) => Kept,
   { ttlMs, maxEntries, loadMs, clock }: Required<CacheOptions>,
 ): LoadingCache<Value> {
   const keysById = new Map<string, Set<string>>()
-  // One is added because lru-cache takes a time of 0 for no time.
+  // lru-cache reads a start time of 0 as no start time, so the clock is one ahead.
   const timed = { perf: { now: () => clock.now() + 1 }, ttlResolution: 0 }
   const positives = new LRUCache<string, Entry<Value>>({
     ...timed,
@@ -63,7 +63,7 @@ export function createLoadingCache<Value>(
     try {
       kept = keep(value)
     } catch {
-      // An answer that cannot be read is not kept; whoever asked for it has it all the same.
+      // A faulty answer is not kept, but the caller still gets it.
       return
     }
     if (kept.as === 'negative') {
@@ -102,7 +102,7 @@ export function createLoadingCache<Value>(
   return {
     get(key, context, load) {
       const now = clock.now()
-      // A clock that was set back would make all that is kept last longer by as much.
+      // If the clock was set back, everything kept would last longer.
       if (now < lastLookAt) drop()
       lastLookAt = now
       const hit = positives.get(key)
@@ -111,7 +111,7 @@ export function createLoadingCache<Value>(
       if (miss !== undefined) return miss.value
       const shared = loads.get(key)
       if (shared !== undefined && !shared.isAbandoned) return shared.waitFor(context.signal)
-      // Nothing is asked for a caller that has gone.
+      // The caller has left, so the store is not asked.
       if (context.signal.aborted) return Promise.reject(context.signal.reason)
       const loadContext = new LoadContext(context.requestId)
       let answer: Awaitable<Value>

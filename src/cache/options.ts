@@ -4,17 +4,17 @@ import { refuseMisspelt, requireClock } from '../contracts/option-checks.js'
 export interface CacheOptions {
   /** How long an answer is kept, in milliseconds. 5,000 by default. */
   readonly ttlMs?: number
-  /** How many answers are kept, the least recently used going first. 10,000 by default. */
+  /** The number of answers to keep. The least recently used is dropped first. 10,000 by default. */
   readonly maxEntries?: number
-  /** How long the store may take, in milliseconds, before all who wait for it are told so. 5,000 by default. */
+  /** How long a look-up may take, in milliseconds, before it fails. 5,000 by default. */
   readonly loadMs?: number
-  /** The machine's by default. */
+  /** The system's clock by default. */
   readonly clock?: Clock
 }
 
 const NAMES = ['ttlMs', 'maxEntries', 'loadMs', 'clock']
 
-/** The same with every default filled in. Throws a `TypeError` for a number that is not a positive integer. */
+/** Fills in the defaults. Throws a `TypeError` if a number is not a positive integer. */
 export function readCacheOptions(options: CacheOptions, what: string): Required<CacheOptions> {
   refuseMisspelt(options, NAMES, what)
   const { ttlMs = 5_000, maxEntries = 10_000, loadMs = 5_000, clock = systemClock } = options

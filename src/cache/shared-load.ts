@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.js'
 import type { CallContext } from '../contracts/index.js'
 
-/** The context of a load. Its signal is created on first use, since a synchronous answer needs none. */
+/** The context of a load. It creates its signal on first use, because a synchronous answer needs none. */
 export class LoadContext implements CallContext {
   #controller: AbortController | undefined
 
@@ -26,8 +26,8 @@ export class LoadContext implements CallContext {
 }
 
 /**
- * A load that serves several callers: its signal is none of theirs, and it fails by itself after `loadMs`, whether or not
- * the store heeds the signal. The signal aborts early if all who waited have left; an answer that still comes is good.
+ * A load that serves several callers. It has its own signal, and it fails after `loadMs` whether or not the store
+ * observes the signal. The signal aborts early if all callers have left. An answer that still comes is valid.
  */
 export class SharedLoad<Value> {
   readonly answer: Promise<Value>
@@ -46,16 +46,16 @@ export class SharedLoad<Value> {
       })
       loading.then(resolve, reject).finally(cancel)
     })
-    // Told to those who wait. If they have all left there is nobody to tell.
+    // Callers handle the error in waitFor. If all have left, it must not become an unhandled rejection.
     this.answer.catch(() => {})
   }
 
-  /** Whether the store was told to stop, so that nobody else may wait for it. */
+  /** Whether the signal has aborted. A new caller must not wait for this load. */
   get isAbandoned(): boolean {
     return this.context.isAborted
   }
 
-  /** Waits no longer than a signal allows. The load goes on for the others. */
+  /** Waits for the answer until `signal` aborts. The load goes on for the other callers. */
   waitFor(signal: AbortSignal): Promise<Value> {
     this.#waiting++
     return new Promise<Value>((resolve, reject) => {

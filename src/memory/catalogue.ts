@@ -2,22 +2,22 @@ import type { CatalogueStore, Model, Watch } from '../contracts/index.js'
 import { listSchema, modelSchema, parseInput } from '../contracts/schemas.js'
 import { createWatchers } from './watchers.js'
 
-/** A {@link Model}; `created` is 0 and `ownedBy` the part of the id before the first slash where they are left out. */
+/** A {@link Model}. By default `created` is 0 and `ownedBy` is the part of the id before the first slash. */
 export type MemoryModel = Omit<Model, 'created' | 'ownedBy'> & Partial<Pick<Model, 'created' | 'ownedBy'>>
 
 export interface MemoryCatalogue extends CatalogueStore {
   list(): readonly Model[]
   get(id: string): Model | undefined
   readonly watch: Watch
-  /** Adds a model at the end of the list, or replaces the one of this id where it stands. */
+  /** Adds a model at the end of the list, or replaces the one with this id in its position. */
   put(model: MemoryModel): void
-  /** Returns whether there was such a model. */
+  /** Removes a model. Returns whether it existed. */
   remove(id: string): boolean
 }
 
 /**
- * Models in memory, in the order given. What goes in is copied, checked (a `TypeError` says what is wrong, prices
- * included) and frozen, and comes out as it is: the same object until it is replaced.
+ * Models in memory, in the order given. Each model, prices included, is checked (a `TypeError` names the fault), copied
+ * and frozen. The catalogue returns the same object until the model is replaced.
  */
 export function memoryCatalogue(models: readonly MemoryModel[] = []): MemoryCatalogue {
   const rows = new Map<string, Model>()
@@ -29,7 +29,7 @@ export function memoryCatalogue(models: readonly MemoryModel[] = []): MemoryCata
     if (rows.has(row.id)) {
       const first = [...rows.keys()].indexOf(row.id)
       throw new TypeError(
-        `models.${position}.id: ${JSON.stringify(row.id)} is the id of models.${first} already; give each model its own`,
+        `models.${position}.id: ${JSON.stringify(row.id)} is already the id of models.${first}; give each model its own`,
       )
     }
     rows.set(row.id, row)

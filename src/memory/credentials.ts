@@ -13,7 +13,7 @@ import type {
 import { markupSchema, momentSchema, nameSchema, parseInput, textsSchema } from '../contracts/schemas.js'
 import { createWatchers } from './watchers.js'
 
-/** A {@link Principal} whose `credentialId` may be left out: by default the first 16 hex digits of the token's digest. */
+/** A {@link Principal}. By default its `credentialId` is the first 16 hex digits of the token's digest. */
 export type MemoryCredential = Omit<Bearer, 'credentialId'> & { readonly credentialId?: string } & (
     | { readonly kind: 'api-key' }
     | AccessToken
@@ -21,18 +21,18 @@ export type MemoryCredential = Omit<Bearer, 'credentialId'> & { readonly credent
 
 export interface MemoryCredentials extends CredentialStore {
   readonly watch: Watch
-  /** Adds a token, or gives a known one another holder. Returns its `credentialId`. */
+  /** Adds a token, or replaces the credential of a known one. Returns its `credentialId`. */
   put(token: string, credential: MemoryCredential): string
-  /** Refuses every token of this id from now on, as `revoked`. Returns whether there was one. */
+  /** Refuses every token with this id as `revoked` from now on. Returns whether one existed. */
   revoke(credentialId: string): boolean
-  /** Refuses every token of this account from now on, as `suspended`. */
+  /** Refuses every token of this account as `suspended`, tokens added later included. */
   suspend(account: string): void
   /** Undoes {@link suspend}. */
   resume(account: string): void
 }
 
 export interface MemoryCredentialsOptions {
-  /** Decides when a token has expired. The machine's by default. */
+  /** Decides when a token has expired. The system's clock by default. */
   readonly clock?: Clock
 }
 
@@ -45,8 +45,8 @@ interface Row {
 const ID_DIGITS = 16
 
 /**
- * Credentials by token, in memory. Only SHA-256 digests of the tokens are kept; what goes in is copied, checked (a
- * `TypeError` says what is wrong) and frozen, and comes out as it is.
+ * Credentials by token, in memory. It keeps SHA-256 digests of the tokens, never the tokens. Each credential is checked
+ * (a `TypeError` names the fault), copied and frozen.
  */
 export function memoryCredentials(
   tokens: Readonly<Record<string, MemoryCredential>> = {},
@@ -75,7 +75,7 @@ export function memoryCredentials(
     for (const id of ids) watchers.notify(id)
   }
 
-  // A token is never shown, so its place among the others says which one is meant.
+  // A message must not show a token, so it names the token's position.
   const given = Object.entries(parseInput(tokensSchema, tokens, 'credentials'))
   for (const [position, [token, credential]] of given.entries()) {
     put(token, credential, `credentials.${position}`)
@@ -129,7 +129,7 @@ function digestOf(token: string, what: string): string {
       `${what}: its token must be 1 to 8,192 visible ASCII characters, as a Bearer header carries them`,
     )
   }
-  // As a name in brackets, a variable that is not set is a token that anybody may guess.
+  // `{ [process.env.KEY]: … }` makes this token if the variable is not set, and anybody can guess it.
   if (token === 'undefined') {
     throw new TypeError(`${what}: its token is the word undefined: is a variable not set?`)
   }

@@ -1,7 +1,7 @@
 import type { Entry, EntryPage, EntryQuery } from '../contracts/index.js'
 import { copyCharge } from './ledger-input.js'
 
-/** An entry as it is kept. Its id is made of its position when it is read. */
+/** An entry without its id, which is derived from its position when it is read. */
 type KeptEntry = Omit<Entry, 'id'>
 
 const DEFAULT_LIMIT = 100

@@ -93,7 +93,7 @@ export class HoldBook {
     if (settled.claim !== undefined) this.#claimants.set(settled.claim, holdId)
   }
 
-  /** Ends the open holds whose time is over, and calls `expired` for each. */
+  /** Ends the open holds that are due, and calls `expired` for each. */
   expire(now: number, expired: (hold: OpenHold) => void): void {
     for (let hold = this.#byDeadline.first; hold !== undefined; hold = this.#byDeadline.first) {
       if (hold.deadline > now) return

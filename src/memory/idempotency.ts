@@ -5,9 +5,9 @@ import type { IdempotencyState, IdempotencyStore, StoredReply } from '../contrac
 import { refuseMisspelt, requireClock } from '../contracts/option-checks.js'
 
 export interface MemoryIdempotencyOptions {
-  /** What the store holds at most, 64 MiB by default; the least recently used goes first. */
+  /** The size of the store in bytes. Beyond it, the least recently used reply is dropped. 64 MiB by default. */
   readonly maxBytes?: number
-  /** The machine's by default. */
+  /** The system's clock by default. */
   readonly clock?: Clock
 }
 
@@ -20,16 +20,16 @@ interface Row {
 
 const DEFAULT_MAX_BYTES = 64 * 1_024 * 1_024
 const ENTRY_MAX_BYTES = 4 * 1_024 * 1_024
-/** What a row takes without its reply's body, roughly. */
+/** The approximate size of a row without the body of its reply. */
 const ROW_BYTES = 1_024
 const ACCOUNT_SHARE = 10
 
 /**
  * Replies of calls with an `Idempotency-Key`, in memory.
  *
- * A body over 4 MiB, or one with which its account would have more than a tenth of the store, is not kept, only its
- * charge; where not even that fits the account's share, the account's own oldest makes room. What is gone from here is
- * still not paid twice: the ledger knows the claim.
+ * An account may use a tenth of the store. If a body is over 4 MiB or exceeds that share, only its charge is kept. If the
+ * charge exceeds the share too, the account's oldest replies are dropped. A call whose reply was dropped is still not
+ * charged twice, because the ledger knows its claim.
  */
 export function memoryIdempotency(options: MemoryIdempotencyOptions = {}): IdempotencyStore {
   refuseMisspelt(options, ['maxBytes', 'clock'], 'memoryIdempotency')
@@ -45,7 +45,7 @@ export function memoryIdempotency(options: MemoryIdempotencyOptions = {}): Idemp
   const rows = new LRUCache<string, Row>({
     maxSize: maxBytes,
     sizeCalculation: ({ bytes }) => bytes,
-    // One is added because lru-cache takes a time of 0 for no time.
+    // lru-cache reads a start time of 0 as no start time, so the clock is one ahead.
     perf: { now: () => clock.now() + 1 },
     ttlResolution: 0,
     dispose: (row, claim) => leave(claim, row),

@@ -5,7 +5,7 @@ export function checkAccounts(accounts: unknown): void {
   if (accounts instanceof Promise) throw new TypeError('accounts is a promise; await it first')
   if (typeof accounts === 'object' && accounts !== null && !(Symbol.iterator in accounts)) return
   throw new TypeError(
-    "accounts must be an object of opening balances, such as { alice: '5.00' }; Object.fromEntries makes one of a Map",
+    "accounts must be an object of opening balances, such as { alice: '5.00' }; Object.fromEntries converts a Map",
   )
 }
 
@@ -63,7 +63,7 @@ export function readGrant(amount: string, what: string): Credits {
 }
 
 const DEFAULT_KEEP_ENTRIES = 10_000
-/** A `Map` has room for 16.7 million keys. */
+/** A `Map` cannot have more than 16.7 million keys. */
 const MAX_KEEP_ENTRIES = 10_000_000
 
 export function readKeepEntries(keepEntries = DEFAULT_KEEP_ENTRIES): number {

@@ -45,7 +45,7 @@ interface Account {
   held: Credits
 }
 
-/** So many settled holds, and so many released or expired ones, are remembered at least. */
+/** The least number of settled holds to remember, and of released or expired ones. */
 const REMEMBERED_HOLDS = 1_000_000
 
 /**
@@ -149,7 +149,7 @@ export function memoryLedger(
     if (first !== undefined)
       return { repeated: true, charge: copyCharge(first.charge), overdraft: overdraftOf(payer) }
 
-    // From here to the first change, everything that can throw: a rejection changes nothing.
+    // Everything that can throw comes before the first change, because a rejection changes nothing.
     for (const { account, amount } of sums) addCredits(balances.get(account)?.posted ?? 0n, amount, account)
     const charge = copyCharge(request.charge)
     const entry = {

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import type { ProviderAdapter, ProviderRegistry, Route, Secret } from '../contracts/index.js'
 import { listSchema, nameSchema, parseInput, pricesSchema } from '../contracts/schemas.js'
 
-/** One provider and the models that it serves. All but the first three members are as in {@link Route}. */
+/** One provider and the models that it serves. The other members are those of {@link Route}. */
 export interface MemoryProvider extends Omit<Route, 'id' | 'provider' | 'adapter' | 'upstreamModel'> {
   /** The name that callers use in `provider` and `routing`. */
   readonly id: string
-  /** What the provider calls each model, by model id. */
+  /** The provider's name for each model, by model id. */
   readonly models: Readonly<Record<string, string>>
   readonly adapter: ProviderAdapter
 }
@@ -14,11 +14,11 @@ export interface MemoryProvider extends Omit<Route, 'id' | 'provider' | 'adapter
 const NO_ROUTES: readonly Route[] = Object.freeze([])
 
 /**
- * Routes in memory, in the order given. Checked (a `TypeError` says what is wrong), copied and frozen; adapters and
- * secrets are kept as they are, and closing an adapter is left to who made it.
+ * Routes in memory, in the order given. Each provider is checked (a `TypeError` names the fault), copied and frozen.
+ * Adapters and secrets are neither copied nor frozen, and the registry never closes an adapter.
  *
- * A route's id is `<provider>:<model>`; where several are alike, the later ones end in `#2`, `#3` and so on. The list
- * of a model is the same object at every call.
+ * A route's id is `<provider>:<model>`. If several routes would have the same id, the later ones end in `#2`, `#3` and so
+ * on. `routes` returns the same list for a model at every call.
  */
 export function memoryProviders(providers: readonly MemoryProvider[]): ProviderRegistry {
   const routesByModel = new Map<string, Route[]>()
@@ -64,14 +64,14 @@ const providerSchema = z.strictObject({
   weight: z.number().nonnegative().optional(),
 })
 
-/** Which operations there are is not known here: any method but `close` may be one. */
+/** The registry does not know the operations: any method except `close` may serve one. */
 function isAdapter(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   const members: object = value
   return methodsOf(members).some((name) => name !== 'close')
 }
 
-/** The names of an object's methods, its class's included. */
+/** Returns the names of an object's methods, inherited ones included. */
 function methodsOf(value: object): string[] {
   const own = Object.getOwnPropertyNames(value).filter((name) => hasMethod(value, name))
   const prototype: object | null = Object.getPrototypeOf(value)

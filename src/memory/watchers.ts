@@ -1,10 +1,10 @@
 import type { Watch } from '../contracts/index.js'
 import { tellAll } from '../contracts/tell-all.js'
 
-/** Those who want to hear of changes. */
+/** The listeners of a store that reports its changes. */
 export interface Watchers {
   readonly watch: Watch
-  /** Tells everybody, then throws the first error that one of them threw. */
+  /** Calls every listener, then throws the first error that a listener threw. */
   notify(id: string): void
 }
 

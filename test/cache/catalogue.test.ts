@@ -46,7 +46,7 @@ describe('cachedCatalogue', () => {
     expect([models.asked.length, lists.asked.length]).toEqual([2, 2])
   })
 
-  it('keeps an unknown id for one second, apart from the models', async () => {
+  it('keeps an unknown id for one second, separate from the models', async () => {
     const { clock, cache, models, fillModel } = open()
     await fillModel('acme/none', undefined)
     clock.advance(1_000)
@@ -68,7 +68,7 @@ describe('cachedCatalogue', () => {
     expect([models.asked.length, lists.asked.length]).toEqual([3, 2])
   })
 
-  it('lets an invalidation win over a look-up of a model and of the list in flight', async () => {
+  it('does not keep a look-up in progress of a model or of the list after an invalidation', async () => {
     const { cache, models, lists, fillModel, fillList } = open()
     const oldModel = cache.get('acme/a', contextOf())
     const oldList = cache.list(contextOf())
@@ -80,7 +80,7 @@ describe('cachedCatalogue', () => {
     expect(await fillList([model('acme/a', 'new')])).toEqual([model('acme/a', 'new')])
   })
 
-  it('drops everything when the watch has been away', async () => {
+  it('drops everything when the watch was disconnected', async () => {
     const { models, lists, fillModel, fillList } = open()
     await fillModel('acme/a', model('acme/a'))
     await fillList([])
@@ -91,7 +91,7 @@ describe('cachedCatalogue', () => {
     expect([models.asked.length, lists.asked.length]).toEqual([2, 2])
   })
 
-  it('shares one look-up of the list among those who ask at once', async () => {
+  it('shares one look-up of the list among concurrent callers', async () => {
     const { cache, lists } = open()
     const both = Promise.all([cache.list(contextOf()), cache.list(contextOf())])
     lists.next().answer([])
@@ -99,7 +99,7 @@ describe('cachedCatalogue', () => {
     expect(lists.asked).toHaveLength(1)
   })
 
-  it('never keeps a throw', async () => {
+  it('never keeps an error', async () => {
     const { cache, models, lists, fillModel, fillList } = open()
     const failing = [cache.get('acme/a', contextOf()), cache.list(contextOf())]
     models.next().fail(new Error('down'))
@@ -109,7 +109,7 @@ describe('cachedCatalogue', () => {
     expect(await fillList([])).toEqual([])
   })
 
-  it('keeps ids like members of an object apart from models', async () => {
+  it('treats ids that are members of every object as unknown', async () => {
     const { models, fillModel } = open()
     for (const id of ['__proto__', 'constructor', 'toString']) {
       expect(await fillModel(id, undefined)).toBeUndefined()
@@ -117,7 +117,7 @@ describe('cachedCatalogue', () => {
     expect(models.asked).toHaveLength(3)
   })
 
-  it('gives out frozen copies', async () => {
+  it('returns frozen copies', async () => {
     const { fillModel } = open()
     const given = { ...model('acme/a'), modalities: ['text'] }
     const kept = await fillModel('acme/a', given)

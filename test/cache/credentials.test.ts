@@ -25,7 +25,7 @@ function open(options: { ttlMs?: number; maxEntries?: number; loadMs?: number } 
   const script = createScriptedStore<CredentialResult>()
   const cache = cachedCredentials(credentialStoreOf(script), { clock, ...options })
   const resolve = async (token: string, signal?: AbortSignal) => cache.resolve(token, contextOf(signal))
-  /** Asks and has the store answer. */
+  /** Asks, and lets the store answer. */
   const fill = async (token: string, result: CredentialResult) => {
     const asked = resolve(token)
     script.next().answer(result)
@@ -35,14 +35,14 @@ function open(options: { ttlMs?: number; maxEntries?: number; loadMs?: number } 
 }
 
 describe('cachedCredentials', () => {
-  it('asks the store once and then answers by itself, without a promise', async () => {
+  it('asks the store once, then answers from the cache without a promise', async () => {
     const { cache, script, fill } = open()
     expect(await fill('sk-a', good('a'))).toEqual(good('a'))
     expect(cache.resolve('sk-a', contextOf())).toEqual(good('a'))
     expect(script.asked).toHaveLength(1)
   })
 
-  it('keeps tokens apart', async () => {
+  it('keeps the answers of different tokens separate', async () => {
     const { fill, resolve } = open()
     await fill('sk-a', good('a'))
     await fill('sk-b', good('b'))
@@ -61,7 +61,7 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(2)
   })
 
-  it('does not live longer by being used', async () => {
+  it('does not keep an answer longer if it is used', async () => {
     const { clock, script, fill, resolve } = open()
     await fill('sk-a', good('a'))
     for (let second = 0; second < 5; second++) {
@@ -73,7 +73,7 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(2)
   })
 
-  it('keeps nothing longer because the clock is set back', async () => {
+  it('keeps nothing longer if the clock is set back', async () => {
     const { clock, script, fill, resolve } = open()
     await fill('sk-a', good('a'))
     await fill('sk-b', UNKNOWN)
@@ -97,7 +97,7 @@ describe('cachedCredentials', () => {
     expect(script.pending).toBe(1)
   })
 
-  it('asks again at the very moment that a credential expires', async () => {
+  it('asks again at the exact millisecond that a credential expires', async () => {
     const { clock, script, fill, resolve } = open()
     await fill('sk-a', good('a', clock.now() + 1_000))
     clock.advance(999)
@@ -107,14 +107,14 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(2)
   })
 
-  it('does not keep what has expired already', async () => {
+  it('does not keep an expired credential', async () => {
     const { clock, script, fill } = open()
     await fill('sk-a', good('a', clock.now()))
     await fill('sk-a', good('a', clock.now() - 1))
     expect(script.asked).toHaveLength(2)
   })
 
-  it('keeps whose credential is refused, as a frozen copy', async () => {
+  it('keeps the credential of a refusal as a frozen copy', async () => {
     const { script, fill, resolve } = open()
     const credential = { credentialId: 'a', account: 'alice', appId: 'app-1' }
     const refused: CredentialResult = { ok: false, reason: 'suspended', credential }
@@ -137,7 +137,7 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(2)
   })
 
-  it('keeps good tokens through a flood of bad ones, and 1,000 bad ones', async () => {
+  it('keeps valid tokens through a flood of bad ones, and the latest 1,000 bad ones', async () => {
     const { script, fill, resolve } = open({ maxEntries: 1 })
     await fill('sk-a', good('a'))
     for (let number = 0; number < 1_001; number++) await fill(`sk-bad-${number}`, UNKNOWN)
@@ -150,7 +150,7 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(asked + 1)
   })
 
-  it('drops the least recently used beyond maxEntries', async () => {
+  it('drops the least recently used answer beyond maxEntries', async () => {
     const { script, fill, resolve } = open({ maxEntries: 2 })
     await fill('sk-a', good('a'))
     await fill('sk-b', good('b'))
@@ -162,7 +162,7 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(4)
   })
 
-  it('asks once for many who come at the same time', async () => {
+  it('asks once for concurrent callers', async () => {
     const { script, resolve } = open()
     const all = Promise.all([resolve('sk-a'), resolve('sk-a'), resolve('sk-a')])
     expect(script.asked).toHaveLength(1)
@@ -170,7 +170,7 @@ describe('cachedCredentials', () => {
     expect(await all).toEqual([good('a'), good('a'), good('a')])
   })
 
-  it('lets one who waits leave without harm to the others or to the look-up', async () => {
+  it('continues the look-up for the other callers if one leaves', async () => {
     const { script, resolve } = open()
     const leaving = new AbortController()
     const first = resolve('sk-a', leaving.signal)
@@ -184,7 +184,7 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(1)
   })
 
-  it('keeps the answer although all who asked have left', async () => {
+  it('keeps the answer even if all callers have left', async () => {
     const { script, resolve } = open()
     const leaving = new AbortController()
     const only = resolve('sk-a', leaving.signal)
@@ -196,7 +196,7 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(1)
   })
 
-  it('tells the store when all who asked have left, and asks anew for the next', async () => {
+  it('aborts the look-up when all callers have left, and asks again for the next caller', async () => {
     const { script, resolve } = open()
     const [one, other] = [new AbortController(), new AbortController()]
     const both = Promise.allSettled([resolve('sk-a', one.signal), resolve('sk-a', other.signal)])
@@ -212,13 +212,13 @@ describe('cachedCredentials', () => {
     expect(await next).toEqual(good('a'))
   })
 
-  it('asks nothing for one who has left', async () => {
+  it('does not ask the store for a caller that has left', async () => {
     const { script, resolve } = open()
     await expect(resolve('sk-a', AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone')
     expect(script.asked).toHaveLength(0)
   })
 
-  it('survives a look-up that fails after all who asked have left', async () => {
+  it('survives a look-up that fails after all callers have left', async () => {
     const { script, resolve, fill } = open()
     const leaving = new AbortController()
     const only = resolve('sk-a', leaving.signal)
@@ -229,7 +229,7 @@ describe('cachedCredentials', () => {
     expect(await fill('sk-a', good('a'))).toEqual(good('a'))
   })
 
-  it('refuses one whose signal has aborted before, and takes its listeners off the others', async () => {
+  it('rejects a caller whose signal has aborted, and removes its listeners from other signals', async () => {
     const { script, resolve } = open()
     await expect(resolve('sk-a', AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone')
     const staying = new AbortController()
@@ -252,7 +252,7 @@ describe('cachedCredentials', () => {
     expect(listeners).toBe(0)
   })
 
-  it('gives up on a look-up after its own deadline, tells all who wait and the store, and asks anew', async () => {
+  it('fails a look-up at its deadline for all callers, aborts it, and asks again', async () => {
     const { clock, script, resolve, fill } = open({ loadMs: 300 })
     const first = resolve('sk-a')
     clock.advance(200)
@@ -273,14 +273,14 @@ describe('cachedCredentials', () => {
     expect(await resolve('sk-a')).toEqual(good('fresh'))
   })
 
-  it('leaves no timer behind after an answer', async () => {
+  it('leaves no timer after an answer', async () => {
     const { clock, script, fill } = open({ loadMs: 300 })
     await fill('sk-a', good('a'))
     clock.advance(300)
     expect(script.asked[0]?.context.signal.aborted).toBe(false)
   })
 
-  it('never keeps a throw, and serves nothing old after one', async () => {
+  it('never keeps an error, and serves no old answer after one', async () => {
     const { clock, script, resolve, fill } = open()
     await fill('sk-a', good('a'))
     clock.advance(5_001)
@@ -292,7 +292,7 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(3)
   })
 
-  it('takes a throw before the first await for a rejection', async () => {
+  it('turns a synchronous throw into a rejection', async () => {
     const cache = cachedCredentials({
       resolve() {
         throw new Error('broken')
@@ -301,7 +301,7 @@ describe('cachedCredentials', () => {
     await expect(Promise.resolve(cache.resolve('sk-a', contextOf()))).rejects.toThrow('broken')
   })
 
-  it('drops what the watch reports, by credential id and no other', async () => {
+  it('drops only the credential that the watch reports', async () => {
     const { script, fill, resolve } = open()
     await fill('sk-a', good('a'))
     await fill('sk-a-again', good('a'))
@@ -314,7 +314,7 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(5)
   })
 
-  it('drops everything when the watch names nobody', async () => {
+  it('drops everything if the watch reports no id', async () => {
     const { script, fill } = open()
     await fill('sk-a', good('a'))
     await fill('sk-b', good('b'))
@@ -324,14 +324,14 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(4)
   })
 
-  it('drops refusals at any change, so that a new key works at once', async () => {
+  it('drops refusals at any change, so that a new key works immediately', async () => {
     const { script, fill } = open()
     await fill('sk-new', UNKNOWN)
     script.changed('new')
     expect(await fill('sk-new', good('new'))).toEqual(good('new'))
   })
 
-  it('is invalidated by hand, by id or whole', async () => {
+  it('can be invalidated by id or as a whole', async () => {
     const { cache, script, fill, resolve } = open()
     await fill('sk-a', good('a'))
     await fill('sk-b', good('b'))
@@ -344,7 +344,7 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(4)
   })
 
-  it('lets an invalidation win over a look-up in flight', async () => {
+  it('does not keep or share a look-up in progress after an invalidation', async () => {
     const { cache, script, resolve } = open()
     const before = resolve('sk-a')
     cache.invalidate('a')
@@ -360,7 +360,7 @@ describe('cachedCredentials', () => {
     expect(await joined).toEqual({ ok: false, reason: 'revoked' })
   })
 
-  it('asks the store itself, with the context of the call, while the watch is disconnected', async () => {
+  it('asks the store with the call’s own context while the watch is disconnected', async () => {
     const { script, cache, fill, resolve } = open()
     await fill('sk-a', good('a'))
     script.connection(false)
@@ -375,7 +375,7 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(3)
   })
 
-  it('does not keep what was being looked up when the watch was lost', async () => {
+  it('does not keep a look-up that was in progress when the watch was lost', async () => {
     const { script, resolve, fill } = open()
     const before = resolve('sk-a')
     script.connection(false)
@@ -385,7 +385,7 @@ describe('cachedCredentials', () => {
     expect(await fill('sk-a', good('new'))).toEqual(good('new'))
   })
 
-  it('reports changes to its own watchers after it has dropped them', async () => {
+  it('reports changes to its own watchers after it has dropped the entries', async () => {
     const { cache, script, fill } = open()
     await fill('sk-a', good('a'))
     const heard: unknown[] = []
@@ -404,7 +404,7 @@ describe('cachedCredentials', () => {
     expect(heard).toHaveLength(4)
   })
 
-  it('tells every watcher although one of them throws', () => {
+  it('calls every watcher even if one throws', () => {
     const { cache } = open()
     const heard: unknown[] = []
     cache.watch(() => {
@@ -415,7 +415,7 @@ describe('cachedCredentials', () => {
     expect(heard).toEqual(['a'])
   })
 
-  it('ends its watch on close, and caches nothing from then on', async () => {
+  it('ends its watch on close, and caches nothing afterwards', async () => {
     const { cache, script, fill } = open()
     await fill('sk-a', good('a'))
     expect(script.watchers).toBe(1)
@@ -426,7 +426,7 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(3)
   })
 
-  it('refuses a watch that does not say how it ends', () => {
+  it('refuses a watch that returns no function to end it', () => {
     const watch = async () => () => {}
     const store = { resolve: () => good('a'), watch: watch as unknown as Watch }
     expect(() => cachedCredentials(store)).toThrow('watch of a cache')
@@ -465,7 +465,7 @@ describe('cachedCredentials', () => {
     expect(store.heard.size).toBe(1)
   })
 
-  it('gives out frozen copies', async () => {
+  it('returns frozen copies', async () => {
     const { fill } = open()
     const scopes = ['models.run']
     const markup = { basisPoints: 0 }
@@ -484,7 +484,7 @@ describe('cachedCredentials', () => {
     )
   })
 
-  it('passes a faulty answer on and keeps nothing of it', async () => {
+  it('returns a faulty answer and does not keep it', async () => {
     const { script, fill } = open()
     const faulty = { ok: true } as CredentialResult
     expect(await fill('sk-a', faulty)).toEqual(faulty)

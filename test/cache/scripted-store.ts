@@ -11,16 +11,16 @@ export interface Asked {
   readonly context: CallContext
 }
 
-/** A question that waits for its answer. */
+/** A look-up that waits for its answer. */
 interface Pending<Value> extends Asked {
   answer(value: Value): void
   fail(error: Error): void
 }
 
-/** A store whose answers a test gives one by one, and whose changes it reports. */
+/** A store whose answers and changes come from the test. */
 export interface ScriptedStore<Value> {
   readonly asked: readonly Asked[]
-  /** The oldest question without an answer. */
+  /** Returns the oldest look-up without an answer. */
   next(): Pending<Value>
   readonly pending: number
   ask(key: string, context: CallContext): Promise<Value>
@@ -44,7 +44,7 @@ export function createScriptedStore<Value>(): ScriptedStore<Value> {
     },
     next() {
       const first = pending.shift()
-      if (first === undefined) throw new Error('nobody has asked')
+      if (first === undefined) throw new Error('there is no pending look-up')
       return first
     },
     ask(key, context) {

@@ -56,7 +56,7 @@ describe('memoryCatalogue says', () => {
     [
       'an id for the second time',
       [{ id: 'a' }, { id: 'b' }, { id: 'a' }],
-      'models.2.id: "a" is the id of models.0 already; give each model its own',
+      'models.2.id: "a" is already the id of models.0; give each model its own',
     ],
     [
       'a misspelt field',

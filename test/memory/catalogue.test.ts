@@ -4,7 +4,7 @@ import { type MemoryModel, memoryCatalogue } from '../../src/memory/index.js'
 const fast: MemoryModel = { id: 'acme/fast', prices: { input: '0.15', output: '0.60' } }
 
 describe('memoryCatalogue', () => {
-  it('fills in when a model was made and by whom', () => {
+  it('fills in the defaults of created and ownedBy', () => {
     const catalogue = memoryCatalogue([fast, { id: 'solo' }, { id: 'a/b/c', created: 7, ownedBy: 'someone' }])
     expect(catalogue.list()).toEqual([
       { ...fast, created: 0, ownedBy: 'acme' },
@@ -13,7 +13,7 @@ describe('memoryCatalogue', () => {
     ])
   })
 
-  it('keeps the tokens of media and of a prompt’s overhead, which may be 0', () => {
+  it('keeps mediaTokens and promptOverhead, which may be 0', () => {
     const bounds = { mediaTokens: 500, promptOverhead: 0 }
     const catalogue = memoryCatalogue([{ ...fast, ...bounds }])
     expect(catalogue.get('acme/fast')).toMatchObject(bounds)
@@ -21,7 +21,7 @@ describe('memoryCatalogue', () => {
     expect(catalogue.get('acme/fast')).toEqual({ ...fast, created: 0, ownedBy: 'acme' })
   })
 
-  it('gives the same frozen objects until something changes', () => {
+  it('returns the same frozen objects until something changes', () => {
     const prices = { input: '0.15', output: '0.60', tiers: [{ above: 10, input: '1', output: '2' }] }
     const catalogue = memoryCatalogue([{ id: 'acme/fast', prices, supportedParameters: ['tools'] }])
     prices.input = '0'
@@ -46,7 +46,7 @@ describe('memoryCatalogue', () => {
     expect(parts.every(Object.isFrozen)).toBe(true)
   })
 
-  it('keeps a replaced model in its place, and reports every change by id', () => {
+  it('replaces a model in its position, and reports every change by id', () => {
     const catalogue = memoryCatalogue([fast, { id: 'acme/slow' }])
     const heard: unknown[] = []
     const end = catalogue.watch((id) => heard.push(id))
@@ -61,7 +61,7 @@ describe('memoryCatalogue', () => {
     expect(heard).toEqual(['acme/fast', 'acme/new', 'acme/slow'])
   })
 
-  it('changes nothing where a model is refused', () => {
+  it('changes nothing if a model is refused', () => {
     const catalogue = memoryCatalogue([fast])
     expect(() => catalogue.put({ ...fast, prices: { input: 'x', output: '1' } })).toThrow(TypeError)
     expect(catalogue.get('acme/fast')?.prices).toEqual(fast.prices)
@@ -73,7 +73,7 @@ describe('memoryCatalogue', () => {
     ['an id over 256 bytes', { id: 'ü'.repeat(129) }, 'models.1.id'],
     ['an id with a control character', { id: 'a\u0000' }, 'models.1.id'],
     ['an id with a lone surrogate', { id: 'a\ud800' }, 'models.1.id'],
-    ['an id that is there already', { id: 'acme/fast' }, '"acme/fast" is the id of models.0 already'],
+    ['an id that already exists', { id: 'acme/fast' }, '"acme/fast" is already the id of models.0'],
     ['a misspelt member', { id: 'a', price: { input: '1', output: '1' } }, 'price'],
     ['a price that is a number', { id: 'a', prices: { input: 0.15, output: '1' } }, 'models.1.prices.input'],
     [
@@ -81,22 +81,22 @@ describe('memoryCatalogue', () => {
       { id: 'a', prices: { input: '-1', output: '1' } },
       'models.1.prices.input: must be a decimal string',
     ],
-    ['a tenth place', { id: 'a', prices: { input: '1', output: '0.0000000001' } }, 'prices.output'],
+    ['a tenth decimal place', { id: 'a', prices: { input: '1', output: '0.0000000001' } }, 'prices.output'],
     ['a price without output', { id: 'a', prices: { input: '1' } }, 'models.1.prices.output'],
     [
-      'a tier that is no number of tokens',
+      'a tier above a negative number of tokens',
       { id: 'a', prices: { input: '1', output: '1', tiers: [{ above: -5, input: '1', output: '1' }] } },
       'tiers.0.above',
     ],
-    ['a context of no tokens', { id: 'a', contextLength: 0 }, 'models.1.contextLength'],
-    ['media of no tokens', { id: 'a', mediaTokens: 0 }, 'models.1.mediaTokens'],
-    ['media of part of a token', { id: 'a', mediaTokens: 0.5 }, 'models.1.mediaTokens'],
-    ['media whose tokens are text', { id: 'a', mediaTokens: '500' }, 'models.1.mediaTokens'],
-    ['a prompt that a provider shortens', { id: 'a', promptOverhead: -1 }, 'models.1.promptOverhead'],
-    ['an overhead of part of a token', { id: 'a', promptOverhead: 0.5 }, 'models.1.promptOverhead'],
-    ['an overhead without end', { id: 'a', promptOverhead: Infinity }, 'models.1.promptOverhead'],
-    ['a fraction of a second', { id: 'a', created: 1.5 }, 'models.1.created'],
-  ])('refuses %s with a TypeError that says where', (_, model, where) => {
+    ['a context of 0 tokens', { id: 'a', contextLength: 0 }, 'models.1.contextLength'],
+    ['media of 0 tokens', { id: 'a', mediaTokens: 0 }, 'models.1.mediaTokens'],
+    ['media of a fraction of a token', { id: 'a', mediaTokens: 0.5 }, 'models.1.mediaTokens'],
+    ['media whose tokens are a string', { id: 'a', mediaTokens: '500' }, 'models.1.mediaTokens'],
+    ['a negative overhead', { id: 'a', promptOverhead: -1 }, 'models.1.promptOverhead'],
+    ['an overhead of a fraction of a token', { id: 'a', promptOverhead: 0.5 }, 'models.1.promptOverhead'],
+    ['an infinite overhead', { id: 'a', promptOverhead: Infinity }, 'models.1.promptOverhead'],
+    ['a creation time with a fraction of a second', { id: 'a', created: 1.5 }, 'models.1.created'],
+  ])('refuses %s with a TypeError that names the field', (_, model, where) => {
     const make = () => memoryCatalogue([fast, model as MemoryModel])
     expect(make).toThrow(TypeError)
     expect(make).toThrow(where)

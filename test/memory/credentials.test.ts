@@ -20,16 +20,16 @@ describe('memoryCredentials', () => {
     })
   })
 
-  it('keeps a credential id that it is given', () => {
+  it('keeps a given credential id', () => {
     const store = memoryCredentials({ 'sk-demo': { ...alice, credentialId: 'key-1' } })
     expect(store.resolve('sk-demo', context)).toMatchObject({ principal: { credentialId: 'key-1' } })
   })
 
-  it('works empty', () => {
+  it('works without credentials', () => {
     expect(memoryCredentials().resolve('sk-demo', context)).toEqual({ ok: false, reason: 'unknown' })
   })
 
-  it('refuses a token from the millisecond in which it expires', async () => {
+  it('refuses a token at the exact millisecond of its expiry', async () => {
     const clock = createManualClock(1_000)
     const store = memoryCredentials({ 'sk-demo': { ...alice, expiresAt: 1_010 } }, { clock })
     clock.advance(9)
@@ -38,7 +38,7 @@ describe('memoryCredentials', () => {
     expect(store.resolve('sk-demo', context)).toMatchObject({ ok: false, reason: 'expired' })
   })
 
-  it('adds and replaces tokens, and reports each', () => {
+  it('adds and replaces tokens, and reports each change', () => {
     const store = memoryCredentials()
     const heard: unknown[] = []
     store.watch((id) => heard.push(id))
@@ -48,7 +48,7 @@ describe('memoryCredentials', () => {
     expect(heard).toEqual(['one', 'one', 'two'])
   })
 
-  it('revokes every token of an id, and reports it once', () => {
+  it('revokes every token with an id, and reports it once', () => {
     const grant = { ...access, credentialId: 'grant' }
     const store = memoryCredentials({ 'at-1': grant, 'at-2': grant, 'sk-demo': alice })
     const heard: unknown[] = []
@@ -75,7 +75,7 @@ describe('memoryCredentials', () => {
     expect(heard).toEqual(['one', 'two', 'one', 'two'])
   })
 
-  it('says whose credential it refuses', () => {
+  it('names the credential that it refuses', () => {
     const clock = createManualClock(1_000)
     const store = memoryCredentials(
       {
@@ -106,7 +106,7 @@ describe('memoryCredentials', () => {
     expect(refused('sk-none')).toEqual({ ok: false, reason: 'unknown' })
   })
 
-  it('tells nobody who has ended his watch, and everybody else although one of them throws', () => {
+  it('calls every listener even if one throws, but none that has ended its watch', () => {
     const store = memoryCredentials({ 'sk-1': { ...alice, credentialId: 'one' } })
     const heard: string[] = []
     const end = store.watch(() => heard.push('ended'))
@@ -120,7 +120,7 @@ describe('memoryCredentials', () => {
     expect(store.resolve('sk-1', context)).toMatchObject({ ok: false, reason: 'revoked' })
   })
 
-  it('copies what goes in and freezes what comes out', () => {
+  it('copies credentials and returns them frozen', () => {
     const scopes = ['models.run']
     const given = { ...access, app: { ...app, markup: { ...markup } }, scopes }
     const store = memoryCredentials({ 'at-1': given })
@@ -155,9 +155,9 @@ describe('memoryCredentials', () => {
     ['an empty account', { kind: 'api-key', account: '' }, 'account'],
     ['an account with a line break', { kind: 'api-key', account: 'a\nb' }, 'account'],
     ['an access token without app', { ...access, app: undefined }, 'app'],
-    ['scopes that are no list', { ...access, scopes: 'models.run' }, 'scopes'],
+    ['scopes that are not a list', { ...access, scopes: 'models.run' }, 'scopes'],
     [
-      'allowed models that are no strings',
+      'allowed models that are not strings',
       { ...access, app: { ...app, allowedModels: [1] } },
       'app.allowedModels.0',
     ],
@@ -184,7 +184,7 @@ describe('memoryCredentials', () => {
     ['a misspelt member', { ...alice, acount: 'x' }, 'acount'],
     ['an app on an API key', { ...alice, app }, 'app'],
     ['nothing', null, 'must be an object'],
-  ])('refuses %s, says where, and does not show the token', (_, credential, where) => {
+  ])('refuses %s, names the field, and does not show the token', (_, credential, where) => {
     const add = () => memoryCredentials({ 'sk-very-secret': credential as MemoryCredential })
     expect(add).toThrow(TypeError)
     expect(add).toThrow(where)
@@ -192,7 +192,7 @@ describe('memoryCredentials', () => {
   })
 
   it.each(['', 'two words', 'naïve', 'x'.repeat(8_193)])(
-    'refuses a token that no Bearer header carries: %j',
+    'refuses a token that a Bearer header cannot carry: %j',
     (token) => {
       expect(() => memoryCredentials({ [token]: alice })).toThrow('1 to 8,192 visible ASCII characters')
     },

@@ -19,7 +19,7 @@ function open(maxBytes?: number) {
   const store = memoryIdempotency({ clock, ...(maxBytes !== undefined && { maxBytes }) })
   const claim = (name: string, account = 'alice') =>
     store.claim({ claim: name, account, digest: 'd', leaseMs: 1_000 }, context)
-  /** Claims and completes with a body of so many bytes; says how many of them come back. */
+  /** Claims and completes with a body of `bytes` bytes. Returns the number of bytes that the store kept. */
   const keep = async (
     name: string,
     bytes: number,
@@ -38,20 +38,20 @@ function open(maxBytes?: number) {
 }
 
 describe('memoryIdempotency', () => {
-  it('keeps a body of 4 MiB, and of a larger one only the charge', async () => {
+  it('keeps a body of 4 MiB, but only the charge of a larger one', async () => {
     const { keep } = open(64 * MIB)
     expect(await keep('fits', 4 * MIB)).toBe(4 * MIB)
     expect(await keep('larger', 4 * MIB + 1, 'bob')).toBe('charge only')
   })
 
-  it('measures a JSON body as it goes over the wire', async () => {
+  it('measures a JSON body in bytes on the wire', async () => {
     const { store, claim, keptOf } = open(64 * MIB)
     await claim('c')
     await store.complete('c', { mode: 'json', bytes: '日'.repeat(2 * MIB), charge }, 60_000, context)
     expect(await keptOf('c')).toBe('charge only')
   })
 
-  it('keeps nothing but charges past an account’s tenth, and leaves other accounts alone', async () => {
+  it('keeps only charges beyond an account’s tenth, without affecting other accounts', async () => {
     const { keep, keptOf } = open(20 * MIB)
     expect(await keep('one', MIB)).toBe(MIB)
     expect(await keep('two', MIB)).toBe('charge only')
@@ -60,7 +60,7 @@ describe('memoryIdempotency', () => {
     expect(await keptOf('one')).toBe(MIB)
   })
 
-  it('has an account with too many small replies make room among its own', async () => {
+  it('drops an account’s own oldest replies if it has too many small ones', async () => {
     const { keep, keptOf } = open(100 * 1_024)
     await keep('other', 10, 'bob')
     for (let number = 0; number < 50; number++) await keep(`c${number}`, 0)
@@ -69,7 +69,7 @@ describe('memoryIdempotency', () => {
     expect(await keptOf('c0')).toBe('mine')
   })
 
-  it('makes room by the oldest of an account, which a reply that came last is not', async () => {
+  it('counts the age of a reply from its completion, not from its claim', async () => {
     const { claim, keep, keptOf } = open(100 * 1_024)
     await claim('slow')
     for (let number = 1; number <= 8; number++) await keep(`c${number}`, 0)
@@ -79,7 +79,7 @@ describe('memoryIdempotency', () => {
     expect(await keptOf('c1')).toBe('mine')
   })
 
-  it('keeps for no time at all what is to be kept for 0 ms', async () => {
+  it('keeps nothing for a time of 0 ms', async () => {
     const { clock, store } = open()
     await store.claim({ claim: 'c', account: 'alice', digest: 'd', leaseMs: 0 }, context)
     clock.advance(2)
@@ -93,7 +93,7 @@ describe('memoryIdempotency', () => {
     )
   })
 
-  it('gives an account its room back when its replies are gone', async () => {
+  it('frees an account’s share when its replies expire', async () => {
     const { clock, keep } = open(20 * MIB)
     expect(await keep('one', MIB)).toBe(MIB)
     clock.advance(60_001)
@@ -101,7 +101,7 @@ describe('memoryIdempotency', () => {
     expect(await keep('two', MIB)).toBe('charge only')
   })
 
-  it('does not count replies whose time is over against their account', async () => {
+  it('does not count expired replies against their account', async () => {
     const { clock, keep } = open(20 * MIB)
     expect(await keep('one', MIB)).toBe(MIB)
     expect(await keep('two', MIB)).toBe('charge only')
@@ -109,14 +109,14 @@ describe('memoryIdempotency', () => {
     expect(await keep('three', MIB)).toBe(MIB)
   })
 
-  it('drops the least recently used of all accounts when it is full', async () => {
+  it('drops the least recently used reply of any account when it is full', async () => {
     const { keep, keptOf } = open(10 * MIB)
     for (let number = 0; number < 12; number++) await keep(`c${number}`, MIB - 4_096, `account-${number}`)
     expect(await keptOf('c11', 'account-11')).toBe(MIB - 4_096)
     expect(await keptOf('c0', 'account-0')).toBe('mine')
   })
 
-  it('forgets a reply that comes after its claim has been forgotten', async () => {
+  it('ignores a reply whose claim has expired', async () => {
     const { clock, store, claim } = open()
     await claim('c')
     clock.advance(1_001)

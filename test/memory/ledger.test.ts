@@ -30,7 +30,7 @@ function open(accounts: Readonly<Record<string, string>> = { alice: '0.0000001' 
 }
 
 describe('memoryLedger', () => {
-  it('changes nothing where a hold without facts, or a memo that is no text, is rejected', async () => {
+  it('changes nothing if it rejects a hold without facts or a memo that is not a string', async () => {
     const { ledger } = open()
     await ledger.hold(holdOf('h', 40n), context)
     const bare = { ...holdOf('i', 50n, { replaces: 'h' }), facts: undefined as unknown as CallFacts }
@@ -41,7 +41,7 @@ describe('memoryLedger', () => {
     expect((await ledger.balance('alice', context))?.posted).toBe(100n)
   })
 
-  it('answers what every call asks without a promise, and rejects what cannot be right', async () => {
+  it('answers hold, settle and release without a promise, and rejects invalid amounts', async () => {
     const { ledger } = open()
     expect(ledger.hold(holdOf('h', 40n), context)).toEqual({ ok: true })
     expect(ledger.settle(settleOf('h', 30n), context)).toMatchObject({ repeated: false, overdraft: 0n })
@@ -50,7 +50,7 @@ describe('memoryLedger', () => {
     for (const answer of wrong) await expect(answer).rejects.toThrow('from 0 to')
   })
 
-  it('opens with the balances that it is given, each an entry', async () => {
+  it('records each opening balance as an entry', async () => {
     const { clock, ledger } = open({ alice: '5.00', bob: '0' })
     expect(await ledger.balance('alice', context)).toEqual({
       posted: 5_000_000_000n,
@@ -70,7 +70,7 @@ describe('memoryLedger', () => {
     ])
   })
 
-  it('grants credits to an account, known or not', async () => {
+  it('grants credits to an existing or a new account', async () => {
     const { ledger } = open()
     ledger.grant('alice', '0.000000001')
     ledger.grant('newcomer', '1', 'welcome')
@@ -89,10 +89,10 @@ describe('memoryLedger', () => {
     },
   )
 
-  it('says which opening balance it cannot read', () => {
+  it('names the opening balance that it cannot read', () => {
     expect(() => memoryLedger({ alice: 5 as unknown as string })).toThrow(TypeError)
     expect(() => memoryLedger(new Map([['alice', '5']]) as never)).toThrow(
-      "accounts must be an object of opening balances, such as { alice: '5.00' }; Object.fromEntries makes one of a Map",
+      "accounts must be an object of opening balances, such as { alice: '5.00' }; Object.fromEntries converts a Map",
     )
     expect(() => memoryLedger(Promise.resolve({ alice: '5.00' }) as never)).toThrow(
       'accounts is a promise; await it first',
@@ -113,7 +113,7 @@ describe('memoryLedger', () => {
     expect((await ledger.entries({}, context)).entries).toHaveLength(1)
   })
 
-  it('lets nobody owe more than an account can hold', async () => {
+  it('rejects a charge that would take an account below the lowest balance', async () => {
     const { ledger } = open({})
     await ledger.settle(settleOf('h', 2n ** 63n - 1n), context)
     const further = settleOf('further', 1n, {
@@ -142,7 +142,7 @@ describe('memoryLedger', () => {
     expect(await ledger.balance('alice', context)).toEqual({ posted: 60n, held: 0n, available: 60n })
   })
 
-  it('rejects what is no amount or no time, and never throws', async () => {
+  it('rejects an invalid amount or time instead of throwing', async () => {
     const { ledger } = open()
     await expect(ledger.hold(holdOf('h', 5 as unknown as bigint), context)).rejects.toThrow(
       'amount must be a bigint',
@@ -152,7 +152,7 @@ describe('memoryLedger', () => {
     expect(await ledger.hold(holdOf('h', 5n), context)).toEqual({ ok: true })
   })
 
-  it('ends a hold at the millisecond in which its time is over', async () => {
+  it('expires a hold at its exact millisecond', async () => {
     const { clock, ledger } = open()
     await ledger.hold(holdOf('h', 30n, { ttlMs: 1_000 }), context)
     clock.advance(999)
@@ -221,7 +221,7 @@ describe('memoryLedger', () => {
     expect(await ledger.balance('alice', context)).toEqual({ posted: 80n, held: 0n, available: 80n })
   })
 
-  it('reads on correctly when entries are dropped between two pages', async () => {
+  it('continues correctly if entries are dropped between two pages', async () => {
     const { ledger } = open({}, 5)
     for (let number = 0; number < 5; number++) await ledger.settle(settleOf(`h${number}`, 1n), context)
     const first = await ledger.entries({ limit: 1 }, context)
@@ -244,12 +244,12 @@ describe('memoryLedger', () => {
     )
   })
 
-  it.each(['', '-1', 'x', '1.5'])('refuses to read on after %j', async (after) => {
+  it.each(['', '-1', 'x', '1.5'])('refuses to continue after %j', async (after) => {
     const reading = open().ledger.entries({ after }, context)
     await expect(reading).rejects.toThrow('after must be the next of an earlier page')
   })
 
-  it('keeps ledgers apart', async () => {
+  it('shares nothing between two ledgers', async () => {
     const [one, other] = [memoryLedger({ alice: '1' }), memoryLedger({ alice: '1' })]
     await one.settle(settleOf('h', 10n), context)
     expect((await other.balance('alice', context))?.posted).toBe(1_000_000_000n)

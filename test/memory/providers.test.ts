@@ -15,7 +15,7 @@ describe('memoryProviders', () => {
     ])
   })
 
-  it('gives the same frozen list at every call, and one empty list for the rest', () => {
+  it('returns the same frozen list at every call, and one empty list for other models', () => {
     const registry = memoryProviders([{ id: 'openai', models: { 'acme/fast': 'x' }, adapter }])
     const routes = registry.routes(fast, context) as readonly object[]
     expect(registry.routes(fast, context)).toBe(routes)
@@ -25,7 +25,7 @@ describe('memoryProviders', () => {
     expect(none).toBe(registry.routes({ ...fast, id: 'acme/none' }, context))
   })
 
-  it('keeps adapters and secrets as they are and leaves closing them to their owner', () => {
+  it('neither copies nor freezes adapters and secrets, and does not close adapters', () => {
     const secret = createSecret('key')
     let closed = 0
     const closing = { ...adapter, close: () => void closed++ }
@@ -40,7 +40,7 @@ describe('memoryProviders', () => {
     expect(closed).toBe(0)
   })
 
-  it('tells routes apart whose provider and model are alike', () => {
+  it('gives routes with the same provider and model different ids', () => {
     const registry = memoryProviders([
       { id: 'a', models: { 'b:c': 'one' }, adapter },
       { id: 'a:b', models: { c: 'two' }, adapter },
@@ -57,7 +57,7 @@ describe('memoryProviders', () => {
     ['no models', { id: 'a', adapter }, 'providers.0.models'],
     ['an empty upstream name', { id: 'a', models: { m: '' }, adapter }, 'providers.0.models.m'],
     ['no adapter', { id: 'a', models: {} }, 'providers.0.adapter: must be an adapter with a method'],
-    ['an adapter that cannot chat', { id: 'a', models: {}, adapter: {} }, 'providers.0.adapter'],
+    ['an adapter without a method', { id: 'a', models: {}, adapter: {} }, 'providers.0.adapter'],
     ['a secret that is a string', { id: 'a', models: {}, adapter, secret: 'sk' }, 'providers.0.secret'],
     ['a weight below zero', { id: 'a', models: {}, adapter, weight: -1 }, 'providers.0.weight'],
     [
@@ -66,7 +66,7 @@ describe('memoryProviders', () => {
       'providers.0.prices',
     ],
     ['a misspelt member', { id: 'a', models: {}, adapter, wieght: 1 }, 'wieght'],
-  ])('refuses %s with a TypeError that says where', (_, provider, where) => {
+  ])('refuses %s with a TypeError that names the field', (_, provider, where) => {
     const make = () => memoryProviders([provider as MemoryProvider])
     expect(make).toThrow(TypeError)
     expect(make).toThrow(where)
