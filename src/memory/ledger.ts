@@ -46,14 +46,14 @@ interface Account {
 }
 
 /** The least number of settled holds to remember, and of released or expired ones. */
-const REMEMBERED_HOLDS = 1_000_000
+const REMEMBERED_HOLDS = 100_000
 
 /**
  * A ledger in memory. It is exact, and lost with the process. `accounts` has the opening balances as decimal strings.
  *
  * Balances and open holds are never forgotten, and `entries` returns the latest `keepEntries`. To post no charge twice,
- * the ledger remembers the latest million settled holds with their charges and claims, or `keepEntries` if that is
- * more: some 450 bytes each. It also remembers the latest million holds that were released or have expired. A hold that
+ * the ledger remembers the latest 100,000 settled holds with their charges and claims, or `keepEntries` if that is
+ * more: some 450 bytes each. It also remembers the latest 100,000 holds that were released or have expired. A hold that
  * is forgotten is unknown: settling it again posts again, and its claim is free.
  *
  * An amount or a balance beyond +-(2^63 - 1) nanocredits is a rejection that changes nothing.
