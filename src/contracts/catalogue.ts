@@ -3,18 +3,18 @@ import type { Awaitable, CallContext, Watch } from './context.js'
 
 export type { Price, Prices }
 
-/** Which models are offered, and at which prices. */
+/** The models on offer, with their prices. */
 export interface CatalogueStore {
-  /** All models. A throw means 503 `catalogue_unavailable`. */
+  /** Returns all models. A throw means 503 `catalogue_unavailable`. */
   list(context: CallContext): Awaitable<readonly Model[]>
-  /** The model with exactly this id, or undefined. */
+  /** Returns the model with exactly this id, or undefined. */
   get(id: string, context: CallContext): Awaitable<Model | undefined>
   /** Reports models that changed, by id, so that caches drop them. */
   watch?: Watch
 }
 
 export interface Model {
-  /** What a client sends as `model`, often with a slash. */
+  /** The value that clients send as `model`, often with a slash. */
   readonly id: string
   /** Unix seconds. */
   readonly created: number
@@ -27,15 +27,15 @@ export interface Model {
   readonly contextLength?: number
   /** Tokens. */
   readonly maxOutputTokens?: number
-  /** Tokens of one image, file, recording or video at most. A hold covers as many for each; see docs/charging.md. */
+  /** The most tokens of one image, file, recording or video. A hold covers as many for each; see docs/charging.md. */
   readonly mediaTokens?: number
   /**
-   * Tokens that a provider adds to the text of a prompt at most, such as those of a chat template and of its instructions
-   * for tools. Takes the place of the 200 tokens a request, and 700 more with tools or a schema, that a hold covers under
-   * `neverOverdraw`.
+   * The most tokens that a provider adds to the text of a prompt, for example for a chat template and instructions for
+   * tools. Under `neverOverdraw` a hold covers them instead of the default: 200 tokens a request, and 700 more with tools
+   * or a schema.
    */
   readonly promptOverhead?: number
-  /** Where given, a request with another optional parameter is refused before anything is charged. */
+  /** If set, a request with any other optional parameter is refused before anything is charged. */
   readonly supportedParameters?: readonly string[]
   /**
    * The operations that the model can be used with, by name: `chat`. If absent, all that its routes serve. A request for

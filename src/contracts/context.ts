@@ -8,10 +8,10 @@ export type { Clock, Credits, Secret, TraceContext }
 export type Awaitable<T> = T | Promise<T>
 
 /**
- * What a store is told about the call that asks.
+ * Describes the call that asks a store.
  *
- * `signal` aborts when the answer is no longer wanted: the client left, or a deadline of the router's passed.
- * A store may ignore it; the router does not wait for an answer past its own deadline.
+ * `signal` aborts if the answer is no longer needed, because the client left or a deadline passed. A store may ignore it:
+ * the router does not wait beyond its own deadline.
  */
 export interface CallContext {
   readonly requestId: string
@@ -19,9 +19,9 @@ export interface CallContext {
 }
 
 /**
- * Calls `changed` with the id (a `credentialId`, a model id) of what is no longer what it was, or without one when
- * everything may have changed. Returns a function that ends the watch.
+ * Calls `changed` with the id (a `credentialId`, a model id) of each changed item, or without an id if everything may have
+ * changed. Returns a function that ends the watch.
  *
- * `connection` tells a cache whether changes are being heard: while it is `false`, credentials are not cached.
+ * Calls `connection` with `false` while changes cannot be observed: caches then keep no credentials.
  */
 export type Watch = (changed: (id?: string) => void, connection?: (connected: boolean) => void) => () => void

@@ -1,13 +1,13 @@
 import type { Awaitable, CallContext, Secret } from './context.js'
 
-/** Opens the provider keys that callers send sealed. */
+/** Opens sealed provider keys of callers. */
 export interface Envelopes {
   /**
-   * Opens an envelope that must have been made for this provider and this account.
-   * A bad envelope is an outcome, not a throw; a throw means 503 `envelope_opener_unavailable`.
+   * Opens an envelope that was sealed for this provider and this account. A bad envelope is a result, not an error. A
+   * throw means 503 `envelope_opener_unavailable`.
    */
   open(envelope: string, binding: EnvelopeBinding, context: CallContext): Awaitable<OpenResult>
-  /** The public keys to seal with, as a JWK set. A throw means 503; a list with a private key in it is not published. */
+  /** Returns the public keys to seal with, as a JWK set. A throw means 503. A set with a private key is not published. */
   publicKeys?(): Awaitable<{ readonly keys: readonly object[] }>
 }
 

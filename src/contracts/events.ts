@@ -3,8 +3,9 @@ import type { CredentialOwner } from './credentials.js'
 import type { CallFacts, Charge, ExpiredHold, SettleRequest } from './ledger.js'
 
 /**
- * What the router tells its host. Frozen plain data: no token, envelope, message or body, and of the headers only the
- * trace context, where the host asked for it; strings of a client's are free of control characters and cut to 256.
+ * The events that the router reports to its host. Frozen plain data. They contain no token, envelope, message or body,
+ * and of the headers only the trace context, if the host asked for it. Strings from clients have no control characters
+ * and at most 256 characters.
  */
 export type RouterEvent =
   | RequestStart
@@ -20,46 +21,46 @@ export type RouterEvent =
   | RouteDisabled
   | Fault
 
-/** A request came in. */
+/** A request arrived. */
 export interface RequestStart {
   readonly type: 'request-start'
   readonly requestId: string
-  /** Which operation was asked for: `chat`, `list-models`, `get-model`. */
+  /** The operation that was asked for: `chat`, `embeddings`, `list-models` or `get-model`. */
   readonly operation: string
   readonly at: number
-  /** The caller's, where the option `traceContext` is set and its headers are well-formed. */
+  /** The caller's trace context, if the option `traceContext` is set and the headers are well-formed. */
   readonly trace?: TraceContext
 }
 
-/** A request was answered, or its client left. Comes once for each `request-start`. */
+/** A request was answered, or its client left. One for each `request-start`. */
 export interface RequestEnd {
   readonly type: 'request-end'
   readonly requestId: string
   readonly operation: string
-  /** `durationMs` after the `at` of its `request-start`, wherever the machine's clock was set in between. */
+  /** The `at` of its `request-start` plus `durationMs`, even if the machine's clock was set in between. */
   readonly at: number
   readonly durationMs: number
-  /** `completed`, `client-left`, or the code of the error that the client was sent. */
+  /** `completed`, `client-left`, or the code of the error that was sent to the client. */
   readonly outcome: string
-  /** 499 where the client left before any status was sent. */
+  /** 499 if the client left before a status was sent. */
   readonly status: number
   readonly facts?: CallFacts
   /**
-   * Whose credential came with the request, where there are no `facts`: it asked for models, or was refused before its
-   * model was found, also for a credential that is expired, revoked or suspended, where its store says whose it is.
+   * The owner of the credential, if there are no `facts`: the request asked for models, or was refused before its model
+   * was found. Also set for an expired, revoked or suspended credential if its store names the owner.
    */
   readonly caller?: CredentialOwner
   /** Whether the client asked for a stream. */
   readonly stream?: boolean
   readonly charge?: Charge
-  /** The hold that the charge was settled under, and its amount: neither is there where nothing was charged. */
+  /** The hold that the charge settled, and its amount. Both are absent if nothing was charged. */
   readonly holdId?: string
   readonly holdAmount?: Credits
-  /** Why this route. */
+  /** Explains the choice of route. */
   readonly routing?: RoutingExplanation
-  /** From when the last route that was tried was dialled to the end of its reply. */
+  /** From the beginning of the last attempt to the end of its reply. */
   readonly providerMs?: number
-  /** From when it was dialled to its first token. */
+  /** From the beginning of the last attempt to its first token. */
   readonly firstTokenMs?: number
   readonly finishReason?: string
   readonly nativeFinishReason?: string
@@ -68,23 +69,23 @@ export interface RequestEnd {
   /** `action` and `connected` as the client sent them, up to 1 KiB as JSON. */
   readonly action?: unknown
   readonly connected?: unknown
-  /** The client library repeats a call that it believes lost (`x-stainless-retry-count`). */
+  /** The number of retries that the client library reports (`x-stainless-retry-count`). */
   readonly clientRetry?: number
   /** The answer came from an earlier call with the same `Idempotency-Key`. */
   readonly replayed?: boolean
-  /** How far below zero the payer is after this charge. */
+  /** How far the payer's balance is below zero after this charge. */
   readonly overdraft?: Credits
 }
 
 export interface RoutingExplanation {
-  /** Routes in the order in which they would be tried. */
+  /** The routes in the order in which they would be tried. */
   readonly considered: readonly string[]
-  /** Routes that were left out, and why. */
+  /** The routes that were left out, and why. */
   readonly excluded: readonly { readonly routeId: string; readonly why: string }[]
-  /** Routes that were moved behind the others because they are in trouble, and in which. */
+  /** The routes that were moved behind the others because they are in trouble, and why. */
   readonly behind?: readonly { readonly routeId: string; readonly why: string }[]
   readonly chosenBy: 'pin' | 'order' | 'affinity' | 'sort' | 'weight' | 'price' | 'only-route'
-  /** Routes in the order in which they were tried. */
+  /** The attempts in their order. */
   readonly attempts: readonly RouteAttempt[]
 }
 
@@ -93,15 +94,14 @@ export interface RouteAttempt {
   /** An error code, or how the call ended. */
   readonly outcome: string
   /**
-   * If a piece of the reply could not be read, which. If the provider failed, why: its status and its own words, or what was wrong with the connection. Clean of keys,
-   * hosts and addresses, and without what may quote a prompt or a reply: the words of a provider that refused the request
-   * or may have (400, 403, 413, 422, 451), in whose place its code stands,
-   * and what a parser says of a reply.
+   * If a piece of the reply could not be read, which piece. If the provider failed, the reason: its status and its own
+   * words, or the fault of the connection. Contains no keys, hosts or addresses, and nothing that may quote a prompt or a
+   * reply: for 400, 403, 413, 422 and 451 the provider's error code replaces its words, and parser errors are left out.
    */
   readonly why?: string
 }
 
-/** A charge could not be posted in time. Hand `request` to `ledger.settle()` to reconcile: a repeat charges once. */
+/** A charge could not be posted in time. Pass `request` to `ledger.settle()` to reconcile: repeats charge once. */
 export interface ChargeFailed {
   readonly type: 'charge-failed'
   readonly requestId: string
@@ -114,7 +114,7 @@ export interface HoldExpired {
   readonly hold: ExpiredHold
 }
 
-/** A charge was posted although another hold had taken its claim meanwhile. */
+/** A charge was posted although another hold had taken its claim in the meantime. */
 export interface ClaimLost {
   readonly type: 'claim-lost'
   readonly requestId: string
@@ -122,8 +122,8 @@ export interface ClaimLost {
 }
 
 /**
- * A provider reported a count that cannot be right, which was taken as missing; or one above what the catalogue lists,
- * which was charged; or, once for each model, cached tokens under a name that is not known, which were charged as others.
+ * A provider reported an impossible count, which was ignored; or a count above the catalogue's limit, which was charged;
+ * or, once per model, cached tokens under an unknown name, which were charged as uncached.
  */
 export interface UsageImplausible {
   readonly type: 'usage-implausible'
@@ -146,14 +146,14 @@ export interface RequestTrimmed {
   readonly members: readonly string[]
 }
 
-/** The client left before the first token, and the provider was hung up on: nothing was charged. */
+/** The client left before the first token, and the provider's connection was closed: nothing was charged. */
 export interface CallAbandoned {
   readonly type: 'call-abandoned'
   readonly requestId: string
   readonly facts: CallFacts
 }
 
-/** A store answered something that it may not, or not at all. */
+/** A store did not answer, or broke its contract. */
 export interface StoreFault {
   readonly type: 'store-fault'
   readonly store: 'credentials' | 'catalogue' | 'ledger' | 'providers' | 'envelopes' | 'idempotency'
@@ -161,21 +161,21 @@ export interface StoreFault {
   readonly error: EventError
 }
 
-/** Another middleware has read the request body and left nothing. Mount the router before it. */
+/** Another middleware has consumed the request body. Mount the router before it. */
 export interface BodyConsumed {
   readonly type: 'body-consumed'
   readonly requestId: string
   readonly hint: string
 }
 
-/** A registry's row cannot be used. */
+/** A route in a registry cannot be used. */
 export interface RouteDisabled {
   readonly type: 'route-disabled'
   readonly routeId: string
   readonly why: string
 }
 
-/** Something that should not happen. */
+/** An unexpected error. */
 export interface Fault {
   readonly type: 'fault'
   readonly where: string
@@ -183,7 +183,7 @@ export interface Fault {
   readonly error: EventError
 }
 
-/** An error as data: at most three causes deep, secrets scrubbed. */
+/** An error as data, at most three causes deep, without secrets. */
 export interface EventError {
   readonly name: string
   readonly message: string

@@ -1,32 +1,32 @@
 import type { CallContext } from './context.js'
 import type { Charge } from './ledger.js'
 
-/** Keeps the replies of calls that carried an `Idempotency-Key`. That nobody pays twice rests on the ledger's claims, not on this. */
+/** Keeps replies of calls with an `Idempotency-Key`. The ledger's claims, not this store, ensure that nobody pays twice. */
 export interface IdempotencyStore {
   /**
-   * Takes the claim, atomically, or says who has it: of many at once one is told `mine`. A claim that is free, or whose
-   * lease or reply is over, can be taken by any request. A throw before a call means 503 `idempotency_store_unavailable`.
+   * Takes the claim atomically, or returns its state: of many concurrent requests, one gets `mine`. Any request can take
+   * a claim that is free, or whose lease or reply has expired. A throw means 503 `idempotency_store_unavailable`.
    */
   claim(request: IdempotencyClaim, context: CallContext): Promise<IdempotencyState>
-  /** Keeps a reply for `ttlMs` from now, however long the lease was. That of a claim that is not known is no error. */
+  /** Keeps a reply for `ttlMs` from now, whatever the lease was. An unknown claim is not an error. */
   complete(claim: string, reply: StoredReply, ttlMs: number, context: CallContext): Promise<void>
-  /** Frees a claim under which nothing was charged. One that is not known, or has a reply, stays as it is. */
+  /** Frees a claim if nothing was charged for it. Does nothing if the claim is unknown or has a reply. */
   abandon(claim: string, context: CallContext): Promise<void>
 }
 
 export interface IdempotencyClaim {
   readonly claim: string
-  /** Who asks, so that a store can share its room out. */
+  /** The account that asks, so that a store can share its space fairly. */
   readonly account: string
-  /** Tells the same request from another one under the same key. */
+  /** Distinguishes the same request from another one with the same key. */
   readonly digest: string
-  /** Milliseconds on the store's clock, after which a claim without a reply is free: its process has died. */
+  /** Milliseconds by the store's clock. A claim without a reply is free after it: its process has died. */
   readonly leaseMs: number
 }
 
 /**
- * `mine`: taken now. `in-flight`: another has it and no reply yet. `mismatch`: another `digest` has it, with or without a
- * reply. `done`: the same request has this reply.
+ * `mine`: taken now. `in-flight`: another call has it, without a reply so far. `mismatch`: a request with another `digest`
+ * has it. `done`: the same request has this reply.
  */
 export type IdempotencyState =
   | { readonly state: 'mine' | 'in-flight' | 'mismatch' }

@@ -2,14 +2,14 @@ import type { Usage } from '../protocol/usage.js'
 import type { Awaitable, CallContext, Credits } from './context.js'
 
 /**
- * Who has how many credits. Every operation is atomic and durable when it has answered; a rejection means that the store
- * cannot say what happened, and the router then tries again or gives up, as docs/charging.md tells. A store in memory may
- * answer holds, settlements and releases without a promise, as calls then need not wait; a throw counts as a rejection.
+ * Keeps the balances. Every operation is atomic, and durable once it has answered. A rejection means that the store
+ * cannot say whether it happened: the router then retries or gives up, as docs/charging.md describes. A store in memory
+ * may answer holds, settlements and releases without a promise; a throw counts as a rejection.
  *
- * What cannot be right is a rejection too, and changes nothing: an amount, cost, base or markup below zero, postings
- * that do not add up to zero, a balance beyond 64 bits. What comes in and goes out is copied.
+ * The store also rejects impossible input, and then changes nothing: an amount, cost, base or markup below zero, postings
+ * that do not add up to zero, a balance beyond 64 bits. It copies its input and its output.
  *
- * What an operation does to a hold in each state:
+ * The effect of each operation on a hold in each state:
  *
  * | | unknown | held | expired | released | settled |
  * |---|---|---|---|---|---|
@@ -19,52 +19,52 @@ import type { Awaitable, CallContext, Credits } from './context.js'
  */
 export interface LedgerStore {
   /**
-   * Sets an amount aside: granted when the available balance is at least the amount; an amount of 0 always.
-   * Takes no credits, so a hold alone changes no `posted` balance.
+   * Reserves an amount if the available balance is at least that amount. A hold of 0 is always granted. A hold does not
+   * change the `posted` balance.
    */
   hold(request: HoldRequest, context: CallContext): Awaitable<HoldResult>
   /**
-   * Posts a charge and frees its hold, in one step. Never refused for lack of credit: what is missing is the overdraft.
-   * Accounts that are not known are made. The same `holdId` again posts nothing and returns the first charge.
+   * Posts a charge and frees its hold in one atomic step. Never refuses for lack of credit: the balance may go below zero.
+   * Creates unknown accounts. A repeat with the same `holdId` posts nothing and returns the first charge.
    */
   settle(request: SettleRequest, context: CallContext): Awaitable<SettleResult>
-  /** Frees a hold without a charge. A repeat, or an unknown hold, is no error. */
+  /** Frees a hold without a charge. Repeats and unknown holds are not errors. */
   release(
     request: ReleaseRequest,
     context: CallContext,
   ): Awaitable<{ readonly state: 'released' | 'settled' }>
-  /** An account's balance, or undefined where no account of that name exists. */
+  /** Returns an account's balance, or undefined if the account does not exist. */
   balance(account: string, context: CallContext): Promise<Balance | undefined>
   /**
-   * Marks at most `limit` holds whose time is over as expired, frees their claims and returns them, each to one caller
-   * only. An overdue hold no longer counts against a balance whether or not this is called.
+   * Marks at most `limit` overdue holds as expired, frees their claims and returns them, each to one caller only. An
+   * overdue hold no longer counts against the balance, even if this is never called.
    */
   expireHolds(limit: number, context: CallContext): Promise<readonly ExpiredHold[]>
 }
 
 export interface HoldRequest {
-  /** Made fresh by the router for each hold. */
+  /** Unique: the router makes a new one for each hold. */
   readonly holdId: string
-  /** Who is to pay. */
+  /** The account that pays. */
   readonly account: string
   /** Zero or more. */
   readonly amount: Credits
-  /** Runs on the store's clock. Afterwards the hold no longer counts. */
+  /** Measured by the store's clock. After this time the hold no longer counts. */
   readonly ttlMs: number
   readonly facts: CallFacts
-  /** At most one hold of a claim is open or settled. */
+  /** At most one hold with the same claim is open or settled. */
   readonly claim?: string
   /**
-   * Swaps that hold for this one in the same step, its amount counted as free on its own account and its claim carried
-   * over. Refused, the old hold stands. Where the old hold is no longer held this is an ordinary hold; where it is
-   * settled, `closed`.
+   * Replaces that hold by this one in the same step: the old amount counts as available, and its claim is carried over.
+   * If the new hold is refused, the old one stays. If the old hold is no longer open, this is an ordinary hold; if it is
+   * settled, the answer is `closed`.
    */
   readonly replaces?: string
 }
 
 export type HoldResult =
   | { readonly ok: true }
-  /** An unknown account has 0 and 0. */
+  /** Both amounts are 0 for an unknown account. */
   | {
       readonly ok: false
       readonly reason: 'insufficient'
@@ -72,17 +72,17 @@ export type HoldResult =
       readonly available: Credits
     }
   | { readonly ok: false; readonly reason: 'conflict' | 'closed' }
-  /** Another hold has the claim: settled where there is a charge, else still open. */
+  /** Another hold has the claim. It is settled if there is a `charge`, otherwise still open. */
   | { readonly ok: false; readonly reason: 'claimed'; readonly charge?: Charge }
 
-/** Complete in itself: it posts whether or not its hold is still known. */
+/** Contains everything to post, whether or not the store still knows the hold. */
 export interface SettleRequest {
   readonly holdId: string
   readonly charge: Charge
-  /** Add up to zero. Several of them may name one account; they are summed per account. */
+  /** They add up to zero. Several may name the same account, and are then summed. */
   readonly postings: readonly Posting[]
   readonly facts: CallFacts
-  /** That of its hold where it is left out. Taken where it is free, and kept for good: see `claimed` of {@link HoldResult}. */
+  /** Defaults to the claim of the hold. The store takes it if it is free, and keeps it: see `claimed` of {@link HoldResult}. */
   readonly claim?: string
 }
 
@@ -90,9 +90,9 @@ export interface SettleResult {
   /** Whether this hold had been settled before. `charge` is then the first one. */
   readonly repeated: boolean
   readonly charge: Charge
-  /** How far below zero the payer's balance is now; 0 where it is not. */
+  /** How far the payer's balance is below zero now, otherwise 0. */
   readonly overdraft: Credits
-  /** Another hold had taken the claim meanwhile; the charge was posted without it. */
+  /** Another hold had taken the claim in the meantime, so the charge was posted without it. */
   readonly claimLost?: boolean
 }
 
@@ -103,34 +103,34 @@ export interface ReleaseRequest {
 
 export interface Posting {
   readonly account: string
-  /** Negative for who pays. */
+  /** Negative for the payer. */
   readonly amount: Credits
 }
 
-/** What a call costs. The same object goes to the ledger, to the client and to the events. */
+/** The cost of a call. The ledger, the client and the events get the same figures. */
 export interface Charge {
-  /** What the payer is debited: `base + markup`. */
+  /** The amount debited from the payer: `base + markup`. */
   readonly cost: Credits
   readonly base: Credits
   readonly markup: Credits
-  /** Whether the counts are the provider's or ours. */
+  /** Whether the provider reported the token counts or the router estimated them. */
   readonly basis: 'reported' | 'estimated'
   /** Whether the call ran on a key of the caller's own. */
   readonly byok: boolean
   readonly usage: Usage
   readonly priceVersion?: string
-  /** Under `neverOverdraw`, what the call would have cost above its hold. */
+  /** Under `neverOverdraw`, the part of the cost above the hold, which is not charged. */
   readonly shortfall?: Credits
 }
 
-/** What an entry tells its reader. Never a token, never a prompt. Strings are free of control characters. */
+/** Describes a call in entries and events. Never contains a token or a prompt. Strings have no control characters. */
 export interface CallFacts {
   readonly requestId: string
   readonly account: string
   readonly credentialId: string
   readonly model: string
   readonly appId?: string
-  /** `app_id` as sent with an API key: a label that nobody has checked. */
+  /** `app_id` as sent with an API key: an unchecked label. */
   readonly claimedAppId?: string
   readonly sessionId?: string
   readonly user?: string
@@ -156,9 +156,9 @@ export interface ExpiredHold {
   readonly facts: CallFacts
 }
 
-/** Reading what was posted. Apart from {@link LedgerStore}, so that a host's own ledger stays small. */
+/** Reads posted entries. Separate from {@link LedgerStore}, so that a host's own ledger can stay small. */
 export interface LedgerReader {
-  /** Newest first; `next` goes into `after` for the following page. */
+  /** Returns the newest entries first. Pass `next` as `after` to get the following page. */
   entries(query: EntryQuery, context: CallContext): Promise<EntryPage>
 }
 

@@ -1,47 +1,47 @@
-/** Every limit of the router. Times in milliseconds, sizes in bytes. */
+/** Every limit of the router. Times are in milliseconds, sizes in bytes. */
 export interface Limits {
-  /** A request body. Past it 413. */
+  /** The size of a request body. Beyond it: 413. */
   readonly bodyBytes: number
   /**
-   * What has come of all request bodies being read. Past it 503. An account may take a third of what it leaves to all
-   * others, at most a quarter; past that 429.
+   * The bytes received so far of all request bodies that are being read. Beyond it: 503. One account may use a third of
+   * the bytes that it leaves to others, at most a quarter in all. Beyond that: 429.
    */
   readonly bodyBytesInFlight: number
-  /** Silence while a body is read. Past it 408. */
+  /** Silence while a body is read. Beyond it: 408. */
   readonly bodyIdleMs: number
-  /** Reading a whole body. Past it 408. */
+  /** The time to read a whole body. Beyond it: 408. */
   readonly bodyMs: number
-  /** Credentials being looked up. Past it 503; twice as many if the token was good before. */
+  /** Concurrent look-ups of credentials. Beyond it: 503. Tokens that were valid before may use twice as many. */
   readonly lookUps: number
-  /** An answer of a store, and each attempt at a settlement. */
+  /** The time for a store to answer, and for each attempt at a settlement. */
   readonly storeMs: number
-  /** Connecting to a provider. */
+  /** The time to connect to a provider. */
   readonly connectMs: number
-  /** No byte from the provider. For a reply in one body this begins with its first byte. */
+  /** Time without a byte from the provider. For a reply in one body it starts with the first byte. */
   readonly idleMs: number
-  /** No token from the provider; comments and empty deltas do not count. Begins as `idleMs` does. */
+  /** Time without a token from the provider. Comments and empty deltas do not count. Starts as `idleMs` does. */
   readonly tokenMs: number
-  /** From dispatch to the last byte, whatever keeps a call alive. */
+  /** The time from dispatch to the last byte, whatever keeps a call alive. */
   readonly totalMs: number
-  /** The client's socket is full and does not drain. Past it the client counts as gone. */
+  /** The time that a client's socket may stay full. Beyond it, the client counts as gone. */
   readonly clientStallMs: number
-  /** One event of a provider's stream. */
+  /** The size of one event in a provider's stream. */
   readonly eventBytes: number
-  /** A provider's whole reply. */
+  /** The size of a provider's whole reply. */
   readonly replyBytes: number
   /** How long a reply waits for its settlement. */
   readonly settleWaitMs: number
-  /** How long a settlement is tried again. */
+  /** How long a settlement is retried. */
   readonly settleMs: number
-  /** A stream is opened without a token after this much silence, so that nothing on the way cuts it. */
+  /** A stream opens after this much silence even without a token, so that no proxy closes the connection. */
   readonly openStreamAfterMs: number
-  /** Output tokens that a hold covers where the request names no bound. */
+  /** Output tokens that a hold covers if the request sets no bound. */
   readonly holdOutputTokens: number
-  /** Routes tried for one call. */
+  /** Routes to try for one call. */
   readonly attempts: number
-  /** Calls at once in this process, those included whose client has left. Past it 503 before the body is read. */
+  /** Concurrent calls in this process, including those whose client has left. Beyond it: 503, before the body is read. */
   readonly inFlight: number
-  /** Calls at once. Past it 429 before the body is read. No limit if absent. */
+  /** Concurrent calls. Beyond it: 429, before the body is read. No limit if absent. */
   readonly inFlightPerAccount?: number
   readonly inFlightPerCredential?: number
 }

@@ -1,8 +1,8 @@
-/** What is observed, of what may be given several times: each time counts until it is ended. */
+/** A set whose items can be added several times. An item stays until each addition has ended. */
 export class Observed<Item extends object> {
   private readonly given = new Set<{ readonly item: Item }>()
 
-  /** Returns what ends it. */
+  /** Returns a function that ends this addition. */
   add(item: Item): () => void {
     const one = { item }
     this.given.add(one)
@@ -11,7 +11,7 @@ export class Observed<Item extends object> {
     }
   }
 
-  /** Each once. */
+  /** Each item once. */
   get items(): ReadonlySet<Item> {
     return new Set([...this.given].map(({ item }) => item))
   }

@@ -1,37 +1,37 @@
 import type { Awaitable } from './context.js'
 
 /**
- * Where a reply goes: an HTTP response, or the recording of a call under an `Idempotency-Key`.
+ * The destination of a reply: an HTTP response, or the recording of a call with an `Idempotency-Key`.
  *
- * Either one `send`, or `openStream`, any number of `write` and one `end`. After `left` turned true all of them do
- * nothing. Their `bytes` are latin1: each character a byte of the UTF-8.
+ * Call `send` once, or `openStream`, any number of `write` and one `end`. Once `left` is true they all do nothing. `bytes`
+ * is always latin1: each character is one byte of the UTF-8.
  */
 export interface ReplyWriter {
-  /** Whether the client went away before the end. */
+  /** Whether the client left before the end. */
   readonly left: boolean
-  /** Calls back once when the client leaves. The last listener counts. */
+  /** Calls the listener once, when the client leaves. A later listener replaces an earlier one. */
   onLeave(listener: () => void): void
-  /** Sends all of a reply. */
+  /** Sends a whole reply. */
   send(status: number, headers: Readonly<Record<string, string>>, bytes: string): void
   openStream(headers: Readonly<Record<string, string>>): void
-  /** A promise when the client is slow: settled when it can take more, or has left. */
+  /** Returns a promise if the client is slow. It settles when the client can accept more, or has left. */
   write(bytes: string): void | Promise<void>
-  /** Sends the last bytes, if there are any, and ends the stream. */
+  /** Sends the last bytes, if any, and ends the stream. */
   end(bytes: string): void
-  /** Drops a client that takes nothing more. */
+  /** Disconnects a client that accepts nothing more. */
   drop(): void
 }
 
-/** A request for a chat completion, its body not yet read. */
+/** A request whose body has not been read. */
 export interface IncomingCall {
   readonly requestId: string
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
-  /** How many `authorization` lines the request had. */
+  /** The number of `authorization` header lines. */
   readonly authorizationLines: number
   /**
-   * The body as a value, at once where it has arrived. Fails with a `CompatError`: not JSON, too large, too slow. Its bytes
-   * count towards the share of `account`.
+   * Returns the body as a parsed value, without a promise if it has already arrived. Fails with a `CompatError` if the body
+   * is not JSON, too large or too slow. Its bytes count towards the share of `account`.
    */
   readBody(account: string): Awaitable<unknown>
 }

@@ -1,10 +1,10 @@
-/** How a route has been doing. */
+/** The recent health of a route. */
 export interface RouteHealth {
   readonly routeId: string
   readonly provider: string
-  /** `open`: it failed and is tried last; `half-open`: the next call tells. */
+  /** `open`: it failed, and is tried last. `half-open`: the next call decides. */
   readonly state: 'closed' | 'half-open' | 'open'
-  /** Moving averages; absent before the first call that told. */
+  /** Moving averages, absent before the first measurement. */
   readonly firstTokenMs?: number
   readonly tokensPerSecond?: number
   /** From 0 to 1. */
@@ -14,7 +14,7 @@ export interface RouteHealth {
 /** From good to bad. */
 export const ROUTE_STATES: readonly RouteHealth['state'][] = ['closed', 'half-open', 'open']
 
-/** Whether a route is doing worse, of what two routers say of one. */
+/** Whether one report of a route is worse than another. */
 export function isWorse(route: RouteHealth, than: RouteHealth): boolean {
   const more = ROUTE_STATES.indexOf(route.state) - ROUTE_STATES.indexOf(than.state)
   return more > 0 || (more === 0 && route.failureRate > than.failureRate)

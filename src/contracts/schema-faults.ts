@@ -17,7 +17,7 @@ const NOUNS: Readonly<Record<string, string>> = {
 
 /**
  * What is wrong with a value and what to do, in plain words that follow its path. Never shows the value. `noun` says
- * what it must be where its type alone does not; undefined leaves the words to the schema library.
+ * what it must be if its type alone does not; undefined leaves the words to the schema library.
  */
 export function describeFault(fault: Fault, noun?: string): string | undefined {
   switch (fault.code) {
@@ -50,7 +50,7 @@ export function describePath(path: readonly PropertyKey[]): string {
   return path.map((segment) => cleanLabel(String(segment), SHOWN_NAME_CHARS)).join('.')
 }
 
-/** A whole number is told apart from others by its schema alone where the value is no number at all. */
+/** If the value is not a number at all, only the schema shows whether a whole number was wanted. */
 function typeWanted({ expected, inst }: Extract<Fault, { code: 'invalid_type' }>): string {
   return expected === 'number' && inst instanceof z.ZodNumberFormat ? 'int' : expected
 }

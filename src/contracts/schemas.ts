@@ -4,8 +4,8 @@ import { MAX_MARKUP_BASIS_POINTS } from '../base/prices.js'
 import { describeFault, describePath, mustBe } from './schema-faults.js'
 
 /**
- * Copies a value by a schema, frozen where the schema says `readonly`.
- * Throws a `TypeError` that says where a fault is, what is wrong and what to do; it never shows the value.
+ * Copies a value by a schema; `readonly` parts are frozen. Throws a `TypeError` that names the place of a fault, the fault,
+ * and the remedy, never the value.
  */
 export function parseInput<Output>(schema: z.ZodType<Output>, value: unknown, what: string): Output {
   const result = schema.safeParse(value, { error: describeFault })
@@ -78,7 +78,7 @@ export const creditsSchema = z.string(mustBe(CREDITS)).refine(isCredits, `must b
 
 const SIGNED_CREDITS = "a decimal string of credits with at most 9 places, such as '5.00' or '-1.50'"
 
-/** As {@link creditsSchema}, with a minus sign where one is wanted. */
+/** As {@link creditsSchema}, with an optional minus sign. */
 export const signedCreditsSchema = z
   .string(mustBe(SIGNED_CREDITS))
   .refine(

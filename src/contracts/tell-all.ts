@@ -1,4 +1,4 @@
-/** Tells every listener, also those after one that throws; then throws what the first one threw. */
+/** Calls every listener, even after one throws. Then throws the first error. */
 export function tellAll<Listener>(
   listeners: ReadonlySet<Listener>,
   tell: (listener: Listener) => void,
