@@ -25,7 +25,7 @@ import { createTextCounter } from './engine/charging/text-counter.js'
 import { createEmitter } from './engine/events/emitter.js'
 import { memoryIdempotency } from './memory/index.js'
 
-/** What a router is made of. The first four are the host's stores; everything else has a default. */
+/** The options of a router. The first four are the host's stores; everything else has a default. */
 export interface RouterOptions {
   readonly credentials: CredentialStore
   readonly catalogue: CatalogueStore
@@ -39,25 +39,25 @@ export interface RouterOptions {
   readonly platformAccount?: string
   /** Charges at most the hold, clamps the provider's output to it and cuts a stream off there. Off by default. */
   readonly neverOverdraw?: boolean
-  /** What a call on the caller's own provider key costs. Nothing by default. */
+  /** The fee for a call on the caller's own provider key. Nothing by default. */
   readonly byokFee?: ByokFeeOptions
-  /** Where nobody strips the mount from `req.url`, as on a bare `http` server. */
+  /** The mount path, if nothing strips it from `req.url`, as on a bare `http` server. */
   readonly basePath?: string
   /** `false` turns `GET /openapi.json` off. */
   readonly openapi?: boolean
   readonly limits?: Partial<Limits>
   /** The host's own limiter. A throw refuses with 503 `overloaded`. */
   readonly admit?: Admit
-  /** Told of everything that happens. What it throws is swallowed; the first time a warning is emitted. */
+  /** Receives every event. Its errors are swallowed; the first one emits a warning. */
   readonly onEvent?: (event: RouterEvent) => unknown
   /**
-   * What becomes of a caller's `traceparent` and `tracestate`. `'read'`: they are in `request-start` events, for spans;
-   * `'forward'`: providers are sent them too. Where it is not set, nobody looks at them.
+   * The use of a caller's `traceparent` and `tracestate`. `'read'`: they are in `request-start` events, for spans.
+   * `'forward'`: providers get them too. By default they are ignored.
    */
   readonly traceContext?: 'read' | 'forward'
   /**
-   * Counts tokens where a provider does not. By default a hold counts text by the kinds of its characters, and a charge
-   * takes 4 bytes of UTF-8 for a token.
+   * Counts tokens if a provider does not report them. By default a hold counts text by the kinds of its characters, and a
+   * charge counts 4 bytes of UTF-8 as a token.
    */
   readonly tokenCounter?: TokenCounter
   /** For simulations and tests. */
@@ -72,7 +72,7 @@ export interface IdempotencyOptions {
   readonly store?: IdempotencyStore
   /** How long a reply can be replayed. 24 hours by default. */
   readonly ttlMs?: number
-  /** `false` keeps no bodies: a repeat is then told what was charged. */
+  /** `false` keeps no bodies: a repeat then gets the charge, without the reply. */
   readonly keepBodies?: boolean
 }
 
@@ -172,7 +172,7 @@ const STORE_METHODS = {
   providers: ['routes'],
 } as const
 
-/** Checks what a host passed and fills in the rest. Throws a `TypeError` that names what is wrong and where. */
+/** Checks a host's options and adds the defaults. Throws a `TypeError` that names the fault and its place. */
 export function engineOptions(options: RouterOptions): EngineOptions {
   if (typeof options !== 'object' || options === null) {
     throw new TypeError(

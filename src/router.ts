@@ -14,7 +14,7 @@ import { engineOptions, type RouterOptions } from './options.js'
 export interface CompatRouter {
   /**
    * Answers a request. Returns nothing; `next` is called only for paths outside of `basePath`. Never throws, but for a
-   * `TypeError` where the second argument is no response of Node's, as where it is mounted as a handler of Koa or Hono.
+   * `TypeError` if the second argument is not a response of Node, for example if it is mounted as a handler of Koa or Hono.
    */
   (
     req: (IncomingMessage | Http2ServerRequest) & { body?: unknown },

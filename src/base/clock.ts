@@ -24,7 +24,7 @@ export const systemClock: Clock = {
 
 const { timeOrigin } = performance
 
-/** The machine's time for deadlines: none of them moves where its clock is set, back or forward. */
+/** The machine's time for deadlines. Setting the machine's clock does not move them. */
 export const monotonicClock: Clock = {
   ...systemClock,
   now: () => Math.floor(timeOrigin + performance.now()),

@@ -1,16 +1,16 @@
-/** What a {@link DeadlineHeap} keeps in order. */
+/** An item of a {@link DeadlineHeap}. */
 export interface Due {
   /** Milliseconds since the Unix epoch. Not to be changed while in a heap. */
   deadline: number
-  /** The heap's own: where in it this is, -1 outside. */
+  /** Managed by the heap: its position, -1 outside. */
   place: number
 }
 
-/** A binary heap by deadline: finds what is due first, and takes any item out in logarithmic time. */
+/** A binary heap by deadline: finds the first item due, and removes any item in logarithmic time. */
 export interface DeadlineHeap<Item extends Due> {
   readonly first: Item | undefined
   add(item: Item): void
-  /** Does nothing where the item is not in it. */
+  /** Does nothing if the item is not in the heap. */
   remove(item: Item): void
 }
 

@@ -1,4 +1,4 @@
-/** The one place where a code gets its status and type. */
+/** The only table of error codes, with their statuses and types. */
 const ERRORS = {
   invalid_json: [400, 'invalid_request_error'],
   invalid_request: [400, 'invalid_request_error'],
@@ -51,7 +51,7 @@ const ERRORS = {
   provider_timeout: [504, 'server_error'],
 } as const satisfies Record<string, readonly [status: number, type: string]>
 
-/** Every code that can stand in `error.code`. */
+/** Every value of `error.code`. */
 export type ErrorCode = keyof typeof ERRORS
 
 /** All codes, for documentation and tests. */
@@ -62,7 +62,7 @@ export const errorCodes: readonly { code: ErrorCode; status: number; type: strin
 export interface CompatErrorFields {
   /** The request field at fault, as `messages.2.content`. */
   param?: string
-  /** `provider` where the text or the cause is the upstream's. */
+  /** `provider` if the text or the cause comes from the provider. */
   source?: 'gateway' | 'provider'
   details?: readonly unknown[]
   metadata?: Readonly<Record<string, unknown>>
@@ -111,7 +111,7 @@ export class CompatError extends Error {
   }
 }
 
-/** Tells a {@link CompatError} from any other value, also one made by another copy of this module. */
+/** Whether a value is a {@link CompatError}, even from another copy of this module. */
 export function isCompatError(value: unknown): value is CompatError {
   return hasBrand(value, BRAND)
 }
@@ -178,7 +178,7 @@ export class ProviderError extends Error {
   }
 }
 
-/** Tells a {@link ProviderError} from any other value, also one made by another copy of this module. */
+/** Whether a value is a {@link ProviderError}, even from another copy of this module. */
 export function isProviderError(value: unknown): value is ProviderError {
   return hasBrand(value, PROVIDER_BRAND)
 }

@@ -60,7 +60,7 @@ export function roundUpToWire(amount: Credits): Credits {
 
 /**
  * The last place that a JSON number carries of an amount: 1 below 1,000,000 credits, else that of its 15th digit.
- * What is added up to an amount is exact as well where it stops at the same place.
+ * Parts that add up to an amount are exact too if they stop at the same place.
  */
 export function wireStep(amount: Credits): Credits {
   return amount < WIRE_EXACT_BELOW ? 1n : 10n ** BigInt(amount.toString().length - WIRE_DIGITS)

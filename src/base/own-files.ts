@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 
 /**
  * The path of a file of this package, found by the package's own name: from its source, its build, and a host's bundle
- * where the package is installed beside that. Throws where a bundle leaves nothing to find it by.
+ * if the package is installed beside it. Throws if a bundle makes that impossible.
  */
 export function pathOfOwn(file: string): string {
   let cause: unknown

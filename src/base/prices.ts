@@ -15,7 +15,7 @@ export interface Price {
 }
 
 export interface Prices extends Price {
-  /** Where the prompt has more than `above` tokens, the whole call has that tier's prices; the highest such tier counts. */
+  /** If the prompt has more than `above` tokens, the whole call has that tier's prices. The highest such tier counts. */
   readonly tiers?: readonly (Price & { readonly above: number })[]
 }
 

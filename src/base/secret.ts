@@ -11,7 +11,7 @@ export interface Secret {
 
 const SHOWN = '[secret]'
 
-/** Wraps a value so that only `reveal()` gives it back. Throws a `TypeError` for what is no string, and does not show it. */
+/** Wraps a value so that only `reveal()` gives it back. Throws a `TypeError`, without the value, if it is not a string. */
 export function createSecret(value: string): Secret {
   if (typeof value !== 'string') {
     throw new TypeError(

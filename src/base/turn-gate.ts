@@ -12,7 +12,7 @@ export class TurnGate {
   #inside = 0
   #turn: Promise<void> | undefined
 
-  /** Where `gathers` is false nobody waits. */
+  /** If `gathers` is false, nobody waits. */
   constructor(private readonly gathers: boolean) {}
 
   enter(): void {
@@ -23,7 +23,7 @@ export class TurnGate {
     this.#inside--
   }
 
-  /** Undefined where to go on at once. Else settled at the end of this turn, for all in the order in which they asked. */
+  /** Returns undefined to go on at once, otherwise a promise that settles at the end of this turn, in the order of asking. */
   wait(): Promise<void> | undefined {
     if (!this.gathers || this.#inside <= FEW) return undefined
     this.#turn ??= new Promise((resolve) => {

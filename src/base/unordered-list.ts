@@ -1,14 +1,13 @@
-/** What can stand in an {@link UnorderedList}. */
+/** An item of an {@link UnorderedList}. */
 export interface Listed {
-  /** Where it stands; -1 where it does not. */
+  /** Its position in the list, otherwise -1. */
   place: number
 }
 
 /**
  * Items in no order. Each is added and removed in one step, and is in one list at most.
  *
- * Not a `Set`: one that is filled and emptied all the time leaves a chain of tables behind, which keeps what was removed
- * alive.
+ * Not a `Set`: a set that is constantly filled and emptied leaves a chain of tables that keeps removed items alive.
  */
 export class UnorderedList<Item extends Listed> {
   private readonly list: Item[] = []
@@ -21,7 +20,7 @@ export class UnorderedList<Item extends Listed> {
     item.place = this.list.push(item) - 1
   }
 
-  /** Does nothing where it is in no list. */
+  /** Does nothing if the item is in no list. */
   remove(item: Item): void {
     if (item.place < 0) return
     const last = this.list.pop()!

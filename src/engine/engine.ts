@@ -74,7 +74,7 @@ export function createEngine(given: EngineOptions): Engine {
   const endSweeper = startSweeper(options)
   let closing: Promise<{ drained: number; aborted: number }> | undefined
 
-  /** Runs one request between its two events, and answers with what it throws. */
+  /** Runs a request between its two events. Answers with the error that it throws. */
   async function between(
     call: IncomingCall,
     name: string,
@@ -103,7 +103,7 @@ export function createEngine(given: EngineOptions): Engine {
     log.end()
   }
 
-  /** Answers with what was thrown. What is no `CompatError` is a fault, and told to the host. */
+  /** Answers with an error. Reports any error but a `CompatError` to the host as a fault. */
   function refuse(requestId: string, writer: ReplyWriter, caught: unknown): void {
     if (!isCompatError(caught)) {
       options.emit({ type: 'fault', where: 'engine', requestId, error: eventError(caught) })
@@ -180,7 +180,7 @@ export function createEngine(given: EngineOptions): Engine {
   }
 }
 
-/** What a listener of a signal is given: a process that is told to end must not lose its calls for that. */
+/** Node passes a signal's name to its listeners: `process.on('SIGTERM', router.close)` must work. */
 function isSignal(given: unknown): boolean {
   return typeof given === 'string' && given.startsWith('SIG')
 }

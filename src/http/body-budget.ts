@@ -1,9 +1,9 @@
 import { CompatError } from '../base/errors.js'
 
-/** What an account leaves to all others for each part that it takes. */
+/** The parts that an account leaves to others for each part that it uses. */
 const PARTS_LEFT = 3
 
-/** The part of the budget that one body takes. */
+/** The part of the budget that one body uses. */
 export interface BodyShare {
   /** Counts bytes in, or returns why there is no room for them. */
   take(bytes: number): CompatError | undefined

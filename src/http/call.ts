@@ -19,7 +19,7 @@ export type HostRequest = IncomingMessage & {
   originalUrl?: unknown
 }
 
-/** What all calls of one handler share. */
+/** The parts that all calls of one handler share. */
 export interface CallSettings {
   readonly limits: Limits
   readonly clock: Clock
@@ -27,7 +27,7 @@ export interface CallSettings {
   readonly onBodyConsumed: (requestId: string) => void
 }
 
-/** What is left of a refused body up to this size is read and thrown away, so that the connection lives on. */
+/** The rest of a refused body up to this size is read and discarded, so that the connection stays open. */
 const DRAIN_LIMIT_BYTES = 64 * 1024
 const AUTHORIZATION = 'authorization'
 
@@ -59,8 +59,8 @@ export class HttpCall implements IncomingCall {
   }
 
   /**
-   * Holds the body back until it is read here, also where the host attaches a listener meanwhile. False where it flows to
-   * a listener already: then it is read at once, or gone.
+   * Holds the body back until it is read here, even if the host attaches a listener in the meantime. Returns false if the
+   * body already flows to a listener: then it must be read at once, or is gone.
    */
   keepBody(): boolean {
     const { httpVersionMajor, readableEnded, readableFlowing } = this.req
@@ -84,7 +84,7 @@ export class HttpCall implements IncomingCall {
       budget.checkRoomFor(arrived.length, account)
       return parseBytes(arrived)
     }
-    // Counted in as it comes: what is announced takes no memory, and must not keep out the bodies of others.
+    // Counted as it arrives: an announced length takes no memory, and must not keep out other bodies.
     budget.checkRoomFor(declared ?? 0, account)
     const share = budget.open(account)
     this.#collector = new BodyCollector(req, declared, limits, this.settings.clock, share)
@@ -112,7 +112,7 @@ export class HttpCall implements IncomingCall {
     return rest === undefined || rest > DRAIN_LIMIT_BYTES
   }
 
-  /** Throws away what is left of the body, so that the next request on the connection can be read. */
+  /** Discards the rest of the body, so that the next request on the connection can be read. */
   discardRest(): void {
     if (this.#restBytes() !== 0) this.req.resume()
   }
@@ -123,7 +123,7 @@ export class HttpCall implements IncomingCall {
     return req.readableDidRead && !req.readableEnded && !req.complete && this.#restBytes() !== 0
   }
 
-  /** Bytes of the body that have not arrived; undefined where nobody knows. */
+  /** Bytes of the body that have not arrived; undefined if unknown. */
   #restBytes(): number | undefined {
     const req = this.req
     if (req.complete) return 0
@@ -134,9 +134,9 @@ export class HttpCall implements IncomingCall {
     return Math.max(0, declared - received - req.readableLength)
   }
 
-  /** The whole body where it came with the head, as small ones do: no listener, no timer. */
+  /** Returns the whole body if it came with the head, as small ones do: no listener, no timer. */
   #readArrived(declared: number): Buffer | undefined {
-    // Where the host has set an encoding, what there is counts in characters.
+    // If the host has set an encoding, the length is in characters.
     if (this.req.readableEncoding !== null || this.req.readableLength < declared) return undefined
     // Not told how much, it gives one piece from Node 26 on.
     const bytes: Buffer | null = this.req.read(declared)

@@ -53,7 +53,7 @@ export class BodyCollector {
     return this.#cancelTimer !== ended
   }
 
-  /** Ends the reading, where it has not ended yet. */
+  /** Ends the reading, if it has not ended. */
   stop(error: CompatError): void {
     if (this.#detach()) {
       this.failed = true
@@ -71,7 +71,7 @@ export class BodyCollector {
     return true
   }
 
-  // A string where the host has set an encoding.
+  // A string if the host has set an encoding.
   readonly #onData = (data: Buffer | string): void => {
     const chunk = typeof data === 'string' ? Buffer.from(data, this.req.readableEncoding ?? 'utf8') : data
     this.receivedBytes += chunk.length
@@ -112,5 +112,5 @@ export class BodyCollector {
   }
 }
 
-/** Stands in the place of what cancels the timer once reading has ended. */
+/** Replaces the function that cancels the timer once reading has ended. */
 function ended(): void {}

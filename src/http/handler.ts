@@ -16,16 +16,16 @@ export interface HttpHandlerOptions {
   readonly limits: Limits
   readonly clock: Clock
   readonly newId: () => string
-  /** Where requests wait for each other. */
+  /** Lets requests of one turn wait for each other. */
   readonly turns: TurnGate
   readonly fastPaths: boolean
   /** Whether connections are to end with their replies. */
   readonly isClosing: () => boolean
-  /** Where nobody strips the mount from `req.url`. Requests outside of it go to `next`, or are 404. */
+  /** The mount path, if nothing strips it from `req.url`. Requests outside of it go to `next`, or are 404. */
   readonly basePath?: string
-  /** Told of each request that goes to `next` because its host has taken the base path off. Must not throw. */
+  /** Called for each request that goes to `next` because its host has stripped the base path. Must not throw. */
   readonly onStripped?: () => void
-  /** Told of what stands before a route in the path of a request that is 404 for it, without a base path. Must not throw. */
+  /** Called with the part of a path before a route if it makes a request a 404, without a base path. Must not throw. */
   readonly onUnstripped?: (mount: string) => void
   /** Must not throw; what it throws is swallowed. */
   readonly onFault: (where: string, error: unknown, requestId?: string) => void
@@ -51,7 +51,7 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
     try {
       options.onFault(where, error, requestId)
     } catch {
-      // There is nobody left to tell, and a throw from here would end the host's process.
+      // There is nowhere left to report it, and a throw from here would end the host's process.
     }
   }
   const { fastPaths, isClosing, turns } = options
@@ -80,7 +80,7 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
     else run(() => endpoint.answer(call, reply, match.parameter), call, reply, res)
   }
 
-  // Where a host has taken off a mount, what is left before a route is a mistake of its client's.
+  // If a host has stripped a mount, the part before a route is a mistake of its client.
   function tellOfMount(req: HostRequest, path: string): void {
     const mount = paths.mountOf(path)
     const isWhole = req.originalUrl === undefined || req.originalUrl === req.url
@@ -133,7 +133,7 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
   }
 }
 
-/** Frameworks hand over a request and a response of their own where the router is mounted as a handler of theirs. */
+/** Frameworks pass their own request and response if the router is mounted as one of their handlers. */
 function isNodes(req: HostRequest, res: ServerResponse): boolean {
   return typeof req.on === 'function' && typeof res?.destroy === 'function'
 }

@@ -25,7 +25,7 @@ export function pathOf(target: string): string {
   return end === start ? '/' : target.slice(start, end)
 }
 
-/** What follows the base path, or undefined where the path is outside of it. The base ends only at a `/` or the end. */
+/** Returns the part after the base path, or undefined if the path is outside of it. The base ends at a `/` or the end. */
 export function pathUnder(basePath: string, path: string): string | undefined {
   if (basePath === '') return path
   if (!path.startsWith(basePath)) return undefined
@@ -75,7 +75,7 @@ export class PathTable {
   }
 }
 
-/** Checks a base path and drops its trailing slashes. Throws a `TypeError` where it can match nothing. */
+/** Checks a base path and drops its trailing slashes. Throws a `TypeError` if it can match nothing. */
 export function normaliseBasePath(basePath: string): string {
   if (typeof basePath !== 'string' || (basePath !== '' && !/^\/[^?#\s]*$/.test(basePath))) {
     throw new TypeError(

@@ -17,7 +17,7 @@ const PUBLIC = 'public, max-age=300'
 const STREAM_CACHE_CONTROL = 'no-cache, no-transform'
 
 export interface ReplyTools {
-  /** How long a client may take nothing of what is left to send. */
+  /** How long a client may accept nothing of the rest of a reply. */
   readonly clientStallMs: number
   readonly sockets: SocketWatch
   /** Whether a chunk may be framed here, past `res.write`. */
@@ -171,7 +171,7 @@ export class HttpReply implements ReplyWriter {
     this.res.writeHead(status, headers)
   }
 
-  /** Where connections end with their replies, Node drops those that are pipelined behind: the last one ends it. */
+  /** If connections end with their replies, Node drops pipelined requests behind: only the last reply may end it. */
   get #endsConnection(): boolean {
     return this.tools.isClosing() && this.tools.sockets.isLast(this.req.socket, this.#leave)
   }
@@ -231,7 +231,7 @@ export class HttpReply implements ReplyWriter {
     this.#release()
     this.#goOn()
     this.call.abandonBody()
-    // Where the host has answered, the next request on the connection stands behind what is left of the body.
+    // If the host has answered, the next request on the connection comes after the rest of this body.
     if (this.res.writableEnded && !this.#isHttp2) this.call.discardRest()
     this.#tellLeft()
   }

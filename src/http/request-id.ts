@@ -6,7 +6,7 @@ const NOT_ACCEPTED = /[^A-Za-z0-9._:/+=@-]/g
 
 export interface RequestId {
   readonly id: string
-  /** Whether the host has put it on the response, where it stays as it is. */
+  /** Whether the host has already put it on the response. */
   readonly isOnResponse: boolean
 }
 

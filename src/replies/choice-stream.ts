@@ -72,7 +72,7 @@ export class ChoiceStream {
     return { sent, token }
   }
 
-  /** Ends a choice to which the provider gave no reason. Does nothing where it has one. */
+  /** Ends a choice, unless the provider gave it a finish reason. */
   end(reason: 'stop' | 'length'): JsonObject[] {
     return this.finishReason === undefined ? this.finish(reason, {}, {}, false) : []
   }
@@ -94,7 +94,7 @@ export class ChoiceStream {
     const missing = mapped === 'length' ? [] : (this.toolCalls?.missingArguments() ?? [])
     if (native) this.nativeFinishReason = cleanLabel(reason)
     this.finishReason = finishReasonFor(mapped, this.toolCalls?.any === true, this.toolCalls !== undefined)
-    // What had come can be read: the client gets that, and the provider's word for it.
+    // If earlier output can be read, the client gets it, with the provider's finish reason.
     if (isDroppedOutput(reason) && !this.hasSpoken) this.losses.add(DROPPED_BY_PROVIDER, undefined)
     const nativeField = native ? { native_finish_reason: this.nativeFinishReason } : {}
     if (missing.length === 0) return [this.choice(delta, { ...rest, ...nativeField }, this.finishReason)]

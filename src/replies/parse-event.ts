@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../protocol/json-values.js'
 import { fromLatin1 } from '../protocol/latin1.js'
 import { invalidReply } from './delta.js'
 
-/** Reads an event from JSON text in latin1. Throws a `ProviderError` where it is no object. */
+/** Reads an event from JSON text in latin1. Throws a `ProviderError` if it is not an object. */
 export function parseEvent(bytes: string): JsonObject {
   let event: unknown
   try {

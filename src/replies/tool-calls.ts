@@ -14,7 +14,7 @@ interface ToolCallState {
   id: string | undefined
   name: string | undefined
   argumentsSoFar: string
-  /** A piece of it could not be read: what else there is of it would be another call than the model's. */
+  /** A piece of it could not be read: the rest would be another call than the model's. */
   isLost: boolean
   readonly brackets: Brackets
   /** Fields of the provider's own, as the signature that Gemini wants back. */
@@ -45,7 +45,7 @@ export class ToolCallStream {
     return this.calls.flatMap(({ index, isLost }) => (isLost && index !== undefined ? [index] : []))
   }
 
-  /** @returns the deltas to send, none where there is nothing to tell yet */
+  /** @returns the deltas to send, possibly none */
   take(deltas: unknown): JsonObject[] {
     if (!Array.isArray(deltas)) {
       this.losses.add('tool_calls is not a list', deltas)
@@ -60,7 +60,7 @@ export class ToolCallStream {
     return sent
   }
 
-  /** What is still missing when the choice ends: `{}` for calls that never had arguments. */
+  /** The missing end of each call when the choice ends: `{}` for calls without arguments. */
   missingArguments(): JsonObject[] {
     const sent: JsonObject[] = []
     for (const call of this.calls) {
@@ -165,7 +165,7 @@ export class ToolCallStream {
 
 const COMMON_FIELDS = new Set(['index', 'id', 'type', 'function', 'custom', '__proto__'])
 
-/** @returns what is new of the provider's own fields, undefined where nothing is */
+/** @returns the new values of the provider's own fields, undefined if there are none */
 function takeOwnFields(known: JsonObject, delta: JsonObject): JsonObject | undefined {
   let found: JsonObject | undefined
   for (const field of Object.keys(delta)) {

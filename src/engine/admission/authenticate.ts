@@ -16,7 +16,7 @@ import type { CallLog } from '../events/call-log.js'
 import { faultyStore } from '../failures/store-failures.js'
 import type { Admission } from './admission.js'
 
-/** Who calls and who pays, the app's markup and who earns it, read once: what a store changes meanwhile is for the next call. */
+/** The caller, the payer, and the app's markup with the account that earns it. Read once: later changes are for later calls. */
 export interface Caller {
   readonly principal: Principal
   readonly markup: MarkupTerms
@@ -52,7 +52,7 @@ function readCaller(
   }
   if (!result.ok) {
     log.caller = readOwner(result.credential, fault)
-    throw refusal(result.reason) ?? fault('the reason of the refusal is none that there is')
+    throw refusal(result.reason) ?? fault('unknown refusal reason')
   }
   const { principal } = result
   const markup = checkPrincipal(principal, fault)
@@ -95,7 +95,7 @@ function refusal(reason: CredentialRefusal): CompatError | undefined {
   }
 }
 
-/** Where a store describes a refused credential wrongly only the host is told: the refusal stands. */
+/** If a store describes a refused credential wrongly, only the host hears of it: the refusal stands. */
 function readOwner(
   given: CredentialOwner | undefined,
   fault: (why: string) => CompatError,

@@ -6,7 +6,7 @@ import type { Limits } from '../../contracts/limits.js'
 import { isPromise } from '../asking/awaitable.js'
 import { shuttingDown } from '../failures/broken-off.js'
 
-/** A call that can be told to stop. */
+/** A call that can be stopped. */
 export interface LiveCall extends Listed {
   shutDown(): void
 }
@@ -33,7 +33,7 @@ export class InFlight {
     return this.entered
   }
 
-  /** Counts a call in. Returns what counts it out, or refuses it with `rate_limited`, `overloaded` or `shutting_down`. */
+  /** Counts a call. Returns a function that ends its count. Throws `rate_limited`, `overloaded` or `shutting_down`. */
   enter(principal: Principal): () => void {
     if (this.entered >= this.limit) {
       throw new CompatError(
@@ -82,7 +82,7 @@ export class InFlight {
     })
   }
 
-  /** A call that comes after {@link shutDownAll} is told to stop at once. */
+  /** Stops the call at once after {@link shutDownAll}. */
   add(call: LiveCall): void {
     this.calls.add(call)
     if (this.stopping) call.shutDown()
@@ -108,7 +108,7 @@ export class InFlight {
   }
 }
 
-/** The calls under way of each account, or of each credential. Counted only where there is a limit. */
+/** The running calls of each account, or of each credential. Counts only if there is a limit. */
 class Occupancy {
   private readonly counts = new Map<string, number>()
 

@@ -18,7 +18,7 @@ export class LookUps {
 
   constructor(private readonly limit: number) {}
 
-  /** Looks a token up with `ask`, or refuses it with `overloaded`. An answer that is there at once takes no place. */
+  /** Looks up a token with `ask`, or throws `overloaded`. An answer without a promise does not count. */
   run(
     token: string,
     context: LazyContext,

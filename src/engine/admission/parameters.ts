@@ -24,7 +24,7 @@ export function checkParameters(operation: Operation, asked: Asked, model: Model
   throw new CompatError('unsupported_parameter', details[0]!.message, { param: unsupported[0], details })
 }
 
-/** Whether a route may be sent what the request holds beyond the fields that every provider may be sent. */
+/** Whether a route may get the request's fields beyond those that every provider may get. */
 export function servesParameters({ unlisted }: Asked, model: Model, route: Route): boolean {
   return unlisted.every(
     ({ name }) =>

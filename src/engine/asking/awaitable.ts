@@ -1,6 +1,6 @@
 import type { Awaitable } from '../../contracts/context.js'
 
-/** What `next` makes of an answer: at once where the answer is there, since most stores have it in memory. */
+/** Calls `next` with an answer, without waiting if it is not a promise: most stores answer from memory. */
 export function andThen<T, U>(answer: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {
   return isPromise(answer) ? answer.then(next) : next(answer)
 }

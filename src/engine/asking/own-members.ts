@@ -117,7 +117,7 @@ function own<T extends object>(given: T, none: None<T>): T {
   return isObject(given) ? { ...none, ...given } : given
 }
 
-/** Copies what a store answers, once for each answer that cannot change: it and the parts that are copied with it are frozen. */
+/** Copies a store's answer. A frozen answer, whose copied parts are frozen too, is copied once. */
 function onceIfFrozen<T extends object>(
   copy: (given: T) => T,
   partsOf: (given: T) => readonly unknown[] = () => [],

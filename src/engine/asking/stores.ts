@@ -6,7 +6,7 @@ import { isPromise } from './awaitable.js'
 import type { LazyContext } from './lazy-context.js'
 import { within } from './within.js'
 
-/** What asking a store needs of the engine. */
+/** The options needed to ask a store. */
 export type Asking = Pick<EngineOptions, 'clock' | 'emit' | 'limits'>
 
 /**

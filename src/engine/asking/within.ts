@@ -11,8 +11,8 @@ export class DeadlinePassed extends Error {
 }
 
 /**
- * Rejects with {@link DeadlinePassed} where the answer takes longer. What the answer brings afterwards is dropped.
- * `explain` turns what went wrong into what the caller is told, and is called once.
+ * Rejects with {@link DeadlinePassed} if the answer takes longer, and ignores a later answer. `explain` turns the error
+ * into the one for the caller. It is called once.
  */
 export function within<T>(
   clock: Clock,
@@ -41,7 +41,7 @@ export function within<T>(
   })
 }
 
-/** Runs `run` once every promise that is fulfilled by now has told so. An answer that was there needs no timer. */
+/** Calls `run` after the reactions of all promises that are already fulfilled: an answer that is there needs no timer. */
 export function afterReadyAnswers(run: () => void): void {
   void READY.then(run)
 }

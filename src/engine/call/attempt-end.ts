@@ -8,9 +8,9 @@ export type Interruption =
 
 export interface HowItEnded {
   readonly ended: CallEnd['ended']
-  /** Present where `ended` is `broken`, and where it is `stopped` for the length of the reply. */
+  /** Set if `ended` is `broken`, or `stopped` because of the reply's length. */
   readonly failure?: ProviderError | undefined
-  /** Present where `ended` is `stopped` for anything else. */
+  /** Set if `ended` is `stopped` for another reason. */
   readonly stoppedBy?: 'deadline' | 'shutdown' | undefined
 }
 
@@ -20,18 +20,18 @@ export interface AttemptEnd extends HowItEnded {
   readonly durationMs: number
 }
 
-/** What is known of an attempt when nothing more of it will be read. */
+/** The facts of an attempt once nothing more of it is read. */
 export interface AttemptFacts {
   readonly interruption: Interruption | undefined
-  /** The provider said that it was done. What it says after an interruption does not count. */
+  /** The provider stated the end of its reply, before any interruption. */
   readonly terminated: boolean
-  /** What the provider failed with, where nothing interrupted it. */
+  /** The provider's failure, if nothing interrupted it. */
   readonly failed: ProviderError | undefined
   /** Every choice begun has its finish reason. */
   readonly finished: boolean
 }
 
-/** What counts where several things came together: an error in the stream, then a proper end, then what broke it off. */
+/** Decides how an attempt ended if several things apply: first an error in the stream, then a proper end, then the rest. */
 export function howItEnded({ interruption, terminated, failed, finished }: AttemptFacts): HowItEnded {
   const failure = interruption?.why === 'broken' ? interruption.error : failed
   if (failure?.reason === 'error-frame') return { ended: 'broken', failure }

@@ -264,7 +264,7 @@ export class Attempt implements Watched {
     if (reply.failure !== undefined) this.interrupt({ why: 'broken', error: reply.failure })
     // A usage alone cuts nothing off: it may be that of an error, or of a reply that is done.
     if (broughtToken && !reply.finished && this.isHoldSpent()) this.interrupt({ why: 'cut' })
-    // What ends the choices is followed by little: it goes out with that, whether or not the client can take more.
+    // Little follows the end of the choices, so it is read on without waiting for the client.
     if (reply.finished && !wasFinished) return
     return waiting?.then(() => {
       this.lastByteAt = clock.now()
@@ -296,7 +296,7 @@ export class Attempt implements Watched {
     try {
       const end = this.conclude(isHeard && terminated, isHeard ? failed : undefined)
       this.result = { end, failure: this.readFailure(end) }
-      // Now, since it asks a tokenizer of the host's, and none of its faults may come after the settlement.
+      // Now, because it calls the host's tokenizer, which must not throw after the settlement.
       this.health = this.readHealth()
       running.resolve()
     } catch (error) {
@@ -345,7 +345,7 @@ export class Attempt implements Watched {
       upstreamModel: route.upstreamModel,
       modelKey: call.model.id,
     })
-    // What was asked for is as long, and what the model was made to say is as unreadable, from any provider.
+    // Another provider's reply would be as long, or as unreadable.
     const isTooLong = end.ended === 'stopped'
     if (!isTooLong && unreadable === undefined) return read
     const hasSaid = !call.asked.stream || end.firstTokenMs !== undefined
@@ -372,7 +372,7 @@ export class Attempt implements Watched {
     if (firstTokenMs === undefined) return { ok: true }
     // Over the whole of the call, since a reply may come in one piece.
     const tokens = this.reply.completionAtLeast(Infinity)
-    // A machine's clock may be set back meanwhile.
+    // The machine's clock may have been set back.
     return durationMs > 0
       ? { ok: true, firstTokenMs, tokensPerSecond: (tokens * 1_000) / durationMs }
       : { ok: true, firstTokenMs }

@@ -85,7 +85,7 @@ export class Call implements LiveCall {
       }
       this.endWithError(asCompatError(caught), this.call.log.charge ?? NOTHING_CHARGED)
     } catch (error) {
-      // Nothing else ends a stream any more, and one that ended properly would be taken for a success.
+      // Nothing else would end the stream, and a proper end would look like a success.
       if (this.client.open) this.writer.drop()
       throw error
     }

@@ -31,7 +31,7 @@ export class ClientReply {
     this.writer.openStream(STREAM_HEADERS)
   }
 
-  /** A promise where the client is slow: settled when it can take more, or has left. */
+  /** Returns a promise if the client is slow. It settles when the client can accept more, or has left. */
   write(bytes: string): void | Promise<void> {
     this.openStream()
     const waiting = this.writer.write(bytes)

@@ -5,7 +5,7 @@ import type { Asked } from '../../contracts/operation.js'
 import type { Route } from '../../contracts/providers.js'
 import { cleanLabel, escapeControl } from '../../protocol/text.js'
 
-/** What the ledger and the events record of a call, every string of the client's cleaned. */
+/** The facts of a call for the ledger and the events. Strings from the client are cleaned. */
 export function callFacts(
   requestId: string,
   principal: Principal,

@@ -8,7 +8,7 @@ import type { Idempotency } from '../idempotency/idempotency.js'
 import type { RouteHealthBook } from '../routing/route-health.js'
 import type { Watchdog } from './watchdog.js'
 
-/** What all calls of one router share. */
+/** The parts that all calls of a router share. */
 export interface EngineParts {
   readonly options: EngineOptions
   readonly ledger: LedgerClient

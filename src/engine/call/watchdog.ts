@@ -24,7 +24,7 @@ export class Watchdog {
     this.setTimer()
   }
 
-  /** Does nothing where it is not watched any more. */
+  /** Does nothing if it is no longer watched. */
   remove(watched: Watched): void {
     this.watched.remove(watched)
   }

@@ -9,7 +9,7 @@ const CHARGE_BROKEN =
   'must answer with a whole charge: cost, base and markup as bigint, basis, byok, and usage with all its counts'
 const OVERDRAFT_BROKEN = 'must answer with the overdraft as bigint, 0n where there is none'
 
-/** Has the ledger post a charge, and reads what it says of it. */
+/** Asks the ledger to post a charge, and checks its answer. */
 export class ChargeRequest implements LedgerRequest<SettleResult> {
   constructor(
     readonly requestId: string,
@@ -21,7 +21,7 @@ export class ChargeRequest implements LedgerRequest<SettleResult> {
     return this.options.ledger.settle(this.request, context)
   }
 
-  /** Throws where the ledger does not say that it has posted a charge: a repeat posts nothing, and may bring it to that. */
+  /** Throws if the answer does not confirm a posted charge. The retry posts nothing twice, and may get a better answer. */
   read(settled: SettleResult): SettleResult {
     const { charge: sent, holdId } = this.request
     const charge: Charge | undefined | null = settled?.charge
@@ -78,7 +78,7 @@ function isAmount(value: unknown): boolean {
   return typeof value === 'bigint' && value >= 0n
 }
 
-/** The charge that was sent to be posted; where the ledger has other amounts, those are what the payer has paid. */
+/** The charge that was sent, with the ledger's amounts if they differ: the payer has paid those. */
 function withAmountsOf(answered: Charge, sent: Charge): Charge {
   if (!hasAmounts(answered)) return sent
   const { cost, base, markup } = answered

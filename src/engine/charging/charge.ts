@@ -11,7 +11,7 @@ export interface ChargeTerms extends ResolvedUsage {
   readonly neverOverdraw: boolean
 }
 
-/** What is due for a usage. An estimate, and any charge under `neverOverdraw`, is at most the hold. */
+/** Makes the charge for a usage. An estimate, and any charge under `neverOverdraw`, is at most the hold. */
 export function makeCharge(request: ChargeTerms): Charge {
   const { usage, basis, terms, holdAmount, neverOverdraw } = request
   const full = price(usage, terms)
@@ -43,7 +43,7 @@ function atMost(full: PricedUsage, limit: Credits): PricedUsage {
   return { cost: limit, base, markup: limit - base }
 }
 
-/** The payer pays cost; the platform gets base, and the app, or the platform where it has no account, the markup. */
+/** The payer pays `cost`. The platform gets `base`. The app gets the markup, or the platform if the app has no account. */
 export function settlement(
   holdId: string,
   charge: Charge,

@@ -10,10 +10,10 @@ import { beyondEveryAccount, shortOfCredit } from '../failures/credit.js'
 import { reportUnavailable } from '../failures/store-failures.js'
 import type { LedgerClient } from './ledger-client.js'
 
-/** Beyond every limit of a call: what a process needs to notice and to tell the ledger. */
+/** Time beyond the limits of a call, for a process to notice its end and to reach the ledger. */
 const SPARE_TTL_MS = 60_000
 
-/** The one hold that a call has at a time. */
+/** The current hold of a call. A call has at most one. */
 export class HeldCredit {
   private held: { readonly holdId: string; readonly amount: Credits } | undefined
 
@@ -24,16 +24,16 @@ export class HeldCredit {
     private readonly claim: string | undefined,
   ) {}
 
-  /** What is on hold, 0 where nothing is. */
+  /** The amount on hold, 0 without a hold. */
   get amount(): Credits {
     return this.held?.amount ?? 0n
   }
 
   /**
-   * Sees to it that at least this amount is on hold, swapping a smaller hold in one step.
+   * Ensures that at least this amount is on hold. Replaces a smaller hold in one step.
    *
-   * @returns the refusal where there is not enough credit; a smaller hold then stands. Throws where there is no answer,
-   * or where another call has the claim.
+   * @returns the refusal if there is not enough credit; a smaller hold then stays. Throws if the ledger does not answer, or
+   * if another call has the claim.
    */
   secure(amount: Credits, facts: CallFacts): Awaitable<CompatError | undefined> {
     if (this.held !== undefined && amount <= this.held.amount) return undefined
@@ -58,7 +58,7 @@ export class HeldCredit {
     })
   }
 
-  /** The hold is the settlement's from now on. Returns its id. */
+  /** Hands the hold over to the settlement. Returns its id. */
   handOver(): string {
     const held = this.held
     if (held === undefined) throw new Error('There is no hold to settle.')
@@ -66,7 +66,7 @@ export class HeldCredit {
     return held.holdId
   }
 
-  /** Frees what is still on hold. */
+  /** Releases the hold, if there is one. */
   async release(): Promise<void> {
     const held = this.held
     this.held = undefined

@@ -25,8 +25,8 @@ export class LedgerClient {
   constructor(private readonly options: EngineOptions) {}
 
   /**
-   * Asks for a hold, once. Where there is no answer the hold is released, since it may have been taken, and the outcome is
-   * a 503. A hold that is granted is to be told to {@link holdTaken}.
+   * Asks for a hold, once. If there is no answer, the hold is released, since it may have been taken, and the result is a
+   * 503. Call {@link holdTaken} for a granted hold.
    */
   hold(request: HoldRequest, requestId: string): Awaitable<HoldResult> {
     const { clock, ledger, limits } = this.options
@@ -45,15 +45,15 @@ export class LedgerClient {
     return within(clock, limits.storeMs, answer, failed)
   }
 
-  /** A call has a hold, and had none before. */
+  /** Counts the first hold of a call. */
   holdTaken(): void {
     this.openHolds++
   }
 
   /**
-   * Posts a charge, again and again until it is through or `settleMs` is over; then `charge-failed` tells of it.
+   * Posts a charge. Retries until it is posted or `settleMs` has passed, and then emits `charge-failed`.
    *
-   * @returns what the ledger answered, as far as it can be used, or undefined where it has not within `settleWaitMs`
+   * @returns the usable part of the ledger's answer, or undefined if there is none within `settleWaitMs`
    */
   settle(request: SettleRequest, requestId: string): Awaitable<SettleResult | undefined> {
     return this.run(new ChargeRequest(requestId, request, this.options), this.endedWithHold)

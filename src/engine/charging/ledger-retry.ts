@@ -4,11 +4,11 @@ import { isPromise } from '../asking/awaitable.js'
 import { LazyContext } from '../asking/lazy-context.js'
 import { afterReadyAnswers, DeadlinePassed } from '../asking/within.js'
 
-/** What is asked of the ledger, and who is told of it. */
+/** A request to the ledger that is retried, and its callbacks. */
 export interface LedgerRequest<T> {
   readonly requestId: string
   ask(context: LazyContext): Awaitable<T>
-  /** Reads the first good answer, also one that comes too late. What it throws counts as a failure. */
+  /** Checks the first answer, even one that comes too late. A throw counts as a failure. */
   read?(answer: T): T
   /** There was no answer in the time for all tries together. */
   gaveUp(error: unknown): void
@@ -23,7 +23,7 @@ const LONGEST_RETRY_MS = 5_000
  */
 export class LedgerRetry<T> {
   private readonly startedAt: number
-  /** Whether whoever waits was told that there is no answer yet. */
+  /** Whether the caller was told that there is no answer so far. */
   private isLate = false
   /** When the try under way has failed, or the next one is due. */
   private nextAt = 0
@@ -45,7 +45,7 @@ export class LedgerRetry<T> {
     this.startedAt = options.clock.now()
   }
 
-  /** The answer, or undefined where there is none, or none yet and a reply can wait no longer. */
+  /** Returns the answer, or undefined if there is none, or none in the time that a reply can wait. */
   start(): Awaitable<T | undefined> {
     this.try()
     if (this.isTold) return this.told

@@ -18,7 +18,7 @@ export interface CallEnd {
   readonly reported: boolean
   /** Content came that cannot be read. Of a stream nothing was sent after it; a reply in one body goes out without it. */
   readonly unreadable: boolean
-  /** What was reported has both prompt and completion: none of it is to be estimated. */
+  /** The report has both prompt and completion, so that nothing is estimated. */
   readonly complete: boolean
 }
 
@@ -27,16 +27,16 @@ export interface Outcome {
    * - `nothing`: no charge, fixed parts included: the hold is released
    * - `reported`: the provider's counts
    * - `estimated`: our counts, the provider having finished without its own
-   * - `partial`: what had come when the call was broken off on our side
+   * - `partial`: the part that had arrived when the router ended the call
    */
   readonly due: 'nothing' | 'reported' | 'estimated' | 'partial'
-  /** What the client is sent, if it is still there: the whole reply, a reply cut off for its length, or an error. */
+  /** The reply for a client that is still there: whole, cut off for its length, or an error. */
   readonly reply: 'whole' | 'length' | 'error'
 }
 
 const NOTHING_AND_ERROR: Outcome = { due: 'nothing', reply: 'error' }
 
-/** The truth table of docs/charging.md. Nobody else decides what is due. */
+/** The truth table of docs/charging.md. No other code decides what is due. */
 export function outcome(end: CallEnd): Outcome {
   // The model was made to say it, and the provider bills for it.
   if (end.unreadable && end.streaming) return { due: end.reported ? 'reported' : 'partial', reply: 'error' }

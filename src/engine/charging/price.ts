@@ -7,7 +7,7 @@ import type { Usage } from '../../protocol/usage.js'
 export interface Terms {
   readonly prices: PriceTable
   readonly markup: MarkupTerms
-  /** Present where the caller's own key is used: the fee takes the place of the price. */
+  /** Set if the caller's own key is used: the fee replaces the price. */
   readonly byokFee?: ByokFee
 }
 
@@ -28,7 +28,7 @@ const UNIT = TOKENS_PER_PRICE * BASIS
 const MARKED_UNIT = UNIT * BASIS
 
 /**
- * What a usage costs under the terms: `base` exact, then `cost = base + base x basisPoints / 10,000 + flat`. Each of
+ * Returns the cost of a usage: `base` exact, then `cost = base + base x basisPoints / 10,000 + flat`. Each of
  * cost and base is rounded up once, and the markup is their difference, so that base + markup = cost always holds.
  */
 export function price(usage: Usage, terms: Terms): PricedUsage {

@@ -7,7 +7,7 @@ import type { InputEstimate } from '../../contracts/operation.js'
 import type { Route } from '../../contracts/providers.js'
 import { dearestCost, type Terms } from './price.js'
 
-/** What a call on one route will be charged by, and how much must be on hold for it. */
+/** The terms of a call on one route, and the hold that it needs. */
 export interface Quote {
   readonly terms: Terms
   readonly priceVersion: string | undefined
@@ -41,7 +41,7 @@ export interface QuoteRequest {
   readonly model: Model
   readonly route: Route
   readonly markup: MarkupTerms
-  /** Where the call runs on the caller's own key. */
+  /** Set if the call uses the caller's own key. */
   readonly byokFee: ByokFee | undefined
   readonly input: InputEstimate
   /** Output tokens of all choices together. */

@@ -7,7 +7,7 @@ const SWEEP_EVERY_MS = 30_000
 const HOLDS_A_SWEEP = 500
 
 /**
- * Tells the host of holds whose process died before it could settle or release them. Returns what ends it, settled when
+ * Reports holds whose process died before it could settle or release them. Returns a function that ends it, settled when
  * nothing more is asked of the ledger.
  */
 export function startSweeper(options: EngineOptions): () => Promise<void> {

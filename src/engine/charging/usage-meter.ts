@@ -1,6 +1,6 @@
 import { clampUsage, isCount, type Usage, type UsageReport } from '../../protocol/usage.js'
 
-/** What the catalogue lists of a model, and how many choices were asked for. */
+/** The catalogue's limits of a model, and the number of choices. */
 export interface UsageBounds {
   readonly contextLength?: number | undefined
   readonly maxOutputTokens?: number | undefined
@@ -26,7 +26,7 @@ type Field = keyof Usage
 const NOTHING_TOLD: readonly Field[] = []
 const FIELDS: readonly Field[] = ['prompt', 'cached', 'cacheWrite', 'completion', 'reasoning']
 
-/** Takes the snapshots of usage that a provider sends; field by field the largest counts. */
+/** Collects the usage reports of a provider. For each field, the largest value counts. */
 export class UsageMeter {
   private readonly largest: Record<Field, number | undefined> = {
     prompt: undefined,
@@ -35,7 +35,7 @@ export class UsageMeter {
     completion: undefined,
     reasoning: undefined,
   }
-  /** Of these has been told: a provider that reports with every chunk would flood the host's log. */
+  /** Fields that were reported already: a provider that reports with every chunk would flood the host's log. */
   private told: readonly (Field | 'total')[] = NOTHING_TOLD
   private final = false
   private tokensFollowed = false
@@ -73,7 +73,7 @@ export class UsageMeter {
     return counted && (this.final || (terminated && !this.tokensFollowed))
   }
 
-  /** Whether a report leaves nothing to estimate: the prompt stands from the first, the completion only at the end. */
+  /** Whether nothing is left to estimate: the prompt counts from the first report, the completion only from the last. */
   get complete(): boolean {
     return this.largest.prompt !== undefined && this.largest.completion !== undefined && this.wholeCompletion
   }
@@ -94,7 +94,7 @@ export class UsageMeter {
     }
   }
 
-  /** The provider's counts where nothing is due for them, 0 where it gave none. */
+  /** The provider's counts of a call that costs nothing; 0 for missing ones. */
   asFree(): ResolvedUsage {
     return { usage: this.filled(this.largest.prompt ?? 0, this.largest.completion ?? 0), basis: 'reported' }
   }
@@ -110,7 +110,7 @@ export class UsageMeter {
     if (field === 'completion') this.wholeCompletion = true
   }
 
-  /** What one of prompt and completion is if only the other and the sum of both were reported. */
+  /** Derives a missing prompt or completion from the other one and the total. */
   private takeRest(report: UsageReport, total: number): void {
     const prompt = this.isMissing('prompt', report) ? undefined : (report.prompt as number)
     const completion = this.isMissing('completion', report) ? undefined : (report.completion as number)
@@ -127,7 +127,7 @@ export class UsageMeter {
     return !isCount(value) || value > this.most(field)
   }
 
-  /** A count that can be believed. One above what the catalogue lists can: the provider bills it. */
+  /** Returns a plausible count. A count above the catalogue's limit is plausible: the provider bills it. */
   private read(field: Field | 'total', value: unknown): number | undefined {
     if (value === undefined || value === null) return undefined
     const isPossible = isCount(value) && value <= this.most(field)

@@ -12,17 +12,17 @@ import { ignoreEvents } from './emitter.js'
 import type { Explanations } from './explanations.js'
 
 const MAX_EXTRA_BYTES = 1_024
-/** Where the client left before any status was sent. */
+/** The status of a request whose client left before a status was sent. */
 const CLIENT_LEFT_STATUS = 499
 
-/** What events tell of a provider's reply. */
+/** The facts of a provider's reply that events contain. */
 interface ProviderReply {
   readonly finishReason: string | undefined
   readonly nativeFinishReason: string | undefined
   readonly upstreamId: string | undefined
 }
 
-/** What is learnt of one request on its way, for those who ask meanwhile and for the event at its end. */
+/** Collects the facts of one request, for `calls()` and for the event at its end. */
 export class CallLog implements Listed {
   place = -1
   facts: CallFacts | undefined
@@ -36,7 +36,7 @@ export class CallLog implements Listed {
   readonly attempts: RouteAttempt[] = []
   providerMs: number | undefined
   firstTokenMs: number | undefined
-  /** Read at the end, and only where an event tells of it. */
+  /** Read at the end, and only if an event needs it. */
   reply: ProviderReply | undefined
   private stream: boolean | undefined
   private action: unknown
@@ -45,11 +45,11 @@ export class CallLog implements Listed {
   replayed = false
   /** The charge was posted although another hold had its claim. */
   claimLost = false
-  /** Until something else is known of it. */
+  /** The default, until something else is known. */
   outcome = 'completed'
   status = 200
   private readonly startedAt: number
-  /** The same as events tell it. */
+  /** The same by the wall clock, for events. */
   private readonly toldAt: number
 
   constructor(
@@ -76,7 +76,7 @@ export class CallLog implements Listed {
     if (Number.isSafeInteger(retries) && retries > 0) this.clientRetry = retries
   }
 
-  /** What is known by now. */
+  /** Returns the facts so far. */
   soFar(): CallInFlight {
     const { facts, requestId, toldAt: startedAt } = this
     // The ledger is given the same facts: nobody may change them on their way.
@@ -134,7 +134,7 @@ function ownerOf(caller: Principal | CredentialOwner): CredentialOwner {
   return { credentialId, account, appId }
 }
 
-/** A value that the client sent for the record, or how large it was. What JSON cannot say, a host's parser made: it is left out. */
+/** A value that the client sent for the record, or only its size. Leaves out values that are not JSON, from a host's parser. */
 function extra(value: unknown): unknown {
   if (value === undefined) return undefined
   const json = jsonOf(value)

@@ -2,10 +2,10 @@ import type { EventError, RouterEvent } from '../../contracts/events.js'
 import { eventError } from './event-error.js'
 import { freezeEvent } from './freeze.js'
 
-/** Takes events where nobody asked for them. */
+/** Ignores events: the host has no listener. */
 export const ignoreEvents = (): void => {}
 
-/** Makes an event sink that cannot disturb the engine: it freezes what it is given and swallows what it throws. */
+/** Makes an event sink that cannot disturb the engine: it freezes events and swallows the listener's errors. */
 export function createEmitter(
   onEvent: ((event: RouterEvent) => unknown) | undefined,
   onFirstFailure: (error: EventError) => void,

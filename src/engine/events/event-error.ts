@@ -3,7 +3,7 @@ import type { EventError } from '../../contracts/events.js'
 const MAX_CAUSES = 3
 const MAX_MESSAGE_CHARS = 500
 const MAX_STACK_CHARS = 4_096
-/** What a credential looks like in the texts of clients, drivers and providers. */
+/** Matches credentials in texts of clients, drivers and providers. */
 const SECRETS =
   /\b(?:(?:sk|at|pk|rk|key)[-_]|(?:Bearer|Basic) )[A-Za-z0-9._~+/=-]{6,}|\bv1\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*){4}|:\/\/[^\s/@]{1,256}@/g
 /** Where a text is cut before the `@` of an address, what stands there may be a password. */

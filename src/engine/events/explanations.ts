@@ -4,7 +4,7 @@ const MAX_KNOWN = 1_000
 
 /**
  * Explains the routes of calls. The usual explanation of a route, that it was the first choice and served the call, is
- * made and frozen once: to do so for each call takes as long as all else that an event takes.
+ * made and frozen once. For each call, that would take as long as the rest of the event.
  */
 export class Explanations {
   /** By the route that was tried. */

@@ -3,7 +3,7 @@ import type { RequestEnd, RouterEvent } from '../../contracts/events.js'
 /** Freezes an event and all that it holds. Events are plain data without cycles. */
 export function freezeEvent(event: RouterEvent): RouterEvent {
   switch (event.type) {
-    // Every call has these two: to search them for what they hold would take longer than all else that is done with them.
+    // Every call has these two. To search them would take longer than everything else that is done with them.
     case 'request-start':
       if (event.trace !== undefined) Object.freeze(event.trace)
       return Object.freeze(event)
@@ -15,7 +15,7 @@ export function freezeEvent(event: RouterEvent): RouterEvent {
 }
 
 function freezeEnd(event: RequestEnd): RequestEnd {
-  // `routing` comes frozen.
+  // `routing` is already frozen.
   const { action, caller, charge, connected, facts } = event
   if (facts !== undefined) Object.freeze(facts)
   if (caller !== undefined) Object.freeze(caller)

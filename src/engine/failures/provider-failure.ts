@@ -2,7 +2,7 @@ import { CompatError, type CompatErrorFields, type ErrorCode, type ProviderError
 import { cleanProviderMessage, type ProviderMessageContext } from '../../protocol/provider-message.js'
 import { whyItFailed } from './why-it-failed.js'
 
-/** What a provider's failure means for the client, for the next route and for this route's health. */
+/** The consequences of a provider's failure for the client, the next route and this route's health. */
 export interface ProviderFailure {
   readonly error: CompatError
   /** Whether another route may be tried. Never under a caller's own key. */

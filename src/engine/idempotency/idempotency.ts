@@ -178,10 +178,10 @@ export class Idempotency {
     recording.fail(told)
   }
 
-  /** A reply is kept only where something was charged for it; else the key is free again. */
+  /** Keeps a reply if something was charged for it; otherwise frees the key. */
   private async keep(claim: string, recording: Recording, log: CallLog): Promise<void> {
     const { store, ttlMs, keepBodies } = this.parts.options.idempotency
-    // Another call runs under this claim by now, and the store's row is its.
+    // Another call has this claim now, and the store's row belongs to it.
     if (log.claimLost) return
     if (log.charge !== undefined) {
       const { mode, bytes, status } = recording.reply ?? { mode: 'json' as const }
@@ -212,7 +212,7 @@ export class Idempotency {
   }
 }
 
-/** The call's `Idempotency-Key`, or undefined where it has none. */
+/** Returns the call's `Idempotency-Key`, or undefined. Throws 400 if it is malformed. */
 export function idempotencyKey(call: IncomingCall): string | undefined {
   const key = call.headers['idempotency-key']
   if (key === undefined) return undefined
@@ -238,7 +238,7 @@ function sendStored(reply: StoredReply, recording: Recording, log: CallLog): voi
     recording.send(status ?? 200, JSON_HEADERS, toLatin1(bytes))
     return
   }
-  // Where it broke and was charged.
+  // It may have broken off and been charged.
   const code = endingErrorCode(bytes)
   if (code !== undefined) log.failed(code, 200)
   recording.openStream(REPLAY_HEADERS)

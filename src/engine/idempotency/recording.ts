@@ -30,21 +30,21 @@ const REPLAYED: Headers = Object.freeze({ 'idempotent-replayed': 'true' })
  * The reply of a call under an `Idempotency-Key`: every client, the first included, follows it at a pace of its own, and
  * one that comes later gets it from the start.
  *
- * Where there is no room to keep it, its bytes stay only until those who follow it already have them.
+ * If there is no room to keep it, its bytes stay only until the current followers have them.
  */
 export class Recording implements ReplyWriter, FollowedReply {
   readonly digest: string
   readonly pieces: ReplyPieces
   head: ReplyHead | undefined
-  /** The result when the reply ended; until then there is none. */
+  /** The result, once the reply has ended. */
   result: RecordedResult | undefined
   hurrying = false
   private readonly followers = new Set<Follower>()
   /** It was answered, and kept, earlier. */
   private stored = false
-  /** It ended with an error that stands for no reply. */
+  /** It ended with an error that is not to be replayed. */
   private failed = false
-  /** Nobody comes any more. */
+  /** No new followers come. */
   private retired = false
   private listener: (() => void) | undefined
 
@@ -61,7 +61,7 @@ export class Recording implements ReplyWriter, FollowedReply {
     return this.result !== undefined
   }
 
-  /** The whole reply, or undefined where it was too large, came to no end, or is an error that nothing was charged for. */
+  /** The whole reply. Undefined if it was too large, did not end, or is an error without a charge. */
   get reply(): { mode: 'json' | 'stream'; bytes: string; status: number } | undefined {
     const { head, pieces } = this
     if (!this.ended || !pieces.kept || this.failed) return undefined
@@ -84,8 +84,8 @@ export class Recording implements ReplyWriter, FollowedReply {
   }
 
   /**
-   * Follows the reply to its end. Settled when this client has all of it, or has left; rejects where it cannot be
-   * written to. Throws where the reply is no longer there from its start.
+   * Follows the reply to its end. Settles when this client has all of it, or has left. Rejects if writing to the client
+   * fails. Throws if the beginning of the reply is no longer kept.
    */
   follow(writer: ReplyWriter, joined: boolean): Promise<void> {
     if (!this.pieces.kept) throw replyNotKept()
@@ -102,7 +102,7 @@ export class Recording implements ReplyWriter, FollowedReply {
     })
   }
 
-  /** What is written from now on was answered, and kept, earlier. */
+  /** From now on, an earlier reply is replayed. */
   replay(): void {
     this.stored = true
     this.pieces.keptElsewhere()
@@ -115,7 +115,7 @@ export class Recording implements ReplyWriter, FollowedReply {
     if (!this.pieces.kept) this.head = undefined
   }
 
-  /** Ends the recording with an error that stands for no reply. Who has a part of a stream by now is dropped. */
+  /** Ends the recording with an error that is not to be replayed. Drops followers that have a part of a stream. */
   fail(error: CompatError): void {
     this.failed = true
     this.head = { mode: 'whole', ...errorReply(error) }
@@ -147,20 +147,20 @@ export class Recording implements ReplyWriter, FollowedReply {
     }
   }
 
-  /** From now on nobody is waited for: what there is goes out at once. */
+  /** Stops waiting for slow followers: everything is sent at once. */
   hurry(): void {
     this.hurrying = true
     for (const follower of [...this.followers]) follower.resume()
   }
 
-  /** Nobody comes any more. Where the reply came to no end, who waits for it is dropped. */
+  /** Accepts no new followers. If the reply has not ended, drops those who wait for it. */
   retire(): void {
     this.retired = true
     if (!this.ended) for (const follower of [...this.followers]) follower.drop()
     this.freeIfOver()
   }
 
-  /** What everybody has by now need not stay. */
+  /** Frees the pieces that every follower has. */
   onProgress(): void {
     if (!this.pieces.kept) this.pieces.dropBefore(this.slowest)
   }

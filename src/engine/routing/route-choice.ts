@@ -18,10 +18,10 @@ export interface RouteChoice {
 }
 
 /**
- * Which routes may serve a call, best first, and why. Throws where none may.
+ * Chooses the routes that may serve a call, best first, and explains the choice. Throws if there is none.
  *
- * Enabled routes, then the pin or the caller's preferences, then an order: the caller's, else that of the session, else
- * of weights or prices. Last, routes in trouble are moved behind the others; none is ever left out for its health.
+ * Filters by `enabled`, then by the pin or the caller's preferences. Orders by the caller's preference, otherwise by
+ * session, weights or prices. Routes in trouble move behind the others; poor health never excludes a route.
  */
 export function chooseRoutes(
   call: RouteChoiceRequest,
@@ -138,7 +138,7 @@ function takesCallersKey({ adapter, byok, secret }: Route): boolean {
   return byok === 'only' || (byok === 'yes' && (adapter.hasKey === true || isSecret(secret?.reveal() ?? '')))
 }
 
-/** A route without a price is of no use where there are others. Where there are none its quote says what is wrong. */
+/** Drops routes without a price if others have one. If none has, the quote reports the fault. */
 function withPrices(routes: readonly Route[], keep: Keep, prices: RoutePrices): readonly Route[] {
   return routes.some(prices.known) ? keep(routes, 'has no price', prices.known) : routes
 }

@@ -9,7 +9,7 @@ export interface CallResult {
   readonly retryAfterSeconds?: number
 }
 
-/** Why a route stands behind the others. */
+/** Why a route is tried after the others. */
 export type Trouble = 'breaker open' | 'probe under way' | 'retry-after'
 
 interface State {
@@ -37,7 +37,7 @@ const FIRST_COOLDOWN_MS = 5_000
 const LONGEST_COOLDOWN_MS = 60_000
 /** A provider cannot send itself to the back for longer. */
 const LONGEST_RETRY_AFTER_MS = 600_000
-/** What a route was measured at longer ago says nothing about it now. */
+/** Older measurements say nothing about a route now. */
 const MEASURED_FOR_MS = 600_000
 
 /** Per route: moving averages of latency, throughput and failure, and a circuit breaker with half-open probes. */
@@ -46,7 +46,7 @@ export class RouteHealthBook {
 
   constructor(private readonly clock: Clock) {}
 
-  /** Why a route should be tried after others, or undefined where it need not. It is moved behind them, never left out. */
+  /** Returns why a route should be tried after others, otherwise undefined. It is moved behind them, never left out. */
   troubleOf(route: Route): Trouble | undefined {
     const state = this.states.get(route.id)
     if (state === undefined || (state.openUntil === undefined && state.notBefore === 0)) return undefined
@@ -58,7 +58,7 @@ export class RouteHealthBook {
     return now < state.notBefore ? 'retry-after' : undefined
   }
 
-  /** Undefined where the route has not been measured lately. */
+  /** Returns undefined if there is no recent measurement. */
   average(route: Route, what: 'firstTokenMs' | 'tokensPerSecond'): number | undefined {
     const state = this.states.get(route.id)
     return state === undefined || this.clock.now() > state.measuredAt + MEASURED_FOR_MS
@@ -67,8 +67,8 @@ export class RouteHealthBook {
   }
 
   /**
-   * A call to the route begins; on a half-open route the first is the probe. Returns what takes its result, once;
-   * undefined for a call that says nothing of the route.
+   * Records the beginning of a call; on a half-open route the first call is the probe. Returns a function to call once with
+   * the result, or with undefined if the call says nothing about the route.
    */
   begin(route: Route): (result: CallResult | undefined) => void {
     const state = this.state(route)
@@ -79,12 +79,12 @@ export class RouteHealthBook {
       if (probe) state.probing = false
       if (result === undefined) return
       this.measure(state, result)
-      // What began before the breaker opened tells nothing that its opening did not.
+      // A call that began before the breaker opened adds nothing to it.
       if (openings === state.openings) this.judge(state, result.ok, probe)
     }
   }
 
-  /** The routes of which a call has told something. */
+  /** The routes with at least one result. */
   snapshot(): readonly RouteHealth[] {
     const now = this.clock.now()
     const told = [...this.states].filter(([, state]) => state.calls > 0)

@@ -12,7 +12,7 @@ interface Ordered {
   readonly orderedBy: RoutingExplanation['chosenBy']
 }
 
-/** Orders routes by the caller's preferences; what these leave equal, and all without any, as {@link spreadOut} does. */
+/** Orders routes by the caller's preferences, and those that remain equal as {@link spreadOut} does. */
 export function orderRoutes(
   routes: readonly Route[],
   routing: RoutingPreferences | undefined,
@@ -30,7 +30,7 @@ export function orderRoutes(
   return { routes: listedFirst(ordered.routes, routing.order), orderedBy: 'order' }
 }
 
-/** A session stays with its route; else weights share calls out; else the cheapest is first, and of equals the host's first. */
+/** Keeps a session on its route. Otherwise distributes by weight, or puts the cheapest first; ties keep the host's order. */
 function spreadOut(
   routes: readonly Route[],
   { account, asked, spreadKey }: RouteChoiceRequest,

@@ -23,7 +23,7 @@ export function checkNames(routing: RoutingPreferences, { model, routes }: Route
   }
 }
 
-/** The routes that a caller's preferences leave. Throws where they leave none. */
+/** Returns the routes that match a caller's preferences. Throws if none does. */
 export function applyPreferences(
   routing: RoutingPreferences,
   call: RouteChoiceRequest,

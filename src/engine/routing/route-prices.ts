@@ -3,11 +3,11 @@ import type { Model } from '../../contracts/catalogue.js'
 import type { Route } from '../../contracts/providers.js'
 import type { PriceReader } from '../charging/quote.js'
 
-/** What routes of a model ask for one call, as far as that is known before it. */
+/** The prices of a model's routes for one call, as far as they are known before it. */
 export interface RoutePrices {
   /** Whether a route has prices that can be read. */
   known(route: Route): boolean
-  /** The prices of a prompt as long as this one is at most, or undefined where none is known. */
+  /** The prices for the longest that this prompt can be, or undefined if there are none. */
   row(route: Route): PriceRow | undefined
   /** Every row that may come to apply: a shorter prompt than estimated falls into a lower tier. */
   rows(route: Route): readonly PriceRow[]
@@ -28,7 +28,7 @@ export function createRoutePrices(
     try {
       return prices === undefined ? [] : readPrices(prices, 'prices')
     } catch {
-      // The quote of the route, which reads the same prices, tells of it.
+      // The quote of the route reads the same prices and reports the fault.
       return []
     }
   }

@@ -14,9 +14,9 @@ import { RequestReading } from '../../protocol/request-fields/reading.js'
 import { refuseFields } from '../../protocol/request-fields/refused-fields.js'
 
 export interface ParsedChatRequest extends Asked {
-  /** `n`, 1 where absent. */
+  /** `n`, 1 if absent. */
   readonly n: number
-  /** What goes upstream, `model` still being the model key. */
+  /** The request for providers, with the model key as `model`. */
   readonly forward: ChatRequest
   /** Whether a prompt cache mark is in it. */
   readonly marksCache: boolean

@@ -306,7 +306,7 @@ export class ChatReply implements Reply {
 
   private readonly newToolCallId = (): string => `call_${this.parts.newId()}`
 
-  /** A chunk for each choice, or nothing where the client gets one body. */
+  /** Returns a chunk for each choice, or nothing if the client gets one body. */
   private write(choices: readonly JsonObject[], labels = ''): string {
     if (this.chunkWriter !== undefined) {
       return this.lost.why === undefined ? this.chunkWriter.chunks(choices, labels) : ''

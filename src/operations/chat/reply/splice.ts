@@ -11,7 +11,7 @@ export class Splicer {
   /** The text of the last spliced event. */
   text = ''
 
-  /** @returns what the parsed path would send for this event, or undefined where it must be asked */
+  /** @returns the bytes that the parsed path would send for this event, or undefined if the event must be parsed */
   splice(event: string): string | undefined {
     const template = this.template
     if (template === undefined) return undefined
