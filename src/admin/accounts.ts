@@ -16,7 +16,7 @@ export interface GrantRequest {
   readonly amount: string
   /**
    * Names this posting, such as an invoice's number: the same one again posts nothing and gives the first entry, as a repeat. Rejects
-   * where that is of another account or amount, or a correction instead of a grant.
+   * if that is of another account or amount, or a correction instead of a grant.
    */
   readonly reference?: string
   readonly memo?: string
@@ -48,7 +48,7 @@ export interface AccountsAdmin {
   suspendAccount(account: string): Promise<boolean>
   /** Returns whether there is such an account. */
   resumeAccount(account: string): Promise<boolean>
-  /** Undefined where there is no such account. */
+  /** Undefined if there is no such account. */
   findAccount(account: string): Promise<AccountRow | undefined>
   /** By id; the last one's id goes into `after` for the next page of `limit` (100). */
   listAccounts(page?: { readonly after?: string; readonly limit?: number }): Promise<readonly AccountRow[]>

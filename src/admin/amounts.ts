@@ -1,7 +1,7 @@
 import { formatCredits, MAX_CREDITS, parseCredits } from '../base/money.js'
 import type { Price, Prices } from '../base/prices.js'
 
-/** Throws a `RangeError` where no account could hold the amount, sign or none. */
+/** Throws a `RangeError` if no account could hold the amount, sign or none. */
 export function checkHoldable(amount: bigint, what: string, most = MAX_CREDITS): void {
   if (amount > most) throw new RangeError(`${what}: must be at most ${formatCredits(most)} credits`)
   if (amount < -most) throw new RangeError(`${what}: must be at least -${formatCredits(most)} credits`)

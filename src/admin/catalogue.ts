@@ -16,7 +16,7 @@ import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase, Statement, Topic } from '../sql/database.js'
 import { checkHoldable, checkPrices } from './amounts.js'
 
-/** A {@link Model}; `created` is 0 and `ownedBy` the part of the id before the first slash where they are left out. */
+/** A {@link Model}; `created` is 0 and `ownedBy` the part of the id before the first slash if they are left out. */
 export type ModelRequest = Omit<Model, 'created' | 'ownedBy'> & Partial<Pick<Model, 'created' | 'ownedBy'>>
 
 export interface AppRow extends App {
@@ -25,7 +25,7 @@ export interface AppRow extends App {
 
 /** What a put goes by, so that of two at one moment neither replaces the other. */
 export interface PutOptions<Row> {
-  /** Stores only where this is what is there now, as lists give it; `null` for nothing. */
+  /** Stores only if this is the current value, as lists return it; `null` for no value. */
   readonly was?: Row | null
 }
 

@@ -11,7 +11,7 @@ export interface CredentialRow {
   readonly account: string
   readonly appId?: string
   readonly label?: string
-  /** What the newest token may do: all of the grant, or less where it was reissued with less. */
+  /** The scopes of the newest token: those of the grant, or fewer if it was reissued with fewer. */
   readonly scopes?: readonly string[]
   /** How the newest token starts and ends. */
   readonly prefix: string

@@ -45,7 +45,7 @@ export interface ReissueOptions {
   readonly expiresAt?: number
   /** Some of the grant's scopes; all by default. */
   readonly scopes?: readonly string[]
-  /** Rejects where this is no longer what is there: a row as {@link CredentialsAdmin.listCredentials} gave it. */
+  /** Rejects if this is no longer what is there: a row as {@link CredentialsAdmin.listCredentials} gave it. */
   readonly was?: CredentialRow
 }
 
@@ -61,7 +61,7 @@ export interface CredentialsAdmin {
    * have: the option `keysPerAccount`, whoever issues them.
    */
   issueKey(request: KeyRequest): Promise<IssuedCredential>
-  /** Lets an app act for an account. Rejects where the app is not registered, and like {@link issueKey}. */
+  /** Lets an app act for an account. Rejects if the app is not registered, and like {@link issueKey}. */
   issueAccessToken(request: AccessTokenRequest): Promise<IssuedCredential>
   /** A new token for a lost key or a grant, whose id stays; the ones before are revoked. */
   reissue(credentialId: string, options?: ReissueOptions): Promise<IssuedCredential>

@@ -52,14 +52,14 @@ export interface Admin
     RoutesAdmin,
     RouteFaultsAdmin,
     MaintenanceAdmin {
-  /** Undefined where there is no such account. */
+  /** Undefined if there is no such account. */
   balance(account: string): Promise<Balance | undefined>
   /** Newest first, in pages. */
   entries(query?: PayerQuery): Promise<EntryPage>
   spend(query: SpendQuery): Promise<readonly SpendRow[]>
   /** {@link spend} in pages, with the total of all, held against the postings of the same charges. */
   spendReport(query: SpendReportQuery): Promise<SpendReport>
-  /** Where a balance comes from. Undefined where there is no such account. */
+  /** Returns the origin of a balance. Undefined if there is no such account. */
   statement(account: string): Promise<AccountStatement | undefined>
   /** Calls under way in all processes, by the credit that is set aside for them. */
   openHolds(query?: OpenHoldsQuery): Promise<readonly OpenHold[]>

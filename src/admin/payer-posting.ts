@@ -13,8 +13,8 @@ export const KEPT = `case
   when p.amount = 0 then e.cost
   else 0 end`
 
-/** SQL that is true where a charge does not cost what its payer's posting took and what the payer kept. */
+/** SQL that is true if a charge does not cost what its payer's posting took and what the payer kept. */
 export const DEBITED_OTHERWISE = `(p.amount is null or p.amount <> ${KEPT} - e.cost)`
 
-/** The same, or where its base and its markup are not its cost. */
+/** The same, or if its base and its markup are not its cost. */
 export const UNEQUAL = `(${DEBITED_OTHERWISE} or e.base + e.markup <> e.cost)`

@@ -13,8 +13,8 @@ export interface RouteFault {
 
 export interface RouteFaultsAdmin {
   /**
-   * Why no call could take a route with this adapter and these settings; undefined where nothing is known against it.
-   * Tries to build the adapter where the stores were given `adapters`.
+   * Why no call could take a route with this adapter and these settings; undefined if nothing is known against it.
+   * Tries to build the adapter if the stores were given `adapters`.
    */
   routeFault(route: Pick<RouteDefinition, 'adapter' | 'settings'>): RouteFault | undefined
   /** Why routes that are stored cannot be used, in words, by their ids: adapter, settings, secret, or no such model. */

@@ -45,7 +45,7 @@ export interface RoutesQuery {
 
 export interface RoutesAdmin {
   /**
-   * Adds a route behind the others of its model, or replaces the one of this id. Rejects where a secret that stays was
+   * Adds a route behind the others of its model, or replaces the one of this id. Rejects if a secret that stays was
    * sealed for another provider or address: it has to be given again. Returns whether it was stored: always, but for `was`.
    */
   putRoute(route: RouteRequest, options?: PutOptions<RouteListing>): Promise<boolean>
@@ -117,7 +117,7 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
     return before.secret
   }
 
-  /** Stores nothing where it is not what it was, or is changed meanwhile. */
+  /** Stores nothing if it is not what it was, or is changed meanwhile. */
   async function tryPut(
     route: RoutePut,
     { was }: PutOptions<RouteListing>,

@@ -28,7 +28,7 @@ export function differenceOf(amount: string, less: string, name: string): string
   return `${part('/')} as ${high}, ${part('%')} as ${low}`
 }
 
-/** SQL that is true where two sums are not the same. */
+/** SQL that is true if two sums differ. */
 export function isOther(name: string, than: string): string {
   const [high, low] = sumColumns(name)
   const [thanHigh, thanLow] = sumColumns(than)

@@ -10,7 +10,7 @@ export interface TokenTerms {
   readonly scopes?: readonly string[] | undefined
 }
 
-/** The statement that gives a credential a token. It does nothing where the credential is revoked, or has one. */
+/** The statement that gives a credential a token. It does nothing if the credential is revoked, or has one. */
 export function insertToken(
   database: SqlDatabase,
   token: string,

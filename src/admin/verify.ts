@@ -15,7 +15,7 @@ export interface Discrepancy {
    * - `cost`: what a charge shows that it cost, which should be what its payer was debited or owed to itself
    * - `parts`: what the base and the markup of a charge come to, which should be its cost
    * - `share`: the most that a charge posted to one account, which should be its cost, or the larger of its base and its
-   *   markup, where different accounts earn them
+   *   markup, if different accounts earn them
    * - `missing-posting`: the posting of a grant or a correction, which should be what its entry shows
    * - `missing-entry`: the largest posting of an entry that is gone, which should not be there
    */
@@ -34,14 +34,14 @@ export interface Discrepancy {
   /** What stands there, and what it should be. */
   readonly found: Credits
   readonly expected: Credits
-  /** What is wrong, where, and what to do, for an operator. */
+  /** The fault, its place, and the remedy, for an operator. */
   readonly message: string
 }
 
 const POSTED = `select account, ${sumOf('amount', 'sum')} from {postings} group by account`
 const HELD = `select account, ${sumOf('amount', 'sum')} from {holds} where state = ${HOLD_STATE.open} group by account`
 
-/** SQL that is true where a grant or a correction has not the amount posted that its entry ends with. */
+/** SQL that is true if the posted amount of a grant or a correction is not the one that its entry ends with. */
 const UNLIKE_SHOWN = `(p.amount is null or e.postings not like '%,"' || p.amount || '"]]')`
 
 /** The postings of each entry: what they come to, the largest either way, the most and the least. */
@@ -51,7 +51,7 @@ const BY_ENTRY = `select entry_id, ${sumOf('amount', 'sum')}, max(amount) as mos
 
 /**
  * SQL for the most that a charge `e` owed one account, whose postings `s` are balanced: its base or its markup, or both
- * where one account earns them. A payer that earns one of them leaves the other; of one that earns both nothing is left.
+ * if one account earns them. A payer that earns one of them leaves the other; of one that earns both nothing is left.
  */
 const DUE = `case
   when -s.least <> e.cost then -s.least

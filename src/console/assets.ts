@@ -32,7 +32,7 @@ export function assetsFolder(): string {
   return join(dirname(pathOfOwn('package.json')), 'dist', 'console')
 }
 
-/** Reads every file of a folder. Undefined where there is no page: it was not built. */
+/** Reads every file of a folder. Undefined if there is no page: it was not built. */
 export function readAssets(folder: string): Assets | undefined {
   const assets = new Map<string, Asset>()
   for (const name of namesIn(folder)) {

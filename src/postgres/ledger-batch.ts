@@ -161,7 +161,7 @@ function readOutcomes(
         throw new Error(`The database's ledger function answered ${JSON.stringify(kind)}`)
     }
   }
-  // Silence means that all went well, so it is taken for an answer only where the count agrees.
+  // Silence means that all went well, so it counts as an answer only if the count agrees.
   if (plain + special.size !== commands.length) {
     throw new Error(`The database answered ${plain + special.size} of ${commands.length} commands`)
   }

@@ -4,7 +4,7 @@ import { arrayOf } from './ledger-parameters.js'
 
 const { released, settled, expired } = HOLD_STATE
 
-/** An entry's id is drawn before anything is known of its hold, and lost where the settlement turns out to be a repeat. */
+/** An entry's id is drawn before anything is known of its hold, and lost if the settlement turns out to be a repeat. */
 const END_OPEN_HOLDS = `v_entries := array(select nextval('{entries_id_seq}') from generate_series(1, cardinality(p_hold_id)));
     -- Not "state = 0", which would let the planner walk through all open holds by the index of those. The entry has the
     -- facts from here on.

@@ -25,7 +25,7 @@ const LEDGER_PARAMETERS = {
   // Those who pay, each once, with the place of one of their settlements.
   payers: 'text',
   payer_places: 'bigint',
-  // Accounts that have postings, each once: they are made where there are none.
+  // Accounts that have postings, each once: they are made if there are none.
   creditors: 'text',
   // Postings, with the place of the settlement.
   posting_settlements: 'int',

@@ -62,7 +62,7 @@ export async function migrate(
     })
     const pending = await pendingOf(run)
     if (pending.length === 0) return
-    // Who may not make a schema may not say "if not exists" either, also where it was made for them.
+    // Who may not make a schema may not say "if not exists" either, also if it was made for them.
     const [made] = await run({
       text: 'select 1 from pg_catalog.pg_namespace where nspname = ?1',
       parameters: [schema],
@@ -83,7 +83,7 @@ export async function migrate(
   })
 }
 
-/** A role that may not make tables is told who may, also where a new release needs more of them. */
+/** A role that may not make tables is told who may, also if a new release needs more of them. */
 function toRefusal(error: unknown, schema: string): unknown {
   if (!(error instanceof Error) || (error as { code?: unknown }).code !== INSUFFICIENT_PRIVILEGE) return error
   const message = `This role may not bring the schema ${schema} up to date (${error.message}): run compat-router migrate with one that may`

@@ -20,7 +20,7 @@ import type { PostgresPool } from './pool.js'
 import { createQueries } from './query.js'
 
 export interface PostgresStoresOptions extends DurableStoresOptions {
-  /** Where all tables and functions are, `compat_router` by default. Made where it does not exist. */
+  /** Where all tables and functions are, `compat_router` by default. Made if it does not exist. */
   readonly schema?: string
 }
 

@@ -1,5 +1,5 @@
 /**
- * The promise's result, or a rejection that says so where it takes longer. What comes after that goes to `onLate`; a late
+ * The promise's result, or a rejection that says so if it takes longer. What comes after that goes to `onLate`; a late
  * rejection is nobody's.
  */
 export async function within<Result>(

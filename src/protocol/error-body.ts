@@ -22,7 +22,7 @@ const CHALLENGES: Partial<Record<ErrorCode, string>> = {
   insufficient_scope: `${REALM}, error="insufficient_scope", scope="models.run"`,
 }
 
-/** Whether a client library should repeat the call. Where nothing stands here, the status says enough. */
+/** Whether a client library should retry the call. For other codes the status is enough. */
 const SHOULD_RETRY: Partial<Record<ErrorCode, 'true' | 'false'>> = {
   credits_on_hold: 'true',
   insufficient_credits: 'false',
@@ -79,7 +79,7 @@ export function errorFrame(error: CompatError, usage: object): string {
   return `data: ${json.replace(/[\u007f-\uffff]/g, escapeCodeUnit)}\n\n`
 }
 
-/** The code of the {@link errorFrame} that a stream ends with, or undefined where it ends with none. */
+/** The code of the {@link errorFrame} that a stream ends with, or undefined if it ends with none. */
 export function endingErrorCode(stream: string): string | undefined {
   return ENDING_ERROR.exec(stream.slice(stream.lastIndexOf('\ndata: ')))?.[1]
 }

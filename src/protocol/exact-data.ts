@@ -7,7 +7,7 @@ interface WithText {
   readonly [TEXT]?: string
 }
 
-/** Where callers send JSON of their own, which goes on digit for digit. `*` is every item of a list. */
+/** The places of JSON that belongs to callers and is passed on digit for digit. `*` is every item of a list. */
 const DATA_PLACES = [
   ['tools', '*', 'function', 'parameters'],
   ['functions', '*', 'parameters'],

@@ -39,7 +39,7 @@ const FAILURES = new Set(['error', 'insufficient_system_resource', 'abort', 'net
 const DROPPED =
   /^(?:function_call_filter: *)?(?:malformed_(?:function_call|tool_use|tool_call|model_output|response)|unexpected_tool_call|too_many_tool_calls|missing_thought_signature)$/
 
-/** The provider's own word for how a choice ended, `undefined` where it gave none yet. Some write the word null. */
+/** The provider's own word for how a choice ended, `undefined` if it gave none yet. Some write the word null. */
 export function readFinishReason(native: unknown): string | undefined {
   return typeof native === 'string' && native !== '' && native.toLowerCase() !== 'null' ? native : undefined
 }

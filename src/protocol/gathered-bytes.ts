@@ -14,7 +14,7 @@ export class GatheredBytes {
     this.#recent = []
   }
 
-  /** All bytes so far, themselves where they came in one piece. */
+  /** All bytes so far, themselves if they came in one piece. */
   get bytes(): Buffer {
     const pieces = this.#together.length === 0 ? this.#recent : [...this.#together, ...this.#recent]
     return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)

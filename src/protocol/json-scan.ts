@@ -10,7 +10,7 @@ export interface JsonScan {
   readonly messages: FoundMessages | undefined
 }
 
-/** Where the value of the one field `messages` at the top stands, and how many fields the objects in it have. */
+/** The position of the value of the top-level field `messages`, and the number of fields of all objects in it. */
 export interface FoundMessages {
   readonly from: number
   readonly to: number
@@ -45,7 +45,7 @@ function characterKinds(): Uint8Array {
 }
 
 /**
- * Goes once over the text of a request body, in latin1. Throws a `CompatError` `invalid_request` where it is nested
+ * Goes once over the text of a request body, in latin1. Throws a `CompatError` `invalid_request` if it is nested
  * deeper than 128 or holds more than 200,000 values, each a container, a string that is no name, or a run of other
  * characters. For text that is not JSON the result means nothing; the parser refuses such text afterwards.
  *
@@ -138,7 +138,7 @@ class Scanner {
   }
 }
 
-/** The index of the quote that ends a string; the length of the text where none does. */
+/** Returns the index of the quote that ends a string, or the length of the text if there is none. */
 function endOfString(text: string, from: number): number {
   let quote = text.indexOf('"', from)
   while (quote >= 0 && isEscaped(text, quote)) quote = text.indexOf('"', quote + 1)

@@ -21,12 +21,12 @@ export function isTooDeep(value: object, limit = MAX_DEPTH): boolean {
   return false
 }
 
-/** Whether a value is a string with something in it. */
+/** Whether a value is a string that is not empty. */
 export function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 
-/** The value where it is a string with something in it. */
+/** Returns the value if it is a string that is not empty. */
 export function textOf(value: unknown): string | undefined {
   return isText(value) ? value : undefined
 }

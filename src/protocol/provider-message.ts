@@ -101,7 +101,7 @@ function isHost(name: string): boolean {
   return /^[a-z]{2,}$/i.test(labels.at(-1)!) && !FIELD_NAMES.has(labels[0]!.toLowerCase())
 }
 
-/** Splits where `name` stands as a word of its own. */
+/** Splits a text at each `name` that is a word of its own. */
 function splitAtName(text: string, name: string): string[] {
   const pieces: string[] = []
   let start = 0

@@ -5,7 +5,7 @@ const sent = new WeakMap<object, Buffer>()
 
 /**
  * Remembers how the `messages` of a request body were spelled, so that an adapter can send the client's own bytes on
- * instead of writing them out again: a fast path. Only where any reader must find in the bytes what was found here.
+ * instead of serialising them again: a fast path. Only if every reader must find in the bytes what was found here.
  */
 export function rememberMessages(
   { messages }: Readonly<Record<string, unknown>>,
@@ -17,7 +17,7 @@ export function rememberMessages(
   sent.set(messages, bytes.subarray(found.from, found.to))
 }
 
-/** The bytes of these very messages, or undefined where they are not remembered. */
+/** The bytes of these very messages, or undefined if they are not remembered. */
 export function sentMessages(messages: readonly unknown[]): Buffer | undefined {
   return sent.get(messages)
 }

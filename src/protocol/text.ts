@@ -37,7 +37,7 @@ export function cleanLabel(text: string, maxChars = LABEL_CHARS): string {
   )
 }
 
-/** Cuts a string to so many UTF-16 code units, or one fewer where a pair of surrogates stands there. */
+/** Cuts a string to so many UTF-16 code units, or one fewer if a pair of surrogates stands there. */
 export function cut(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text
   const last = text.charCodeAt(maxChars - 1)

@@ -13,7 +13,7 @@ const MEMBER =
   /^(?:[a-z][a-z0-9_*/-]{0,255}|[a-z0-9][a-z0-9_*/-]{0,240}@[a-z][a-z0-9_*/-]{0,13})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/
 
 /**
- * The trace context among the headers of a request, or undefined where there is none that is well-formed. Of a version
+ * The trace context among the headers of a request, or undefined if there is none that is well-formed. Of a version
  * after 00 only what 00 knows is kept. A `tracestate` that is malformed, or over 512 characters, is left out.
  */
 export function readTraceContext(

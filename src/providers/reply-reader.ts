@@ -9,13 +9,13 @@ export interface ReplyReader {
   readonly hasBegun: boolean
   /** Reads one piece, cut anywhere, and adds what it held to `events`. `true` once the provider has said that it is done. */
   read(bytes: Buffer, events: ProviderEvent[]): boolean
-  /** The body has ended as its framing said. `true` where the provider had said that it is done. */
+  /** The body has ended as its framing said. `true` if the provider had said that it is done. */
   end(events: ProviderEvent[]): boolean
 }
 
 /** How a provider's replies are read. */
 export interface ReplyFormat {
-  /** One event of a stream, in latin1. `true` where it says that the provider is done: nothing after it is read. */
+  /** One event of a stream, in latin1. `true` if it says that the provider is done: nothing after it is read. */
   readonly onEvent: (data: string, type: string | undefined, events: ProviderEvent[]) => boolean
   /** Whether events of one line may be read past the parser. */
   readonly fastPaths: boolean

@@ -35,7 +35,7 @@ export class SseReader {
 
   constructor(private readonly options: SseReaderOptions) {}
 
-  /** Reads one piece of a stream, cut anywhere. Throws a `ProviderError` where a line or an event is too long. */
+  /** Reads one piece of a stream, cut anywhere. Throws a `ProviderError` if a line or an event is too long. */
   read(bytes: Buffer): void {
     let text = bytes.toString('latin1')
     if (this.#start !== undefined) text = this.#skipByteOrderMark(this.#start + text)
@@ -53,7 +53,7 @@ export class SseReader {
 
   /**
    * The stream has ended. The standard drops an event without its blank line, since it may have been cut. Some servers
-   * leave the last one out, and with that event would go the usage: it is taken where it is whole.
+   * leave the last one out, and with that event would go the usage: it is taken if it is whole.
    */
   end(): void {
     this.#hasEnded = true

@@ -19,7 +19,7 @@ export interface UpstreamCall {
   /** Fresh for each call. */
   readonly reader: ReplyReader
   readonly take: (events: readonly ProviderEvent[]) => void | Promise<void>
-  /** What to send in place of this call where it failed so; undefined where the failure stands. May not throw. */
+  /** Returns the call to send instead after this failure, or undefined if the failure stands. Must not throw. */
   readonly instead?: ((failure: unknown) => UpstreamCall | undefined) | undefined
 }
 

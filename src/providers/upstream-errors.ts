@@ -11,7 +11,7 @@ const WRAPPERS = ['error', 'errors', 'detail', 'message', 'x_groq']
 /**
  * Finds message, param and code in what a provider says of a failure, in the many shapes of that:
  * `{error: {message, param, code}}`, `{error: 'x'}`, `{message}`, `{detail: [{loc, msg}]}`, a list of these, or text.
- * `status` is the `code` where that is an HTTP error status.
+ * `status` is the `code` if that is an HTTP error status.
  */
 export function readComplaint(value: unknown, nesting = 0): Complaint {
   if (typeof value === 'string') return { providerMessage: value }
@@ -48,7 +48,7 @@ function readHandedOn(metadata: unknown, nesting: number): Complaint {
   return typeof said === 'string' ? {} : readComplaint(said, nesting)
 }
 
-/** What Anthropic, Google and xAI say with a 400 where not the request is wrong, but the account or the key. */
+/** The words of Anthropic, Google and xAI in a 400 if the account or the key is wrong, not the request. */
 const MEANT = new Map([
   [/^(?:Your credit balance is too low|You have reached your specified API usage limits)/, 402],
   [/^(?:API key (?:not valid|expired)|Incorrect API key)/, 401],

@@ -1,6 +1,6 @@
 import { type Credits, MAX_CREDITS } from '../base/money.js'
 
-/** The amount, or a `RangeError` where it does not fit. SQLite would turn it into a double in silence. */
+/** The amount, or a `RangeError` if it does not fit. SQLite would turn it into a double in silence. */
 export function checkAmount(amount: Credits, what: string): Credits {
   if (typeof amount !== 'bigint') throw new TypeError(`${what} must be a bigint; got ${typeof amount}`)
   if (amount > MAX_CREDITS || amount < -MAX_CREDITS) {

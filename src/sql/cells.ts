@@ -1,6 +1,6 @@
 import type { Cell, Row } from './database.js'
 
-/** The cell as text. Throws where it is empty or not text: then schema and code disagree. */
+/** The cell as text. Throws if it is empty or not text: then schema and code disagree. */
 export function readText(row: Row, column: string): string {
   const cell = row[column]
   if (typeof cell !== 'string') throw unreadable(column, 'text')

@@ -7,7 +7,7 @@ export function createConditions(): {
   readonly add: (condition: (value: string) => string, parameter: Parameter) => void
   /** The column holds one of these. */
   readonly addOneOf: (column: string, values: readonly Parameter[]) => void
-  /** The clause that they make; empty where there is none. */
+  /** The clause that they make; empty if there is none. */
   readonly where: () => string
 } {
   const conditions: string[] = []

@@ -25,7 +25,7 @@ export interface GroupCommitOptions<Command, Outcome> {
 }
 
 export interface GroupCommit<Command, Outcome> {
-  /** Waits for the next commit. Rejected without being run where `signal` aborts before its turn. */
+  /** Waits for the next commit. Rejected without being run if `signal` aborts before its turn. */
   add(command: Command, signal?: AbortSignal): Promise<Outcome>
   /** Runs what waits; after that every call rejects. */
   close(): Promise<void>

@@ -63,7 +63,7 @@ export function createSqlIdempotency(database: SqlDatabase): IdempotencyStore {
           ],
         },
       ])
-      // A transaction of its own goes again where another one took the totals of the same accounts in another order.
+      // A separate transaction is retried if another one locked the totals of the same accounts in another order.
       await database.batch([
         {
           text: `delete from {replies} where claim in (

@@ -36,19 +36,19 @@ export interface ReleaseCommand {
 /** What became of a command. A charge that was posted earlier is named by its entry; who wants it reads it. */
 export type LedgerOutcome = HoldOutcome | SettleOutcome | ReleaseOutcome
 
-/** See `HoldResult` of the contracts. `claimed` has an entry where the claim's holder is settled. */
+/** See `HoldResult` of the contracts. `claimed` has an entry if the claim's holder is settled. */
 export type HoldOutcome =
   | { readonly kind: 'granted' }
   | { readonly kind: 'insufficient'; readonly posted: bigint; readonly available: bigint }
   | { readonly kind: 'conflict' | 'closed' }
   | { readonly kind: 'claimed'; readonly entryId: bigint | null }
 
-/** `balance` is the payer's; where that is not below zero, it may be told as 0. */
+/** `balance` is the payer's. It may be 0 for any balance that is not below zero. */
 export type SettleOutcome =
   | { readonly kind: 'posted'; readonly balance: bigint; readonly claimLost: boolean }
   | { readonly kind: 'repeated'; readonly entryId: bigint }
 
-/** `settled` where a settlement came first. */
+/** `settled` if a settlement came first. */
 export interface ReleaseOutcome {
   readonly kind: 'released' | 'settled'
 }
@@ -108,7 +108,7 @@ function checkCharge(charge: Charge): void {
   checkNotNegative(charge.markup, 'charge.markup')
 }
 
-/** Payer, platform and app may be one account. Throws where the postings do not add up to zero. */
+/** Payer, platform and app may be one account. Throws if the postings do not add up to zero. */
 function sumByAccount(postings: readonly Posting[]): readonly Posting[] {
   const sums = new Map<string, bigint>()
   let total = 0n

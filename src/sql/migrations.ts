@@ -17,7 +17,7 @@ export function migrationsTable(words: SchemaWords): string {
 }
 
 /**
- * The steps that a database at a version still needs. Throws where a later release than this has made it: its rows may
+ * The steps that a database at a version still needs. Throws if a later release than this has made it: its rows may
  * mean something else.
  */
 export function pendingMigrations(

@@ -13,7 +13,7 @@ export interface SecretKey {
 export interface SecretBinding {
   readonly routeId: string
   readonly provider: string
-  /** Of `baseUrl`, or empty where the settings have none. */
+  /** Of `baseUrl`, or empty if the settings have none. */
   readonly origin: string
 }
 
@@ -25,9 +25,9 @@ export interface SealedSecret {
 
 /** Keeps secrets at rest under AES-256-GCM. */
 export interface SecretBox {
-  /** Under the first key. Throws where the host has given none. */
+  /** Under the first key. Throws if the host has given none. */
   seal(secret: string, binding: SecretBinding): SealedSecret
-  /** Throws where the key is not here or the secret is tied to something else. Neither shows the secret. */
+  /** Throws if the key is not here or the secret is tied to something else. Neither shows the secret. */
   open(sealed: SealedSecret, binding: SecretBinding): Secret
   /** Whether {@link seal} would choose this key. */
   isCurrent(keyId: string): boolean

@@ -44,7 +44,7 @@ export interface DurableStores {
   /** For `createAdmin`. */
   readonly database: SqlDatabase
   readonly secrets: SecretBox
-  /** As they were given; absent where none were, as in a program that only administers. */
+  /** As they were given; absent if none were, as in a program that only administers. */
   readonly adapters?: AdapterFactories
   /** Fulfilled when the schema is up to date. Every store waits for it by itself; a host may, to fail at start. */
   ready(): Promise<void>

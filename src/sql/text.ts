@@ -2,7 +2,7 @@
 export const UNSTORABLE_PATTERN = /[\0\p{Surrogate}]/u
 
 /**
- * The text, or a `TypeError` where a database would not give it back as it is. PostgreSQL refuses U+0000 and turns a
+ * The text, or a `TypeError` if a database would not give it back as it is. PostgreSQL refuses U+0000 and turns a
  * lone surrogate into U+FFFD; libsql cuts at U+0000 and keeps the previous value in place of a lone surrogate. Either
  * would make two accounts one.
  */

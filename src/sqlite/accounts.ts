@@ -3,11 +3,11 @@ import type { Connection } from './connection.js'
 
 /** The balances that one transaction touches. */
 export interface Accounts {
-  /** Reads them at once where they are many; all others are read when they are asked for. */
+  /** Reads them together if they are many; the others are read on demand. */
   load(ids: readonly string[]): void
   /** An account that does not exist has 0 and 0. */
   read(id: string): { readonly posted: bigint; readonly held: bigint }
-  /** Throws a `RangeError`, and changes nothing, where a balance would leave 64 bits. */
+  /** Throws a `RangeError`, and changes nothing, if a balance would leave 64 bits. */
   change(id: string, posted: bigint, held: bigint): void
   /** Writes back what changed. */
   write(): void

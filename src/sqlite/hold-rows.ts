@@ -27,7 +27,7 @@ export interface HoldRows {
   read(id: string, now: bigint): HoldRow | undefined
   /** Sum of an account's open holds whose time is over and which nobody has swept. */
   overdue(account: string, now: bigint): bigint
-  /** Returns false, and changes nothing, where there is a hold of this id. */
+  /** Returns false, and changes nothing, if there is a hold of this id. */
   insertOpen(command: HoldCommand, claim: string | null, now: bigint): boolean
   /** As {@link insertOpen}, for one that was never heard of: should it still come, it finds itself ended. */
   insertReleased(id: string, account: string, now: bigint): boolean

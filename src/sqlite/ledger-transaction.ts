@@ -80,7 +80,7 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
   ): SettleOutcome {
     const { holdId, account } = command
     let claim = command.claim
-    // Where a batch settles one hold twice, it was ended for one of the two.
+    // If a batch settles one hold twice, it was ended for one of the two.
     if (ended?.entryId === entryId) {
       // An overdue hold that no sweeper has ended yet is still part of what its account holds.
       accounts.change(ended.account, 0n, -ended.amount)
@@ -88,7 +88,7 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
     } else if (!holds.insertSettled(holdId, account, entryId, now)) {
       const known = holds.read(holdId, now)!
       if (known.state === HOLD_STATE.settled) return { kind: 'repeated', entryId: known.entryId! }
-      // Open only where the same batch has taken it.
+      // Open only if the same batch has taken it.
       if (known.state === HOLD_STATE.open) accounts.change(known.account, 0n, -known.amount)
       holds.settle(holdId, entryId, now)
       claim ??= known.claim

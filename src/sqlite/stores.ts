@@ -14,7 +14,7 @@ import { sqliteFault } from './faults.js'
 import { createWorkerClient } from './worker-client.js'
 
 export interface SqliteStoresOptions extends DurableStoresOptions {
-  /** On a local disk. Made where it does not exist, with its folder, readable by its owner only. */
+  /** On a local disk. Made if it does not exist, with its folder, readable by its owner only. */
   readonly file: string
 }
 

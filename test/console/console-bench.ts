@@ -24,7 +24,7 @@ export interface Answer<Reply = unknown> {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** Undefined where the answer is no JSON. */
+  /** Undefined if the answer is no JSON. */
   readonly json: Reply
 }
 

@@ -9,7 +9,7 @@ const ENTRY = new URL('../../dist/index.js', import.meta.url)
 /** Far longer than any fault takes. A fault that never ends is a failure too. */
 const PATIENCE_MS = 60_000
 
-/** Plays every fault against the built package, prints what came of it, and fails where a charge is not what is due. */
+/** Plays every fault against the built package, prints what came of it, and fails if a charge is not what is due. */
 async function main(): Promise<number> {
   if (!existsSync(ENTRY)) {
     console.error(`There is no ${fileURLToPath(ENTRY)}. Build the package first: npm run build`)

@@ -15,7 +15,7 @@ export interface CallRecord {
 const CONTEXT = { requestId: 'assertion', signal: new AbortController().signal }
 const MOST_ENTRIES = 1_000
 
-/** The one entry that the ledger has of a call, undefined where nothing was charged. Fails where there are two. */
+/** The one entry that the ledger has of a call, undefined if nothing was charged. Fails if there are two. */
 export async function entryOf(ledger: LedgerReader, requestId: string): Promise<Entry | undefined> {
   const { entries } = await ledger.entries({ limit: MOST_ENTRIES }, CONTEXT)
   const found = entries.filter((entry) => entry.kind === 'charge' && entry.facts?.requestId === requestId)
@@ -41,7 +41,7 @@ export async function assertOneCharge({ requestId, wire, end, ledger }: CallReco
   return decimal(charge?.cost ?? 0n)
 }
 
-/** The amounts that the client was told, exactly as the text has them. Fails where it was told more than once. */
+/** The amounts that the client was told, exactly as the text has them. Fails if it was told more than once. */
 export function wireCharge(wire: string): { cost: bigint; base: bigint; markup: bigint } | undefined {
   const cost = amounts(wire, 'cost')
   if (cost.length === 0) return undefined

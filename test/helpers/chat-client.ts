@@ -40,7 +40,7 @@ export class ChatClient {
     this.request.end(bytes)
   }
 
-  /** Waits until this has come. Rejects where the reply ends without it. */
+  /** Waits until this has come. Rejects if the reply ends without it. */
   async receives(what: string): Promise<void> {
     await this.until(() => this.text.includes(what), what)
   }

@@ -1,7 +1,7 @@
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
 /**
- * A decimal, as it stands in JSON text or in a test, as an exact count of 10^-9. Throws where it is none, or is finer
+ * A decimal, as it stands in JSON text or in a test, as an exact count of 10^-9. Throws if it is none, or is finer
  * than that. Apart from the code under test on purpose: it is what that code is measured by.
  */
 export function nanos(decimal: string): bigint {

@@ -5,7 +5,7 @@ import { context, createHold, createSettle } from './ledger-requests.js'
 import { createPool } from './postgres.js'
 
 // Run as a process of its own, to be killed. Holds and settles without pause and writes the id of each settlement to
-// standard output once the ledger has acknowledged it; ends by itself where every account is out of credit.
+// standard output once the ledger has acknowledged it; ends by itself if every account is out of credit.
 
 interface Load {
   readonly engine: 'SQLite' | 'PostgreSQL'

@@ -9,7 +9,7 @@ export function body(fields: Record<string, unknown> = {}): Record<string, unkno
   return { model: 'acme/fast', messages: MESSAGES, ...fields }
 }
 
-/** The error that a request is refused with. Throws where it is taken. */
+/** The error that a request is refused with. Throws if it is taken. */
 export function refusal(value: unknown): CompatError {
   try {
     parseChatRequest(value)

@@ -49,7 +49,7 @@ function checkExpiries(world: World): void {
   }
 }
 
-/** Payer, platform and app each get what is theirs, also where two of them are one. */
+/** Payer, platform and app each get what is theirs, also if two of them are one. */
 function checkPostings(world: World, { charge, facts, postings }: SettleRequest): void {
   const call = world.callOf(facts.requestId)
   if (call === undefined) return

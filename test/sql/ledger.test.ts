@@ -174,7 +174,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     await admin.grant({ account: 'alice', amount: '1' })
     const sums = async (query: Parameters<typeof admin.spend>[0]) =>
       (await admin.spend(query)).map(({ key, calls, cost }) => [key, calls, cost])
-    // One day, also where the test runs at midnight.
+    // One day, also if the test runs at midnight.
     await database.all({ text: 'update {entries} set at = ?1', parameters: [Date.UTC(2026, 4, 5, 12)] })
     const day = '2026-05-05'
     expect(await sums({ by: 'model' })).toEqual([

@@ -9,7 +9,7 @@ import { sqliteStores } from '../../sqlite/index.js'
 type Environment = Readonly<Record<string, string | undefined>>
 
 export interface DatabaseOptions {
-  /** Of SQLite, where the environment names no PostgreSQL server. */
+  /** For SQLite, if the environment names no PostgreSQL server. */
   readonly file: string
   /** On that server. */
   readonly schema: string
@@ -28,7 +28,7 @@ const ANSWER_MS = 15_000
 const PROTOCOLS = ['postgres:', 'postgresql:', 'socket:']
 
 /**
- * Rejects where the environment and the options name a SQLite file that is not there, or a file or a PostgreSQL schema
+ * Rejects if the environment and the options name a SQLite file that is not there, or a file or a PostgreSQL schema
  * without tables, so that a mistyped name does not become an empty database and nobody else's is changed. Any other fault
  * is told by opening it.
  */

@@ -5,7 +5,7 @@ import type { Session } from './session.js'
 const TIME_PATTERN =
   /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,3}))?)?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$/
 
-/** A day, an ISO time, both of UTC where they have no offset, or milliseconds since the Unix epoch. */
+/** A day, an ISO time, both in UTC if they have no offset, or milliseconds since the Unix epoch. */
 export function parseTime(text: string): number {
   if (/^\d{12,15}$/.test(text)) return Number(text)
   const [whole, day, minute = '00:00', second = '00', fraction = '', offset = 'Z'] =

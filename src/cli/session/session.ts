@@ -34,7 +34,7 @@ export interface Session {
   readonly env: Surroundings['env']
   /** For commands that write: a SQLite file that is not there is made, and so are the tables of a PostgreSQL schema. */
   admin(options?: AdminOptions): Promise<Admin>
-  /** For commands that only read: rejects where the file is not there, or it or the schema has no tables, and makes none. */
+  /** For commands that only read: rejects if the file is not there, or it or the schema has no tables, and makes none. */
   reader(): Promise<AdminReader>
   database(): Promise<OpenDatabase>
   /** Writes a value as JSON, or its rows as a table; `none` stands for a table without rows. */

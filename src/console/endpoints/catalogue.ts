@@ -10,7 +10,7 @@ import { HttpError } from '../serving/http-error.js'
 import { present } from '../serving/views.js'
 
 const idBody = z.strictObject({ id: nameSchema })
-/** What a change was made from; absent where it was made from nothing. */
+/** What a change was made from; absent if it was made from nothing. */
 interface Change {
   readonly was?: unknown
 }

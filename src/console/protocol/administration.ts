@@ -187,14 +187,14 @@ export interface PutRouteBody extends RouteBody {
 /** A route without how it is doing. */
 export interface StoredRouteView extends RouteFields {
   readonly settings: Readonly<Record<string, unknown>>
-  /** The id of the key that its secret is sealed under; absent where it has no secret. The secret is never shown. */
+  /** The id of the key that its secret is sealed under; absent if it has no secret. The secret is never shown. */
   readonly secretKeyId?: string
 }
 
 export interface RouteView extends StoredRouteView {
-  /** Absent where no call of it has ended yet, or the console observes no router. */
+  /** Absent if no call of it has ended yet, or the console observes no router. */
   readonly health?: RouteHealth
-  /** Why no call can take it, in words for people; absent where nothing is known against it. */
+  /** Why no call can take it, in words for people; absent if nothing is known against it. */
   readonly cannotBeUsed?: string
 }
 

@@ -113,7 +113,7 @@ export interface EntryView {
   readonly id: string
   readonly at: number
   readonly kind: 'grant' | 'charge' | 'correction'
-  /** What it did to the account that was asked for; absent where none was. */
+  /** What it did to the account that was asked for; absent if none was. */
   readonly amount?: string
   /** To whom what went. A user sees its own account's posting only. */
   readonly postings: readonly { readonly account: string; readonly amount: string }[]

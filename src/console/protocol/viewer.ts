@@ -13,7 +13,7 @@ export interface MeReply {
   readonly viewer: Viewer
   /** Where the router is on this origin, such as `/compat/v1`: the base URL of the playground's calls. */
   readonly routerPath: string
-  /** To be posted to with `{}`, relative to the mount; then reload. Absent where the host has its own way. */
+  /** To be posted to with `{}`, relative to the mount; then reload. Absent if the host has its own way. */
   readonly signOutPath?: string
   /** Of the package. */
   readonly version: string

@@ -29,7 +29,7 @@ const COMMON_HEADERS = {
 
 type Headers = Readonly<Record<string, string | number>>
 
-/** Sends a whole reply. Does nothing where the host has answered, or the client has left. */
+/** Sends a whole reply. Does nothing if the host has answered, or the client has left. */
 export function send(
   res: ServerResponse,
   status: number,

@@ -4,7 +4,7 @@ import { nameSchema, parseInput } from '../../contracts/schemas.js'
 import { cleanLabel } from '../../protocol/text.js'
 import { type HttpError, notFound } from './http-error.js'
 
-/** Who looks at the console. `name` is shown; `signOutPath` is where the button to sign out posts to, and there is none without. */
+/** Who looks at the console. `name` is shown; `signOutPath` is the address of the sign-out button; without it there is no button. */
 export type ConsoleViewer =
   /** Sees and does everything. */
   | { readonly kind: 'operator'; readonly name?: string; readonly signOutPath?: string }

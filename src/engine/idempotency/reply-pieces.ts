@@ -72,7 +72,7 @@ export class ReplyPieces {
     this.room = undefined
   }
 
-  /** Settled when more can be taken; undefined where it can be at once. */
+  /** Settled when more can be taken; undefined if it can be at once. */
   untilRoom(): Promise<void> | undefined {
     if (this.hasRoom) return undefined
     this.room ??= createRoom()

@@ -74,7 +74,7 @@ function label(what: string) {
 }
 
 /**
- * The decimal string of a price limit, or undefined where it is none. A number is taken at its shortest spelling, so
+ * The decimal string of a price limit, or undefined if it is none. A number is taken at its shortest spelling, so
  * that 0.15 is `'0.15'`; one that needs more than nine places is none.
  */
 export function priceLimit(value: number | string): string | undefined {

@@ -6,7 +6,7 @@ export function abortedError(signal: AbortSignal): ProviderError {
 }
 
 /**
- * Waits for `work`, but no longer than until the signal aborts, also where `work` pays no heed to it. `onLate` is handed
+ * Waits for `work`, but only until the signal aborts, even if `work` ignores it. `onLate` gets
  * a result that comes after that.
  */
 export function whileWanted<Result>(

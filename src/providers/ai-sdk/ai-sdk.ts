@@ -23,9 +23,9 @@ import {
 
 export interface AiSdkSettings {
   /**
-   * Makes the model of one call. `key` is the caller's own key where there is one, else the route's secret, else
-   * `undefined`: then the host's key is the model's own business. Where a key is given use no other. What it throws is a
-   * fault of the host's, told by a `fault` event.
+   * Makes the model of one call. `key` is the caller's own key if there is one, otherwise the route's secret, otherwise
+   * `undefined`: then the model brings the host's key itself. If there is a `key`, use no other. A throw is a fault of the
+   * host, and becomes a `fault` event.
    */
   readonly model?: (upstreamModel: string, key?: string) => Awaitable<AiSdkLanguageModel>
   /**
@@ -50,8 +50,8 @@ export interface AiSdkSettings {
  * An adapter to any language model of the AI SDK, specification version 2, 3 or 4, and so to every provider that has a
  * package for it.
  *
- * Connections, redirects and the time to connect are the model's own: give its package a `fetch` where they matter.
- * An address in a message reaches the model only where the model's `supportedUrls` names it; nothing is downloaded.
+ * The model's package controls connections, redirects and the time to connect: give it a `fetch` if they matter. An
+ * address in a message reaches the model only if `supportedUrls` of the model names it. Nothing is downloaded.
  */
 export function aiSdk(settings: AiSdkSettings & Required<Pick<AiSdkSettings, 'model'>>): ChatAdapter
 export function aiSdk(settings: AiSdkSettings): ProviderAdapter

@@ -14,7 +14,7 @@ export interface ResultReading {
 }
 
 /**
- * What `doGenerate` gave as one completion and its usage. Throws a `ProviderError` where it is nothing of the kind, or
+ * What `doGenerate` gave as one completion and its usage. Throws a `ProviderError` if it is nothing of the kind, or
  * the reply to another request than was made.
  */
 export function readResult(result: unknown, { source, asked, replyBytes }: ResultReading): ProviderEvent[] {

@@ -8,7 +8,7 @@ const COUNTS_ON_THE_WAY = new Set(['google.generative-ai', 'google.vertex.chat']
 /**
  * `finish_reason` and `native_finish_reason` of a choice, from the word of version 2 or the object of later ones.
  *
- * `undefined` where the provider said nothing: packages then fill in `unknown`, or `other` without a word of its own,
+ * `undefined` if the provider said nothing: packages then fill in `unknown`, or `other` without a word of its own,
  * and a reply that was cut short would pass for a whole one.
  */
 export function toFinish(
@@ -36,7 +36,7 @@ export function unifiedReason(reason: unknown): string | undefined {
   return textOf(isObject(reason) ? reason.unified : reason)
 }
 
-/** Whether a package has this word where the provider gave none. OpenRouter's for version 2 then says `other`. */
+/** Whether a package has this word if the provider gave none. OpenRouter's for version 2 then says `other`. */
 function isMadeUp(word: unknown, { provider, version }: UsageSource): boolean {
   return word === 'unknown' || (word === 'other' && version === 'v2' && provider === 'openrouter')
 }

@@ -17,7 +17,7 @@ const CACHED_APART = new Set([
   'amazon-bedrock',
 ])
 
-/** Models of version 2 whose packages have zeros where the provider reported nothing. */
+/** Models of version 2 whose packages have zeros if the provider reported nothing. */
 const FILLS_IN = new Set(['openrouter', 'xai.responses'])
 
 const READ_FLAT = new Set(['cachedInputTokens'])
@@ -30,7 +30,7 @@ const READ_NESTED = new Set(['noCache', 'cacheRead', 'cacheWrite'])
  * counts of its API: Anthropic's and Bedrock's input excludes what the cache gave and took, and where reasoning is more
  * than output, or completes the total, it is not part of it.
  *
- * `undefined` where the provider reported nothing, also where its package has zeros for that.
+ * `undefined` if the provider reported nothing, also if its package has zeros for that.
  */
 export function toUsage(usage: unknown, metadata: unknown, source: UsageSource): UsageReport | undefined {
   if (!isObject(usage)) return undefined
@@ -100,7 +100,7 @@ function readCacheWrite(metadata: unknown): unknown {
   return isObject(bedrock) && isObject(bedrock.usage) ? bedrock.usage.cacheWriteInputTokens : undefined
 }
 
-/** The sum of the counts among the values; `undefined` where the first is none. */
+/** The sum of the counts among the values; `undefined` if the first is none. */
 function sum(first: unknown, ...more: readonly unknown[]): number | undefined {
   if (!isCount(first)) return undefined
   return more.filter(isCount).reduce((total, count) => total + count, first)

@@ -7,7 +7,7 @@ import { frameError } from './errors.js'
 import { encryptedDetail, type ReasoningDetail, reasoningFields, textDetail } from './reasoning.js'
 import { createUsageReader } from './usage.js'
 
-/** A whole message of the API as one completion and its usage. Throws a `ProviderError` where it is none. */
+/** A whole message of the API as one completion and its usage. Throws a `ProviderError` if it is none. */
 export function readMessage(body: unknown): ProviderEvent[] {
   if (isObject(body) && body.type === 'error') throw frameError(body)
   if (!isObject(body) || !Array.isArray(body.content)) {

@@ -5,7 +5,7 @@ import { unreadCounts } from '../unread-counts.js'
 /** Reads the usage of one reply, whose snapshots repeat only some of the counts. */
 export interface UsageReader {
   /**
-   * Takes a snapshot in, and gives it in the one meaning, of the input all that is known so far; `undefined` where it is
+   * Takes a snapshot in, and gives it in the one meaning, of the input all that is known so far; `undefined` if it is
    * none. Output is of this snapshot alone: what the start counted of it is no count of the whole.
    */
   read(usage: unknown): UsageReport | undefined

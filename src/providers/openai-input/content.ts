@@ -13,7 +13,7 @@ export type ContentPart =
   | TextPart
   | {
       readonly type: 'media'
-      /** An `image_url` part, whose media type is not known where its source is a URL. */
+      /** An `image_url` part. Its media type is unknown if its source is a URL. */
       readonly image: boolean
       readonly source: MediaSource
       readonly filename?: string
@@ -32,7 +32,7 @@ export function readContent(content: unknown, param: string): ContentPart[] {
     .filter((part) => part.type !== 'text' || part.text !== '')
 }
 
-/** Reads `content` where only text may stand. */
+/** Reads `content` that may only be text. */
 export function readText(content: unknown, param: string): TextPart[] {
   return readContent(content, param).map((part) => {
     if (part.type !== 'text') throw unsupported(part.param, `${part.param}: only text may stand here.`)

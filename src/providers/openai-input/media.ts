@@ -1,6 +1,6 @@
 import { unsupported } from './unsupported.js'
 
-/** Where an image or a file is: inline, or at an address that the provider, never this process, may open. */
+/** The place of an image or a file: inline, or at an address that the provider, never this process, may open. */
 export type MediaSource =
   | { readonly kind: 'inline'; readonly mediaType: string; readonly base64: string }
   | { readonly kind: 'url'; readonly url: string }

@@ -38,7 +38,7 @@ export function readStop(request: ChatRequest): readonly string[] {
   })
 }
 
-/** Reads `response_format`; `undefined` where plain text is asked for. */
+/** Reads `response_format`; `undefined` if plain text is asked for. */
 export function readResponseFormat(request: ChatRequest): InputResponseFormat | undefined {
   const format = request.response_format
   if (format === undefined || format === null) return undefined

@@ -23,7 +23,7 @@ export interface AdapterBench extends AdapterUnderTest {
 
 export interface Outcome {
   readonly reply: Reply
-  /** `undefined` where the call rejected. */
+  /** `undefined` if the call rejected. */
   readonly terminated: boolean | undefined
   readonly error: ProviderError | undefined
 }

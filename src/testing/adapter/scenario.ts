@@ -36,7 +36,7 @@ export const ADAPTER_HOST_KEY = 'sk-conformance-host'
 /** What the adapter under test sends in a header of the host's. */
 export const ADAPTER_HOST_CREDENTIAL = 'conformance-header-of-the-host'
 
-/** A reply as every provider could give it; the server streams it, piece by piece, where the request asks for that. */
+/** A reply as every provider could give it; the server streams it, piece by piece, if the request asks for that. */
 export interface ScriptedAnswer {
   readonly text: readonly string[]
   readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
@@ -59,7 +59,7 @@ export type AdapterScenario =
   | { readonly kind: 'error-frame'; readonly text: readonly string[]; readonly message: string }
   /**
    * The pieces of text, then the end without the provider's last word, nor a finish reason: the connection `broken`, or
-   * the body `ended` in good order. Where no stream is asked for, half of a JSON body.
+   * the body `ended` in good order. If no stream is asked for, half of a JSON body.
    */
   | { readonly kind: 'cut-short'; readonly text: readonly string[]; readonly how: 'broken' | 'ended' }
   /** The pieces of text and then silence; without pieces not even a status line. */

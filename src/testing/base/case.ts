@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import type { Awaitable, CallContext, Watch } from '../../contracts/index.js'
 
 /**
- * One thing that a store must do. `run` rejects with an `AssertionError` where it does not, or with what the store itself
+ * One thing that a store must do. `run` rejects with an `AssertionError` if it does not, or with what the store itself
  * threw; any test runner will do.
  *
  * `needs` names what a store may lack; leave those cases out for a store that lacks it.
@@ -32,7 +32,7 @@ export interface Opened<Store> {
   readonly store: Store
   /** Called after each case, whether or not it passed. */
   close?(): Awaitable<void>
-  /** Moves the store's clock on, where it is the test's; else the cases wait in real time, some hundredths of a second. */
+  /** Moves the store's clock on, if it is the test's. Otherwise the cases wait in real time, some hundredths of a second. */
   advance?(ms: number): Awaitable<void>
 }
 
@@ -47,7 +47,7 @@ export function asOpened<Store extends object, Extra extends Opened<Store>>(
   return opened as Extra
 }
 
-/** Fails where an answer is not of the kind that its contract says, before anybody stumbles over it. */
+/** Fails if an answer is not of the kind that its contract says, before anybody stumbles over it. */
 export function checkAnswer(method: string, answer: unknown, isOfItsKind: boolean, kind: string): void {
   assert.ok(isOfItsKind, `${method} must answer ${kind}; got ${inspect(answer, { depth: 1 })}`)
 }
@@ -69,7 +69,7 @@ export function createIds(seed: string): (name: string) => string {
 /** Hears what a watch reports. */
 export function listenTo(watch: Watch): {
   readonly heard: readonly (string | undefined)[]
-  /** Makes a change and waits until something is reported; fails where nothing is within ten seconds. */
+  /** Makes a change and waits until something is reported; fails if nothing is within ten seconds. */
   next(change: () => Promise<void>): Promise<readonly (string | undefined)[]>
   end(): void
 } {

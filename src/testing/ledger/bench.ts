@@ -44,7 +44,7 @@ export interface LedgerBench {
     amount: Credits,
     more?: Omit<HoldFields, 'replaces' | 'ttlMs'>,
   ): Promise<void>
-  /** `[posted, held, available]` of an account, zeros where there is none. */
+  /** `[posted, held, available]` of an account, zeros if there is none. */
   balance(account?: string): Promise<[posted: Credits, held: Credits, available: Credits]>
 }
 
@@ -57,7 +57,7 @@ export interface HoldFields {
   readonly facts?: Partial<CallFacts>
 }
 
-/** `base` is the cost where it is left out, and `app` earns the rest. */
+/** `base` is the cost if it is left out, and `app` earns the rest. */
 export interface SettleFields extends Partial<Omit<SettleRequest, 'holdId' | 'charge' | 'facts'>> {
   readonly base?: Credits
   readonly account?: string

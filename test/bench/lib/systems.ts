@@ -22,7 +22,7 @@ export interface Target {
 }
 
 export interface System {
-  /** Unique in a run, also where one system is measured twice. */
+  /** Unique in a run, also if one system is measured twice. */
   readonly name: string
   start(upstream: Program, more?: SystemOptions): Promise<Target>
 }

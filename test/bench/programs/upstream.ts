@@ -152,7 +152,7 @@ const server = createServer({ noDelay: true }, (socket) => {
   })
 })
 
-/** Undefined where the request is not there in whole. */
+/** Undefined if the request is not there in whole. */
 function requestLength(bytes: Buffer): number | undefined {
   const headEnd = bytes.indexOf('\r\n\r\n')
   if (headEnd < 0) return undefined

@@ -7,7 +7,7 @@ import { type TakeTurn, writeSegments } from './segments.js'
 /** A reply as its client has it, `head` and `body` byte by byte. */
 export interface Reply {
   readonly head: Head
-  /** Undefined where the client did not stay for it. */
+  /** Undefined if the client did not stay for it. */
   readonly body: string | undefined
 }
 

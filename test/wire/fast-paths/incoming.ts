@@ -8,7 +8,7 @@ export interface Head {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Reads messages off a connection. Throws where it ends before what is asked for has come. */
+/** Reads messages off a connection. Throws if it ends before what is asked for has come. */
 export class Incoming {
   #bytes = Buffer.alloc(0)
   #wake: () => void = () => undefined
@@ -22,7 +22,7 @@ export class Incoming {
     socket.on('error', () => undefined)
   }
 
-  /** Undefined where the connection ends before the next message. */
+  /** Undefined if the connection ends before the next message. */
   async head(): Promise<Head | undefined> {
     if (!(await this.has(1))) return undefined
     const first = await this.#line()

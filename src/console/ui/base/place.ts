@@ -43,7 +43,7 @@ export function isLeaving(): boolean {
   return location.hash !== followed
 }
 
-/** Changes some members of the query and stays on the page; nothing where another page is on its way. */
+/** Changes some members of the query and stays on the page; nothing if another page is on its way. */
 export function changeQuery(changes: Place['query']): void {
   const { page, query } = readPlace(location.hash)
   if (page !== readPlace(followed).page) return

@@ -19,7 +19,7 @@ function useLive(): { data?: LiveReply; problem?: Problem } {
   useEffect(() => {
     const controller = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
-    // One timer, also where a page that was hidden meanwhile has asked twice.
+    // One timer, also if a page that was hidden meanwhile has asked twice.
     const askIn = (ms: number): void => {
       clearTimeout(timer)
       timer = setTimeout(ask, ms)

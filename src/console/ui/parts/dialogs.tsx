@@ -44,7 +44,7 @@ export function Dialog({ title, onClose, isSticky, children }: DialogProps) {
 
 /** What a form held when it was sent. */
 export interface Values {
-  /** Trimmed; undefined where nothing was written. */
+  /** Trimmed; undefined if nothing was written. */
   text(name: string): string | undefined
   all(name: string): readonly string[]
 }

@@ -33,7 +33,7 @@ export function priceFields(prices: PricesView | undefined): readonly FieldSpec[
   return [...fields, tiers]
 }
 
-/** Undefined where no price was written at all. */
+/** Undefined if no price was written at all. */
 export function readPrices(values: Values): PricesView | undefined {
   const entries = NAMES.flatMap((name) => {
     const text = values.text(`prices.${name}`)

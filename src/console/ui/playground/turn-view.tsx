@@ -13,7 +13,7 @@ const NAMES: Readonly<Record<string, string>> = { user: 'You', assistant: 'Model
 
 interface TurnProps {
   readonly turn: Turn
-  /** Takes what the tools said; absent where the conversation has gone on. */
+  /** Takes what the tools said; absent if the conversation has gone on. */
   readonly onResults?: ((messages: readonly Message[]) => void) | undefined
 }
 

@@ -14,7 +14,7 @@ export interface Turn {
   readonly isUntold?: boolean
   /** It is untold, and nothing else told it in time. */
   readonly isChargeLate?: boolean
-  /** Who pays; absent where the page does not know. */
+  /** Who pays; absent if the page does not know. */
   readonly account?: string
   readonly startedAt?: number
   readonly firstTokenMs?: number
