@@ -1,6 +1,5 @@
 import { CompatError } from '../../base/errors.js'
 import { type MarkupTerms, NO_MARKUP, parseMarkup } from '../../base/prices.js'
-import type { Awaitable } from '../../contracts/context.js'
 import type {
   CredentialOwner,
   CredentialRefusal,
@@ -9,7 +8,6 @@ import type {
 } from '../../contracts/credentials.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { IncomingCall } from '../../contracts/reply.js'
-import { andThen } from '../asking/awaitable.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 import { askStore } from '../asking/stores.js'
 import type { CallLog } from '../events/call-log.js'
@@ -26,18 +24,18 @@ export interface Caller {
 const TOKEN = /^bearer +([\x21-\x7e]{1,8192})\s*$/i
 const SCHEME = /^bearer(?: |$)/i
 
-/** Finds the payer from the bearer token alone, and notes whose credential it refuses. */
-export function authenticate(
+/** Finds the payer by the bearer token alone, and notes the owner of a refused credential in the log. */
+export async function authenticate(
   call: IncomingCall,
   context: LazyContext,
   { lookUps, options }: Pick<Admission, 'lookUps' | 'options'>,
   log: CallLog,
-): Awaitable<Caller> {
+): Promise<Caller> {
   const token = bearerToken(call)
-  const answer = lookUps.run(token, context, () =>
+  const result = await lookUps.run(token, context, () =>
     askStore('credentials', options, context, () => options.credentials.resolve(token, context)),
   )
-  return andThen(answer, (result) => readCaller(result, call, options, log))
+  return readCaller(result, call, options, log)
 }
 
 function readCaller(

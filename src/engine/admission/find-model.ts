@@ -1,36 +1,31 @@
 import { CompatError } from '../../base/errors.js'
 import type { Model } from '../../contracts/catalogue.js'
-import type { Awaitable } from '../../contracts/context.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { Operation } from '../../contracts/operation.js'
 import { isModelKey, modelNotFound } from '../../protocol/model-key.js'
-import { andThen } from '../asking/awaitable.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 import { askStore } from '../asking/stores.js'
 import { faultyStore } from '../failures/store-failures.js'
 
-/** The model with exactly this id, or 404. */
-export function findModel(key: string, context: LazyContext, options: EngineOptions): Awaitable<Model> {
-  return andThen(lookUpModel(key, context, options), (model) => {
-    if (model === undefined) throw modelNotFound(key)
-    return model
-  })
+/** Returns the model with exactly this id. Throws 404 if there is none. */
+export async function findModel(key: string, context: LazyContext, options: EngineOptions): Promise<Model> {
+  const model = await lookUpModel(key, context, options)
+  if (model === undefined) throw modelNotFound(key)
+  return model
 }
 
-/** The model with exactly this id. A key that no catalogue can hold is not looked up. */
-export function lookUpModel(
+/** Returns the model with exactly this id, or undefined. Does not look up a key that no catalogue can have. */
+export async function lookUpModel(
   key: string,
   context: LazyContext,
   options: EngineOptions,
-): Awaitable<Model | undefined> {
+): Promise<Model | undefined> {
   if (!isModelKey(key)) return undefined
-  const answer = askStore('catalogue', options, context, () => options.catalogue.get(key, context))
-  return andThen(answer, (model) => {
-    if (model?.id !== key) return undefined
-    return readModel(model, (field, wanted) => {
-      const why = `${field} of the model '${key}' is not ${wanted}`
-      return faultyStore('catalogue', options, context.requestId, why)
-    })
+  const model = await askStore('catalogue', options, context, () => options.catalogue.get(key, context))
+  if (model?.id !== key) return undefined
+  return readModel(model, (field, wanted) => {
+    const why = `${field} of the model '${key}' is not ${wanted}`
+    return faultyStore('catalogue', options, context.requestId, why)
   })
 }
 

@@ -1,10 +1,8 @@
 import type { CompatError } from '../../base/errors.js'
 import { type Credits, MAX_CREDITS } from '../../base/money.js'
 import type { Mutable } from '../../base/mutable.js'
-import type { Awaitable } from '../../contracts/context.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { CallFacts, HoldRequest, HoldResult } from '../../contracts/ledger.js'
-import { andThen } from '../asking/awaitable.js'
 import { callCompleted, callInFlight } from '../failures/claims.js'
 import { beyondEveryAccount, shortOfCredit } from '../failures/credit.js'
 import { reportUnavailable } from '../failures/store-failures.js'
@@ -35,7 +33,7 @@ export class HeldCredit {
    * @returns the refusal if there is not enough credit; a smaller hold then stays. Throws if the ledger does not answer, or
    * if another call has the claim.
    */
-  secure(amount: Credits, facts: CallFacts): Awaitable<CompatError | undefined> {
+  async secure(amount: Credits, facts: CallFacts): Promise<CompatError | undefined> {
     if (this.held !== undefined && amount <= this.held.amount) return undefined
     if (amount > MAX_CREDITS) return beyondEveryAccount(amount)
     const { ledger, options } = this.parts
@@ -50,12 +48,11 @@ export class HeldCredit {
     }
     if (this.claim !== undefined) request.claim = this.claim
     if (this.held !== undefined) request.replaces = this.held.holdId
-    return andThen(ledger.hold(request, this.requestId), (result) => {
-      if (result?.ok !== true) return this.refusal(result, request)
-      if (this.held === undefined) ledger.holdTaken()
-      this.held = { holdId, amount }
-      return undefined
-    })
+    const result = await ledger.hold(request, this.requestId)
+    if (result?.ok !== true) return this.refusal(result, request)
+    if (this.held === undefined) ledger.holdTaken()
+    this.held = { holdId, amount }
+    return undefined
   }
 
   /** Hands the hold over to the settlement. Returns its id. */
