@@ -18,7 +18,7 @@ describe.each(engineNames)('what administration is given on %s', (name) => {
     ['a symbol', Symbol('alice')],
     ['text that goes on after an end', 'alice\u0000'],
     ['half a character', 'alice\ud800'],
-  ])('is refused with a TypeError where it is %s in the place of a name', async (_, value) => {
+  ])('is refused with a TypeError if it is %s in the place of a name', async (_, value) => {
     const account = value as unknown as string
     for (const asking of [
       () => admin.listCredentials({ account }),
@@ -46,7 +46,7 @@ describe.each(engineNames)('what administration is given on %s', (name) => {
     }
   })
 
-  it('is refused where it is no number of rows, or no page', async () => {
+  it('is refused if it is no number of rows, or no page', async () => {
     for (const limit of [-1, 0, 1.5, 1e21]) {
       for (const asking of [
         admin.openHolds({ limit }),
@@ -70,7 +70,7 @@ describe.each(engineNames)('what administration is given on %s', (name) => {
     },
   )
 
-  it('is refused where it leaves an account with more than there is room for, and says with how much', async () => {
+  it('is refused if it leaves an account with more than there is room for, and says with how much', async () => {
     const most = formatCredits(MAX_CREDITS)
     await expect(admin.grant({ account: 'rich', amount: formatCredits(MAX_CREDITS + 1n) })).rejects.toThrow(
       `grant.amount: must be at most ${most} credits`,
@@ -101,7 +101,7 @@ describe.each(engineNames)('what administration is given on %s', (name) => {
     expect((await admin.balance('bob'))?.posted).toBe(1_000_000_000n)
   })
 
-  it('is refused where it is a time that has no date, which no list could show', async () => {
+  it('is refused if it is a time that has no date, which no list could show', async () => {
     const last = 8_640_000_000_000_000
     await expect(admin.issueKey({ account: 'alice', expiresAt: last + 1 })).rejects.toThrow(
       'key.expiresAt: must be at most 8,640,000,000,000,000',

@@ -32,7 +32,7 @@ describe.each(engineNames)('what is listed on %s', (name) => {
     return asked
   }
 
-  it('is those of the ids that are asked for, and nothing where there are none', async () => {
+  it('is those of the ids that are asked for, and nothing if there are none', async () => {
     const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id)
     expect(ids(await admin.listModels({ modelIds: ['m3', 'none', 'm1'] }))).toEqual(['m1', 'm3'])
     expect(ids(await admin.listRoutes({ routeIds: ['r3', 'none', 'r1'] }))).toEqual(['r1', 'r3'])

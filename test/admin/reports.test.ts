@@ -83,7 +83,7 @@ describe.each(engineNames)('reports on %s', (name) => {
     })
   })
 
-  it('have the charges of an app, of a model and of a provider, where asked', async () => {
+  it('have the charges of an app, of a model and of a provider, if asked', async () => {
     const stores = engine.open('narrowed')
     const { spend } = createAdmin(stores)
     await settle(stores, 'alice', [1n, 0n], 'dev', { appId: 'writer', model: 'n', provider: 'p' })

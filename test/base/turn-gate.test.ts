@@ -9,7 +9,7 @@ function busy(gathers = true): TurnGate {
   return gate
 }
 
-it('keeps nobody waiting while few are inside, nor where it does not gather', () => {
+it('keeps nobody waiting while few are inside, nor if it does not gather', () => {
   expect(new TurnGate(true).wait()).toBeUndefined()
   expect(busy(false).wait()).toBeUndefined()
 })

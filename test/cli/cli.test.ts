@@ -170,7 +170,7 @@ describe('the command line', () => {
     ])
   })
 
-  it('works on PostgreSQL where DATABASE_URL is set, and shows no password', async () => {
+  it('works on PostgreSQL if DATABASE_URL is set, and shows no password', async () => {
     const env = { DATABASE_URL: server.url.replace('postgres@', 'postgres:hidden@') }
     const migrated = await run('migrate', { env })
     expect(migrated.exitCode).toBe(0)

@@ -10,7 +10,7 @@ import { READING } from './reading-commands.js'
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
-describe('the command line where there is no SQLite file', () => {
+describe('the command line if there is no SQLite file', () => {
   let place: TestFile
   beforeEach(async () => {
     place = await createTestFile()

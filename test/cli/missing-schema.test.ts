@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 import { READING } from './reading-commands.js'
 import { runCommand } from './run-command.js'
 
-describe('the command line where a PostgreSQL schema has no tables', () => {
+describe('the command line if a PostgreSQL schema has no tables', () => {
   let server: TestDatabase
   beforeAll(async () => {
     server = await createTestDatabase()

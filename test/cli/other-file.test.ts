@@ -6,7 +6,7 @@ import { createTestFile, type TestFile } from '../helpers/sqlite.js'
 import { READING } from './reading-commands.js'
 import { runCommand } from './run-command.js'
 
-describe('the command line where a SQLite file has no tables', () => {
+describe('the command line if a SQLite file has no tables', () => {
   let place: TestFile
   beforeEach(async () => {
     place = await createTestFile()

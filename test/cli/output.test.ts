@@ -20,7 +20,7 @@ function start(stdout: 'pipe' | number) {
   return { child, ended }
 }
 
-it('ends in silence where nobody reads what it writes', { timeout: SLOW_MS }, async () => {
+it('ends in silence if nobody reads what it writes', { timeout: SLOW_MS }, async () => {
   const { child, ended } = start('pipe')
   child.stdout!.destroy()
   expect(await ended).toEqual({ exitCode: 0, said: '' })

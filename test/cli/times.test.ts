@@ -50,7 +50,7 @@ describe('times on the command line', () => {
 
   const run = (...args: string[]) => runCommand(args, { COMPAT_ROUTER_FILE: place.file })
 
-  it('are days and ISO times, of UTC where they have no offset', () => {
+  it('are days and ISO times, of UTC if they have no offset', () => {
     expect(new Date(2027, 0, 1).getTimezoneOffset()).toBe(300)
     const read = (text: string) => new Date(parseTime(text)).toISOString()
     expect(read('2027-04-30')).toBe('2027-04-30T00:00:00.000Z')
@@ -77,7 +77,7 @@ describe('times on the command line', () => {
     }
   })
 
-  it('are in the future where a credential ends, and may be past where a report begins', async () => {
+  it('are in the future if a credential ends, and may be past if a report begins', async () => {
     const ended = ['keys issue alice', 'tokens issue alice app', 'credentials reissue x']
     for (const command of ended) {
       for (const time of ['2001-12-01', '1700000000000', new Date().toISOString()]) {

@@ -2,7 +2,7 @@ import dns, { type LookupAddress } from 'node:dns'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { runCommand } from './run-command.js'
 
-describe('the command line where the server of PostgreSQL cannot be reached', () => {
+describe('the command line if the server of PostgreSQL cannot be reached', () => {
   afterEach(() => {
     vi.restoreAllMocks()
   })

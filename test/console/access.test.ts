@@ -418,7 +418,7 @@ describe('what a host says of who looks', () => {
     ['a word', 'operator'],
     ['yes', true],
     ['no', false],
-  ])('lets nobody in where it is %s', async (_, viewer) => {
+  ])('lets nobody in if it is %s', async (_, viewer) => {
     const answer = await bench.as(viewer as never).get('api/accounts')
     expect(answer.status).toBe(500)
     expect(answer.text).not.toContain('alice')

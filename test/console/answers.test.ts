@@ -57,7 +57,7 @@ describe('a call', () => {
     },
   )
 
-  it('has the prices of its route where that has its own', async () => {
+  it('has the prices of its route if that has its own', async () => {
     const route = { model: 'acme/fast', provider: 'fake', adapter: 'fake', upstreamModel: 'x' }
     const prices = { input: '1', output: '2' }
     await bench.admin.putRoute({ ...route, id: 'r:acme/fast', prices })
@@ -66,7 +66,7 @@ describe('a call', () => {
     await bench.admin.putRoute({ ...route, id: 'r:acme/fast' })
   })
 
-  it('carries no label where its key has none', async () => {
+  it('carries no label if its key has none', async () => {
     const [entry] = await calls(`?key=${other.credentialId}`)
     expect(entry?.facts).not.toHaveProperty('credentialLabel')
   })
@@ -161,7 +161,7 @@ describe('a route', () => {
       /must not have a query/,
     ],
     ['headers of numbers', { ...settings, headers: { a: 5 } }, undefined, /^settings/],
-  ])('is refused where its adapter cannot be built: %s', async (_, given, field, message) => {
+  ])('is refused if its adapter cannot be built: %s', async (_, given, field, message) => {
     const answer = await bench.as(operator).post('api/routes/put', { ...route, settings: given })
     expect(answer).toMatchObject({
       status: 400,

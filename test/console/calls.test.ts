@@ -77,7 +77,7 @@ describe('a call', () => {
     expect(asPayer.json.entries[0]!.amount).toBe(`-${entry!.charge!.cost}`)
   })
 
-  it('keeps its entry where the process no longer remembers how it went', async () => {
+  it('keeps its entry if the process no longer remembers how it went', async () => {
     const { holdId } = bench.events.findLast((event) => event.type === 'request-end')!
     await bench.stores.ledger.settle(
       {

@@ -160,7 +160,7 @@ describe('a download', () => {
     expect(records).toHaveLength(1)
   })
 
-  it('goes on page after page, and stops reading where its client leaves', async () => {
+  it('goes on page after page, and stops reading if its client leaves', async () => {
     const { admin } = bench
     let pages = 0
     const many = await startBench({

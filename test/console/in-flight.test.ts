@@ -132,7 +132,7 @@ describe('a call in flight', () => {
     expect(calls).toMatchObject([{ requestId: 'ending', isHere: true, startedAt: 1 }])
   })
 
-  it('and a route that two routers have are shown once, the route as where it is doing worst', () => {
+  it('and a route that two routers have are shown once, the route as if it is doing worst', () => {
     const routers = new ObservedRouters()
     const health = { routeId: 'r', provider: 'p', failureRate: 0.2 }
     const router = {

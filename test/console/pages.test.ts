@@ -112,7 +112,7 @@ describe('the pages', () => {
     expect((await request(path)).status).toBe(404)
   })
 
-  it('say what to run where they have not been built, and are found once they are', async () => {
+  it('say what to run if they have not been built, and are found once they are', async () => {
     const later = join(folder, 'later')
     const { request } = await serve(later)
     const missing = await request('/')
@@ -175,7 +175,7 @@ describe.each(hosts)('in $name', (host) => {
 })
 
 describe('in Express', () => {
-  it('paths that are not its own go on to the host, also where it is mounted at the root', async () => {
+  it('paths that are not its own go on to the host, also if it is mounted at the root', async () => {
     const { default: express } = await import('express')
     const app = express()
     app.use(createConsole({ admin: { entries: () => undefined } as never, authorise: () => undefined }))

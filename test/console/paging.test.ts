@@ -161,7 +161,7 @@ describe('keys', () => {
     expect((await labels('all')).toSorted()).toEqual(['Playground', 'expired', 'kept', 'revoked'])
   })
 
-  it('of the playground are known where its clock is ahead of the database', async () => {
+  it('of the playground are known if its clock is ahead of the database', async () => {
     aheadMs = 30_000
     await bench.admin.grant({ account: 'frank', amount: '1' })
     const made = await bench.as(operator).post('api/credentials/playground', { account: 'frank' })

@@ -44,7 +44,7 @@ describe('a request that writes', () => {
     expect(json).toEqual({ error: { message: expect.stringContaining("Only the console's own pages") } })
   })
 
-  it('is refused where nothing says which page sent it', async () => {
+  it('is refused if nothing says which page sent it', async () => {
     const status = await new Promise((done) => {
       const request = http.request(`${bench.baseUrl}/api/accounts/open`, {
         method: 'POST',
@@ -57,7 +57,7 @@ describe('a request that writes', () => {
     expect(await bench.admin.findAccount('sneaked')).toBeUndefined()
   })
 
-  it('is held against `origin` alone where the host gives it', async () => {
+  it('is held against `origin` alone if the host gives it', async () => {
     const proxied = await startBench({ console: { origin: 'https://console.example.com' } })
     try {
       const send = (origin: string) =>
@@ -90,7 +90,7 @@ describe('a request that writes', () => {
     ['no JSON', '{', 'The body is not JSON'],
     ['an array', '[]', 'The body must be a JSON object'],
     ['null', 'null', 'The body must be a JSON object'],
-  ])('is refused where its body is %s', async (_, body, message) => {
+  ])('is refused if its body is %s', async (_, body, message) => {
     const { status, json } = await post({}, body)
     expect([status, json]).toEqual([400, { error: { message } }])
   })
@@ -409,7 +409,7 @@ describe('bad input', () => {
       /goes into secret/,
     ],
     ['a route that is not there', 'routes/remove', { id: 'none' }, 404, 'id', /no route/],
-  ])('is answered with what is wrong and where: %s at %s', async (_, path, body, status, field, message) => {
+  ])('is answered with what is wrong and if: %s at %s', async (_, path, body, status, field, message) => {
     const answer = await bench
       .as(operator)
       .post<{ error: { message: string; field?: string } }>(`api/${path}`, body)
@@ -433,19 +433,19 @@ describe('bad input', () => {
     ['calls?sessionId=a%00b', 'sessionId', 'sessionId must be text without control characters'],
     ['calls.csv?sessionId=%00', 'sessionId', 'sessionId must be text without control characters'],
     ['events?problems=maybe', 'problems', 'problems must be "true" or "false"'],
-  ])('is answered with what is wrong and where: GET %s', async (path, field, part) => {
+  ])('is answered with what is wrong and if: GET %s', async (path, field, part) => {
     const { status, json } = await bench.as(operator).get(`api/${path}`)
     expect(status).toBe(400)
     expect(json).toEqual({ error: { message: expect.stringContaining(part), field } })
   })
 
-  it('is refused where a query has a name that there is none of', async () => {
+  it('is refused if a query has a name that there is none of', async () => {
     const { status, json } = await bench.as(operator).get('api/models?debug=1')
     expect(status).toBe(400)
     expect(json).toEqual({ error: { message: expect.stringMatching(/^The request has no field "debug"/) } })
   })
 
-  it('is answered with what the host has to give, where providers’ keys cannot be sealed or opened', async () => {
+  it('is answered with what the host has to give, if providers’ keys cannot be sealed or opened', async () => {
     const [bare, rekeyed] = [await startBench({ secretKeys: [] }), await startBench()]
     const route = { id: 'r', model: 'm', provider: 'p', adapter: 'fake', upstreamModel: 'x', secret: 'sk-x' }
     try {

@@ -50,7 +50,7 @@ function cookieIn(headers: Headers): string {
 }
 
 describe('a one-time link', () => {
-  it('has its secret where no server, log or referrer gets it, and another each time', async () => {
+  it('has its secret if no server, log or referrer gets it, and another each time', async () => {
     const { signIn, baseUrl } = await start()
     const link = new URL(signIn.link(`${baseUrl}/`))
     expect(link.origin + link.pathname).toBe(`${baseUrl}/sign-in`)
@@ -112,7 +112,7 @@ describe('a one-time link', () => {
     },
   )
 
-  it('says that it opens once, and where another is, for who has no session any more', async () => {
+  it('says that it opens once, and if another is, for who has no session any more', async () => {
     const { signIn } = await start({ hint: 'Run it again.' })
     expect(signIn.hint).toBe('A link opens the console once. Run it again.')
     const { signIn: plain } = await start()
@@ -175,7 +175,7 @@ describe('signing in and out', () => {
     expect((await me(cookie)).status).toBe(401)
   })
 
-  it('leaves where the cookie goes to the browser, which knows what a proxy made of the path', async () => {
+  it('leaves if the cookie goes to the browser, which knows what a proxy made of the path', async () => {
     for (const mount of ['/', '/console']) {
       const { post, secret } = await start({}, mount)
       const cookie = (await post('sign-in', { secret: secret() })).headers.get('set-cookie')
@@ -183,7 +183,7 @@ describe('signing in and out', () => {
     }
   })
 
-  it('keeps the cookie to https where browsers come by it, also to a proxy', async () => {
+  it('keeps the cookie to https if browsers come by it, also to a proxy', async () => {
     const origin = 'https://console.example.com'
     const rewritten = await start({ origin })
     const answer = await rewritten.post('sign-in', { secret: rewritten.secret() }, '', { origin })
@@ -200,7 +200,7 @@ describe('signing in and out', () => {
     expect(signedOut.headers.get('set-cookie')).toMatch(/; Secure$/)
   })
 
-  it('says, where a proxy rewrites Host, which two options to set', async () => {
+  it('says, if a proxy rewrites Host, which two options to set', async () => {
     const { post, secret } = await start()
     const { status, json } = await post('sign-in', { secret: secret() }, '', {
       origin: 'https://console.example.com',

@@ -526,7 +526,7 @@ describe('what is no such thing', () => {
     expect(messageOf(make)).toBe(message)
   })
 
-  it('leaves a cache’s option at its default where it is undefined', () => {
+  it('leaves a cache’s option at its default if it is undefined', () => {
     expect(() => cachedCredentials(memoryCredentials(), { ttlMs: undefined } as never)).not.toThrow()
   })
 })

@@ -70,7 +70,7 @@ describe('the calls of a router', () => {
     expect(service.router.calls()).toEqual([])
   })
 
-  it('are told apart where their clients gave them one id', async () => {
+  it('are told apart if their clients gave them one id', async () => {
     const service = await start()
     const both = createDeferred()
     const seen: (readonly CallInFlight[])[] = []

@@ -24,12 +24,12 @@ describe('a charge', () => {
     })
   })
 
-  it('is above the hold where more was reported: an overdraft, never lost', () => {
+  it('is above the hold if more was reported: an overdraft, never lost', () => {
     expect(charge(1n, 'reported', false)).toMatchObject({ cost: COST, base: BASE })
     expect(charge(1n, 'reported', false)).not.toHaveProperty('shortfall')
   })
 
-  it('is never above the hold where it is an estimate', () => {
+  it('is never above the hold if it is an estimate', () => {
     expect(charge(COST - 1n, 'estimated', false)).toMatchObject({ cost: COST - 1n, base: BASE })
     expect(charge(COST, 'estimated', false)).toMatchObject({ cost: COST, base: BASE })
   })
@@ -40,7 +40,7 @@ describe('a charge', () => {
     expect(charge(COST, 'reported', true)).not.toHaveProperty('shortfall')
   })
 
-  it('covers the base first where the hold is smaller than that', () => {
+  it('covers the base first if the hold is smaller than that', () => {
     expect(charge(BASE - 1n, 'reported', true)).toMatchObject({
       cost: BASE - 1n,
       base: BASE - 1n,
@@ -76,7 +76,7 @@ describe('a settlement', () => {
     expect(postings(undefined, 'house').map(({ account }) => account)).toEqual(['alice', 'house', 'house'])
   })
 
-  it('carries a claim only where there is one', () => {
+  it('carries a claim only if there is one', () => {
     expect(settlement('h', made, undefined, 'platform', facts, undefined)).not.toHaveProperty('claim')
     expect(settlement('h', made, undefined, 'platform', facts, 'claim-1')).toMatchObject({
       holdId: 'h',

@@ -18,7 +18,7 @@ async function askWith(result: unknown, clock: Clock = systemClock) {
 }
 
 describe('a caller', () => {
-  it('is named where its request was refused before there were facts, and not beside them', async () => {
+  it('is named if its request was refused before there were facts, and not beside them', async () => {
     const service = await startService()
     onTestFinished(() => service.close())
     const facts = await service.end(await service.ask())
@@ -35,7 +35,7 @@ describe('a caller', () => {
     }
   })
 
-  it('is named for lists of models, with its app where it acts for a user', async () => {
+  it('is named for lists of models, with its app if it acts for a user', async () => {
     const principal = { kind: 'access-token', ...credential, scopes: [], app }
     const { service } = await askWith({ ok: true, principal })
     await fetch(`${service.url}/models`, { headers: { authorization: 'Bearer x', 'x-request-id': 'list' } })
@@ -69,7 +69,7 @@ describe('a refused credential', () => {
     }
   })
 
-  it('is named where its store had let it in and its time was over', async () => {
+  it('is named if its store had let it in and its time was over', async () => {
     const principal = {
       kind: 'access-token',
       ...credential,

@@ -85,7 +85,7 @@ describe('an answer to a hold that cannot be read', () => {
 })
 
 describe('a hold that is not answered in time', () => {
-  it('is told and freed once, also where its ledger says later that it has given up', async () => {
+  it('is told and freed once, also if its ledger says later that it has given up', async () => {
     const { clock, faults, service } = await startFaultyService()
     let giveUp = (_error: Error): void => {}
     faults.next('hold', { when: new Promise((_resolve, reject) => (giveUp = reject)) })

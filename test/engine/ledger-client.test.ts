@@ -38,7 +38,7 @@ it('takes a good answer as it stands, whatever the charge', async () => {
   }
 })
 
-it('shows the cost that the ledger has also where the rest of its charge cannot be used', async () => {
+it('shows the cost that the ledger has also if the rest of its charge cannot be used', async () => {
   const charge = { cost: 2n, base: 1n, markup: 1n }
   const { settled, events } = await settleWith({ repeated: true, charge, overdraft: 4n, claimLost: true })
   const known = { ...SENT, cost: 2n, base: 1n, markup: 1n }
@@ -46,7 +46,7 @@ it('shows the cost that the ledger has also where the rest of its charge cannot 
   expect(events).toEqual(['claim-lost', 'store-fault'])
 })
 
-it('goes on with what was sent to be posted where the ledger has no cost that could be right', async () => {
+it('goes on with what was sent to be posted if the ledger has no cost that could be right', async () => {
   for (const amounts of [{ cost: 9 }, { base: '6' }, { markup: null }, { base: 10n, markup: -1n }]) {
     const { settled, events } = await settleWith({ repeated: false, charge: { ...SENT, ...amounts } })
     expect(settled).toEqual({ repeated: false, charge: SENT, overdraft: 0n })

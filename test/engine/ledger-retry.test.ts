@@ -101,7 +101,7 @@ describe('a request to the ledger', () => {
       },
     ],
     ['answers what cannot be read', () => 'bad'],
-  ])('asks a store that needs no promise again where it %s', async (_what, first) => {
+  ])('asks a store that needs no promise again if it %s', async (_what, first) => {
     const options = { clock: createSteppedClock(), limits: DEFAULT_LIMITS }
     const told: unknown[] = []
     let asked = 0
@@ -122,7 +122,7 @@ describe('a request to the ledger', () => {
     expect([asked, told, options.clock.pending]).toEqual([2, ['ended', 'posted'], 0])
   })
 
-  it('is given up at once where a store throws at once and no time is left for another try', () => {
+  it('is given up at once if a store throws at once and no time is left for another try', () => {
     const options = { clock: createSteppedClock(), limits: { ...DEFAULT_LIMITS, settleMs: 50 } }
     const told: string[] = []
     const request = {

@@ -141,7 +141,7 @@ describe('the truth table', () => {
     expect(new Set(estimates)).toEqual(new Set(['nothing', 'reported']))
   })
 
-  it('charges nothing where nothing came and nothing was reported, but under a cut', () => {
+  it('charges nothing if nothing came and nothing was reported, but under a cut', () => {
     const empty = everyEnd.filter(
       ({ ended, token, reported, unreadable }) => ended !== 'cut' && !token && !reported && !unreadable,
     )

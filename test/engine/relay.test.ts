@@ -88,7 +88,7 @@ describe('a stream, whatever the provider sends', () => {
     expect(silent.take([chunk({ content: 'a' })])).toContain('"role":"assistant"')
   })
 
-  it('gives a missing finish reason where the provider said that it is done', () => {
+  it('gives a missing finish reason if the provider said that it is done', () => {
     expect(play([chunk({ content: 'Hi' })]).chunks.at(-2)?.choices[0]?.finish_reason).toBe('stop')
   })
 
@@ -336,7 +336,7 @@ describe('a stream, whatever the provider sends', () => {
     ])
   })
 
-  it('knows the id that a provider gave its reply, also where it begins with none', () => {
+  it('knows the id that a provider gave its reply, also if it begins with none', () => {
     const filtered = data({ id: '', choices: [], prompt_filter_results: [] })
     expect(play([filtered, chunk({ content: 'Hello' }, 'stop')]).relay.upstreamId).toBe('up')
   })
@@ -558,7 +558,7 @@ describe('a reply in one body', () => {
     expect(reply.choices[0].message).not.toHaveProperty('tool_calls')
   })
 
-  it('is put together from a stream where the provider sent one', () => {
+  it('is put together from a stream if the provider sent one', () => {
     const reply = body([
       chunk({ role: 'assistant', content: 'He', reasoning: 'a' }, null, {
         logprobs: { content: [{ token: 'He' }] },

@@ -31,7 +31,7 @@ describe('the event at the end of a call', () => {
     expect(await service.end(await service.ask())).toMatchObject({ stream: false })
   })
 
-  it('names the route that failed last where none has answered', async () => {
+  it('names the route that failed last if none has answered', async () => {
     const { service } = await start()
     for (const upstream of service.upstreams) upstream.script(fails(503))
     const end = await service.end(await service.ask())
@@ -39,13 +39,13 @@ describe('the event at the end of a call', () => {
     expect(end.charge).toBeUndefined()
   })
 
-  it('has none of this where no route was tried', async () => {
+  it('has none of this if no route was tried', async () => {
     const { service } = await start()
     const { facts, providerMs } = await service.end(await service.ask({ max_tokens: 1_000_000 }))
     expect([facts?.model, facts?.provider, providerMs]).toEqual(['acme/fast', undefined, undefined])
   })
 
-  it('is frozen with all that it holds, also where the caller and the breaker had a say', async () => {
+  it('is frozen with all that it holds, also if the caller and the breaker had a say', async () => {
     const { service } = await start()
     service.upstreams[0]!.script(fails(503))
     for (let call = 0; call < 6; call++) await service.end(await service.ask())

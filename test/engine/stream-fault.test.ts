@@ -46,7 +46,7 @@ describe('a fault when a stream is open', () => {
     await engine.close({ graceMs: 0 })
   })
 
-  it('drops it also where the call has an Idempotency-Key', async () => {
+  it('drops it also if the call has an Idempotency-Key', async () => {
     const { engine, faults } = start()
     const { did, writer } = brokenWriter()
     const headers = { ...streamedCall.headers, 'idempotency-key': 'k' }

@@ -22,7 +22,7 @@ function startEngine(expireHolds: LedgerStore['expireHolds'], onEvent?: (event: 
   return { clock, engine }
 }
 
-it('a sweep goes on at once where it found as many holds as it asked for', async () => {
+it('a sweep goes on at once if it found as many holds as it asked for', async () => {
   const overdue = Array.from({ length: 1_200 }, (_, index) => ({
     holdId: `hold-${index}`,
     account: 'alice',

@@ -175,7 +175,7 @@ describe('the usage meter', () => {
     },
   )
 
-  it('takes the prompt from an early snapshot where the final one has only the completion', () => {
+  it('takes the prompt from an early snapshot if the final one has only the completion', () => {
     const { usage } = meter()
     usage.snapshot({ prompt: 12, completion: 1 }, false)
     usage.token()
@@ -186,7 +186,7 @@ describe('the usage meter', () => {
     })
   })
 
-  it('believes a snapshot before the finish only where nothing but the end follows it', () => {
+  it('believes a snapshot before the finish only if nothing but the end follows it', () => {
     const { usage } = meter()
     usage.snapshot({ prompt: 12, completion: 1 }, false)
     expect(usage.reported(true)).toBe(true)

@@ -88,7 +88,7 @@ describe('the watchdog', () => {
     expect(impatient.lookedAt).toEqual([0, 1, 2, 3])
   })
 
-  it('looks on at the others where one check throws', async () => {
+  it('looks on at the others if one check throws', async () => {
     const clock = createSteppedClock(START)
     const watchdog = new Watchdog(clock)
     let looks = 0

@@ -3,7 +3,7 @@ import { DeadlinePassed, within } from '../../src/engine/asking/within.js'
 import { createSteppedClock, turns } from '../helpers/stepped-clock.js'
 
 describe('an answer within its time', () => {
-  it('sets no timer where the answer is there', async () => {
+  it('sets no timer if the answer is there', async () => {
     const clock = createSteppedClock()
     const answer = within(clock, 100, Promise.resolve('there'))
     const refusal = within(clock, 100, Promise.reject(new Error('no'))) as Promise<never>

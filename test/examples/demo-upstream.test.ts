@@ -68,7 +68,7 @@ describe('the demo upstream, read by the openai client', () => {
     expect(chunks.at(-2)!.choices[0]!.finish_reason).toBe('stop')
   })
 
-  it('reports usage in a stream only where it was asked to', async () => {
+  it('reports usage in a stream only if it was asked to', async () => {
     const chunks = await streamed({ messages: hello })
     expect(chunks.filter((chunk) => 'usage' in chunk)).toEqual([])
   })
@@ -148,7 +148,7 @@ describe('the demo upstream, read by the openai client', () => {
     expect(await called('none')).toBeUndefined()
   })
 
-  it('answers in JSON where JSON was asked for', async () => {
+  it('answers in JSON if JSON was asked for', async () => {
     const reply = await client.chat.completions.create({
       model: 'demo-small',
       messages: hello,

@@ -73,7 +73,7 @@ describe('schemaInstance', () => {
     })
   })
 
-  it('throws where a schema asks for more than anybody reads', () => {
+  it('throws if a schema asks for more than anybody reads', () => {
     const text = { type: 'string' }
     const list = (items: object) => ({ type: 'array', minItems: 100, items })
     expect(() => schemaInstance(list(list(list(text))))).toThrow('asks for too much')
@@ -86,12 +86,12 @@ describe('schemaInstance', () => {
     expect(() => schemaInstance({ type: 'string', minLength: 10_001 })).toThrow('asks for too much')
   })
 
-  it('throws where a pattern takes for ever to match', () => {
+  it('throws if a pattern takes for ever to match', () => {
     const pattern = '^(a+)+!$'
     expect(() => schemaInstance({ type: 'string', pattern }, 'a'.repeat(26))).toThrow('takes too long')
   })
 
-  it('takes the alternative that ends, and throws where none does', () => {
+  it('takes the alternative that ends, and throws if none does', () => {
     const endless = { type: 'object', properties: { next: { $ref: '#' } }, required: ['next'] }
     expect(() => schemaInstance(endless)).toThrow('nests without end')
     const ending = {

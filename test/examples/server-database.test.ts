@@ -38,7 +38,7 @@ async function refusal(settings: DatabaseSettings): Promise<{ message: string; l
 describe('the SQLite file of the example', () => {
   const sqlite = (file: string) => ({ kind: 'sqlite', file }) as const
 
-  it('is made with its folders where there is none', async () => {
+  it('is made with its folders if there is none', async () => {
     const opened = await openDatabase(
       sqlite(join(dirname(place.file), 'a', 'b.db')),
       () => undefined,
@@ -48,7 +48,7 @@ describe('the SQLite file of the example', () => {
     await opened.close()
   })
 
-  it('is refused where pages of it are damaged', async () => {
+  it('is refused if pages of it are damaged', async () => {
     const stores = sqliteStores({ file: place.file })
     await stores.ready()
     await stores.close()
@@ -59,7 +59,7 @@ describe('the SQLite file of the example', () => {
     )
   })
 
-  it('is refused where it is a folder, or its folder is a file', async () => {
+  it('is refused if it is a folder, or its folder is a file', async () => {
     mkdirSync(join(dirname(place.file), 'folder'))
     writeFileSync(place.file, '')
     const folder = join(dirname(place.file), 'folder')
@@ -142,13 +142,13 @@ describe('the PostgreSQL database of the example', () => {
       },
       'refuses this user',
     ],
-  ])('says what to do where %s, and never shows the password', async (_, change, part) => {
+  ])('says what to do if %s, and never shows the password', async (_, change, part) => {
     const { message } = await refusal(changed(change))
     expect(message).toContain(part)
     expect(message).not.toContain('hunter2')
   })
 
-  it('says what to do where the user may not make a schema', async () => {
+  it('says what to do if the user may not make a schema', async () => {
     const role = `bystander_${randomBytes(4).toString('hex')}`
     await database.pool.query(`create role ${role} login password 'hunter2'`)
     try {

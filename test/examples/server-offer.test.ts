@@ -103,7 +103,7 @@ describe('the key beside the database', () => {
     ])
   })
 
-  it('is refused where it is none, without showing it', () => {
+  it('is refused if it is none, without showing it', () => {
     writeFileSync(join(dirname(place.file), 'secret.key'), 'old:hunter2')
     expect(() => readSecretKeys(settings())).toThrow(SettingsError)
     expect(() => readSecretKeys(settings())).toThrow(/secret\.key must hold id:key pairs/)

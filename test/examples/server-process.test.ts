@@ -146,7 +146,7 @@ describe('npm start', { timeout: 120_000 }, () => {
     })
   })
 
-  it('shows nobody a key where it cannot listen, and leaves the keys as they are', async () => {
+  it('shows nobody a key if it cannot listen, and leaves the keys as they are', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as { port: number }

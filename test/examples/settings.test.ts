@@ -4,7 +4,7 @@ import { readSettings, SettingsError } from '../../examples/server/settings.js'
 const database = { kind: 'sqlite', file: '.data/compat-router.db' }
 
 describe('readSettings', () => {
-  it('listens on the loopback address and port 3000 where nothing is said', () => {
+  it('listens on the loopback address and port 3000 if nothing is said', () => {
     expect(readSettings({})).toEqual({ host: '127.0.0.1', port: 3000, database, newKeys: false })
     const empty = { PORT: '', HOST: '', UPSTREAM_BASE_URL: '', DATABASE_URL: '', COMPAT_ROUTER_FILE: '' }
     expect(readSettings(empty)).toEqual(readSettings({}))

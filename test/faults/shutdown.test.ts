@@ -115,7 +115,7 @@ describe.each(phases)('closing while $name', ({ byok, wrap, body, headers }) => 
     },
   )
 
-  it('lets the call run on where there is time', async () => {
+  it('lets the call run on if there is time', async () => {
     const gate = new Gate()
     const bench = await start({
       routes: [byok === undefined ? {} : { byok }],

@@ -412,7 +412,7 @@ describe('an answer before the body was read', () => {
     refuse(writer, new CompatError('missing_credential', 'no'))
   }
 
-  test('keeps the connection where at most 64 KiB are still to come', async () => {
+  test('keeps the connection if at most 64 KiB are still to come', async () => {
     const tested = testHandler({ chatCompletions: refuseUnread })
     const client = await connectTo(await serve(tested.handler))
     client.write(head('content-length: 65536'))
@@ -423,7 +423,7 @@ describe('an answer before the body was read', () => {
     await client.untilReceived('"key":"next"')
   })
 
-  test('keeps the connection where what was sent of a larger one leaves less than that', async () => {
+  test('keeps the connection if what was sent of a larger one leaves less than that', async () => {
     const arrived = deferred()
     const tested = testHandler({
       chatCompletions: async (call, writer) => {
@@ -718,7 +718,7 @@ describe('a body that another middleware has read', () => {
     }
   })
 
-  test('is read by us where the parser passed it by, whatever it left in req.body', async () => {
+  test('is read by us if the parser passed it by, whatever it left in req.body', async () => {
     for (const create of [express, express4]) {
       const tested = testHandler()
       const host = await serve(
@@ -733,7 +733,7 @@ describe('a body that another middleware has read', () => {
   })
 })
 
-test('two authorization lines are counted where Node keeps only the first', async () => {
+test('two authorization lines are counted if Node keeps only the first', async () => {
   const seen: unknown[] = []
   const tested = testHandler({
     listModels: async (call, writer) => {

@@ -58,7 +58,7 @@ describe('a base path', () => {
     },
   )
 
-  test('answers 404 outside of it where there is no next', async () => {
+  test('answers 404 outside of it if there is no next', async () => {
     const { handler } = testHandler({}, { basePath: '/compat/v1' })
     const host = await serve((req, res) => handler(req, res))
     const response = await host.request('/models')
@@ -100,7 +100,7 @@ describe('a base path', () => {
       ['/compat/v1', '/compat/v1/v1'],
     ],
     ['a mount of Express', (handler: HttpHandler) => express().use('/compat/v1', handler), []],
-  ])('that is missing is told of where nothing takes off the mount: %s', async (_name, build, expected) => {
+  ])('that is missing is reported if nothing takes off the mount: %s', async (_name, build, expected) => {
     const told: string[] = []
     const { handler } = testHandler({}, { onUnstripped: (mount) => told.push(mount) })
     const host = await serve(build(handler))
@@ -143,7 +143,7 @@ describe('what is no request and response of Node’s', () => {
     expect(faults).toMatchObject([{ error: { message: raw } }, { error: { message: raw } }])
   })
 
-  test('is told of where the response is Node’s, which is ended', async () => {
+  test('is reported if the response is Node’s, which is ended', async () => {
     const { handler, faults } = testHandler()
     const host = await serve((_req, res) => handler(new Request('http://host/models') as never, res))
     await expect(host.request('/models')).rejects.toThrow()

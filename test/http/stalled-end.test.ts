@@ -99,7 +99,7 @@ describe('the timeout that its connection had', () => {
     expect(await timeoutAfter(server, 1)).toBe(timeout)
   })
 
-  test('is there again where the next request was sent before the reply was out', async () => {
+  test('is there again if the next request was sent before the reply was out', async () => {
     expect(await timeoutAfter(http.createServer(), 2)).toBe(0)
   })
 

@@ -71,7 +71,7 @@ describe('a chunk written past res.write', () => {
     expect(writeChunk(res, 'abc')).toBe(false)
   })
 
-  it('is not taken where it might have to be waited for', async () => {
+  it('is not taken if it might have to be waited for', async () => {
     const { res } = await begun()
     expect(writeChunk(res, 'x'.repeat(res.writableHighWaterMark))).toBe(false)
   })

@@ -260,7 +260,7 @@ describe('the claim in the ledger', () => {
     expect(bench.charges).toBe(1)
   })
 
-  it('keeps a repeat from being paid where the ledger answered the settlement too late', async () => {
+  it('keeps a repeat from being paid if the ledger answered the settlement too late', async () => {
     await start()
     const late = deferred()
     bench.plan.next('settle', { when: late.promise })
@@ -291,7 +291,7 @@ describe('the claim in the ledger', () => {
     expect(leaseMs).toBeGreaterThan(totalMs + settleMs)
   })
 
-  it('is free again where the hold could not be taken', async () => {
+  it('is free again if the hold could not be taken', async () => {
     await start()
     bench.plan.next('hold', 'answer-lost')
     const refused = await bench.ask({ key: 'k' })

@@ -106,7 +106,7 @@ describe('a repeat while the first runs', () => {
     expect([claims, bench.charges, bench.dispatched]).toEqual([1, 1, 1])
   })
 
-  it('gets the first one’s failure where nothing was charged, unmarked, and so does its event', async () => {
+  it('gets the first one’s failure if nothing was charged, unmarked, and so does its event', async () => {
     await start()
     const gate = deferred()
     bench.upstream.script([{ wait: gate.promise }, 'hang-up'])

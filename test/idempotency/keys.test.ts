@@ -59,7 +59,7 @@ describe('an Idempotency-Key', () => {
     expect(bench.charges).toBe(1)
   })
 
-  it('makes no difference where there is none', async () => {
+  it('makes no difference if there is none', async () => {
     const [one, two] = [await bench.ask(), await bench.ask()]
     expect([one.status, two.status, bench.charges]).toEqual([200, 200, 2])
     expect(two.headers['idempotent-replayed']).toBeUndefined()

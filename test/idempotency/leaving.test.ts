@@ -55,7 +55,7 @@ describe('a client that left and comes back with its key', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('gets the whole answer also where it left before anything was dispatched', async () => {
+  it('gets the whole answer also if it left before anything was dispatched', async () => {
     const gate = deferred()
     await start({
       store: (clock) => {
@@ -123,7 +123,7 @@ describe('a client that left and comes back with its key', () => {
     expect(bench.charges).toBe(0)
   })
 
-  it('is told the same as all others where it left as the last and nothing ever came', async () => {
+  it('is told the same as all others if it left as the last and nothing ever came', async () => {
     await start()
     bench.upstream.scriptOnce(['stall'])
     bench.upstream.script(JSON_REPLY)

@@ -228,7 +228,7 @@ describe('a recording', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('goes on for the others where one cannot be written to', async () => {
+  it('goes on for the others if one cannot be written to', async () => {
     const { recording, follow } = start()
     const [bad, good] = [new FakeClient(), new FakeClient()]
     bad.write = () => {
@@ -343,7 +343,7 @@ describe('a reply for which there is no room', () => {
     },
   )
 
-  it('holds nothing where nobody follows', () => {
+  it('holds nothing if nobody follows', () => {
     const { recording, retained } = start(roomFor(10))
     recording.openStream({})
     for (let piece = 0; piece < 100; piece++) {
@@ -356,7 +356,7 @@ describe('a reply for which there is no room', () => {
     expect(() => recording.follow(new FakeClient(), true)).toThrow('too large to be followed')
   })
 
-  it('goes whole to who follows where it is JSON', () => {
+  it('goes whole to who follows if it is JSON', () => {
     const { recording, follow } = start(roomFor(1))
     const client = new FakeClient()
     follow(client)

@@ -61,7 +61,7 @@ describe('a repeat after the end', () => {
     expect(again?.charge).toBeUndefined()
   })
 
-  it('is known by x-stainless-retry-count alone where there is no key, and no more is done', async () => {
+  it('is known by x-stainless-retry-count alone if there is no key, and no more is done', async () => {
     await start()
     await bench.ask({ headers: { 'x-stainless-retry-count': '1' } })
     expect(bench.of('request-end')[0]).toMatchObject({ clientRetry: 1, outcome: 'completed' })
@@ -80,7 +80,7 @@ describe('a repeat after the end', () => {
     expect(bench.charges).toBe(1)
   })
 
-  it('is told what was charged where bodies are not kept', async () => {
+  it('is told what was charged if bodies are not kept', async () => {
     await start({ idempotency: { keepBodies: false } })
     const first = await bench.ask({ key: 'k' })
     const again = await bench.ask({ key: 'k' })
@@ -160,7 +160,7 @@ describe('an answer for which something was charged', () => {
 })
 
 describe('a call that broke', () => {
-  it('is replayed as it broke, with its charge, where something was captured', async () => {
+  it('is replayed as it broke, with its charge, if something was captured', async () => {
     await start({}, broken())
     const first = await bench.ask({ key: 'k', stream: true })
     const again = await bench.ask({ key: 'k', stream: true })
@@ -182,7 +182,7 @@ describe('a call that broke', () => {
     expect(told).toEqual([broke, { ...broke, replayed: true }, { ...broke, replayed: true }])
   })
 
-  it('says that another attempt needs a new key, where it was charged', async () => {
+  it('says that another attempt needs a new key, if it was charged', async () => {
     await start({}, broken())
     const { text } = await bench.ask({ key: 'k', stream: true })
     expect(lastFrame(text).error).toMatchObject({
@@ -199,7 +199,7 @@ describe('a call that broke', () => {
     ['it has none', undefined, broken(), {}],
     ['nothing was charged', 'k', [HEAD, { write: sse([textChunk('half')]) }, 'hang-up'], {}],
     ['another call has it by now', 'k', broken(), { claimLost: true }],
-  ])('says nothing of its key where %s', async (_, key, script, settled) => {
+  ])('says nothing of its key if %s', async (_, key, script, settled) => {
     await start({}, script)
     bench.plan.next('settle', { answers: (real: object) => ({ ...real, ...settled }) } as never)
     const { text } = await bench.ask({ ...(key && { key }), stream: true })
@@ -212,7 +212,7 @@ describe('a call that broke', () => {
     ['an upstream that refuses', false, answerJson({ error: { message: 'no' } }, 400), 400],
     ['an upstream that fails', false, answerJson({ error: { message: 'no' } }, 500), 502],
     ['an upstream that hangs up', true, ['hang-up'], 502],
-  ])('frees its key where nothing was charged: %s', async (_name, stream, failure, status) => {
+  ])('frees its key if nothing was charged: %s', async (_name, stream, failure, status) => {
     await start({}, stream ? STREAM_REPLY : JSON_REPLY)
     bench.upstream.scriptOnce(failure)
     const first = await bench.ask({ key: 'k', stream })
@@ -229,7 +229,7 @@ describe('a call that broke', () => {
     expect((await bench.ask({ key: 'k' })).status).toBe(200)
   })
 
-  it('frees its key where the stream broke after tokens that nobody pays for', async () => {
+  it('frees its key if the stream broke after tokens that nobody pays for', async () => {
     await start({}, STREAM_REPLY)
     bench.upstream.scriptOnce([HEAD, { write: sse([textChunk('half')]) }, 'hang-up'])
     const first = await bench.ask({ key: 'k', stream: true })
@@ -239,7 +239,7 @@ describe('a call that broke', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 2])
   })
 
-  it('frees its key where there was no credit', async () => {
+  it('frees its key if there was no credit', async () => {
     await start()
     const refused = await bench.ask({ key: 'k', body: { max_tokens: 1_000_000 } })
     expect([refused.status, errorOf(refused.text).code]).toEqual([402, 'insufficient_credits'])

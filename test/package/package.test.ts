@@ -113,7 +113,7 @@ describe('the packed package', () => {
   })
 
   // Node 20.18 cannot require an ES module, and neither can Jest: no dependency may be one.
-  it('is required where only CommonJS can be', async () => {
+  it('is required if only CommonJS can be', async () => {
     await writeFile(
       join(project, 'strictly.cjs'),
       `${libraries.map((specifier) => `require('${specifier}')`).join('\n')}

@@ -156,7 +156,7 @@ describe('a PostgreSQL store in trouble', () => {
     await stores.close()
   })
 
-  it('lets all other calls go on where the host waits no longer than a second for a locked account', async () => {
+  it('lets all other calls go on if the host waits no longer than a second for a locked account', async () => {
     const before = postgresStores(database.pool, { schema: 'hasty' })
     await openAccounts(before.database, { alice: '1', bob: '1' })
     const pool = createPool(database.url, 4, '-c statement_timeout=1000')
@@ -288,7 +288,7 @@ describe('a PostgreSQL store in trouble', () => {
     for (const pool of pools) await pool.end()
   })
 
-  it('is refused where a later release has made its schema', async () => {
+  it('is refused if a later release has made its schema', async () => {
     const first = postgresStores(database.pool, { schema: 'newer' })
     await first.database.all({
       text: "insert into {migrations} (version, name, applied_at) values (999, 'later', 0)",
@@ -300,7 +300,7 @@ describe('a PostgreSQL store in trouble', () => {
     await expect(stores.ledger.hold(createHold('alice', 1n), context)).rejects.toThrow(message)
   })
 
-  it('tries its migration again where the first attempt failed', async () => {
+  it('tries its migration again if the first attempt failed', async () => {
     const { faulty, fail } = createFaultyPool(database.pool)
     const stores = postgresStores(faulty, { schema: 'again' })
     fail('pg_advisory_xact_lock', 'before', 'XX000', 'broken')
@@ -337,7 +337,7 @@ describe('a PostgreSQL store in trouble', () => {
     await pool.end()
   })
 
-  it('sweeps beside other changes where the host has its sessions serializable', async () => {
+  it('sweeps beside other changes if the host has its sessions serializable', async () => {
     const pool = createPool(database.url, 4, '-c default_transaction_isolation=serializable')
     const stores = postgresStores(pool, { schema: 'swept' })
     await openAccounts(stores.database, { alice: '1' })
@@ -417,7 +417,7 @@ describe('a PostgreSQL store in trouble', () => {
     await pool.end()
   })
 
-  it('takes silence for an answer only where every command is counted', () => {
+  it('takes silence for an answer only if every command is counted', () => {
     const { read } = toLedgerBatch([toHoldCommand(createHold('alice', 1n))])
     for (const rows of [[], [{ kind: 'done', place: 0n }], [{ kind: 'done', place: 2n }]]) {
       expect(() => read(rows)).toThrow(/^The database answered -?\d of 1 commands$/)

@@ -60,7 +60,7 @@ describe('statements on PostgreSQL', () => {
     },
   )
 
-  it('have minutes in place of seconds where they are reports', async () => {
+  it('have minutes in place of seconds if they are reports', async () => {
     const other = await lock()
     const { run } = openPool()
     const asked = run({ ...LOCK, isReport: true })
@@ -93,7 +93,7 @@ describe('statements on PostgreSQL', () => {
     expect(await run(CONNECTION)).toHaveLength(1)
   })
 
-  it('leave a connection as it was, also where one of them is refused', async () => {
+  it('leave a connection as it was, also if one of them is refused', async () => {
     const { pool, run, transaction } = openPool()
     const client = await pool.connect()
     const listeners = client.listenerCount('error')
@@ -108,7 +108,7 @@ describe('statements on PostgreSQL', () => {
     same.release()
   })
 
-  it('take another connection where the server of this one has become a standby', async () => {
+  it('take another connection if the server of this one has become a standby', async () => {
     const { pool, run } = openPool()
     await pool.query('set default_transaction_read_only = on')
     const counting = { text: 'update counters set count = count where false' }
@@ -116,7 +116,7 @@ describe('statements on PostgreSQL', () => {
     expect(await run(counting)).toEqual([])
   })
 
-  it('are rejected, and nothing else, where the connection is lost between two of them', async () => {
+  it('are rejected, and nothing else, if the connection is lost between two of them', async () => {
     const other = await connectTo(database)
     const { pool, transaction } = openPool()
     let client: pg.PoolClient | undefined
@@ -133,7 +133,7 @@ describe('statements on PostgreSQL', () => {
     await expect(losing).rejects.toThrow(/not queryable|terminat/)
   })
 
-  it('go again as a whole where a transaction lost a deadlock', async () => {
+  it('go again as a whole if a transaction lost a deadlock', async () => {
     const { transaction } = createQueries(database.pool, 'compat_router')
     let arrived = 0
     const bothHaveOne = createDeferred()

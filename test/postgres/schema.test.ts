@@ -51,7 +51,7 @@ describe('a PostgreSQL schema', () => {
     await use(database.pool, { schema: 'user' })
   })
 
-  it('is filled by a role that may make none, where one was made for it', async () => {
+  it('is filled by a role that may make none, if one was made for it', async () => {
     const options = { schema: 'prepared' }
     await expect(postgresStores(ownPool, options).ready()).rejects.toThrow('permission denied for database')
     await database.pool.query(`create schema prepared authorization ${role}`)

@@ -24,7 +24,7 @@ describe('a request that is accepted', () => {
     [{ model: 7 }, 'model'],
     [{ stream: 'yes' }, 'stream'],
     [{ stream: 1 }, 'stream'],
-  ])('has a model and stream of the right type, where it has nothing more: %j', (wrong, param) => {
+  ])('has a model and stream of the right type, if it has nothing more: %j', (wrong, param) => {
     expect(refusal(body(wrong))).toMatchObject({ code: 'invalid_request', param })
   })
 

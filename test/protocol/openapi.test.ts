@@ -137,7 +137,7 @@ describe('what is sent', () => {
     })
   })
 
-  it('is the least of a model where the catalogue has no more, and nothing that is not the client’s to see', () => {
+  it('is the least of a model if the catalogue has no more, and nothing that is not the client’s to see', () => {
     const row = { id: 'm', created: 0, ownedBy: 'acme', root: 'acme/m', parent: 'p', costPrice: '0.01' }
     expect(JSON.stringify(modelObject(row))).toBe(
       '{"id":"m","object":"model","created":0,"owned_by":"acme","root":"acme/m","parent":"p"}',

@@ -43,7 +43,7 @@ describe.runIf(usesFastPaths)('the messages of a long request', () => {
     ['hold a number', `{"messages":[{"role":"user","n":1e400,"content":"${LONG}"}]}`],
     ['are no list', `{"messages":{"content":"${LONG}"}}`],
     ['are not there', `{"prompt":"${LONG}"}`],
-  ])('are not where they %s', (_, body) => {
+  ])('are not if they %s', (_, body) => {
     expect(spelled(body)).toBeUndefined()
   })
 
@@ -54,7 +54,7 @@ describe.runIf(usesFastPaths)('the messages of a long request', () => {
     expect(sentMessages(messages)).toBeUndefined()
   })
 
-  it('are remembered only where every reader must find in them what was parsed, however they are written', () => {
+  it('are remembered only if every reader must find in them what was parsed, however they are written', () => {
     let remembered = 0
     let ambiguous = 0
     fc.assert(

@@ -35,7 +35,7 @@ describe('a trace context', () => {
     ['too short', `00-${TRACE.slice(1)}-${SPAN}-01`],
     ['not hexadecimal', `00-${TRACE.replace('4', 'g')}-${SPAN}-01`],
     ['followed by a line', `${PARENT}\n`],
-  ])('is none where traceparent is %s', (_what, traceparent) => {
+  ])('is none if traceparent is %s', (_what, traceparent) => {
     expect(readTraceContext({ traceparent, tracestate: 'vendor=opaque' })).toBeUndefined()
   })
 
@@ -48,7 +48,7 @@ describe('a trace context', () => {
     ['more than 32 members', Array.from({ length: 33 }, (_, index) => `k${index}=1`).join(',')],
     ['more than 512 characters', `a=${'x'.repeat(511)}`],
     ['no member', ' , '],
-  ])('is without its state where that has %s', (_what, tracestate) => {
+  ])('is without its state if that has %s', (_what, tracestate) => {
     expect(readTraceContext({ traceparent: PARENT, tracestate })).toEqual({ traceparent: PARENT })
   })
 

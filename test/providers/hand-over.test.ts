@@ -29,7 +29,7 @@ it('runs once in a microtask for all that was read until then', async () => {
   expect(ran).toEqual([0])
 })
 
-it('runs at the end of the turn, with the others, where many calls are under way', async () => {
+it('runs at the end of the turn, with the others, if many calls are under way', async () => {
   const { each, ran } = handOvers(3, 9)
   for (const one of each) {
     one.read(64 * KIB)

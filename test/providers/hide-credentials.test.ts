@@ -105,7 +105,7 @@ describe.each([
     expect(shown(await failure(adapterOf, { kind: 'host' }, say))).toEqual([undefined, undefined, 'odd'])
   })
 
-  it('is whole where a key is a stand-in, which is no secret', async () => {
+  it('is whole if a key is a stand-in, which is no secret', async () => {
     const say = (key: string, fixed: string) => ({
       message: `Not ${key} and ${fixed}`,
       param: key,

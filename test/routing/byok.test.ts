@@ -113,7 +113,7 @@ describe.each([
     ])
   })
 
-  it('needs no credit where nothing is due, and is refused where the fee is not covered', async () => {
+  it('needs no credit if nothing is due, and is refused if the fee is not covered', async () => {
     await start({ balance: '0' })
     expect((await askWith(await seal(), { stream })).status).toBe(200)
     await service.close()
@@ -257,7 +257,7 @@ describe('a pin', () => {
     expect([other.status, errorOf(other).code]).toEqual([503, 'no_route_available'])
   })
 
-  it('is refused where the host takes no keys', async () => {
+  it('is refused if the host takes no keys', async () => {
     service = await startService({ routes: [{ apiKey: HOST_KEY, byok: 'yes' }] })
     const answer = await askWith(await seal())
     expect([answer.status, errorOf(answer).code]).toEqual([400, 'provider_not_enabled'])

@@ -400,7 +400,7 @@ describe('a dearer fallback', () => {
     expect((await ask({ max_tokens: 100 })).status).toBe(503)
   })
 
-  it('is 402 where no route can be paid', async () => {
+  it('is 402 if no route can be paid', async () => {
     const { ask, upstreams } = await start({ routes: [dear, dear] })
     const answer = await ask({ max_tokens: 100 })
     expect([answer.status, errorOf(answer).code]).toEqual([402, 'insufficient_credits'])

@@ -136,7 +136,7 @@ describe('a route that fails', () => {
     expect(of(router.routes(), 'p0')).toMatchObject({ state: 'closed' })
   })
 
-  it('is tried all the same where it is the last, breaker and retry-after or not', async () => {
+  it('is tried all the same if it is the last, breaker and retry-after or not', async () => {
     const { ask, upstreams } = await start({ routes: [{}] })
     upstreams[0]!.script(fails(429, { 'retry-after': '30' }))
     for (let call = 0; call < 10; call++) expect((await ask()).status).toBe(429)

@@ -19,19 +19,19 @@ function refusal(run: () => unknown): Record<string, unknown> {
 }
 
 describe('routes without preferences of the caller', () => {
-  it('come in the order of the host where they cost the same', () => {
+  it('come in the order of the host if they cost the same', () => {
     const choice = choose(all)
     expect(ids(choice)).toEqual(['a', 'b', 'c'])
     expect(choice.explanation).toEqual({ considered: ['a', 'b', 'c'], excluded: [], chosenBy: 'price' })
   })
 
-  it('come cheapest first where their prices differ', () => {
+  it('come cheapest first if their prices differ', () => {
     const cheap = route('cheap', { prices: { input: '0.5', output: '1' } })
     const free = route('free', { prices: { input: '0', output: '0' } })
     expect(ids(choose([a, cheap, free]))).toEqual(['free', 'cheap', 'a'])
   })
 
-  it('come cheapest first where a row holds null for their weight', () => {
+  it('come cheapest first if a row holds null for their weight', () => {
     const cheap = { ...route('cheap', { prices: { input: '0.5', output: '1' } }), weight: null }
     expect(ids(choose([a, cheap as unknown as Route]))).toEqual(['cheap', 'a'])
   })
@@ -57,13 +57,13 @@ describe('routes without preferences of the caller', () => {
     })
   })
 
-  it('are none where nothing is enabled: 503', () => {
+  it('are none if nothing is enabled: 503', () => {
     for (const routes of [[], [route('off', { enabled: false })], [route('own', { byok: 'only' })]]) {
       expect(refusal(() => choose(routes))).toMatchObject({ code: 'no_route_available', status: 503 })
     }
   })
 
-  it('are told apart from none just now where there is not one', () => {
+  it('are told apart from none just now if there is not one', () => {
     expect(refusal(() => choose([]))).toMatchObject({
       message: expect.stringContaining('no provider is set up'),
     })
@@ -86,7 +86,7 @@ describe('routes without preferences of the caller', () => {
     expect(ids(choose([a, unreadable], { model: unpriced }))).toEqual(['a', 'unreadable'])
   })
 
-  it('share calls out by weight where there is one, by a key of this call', () => {
+  it('share calls out by weight if there is one, by a key of this call', () => {
     const heavy = route('heavy', { weight: 3 })
     const first = new Map<string, number>()
     for (let call = 0; call < 4_000; call++) {
@@ -222,7 +222,7 @@ describe('routing', () => {
     ])
   })
 
-  it('asks the list of the model where a route has none', () => {
+  it('asks the list of the model if a route has none', () => {
     const model = { ...MODEL, supportedParameters: ['top_p'] }
     const bare = route('bare', { supportedParameters: ['temperature'] })
     const choice = choose([bare, a], { model, body: { top_p: 0.5, routing: { require_parameters: true } } })
@@ -258,7 +258,7 @@ describe('routing', () => {
     )
   })
 
-  it('says of every provider why it does not match where none is left', () => {
+  it('says of every provider why it does not match if none is left', () => {
     const off = route('off', { enabled: false })
     expect(
       refusal(() => choosePreferred({ only: ['b', 'off'], max_price: { output: 1 } }, [a, b, off])),
@@ -363,7 +363,7 @@ describe('health', () => {
     })
   })
 
-  it('outranks order and sort, and picks the one route where there are no fallbacks', () => {
+  it('outranks order and sort, and picks the one route if there are no fallbacks', () => {
     const { book, tell } = healthBook()
     tell(a, ...THREE_FAILURES)
     const choosePreferred = (routing: object) => ids(choose(all, { body: { routing }, health: book }))

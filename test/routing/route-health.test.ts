@@ -54,7 +54,7 @@ describe('the breaker', () => {
     expect(book.snapshot()[0]!.state).toBe('open')
   })
 
-  it('opens where half of the calls fail, though never three in a row', () => {
+  it('opens if half of the calls fail, though never three in a row', () => {
     const { book, tell } = healthBook()
     for (let round = 0; round < 3; round++) tell(a, FAILED, FAILED, FINE)
     expect(book.troubleOf(a)).toBeUndefined()

@@ -72,7 +72,7 @@ describe('the route of a session', () => {
     expect(order(['ab', 'c'])).not.toEqual(order(['a', 'bc']))
   })
 
-  it('moves only where its own route goes', () => {
+  it('moves only if its own route goes', () => {
     const without = routes.filter(({ id }) => id !== 'b')
     for (const session of SESSIONS) {
       const before = firstOf(session, routes)

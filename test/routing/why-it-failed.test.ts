@@ -25,7 +25,7 @@ describe('why a provider failed', () => {
     },
   )
 
-  it('is told with the code in place of its words, where that is one', () => {
+  it('is told with the code in place of its words, if that is one', () => {
     const refusal = (providerCode: string) =>
       why('status', 'The provider answered 403.', { status: 403, providerCode, providerMessage: 'my diary' })
     expect(refusal('unsupported_country')).toBe('The provider answered 403. Its code: unsupported_country.')
@@ -40,7 +40,7 @@ describe('why a provider failed', () => {
     )
   })
 
-  it('is told with the cause beneath, and its code where it does not say it itself', () => {
+  it('is told with the cause beneath, and its code if it does not say it itself', () => {
     const cause = Object.assign(new Error('self-signed certificate'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
     const words = 'No connection could be made.'
     expect(why('unreachable', words, { cause })).toBe(

@@ -8,7 +8,7 @@ const MOST_RUNS_FOR_A_PLANT = 1_500
 const FIRST_SEED = 20_260_101
 const LONG_MS = 240_000
 
-describe('the engine, in worlds where everything fails', () => {
+describe('the engine, in worlds if everything fails', () => {
   it(
     'keeps every promise about money, replies and events',
     async () => {

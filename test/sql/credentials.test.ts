@@ -199,7 +199,7 @@ describe.each(engineNames)('credentials in %s', (name) => {
     heard.end()
   })
 
-  it('tells of each change by its credential, or of all where an account or an app changed', async () => {
+  it('tells of each change by its credential, or of all if an account or an app changed', async () => {
     const stores = engine.open('told')
     const admin = createAdmin(stores)
     await admin.putApp(app)

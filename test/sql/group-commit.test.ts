@@ -122,7 +122,7 @@ describe('group commit', () => {
     ])
   })
 
-  it('halves a batch that waits for a lock where nobody knows for whose sake', async () => {
+  it('halves a batch that waits for a lock if nobody knows for whose sake', async () => {
     const { add } = createBench(
       (batch) => {
         if (batch.some(({ value }) => value === 3)) throw new Fault('locked')
@@ -211,7 +211,7 @@ describe('group commit', () => {
     expect(batches).toEqual([[-1, -2, 5], [3], [-4]])
   })
 
-  it('takes at most so many calls where some name the same key, too', async () => {
+  it('takes at most so many calls if some name the same key, too', async () => {
     const { batches, add } = createBench(double, { byId: true, maxCommands: 2 })
     await Promise.all([1, 2, 3, 4, 5].map((value) => add(value)))
     expect(batches).toEqual([[1, 2], [3, 4], [5]])

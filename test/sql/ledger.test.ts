@@ -101,7 +101,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     expect(settled).toMatchObject({ repeated: false, overdraft: 5n })
   })
 
-  it('posts once where many settle the same holds at once, some taken, ended or unknown', async () => {
+  it('posts once if many settle the same holds at once, some taken, ended or unknown', async () => {
     const { ledger, database } = engine.open('many')
     const admin = createAdmin({ ledger, database, secrets: {} as never })
     await openAccounts(database, { alice: '1' })
@@ -216,7 +216,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     ])
   })
 
-  it('leaves nothing on hold where a hold and its settlement come at the same moment', async () => {
+  it('leaves nothing on hold if a hold and its settlement come at the same moment', async () => {
     const stores = engine.open('moment')
     const { ledger, database } = stores
     await openAccounts(database, { alice: '1' })

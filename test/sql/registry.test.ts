@@ -280,7 +280,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     expect(await removing.removeRoute('r1')).toBe(false)
   })
 
-  it('tells of both models where a route goes from one to the other', async () => {
+  it('tells of both models if a route goes from one to the other', async () => {
     const stores = engine.open('moved')
     const admin = createAdmin(stores)
     await admin.putRoute(route)

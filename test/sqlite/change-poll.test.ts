@@ -50,7 +50,7 @@ function change(id: string, daysAgo: number): void {
   connection.prepare("insert into {changes} (topic, id, at) values ('models', ?1, ?2)").run([id, at])
 }
 
-it('says that nothing is heard where the file cannot be read, and tells what was missed afterwards', async () => {
+it('says that nothing is heard if the file cannot be read, and tells what was missed afterwards', async () => {
   const { heard, fail } = await startProcess()
   const mend = fail()
   change('missed', 0)

@@ -43,7 +43,7 @@ describe('a SQLite file', () => {
     await expect(stores.ledger.hold(createHold('alice', 1n), context)).rejects.toThrow('The store is closed')
   })
 
-  it('is made for its owner only where a link points to it, too', () => {
+  it('is made for its owner only if a link points to it, too', () => {
     const folder = `${place.file}-volume`
     mkdirSync(`${folder}/links`, { recursive: true })
     symlinkSync(`${folder}/links`, `${place.file}-links`)
@@ -93,7 +93,7 @@ describe('a SQLite file', () => {
     await stores.close()
   })
 
-  it('is refused where a later release has made it', async () => {
+  it('is refused if a later release has made it', async () => {
     const file = `${place.file}-newer`
     const first = sqliteStores({ file })
     await first.database.all({
@@ -167,7 +167,7 @@ describe('a SQLite file', () => {
     connection.close()
   })
 
-  it('stays the same one where the process goes to another folder', async () => {
+  it('stays the same one if the process goes to another folder', async () => {
     const [here, there] = ['here', 'there'].map((name) => `${place.file}-${name}`)
     for (const folder of [here!, there!]) mkdirSync(folder)
     const start = process.cwd()

@@ -144,7 +144,7 @@ describe('a connection that its client keeps', () => {
     await ended
   })
 
-  test('ends with the refusal of the next call where a stream had begun before', async () => {
+  test('ends with the refusal of the next call if a stream had begun before', async () => {
     const { service, server, post, ended } = await startKeptAlive()
     const told = deferred()
     service.upstream.script([

@@ -429,7 +429,7 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
   })
 
   describe('the request id', () => {
-    test('of the client is kept where it is acceptable, on every kind of answer', async () => {
+    test('of the client is kept if it is acceptable, on every kind of answer', async () => {
       service.upstream.scriptOnce(answerJson(providerReply()), STREAM)
       const id = { 'x-request-id': 'Client:1/a+b=@c._-' }
       for (const request of [

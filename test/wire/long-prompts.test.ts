@@ -20,7 +20,7 @@ test.runIf(usesFastPaths)('reaches a provider as its client has written it', asy
   expect(service.asked[0]!.text).toContain(`"messages":${MESSAGES}}`)
 })
 
-test('says the same to the next provider where the first one fails', async () => {
+test('says the same to the next provider if the first one fails', async () => {
   service = await WireService.start({ providers: 2 })
   service.upstreams[0]!.script(answerJson({ error: { message: 'down' } }, 503))
   service.upstreams[1]!.script(answerJson(providerReply()))

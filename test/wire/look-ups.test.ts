@@ -31,7 +31,7 @@ const started = async (lookUps: readonly LookUp[], count: number) => {
 }
 
 describe('credentials being looked up', () => {
-  test('are as many look-ups as limits.lookUps; one more is 503 at once, and none where one was answered', async () => {
+  test('are as many look-ups as limits.lookUps; one more is 503 at once, and none if one was answered', async () => {
     const { asked, credentials } = heldStore()
     const service = await WireService.start({ limits: { lookUps: 2 }, router: () => ({ credentials }) })
     const waiting = [1, 2].map((number) => service.get('/models', `sk-${number}`))

@@ -45,7 +45,7 @@ test.each([
   expect(asked.filter((id) => id !== path)).toEqual([])
 })
 
-test('a model that a catalogue gives for another key is none, as where its table knows no case', async () => {
+test('a model that a catalogue gives for another key is none, as if its table knows no case', async () => {
   const service = await WireService.start({
     router: ({ catalogue }) => ({
       catalogue: { ...catalogue, get: (id, context) => catalogue.get(id.toLowerCase(), context) },

@@ -223,7 +223,7 @@ describe('with an access token', () => {
     expect(service.asked.at(-1)!.body).toEqual({ ...ask(), model: UPSTREAM_MODEL, [field]: value })
   })
 
-  test('a number that the provider may read more exactly than we do goes on as it was written, where JSON can', async () => {
+  test('a number that the provider may read more exactly than we do goes on as it was written, if JSON can', async () => {
     const response = await service.post(
       '{"model":"acme/fast","messages":[{"role":"user","content":"x"}],"top_p":0.30000000000000004,"seed":9007199254740991}',
       BOB,

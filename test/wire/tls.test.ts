@@ -92,7 +92,7 @@ describe('a provider over TLS', () => {
     expect(await costOf(response)).toBeUndefined()
   })
 
-  test('whose reply ends with the connection is not believed where it is cut off', async () => {
+  test('whose reply ends with the connection is not believed if it is cut off', async () => {
     service.upstream.script(async (reply) => {
       reply.head(200, { 'content-type': 'application/json', connection: 'close' })
       await reply.write(JSON.stringify(providerReply()).slice(0, -1))

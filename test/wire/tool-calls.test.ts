@@ -41,7 +41,7 @@ const numberings: Readonly<
   ],
 }
 
-describe('the openai client gets both tool calls whole where they', () => {
+describe('the openai client gets both tool calls whole if they', () => {
   let service: WireService
   let client: OpenAI
   beforeAll(async () => {

@@ -114,7 +114,7 @@ it.each([360, 768, 1280])(
   },
 )
 
-it('the chart says which of its colours is which, also where a reader has chosen the colours', {
+it('the chart says which of its colours is which, also if a reader has chosen the colours', {
   timeout: 120_000,
 }, async () => {
   const colourOf = (name: string): string =>
@@ -190,7 +190,7 @@ describe('by keyboard alone', { timeout: 120_000 }, () => {
     await page.context().close()
   })
 
-  it('one goes on from the heading where a page of a list was turned', async () => {
+  it('one goes on from the heading if a page of a list was turned', async () => {
     const page = await visit.open('operator', 'calls')
     for (const [name, number] of [
       ['Next', 2],

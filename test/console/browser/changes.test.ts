@@ -91,7 +91,7 @@ describe('a form of what is there already', { timeout: 120_000 }, () => {
     expect((await modelNow())?.mediaTokens).toBe(500)
   })
 
-  it('says whether all parameters are taken or none, where none is listed', async () => {
+  it('says whether all parameters are taken or none, if none is listed', async () => {
     await visit.stage.admin.putModel(strict)
     for (const [chosen, stored] of [
       ['it takes none', []],

@@ -66,7 +66,7 @@ describe('a dialog', { timeout: 120_000 }, () => {
     await dialog().waitFor({ state: 'detached' })
   })
 
-  it('says what was done each time, also where it is the same again', async () => {
+  it('says what was done each time, also if it is the same again', async () => {
     await go('models')
     const said = page.locator('.message')
     const change = async (): Promise<void> => {

@@ -210,13 +210,13 @@ describe('the chart of days', { timeout: 120_000 }, () => {
       )
     ).filter((text) => /[a-z]/.test(text))
 
-  it('names each day, also where the reader’s clock has no such midnight', async () => {
+  it('names each day, also if the reader’s clock has no such midnight', async () => {
     const days = Array.from({ length: 7 }, (_, day) => `2026-09-0${day + 3}`)
     const labels = ['3', '4', '5', '6', '7', '8', '9'].map((day) => `${day} Sept`)
     for (const zone of ['UTC', 'America/Santiago']) expect(await labelsIn(zone, days), zone).toEqual(labels)
   })
 
-  it('names the year where a day may be there twice', async () => {
+  it('names the year if a day may be there twice', async () => {
     const labels = await labelsIn('UTC', ['2024-01-04', '2025-01-02', '2026-01-01'])
     expect(labels.length).toBeGreaterThan(2)
     for (const label of labels) expect(label).toMatch(/^\d+ [A-Z][a-z]+ 202[3-6]$/)

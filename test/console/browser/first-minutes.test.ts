@@ -123,7 +123,7 @@ describe('the first five minutes of a new user', { timeout: 120_000 }, () => {
     expect(requestId).not.toBe('')
   })
 
-  it('use it with the very TypeScript of the playground, and with its Python where there is one', async () => {
+  it('use it with the very TypeScript of the playground, and with its Python if there is one', async () => {
     await page.getByRole('button', { name: 'TypeScript', exact: true }).click()
     const typescript = await page.getByLabel('The call as typescript').inputValue()
     const { stdout } = await run(process.execPath, ['--input-type=module', '-e', transpile(typescript)])

@@ -56,7 +56,7 @@ describe('a dialog', { timeout: 120_000 }, () => {
     await page.keyboard.press('Escape')
   })
 
-  it('brings the focus to the field at fault, also where a part of it is named', async () => {
+  it('brings the focus to the field at fault, also if a part of it is named', async () => {
     await putRoute(400, { message: 'Not a URL', field: 'settings.baseUrl' })
     const field = page.getByRole('dialog').getByLabel('Settings, as JSON')
     await page.getByRole('dialog').getByText('Not a URL').waitFor()
@@ -67,7 +67,7 @@ describe('a dialog', { timeout: 120_000 }, () => {
 })
 
 describe('the playground', { timeout: 120_000 }, () => {
-  it('names no account, and no balance, where only the router knows whose a pasted token is', async () => {
+  it('names no account, and no balance, if only the router knows whose a pasted token is', async () => {
     const { token, credentialId } = await visit.stage.admin.issueKey({
       account: 'bob',
       label: 'Laptop of Bob',
@@ -104,7 +104,7 @@ describe('the playground', { timeout: 120_000 }, () => {
     expect(await turn.getByText('invalid_api_key').count()).toBe(1)
   })
 
-  it('says why nothing is sent by Enter where nobody is there to pay', async () => {
+  it('says why nothing is sent by Enter if nobody is there to pay', async () => {
     await openPlayground()
     await page.getByLabel('Acts through').selectOption('a token that I paste')
     await page.getByLabel('Token', { exact: true }).fill('')
@@ -377,7 +377,7 @@ describe('what is still loading', { timeout: 120_000 }, () => {
     await waiting.context().close()
   })
 
-  it('says so where the apps cannot be had, and sends once they can', async () => {
+  it('says so if the apps cannot be had, and sends once they can', async () => {
     const failing = await visit.open('operator', 'spend')
     await failing.route('**/api/apps', (route) =>
       route.fulfill({ status: 500, json: { error: { message: 'The database is away' } } }),
@@ -393,7 +393,7 @@ describe('what is still loading', { timeout: 120_000 }, () => {
     await failing.context().close()
   })
 
-  it('says so where the models of an app cannot be had', async () => {
+  it('says so if the models of an app cannot be had', async () => {
     const failing = await visit.open('operator', 'spend')
     await failing.route('**/api/models', (route) =>
       route.fulfill({ status: 500, json: { error: { message: 'The database is away' } } }),

@@ -160,7 +160,7 @@ describe('a call of a tool that nobody answered', { timeout: 120_000 }, () => {
     ])
   })
 
-  it('is not told either where it was stopped in the middle', async () => {
+  it('is not told either if it was stopped in the middle', async () => {
     await startAnew()
     visit.upstream.scriptOnce(
       async (reply) => {
@@ -183,7 +183,7 @@ describe('a call of a tool that nobody answered', { timeout: 120_000 }, () => {
   })
 })
 
-it('a reply begins on the right where its words do', { timeout: 120_000 }, async () => {
+it('a reply begins on the right if its words do', { timeout: 120_000 }, async () => {
   await startAnew()
   visit.upstream.scriptOnce(streamOf(['שלום עולם!']))
   await say(page, 'Hello')

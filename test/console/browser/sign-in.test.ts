@@ -57,7 +57,7 @@ describe('a one-time link', { timeout: 120_000 }, () => {
 const lookAgain = "document.dispatchEvent(new Event('visibilitychange'))"
 
 describe('a page that is looked at again', { timeout: 120_000 }, () => {
-  it('keeps what is on it where the viewer is the same, and nothing for another', async () => {
+  it('keeps what is on it if the viewer is the same, and nothing for another', async () => {
     const page = await visit.open('alice', 'playground')
     visit.upstream.scriptOnce(streamOf(['Hello, Alice.']))
     await say(page, 'Hello')

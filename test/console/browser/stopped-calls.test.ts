@@ -39,7 +39,7 @@ describe('a call that was stopped', { timeout: 120_000 }, () => {
 
   const last = (selector: string) => page.locator('.turn').last().locator(selector)
 
-  it('tells what it was charged, also where not a byte of its answer had come', async () => {
+  it('tells what it was charged, also if not a byte of its answer had come', async () => {
     const { opened, open } = gate()
     visit.upstream.scriptOnce([{ wait: opened }, ...completion])
     const held = page.locator('.balance .held')
@@ -86,7 +86,7 @@ describe('a call that was stopped', { timeout: 120_000 }, () => {
     await broken.context().close()
   })
 
-  it('tells what one was charged where the first question for it is never answered', async () => {
+  it('tells what one was charged if the first question for it is never answered', async () => {
     const broken = await visit.open('alice', 'playground')
     visit.upstream.scriptOnce(streamOf(['Never', ' seen']))
     let looks = 0
@@ -122,7 +122,7 @@ describe('a call that was stopped', { timeout: 120_000 }, () => {
     await there.context().close()
   })
 
-  it('says where to look, and asks for the balance again, where its charge does not come', async () => {
+  it('says where to look, and asks for the balance again, if its charge does not come', async () => {
     const slow = await visit.open('alice', 'spend')
     await slow.clock.install()
     await slow.goto(`${visit.stage.consoleUrl}#/playground`)
@@ -157,7 +157,7 @@ describe('a call that was stopped', { timeout: 120_000 }, () => {
     await slow.context().close()
   })
 
-  it('leaves the focus in the message where it was stopped by keyboard', async () => {
+  it('leaves the focus in the message if it was stopped by keyboard', async () => {
     await page.goto(`${visit.stage.consoleUrl}#/playground`)
     const { opened, open } = gate()
     visit.upstream.scriptOnce([{ wait: opened }, ...completion])
@@ -192,7 +192,7 @@ describe('the charge of a stopped call', () => {
     expect(looks).toBeLessThan(60)
   })
 
-  it('is looked for no longer where the page is gone', async () => {
+  it('is looked for no longer if the page is gone', async () => {
     const look = () => expect.unreachable()
     expect(await stoppedCharge(look, () => true)).toBeUndefined()
   })

@@ -160,7 +160,7 @@ describe('reading', () => {
     expect(pulledAtTake).toEqual(Array(10).fill(0))
   })
 
-  it('leaves the process its turns where the model never waits', async () => {
+  it('leaves the process its turns if the model never waits', async () => {
     let turned = false
     let pulled = 0
     const stream = new ReadableStream({

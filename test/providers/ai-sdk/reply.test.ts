@@ -158,7 +158,7 @@ describe('a stream', () => {
     },
   )
 
-  it('of v2 that ends by a word unknown to its package is whole where its output was counted', async () => {
+  it('of v2 that ends by a word unknown to its package is whole if its output was counted', async () => {
     const text = { type: 'text-delta', id: 't', delta: 'Hello' }
     const ending = (usage: object, provider?: string) =>
       stream([text, { type: 'finish', usage, finishReason: 'unknown' }], 'v2', provider)
@@ -226,7 +226,7 @@ describe('usage', () => {
   const v2 = async (usage: unknown, provider = 'openai.chat', metadata?: object) =>
     usageOf((await stream([finish(usage, metadata)], 'v2', provider)).events)[0]
 
-  it('of version 2 has cached input added where the provider leaves it out', async () => {
+  it('of version 2 has cached input added if the provider leaves it out', async () => {
     const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15, cachedInputTokens: 8 }
     const written = { anthropic: { cacheCreationInputTokens: 3 } }
     expect(await v2(usage, 'anthropic.messages', written)).toMatchObject({
@@ -258,7 +258,7 @@ describe('usage', () => {
     expect(await v2({ ...usage, inputTokens: 21 }, 'gateway', reported(10))).toMatchObject({ prompt: 21 })
   })
 
-  it('of version 2 has reasoning added where the provider leaves it out', async () => {
+  it('of version 2 has reasoning added if the provider leaves it out', async () => {
     expect(await v2({ inputTokens: 10, outputTokens: 5, totalTokens: 22, reasoningTokens: 7 })).toMatchObject(
       {
         completion: 12,
@@ -277,7 +277,7 @@ describe('usage', () => {
     )
   })
 
-  it('is none where the package has zeros for what the provider did not report', async () => {
+  it('is none if the package has zeros for what the provider did not report', async () => {
     const later = async (usage: object) => usageOf((await stream([finish(usage)])).events)
     const zeros = { inputTokens: { total: 0 }, outputTokens: { total: 0 } }
     expect(await later(zeros)).toEqual([])
@@ -304,7 +304,7 @@ describe('usage', () => {
     expect(later).toMatchObject([{ unread: { longCacheWrite: 4 } }])
   })
 
-  it('of later versions is added up where the totals are missing, and counts that are none stand', async () => {
+  it('of later versions is added up if the totals are missing, and counts that are none stand', async () => {
     const later = async (usage: unknown) => usageOf((await stream([finish(usage)])).events)[0]
     expect(
       await later({
@@ -368,7 +368,7 @@ describe('a result', () => {
     expect(terminated).toBe(true)
   })
 
-  it('has no content where it is only calls', async () => {
+  it('has no content if it is only calls', async () => {
     const result = {
       content: [{ type: 'tool-call', toolCallId: 'a', toolName: 'f', input: '{}' }],
       finishReason: 'stop',

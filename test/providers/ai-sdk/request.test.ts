@@ -90,7 +90,7 @@ describe('the prompt', () => {
     ['addresses of another type', { 'application/pdf': [/^https:/] }],
     ['other addresses', { 'image/*': [/^https:\/\/elsewhere\.example\//] }],
     ['plain http', { '*': [/^http:/] }],
-  ])('refuses an address where the model takes %s', async (_name, supportedUrls) => {
+  ])('refuses an address if the model takes %s', async (_name, supportedUrls) => {
     const url = _name === 'plain http' ? 'http://files.example/a.png' : 'https://files.example/a.png'
     const messages = [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }]
     expect(await promptOf(messages, 'v3', supportedUrls)).toMatchObject({
@@ -127,7 +127,7 @@ describe('the prompt', () => {
     ])
   })
 
-  it('holds an address in the result of a tool where there is a form for it', async () => {
+  it('holds an address in the result of a tool if there is a form for it', async () => {
     const messages = [
       {
         role: 'tool',
@@ -347,7 +347,7 @@ describe('what a package leaves out', () => {
     ['a setting of the host’s own', { type: 'unsupported', feature: 'providerOptions.fake.effort' }],
     ['a tool of the host’s own', { type: 'unsupported-tool', tool: { type: 'provider-defined' } }],
     ['nothing', { type: 'unsupported' }],
-  ])('fails no call where the package speaks of %s', async (_name, warning) => {
+  ])('fails no call if the package speaks of %s', async (_name, warning) => {
     expect(await told(warning, { top_k: 5, tools: [tool] })).toBeUndefined()
   })
 

@@ -73,7 +73,7 @@ describe('what is sent', () => {
     expect(upstream.requests.map(({ headers }) => headers['x-api-key'])).toEqual(['sk-route', 'sk-caller'])
   })
 
-  it('is nothing where the request cannot be put in the API’s terms', async () => {
+  it('is nothing if the request cannot be put in the API’s terms', async () => {
     const request = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], n: 2 }
     const { error } = await runCall(connect(), { request })
     expect(error).toMatchObject({ reason: 'unsupported-request', param: 'n' })

@@ -75,7 +75,7 @@ describe('a whole message', () => {
     })
   })
 
-  it('has no content where it is only calls, and empty content where it is nothing', () => {
+  it('has no content if it is only calls, and empty content if it is nothing', () => {
     const call = { type: 'tool_use', id: 'a', name: 'f', input: {} }
     expect(choiceOf(message([call]))).toMatchObject({ message: { content: null } })
     expect(choiceOf(message([], { stop_reason: 'refusal' }))).toMatchObject({
@@ -84,7 +84,7 @@ describe('a whole message', () => {
     })
   })
 
-  it('is a failure where it says so', () => {
+  it('is a failure if it says so', () => {
     expect(() =>
       readMessage({ type: 'error', error: { type: 'overloaded_error', message: 'Busy' } }),
     ).toThrow(expect.objectContaining({ reason: 'error-frame', status: 529, providerMessage: 'Busy' }))

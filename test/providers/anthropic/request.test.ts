@@ -295,7 +295,7 @@ describe('images and files', () => {
 describe('tools', () => {
   const tool = { type: 'function', function: { name: 'look', description: 'Looks', strict: true } }
 
-  it('gives a function its schema, an empty one where it has none', () => {
+  it('gives a function its schema, an empty one if it has none', () => {
     const parameters = { type: 'object', properties: { x: { type: 'number' } } }
     const native = convert({ tools: [tool, { type: 'function', function: { name: 'see', parameters } }] })
     expect(native.tools).toEqual([
@@ -325,7 +325,7 @@ describe('tools', () => {
     expect(convert({ tools: [tool], parallel_tool_calls: true }).tool_choice).toBeUndefined()
   })
 
-  it('leaves a choice out where there is nothing to choose, and refuses one that needs a tool', () => {
+  it('leaves a choice out if there is nothing to choose, and refuses one that needs a tool', () => {
     expect(convert({ tools: [], tool_choice: 'auto' })).toEqual(convert({}))
     expect(refusal(() => convert({ tool_choice: 'required' }))).toEqual(refused('tool_choice'))
   })
@@ -367,7 +367,7 @@ describe('parameters', () => {
     })
   })
 
-  it('asks for a stream only where one is wanted', () => {
+  it('asks for a stream only if one is wanted', () => {
     expect(convert({ stream: true, stream_options: { include_usage: true } }, true).stream).toBe(true)
     expect(convert({ stream: false })).toEqual(convert({}))
   })

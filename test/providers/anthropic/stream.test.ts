@@ -175,7 +175,7 @@ describe('the end of a stream', () => {
     expect(usageOf(events).at(-1)).toMatchObject({ prompt: 61, completion: 2 })
   })
 
-  it('does not repeat the output of the start where the last word has none', () => {
+  it('does not repeat the output of the start if the last word has none', () => {
     const events = readAll([
       messageStart({ input_tokens: 10, output_tokens: 1 }),
       messageDelta('end_turn', { input_tokens: 10 }),

@@ -59,7 +59,7 @@ describe('what is sent', () => {
     })
   })
 
-  it('asks for JSON where no stream is wanted', async () => {
+  it('asks for JSON if no stream is wanted', async () => {
     upstream.script(answerJson({ choices: [] }))
     await runCall(connect(), { stream: false })
     expect(upstream.requests[0]?.headers.accept).toBe('application/json')
@@ -190,7 +190,7 @@ describe('what is read', () => {
     expect(events[5]).toMatchObject({ usage: report })
   })
 
-  it('reads usage on the finish chunk, once where it stands twice', async () => {
+  it('reads usage on the finish chunk, once if it stands twice', async () => {
     upstream.script(
       answerEvents([
         textChunk('a'),
@@ -231,13 +231,13 @@ describe('what is read', () => {
     })
   })
 
-  it('counts unlisted tokens as output where the settings say so', async () => {
+  it('counts unlisted tokens as output if the settings say so', async () => {
     upstream.script(answerEvents([finishChunk('stop', { usage: { ...counts, total_tokens: 118 } })]))
     const adapter = connect({ unlistedTokens: 'output' })
     expect((await runCall(adapter)).events.at(-1)).toMatchObject({ usage: { prompt: 11, completion: 107 } })
   })
 
-  it('takes a JSON body where a stream was asked for', async () => {
+  it('takes a JSON body if a stream was asked for', async () => {
     const choices = [{ index: 0, message: { role: 'assistant', content: 'é' }, finish_reason: 'stop' }]
     upstream.script(answerJson({ id: 'x', choices, usage: counts }))
     const { events, terminated } = await runCall(connect(), { stream: true })
@@ -265,7 +265,7 @@ describe('what is read', () => {
     expect(completionOf(event)).toEqual({ choices: [{ message: { content: '\ufffd!' } }] })
   })
 
-  it('takes a stream where JSON was asked for, whatever its content type says', async () => {
+  it('takes a stream if JSON was asked for, whatever its content type says', async () => {
     upstream.script([
       { head: 200, headers: { 'content-type': 'application/json' } },
       { write: sse([textChunk('a'), finishChunk()]) },

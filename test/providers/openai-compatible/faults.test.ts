@@ -194,7 +194,7 @@ describe('a failure inside a reply', () => {
     await upstream.requests[0]?.closed
   })
 
-  it('comes as an error that says nothing, where nothing stands beside it', async () => {
+  it('comes as an error that says nothing, if nothing stands beside it', async () => {
     for (const error of ['', {}, false]) {
       const failed = await runScript([head, { write: sse([textChunk('half'), { error }]) }, 'stall'])
       expect(failed.error).toMatchObject({ reason: 'error-frame' })
@@ -256,7 +256,7 @@ describe('a failure inside a reply', () => {
 })
 
 describe('a connection that fails', () => {
-  it('is cut short where it dies after the head, in the middle of an event, or before the head', async () => {
+  it('is cut short if it dies after the head, in the middle of an event, or before the head', async () => {
     const scripts: Script[] = [
       [head, 'reset'],
       [head, 'hang-up'],
@@ -290,14 +290,14 @@ describe('a connection that fails', () => {
     expect(textOf(events)).toBe('a')
   })
 
-  it('is unreachable where it is refused, or no name is found', async () => {
+  it('is unreachable if it is refused, or no name is found', async () => {
     await upstream.close()
     expect((await runCall(connect())).error).toMatchObject({ reason: 'unreachable' })
     const nowhere = await runCall(connect({ baseUrl: 'http://host.invalid/v1' }))
     expect(nowhere.error).toMatchObject({ reason: 'unreachable' })
   })
 
-  it('is unreachable where the other side does not speak TLS', async () => {
+  it('is unreachable if the other side does not speak TLS', async () => {
     const plain = createServer((socket) => {
       socket.on('error', () => {})
       socket.resume()
@@ -309,7 +309,7 @@ describe('a connection that fails', () => {
     await new Promise((resolve) => plain.close(resolve))
   })
 
-  it('is a timeout where connecting takes too long', async () => {
+  it('is a timeout if connecting takes too long', async () => {
     // A socket that takes connections and never begins TLS.
     const silent = createServer((socket) => socket.on('error', () => {}))
     const sockets = new Set<{ destroy(): void }>()

@@ -40,7 +40,7 @@ function reset(connection: Socket): void {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-it('sends a call on a new connection where the kept one was reset before any of it went out', async () => {
+it('sends a call on a new connection if the kept one was reset before any of it went out', async () => {
   const { adapter, connections, calls } = await startProvider()
   await runCall(adapter, settings)
   await turn()
@@ -52,7 +52,7 @@ it('sends a call on a new connection where the kept one was reset before any of 
   expect(connections).toHaveLength(2)
 })
 
-it('sends it no more where it was aborted meanwhile', async () => {
+it('sends it no more if it was aborted meanwhile', async () => {
   const { adapter, connections, calls } = await startProvider()
   await runCall(adapter, settings)
   await turn()

@@ -85,7 +85,7 @@ describe('a provider that refuses the reasoning of earlier replies', () => {
     expect(asked()).toEqual([sent, { ...withoutReasons, ...ASKS }, sent])
   })
 
-  it('is asked again where no stream is asked for', async () => {
+  it('is asked again if no stream is asked for', async () => {
     opened.upstream.scriptOnce(refuse(REASONING))
     const { error } = await runCall(opened.adapter, { request: reasons, stream: false })
     expect(error).toBeUndefined()
@@ -121,7 +121,7 @@ describe('a provider that refuses stream_options', () => {
     ])
   })
 
-  it('is not asked for the usage of a stream with streamUsage: false, which is read where it comes', async () => {
+  it('is not asked for the usage of a stream with streamUsage: false, which is read if it comes', async () => {
     const adapter = openaiCompatible({ baseUrl: opened.upstream.baseUrl, streamUsage: false })
     const request = { ...short, stream_options: { include_usage: true } }
     const { events } = await runCall(adapter, { request })

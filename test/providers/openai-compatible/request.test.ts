@@ -15,7 +15,7 @@ function received(messages: readonly object[]): ChatMessage[] {
 }
 
 describe('buildRequestBody', () => {
-  it('asks for a stream with its usage only where a stream is wanted', () => {
+  it('asks for a stream with its usage only if a stream is wanted', () => {
     expect(build({ stream: true }, true)).toEqual({
       ...request,
       stream: true,

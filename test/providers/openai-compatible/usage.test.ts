@@ -20,7 +20,7 @@ describe('readUsage', () => {
     })
   })
 
-  it('adds reasoning that the completion leaves out, where the total says so', () => {
+  it('adds reasoning that the completion leaves out, if the total says so', () => {
     const usage = {
       prompt_tokens: 12,
       completion_tokens: 400,
@@ -56,7 +56,7 @@ describe('readUsage', () => {
     expect(readUsage({ ...usage, total_tokens: 'many' }, 'output')).toMatchObject({ completion: 5 })
   })
 
-  it('finds cached and cache-written tokens where other providers put them', () => {
+  it('finds cached and cache-written tokens if other providers put them', () => {
     const counts = { prompt_tokens: 10, completion_tokens: 1 }
     expect(readUsage({ ...counts, prompt_cache_hit_tokens: 6 }, undefined)?.cached).toBe(6)
     expect(readUsage({ ...counts, cached_tokens: 7 }, undefined)?.cached).toBe(7)
@@ -172,7 +172,7 @@ describe('readUsage', () => {
     expect(readUsage(usage, undefined)).toEqual({ prompt: 3 })
   })
 
-  it('reads nothing where there are no counts', () => {
+  it('reads nothing if there are no counts', () => {
     for (const usage of [undefined, null, 'x', 7, [], {}, { total_tokens: 4 }, { cost: 1 }]) {
       expect(readUsage(usage, undefined), JSON.stringify(usage)).toBeUndefined()
     }
