@@ -11,8 +11,8 @@ const wrong: readonly (readonly [answer: unknown, says: string])[] = [
   [undefined, 'resolve() did not return { ok, … }'],
   [{ principal: KEY }, 'resolve() did not return { ok, … }'],
   [{ ok: 1, principal: KEY }, 'resolve() did not return { ok, … }'],
-  [{ ok: false }, 'the reason of the refusal'],
-  [{ ok: false, reason: 'disabled' }, 'the reason of the refusal'],
+  [{ ok: false }, 'unknown refusal reason'],
+  [{ ok: false, reason: 'disabled' }, 'unknown refusal reason'],
   ...(
     [
       [null, 'is not an object'],
