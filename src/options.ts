@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Clock, LONGEST_WAIT_MS, monotonicClock, systemClock } from './base/clock.js'
-import { usesFastPaths } from './base/fast-paths.js'
+import { usesFastPath } from './base/fast-paths.js'
 import { createIdSource } from './base/ids.js'
 import { parseCredits } from './base/money.js'
 import type { Admit } from './contracts/admit.js'
@@ -222,7 +222,7 @@ export function engineOptions(options: RouterOptions): EngineOptions {
     wallClock: clock,
     newId: options.newId ?? createIdSource(),
     ...counters(options.tokenCounter, neverOverdraw),
-    splice: usesFastPaths,
+    splice: usesFastPath('splice'),
   })
 }
 

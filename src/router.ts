@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
-import { usesFastPaths } from './base/fast-paths.js'
+import { usesFastPath } from './base/fast-paths.js'
 import { TurnGate } from './base/turn-gate.js'
 import type { CallInFlight } from './contracts/call-in-flight.js'
 import type { RouteHealth } from './contracts/route-health.js'
@@ -55,8 +55,8 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
     limits,
     clock,
     newId,
-    turns: new TurnGate(usesFastPaths),
-    fastPaths: usesFastPaths,
+    turns: new TurnGate(usesFastPath('turns')),
+    fastPaths: usesFastPath('chunks'),
     isClosing: () => engine.isClosing,
     ...(options.basePath !== undefined && { basePath: options.basePath }),
     onStripped() {

@@ -1,4 +1,5 @@
 import type { ProviderError } from '../base/errors.js'
+import type { RequestBody, SentText } from '../protocol/request-body.js'
 import type { OwnFields } from '../protocol/request-fields/own-fields.js'
 import type { Unlisted } from '../protocol/request-fields/reading.js'
 import type { UsageReport } from '../protocol/usage.js'
@@ -27,8 +28,8 @@ export interface Operation<A extends Asked = Asked> {
   /** Precedes the id of each reply. */
   readonly idPrefix: string
   readonly openapi: OpenApiOperation
-  /** Reads a parsed body. Throws a `CompatError` if the request is wrong. Does not change the body. */
-  read(body: unknown): A
+  /** Reads a body. Throws a `CompatError` if the request is wrong. Does not change the body. */
+  read(body: RequestBody): A
   /** Returns the parameters of a request, at most 20, that are not on a list of supported ones and do ask for something. */
   unsupported(asked: A, supported: readonly string[]): readonly string[]
   /** Plans a request for its model. Counts nothing yet. */
@@ -58,6 +59,7 @@ export interface Asked {
   readonly unlisted: readonly Unlisted[]
   /** Members that the router does not know and left out, such as `messages.content.extra`. */
   readonly leftOut: readonly string[]
+  readonly sentText?: SentText | undefined
 }
 
 export type PlanOptions = Pick<EngineOptions, 'counter' | 'upperCounter' | 'neverOverdraw' | 'limits'>

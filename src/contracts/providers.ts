@@ -2,6 +2,7 @@ import type { ChatRequest } from '../protocol/chat-request.js'
 import type { ChatChunk } from '../protocol/chunk.js'
 import type { ChatCompletion } from '../protocol/completion.js'
 import type { EmbeddingList, EmbeddingRequest } from '../protocol/embedding-request.js'
+import type { SentText } from '../protocol/request-body.js'
 import type { UsageReport } from '../protocol/usage.js'
 import type { Model, Prices } from './catalogue.js'
 import type { Awaitable, CallContext, Secret, TraceContext, Watch } from './context.js'
@@ -120,6 +121,8 @@ export interface EmbeddingsAdapter extends ProviderAdapter {
 export interface ProviderCall<Request extends ProviderRequest = ChatRequest> {
   /** Contains the provider's name of the model, and none of the router's own fields. Do not change it. */
   readonly request: Request
+  /** Text of `request.messages` that can be sent as it is, if they are long. Faster than to serialise them again. */
+  readonly sentText?: SentText | undefined
   /** Whether the client asked for a stream. Ask the provider for the same; it may answer either way. */
   readonly stream: boolean
   /** For `byok`, use no other key. */

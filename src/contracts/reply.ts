@@ -1,3 +1,4 @@
+import type { RequestBody } from '../protocol/request-body.js'
 import type { Awaitable } from './context.js'
 
 /**
@@ -30,8 +31,8 @@ export interface IncomingCall {
   /** The number of `authorization` header lines. */
   readonly authorizationLines: number
   /**
-   * Returns the body as a parsed value, without a promise if it has already arrived. Fails with a `CompatError` if the body
+   * Returns the body, without a promise if it has already arrived. Fails with a `CompatError` if the body
    * is not JSON, too large or too slow. Its bytes count towards the share of `account`.
    */
-  readBody(account: string): Awaitable<unknown>
+  readBody(account: string): Awaitable<RequestBody>
 }

@@ -6,6 +6,7 @@ import type { Limits } from '../contracts/limits.js'
 import type { IncomingCall } from '../contracts/reply.js'
 import { asCompatError } from '../protocol/error-body.js'
 import { checkJsonValue, parseJsonBody } from '../protocol/json-body.js'
+import type { RequestBody } from '../protocol/request-body.js'
 import type { BodyBudget, BodyShare } from './body-budget.js'
 import { checkBodyType } from './body-type.js'
 import { BodyCollector, tooLarge } from './collect-body.js'
@@ -68,7 +69,7 @@ export class HttpCall implements IncomingCall {
     return readableFlowing !== true || readableEnded
   }
 
-  readBody(account: string): Awaitable<unknown> {
+  readBody(account: string): Awaitable<RequestBody> {
     // Over HTTP/2 a request that broke off looks like one that was read.
     if (this.#isAbandoned) throw abandoned()
     const req = this.req
@@ -91,7 +92,7 @@ export class HttpCall implements IncomingCall {
     return this.#collect(this.#collector, share)
   }
 
-  async #collect(collector: BodyCollector, share: BodyShare): Promise<unknown> {
+  async #collect(collector: BodyCollector, share: BodyShare): Promise<RequestBody> {
     try {
       return parseBytes(await collector.done)
     } finally {
@@ -144,7 +145,7 @@ export class HttpCall implements IncomingCall {
     return bytes ?? Buffer.alloc(0)
   }
 
-  #takeParsed(): unknown {
+  #takeParsed(): RequestBody {
     const { req, settings } = this
     const isHalfRead = req._body !== true && !req.readableEnded
     const body = isHalfRead ? undefined : req.body
@@ -157,8 +158,7 @@ export class HttpCall implements IncomingCall {
       settings.onBodyConsumed(this.requestId)
       throw asCompatError(new Error('Another middleware has consumed the request body.'))
     }
-    checkJsonValue(body)
-    return body
+    return { value: checkJsonValue(body) }
   }
 }
 
@@ -171,7 +171,7 @@ function abandoned(): CompatError {
   return new CompatError('invalid_request', 'The request ended before its body was read.')
 }
 
-function parseBytes(bytes: Uint8Array): unknown {
+function parseBytes(bytes: Uint8Array): RequestBody {
   if (bytes.length === 0) {
     throw new CompatError('invalid_json', 'The request body is empty; send a JSON object.')
   }

@@ -3,7 +3,8 @@ import { CompatError } from '../base/errors.js'
 import { keepExactData } from './exact-data.js'
 import { MAX_VALUES, scanJson, tooDeep, tooManyValues } from './json-scan.js'
 import { isObject, type JsonObject, MAX_DEPTH } from './json-values.js'
-import { rememberMessages } from './sent-messages.js'
+import type { RequestBody } from './request-body.js'
+import { textOfMessages } from './sent-text.js'
 
 /** Of shorter bodies a few searches in their text tell enough; none holds too many values. */
 const LONG_BYTES = 2 * 1024
@@ -16,7 +17,7 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
  * A hostile body costs no more than one pass over its bytes: it is counted before it is parsed. A byte order mark is
  * skipped, own `__proto__` keys are dropped at every depth, the last of duplicate keys counts.
  */
-export function parseJsonBody(bytes: Uint8Array): JsonObject {
+export function parseJsonBody(bytes: Uint8Array): RequestBody {
   const given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (!isUtf8(given)) throw new CompatError('invalid_json', 'The request body is not valid UTF-8.')
   const isMarked = BYTE_ORDER_MARK.every((byte, index) => given[index] === byte)
@@ -24,24 +25,24 @@ export function parseJsonBody(bytes: Uint8Array): JsonObject {
   return body.length < LONG_BYTES ? parseShort(body) : parseLong(body)
 }
 
-function parseShort(body: Buffer): JsonObject {
+function parseShort(body: Buffer): RequestBody {
   const text = body.toString()
   if (hasManyBrackets(text)) scanJson(text)
   const value = parse(text)
   const object = hasProtoKey(text) ? checkJsonValue(value) : requireObject(value)
   keepExactData(object, text)
-  return object
+  return { value: object }
 }
 
-function parseLong(body: Buffer): JsonObject {
+function parseLong(body: Buffer): RequestBody {
   const latin1 = body.toString('latin1')
   const { hasProtoKey, messages } = scanJson(latin1)
   const text = isAscii(body) ? latin1 : body.toString()
   const value = parse(text)
   const object = hasProtoKey ? checkJsonValue(value) : requireObject(value)
   keepExactData(object, text)
-  if (!hasProtoKey && messages !== undefined) rememberMessages(object, body, messages)
-  return object
+  if (hasProtoKey || messages === undefined) return { value: object }
+  return { value: object, sentText: textOfMessages(object, body, messages) }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { buildConnector, Pool } from 'undici'
-import { usesFastPaths } from '../base/fast-paths.js'
+import { usesFastPath } from '../base/fast-paths.js'
 import { TurnGate } from '../base/turn-gate.js'
 import { credentialsIn, hideCredentials, isCredentialHeader } from './hide-credentials.js'
 import type { HeaderList, UpstreamCall } from './upstream-call.js'
@@ -43,7 +43,7 @@ export function createUpstream(
   const fixed = { ...COMMON_HEADERS, ...checkHeaders(headers) }
   const sharedWithCallers = withoutCredentials(fixed)
   const lists = { stream: headersFor(fixed, true), body: headersFor(fixed, false) }
-  const turns = new TurnGate(usesFastPaths)
+  const turns = new TurnGate(usesFastPath('turns'))
   let pool: Pool | undefined
   let closing: Promise<void> | undefined
 

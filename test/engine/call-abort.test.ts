@@ -56,7 +56,7 @@ async function shutDownOn(listen: (call: ProviderCall) => void) {
         requestId,
         headers: { authorization: 'Bearer sk-demo' },
         authorizationLines: 1,
-        readBody: async () => body,
+        readBody: async () => ({ value: body }),
       },
       writer(statuses),
     ),

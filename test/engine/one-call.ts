@@ -44,8 +44,6 @@ export const streamedCall: IncomingCall = {
   headers: { authorization: 'Bearer sk-demo' },
   authorizationLines: 1,
   readBody: async () => ({
-    model: 'acme/fast',
-    stream: true,
-    messages: [{ role: 'user', content: 'Hello there' }],
+    value: { model: 'acme/fast', stream: true, messages: [{ role: 'user', content: 'Hello there' }] },
   }),
 }

@@ -45,7 +45,7 @@ it('cuts a stream off at what is on hold, be it that of a dearer route before', 
     let sent = ''
     await engine.run(
       chat,
-      { ...streamedCall, readBody: async () => body },
+      { ...streamedCall, readBody: async () => ({ value: body }) },
       {
         left: false,
         onLeave: () => undefined,

@@ -55,7 +55,7 @@ test('a body that came with its head is read at once: nothing waits, and no time
   const tested = testHandler({
     chatCompletions: async (call, writer) => {
       const body = call.readBody('alice')
-      writer.send(200, {}, JSON.stringify({ isThere: !(body instanceof Promise), body: await body }))
+      writer.send(200, {}, JSON.stringify({ isThere: !(body instanceof Promise), body: (await body).value }))
     },
   })
   const client = await connectTo(await serve(tested.handler))
@@ -79,7 +79,7 @@ describe('a body that the host listens to as well', () => {
         const body = await Promise.resolve(call.readBody('alice')).catch(String)
         if (++underWay === CALLS) all.resolve()
         await all.promise
-        writer.send(200, {}, toLatin1(JSON.stringify(body)))
+        writer.send(200, {}, toLatin1(JSON.stringify(typeof body === 'string' ? body : body.value)))
       },
     })
     const host = await serve((req, res) => count(req, () => tested.handler(req, res)))

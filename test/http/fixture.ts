@@ -67,7 +67,7 @@ export class ManualClock implements Clock {
 /** Answers what it was asked, as JSON. */
 export async function echo(call: IncomingCall, writer: ReplyWriter): Promise<void> {
   try {
-    const body = await call.readBody('alice')
+    const { value: body } = await call.readBody('alice')
     writer.send(200, {}, toLatin1(JSON.stringify({ body, requestId: call.requestId })))
   } catch (error) {
     refuse(writer, error)

@@ -27,7 +27,7 @@ async function startCrowd(calls: number, around: (res: ServerResponse, run: () =
   const waiting: (() => void)[] = []
   const { handler, faults } = testHandler({
     chatCompletions: async (call, writer) => {
-      const body = await call.readBody('alice')
+      const { value: body } = await call.readBody('alice')
       await new Promise<void>((resolve) => {
         waiting.push(resolve)
         if (waiting.length === calls) for (const answer of waiting.splice(0)) answer()

@@ -10,8 +10,8 @@ const JSON_HEADERS = { 'content-type': 'application/json' }
 async function complete(call: IncomingCall, writer: ReplyWriter): Promise<void> {
   if (call.headers.authorization === undefined) return echo(call, writer)
   try {
-    const body = (await call.readBody('alice')) as { stream?: boolean }
-    if (body.stream !== true)
+    const { value } = await call.readBody('alice')
+    if (value.stream !== true)
       return writer.send(200, {}, toLatin1(JSON.stringify({ text: 'gr\u00fc\u00df dich \u{1f600}' })))
     writer.openStream({ 'x-extra': 'yes' })
     for (const text of ['one', 'gr\u00fc\u00df', '\u{1f600}']) {

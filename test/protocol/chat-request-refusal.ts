@@ -1,5 +1,6 @@
 import { type CompatError, isCompatError } from '../../src/base/errors.js'
 import { parseChatRequest } from '../../src/operations/chat/read-request.js'
+import type { JsonObject } from '../../src/protocol/json-values.js'
 
 /** Shaped like one; nothing can open it. */
 export const ENVELOPE = 'v1.eyJhbGciOiJFQ0RILUVTIn0..aXY.Y2lwaGVy.dGFn'
@@ -10,7 +11,7 @@ export function body(fields: Record<string, unknown> = {}): Record<string, unkno
 }
 
 /** The error that a request is refused with. Throws if it is taken. */
-export function refusal(value: unknown): CompatError {
+export function refusal(value: JsonObject): CompatError {
   try {
     parseChatRequest(value)
   } catch (error) {

@@ -303,11 +303,4 @@ describe('other fields', () => {
       })
     }
   })
-
-  it.each([[null], [undefined], ['text'], [5], [true], [[]], [[MESSAGES]]])(
-    'a body of %j is no request',
-    (value) => {
-      expect(refusal(value)).toMatchObject({ code: 'invalid_request', status: 400 })
-    },
-  )
 })

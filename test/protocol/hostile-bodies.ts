@@ -49,7 +49,7 @@ for (const [name, make] of Object.entries(BODIES)) {
   let code = 'accepted'
   let parsed = false
   try {
-    const value = parseJsonBody(body)
+    const { value } = parseJsonBody(body)
     parsed = true
     parseChatRequest(value)
   } catch (error) {

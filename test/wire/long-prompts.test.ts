@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { usesFastPaths } from '../../src/base/fast-paths.js'
+import { usesFastPath } from '../../src/base/fast-paths.js'
 import { hosts } from '../helpers/hosts.js'
 import { answerJson } from '../helpers/scripted-upstream.js'
 import { MODEL, providerReply, UPSTREAM_MODEL, WireService } from './service.js'
@@ -11,7 +11,7 @@ const ASKED = { messages: JSON.parse(MESSAGES), model: UPSTREAM_MODEL, temperatu
 let service: WireService
 afterEach(() => service.close())
 
-test.runIf(usesFastPaths)('reaches a provider as its client has written it', async () => {
+test.runIf(usesFastPath('messages'))('reaches a provider as its client has written it', async () => {
   service = await WireService.start()
   service.upstream.script(answerJson(providerReply()))
   expect((await service.post(BODY)).status).toBe(200)

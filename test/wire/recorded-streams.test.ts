@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { usesFastPaths } from '../../src/base/fast-paths.js'
+import { usesFastPath } from '../../src/base/fast-paths.js'
 import { byteRatioCounter } from '../../src/engine/charging/byte-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import type { ProviderEvent } from '../../src/index.js'
@@ -18,7 +18,7 @@ function readerOf({ kind }: Recording): ReplyReader {
   if (kind === 'anthropic') return createReader(EVENT_BYTES)
   const unlisted = kind === 'gemini' ? 'output' : undefined
   return createReplyReader(EVENT_BYTES, {
-    fastPaths: usesFastPaths,
+    fastPaths: usesFastPath('lines'),
     onEvent: (data, type, events) => readEvent(data, type, events, unlisted),
     onBody: (json, events) => readCompatibleBody(json, events, unlisted),
   })

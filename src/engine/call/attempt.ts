@@ -107,6 +107,7 @@ export class Attempt implements Watched {
       try {
         const providerCall: ProviderCall<ProviderRequest> = {
           request,
+          sentText: asked.sentText,
           stream: asked.stream,
           auth: providerKey === undefined ? hostAuth(route) : { kind: 'byok', secret: providerKey },
           limits,

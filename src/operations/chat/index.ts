@@ -1,7 +1,6 @@
 import type { Operation } from '../../contracts/operation.js'
 import type { ProviderCall } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
-import { forgetMessages } from '../../protocol/sent-messages.js'
 import { chatOpenApi } from './openapi.js'
 import { ChatPlan } from './plan.js'
 import { type ParsedChatRequest, parseChatRequest } from './read-request.js'
@@ -14,7 +13,7 @@ export const chat: Operation<ParsedChatRequest> = {
   scope: 'models.run',
   idPrefix: 'chatcmpl-',
   openapi: chatOpenApi,
-  read: parseChatRequest,
+  read: ({ value, sentText }) => parseChatRequest(value, sentText),
   unsupported: unsupportedFields,
   plan: (asked, model, options) => new ChatPlan(asked, model, options),
 
@@ -28,10 +27,5 @@ export const chat: Operation<ParsedChatRequest> = {
 
   isServedBy: (adapter) => adapter.chat !== undefined,
 
-  run: (adapter, call, take) => {
-    const chatCall = call as ProviderCall<ChatRequest>
-    const running = adapter.chat!(chatCall, take)
-    forgetMessages(chatCall.request.messages)
-    return running
-  },
+  run: (adapter, call, take) => adapter.chat!(call as ProviderCall<ChatRequest>, take),
 }

@@ -1,7 +1,8 @@
 import { CompatError } from '../../base/errors.js'
 import type { Asked } from '../../contracts/operation.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
-import { isObject } from '../../protocol/json-values.js'
+import type { JsonObject } from '../../protocol/json-values.js'
+import type { SentText } from '../../protocol/request-body.js'
 import { readMessages } from '../../protocol/request-fields/messages.js'
 import {
   OUTLINE_CODES,
@@ -34,8 +35,7 @@ const MAX_FIELDS = 1_000
  * `details` at most 20; neither ever holds a value of the client's. The messages are the very list of the body if all of
  * it is to be sent as it came; nothing of the body is changed.
  */
-export function parseChatRequest(body: unknown): ParsedChatRequest {
-  if (!isObject(body)) throw new CompatError('invalid_request', 'The request body must be a JSON object.')
+export function parseChatRequest(body: JsonObject, sentText?: SentText): ParsedChatRequest {
   const keys = Object.keys(body)
   if (keys.length > MAX_FIELDS) {
     throw new CompatError('invalid_request', 'The request body has more than 1,000 fields.')
@@ -60,5 +60,6 @@ export function parseChatRequest(body: unknown): ParsedChatRequest {
     unlisted: reading.unlisted,
     leftOut: [...reading.leftOut],
     marksCache: reading.marksCache,
+    sentText,
   }
 }

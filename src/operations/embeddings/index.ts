@@ -12,7 +12,7 @@ export const embeddings: Operation<AskedEmbeddings> = {
   scope: 'models.run',
   idPrefix: 'embd-',
   openapi: embeddingsOpenApi,
-  read: parseEmbeddingsRequest,
+  read: ({ value }) => parseEmbeddingsRequest(value),
 
   // The format is the router's own work, and every provider may be sent a label.
   unsupported: ({ forward }, supported) =>

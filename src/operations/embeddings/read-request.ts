@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { CompatError } from '../../base/errors.js'
 import type { Asked } from '../../contracts/operation.js'
 import type { EmbeddingInput, EmbeddingRequest } from '../../protocol/embedding-request.js'
-import { isObject, type JsonObject } from '../../protocol/json-values.js'
+import type { JsonObject } from '../../protocol/json-values.js'
 import {
   OUTLINE_CODES,
   OUTLINE_NAMES,
@@ -65,8 +65,7 @@ const SPELLINGS = new Spellings([...OUTLINE_NAMES, 'input', ...Object.keys(FIELD
  * Throws a `CompatError` of status 400 (404 if no model can have the name `model`). Its message names the first fault, its
  * `details` at most 20. Neither ever contains a value of the client's.
  */
-export function parseEmbeddingsRequest(body: unknown): AskedEmbeddings {
-  if (!isObject(body)) throw new CompatError('invalid_request', 'The request body must be a JSON object.')
+export function parseEmbeddingsRequest(body: JsonObject): AskedEmbeddings {
   const keys = Object.keys(body)
   if (keys.length > MAX_FIELDS) {
     throw new CompatError('invalid_request', 'The request body has more than 1,000 fields.')

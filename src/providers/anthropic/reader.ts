@@ -1,4 +1,4 @@
-import { usesFastPaths } from '../../base/fast-paths.js'
+import { usesFastPath } from '../../base/fast-paths.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { isTooDeepAs, parseLoosely, parseProviderObject } from '../provider-json.js'
 import { createReplyReader, type ReplyReader } from '../reply-reader.js'
@@ -11,7 +11,7 @@ import { createStreamReader } from './stream.js'
 export function createReader(eventBytes: number): ReplyReader {
   const stream = createStreamReader()
   return createReplyReader(eventBytes, {
-    fastPaths: usesFastPaths,
+    fastPaths: usesFastPath('lines'),
     onEvent(data, type, events) {
       if (type === 'error') throw frameError(parseLoosely(fromLatin1(data)))
       if (data.trim() === '') return false

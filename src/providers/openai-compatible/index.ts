@@ -1,4 +1,4 @@
-import { usesFastPaths } from '../../base/fast-paths.js'
+import { usesFastPath } from '../../base/fast-paths.js'
 import { refuseMisspelt } from '../../contracts/option-checks.js'
 import type {
   ChatAdapter,
@@ -81,7 +81,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
   const ownCredential = apiKey === undefined ? [] : credential(apiKey)
 
   const format: ReplyFormat = {
-    fastPaths: usesFastPaths,
+    fastPaths: usesFastPath('lines'),
     onEvent: (data, type, events) => readEvent(data, type, events, unlistedTokens),
     onBody: (json, events) => readBody(json, events, unlistedTokens),
   }
@@ -99,7 +99,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
     limits: call.limits,
     signal: call.signal,
     trace: call.trace,
-    body: buildRequestBody(call.request, call.stream, omitted),
+    body: buildRequestBody(call.request, call.stream, omitted, call.sentText),
     reader: createReplyReader(call.limits.eventBytes, format),
     take,
     instead: (failure) =>

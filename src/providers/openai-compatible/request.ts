@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
 import { writeExactly } from '../../protocol/exact-data.js'
-import { sentMessages } from '../../protocol/sent-messages.js'
+import type { SentText } from '../../protocol/request-body.js'
 import { NOTHING_OMITTED, type Omissions, REASONING_FIELDS } from './omissions.js'
 
 /** The body to post, as JSON. Messages go out in the client's own bytes if nothing has to be left out of them. */
@@ -9,11 +9,12 @@ export function buildRequestBody(
   request: ChatRequest,
   stream: boolean,
   omitted: Omissions = NOTHING_OMITTED,
+  sentText?: SentText,
 ): string | Buffer {
   const { messages } = request
   const prepared = messages.map((message) => prepareMessage(message, omitted))
   const isAsSent = prepared.every((message, index) => message === messages[index])
-  const sent = isAsSent ? sentMessages(messages) : undefined
+  const sent = isAsSent ? sentText?.take(messages) : undefined
   const body = Object.assign({}, request, {
     messages: sent === undefined ? prepared : undefined,
     stream: stream ? true : undefined,
@@ -26,7 +27,7 @@ export function buildRequestBody(
 const NONE: readonly string[] = []
 
 /** Adds `messages` to the JSON text of an object that is not empty. */
-function withMessages(text: string, messages: Buffer): Buffer {
+function withMessages(text: string, messages: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`${text.slice(0, -1)},"messages":`), messages, Buffer.from('}')])
 }
 

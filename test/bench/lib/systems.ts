@@ -42,6 +42,12 @@ const ROUTER_KINDS = ['http', 'connect', 'express', 'front'] as const
 /** How a router can be run otherwise, by what follows its name. */
 const VARIANTS: Readonly<Record<string, Variant>> = {
   '-plain': { environment: { COMPAT_ROUTER_FAST_PATHS: 'off' } },
+  ...Object.fromEntries(
+    ['chunks', 'lines', 'messages', 'splice', 'turns'].map((path) => [
+      `-no-${path}`,
+      { environment: { COMPAT_ROUTER_FAST_PATHS: `off:${path}` } },
+    ]),
+  ),
   '-no-memory-reducer': { nodeArguments: ['--no-memory-reducer'] },
 }
 
@@ -49,7 +55,7 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
 export const SYSTEM_NAMES = ['pipe', 'direct', ...ROUTER_KINDS, 'portkey', ...WATCHED_NAMES]
 
 /**
- * Finds systems by name. `http-plain` is the router without its fast paths, `http-no-memory-reducer` the one whose V8
+ * Finds systems by name. `http-plain` is the router without its fast paths, `http-no-lines` without one of them, `http-no-memory-reducer` the one whose V8
  * gives no memory back when it idles, `http@DIR` the one that was built to DIR. `unwatched`, `watched` and the like
  * share one process. A peer that cannot be installed is left out, with a word on stderr.
  */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { usesFastPaths } from '../../../src/base/fast-paths.js'
-import type { ChatMessage, ChatRequest } from '../../../src/protocol/chat-request.js'
+import { usesFastPath } from '../../../src/base/fast-paths.js'
+import type { ChatRequest } from '../../../src/protocol/chat-request.js'
 import { parseJsonBody } from '../../../src/protocol/json-body.js'
 import { buildRequestBody } from '../../../src/providers/openai-compatible/request.js'
 
@@ -9,9 +9,10 @@ const request: ChatRequest = { model: 'upstream-model', messages: [{ role: 'user
 const build = (more: object, stream = false) =>
   JSON.parse(String(buildRequestBody({ ...request, ...more }, stream)))
 
-/** Messages as they come out of a request body. */
-function received(messages: readonly object[]): ChatMessage[] {
-  return parseJsonBody(Buffer.from(JSON.stringify({ messages }))).messages as ChatMessage[]
+/** The body that is sent on for messages that came in a request body. */
+function sendOn(messages: readonly object[], stream: boolean): string | Buffer {
+  const { sentText, value } = parseJsonBody(Buffer.from(JSON.stringify({ model: 'm', messages })))
+  return buildRequestBody(value as ChatRequest, stream, undefined, sentText)
 }
 
 describe('buildRequestBody', () => {
@@ -65,17 +66,17 @@ describe('buildRequestBody', () => {
       `{"messages":[],"tools":[{"type":"function","function":{"name":"f","parameters":${schema}}}],` +
       `"functions":[{"name":"g","parameters": ${schema} }],"response_format":` +
       `{"type":"json_schema","json_schema":{"schema":${schema}}}}`
-    const given = parseJsonBody(Buffer.from(text)) as unknown as ChatRequest
+    const given = parseJsonBody(Buffer.from(text)).value as ChatRequest
     const sent = String(buildRequestBody({ ...given, model: 'm' }, false))
     expect(sent.split(schema)).toHaveLength(4)
     expect(JSON.parse(sent)).toEqual({ ...JSON.parse(text), model: 'm' })
   })
 
   it.each([
-    ['as they are', { role: 'user', content: LONG }, usesFastPaths],
+    ['as they are', { role: 'user', content: LONG }, usesFastPath('messages')],
     ['but not with a member that is for another API', { role: 'tool', content: LONG, is_error: true }, false],
   ])('sends the bytes of long messages on %s', (_, message, areBytes) => {
-    const sent = buildRequestBody({ model: 'm', messages: received([message]) }, true)
+    const sent = sendOn([message], true)
     expect(Buffer.isBuffer(sent)).toBe(areBytes)
     expect(JSON.parse(String(sent))).toEqual({
       model: 'm',
@@ -94,7 +95,7 @@ describe('buildRequestBody', () => {
       reasoning_content: 'r',
       tool_calls: [call({})],
     }
-    const sent = String(buildRequestBody({ model: 'm', messages: received([long, given]) }, false))
+    const sent = String(sendOn([long, given], false))
     const expected = { role: 'assistant', reasoning: 'r', tool_calls: [call({})] }
     expect(JSON.parse(sent).messages).toEqual([long, expected])
   })

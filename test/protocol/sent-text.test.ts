@@ -1,19 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { usesFastPaths } from '../../src/base/fast-paths.js'
+import { usesFastPath } from '../../src/base/fast-paths.js'
 import { parseJsonBody } from '../../src/protocol/json-body.js'
-import { forgetMessages, sentMessages } from '../../src/protocol/sent-messages.js'
 
 const LONG = 'The quick brown fox.\\n'.repeat(1_000)
 const sayAll = (text: string) => `{"role":"user","content":"${text}"}`
 
-/** The bytes remembered of a body's messages, as text. */
+/** Returns the text that was kept of a body's messages. */
 function spelled(body: string): string | undefined {
-  const { messages } = parseJsonBody(Buffer.from(body)) as { messages?: unknown[] }
-  return messages && sentMessages(messages)?.toString()
+  const { sentText, value } = parseJsonBody(Buffer.from(body))
+  return sentText?.take(value.messages)?.toString()
 }
 
-describe.runIf(usesFastPaths)('the messages of a long request', () => {
+describe.runIf(usesFastPath('messages'))('the messages of a long request', () => {
   it.each([
     ['as they stand', `[${sayAll(LONG)}]`],
     [
@@ -25,7 +24,7 @@ describe.runIf(usesFastPaths)('the messages of a long request', () => {
       `[{"role":"user","content":[{"type":"text","text":"${LONG}"}],"tool_calls":null}]`,
     ],
     ['with what looks like their end in a text', `[${sayAll(`\\"}],\\"messages\\":[{\\\\${LONG}`)}]`],
-  ])('are remembered %s', (_, messages) => {
+  ])('are kept as text %s', (_, messages) => {
     expect(spelled(`{"model":"m","messages":${messages},"stream":true,"temperature":1}`)).toBe(messages)
     expect(spelled(`\ufeff{"tools":[{"messages":[]}],"messages" : ${messages}}`)).toBe(messages)
   })
@@ -43,36 +42,36 @@ describe.runIf(usesFastPaths)('the messages of a long request', () => {
     ['hold a number', `{"messages":[{"role":"user","n":1e400,"content":"${LONG}"}]}`],
     ['are no list', `{"messages":{"content":"${LONG}"}}`],
     ['are not there', `{"prompt":"${LONG}"}`],
-  ])('are not if they %s', (_, body) => {
+  ])('are not kept as text if they %s', (_, body) => {
     expect(spelled(body)).toBeUndefined()
   })
 
-  it('are forgotten on demand', () => {
-    const messages = parseJsonBody(Buffer.from(`{"messages":[${sayAll(LONG)}]}`)).messages as unknown[]
-    expect(sentMessages(messages)).toBeDefined()
-    forgetMessages(messages)
-    expect(sentMessages(messages)).toBeUndefined()
+  it('are handed out once, and for no other value', () => {
+    const { sentText, value } = parseJsonBody(Buffer.from(`{"messages":[${sayAll(LONG)}]}`))
+    expect(sentText?.take([...(value.messages as unknown[])])).toBeUndefined()
+    expect(sentText?.take(value.messages)).toBeDefined()
+    expect(sentText?.take(value.messages)).toBeUndefined()
   })
 
-  it('are remembered only if every reader must find in them what was parsed, however they are written', () => {
-    let remembered = 0
+  it('are kept as text only if every reader must find in them what was parsed, however they are written', () => {
+    let kept = 0
     let ambiguous = 0
     fc.assert(
       fc.property(fc.array(node, { maxLength: 4 }), others, fc.nat(3), spaces, (list, fields, at, gaps) => {
         const messages: Node = [...list, { fields: [['"content"', `"${LONG}"`]] }]
         const root = { fields: fields.toSpliced(at, 0, ['"messages"', messages]) }
-        const body = parseJsonBody(Buffer.from(write(root, gaps)))
-        const found = Array.isArray(body.messages) ? sentMessages(body.messages) : undefined
+        const { sentText, value } = parseJsonBody(Buffer.from(write(root, gaps)))
+        const found = sentText?.take(value.messages)
         const isAmbiguous = fields.some(([name]) => JSON.parse(name) === 'messages') || repeats(messages)
         if (isAmbiguous) ambiguous++
         if (found === undefined) return
-        remembered++
+        kept++
         expect(isAmbiguous).toBe(false)
-        expect(JSON.parse(found.toString())).toEqual(body.messages)
+        expect(JSON.parse(found.toString())).toEqual(value.messages)
       }),
       { seed: 20_261_122, numRuns: 3_000 },
     )
-    expect(remembered).toBeGreaterThan(300)
+    expect(kept).toBeGreaterThan(300)
     expect(ambiguous).toBeGreaterThan(300)
   })
 })

@@ -1,0 +1,45 @@
+import { usesFastPath } from '../base/fast-paths.js'
+import type { FoundMessages } from './json-scan.js'
+import type { JsonObject } from './json-values.js'
+import type { SentText } from './request-body.js'
+
+/**
+ * A fast path: an adapter sends the client's own bytes of `messages` instead of serialising them again.
+ * prompt of 100 KB take MEASURED of the CPU. The plain way is `JSON.stringify`.
+ */
+class MessagesText implements SentText {
+  constructor(
+    private readonly messages: readonly unknown[],
+    private bytes: Buffer | undefined,
+  ) {}
+
+  take(value: unknown): Buffer | undefined {
+    const { bytes } = this
+    if (value !== this.messages) return undefined
+    this.bytes = undefined
+    return bytes
+  }
+}
+
+/** Returns the text of `messages` in a request body, if every reader must find in it the values that were found here. */
+export function textOfMessages(
+  { messages }: JsonObject,
+  bytes: Buffer,
+  found: FoundMessages,
+): SentText | undefined {
+  // JSON with one name twice has fewer fields once it is parsed, and readers differ in the one that they keep.
+  if (!usesFastPath('messages') || !Array.isArray(messages) || countFields(messages) !== found.fields)
+    return undefined
+  return new MessagesText(messages, bytes.subarray(found.from, found.to))
+}
+
+function countFields(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  let fields = 0
+  if (Array.isArray(value)) {
+    for (const member of value) fields += countFields(member)
+    return fields
+  }
+  for (const member of Object.values(value)) fields += 1 + countFields(member)
+  return fields
+}
