@@ -77,11 +77,11 @@ describe.each(engineNames)('what administration is given on %s', (name) => {
     )
     await admin.grant({ account: 'rich', amount: most })
     await expect(admin.grant({ account: 'rich', amount: '0.000000001' })).rejects.toThrow(
-      `grant.amount: must leave the account with at most ${most} credits, below zero or above; it would have ${formatCredits(MAX_CREDITS + 1n)}`,
+      `grant.amount: must keep the balance between -${most} and ${most} credits; it would be ${formatCredits(MAX_CREDITS + 1n)}`,
     )
     await admin.correct({ account: 'poor', amount: `-${most}` })
     await expect(admin.correct({ account: 'poor', amount: '-1' })).rejects.toThrow(
-      `it would have ${formatCredits(-MAX_CREDITS - 1_000_000_000n)}`,
+      `it would be ${formatCredits(-MAX_CREDITS - 1_000_000_000n)}`,
     )
     expect(await admin.correct({ account: 'poor', amount: most, memo: 'a gift' })).toMatchObject({
       memo: 'a gift',

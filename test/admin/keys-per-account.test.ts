@@ -26,12 +26,12 @@ describe.each(engineNames)('keys of an account in %s', (name) => {
     const first = await admin.issueKey({ account: 'alice' })
     await admin.issueKey({ account: 'alice', expiresAt: Date.now() - 1 })
     await token()
-    await expect(token()).rejects.toThrow('has 2 keys and tokens in use, as many as it may have')
-    await expect(admin.issueKey({ account: 'alice' })).rejects.toThrow('as many as it may have')
+    await expect(token()).rejects.toThrow('has 2 keys and tokens in use, the most that are allowed')
+    await expect(admin.issueKey({ account: 'alice' })).rejects.toThrow('the most that are allowed')
     await admin.reissue(first.credentialId)
     await admin.revoke(first.credentialId)
     await token()
-    await expect(token()).rejects.toThrow('as many as it may have')
+    await expect(token()).rejects.toThrow('the most that are allowed')
   })
 
   it.each([0, 1.5, Number.NaN])('may not be bounded by %s', (keysPerAccount) => {

@@ -74,7 +74,7 @@ describe.each(engineNames)('verify on %s', (name) => {
         found: 0n,
         expected: 5_000_000_000n,
         message:
-          'The account "carol" has no row in accounts, but postings that come to 5: restore the row from a backup, or insert one with their sum as posted.',
+          'The account "carol" has no row in accounts, but its postings add up to 5: restore the row from a backup, or insert one with their sum as posted.',
       },
     ])
   })
@@ -106,7 +106,7 @@ describe.each(engineNames)('verify on %s', (name) => {
         id,
         found: 999_999n,
         expected: 1_000n,
-        message: `The charge ${id} shows a cost of 0.000999999, but its payer's posting comes to 0.000001: restore its row in entries, or its postings, from a backup.`,
+        message: `The charge ${id} shows a cost of 0.000999999, but its payer's posting amounts to 0.000001: restore its entries row or its postings from a backup.`,
       },
     ])
   })
@@ -141,7 +141,7 @@ describe.each(engineNames)('verify on %s', (name) => {
         id,
         found: 7n,
         expected: 8n,
-        message: `The charge ${id} posted 0.000000007 to an account that earned 0.000000008: restore its row in entries, or its postings, from a backup.`,
+        message: `The charge ${id} posted 0.000000007 to an account that earned 0.000000008: restore its entries row or its postings from a backup.`,
       },
     ])
   })
@@ -207,14 +207,14 @@ describe.each(engineNames)('verify on %s', (name) => {
         id: carols,
         found: 7_000_000_010n,
         expected: 7_000_000_000n,
-        message: `The entry ${carols} shows 7 for its account, but its posting is of 7.00000001: restore it from a backup.`,
+        message: `The entry ${carols} shows 7 for its account, but its posting is 7.00000001: restore it from a backup.`,
       },
       {
         what: 'missing-posting',
         id: corrected,
         found: 0n,
         expected: -2_000_000_000n,
-        message: `The entry ${corrected} shows -2 for its account, but its posting is gone, or of 0: restore it from a backup.`,
+        message: `The entry ${corrected} shows -2 for its account, but its posting is missing or 0: restore it from a backup.`,
       },
     ]
     expect(await verify()).toEqual(changed.sort((a, b) => (a.id < b.id ? -1 : 1)))

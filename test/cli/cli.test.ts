@@ -66,7 +66,7 @@ describe('the command line', () => {
     expect(JSON.parse(issued.out).token).toMatch(/^at-cr-/)
     expect((await run('tokens issue alice nobody')).said).toContain('There is no app "nobody"')
     const more = await run('tokens issue alice writer --keys-per-account 1')
-    expect(more.said).toContain('has 1 keys and tokens in use, as many as it may have')
+    expect(more.said).toContain('has 1 keys and tokens in use, the most that are allowed')
     expect((await run('keys issue alice --keys-per-account 0')).said).toContain('must be a positive integer')
     for (const command of [
       'apps suspend writer',
@@ -159,7 +159,7 @@ describe('the command line', () => {
     await stores.close()
     const verified = await run('verify', { env: { COMPAT_ROUTER_FILE: file } })
     const message =
-      'The account "x" has a balance of 0.000000005, but its postings come to 0: restore the postings that are missing from a backup, or set posted of its row in accounts to their sum.'
+      'The account "x" has a balance of 0.000000005, but its postings add up to 0: restore the missing postings from a backup, or set posted in its accounts row to their sum.'
     const said = `${message}\nerror: The books do not add up: 1 difference\n`
     expect(verified).toMatchObject({ exitCode: 1, said })
     expect(verified.out).toMatch(/balance .* x .* 0\.000000005 .* 0 /)
