@@ -39,7 +39,7 @@ describe('the command line if there is no SQLite file', () => {
     async (args) => {
       const { exitCode, out, said } = await run(args)
       expect(said).toBe(
-        `error: There is no SQLite file ${join(dirname(place.file), '.data/compat-router.db')}. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to make this one, run compat-router migrate with the same settings.\n`,
+        `error: There is no SQLite file ${join(dirname(place.file), '.data/compat-router.db')}. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to create this one, run compat-router migrate with the same settings.\n`,
       )
       expect({ exitCode, out, made: made() }).toEqual({ exitCode: 1, out: '', made: [] })
     },
@@ -68,7 +68,7 @@ describe('the command line if there is no SQLite file', () => {
   it('makes the file for a command that writes, and reads it from then on', async () => {
     expect(await run('accounts open alice --file books/new.db')).toMatchObject({
       exitCode: 0,
-      said: `${join(dirname(place.file), 'books/new.db')} is a new SQLite file. To work on another, name it with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL.\nalice is open\n`,
+      said: `${join(dirname(place.file), 'books/new.db')} is a new SQLite file. To use another, name it with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL.\nalice is open\n`,
     })
     expect((await run('accounts open alice --file books/new.db')).said).toBe('alice is open\n')
     expect(existsSync(join(dirname(place.file), 'books/new.db'))).toBe(true)

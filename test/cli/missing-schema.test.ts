@@ -31,7 +31,7 @@ describe('the command line if a PostgreSQL schema has no tables', () => {
       expect(await run(`${args} --schema typo`)).toEqual({
         exitCode: 1,
         out: '',
-        said: `error: PostgreSQL ${host}${pathname}, schema typo, has no tables of compat-router. Name another schema with --schema or COMPAT_ROUTER_SCHEMA, or another database with DATABASE_URL; to make them in this one, run compat-router migrate with the same settings.\n`,
+        said: `error: PostgreSQL ${host}${pathname}, schema typo, has no tables of compat-router. Name another schema with --schema or COMPAT_ROUTER_SCHEMA, or another database with DATABASE_URL; to create them in this one, run compat-router migrate with the same settings.\n`,
       })
       expect(await made()).toEqual([])
     },

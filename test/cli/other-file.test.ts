@@ -20,7 +20,7 @@ describe('the command line if a SQLite file has no tables', () => {
     expect(await run(args)).toEqual({
       exitCode: 1,
       out: '',
-      said: `error: The SQLite file ${place.file} has no tables of compat-router. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to make them in this one, run compat-router migrate with the same settings.\n`,
+      said: `error: The SQLite file ${place.file} has no tables of compat-router. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to create them in this one, run compat-router migrate with the same settings.\n`,
     })
     expect(readFileSync(place.file)).toHaveLength(0)
   })
