@@ -162,7 +162,7 @@ it.each<[what: string, id: string, message: string, spoil: (chat: Chat) => Chat]
   [
     'answers nothing',
     'answer-stream',
-    'chat must answer { terminated }: whether the provider said that it is done; got undefined',
+    'chat must return { terminated }, whether the provider reported the end of its reply; got undefined',
     (chat) => async (call, take) => {
       await chat(call, take)
       return undefined as never
@@ -171,13 +171,13 @@ it.each<[what: string, id: string, message: string, spoil: (chat: Chat) => Chat]
   [
     'hands events over one by one',
     'answer-stream',
-    'take takes a list of events, empty where there are none',
+    'take must be called with an array of events, empty if there are none',
     (chat) => (call, take) => chat(call, (events) => events.forEach((event) => void take(event as never))),
   ],
   [
     'takes its own misuse of take for a failure of the provider',
     'answer-stream',
-    'take takes a list of events, empty where there are none',
+    'take must be called with an array of events, empty if there are none',
     (chat) => async (call, take) => {
       try {
         await take(undefined as never)

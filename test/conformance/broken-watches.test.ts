@@ -32,21 +32,21 @@ it('catches a watch that goes on after its end', async () => {
     watch(changed)
     return () => undefined
   })) {
-    await expect(run).rejects.toThrow('a watch that was ended has reported another change')
+    await expect(run).rejects.toThrow('an ended watch reported another change')
   }
 })
 
 it('catches a watch that reports something else', async () => {
   const runs = runWith((watch) => (changed) => watch(() => changed('another')))
-  await expect(runs[0]).rejects.toThrow('the change names key-1, or everything; heard another')
-  await expect(runs[1]).rejects.toThrow('the change names solo, or everything; heard another')
+  await expect(runs[0]).rejects.toThrow('the watch must report key-1 or everything; got another')
+  await expect(runs[1]).rejects.toThrow('the watch must report solo or everything; got another')
 })
 
 it('says of a watch that reports nothing that it does not, in place of waiting for ever', async () => {
   const results = await Promise.allSettled(runWith(() => () => () => undefined))
   for (const result of results) {
     expect(String((result as PromiseRejectedResult).reason)).toContain(
-      'the watch has not reported the change within ten seconds',
+      'the watch did not report the change within ten seconds',
     )
   }
 }, 30_000)

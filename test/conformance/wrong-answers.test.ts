@@ -61,10 +61,10 @@ it.each<[method: string, answer: unknown, id: string, kind: string]>([
     'balance',
     null,
     'credit-unknown-account',
-    '{ posted, held, available }, or undefined for no account; got null',
+    '{ posted, held, available }, or undefined without an account; got null',
   ],
   ['expireHolds', 1, 'expiry-reported', 'an array of the holds that it marked; got 1'],
-  ['entries', [], 'entries-zero', '{ entries }, and next where there are more; got []'],
+  ['entries', [], 'entries-zero', '{ entries }, and next if there are more; got []'],
   ['resolve', null, 'credential-unknown', '{ ok: true, principal }, or { ok: false, reason }; got null'],
   [
     'resolve',
@@ -74,13 +74,18 @@ it.each<[method: string, answer: unknown, id: string, kind: string]>([
   ],
   ['list', { data: [] }, 'catalogue-list', 'an array of models; got { data: [] }'],
   ['get', null, 'catalogue-unknown', 'a model, or undefined; got null'],
-  ['routes', undefined, 'registry-unknown', 'an array of routes, empty where there are none; got undefined'],
-  ['claim', true, 'idempotency-first', "{ state }, and of 'done' the reply with its charge; got true"],
+  ['routes', undefined, 'registry-unknown', 'an array of routes, empty if there are none; got undefined'],
+  [
+    'claim',
+    true,
+    'idempotency-first',
+    "{ state }, and if it is 'done' also the reply with its charge; got true",
+  ],
   [
     'claim',
     { state: 'done' },
     'idempotency-done',
-    "{ state }, and of 'done' the reply with its charge; got { state: 'done' }",
+    "{ state }, and if it is 'done' also the reply with its charge; got { state: 'done' }",
   ],
 ])('says of %s that answers %o what it must answer', async (method, answer, id, kind) => {
   const [{ run }, open] = caseOf(id)
@@ -90,7 +95,7 @@ it.each<[method: string, answer: unknown, id: string, kind: string]>([
     (thrown: unknown) => thrown,
   )
   expect(error).toBeInstanceOf(AssertionError)
-  expect((error as AssertionError).message).toBe(`${method} must answer ${kind}`)
+  expect((error as AssertionError).message).toBe(`${method} must return ${kind}`)
 })
 
 it.each(Object.entries(suites))(
@@ -104,7 +109,7 @@ it.each(Object.entries(suites))(
 it.each(Object.entries(suites))('says of %s that open gives none', async (_, [cases]) => {
   for (const given of [undefined, {}, { store: {} }, class {}]) {
     await expect(cases[0]!.run({ open: () => given as never })).rejects.toThrow(
-      /^open must answer a store with \w+, or { store } and what belongs to it; got /,
+      /^open must return a store with \w+, or { store, … }; got /,
     )
   }
 })
@@ -112,7 +117,7 @@ it.each(Object.entries(suites))('says of %s that open gives none', async (_, [ca
 it('says of an adapter that open gives it alone', async () => {
   const open = () => anthropic({ apiKey: ADAPTER_HOST_KEY }) as never
   await expect(adapterCases[0]!.run({ open })).rejects.toThrow(
-    /^open must answer { adapter, upstreamModel, requests, firstRequest, sentBytes, close }; got /,
+    /^open must return { adapter, upstreamModel, requests, firstRequest, sentBytes, close }; got /,
   )
 })
 
@@ -122,7 +127,7 @@ it('says of a watch without an end that it must give one', async () => {
     const { put, remove, ...inner } = memoryCatalogue(models)
     return { store: { ...inner, watch: () => undefined as never }, put, remove }
   }
-  await expect(run({ open })).rejects.toThrow('watch must answer a function that ends it; got undefined')
+  await expect(run({ open })).rejects.toThrow('watch must return a function that ends it; got undefined')
 })
 
 it.each(['contextLength', 'mediaTokens', 'promptOverhead'] as const)(
