@@ -87,7 +87,7 @@ it.each<[method: string, answer: unknown, id: string, kind: string]>([
     'idempotency-done',
     "{ state }, and if it is 'done' also the reply with its charge; got { state: 'done' }",
   ],
-])('says of %s that answers %o what it must answer', async (method, answer, id, kind) => {
+])('if %s returns %o, reports the expected result', async (method, answer, id, kind) => {
   const [{ run }, open] = caseOf(id)
   const failing = run({ open: (given) => ({ store: { ...open(given), [method]: async () => answer } }) })
   const error = await failing.then(
@@ -99,14 +99,14 @@ it.each<[method: string, answer: unknown, id: string, kind: string]>([
 })
 
 it.each(Object.entries(suites))(
-  'tries a store of %s, and not the one that it has',
+  'tests a store of %s itself if it has a property `store`',
   async (_, [cases, open]) => {
     const around = (given: never) => Object.assign(Object.create(open(given)), { store: {} })
     await cases[0]!.run({ open: around })
   },
 )
 
-it.each(Object.entries(suites))('says of %s that open gives none', async (_, [cases]) => {
+it.each(Object.entries(suites))('of %s reports that open returned no store', async (_, [cases]) => {
   for (const given of [undefined, {}, { store: {} }, class {}]) {
     await expect(cases[0]!.run({ open: () => given as never })).rejects.toThrow(
       /^open must return a store with \w+, or { store, … }; got /,
@@ -114,14 +114,14 @@ it.each(Object.entries(suites))('says of %s that open gives none', async (_, [ca
   }
 })
 
-it('says of an adapter that open gives it alone', async () => {
+it('reports that open returned an adapter alone', async () => {
   const open = () => anthropic({ apiKey: ADAPTER_HOST_KEY }) as never
   await expect(adapterCases[0]!.run({ open })).rejects.toThrow(
     /^open must return { adapter, upstreamModel, requests, firstRequest, sentBytes, close }; got /,
   )
 })
 
-it('says of a watch without an end that it must give one', async () => {
+it('reports a watch that does not return a function', async () => {
   const { run } = catalogueCases.find(({ id }) => id === 'catalogue-watch')!
   const open: CatalogueHarness['open'] = (models) => {
     const { put, remove, ...inner } = memoryCatalogue(models)
@@ -131,7 +131,7 @@ it('says of a watch without an end that it must give one', async () => {
 })
 
 it.each(['contextLength', 'mediaTokens', 'promptOverhead'] as const)(
-  'catches a catalogue whose put keeps the %s that the new model leaves out',
+  'catches a catalogue whose put keeps the old %s if the new model has none',
   async (column) => {
     const { run } = catalogueCases.find(({ id }) => id === 'catalogue-put')!
     const open: CatalogueHarness['open'] = (models) => {
@@ -160,7 +160,7 @@ it.each(['contextLength', 'maxOutputTokens', 'mediaTokens', 'promptOverhead', 'o
   },
 )
 
-it('catches a catalogue that takes a prompt’s overhead of 0 for none', async () => {
+it('catches a catalogue that drops a promptOverhead of 0', async () => {
   const { run } = catalogueCases.find(({ id }) => id === 'catalogue-get')!
   const open: CatalogueHarness['open'] = (models) => {
     const { get, list } = memoryCatalogue(models)
@@ -176,7 +176,7 @@ it('catches a catalogue that takes a prompt’s overhead of 0 for none', async (
   await expect(run({ open })).rejects.toThrow('promptOverhead: 0')
 })
 
-it('shows a model whose numbers are no numbers', async () => {
+it('shows a bigint in a model that fails a case', async () => {
   const { run } = catalogueCases.find(({ id }) => id === 'catalogue-get')!
   const open: CatalogueHarness['open'] = (models) => {
     const store = memoryCatalogue(models)
@@ -185,7 +185,7 @@ it('shows a model whose numbers are no numbers', async () => {
   await expect(run({ open })).rejects.toThrow(/created: '0n'/)
 })
 
-it('takes a catalogue that has null for what was left out', async () => {
+it('accepts a catalogue that returns null for absent fields', async () => {
   const columns = [
     'name',
     'contextLength',
@@ -206,7 +206,7 @@ it('takes a catalogue that has null for what was left out', async () => {
   for (const { needs, run } of catalogueCases) if (needs.length === 0) await run({ open })
 })
 
-it('takes a registry that has null for what was left out', async () => {
+it('accepts a registry that returns null for absent settings', async () => {
   const { run } = registryCases.find(({ id }) => id === 'registry-settings')!
   const nulls = { byok: null, secret: null, prices: null, onDisconnect: null } as object
   await run({
