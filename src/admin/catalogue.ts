@@ -25,7 +25,7 @@ export interface AppRow extends App {
 
 /** Guards a put against concurrent changes. */
 export interface PutOptions<Row> {
-  /** The current value, as the lists return it, or `null` if there is none. If another is stored, the put changes nothing. */
+  /** The value to replace, as the lists return it, or `null` for a new one. If another is stored, nothing changes. */
   readonly was?: Row | null
 }
 

@@ -16,5 +16,5 @@ export const KEPT = `case
 /** SQL that is true if the cost of a charge is not the sum that its payer was debited and kept. */
 export const DEBITED_OTHERWISE = `(p.amount is null or p.amount <> ${KEPT} - e.cost)`
 
-/** SQL that is true in that case, or if base and markup do not add up to the cost. */
+/** SQL that is true if {@link DEBITED_OTHERWISE} is, or if base and markup do not add up to the cost. */
 export const UNEQUAL = `(${DEBITED_OTHERWISE} or e.base + e.markup <> e.cost)`

@@ -85,7 +85,7 @@ export function baseUrlFault({ baseUrl }: RouteDefinition['settings']): RouteFau
   if (baseUrl === undefined || (typeof baseUrl === 'string' && URL.canParse(baseUrl))) return undefined
   return {
     field: 'settings.baseUrl',
-    message: "must be a whole URL. Give it as 'https://api.example.com/v1'.",
+    message: "must be an absolute URL. Give it as 'https://api.example.com/v1'.",
   }
 }
 

@@ -2,7 +2,7 @@ import type { Credits } from '../base/money.js'
 import { readBigint } from '../sql/cells.js'
 import type { Row } from '../sql/database.js'
 
-/** Splits amounts in two. Both parts are small enough that those of a billion rows add up within 64 bits. */
+/** Divides amounts into two parts, each small enough that a billion rows add up within 64 bits. */
 const PART = 1_000_000_000
 
 /**

@@ -203,7 +203,7 @@ describe('bad input', () => {
       { id: 'r', model: 'm', provider: 'p', adapter: 'fake', upstreamModel: 'u', settings: { baseUrl } },
       400,
       'settings.baseUrl',
-      /^settings\.baseUrl must be a whole URL\. Give it as 'https:\/\/api\.example\.com\/v1'/,
+      /^settings\.baseUrl must be an absolute URL\. Give it as 'https:\/\/api\.example\.com\/v1'/,
     ]),
     [
       'a route over an adapter that the stores do not have',
