@@ -84,7 +84,7 @@ export const catalogueCases: readonly CatalogueCase[] = Object.freeze([
   }),
   catalogueCase(
     'catalogue-prototype-names',
-    'ids that are names of object members are unknown',
+    'ids such as __proto__ and constructor are unknown',
     async (bench) => {
       for (const id of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf']) {
         assert.equal(await bench.get(id), undefined, id)
@@ -100,20 +100,16 @@ export const catalogueCases: readonly CatalogueCase[] = Object.freeze([
     },
     { given: [] },
   ),
-  catalogueCase(
-    'catalogue-copied',
-    'a caller who changes a result does not change the next one',
-    async (bench) => {
-      const [listed] = await bench.list()
-      if (listed?.prices !== undefined) Reflect.set(listed.prices, 'input', '0')
-      const found = await bench.get('acme/deep/thought:free')
-      Reflect.set(found!, 'id', 'other')
-      Reflect.set(found!.prices!, 'output', '0')
-      Reflect.set(found!.supportedParameters!, '0', 'everything')
-      for (const model of models) assertModel(await bench.get(model.id), model)
-      assertModels(await bench.list(), models)
-    },
-  ),
+  catalogueCase('catalogue-copied', 'changes to a result do not affect the next one', async (bench) => {
+    const [listed] = await bench.list()
+    if (listed?.prices !== undefined) Reflect.set(listed.prices, 'input', '0')
+    const found = await bench.get('acme/deep/thought:free')
+    Reflect.set(found!, 'id', 'other')
+    Reflect.set(found!.prices!, 'output', '0')
+    Reflect.set(found!.supportedParameters!, '0', 'everything')
+    for (const model of models) assertModel(await bench.get(model.id), model)
+    assertModels(await bench.list(), models)
+  }),
   catalogueCase(
     'catalogue-put',
     'a put takes effect at once, and replaces the whole model with its id',

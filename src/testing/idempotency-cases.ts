@@ -138,20 +138,16 @@ export const idempotencyCases: readonly IdempotencyCase[] = Object.freeze([
       assertDone(await bench.claim('lease', 'one'), reply)
     },
   ),
-  idempotencyCase(
-    'idempotency-copied',
-    'a caller who changes a result does not change the next one',
-    async (bench) => {
-      const mine = structuredClone(reply)
-      await bench.claim('c')
-      await bench.complete('c', mine)
-      Reflect.set(mine.charge, 'cost', 0n)
-      const first = await bench.claim('c')
-      assertDone(first, reply)
-      if (first.state === 'done') Reflect.set(first.reply.charge.usage, 'prompt', 0)
-      assertDone(await bench.claim('c'), reply)
-    },
-  ),
+  idempotencyCase('idempotency-copied', 'changes to a result do not affect the next one', async (bench) => {
+    const mine = structuredClone(reply)
+    await bench.claim('c')
+    await bench.complete('c', mine)
+    Reflect.set(mine.charge, 'cost', 0n)
+    const first = await bench.claim('c')
+    assertDone(first, reply)
+    if (first.state === 'done') Reflect.set(first.reply.charge.usage, 'prompt', 0)
+    assertDone(await bench.claim('c'), reply)
+  }),
 ])
 
 interface IdempotencyBench {

@@ -99,14 +99,14 @@ it.each<[method: string, answer: unknown, id: string, kind: string]>([
 })
 
 it.each(Object.entries(suites))(
-  'tests a store of %s itself if it has a property `store`',
+  'the %s cases test the store itself if it has a property `store`',
   async (_, [cases, open]) => {
     const around = (given: never) => Object.assign(Object.create(open(given)), { store: {} })
     await cases[0]!.run({ open: around })
   },
 )
 
-it.each(Object.entries(suites))('of %s reports that open returned no store', async (_, [cases]) => {
+it.each(Object.entries(suites))('the %s cases report that open returned no store', async (_, [cases]) => {
   for (const given of [undefined, {}, { store: {} }, class {}]) {
     await expect(cases[0]!.run({ open: () => given as never })).rejects.toThrow(
       /^open must return a store with \w+, or { store, … }; got /,

@@ -78,7 +78,7 @@ export const secrecyCases: readonly AdapterCase[] = [
       assert.ok(routes?.includes(ROUTES_KEY) && !routes.includes(ADAPTER_HOST_KEY))
     },
   ),
-  adapterCase('addresses', 'no address in a message is opened', answer, async ({ call, run }) => {
+  adapterCase('addresses', 'addresses in messages are not opened', answer, async ({ call, run }) => {
     let connections = 0
     const server = createServer((socket) => {
       connections++

@@ -14,7 +14,7 @@ import {
 export const copyCases: readonly LedgerCase[] = [
   ledgerCase(
     'copy-settlement',
-    'a caller who changes a charge, passed or returned, does not change the first charge',
+    'changes to a charge, passed or returned, do not affect the first charge',
     async (bench) => {
       const { request } = settlementOf(bench)
       const posted = await bench.store.settle(request, bench.context)
@@ -28,7 +28,7 @@ export const copyCases: readonly LedgerCase[] = [
   ),
   ledgerCase(
     'copy-claimed-charge',
-    'a caller who changes the returned charge of a settled claim does not change the claim',
+    'changes to the returned charge of a settled claim do not affect the claim',
     async (bench) => {
       await bench.settle('first', 12n, { claim: 'c' })
       const refused = await bench.hold('second', 20n, { claim: 'c' })
@@ -39,7 +39,7 @@ export const copyCases: readonly LedgerCase[] = [
   ),
   ledgerCase(
     'copy-hold-facts',
-    'a caller who changes the facts of a hold does not change the report of its expiry',
+    'changes to the facts of a hold do not affect the report of its expiry',
     async (bench) => {
       const facts = factsOf('alice', { sessionId: 's' })
       const request = { holdId: bench.holdId('h'), account: 'alice', amount: 0n, ttlMs: 1, facts }
@@ -53,7 +53,7 @@ export const copyCases: readonly LedgerCase[] = [
   ),
   ledgerCase(
     'copy-entries',
-    'a caller who changes a settlement or a page does not change the entries',
+    'changes to a settlement or a page do not affect the entries',
     async (bench) => {
       const { request, facts, postings } = settlementOf(bench)
       await bench.store.settle(request, bench.context)

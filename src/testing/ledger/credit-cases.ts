@@ -42,7 +42,7 @@ export const creditCases: readonly LedgerCase[] = [
   }),
   ledgerCase(
     'credit-prototype-names',
-    'accounts whose ids are names of object members are unknown',
+    'accounts such as __proto__ and constructor are unknown',
     async (bench) => {
       for (const account of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
         assert.equal(await bench.store.balance(account, bench.context), undefined, account)

@@ -148,7 +148,7 @@ export const postingCases: readonly LedgerCase[] = [
   ),
   ledgerCase(
     'posting-input-copied',
-    'a caller who changes the usage of a charge afterwards does not change the ledger',
+    'later changes to the usage of a charge do not affect the ledger',
     async (bench) => {
       const usage = { prompt: 11, cached: 3, cacheWrite: 2, completion: 7, reasoning: 5 }
       const charge = { ...chargeOf(12n), usage }

@@ -50,7 +50,7 @@ export const tableCases: readonly LedgerCase[] = [
   }),
   ledgerCase(
     'table-release-unknown',
-    'the release of an unknown hold refuses that hold if it arrives later',
+    'after the release of an unknown hold, that hold is refused if it arrives late',
     async (bench) => {
       assert.equal((await bench.release('h')).state, 'released')
       assertRefused(await bench.hold('h', 30n), 'closed')
