@@ -15,14 +15,14 @@ export interface GrantRequest {
   /** A decimal string of at most nine places, such as `'5.00'`. */
   readonly amount: string
   /**
-   * Names this posting, such as an invoice's number: the same one again posts nothing and gives the first entry, as a repeat. Rejects
-   * if that is of another account or amount, or a correction instead of a grant.
+   * Identifies this posting, such as an invoice number. A repeat with the same reference posts nothing and returns the first
+   * entry. Rejects if that entry has another account, amount or kind.
    */
   readonly reference?: string
   readonly memo?: string
 }
 
-/** As a grant; the amount may have a minus sign, and is not 0. */
+/** Like a grant, but the amount may be negative. It must not be 0. */
 export type CorrectionRequest = GrantRequest
 
 export interface AccountRow {
@@ -30,27 +30,27 @@ export interface AccountRow {
   readonly balance: Balance
   /** Milliseconds since the Unix epoch. */
   readonly createdAt: number
-  /** Milliseconds since the Unix epoch; not there while its credentials are good. */
+  /** Milliseconds since the Unix epoch. Absent unless the account is suspended. */
   readonly suspendedAt?: number
 }
 
 export interface AccountsAdmin {
-  /** Makes an account without credits. One that is there stays as it is. */
+  /** Creates an account without credits. Does nothing if it exists. */
   openAccount(account: string): Promise<void>
-  /** Adds credits, more than none, in one posting. The account is made if there is none. */
+  /** Adds credits in one posting. The amount must be above 0. Creates the account if it does not exist. */
   grant(request: GrantRequest): Promise<PostedEntry>
-  /** Adds or takes credits, to put right what a charge or a grant got wrong. */
+  /** Adds or takes credits, to make up for a wrong charge or grant. */
   correct(request: CorrectionRequest): Promise<PostedEntry>
   /**
-   * Refuses every credential of the account, everywhere within a second, until {@link resumeAccount}. Returns whether
-   * there is such an account.
+   * Refuses every credential of the account, in every process within a second, until {@link resumeAccount}. Returns
+   * whether the account exists.
    */
   suspendAccount(account: string): Promise<boolean>
-  /** Returns whether there is such an account. */
+  /** Returns whether the account exists. */
   resumeAccount(account: string): Promise<boolean>
-  /** Undefined if there is no such account. */
+  /** Returns undefined if the account does not exist. */
   findAccount(account: string): Promise<AccountRow | undefined>
-  /** By id; the last one's id goes into `after` for the next page of `limit` (100). */
+  /** Lists accounts by id. For the next page, pass the last id as `after`. `limit` is 100 by default. */
   listAccounts(page?: { readonly after?: string; readonly limit?: number }): Promise<readonly AccountRow[]>
 }
 
@@ -86,7 +86,7 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
         ...(memo === undefined ? {} : { memo }),
       })
     } catch (error) {
-      // The database refuses a sum that does not fit, and says so in words of its own.
+      // If the sum did not fit, replaces the database's own error by one with the amounts.
       const [before] = await read('a.id = ?1', account, 1).catch(() => [])
       if (before !== undefined) checkSum(before.balance.posted + amount, kind)
       throw error
@@ -152,7 +152,7 @@ function readAccountRow(row: Row): AccountRow {
 function checkSum(sum: Credits, kind: string): void {
   if (sum <= MAX_CREDITS && sum >= -MAX_CREDITS) return
   throw new RangeError(
-    `${kind}.amount: must leave the account with at most ${formatCredits(MAX_CREDITS)} credits, below zero or above; it would have ${formatCredits(sum)}`,
+    `${kind}.amount: must keep the balance between -${formatCredits(MAX_CREDITS)} and ${formatCredits(MAX_CREDITS)} credits; it would be ${formatCredits(sum)}`,
   )
 }
 

@@ -1,10 +1,10 @@
 import { formatCredits, MAX_CREDITS, parseCredits } from '../base/money.js'
 import type { Price, Prices } from '../base/prices.js'
 
-/** Throws a `RangeError` if no account could hold the amount, sign or none. */
-export function checkHoldable(amount: bigint, what: string, most = MAX_CREDITS): void {
-  if (amount > most) throw new RangeError(`${what}: must be at most ${formatCredits(most)} credits`)
-  if (amount < -most) throw new RangeError(`${what}: must be at least -${formatCredits(most)} credits`)
+/** Throws a `RangeError` if the amount, positive or negative, is more than an account can hold. */
+export function checkHoldable(amount: bigint, field: string, max = MAX_CREDITS): void {
+  if (amount > max) throw new RangeError(`${field}: must be at most ${formatCredits(max)} credits`)
+  if (amount < -max) throw new RangeError(`${field}: must be at least -${formatCredits(max)} credits`)
 }
 
 const NAMES: readonly (keyof Price)[] = [
@@ -16,19 +16,20 @@ const NAMES: readonly (keyof Price)[] = [
   'request',
 ]
 
-/** Prices are of a million tokens; an account could pay a single one. */
+/** Prices are per million tokens. An account must be able to pay for a single token. */
 const MAX_PRICE = MAX_CREDITS * 1_000_000n
 
-/** Throws a `RangeError` that names the price of which no account could pay a single token, or request. */
-export function checkPrices(prices: Prices, what: string): void {
-  checkPrice(prices, what)
-  for (const [position, tier] of (prices.tiers ?? []).entries()) checkPrice(tier, `${what}.tiers.${position}`)
+/** Throws a `RangeError` that names a price if no account could pay for one token or request at it. */
+export function checkPrices(prices: Prices, field: string): void {
+  checkPrice(prices, field)
+  for (const [position, tier] of (prices.tiers ?? []).entries())
+    checkPrice(tier, `${field}.tiers.${position}`)
 }
 
-function checkPrice(price: Price, what: string): void {
+function checkPrice(price: Price, field: string): void {
   for (const name of NAMES) {
     const text = price[name]
     if (text === undefined) continue
-    checkHoldable(parseCredits(text), `${what}.${name}`, name === 'request' ? MAX_CREDITS : MAX_PRICE)
+    checkHoldable(parseCredits(text), `${field}.${name}`, name === 'request' ? MAX_CREDITS : MAX_PRICE)
   }
 }

@@ -16,39 +16,39 @@ import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase, Statement, Topic } from '../sql/database.js'
 import { checkHoldable, checkPrices } from './amounts.js'
 
-/** A {@link Model}; `created` is 0 and `ownedBy` the part of the id before the first slash if they are left out. */
+/** A {@link Model}. By default, `created` is 0 and `ownedBy` is the part of the id before the first slash. */
 export type ModelRequest = Omit<Model, 'created' | 'ownedBy'> & Partial<Pick<Model, 'created' | 'ownedBy'>>
 
 export interface AppRow extends App {
   readonly suspendedAt?: number
 }
 
-/** What a put goes by, so that of two at one moment neither replaces the other. */
+/** Guards a put against concurrent changes. */
 export interface PutOptions<Row> {
-  /** Stores only if this is the current value, as lists return it; `null` for no value. */
+  /** The value to replace, as the lists return it, or `null` for a new one. If another is stored, nothing changes. */
   readonly was?: Row | null
 }
 
 export interface CatalogueAdmin {
   /**
-   * Adds a model at the end of the list, or replaces the one of this id as a whole where it stands. Returns whether it
-   * was stored: always, but for `was`.
+   * Adds a model at the end of the list, or replaces the whole model with this id and keeps its position. Returns false
+   * only if `was` is not the current value.
    */
   putModel(model: ModelRequest, options?: PutOptions<Model>): Promise<boolean>
-  /** Takes a model out of the catalogue; its routes stay. Returns whether there was one. */
+  /** Removes a model from the catalogue, but not its routes. Returns whether the model existed. */
   removeModel(id: string): Promise<boolean>
-  /** In their order; all of them, or those of these ids. */
+  /** Lists models in catalogue order: all, or those with the given ids. */
   listModels(query?: { readonly modelIds?: readonly string[] }): Promise<readonly Model[]>
   /**
-   * Registers an app, or replaces the one of this id as a whole, for the tokens it has too. A suspended one stays so.
-   * Returns whether it was stored: always, but for `was`.
+   * Registers an app, or replaces the whole app with this id, also for its existing tokens. A suspended app stays
+   * suspended. Returns false only if `was` is not the current value.
    */
   putApp(app: App, options?: PutOptions<AppRow>): Promise<boolean>
-  /** Refuses every token of the app until {@link resumeApp}. Returns whether there is such an app. */
+  /** Refuses every token of the app until {@link resumeApp}. Returns whether the app exists. */
   suspendApp(id: string): Promise<boolean>
-  /** Returns whether there is such an app. */
+  /** Returns whether the app exists. */
   resumeApp(id: string): Promise<boolean>
-  /** By id; all of them, or those of these ids. */
+  /** Lists apps by id: all, or those with the given ids. */
   listApps(query?: { readonly appIds?: readonly string[] }): Promise<readonly AppRow[]>
 }
 
@@ -150,11 +150,10 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
   }
 }
 
-/** What can be put. */
 interface Kind {
   readonly table: string
   readonly topic: Topic
-  /** Takes the id and the definition. */
+  /** SQL with the id and the definition as parameters. */
   readonly insert: string
   readonly read: (row: Row) => object
 }

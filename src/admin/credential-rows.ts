@@ -4,16 +4,16 @@ import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { checkLimit } from './limit.js'
 
-/** What may be shown of a credential. */
+/** The parts of a credential that may be shown. */
 export interface CredentialRow {
   readonly credentialId: string
   readonly kind: 'api-key' | 'access-token'
   readonly account: string
   readonly appId?: string
   readonly label?: string
-  /** The scopes of the newest token: those of the grant, or fewer if it was reissued with fewer. */
+  /** The scopes of the newest token: those of the grant, unless it was reissued with fewer. */
   readonly scopes?: readonly string[]
-  /** How the newest token starts and ends. */
+  /** The first characters of the newest token. */
   readonly prefix: string
   readonly lastFour: string
   readonly createdAt: number
@@ -26,18 +26,18 @@ export interface CredentialsQuery {
   readonly appId?: string
   readonly credentialId?: string
   readonly credentialIds?: readonly string[]
-  /** Leaves out what is revoked or has expired. */
+  /** If true, omits revoked and expired credentials. */
   readonly inUse?: boolean
   readonly after?: string
   readonly limit?: number
 }
 
-/** Neither revoked nor expired: of a credential `c` and its newest token `t`. */
+/** SQL that is true if a credential `c` and its newest token `t` are neither revoked nor expired. */
 export function isInUse({ now }: SqlDatabase): string {
   return `c.revoked_at is null and (t.expires_at is null or t.expires_at > ${now})`
 }
 
-/** The rows of credentials with their newest tokens, the newest credential first. */
+/** Returns credentials with their newest tokens, newest credential first. */
 export async function listCredentialRows(
   database: SqlDatabase,
   query: CredentialsQuery,
@@ -50,11 +50,10 @@ export async function listCredentialRows(
   if (credentialId !== undefined) add((value) => `c.id = ${value}`, credentialId)
   if (credentialIds !== undefined) addOneOf('c.id', credentialIds)
   if (inUse === true) conditions.push(isInUse(database))
-  // Ids begin with the time at which they were made.
+  // Ids begin with their time of creation.
   if (after !== undefined) add((value) => `c.id < ${value}`, parseInput(idSchema, after, 'after'))
   if (limit !== undefined) parameters.push(BigInt(limit))
-  // Every credential has one such token. The join is a left one for SQLite, which else may read all tokens before any
-  // credential, and sort them, where a page would do.
+  // Every credential has such a token. With an inner join, SQLite may read and sort all tokens first, even for one page.
   return database.all({
     text: `select c.*, coalesce(t.scopes, c.scopes) as token_scopes, t.prefix, t.last_four, t.expires_at, t.digest from {credentials} c
       left join {tokens} t on t.credential_id = c.id and t.revoked_at is null

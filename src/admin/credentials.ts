@@ -23,11 +23,11 @@ import {
 import { insertToken } from './tokens.js'
 
 export interface KeyRequest {
-  /** Who pays. */
+  /** The account that pays. */
   readonly account: string
-  /** Tells this key from the others to people. */
+  /** A name for people, to tell keys apart. */
   readonly label?: string
-  /** Milliseconds since the Unix epoch. Never by default. */
+  /** Milliseconds since the Unix epoch. By default the key never expires. */
   readonly expiresAt?: number
   /** For the host's own `admit`. */
   readonly metadata?: Readonly<Record<string, string>>
@@ -36,20 +36,20 @@ export interface KeyRequest {
 export interface AccessTokenRequest extends KeyRequest {
   /** A registered app. */
   readonly appId: string
-  /** Whole strings; chat completions need `models.run`. */
+  /** Compared as whole strings. Chat completions need `models.run`. */
   readonly scopes: readonly string[]
 }
 
 export interface ReissueOptions {
-  /** When the new token ends. Never by default, whenever the one before did. */
+  /** Milliseconds since the Unix epoch. By default the new token never expires, even if the previous one did. */
   readonly expiresAt?: number
   /** Some of the grant's scopes; all by default. */
   readonly scopes?: readonly string[]
-  /** Rejects if this is no longer what is there: a row as {@link CredentialsAdmin.listCredentials} gave it. */
+  /** A row that {@link CredentialsAdmin.listCredentials} returned. Rejects if the credential has changed since. */
   readonly was?: CredentialRow
 }
 
-/** A credential just made. `token` is shown here and nowhere again. */
+/** A new credential. Its `token` is never shown again. */
 export interface IssuedCredential {
   readonly credentialId: string
   readonly token: string
@@ -57,17 +57,17 @@ export interface IssuedCredential {
 
 export interface CredentialsAdmin {
   /**
-   * Makes an API key. Only its digest is kept. Rejects if the account has as many keys and access tokens in use as it may
-   * have: the option `keysPerAccount`, whoever issues them.
+   * Creates an API key. Only its digest is stored. Rejects if the account has `keysPerAccount` keys and access tokens in
+   * use, whoever issued them.
    */
   issueKey(request: KeyRequest): Promise<IssuedCredential>
-  /** Lets an app act for an account. Rejects if the app is not registered, and like {@link issueKey}. */
+  /** Lets an app act for an account. Rejects if the app is not registered, or if {@link issueKey} would. */
   issueAccessToken(request: AccessTokenRequest): Promise<IssuedCredential>
-  /** A new token for a lost key or a grant, whose id stays; the ones before are revoked. */
+  /** Issues a new token for a key or a grant, for example if it was lost. The id stays. Revokes the previous tokens. */
   reissue(credentialId: string, options?: ReissueOptions): Promise<IssuedCredential>
-  /** Ends a key or a grant with all its tokens, everywhere within a second. Returns whether there was one. */
+  /** Revokes a key or a grant with all its tokens, in every process within a second. Returns whether it existed. */
   revoke(credentialId: string): Promise<boolean>
-  /** The newest first, to the millisecond; the last one's id goes into `after` for the next page of `limit`. All without a limit. */
+  /** Lists the newest first, to the millisecond. For the next page, pass the last id as `after`. All without a `limit`. */
   listCredentials(query?: CredentialsQuery): Promise<readonly CredentialRow[]>
 }
 
@@ -149,12 +149,12 @@ export function createCredentialsAdmin(database: SqlDatabase, keysPerAccount: nu
       checkScopes(row, terms.scopes)
       const token = createToken(readText(row, 'kind') as CredentialRow['kind'])
       const [locked, , made] = await database.batch([
-        // Locks the row: who asks at the same time waits here, and then sees the token that this one adds.
+        // Locks the row: a concurrent reissue waits here, and then sees the token that this one adds.
         {
           text: 'update {credentials} set id = id where id = ?1 and revoked_at is null returning id',
           parameters: [credentialId],
         },
-        // With `was` only the token that was seen: where there is another by now, that one stays, and no new one is made.
+        // With `was`, revokes only the token that was seen. If there is another, it stays, and no new one is inserted.
         {
           text: `update {tokens} set revoked_at = ${database.now} where credential_id = ?1 and revoked_at is null
             and exists (select 1 from {credentials} c where c.id = ?1 and c.revoked_at is null)
@@ -186,7 +186,7 @@ export function createCredentialsAdmin(database: SqlDatabase, keysPerAccount: nu
   }
 }
 
-/** Has those who issue for one account at the same time wait for each other. SQLite has one writer at a time anyway. */
+/** Serializes issues for one account. SQLite has one writer at a time anyway. */
 function lockKeys({ engine }: SqlDatabase, account: string): readonly Statement[] {
   if (engine === 'sqlite') return []
   const text = 'select pg_advisory_xact_lock(hashtextextended(?1, 0))'
@@ -196,11 +196,11 @@ function lockKeys({ engine }: SqlDatabase, account: string): readonly Statement[
 function tooManyKeys(account: string, keysPerAccount: number): Refusal {
   return new Refusal(
     'conflict',
-    `The account ${JSON.stringify(account)} has ${keysPerAccount} keys and tokens in use, as many as it may have. Revoke one first.`,
+    `The account ${JSON.stringify(account)} has ${keysPerAccount} keys and tokens in use, the most that are allowed. Revoke one first.`,
   )
 }
 
-/** A token may have less than its grant, and not more. */
+/** A token may have fewer scopes than its grant, but no others. */
 function checkScopes(row: Row, scopes: readonly string[] | undefined): void {
   const granted = readOptionalJson<string[]>(row, 'scopes') ?? []
   const beyond = scopes?.find((scope) => !granted.includes(scope))
@@ -216,6 +216,6 @@ function revoked(credentialId: string): Refusal {
 function changed(credentialId: string): Refusal {
   return new Refusal(
     'conflict',
-    `The credential ${JSON.stringify(credentialId)} has been given another token meanwhile: nothing was made. Load it again.`,
+    `The credential ${JSON.stringify(credentialId)} has been reissued in the meantime, so no token was issued. Load it again.`,
   )
 }

@@ -6,12 +6,12 @@ import type { SqlDatabase } from '../sql/database.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
 import { checkLimit } from './limit.js'
 
-/** Credit set aside for a call that is under way in any process. */
+/** Credit reserved for a call in flight, in any process. */
 export interface OpenHold {
   readonly holdId: string
   readonly account: string
   readonly amount: Credits
-  /** Milliseconds since the Unix epoch. Then it no longer counts. */
+  /** Milliseconds since the Unix epoch. From then on the hold no longer counts. */
   readonly expiresAt: number
   readonly facts?: CallFacts
 }
@@ -22,7 +22,7 @@ export interface OpenHoldsQuery {
   readonly limit?: number
 }
 
-/** Holds that are neither settled, released nor overdue, the latest to expire first. */
+/** Returns holds that are not settled, released or expired, the latest to expire first. */
 export async function readOpenHolds(
   database: SqlDatabase,
   { account, limit = 100 }: OpenHoldsQuery,

@@ -42,8 +42,8 @@ export type { AccountStatement } from './statement.js'
 export type { Discrepancy } from './verify.js'
 
 /**
- * Everything that a host's own admin pages need, as functions. Bad input rejects with a `TypeError` that says what is
- * wrong. What changes takes effect in every process on the database within a second.
+ * Everything that a host's own admin pages need, as functions. Bad input rejects with a `TypeError` or a `RangeError`
+ * that names the fault. Changes take effect in every process on the database within a second.
  */
 export interface Admin
   extends AccountsAdmin,
@@ -52,30 +52,30 @@ export interface Admin
     RoutesAdmin,
     RouteFaultsAdmin,
     MaintenanceAdmin {
-  /** Undefined if there is no such account. */
+  /** Returns undefined if the account does not exist. */
   balance(account: string): Promise<Balance | undefined>
   /** Newest first, in pages. */
   entries(query?: PayerQuery): Promise<EntryPage>
   spend(query: SpendQuery): Promise<readonly SpendRow[]>
-  /** {@link spend} in pages, with the total of all, held against the postings of the same charges. */
+  /** {@link spend} in pages, with a grand total, compared with the postings of the same charges. */
   spendReport(query: SpendReportQuery): Promise<SpendReport>
-  /** Returns the origin of a balance. Undefined if there is no such account. */
+  /** Returns the origin of a balance, or undefined if the account does not exist. */
   statement(account: string): Promise<AccountStatement | undefined>
-  /** Calls under way in all processes, by the credit that is set aside for them. */
+  /** Returns the calls in flight in all processes, by the credit reserved for them. */
   openHolds(query?: OpenHoldsQuery): Promise<readonly OpenHold[]>
 }
 
 export interface AdminOptions {
   /**
-   * How many API keys and access tokens of one account may be in use, neither revoked nor expired. 100 by default. It holds
-   * for whoever issues one, also in other processes.
+   * The most API keys and access tokens that one account may have in use, neither revoked nor expired. 100 by default.
+   * Counts those issued by other processes too.
    */
   readonly keysPerAccount?: number
 }
 
 const KEYS_PER_ACCOUNT = 100
 
-/** Administration of the stores of one database, made by `sqliteStores` or `postgresStores`. */
+/** Administers the stores of one database, as created by `sqliteStores` or `postgresStores`. */
 export function createAdmin(
   stores: Pick<DurableStores, 'database' | 'secrets' | 'ledger' | 'adapters'>,
   options: AdminOptions = {},

@@ -4,13 +4,13 @@ import { type Discrepancy, readDiscrepancies } from './verify.js'
 
 export interface MaintenanceAdmin {
   /**
-   * Compares every balance with its postings, what is on hold with the open holds, and every entry with its postings, in
-   * one snapshot. Finds what is missing as well as what differs. Returns at most 1,000 differences; none in a sound ledger.
+   * Compares every balance and every entry with its postings, and each account's reserved credit with its open holds, in
+   * one snapshot. Finds missing rows as well as wrong ones. Returns at most 1,000 differences, none if the ledger is sound.
    */
   verify(): Promise<readonly Discrepancy[]>
   /**
-   * Forgets holds that ended more than so many days ago, 30 at least, with their claims, a few thousand at a time.
-   * Entries stay. A settlement repeated after that would post again. Returns how many went.
+   * Deletes holds that ended more than this many days ago, at least 30, with their claims, a few thousand at a time.
+   * Entries stay. A settlement repeated after that would post again. Returns the number of deleted holds.
    */
   pruneHolds(olderThanDays: number): Promise<number>
 }
@@ -25,13 +25,15 @@ export function createMaintenanceAdmin(database: SqlDatabase): MaintenanceAdmin 
 
     async pruneHolds(olderThanDays) {
       if (!(olderThanDays >= MIN_DAYS)) {
-        throw new RangeError(`Ended holds stay at least ${MIN_DAYS} days; got ${String(olderThanDays)}`)
+        throw new RangeError(
+          `Ended holds are kept for at least ${MIN_DAYS} days; got ${String(olderThanDays)}`,
+        )
       }
       const ageMs = BigInt(Math.min(Math.ceil(olderThanDays * DAY_MS), Number.MAX_SAFE_INTEGER))
       let count = 0
       let last = ''
       for (;;) {
-        // A page of ids at a time, so that nobody waits long for the lock.
+        // One page of ids at a time, so that no call waits long for the lock.
         const page = await database.all({
           text: `select max(id) as last, count(*) as rows
             from (select id from {holds} where id > ?1 order by id limit ${PAGE_ROWS}) page`,

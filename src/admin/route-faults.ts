@@ -4,20 +4,20 @@ import type { AdapterFactories } from '../sql/registry.js'
 import { bindingOf, ROUTE_COLUMNS, type RouteDefinition, readRouteRow } from '../sql/route-rows.js'
 import type { SecretBox } from '../sql/secret-box.js'
 
-/** What stands against a route. `field` is a path into it. */
+/** A reason why a route cannot work. `field` is a path into the route. */
 export interface RouteFault {
   readonly field: string
-  /** In words that follow the field's name. */
+  /** Reads as a sentence after the field's name. */
   readonly message: string
 }
 
 export interface RouteFaultsAdmin {
   /**
-   * Why no call could take a route with this adapter and these settings; undefined if nothing is known against it.
-   * Tries to build the adapter if the stores were given `adapters`.
+   * Returns why no call could use a route with this adapter and these settings, or undefined if no fault is known. Tries
+   * to build the adapter if the stores were given `adapters`.
    */
   routeFault(route: Pick<RouteDefinition, 'adapter' | 'settings'>): RouteFault | undefined
-  /** Why routes that are stored cannot be used, in words, by their ids: adapter, settings, secret, or no such model. */
+  /** Returns a message for each stored route that cannot be used, by route id: adapter, settings, secret or model. */
   routeFaults(): Promise<ReadonlyMap<string, string>>
 }
 
@@ -27,7 +27,7 @@ export function createRouteFaults(
   adapters: AdapterFactories | undefined,
 ): RouteFaultsAdmin {
   const factories = adapters === undefined ? undefined : new Map(Object.entries(adapters))
-  // Listings are asked for again and again, of the same few routes.
+  // Listings ask about the same few routes again and again.
   let tried = new Map<string, RouteFault | undefined>()
 
   function routeFault({
@@ -39,7 +39,7 @@ export function createRouteFaults(
     const build = factories.get(adapter)
     if (build === undefined) {
       const names = [...factories.keys()].map((name) => JSON.stringify(name)).join(', ') || 'none'
-      return { field: 'adapter', message: `must be one that the stores were given: ${names}.` }
+      return { field: 'adapter', message: `must be one of the adapters given to the stores: ${names}.` }
     }
     try {
       const built = build(structuredClone(settings) as never)
@@ -80,18 +80,18 @@ export function createRouteFaults(
   }
 }
 
-/** No adapter need know what a `baseUrl` is; a secret is tied to it, whoever uses it. */
+/** Checked for every adapter, since a secret is bound to the `baseUrl`. */
 export function baseUrlFault({ baseUrl }: RouteDefinition['settings']): RouteFault | undefined {
   if (baseUrl === undefined || (typeof baseUrl === 'string' && URL.canParse(baseUrl))) return undefined
   return {
     field: 'settings.baseUrl',
-    message: "must be a whole URL. Give it as 'https://api.example.com/v1'.",
+    message: "must be an absolute URL. Give it as 'https://api.example.com/v1'.",
   }
 }
 
-/** What a route of such a model lacks. */
+/** The fault of a route whose model is not in the catalogue. */
 export function missingModel(model: string): string {
-  return `There is no model ${JSON.stringify(model)} in the catalogue: add it, and calls can take this route.`
+  return `There is no model ${JSON.stringify(model)} in the catalogue: add it so that calls can use this route.`
 }
 
 /** Adapters name the setting at fault first: `baseUrl must be a string. …` */
@@ -101,11 +101,11 @@ function settingsFault(error: unknown): RouteFault {
   const text = textOf(error)
   const [, name, message] = NAMED_PATTERN.exec(text) ?? []
   return name === undefined || message === undefined
-    ? { field: 'settings', message: `do not make an adapter: ${text}` }
+    ? { field: 'settings', message: `cannot be used to build the adapter: ${text}` }
     : { field: `settings.${name}`, message }
 }
 
-/** It was built only to see whether it can be. */
+/** The adapter was built only as a test. */
 function closeQuietly(adapter: ProviderAdapter): void {
   const close = async (): Promise<void> => adapter.close?.()
   close().catch(() => undefined)

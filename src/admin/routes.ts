@@ -24,8 +24,8 @@ export interface RouteRequest extends Omit<RouteDefinition, 'settings'> {
   readonly model: string
   readonly settings?: RouteDefinition['settings']
   /**
-   * The provider's key. Kept sealed, tied to this route, its provider and its address. Left out, the one that is there
-   * stays; `null` removes it.
+   * The provider's key. Stored sealed, bound to this route, its provider and its address. If absent, the stored one stays;
+   * `null` removes it.
    */
   readonly secret?: string | null
 }
@@ -45,15 +45,15 @@ export interface RoutesQuery {
 
 export interface RoutesAdmin {
   /**
-   * Adds a route behind the others of its model, or replaces the one of this id. Rejects if a secret that stays was
-   * sealed for another provider or address: it has to be given again. Returns whether it was stored: always, but for `was`.
+   * Adds a route after the others of its model, or replaces the one with this id. Rejects if the stored secret would stay
+   * but was sealed for another provider or address: pass it again. Returns false only if `was` is not the current value.
    */
   putRoute(route: RouteRequest, options?: PutOptions<RouteListing>): Promise<boolean>
-  /** Returns whether there was one. */
+  /** Returns whether the route existed. */
   removeRoute(id: string): Promise<boolean>
-  /** By model and in their order; all of them, or those of a model or of these ids. */
+  /** Lists routes by model and in order: all, or those of a model or with the given ids. */
   listRoutes(query?: RoutesQuery): Promise<readonly RouteListing[]>
-  /** Seals every secret again that is not under the first of `secretKeys`. Returns how many it sealed. */
+  /** Seals every secret again that is not sealed under the first of `secretKeys`. Returns the number of these secrets. */
   rotateSecrets(): Promise<number>
 }
 
@@ -75,7 +75,7 @@ const routeSchema = z.strictObject({
 
 type RoutePut = z.infer<typeof routeSchema>
 
-/** Settings are kept as they are, so a key among them would lie open in the database. */
+/** Settings are stored as plain text, and so would be a key among them. */
 const SECRET_SETTING_PATTERN = /^(api_?key|secret|token|password|authorization)$/i
 
 export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): RoutesAdmin {
@@ -98,7 +98,7 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
     return row
   }
 
-  /** What to store: the secret that is given, sealed, or else the one that is there. */
+  /** Returns the given secret, sealed, or else the stored one. */
   function sealSecret(
     { id, secret, ...definition }: RoutePut,
     before: RouteRow | undefined,
@@ -117,7 +117,7 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
     return before.secret
   }
 
-  /** Stores nothing if it is not what it was, or is changed meanwhile. */
+  /** Stores nothing if the route is not as `was` shows it, or changes in the meantime. */
   async function tryPut(
     route: RoutePut,
     { was }: PutOptions<RouteListing>,
@@ -139,7 +139,7 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
             parameters: cells,
           }
         : {
-            // Only what was read is replaced: a secret that is sealed for other settings would not open.
+            // Replaces only the row that was read: a secret sealed for other settings could not be opened.
             text: `update {routes} set model_id = ?2, definition = ?3, secret_key_id = ?4, secret = ?5
               where id = ?1 and model_id = ?6 and definition = ?7 and secret is not distinct from ?8 returning id`,
             parameters: [...cells, row.model_id!, row.definition!, before?.secret?.sealed ?? null],
@@ -158,8 +158,8 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
       checkSettings(read.settings)
       if (read.prices !== undefined) checkPrices(read.prices, 'route.prices')
       for (;;) {
-        const end = await tryPut(read, options)
-        if (end !== 'changed-meanwhile') return end === 'put'
+        const result = await tryPut(read, options)
+        if (result !== 'changed-meanwhile') return result === 'put'
       }
     },
 
@@ -183,7 +183,7 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
         if (secret === undefined || secrets.isCurrent(secret.keyId)) continue
         const binding = bindingOf(id, definition)
         const sealed = secrets.seal(secrets.open(secret, binding).reveal(), binding)
-        // A secret that was changed meanwhile is under the current key already.
+        // If the secret was changed in the meantime, it is sealed under the current key already.
         const [rotated] = await database.batch([
           {
             text: 'update {routes} set secret_key_id = ?1, secret = ?2 where id = ?3 and secret = ?4 returning id',
@@ -210,7 +210,7 @@ function listingOf({ id, modelId, definition, secret }: RouteRow): RouteListing 
 function checkSettings(settings: Readonly<Record<string, unknown>>): void {
   for (const name of Object.keys(settings)) {
     if (SECRET_SETTING_PATTERN.test(name)) {
-      throw new TypeError(`route.settings.${name}: a provider's key goes into secret, which is kept sealed`)
+      throw new TypeError(`route.settings.${name}: a provider's key goes into secret, which is stored sealed`)
     }
   }
   const fault = baseUrlFault(settings)

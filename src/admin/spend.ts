@@ -11,9 +11,9 @@ import { KEPT, PAYER_POSTING, UNEQUAL } from './payer-posting.js'
 import { readSum, sumColumns, sumOf, totalOf } from './sums.js'
 
 export interface SpendQuery {
-  /** What the sums are made by. Days are of UTC; `app` knows only apps whose token was used. */
+  /** The grouping. Days are in UTC. `app` groups by the app whose token was used. */
   readonly by: 'day' | 'model' | 'app' | 'key' | 'provider'
-  /** Who paid. */
+  /** The account that paid. */
   readonly account?: string
   readonly appId?: string
   readonly model?: string
@@ -24,7 +24,7 @@ export interface SpendQuery {
 }
 
 export interface SpendRow {
-  /** A day as `2026-01-31`, a model, an app, a credential or a provider; undefined for what has none. */
+  /** A day as `2026-01-31`, a model, an app, a credential or a provider. Undefined for calls without one. */
   readonly key: string | undefined
   readonly calls: number
   readonly cost: Credits
@@ -55,11 +55,11 @@ const spendSchema = z.strictObject({
 /** A page of rows, or all of them without a limit. */
 export interface SpendReportQuery extends SpendQuery {
   readonly limit?: number
-  /** How many rows stand on the pages before. */
+  /** The number of rows to skip. 0 by default. */
   readonly offset?: number
 }
 
-/** {@link SpendRow}s, held against the postings of the same charges. All but `rows` is of every page. */
+/** {@link SpendRow}s, compared with the postings of the same charges. All but `rows` covers every page. */
 export interface SpendReport {
   readonly rows: readonly SpendRow[]
   readonly rowCount: number
@@ -67,17 +67,17 @@ export interface SpendReport {
   readonly books: SpendBooks
 }
 
-/** What the charges of a report cost by the ledger's postings alone. */
+/** The cost of a report's charges, computed from the ledger's postings alone. */
 export interface SpendBooks {
-  /** What postings took from those who paid. */
+  /** The sum that postings took from the payers. */
   readonly debited: Credits
-  /** What payers that earn the base or the markup as well owed to themselves: netted out of their postings. */
+  /** The sum that payers owed to themselves, since they also earn the base or the markup. Their postings do not contain it. */
   readonly kept: Credits
-  /** Whether what was debited and kept is the cost of every charge, as are its base and markup, and the payer's posting is there. */
+  /** Whether every charge has its payer's posting, and its cost equals both debited plus kept and base plus markup. */
   readonly isEqual: boolean
 }
 
-/** What was charged, summed. Days in order, everything else the dearest first. */
+/** Sums charges. Returns days in order, and all other groups by cost, highest first. */
 export async function readSpend(database: SqlDatabase, query: SpendQuery): Promise<readonly SpendRow[]> {
   const { text, parameters, order, by } = sumsOf(query, false)
   const rows = await database.all({ isReport: true, text: `${text} order by ${order}`, parameters })
@@ -85,8 +85,8 @@ export async function readSpend(database: SqlDatabase, query: SpendQuery): Promi
 }
 
 /**
- * {@link readSpend} with totals and the postings' own figure, all of one snapshot. The database adds up: there may be a
- * row for each of a million keys, and who reads the report shares a thread with calls.
+ * {@link readSpend} with totals and the sums of the postings, in one snapshot. The database does the sums: there may be a
+ * row for each of a million keys, and calls run in this thread.
  */
 export async function readSpendReport(
   database: SqlDatabase,
@@ -123,14 +123,14 @@ export async function readSpendReport(
   }
 }
 
-/** The statement that sums charges, and the order of its rows. */
+/** Builds the statement that sums charges, and the order of its rows. */
 function sumsOf(query: SpendQuery, withBooks: boolean) {
   const { by, account, appId, model, from, to } = parseInput(spendSchema, query, 'spend')
   if (from !== undefined && to !== undefined && from >= to) {
     throw new RangeError('spend.from: must be before to')
   }
   const { conditions, parameters, add } = createConditions()
-  // With an account, its postings are the index to its entries.
+  // For one account, its postings serve as the index to its entries.
   const at = account === undefined ? 'e.at' : 'p.at'
   if (account !== undefined) {
     add((value) => `p.account = ${value}`, account)

@@ -5,18 +5,18 @@ import type { SqlDatabase } from '../sql/database.js'
 import { KEPT } from './payer-posting.js'
 import { readSum, sumOf } from './sums.js'
 
-/** The origin of an account's balance: `granted + corrected + earned - spent = posted` in sound books. */
+/** The origin of an account's balance. In sound books, `granted + corrected + earned - spent = posted`. */
 export interface AccountStatement {
   readonly granted: Credits
   readonly corrected: Credits
-  /** From others' calls, and from its own if it earns their base or markup. */
+  /** From the calls of others, and from its own calls if it earns their base or markup. */
   readonly earned: Credits
   readonly spent: Credits
   readonly posted: Credits
   readonly held: Credits
 }
 
-/** Sums all that an account ever had posted, in one snapshot. Undefined if there is no such account. */
+/** Sums all postings of an account, in one snapshot. Returns undefined if the account does not exist. */
 export async function readStatement(
   database: SqlDatabase,
   account: string,

@@ -2,12 +2,12 @@ import type { Credits } from '../base/money.js'
 import { readBigint } from '../sql/cells.js'
 import type { Row } from '../sql/database.js'
 
-/** What amounts are cut at. Of any amount, both parts are far enough from 64 bits to add up those of a billion rows. */
+/** Divides amounts into two parts, each small enough that a billion rows add up within 64 bits. */
 const PART = 1_000_000_000
 
 /**
- * SQL for a sum of amounts as two columns, `name_high` and `name_low`, for {@link readSum}: SQLite adds up in 64 bits,
- * which a sum may outgrow though every balance fits. Sums of amounts that are zero or more are in the order of these.
+ * SQL for a sum of amounts as two columns, `name_high` and `name_low`, for {@link readSum}. SQLite adds up in 64 bits,
+ * which a sum may exceed even if every balance fits. Sums of amounts of 0 or more sort by these two columns.
  */
 export function sumOf(amount: string, name: string): string {
   const [high, low] = sumColumns(name)
@@ -21,7 +21,7 @@ export function partsOf(amount: string, name: string): string {
   return `(${amount}) / ${PART} as ${high}, (${amount}) % ${PART} as ${low}`
 }
 
-/** SQL for an amount less another, as the columns of a sum. */
+/** SQL for the difference of two amounts, as the columns of a sum. */
 export function differenceOf(amount: string, less: string, name: string): string {
   const [high, low] = sumColumns(name)
   const part = (operator: '/' | '%') => `(${amount}) ${operator} ${PART} - (${less}) ${operator} ${PART}`
@@ -36,7 +36,7 @@ export function isOther(name: string, than: string): string {
   return `(${rest} % ${PART} <> 0 or ${high} - ${thanHigh} + ${rest} / ${PART} <> 0)`
 }
 
-/** SQL that adds up sums themselves, under the same name. */
+/** SQL that adds up such sums, under the same name. */
 export function totalOf(name: string): string {
   return sumColumns(name)
     .map((column) => `${wholeSum(column)} as ${column}`)
@@ -52,7 +52,7 @@ export function readSum(row: Row, name: string): Credits {
   return readBigint(row, high) * BigInt(PART) + readBigint(row, low)
 }
 
-/** PostgreSQL's sums of integers are no integers, and would be divided into fractions. */
+/** In PostgreSQL, the sum of bigints is a numeric, and its division would give fractions. */
 function wholeSum(part: string): string {
   return `cast(coalesce(sum(${part}), 0) as bigint)`
 }

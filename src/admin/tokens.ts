@@ -4,13 +4,13 @@ import { digestToken } from '../sql/tokens.js'
 
 const SHOWN_CHARACTERS = 10
 
-/** What a token may do, and until when: by default all that its credential may, for ever. */
+/** The scopes and the expiry of a token. By default it has all scopes of its credential and never expires. */
 export interface TokenTerms {
   readonly expiresAt?: number | undefined
   readonly scopes?: readonly string[] | undefined
 }
 
-/** The statement that gives a credential a token. It does nothing if the credential is revoked, or has one. */
+/** The statement that adds a token to a credential. It does nothing if the credential is revoked or has a token. */
 export function insertToken(
   database: SqlDatabase,
   token: string,

@@ -5,19 +5,21 @@ import { HOLD_STATE } from '../sql/hold-states.js'
 import { DEBITED_OTHERWISE, KEPT, PAYER_POSTING, UNEQUAL } from './payer-posting.js'
 import { differenceOf, isOther, partsOf, readSum, sumOf } from './sums.js'
 
-/** Something that does not add up. */
+/** A difference in the books. */
 export interface Discrepancy {
   /**
-   * - `balance`: an account's balance, which should be the sum of its postings
-   * - `held`: what an account has on hold, which should be the sum of its open holds
-   * - `missing-account`: the row of an account that has postings, which should have their sum
-   * - `entry`: the sum of a charge's postings, which should be zero
-   * - `cost`: what a charge shows that it cost, which should be what its payer was debited or owed to itself
-   * - `parts`: what the base and the markup of a charge come to, which should be its cost
-   * - `share`: the most that a charge posted to one account, which should be its cost, or the larger of its base and its
-   *   markup, if different accounts earn them
-   * - `missing-posting`: the posting of a grant or a correction, which should be what its entry shows
-   * - `missing-entry`: the largest posting of an entry that is gone, which should not be there
+   * The amount that is wrong, and its expected value:
+   *
+   * - `balance`: an account's balance; the sum of its postings
+   * - `held`: an account's reserved credit; the sum of its open holds
+   * - `missing-account`: 0, since the account has postings but no row; their sum
+   * - `entry`: the sum of a charge's postings; 0
+   * - `cost`: the cost of a charge; the sum that its payer was debited or owed to itself
+   * - `parts`: the base plus the markup of a charge; its cost
+   * - `share`: the most that a charge posted to one account; its cost, or the larger of its base and its markup if
+   *   different accounts earn them
+   * - `missing-posting`: the posting of a grant or a correction; the amount in its entry
+   * - `missing-entry`: the largest posting of an entry that is missing; 0
    */
   readonly what:
     | 'balance'
@@ -29,29 +31,28 @@ export interface Discrepancy {
     | 'share'
     | 'missing-posting'
     | 'missing-entry'
-  /** An account, or an entry's id. */
+  /** The id of an account or an entry. */
   readonly id: string
-  /** What stands there, and what it should be. */
   readonly found: Credits
   readonly expected: Credits
-  /** The fault, its place, and the remedy, for an operator. */
+  /** The fault and its remedy, for an operator. */
   readonly message: string
 }
 
 const POSTED = `select account, ${sumOf('amount', 'sum')} from {postings} group by account`
 const HELD = `select account, ${sumOf('amount', 'sum')} from {holds} where state = ${HOLD_STATE.open} group by account`
 
-/** SQL that is true if the posted amount of a grant or a correction is not the one that its entry ends with. */
+/** SQL that is true if the posting of a grant or a correction differs from the last amount in its entry. */
 const UNLIKE_SHOWN = `(p.amount is null or e.postings not like '%,"' || p.amount || '"]]')`
 
-/** The postings of each entry: what they come to, the largest either way, the most and the least. */
+/** The postings of each entry: their sum, the largest credit or else debit, the maximum and the minimum. */
 const BY_ENTRY = `select entry_id, ${sumOf('amount', 'sum')}, max(amount) as most, min(amount) as least,
     ${partsOf('case when max(amount) > 0 then max(amount) else min(amount) end', 'largest')}
   from {postings} group by entry_id`
 
 /**
- * SQL for the most that a charge `e` owed one account, whose postings `s` are balanced: its base or its markup, or both
- * if one account earns them. A payer that earns one of them leaves the other; of one that earns both nothing is left.
+ * SQL for the most that a charge `e` with balanced postings `s` owed to one account: its base or its markup, or both if
+ * one account earns them. If the payer earns one of them, the other is left; if it earns both, nothing is.
  */
 const DUE = `case
   when -s.least <> e.cost then -s.least
@@ -60,8 +61,8 @@ const DUE = `case
   else e.markup end`
 
 /**
- * Each part of the books beside what it should come to, both ways round. Whole tables are read, each row once, and what is
- * beside a row is found by its key: SQLite's full joins would look through all for each.
+ * Compares each part of the books with its expected value, in both directions. Each query scans a table once and looks up
+ * the other side by key: in SQLite, a full join would scan all rows for each row.
  */
 const COMPARED = [
   `select case when a.id is null then 'missing-account' else 'balance' end as what, s.account as id,
@@ -128,22 +129,22 @@ function explain(what: Discrepancy['what'], id: string, found: string, expected:
   const account = `The account ${JSON.stringify(id)}`
   switch (what) {
     case 'balance':
-      return `${account} has a balance of ${found}, but its postings come to ${expected}: restore the postings that are missing from a backup, or set posted of its row in accounts to their sum.`
+      return `${account} has a balance of ${found}, but its postings add up to ${expected}: restore the missing postings from a backup, or set posted in its accounts row to their sum.`
     case 'held':
-      return `${account} has ${found} on hold, but its open holds come to ${expected}: while no router runs, set held of its row in accounts to their sum.`
+      return `${account} has ${found} on hold, but its open holds add up to ${expected}: while no router runs, set held in its accounts row to their sum.`
     case 'missing-account':
-      return `${account} has no row in accounts, but postings that come to ${expected}: restore the row from a backup, or insert one with their sum as posted.`
+      return `${account} has no row in accounts, but its postings add up to ${expected}: restore the row from a backup, or insert one with their sum as posted.`
     case 'entry':
-      return `The postings of the charge ${id} come to ${found} instead of 0: restore those that were changed or deleted from a backup; postings of its row in entries shows what they were.`
+      return `The postings of the charge ${id} add up to ${found} instead of 0: restore the changed or deleted ones from a backup; postings in its entries row shows the originals.`
     case 'cost':
-      return `The charge ${id} shows a cost of ${found}, but its payer's posting comes to ${expected}: restore its row in entries, or its postings, from a backup.`
+      return `The charge ${id} shows a cost of ${found}, but its payer's posting amounts to ${expected}: restore its entries row or its postings from a backup.`
     case 'parts':
-      return `The base and the markup of the charge ${id} come to ${found}, but it shows a cost of ${expected}: restore its row in entries from a backup.`
+      return `The base and the markup of the charge ${id} add up to ${found}, but it shows a cost of ${expected}: restore its entries row from a backup.`
     case 'share':
-      return `The charge ${id} posted ${found} to an account that earned ${expected}: restore its row in entries, or its postings, from a backup.`
+      return `The charge ${id} posted ${found} to an account that earned ${expected}: restore its entries row or its postings from a backup.`
     case 'missing-posting':
-      return `The entry ${id} shows ${expected} for its account, but its posting is ${found === '0' ? 'gone, or of 0' : `of ${found}`}: restore it from a backup.`
+      return `The entry ${id} shows ${expected} for its account, but its posting is ${found === '0' ? 'missing or 0' : found}: restore it from a backup.`
     case 'missing-entry':
-      return `The entry ${id} is gone, but postings of it, of up to ${found}, are there: restore its row in entries from a backup.`
+      return `The entry ${id} is missing, but it has postings of up to ${found}: restore its entries row from a backup.`
   }
 }

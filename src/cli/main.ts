@@ -2,7 +2,7 @@
 import { runCli } from './run-cli.js'
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // A reader that has seen enough, such as head, is no fault.
+  // A reader that stops early, such as head, is not an error.
   if (error.code === 'EPIPE') return
   process.exitCode = 1
   process.stderr.write(`error: standard output cannot be written: ${error.message}\n`)

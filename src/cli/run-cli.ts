@@ -9,20 +9,20 @@ import { addReportCommands } from './commands/reports.js'
 import { addRouteCommands } from './commands/routes.js'
 import { createSession, type Surroundings } from './session/session.js'
 
-/** The command line over `createAdmin`. Fulfilled with the exit code; what went wrong has been written. */
+/** Runs the command line over `createAdmin`. Writes errors itself and resolves with the exit code. */
 export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const program = new Command('compat-router')
     .description(
-      'Administers the accounts, keys, apps, models and routes of a compat-router.\n\nThe database is DATABASE_URL (postgres://…) where that is set, else the SQLite file.\nSecrets come from standard input or the environment, never from arguments.',
+      'Administers the accounts, keys, apps, models and routes of a compat-router.\n\nThe database is DATABASE_URL (postgres://…) if that is set, otherwise the SQLite file.\nSecrets come from standard input or the environment, never from arguments.',
     )
     .option(
       '--file <path>',
-      'the SQLite file, or COMPAT_ROUTER_FILE',
+      'the SQLite file; or set COMPAT_ROUTER_FILE',
       surroundings.env.COMPAT_ROUTER_FILE ?? '.data/compat-router.db',
     )
     .option(
       '--schema <name>',
-      'the PostgreSQL schema, or COMPAT_ROUTER_SCHEMA',
+      'the PostgreSQL schema; or set COMPAT_ROUTER_SCHEMA',
       surroundings.env.COMPAT_ROUTER_SCHEMA ?? 'compat_router',
     )
     .option('--json', 'write JSON instead of tables', false)
@@ -54,7 +54,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   }
 }
 
-/** Node has no words of its own for a host whose addresses all refused. */
+/** If all addresses of a host refuse, Node's error has no message of its own. */
 function describeError(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') {
     return error.errors.map(describeError).join('; ')

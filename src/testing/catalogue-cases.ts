@@ -12,14 +12,14 @@ import {
 } from './base/case.js'
 
 export interface OpenedCatalogue extends Opened<CatalogueStore> {
-  /** Adds a model, or replaces the one of its id. */
+  /** Adds a model, or replaces the one with its id. */
   put?(model: Model): Awaitable<unknown>
   remove?(id: string): Awaitable<unknown>
 }
 
-/** What an author of a catalogue writes. */
+/** Opens your catalogue for the cases. */
 export interface CatalogueHarness {
-  /** A catalogue with these models and no others. */
+  /** Opens a catalogue with these models and no others. */
   open(models: readonly Model[]): Awaitable<CatalogueStore | OpenedCatalogue>
 }
 
@@ -58,23 +58,15 @@ const models: readonly Model[] = [
   { id: '50%off/модель', created: 3, ownedBy: 'x', prices: { input: '1', output: '1' } },
 ]
 
-/** What every catalogue must do. */
+/** The requirements for every catalogue. */
 export const catalogueCases: readonly CatalogueCase[] = Object.freeze([
-  catalogueCase(
-    'catalogue-get',
-    'a model comes back by its id, with all that was said of it',
-    async (bench) => {
-      for (const model of models) assertModel(await bench.get(model.id), model)
-    },
-  ),
-  catalogueCase(
-    'catalogue-list',
-    'the list has every model once, with all that was said of it',
-    async (bench) => {
-      assertModels(await bench.list(), models)
-    },
-  ),
-  catalogueCase('catalogue-unknown', 'an id that is not exactly a model’s is unknown', async (bench) => {
+  catalogueCase('catalogue-get', 'a model is found by its id, with all its fields', async (bench) => {
+    for (const model of models) assertModel(await bench.get(model.id), model)
+  }),
+  catalogueCase('catalogue-list', 'the list has every model once, with all its fields', async (bench) => {
+    assertModels(await bench.list(), models)
+  }),
+  catalogueCase('catalogue-unknown', 'an id is unknown unless it matches exactly', async (bench) => {
     const unknown = [
       'acme/none',
       'ACME/fast',
@@ -92,7 +84,7 @@ export const catalogueCases: readonly CatalogueCase[] = Object.freeze([
   }),
   catalogueCase(
     'catalogue-prototype-names',
-    'ids named like members of an object are unknown',
+    'ids such as __proto__ and constructor are unknown',
     async (bench) => {
       for (const id of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf']) {
         assert.equal(await bench.get(id), undefined, id)
@@ -108,23 +100,19 @@ export const catalogueCases: readonly CatalogueCase[] = Object.freeze([
     },
     { given: [] },
   ),
-  catalogueCase(
-    'catalogue-copied',
-    'what a caller does to an answer does not change the next',
-    async (bench) => {
-      const [listed] = await bench.list()
-      if (listed?.prices !== undefined) Reflect.set(listed.prices, 'input', '0')
-      const found = await bench.get('acme/deep/thought:free')
-      Reflect.set(found!, 'id', 'other')
-      Reflect.set(found!.prices!, 'output', '0')
-      Reflect.set(found!.supportedParameters!, '0', 'everything')
-      for (const model of models) assertModel(await bench.get(model.id), model)
-      assertModels(await bench.list(), models)
-    },
-  ),
+  catalogueCase('catalogue-copied', 'changes to a result do not affect the next one', async (bench) => {
+    const [listed] = await bench.list()
+    if (listed?.prices !== undefined) Reflect.set(listed.prices, 'input', '0')
+    const found = await bench.get('acme/deep/thought:free')
+    Reflect.set(found!, 'id', 'other')
+    Reflect.set(found!.prices!, 'output', '0')
+    Reflect.set(found!.supportedParameters!, '0', 'everything')
+    for (const model of models) assertModel(await bench.get(model.id), model)
+    assertModels(await bench.list(), models)
+  }),
   catalogueCase(
     'catalogue-put',
-    'a model that is put is there at once, and one of the same id is replaced',
+    'a put takes effect at once, and replaces the whole model with its id',
     async (bench) => {
       const added: Model = {
         id: 'acme/new',
@@ -153,7 +141,7 @@ export const catalogueCases: readonly CatalogueCase[] = Object.freeze([
   ),
   catalogueCase(
     'catalogue-remove',
-    'a model that is removed is gone at once',
+    'a removal takes effect at once',
     async (bench) => {
       await bench.remove('acme/fast')
       assert.equal(await bench.get('acme/fast'), undefined)
@@ -171,13 +159,13 @@ export const catalogueCases: readonly CatalogueCase[] = Object.freeze([
       const first = await short.next(() => bench.remove('solo'))
       assert.ok(
         first.every((id) => id === 'solo' || id === undefined),
-        `the change names solo, or everything; heard ${first.join()}`,
+        `the watch must report solo or everything; got ${first.join()}`,
       )
       short.end()
-      const told = short.heard.length
+      const reported = short.heard.length
       await long.next(() => bench.remove('acme/unpriced'))
       long.end()
-      assert.equal(short.heard.length, told, 'a watch that was ended has reported another change')
+      assert.equal(short.heard.length, reported, 'an ended watch reported another change')
     },
     { needs: ['change', 'watch'] },
   ),
@@ -203,7 +191,7 @@ function catalogueCase(
     needs,
     async run(harness) {
       const opened = asOpened<CatalogueStore, OpenedCatalogue>(
-        // A copy: what a store that keeps it has changed is not to be what it is held to.
+        // A copy, so that a store that keeps it cannot change the expected values.
         await harness.open(structuredClone(given)),
         'list',
       )
@@ -222,11 +210,11 @@ function catalogueCase(
             return found
           },
           async put(model) {
-            assert.ok(opened.put, 'this case needs `open` to give { store, put }')
+            assert.ok(opened.put, 'this case needs `open` to return { store, put }')
             await opened.put(model)
           },
           async remove(modelId) {
-            assert.ok(opened.remove, 'this case needs `open` to give { store, remove }')
+            assert.ok(opened.remove, 'this case needs `open` to return { store, remove }')
             await opened.remove(modelId)
           },
         })
@@ -237,11 +225,11 @@ function catalogueCase(
   }
 }
 
-/** A null counts as left out, as it does for the router; undefined members do not count either. */
+/** Omits null and undefined fields, which the router treats as absent. */
 function plain(model: Model | undefined): unknown {
   if (model === undefined) return undefined
-  const said = Object.entries(model).filter(([, value]) => value !== null)
-  return JSON.parse(JSON.stringify(Object.fromEntries(said), showBigints))
+  const fields = Object.entries(model).filter(([, value]) => value !== null)
+  return JSON.parse(JSON.stringify(Object.fromEntries(fields), showBigints))
 }
 
 function showBigints(_: string, value: unknown): unknown {
@@ -252,7 +240,7 @@ function assertModel(actual: Model | undefined, expected: Model): void {
   assert.deepEqual(plain(actual), plain(expected))
 }
 
-/** In any order. */
+/** Ignores the order. */
 function assertModels(actual: readonly Model[], expected: readonly Model[]): void {
   const byId = (one: Model, other: Model): number => (one.id < other.id ? -1 : 1)
   assert.deepEqual([...actual].sort(byId).map(plain), [...expected].sort(byId).map(plain))

@@ -12,13 +12,13 @@ import {
 } from './base/case.js'
 
 export interface OpenedCredentials extends Opened<CredentialStore> {
-  /** Makes every token of this id a revoked one. */
+  /** Revokes every token with this credential id. */
   revoke?(credentialId: string): Awaitable<unknown>
 }
 
-/** What an author of a credential store writes. */
+/** Opens your credential store for the cases. */
 export interface CredentialHarness {
-  /** A store with these tokens and no others. */
+  /** Opens a store with these tokens and no others. */
   open(tokens: Readonly<Record<string, Principal>>): Awaitable<CredentialStore | OpenedCredentials>
 }
 
@@ -50,91 +50,69 @@ const tokens = {
   'sk-old': { kind: 'api-key', credentialId: 'key-4', account: 'alice', expiresAt: 1_000_000_000_000 },
 } as const satisfies Readonly<Record<string, Principal>>
 
-/** What every credential store must do. */
+/** The requirements for every credential store. */
 export const credentialCases: readonly CredentialCase[] = Object.freeze([
   credentialCase(
     'credential-found',
-    'a token resolves to its holder, with all that was said of it',
+    'a token resolves to its principal, with all its fields',
     async (bench) => {
       for (const [token, principal] of Object.entries(tokens)) {
         if (token !== 'sk-old') assertPrincipal(await bench.resolve(token), principal)
       }
     },
   ),
-  credentialCase(
-    'credential-unknown',
-    'a token that is not known is an outcome and no throw',
-    async (bench) => {
-      const unknown = [
-        'sk-nobody',
-        'sk-alice-',
-        'sk-alice-11',
-        'key-1',
-        'alice',
-        '%',
-        '_',
-        "' OR 1=1 --",
-        '*',
-      ]
-      for (const token of unknown) assertRefused(await bench.resolve(token), 'unknown')
-    },
-  ),
-  credentialCase('credential-case', 'tokens are compared by case', async (bench) => {
+  credentialCase('credential-unknown', 'an unknown token is refused without a throw', async (bench) => {
+    const unknown = ['sk-nobody', 'sk-alice-', 'sk-alice-11', 'key-1', 'alice', '%', '_', "' OR 1=1 --", '*']
+    for (const token of unknown) assertRefused(await bench.resolve(token), 'unknown')
+  }),
+  credentialCase('credential-case', 'tokens are case-sensitive', async (bench) => {
     assertPrincipal(await bench.resolve('SK-alice-1'), tokens['SK-alice-1'])
     assertRefused(await bench.resolve('SK-ALICE-1'), 'unknown')
   }),
   credentialCase(
     'credential-prototype-names',
-    'tokens named like members of an object are unknown',
+    'tokens such as __proto__ and constructor are unknown',
     async (bench) => {
       for (const token of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf']) {
         assertRefused(await bench.resolve(token), 'unknown')
       }
     },
   ),
-  credentialCase('credential-long', 'a token of 8,192 characters is looked up as a whole', async (bench) => {
+  credentialCase('credential-long', 'a token of 8,192 characters is compared as a whole', async (bench) => {
     assertRefused(await bench.resolve(`sk-alice-1${'x'.repeat(8_182)}`), 'unknown')
   }),
   credentialCase(
     'credential-expired',
-    'an expired token is refused as expired, or says when it expired',
+    'an expired token is refused as expired, or resolves with the time it expired',
     async (bench) => {
       const result = await bench.resolve('sk-old')
       if (result.ok) assert.equal(result.principal.expiresAt, tokens['sk-old'].expiresAt)
       else assertRefused(result, 'expired', tokens['sk-old'])
     },
   ),
-  credentialCase('credential-id-hides-token', 'a credential id does not hold the token', async (bench) => {
+  credentialCase('credential-id-hides-token', 'a credential id does not contain the token', async (bench) => {
     for (const token of Object.keys(tokens)) {
       const result = await bench.resolve(token)
       if (result.ok) assert.ok(!result.principal.credentialId.includes(token))
     }
   }),
-  credentialCase(
-    'credential-copied',
-    'what a caller does to an answer does not change the next',
-    async (bench) => {
-      const first = await bench.resolve('at.bob+1/2=')
-      assert.ok(first.ok && first.principal.kind === 'access-token')
-      Reflect.set(first.principal, 'account', 'mallory')
-      Reflect.set(first.principal.scopes, '0', 'everything')
-      Reflect.set(first.principal.app.markup, 'basisPoints', 0)
-      assertPrincipal(await bench.resolve('at.bob+1/2='), tokens['at.bob+1/2='])
-    },
-  ),
-  credentialCase(
-    'credential-parallel',
-    'many look-ups at once do not get in each other’s way',
-    async (bench) => {
-      const names = ['sk-alice-1', 'sk-alice-2', 'at.bob+1/2=', 'SK-alice-1'] as const
-      const asked = Array.from({ length: 100 }, (_, number) => names[number % names.length]!)
-      const results = await Promise.all(asked.map((token) => bench.resolve(token)))
-      for (const [number, result] of results.entries()) assertPrincipal(result, tokens[asked[number]!])
-    },
-  ),
+  credentialCase('credential-copied', 'changes to a result do not affect the next one', async (bench) => {
+    const first = await bench.resolve('at.bob+1/2=')
+    assert.ok(first.ok && first.principal.kind === 'access-token')
+    Reflect.set(first.principal, 'account', 'mallory')
+    Reflect.set(first.principal.scopes, '0', 'everything')
+    Reflect.set(first.principal.app.markup, 'basisPoints', 0)
+    assertPrincipal(await bench.resolve('at.bob+1/2='), tokens['at.bob+1/2='])
+  }),
+  credentialCase('credential-parallel', 'concurrent look-ups do not affect each other', async (bench) => {
+    const names = ['sk-alice-1', 'sk-alice-2', 'at.bob+1/2=', 'SK-alice-1'] as const
+    const asked = Array.from({ length: 100 }, (_, number) => names[number % names.length]!)
+    const results = await Promise.all(asked.map((token) => bench.resolve(token)))
+    for (const [number, result] of results.entries()) assertPrincipal(result, tokens[asked[number]!])
+  }),
   credentialCase(
     'credential-revoked',
-    'a revoked credential is refused at once, with every token of it, and no other is',
+    'revoking a credential refuses all its tokens at once, and no others',
     async (bench) => {
       await bench.revoke('grant-1')
       assertRefused(await bench.resolve('at.bob+1/2='), 'revoked', tokens['at.bob+1/2='])
@@ -153,13 +131,13 @@ export const credentialCases: readonly CredentialCase[] = Object.freeze([
       const first = await short.next(() => bench.revoke('key-1'))
       assert.ok(
         first.every((id) => id === 'key-1' || id === undefined),
-        `the change names key-1, or everything; heard ${first.join()}`,
+        `the watch must report key-1 or everything; got ${first.join()}`,
       )
       short.end()
-      const told = short.heard.length
+      const reported = short.heard.length
       await long.next(() => bench.revoke('key-2'))
       long.end()
-      assert.equal(short.heard.length, told, 'a watch that was ended has reported another change')
+      assert.equal(short.heard.length, reported, 'an ended watch reported another change')
       assertRefused(await bench.resolve('sk-alice-1'), 'revoked', tokens['sk-alice-1'])
     },
     ['revoke', 'watch'],
@@ -184,7 +162,7 @@ function credentialCase(
     needs,
     async run(harness) {
       const opened = asOpened<CredentialStore, OpenedCredentials>(
-        // A copy: what a store that keeps it has changed is not to be what it is held to.
+        // A copy, so that a store that keeps it cannot change the expected values.
         await harness.open(structuredClone(tokens)),
         'resolve',
       )
@@ -199,7 +177,7 @@ function credentialCase(
             return result
           },
           async revoke(credentialId) {
-            assert.ok(opened.revoke, 'this case needs `open` to give { store, revoke }')
+            assert.ok(opened.revoke, 'this case needs `open` to return { store, revoke }')
             await opened.revoke(credentialId)
           },
         })
@@ -210,11 +188,11 @@ function credentialCase(
   }
 }
 
-/** A store need not say whose a refused credential is; what it says must be true, and there is nothing to say of an unknown one. */
+/** A refusal may omit the holder. If it names one, it must be the right one; an unknown token has no holder. */
 function assertRefused(result: CredentialResult, reason: string, holder?: Principal): void {
   assert.equal(result.ok ? 'granted' : result.reason, reason)
   if (result.ok || result.credential === undefined) return
-  assert.ok(holder, 'an unknown token is nobody’s')
+  assert.ok(holder, 'an unknown token has no holder')
   const { credentialId, account } = holder
   const app = holder.kind === 'access-token' ? { appId: holder.app.id } : {}
   assert.deepEqual(
@@ -224,11 +202,11 @@ function assertRefused(result: CredentialResult, reason: string, holder?: Princi
 }
 
 function assertPrincipal(result: CredentialResult, expected: Principal): void {
-  assert.ok(result.ok, 'the token is known')
+  assert.ok(result.ok, 'the token must be known')
   assert.deepEqual(plain(result.principal), plain(expected))
 }
 
-/** Without members that are there but undefined. */
+/** Omits undefined members. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }

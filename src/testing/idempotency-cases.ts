@@ -11,9 +11,9 @@ import {
   until,
 } from './base/case.js'
 
-/** What an author of an idempotency store writes. */
+/** Opens your idempotency store for the cases. */
 export interface IdempotencyHarness {
-  /** An empty store. */
+  /** Opens an empty store. */
   open(): Awaitable<IdempotencyStore | Opened<IdempotencyStore>>
 }
 
@@ -38,18 +38,18 @@ const reply: StoredReply = {
   },
 }
 
-/** Every byte once, as a stream is recorded. */
+/** A recorded stream that contains every byte value once. */
 const stream: StoredReply = {
   mode: 'stream',
   bytes: Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte)).join(''),
   charge: { ...reply.charge, basis: 'reported' },
 }
 
-/** What every idempotency store must do. */
+/** The requirements for every idempotency store. */
 export const idempotencyCases: readonly IdempotencyCase[] = Object.freeze([
   idempotencyCase(
     'idempotency-first',
-    'the first has the claim, and the next is told that it is in flight',
+    'the first caller gets the claim, and the next learns that it is in flight',
     async (bench) => {
       assert.equal((await bench.claim('c')).state, 'mine')
       assert.equal((await bench.claim('c')).state, 'in-flight')
@@ -58,7 +58,7 @@ export const idempotencyCases: readonly IdempotencyCase[] = Object.freeze([
   ),
   idempotencyCase(
     'idempotency-mismatch',
-    'another request under a claim is a mismatch, before and after its end',
+    'another request under a claim is a mismatch, before and after its completion',
     async (bench) => {
       await bench.claim('c', 'one')
       assert.equal((await bench.claim('c', 'two')).state, 'mismatch')
@@ -67,20 +67,20 @@ export const idempotencyCases: readonly IdempotencyCase[] = Object.freeze([
       assertDone(await bench.claim('c', 'one'), reply)
     },
   ),
-  idempotencyCase('idempotency-done', 'a completed claim gives its reply back as it was', async (bench) => {
+  idempotencyCase('idempotency-done', 'a completed claim returns its reply unchanged', async (bench) => {
     await bench.claim('c')
     await bench.complete('c', reply)
     assertDone(await bench.claim('c'), reply)
     assertDone(await bench.claim('c'), reply)
   }),
-  idempotencyCase('idempotency-stream', 'the bytes of a stream come back as they were', async (bench) => {
+  idempotencyCase('idempotency-stream', 'the bytes of a stream are returned unchanged', async (bench) => {
     await bench.claim('c')
     await bench.complete('c', stream)
     assertDone(await bench.claim('c'), stream)
   }),
   idempotencyCase(
     'idempotency-charge-only',
-    'a reply without its body comes back without one',
+    'a reply stored without a body is returned without one',
     async (bench) => {
       const { bytes: _, ...bare } = reply
       await bench.claim('c')
@@ -94,7 +94,7 @@ export const idempotencyCases: readonly IdempotencyCase[] = Object.freeze([
     assert.equal((await bench.claim('c', 'two')).state, 'mine')
     await bench.abandon('nothing')
   }),
-  idempotencyCase('idempotency-abandon-done', 'a completed claim is not abandoned', async (bench) => {
+  idempotencyCase('idempotency-abandon-done', 'a completed claim cannot be abandoned', async (bench) => {
     await bench.claim('c')
     await bench.complete('c', reply)
     await bench.abandon('c')
@@ -102,22 +102,26 @@ export const idempotencyCases: readonly IdempotencyCase[] = Object.freeze([
   }),
   idempotencyCase(
     'idempotency-complete-unknown',
-    'the completion of an unknown claim is no error',
+    'completing an unknown claim is not an error',
     async (bench) => {
       await bench.complete('nothing', reply)
     },
   ),
-  idempotencyCase('idempotency-parallel', 'of many who claim at once exactly one has it', async (bench) => {
-    const states = await Promise.all(Array.from({ length: 100 }, () => bench.claim('c')))
-    assert.equal(states.filter(({ state }) => state === 'mine').length, 1)
-    assert.equal(states.filter(({ state }) => state === 'in-flight').length, 99)
-  }),
-  idempotencyCase('idempotency-lease', 'a claim whose lease is over is free', async (bench) => {
+  idempotencyCase(
+    'idempotency-parallel',
+    'of many concurrent callers exactly one gets the claim',
+    async (bench) => {
+      const states = await Promise.all(Array.from({ length: 100 }, () => bench.claim('c')))
+      assert.equal(states.filter(({ state }) => state === 'mine').length, 1)
+      assert.equal(states.filter(({ state }) => state === 'in-flight').length, 99)
+    },
+  ),
+  idempotencyCase('idempotency-lease', 'a claim is free after its lease', async (bench) => {
     await bench.claim('c', 'one', SHORT_MS)
     await bench.lapse(async () => (await bench.claim('c', 'two')).state === 'mine')
     assert.equal((await bench.claim('c', 'two')).state, 'in-flight')
   }),
-  idempotencyCase('idempotency-ttl', 'a reply whose time is over is gone', async (bench) => {
+  idempotencyCase('idempotency-ttl', 'a reply is gone after its time to live', async (bench) => {
     await bench.claim('c', 'one')
     await bench.complete('c', reply, SHORT_MS)
     await bench.lapse(async () => (await bench.claim('c', 'two')).state === 'mine')
@@ -125,7 +129,7 @@ export const idempotencyCases: readonly IdempotencyCase[] = Object.freeze([
   }),
   idempotencyCase(
     'idempotency-ttl-outlives-lease',
-    'a reply lives as long as it was given, not as its lease',
+    'a reply lives for its own time to live, not for the lease of its claim',
     async (bench) => {
       await bench.claim('lease', 'one', SHORT_MS)
       await bench.complete('lease', reply)
@@ -134,27 +138,23 @@ export const idempotencyCases: readonly IdempotencyCase[] = Object.freeze([
       assertDone(await bench.claim('lease', 'one'), reply)
     },
   ),
-  idempotencyCase(
-    'idempotency-copied',
-    'what a caller does to an answer does not change the next',
-    async (bench) => {
-      const mine = structuredClone(reply)
-      await bench.claim('c')
-      await bench.complete('c', mine)
-      Reflect.set(mine.charge, 'cost', 0n)
-      const first = await bench.claim('c')
-      assertDone(first, reply)
-      if (first.state === 'done') Reflect.set(first.reply.charge.usage, 'prompt', 0)
-      assertDone(await bench.claim('c'), reply)
-    },
-  ),
+  idempotencyCase('idempotency-copied', 'changes to a result do not affect the next one', async (bench) => {
+    const mine = structuredClone(reply)
+    await bench.claim('c')
+    await bench.complete('c', mine)
+    Reflect.set(mine.charge, 'cost', 0n)
+    const first = await bench.claim('c')
+    assertDone(first, reply)
+    if (first.state === 'done') Reflect.set(first.reply.charge.usage, 'prompt', 0)
+    assertDone(await bench.claim('c'), reply)
+  }),
 ])
 
 interface IdempotencyBench {
   claim(name: string, digest?: string, leaseMs?: number): Promise<IdempotencyState>
   complete(name: string, reply: StoredReply, ttlMs?: number): Promise<void>
   abandon(name: string): Promise<void>
-  /** Lets the short time pass, then asks until it is so. */
+  /** Lets the short time pass, then asks until the condition holds. */
   lapse(isSo: () => Promise<boolean>): Promise<void>
 }
 
@@ -189,7 +189,7 @@ function createBench({ store, advance }: Opened<IdempotencyStore>, seed: string)
         context,
       )
       const isState = isObject(state) && (state.state === 'done' ? isObject(state.reply?.charge) : true)
-      checkAnswer('claim', state, isState, "{ state }, and of 'done' the reply with its charge")
+      checkAnswer('claim', state, isState, "{ state }, and if it is 'done' also the reply with its charge")
       return state
     },
     complete: async (name, stored, ttlMs = LONG_MS) => store.complete(idOf(name), stored, ttlMs, context),
@@ -197,10 +197,10 @@ function createBench({ store, advance }: Opened<IdempotencyStore>, seed: string)
     async lapse(isSo) {
       if (advance !== undefined) {
         await advance(SHORT_MS + 1)
-        assert.ok(await isSo(), 'its time is over')
+        assert.ok(await isSo(), 'its time must be over')
         return
       }
-      assert.ok(await until(isSo), 'its time should be over')
+      assert.ok(await until(isSo), 'its time must be over')
     },
   }
 }

@@ -10,16 +10,17 @@ import {
   type Opened,
 } from './base/case.js'
 
-/** One provider and the models that it serves: what the provider calls each model, by model id. */
+/** One provider and the models that it serves. */
 export interface RegistryProvider extends Omit<Route, 'id' | 'provider' | 'adapter' | 'upstreamModel'> {
   readonly id: string
+  /** The provider's own name of each model, by model id. */
   readonly models: Readonly<Record<string, string>>
   readonly adapter: ChatAdapter
 }
 
-/** What an author of a registry writes. */
+/** Opens your registry for the cases. */
 export interface RegistryHarness {
-  /** A registry with these providers, in this order of preference, and no others. `adapter` is to be given back itself. */
+  /** Opens a registry with only these providers, in this order of preference. Routes must have the same `adapter` object. */
   open(providers: readonly RegistryProvider[]): Awaitable<ProviderRegistry | Opened<ProviderRegistry>>
 }
 
@@ -43,7 +44,7 @@ const providers: readonly RegistryProvider[] = [
   { id: 'off', models: { 'acme/fast': 'never', 'acme/off': 'never' }, adapter, enabled: false },
 ]
 
-/** What every registry of providers must do. */
+/** The requirements for every registry of providers. */
 export const registryCases: readonly RegistryCase[] = Object.freeze([
   registryCase('registry-routes', 'a model has its routes in the host’s order', async (routes) => {
     const found = enabledOf(await routes('acme/fast'))
@@ -55,44 +56,41 @@ export const registryCases: readonly RegistryCase[] = Object.freeze([
       found.map(({ upstreamModel }) => upstreamModel),
       ['gpt-4o-mini', 'acme-fast-1'],
     )
-    for (const route of found) assert.equal(route.adapter, adapter, 'the adapter is the one that was given')
+    for (const route of found)
+      assert.equal(route.adapter, adapter, 'the adapter must be the one that was given')
   }),
-  registryCase('registry-settings', 'a route has all that was said of it', async (routes) => {
+  registryCase('registry-settings', 'a route has all its settings', async (routes) => {
     const [first, second] = enabledOf(await routes('acme/fast'))
     const { byok, onDisconnect, weight, prices, supportedParameters } = first!
     assert.deepEqual([byok, onDisconnect, weight], ['no', 'abort', 0])
     assert.deepEqual({ ...prices }, { input: '1', output: '2' })
     assert.deepEqual([...(supportedParameters ?? [])], ['tools'])
-    assert.equal(typeof first!.secret?.reveal, 'function', 'secret must be what createSecret makes')
+    assert.equal(typeof first!.secret?.reveal, 'function', 'secret must be a result of createSecret')
     assert.equal(first!.secret?.reveal(), 'host-key')
     assert.equal(second!.weight, 3)
-    // A null, as rows of a table have it, counts as left out.
+    // A null, as in the row of a table, counts as absent.
     assert.equal(second!.secret ?? undefined, undefined)
     assert.equal(second!.prices ?? undefined, undefined)
     assert.equal(second!.byok ?? 'no', 'no')
   }),
-  registryCase(
-    'registry-disabled',
-    'a disabled route is left out, or says that it is disabled',
-    async (routes) => {
-      for (const route of await routes('acme/off')) assert.equal(route.enabled, false)
-    },
-  ),
-  registryCase('registry-unknown', 'a model that nobody serves has no routes', async (routes) => {
+  registryCase('registry-disabled', 'a disabled route is omitted or marked as disabled', async (routes) => {
+    for (const route of await routes('acme/off')) assert.equal(route.enabled, false)
+  }),
+  registryCase('registry-unknown', 'a model without a provider has no routes', async (routes) => {
     for (const id of ['acme/none', 'ACME/fast', 'acme/fast ', 'gpt-4o-mini', '', '%']) {
       assert.equal((await routes(id)).length, 0, JSON.stringify(id))
     }
   }),
   registryCase(
     'registry-prototype-names',
-    'models named like members of an object have no routes',
+    'models with ids such as __proto__ and constructor have no routes',
     async (routes) => {
       for (const id of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
         assert.equal((await routes(id)).length, 0, id)
       }
     },
   ),
-  registryCase('registry-ids', 'route ids are unique and stay the same', async (routes) => {
+  registryCase('registry-ids', 'route ids are unique and stable', async (routes) => {
     const idsOf = async (): Promise<string[]> => {
       const found = [...(await routes('acme/fast')), ...(await routes('acme/deep/thought:free'))]
       return found.map(({ id }) => id)
@@ -101,20 +99,16 @@ export const registryCases: readonly RegistryCase[] = Object.freeze([
     assert.equal(new Set(ids).size, ids.length)
     assert.deepEqual(await idsOf(), ids)
   }),
-  registryCase(
-    'registry-copied',
-    'what a caller does to an answer does not change the next',
-    async (routes) => {
-      const first = await routes('acme/fast')
-      Reflect.set(first, 'length', 0)
-      Reflect.set((await routes('acme/fast'))[0] ?? {}, 'upstreamModel', 'other')
-      const found = enabledOf(await routes('acme/fast'))
-      assert.deepEqual(
-        found.map(({ upstreamModel }) => upstreamModel),
-        ['gpt-4o-mini', 'acme-fast-1'],
-      )
-    },
-  ),
+  registryCase('registry-copied', 'changes to a result do not affect the next one', async (routes) => {
+    const first = await routes('acme/fast')
+    Reflect.set(first, 'length', 0)
+    Reflect.set((await routes('acme/fast'))[0] ?? {}, 'upstreamModel', 'other')
+    const found = enabledOf(await routes('acme/fast'))
+    assert.deepEqual(
+      found.map(({ upstreamModel }) => upstreamModel),
+      ['gpt-4o-mini', 'acme-fast-1'],
+    )
+  }),
 ])
 
 function registryCase(
@@ -136,7 +130,7 @@ function registryCase(
           const model: Model = { id: modelId, created: 0, ownedBy: 'acme' }
           const found = await opened.store.routes(model, createContext())
           const isList = Array.isArray(found) && found.every(isObject)
-          checkAnswer('routes', found, isList, 'an array of routes, empty where there are none')
+          checkAnswer('routes', found, isList, 'an array of routes, empty if there are none')
           return found
         })
       } finally {

@@ -3,7 +3,7 @@ import { type Admin, createAdmin } from '../../src/admin/index.js'
 import { formatCredits, MAX_CREDITS } from '../../src/base/money.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 
-describe.each(engineNames)('what administration is given on %s', (name) => {
+describe.each(engineNames)('the input of administration on %s', (name) => {
   const engine = useEngine(name)
   let admin: Admin
   beforeAll(async () => {
@@ -16,9 +16,9 @@ describe.each(engineNames)('what administration is given on %s', (name) => {
     ['an object', { $ne: '' }],
     ['an array', ['alice']],
     ['a symbol', Symbol('alice')],
-    ['text that goes on after an end', 'alice\u0000'],
-    ['half a character', 'alice\ud800'],
-  ])('is refused with a TypeError if it is %s in the place of a name', async (_, value) => {
+    ['text with a null character', 'alice\u0000'],
+    ['text with a lone surrogate', 'alice\ud800'],
+  ])('is refused with a TypeError if a name is %s', async (_, value) => {
     const account = value as unknown as string
     for (const asking of [
       () => admin.listCredentials({ account }),
@@ -33,7 +33,7 @@ describe.each(engineNames)('what administration is given on %s', (name) => {
     expect(await admin.findAccount('alice')).toMatchObject({ id: 'alice' })
   })
 
-  it('names nothing that there is where it is longer than any name', async () => {
+  it('matches nothing if it is longer than any name', async () => {
     const long = 'x'.repeat(10_000)
     for (const looking of [
       admin.revoke(long),
@@ -46,7 +46,7 @@ describe.each(engineNames)('what administration is given on %s', (name) => {
     }
   })
 
-  it('is refused if it is no number of rows, or no page', async () => {
+  it('is refused if it is an invalid number of rows or an invalid page', async () => {
     for (const limit of [-1, 0, 1.5, 1e21]) {
       for (const asking of [
         admin.openHolds({ limit }),
@@ -60,28 +60,25 @@ describe.each(engineNames)('what administration is given on %s', (name) => {
     await expect(admin.entries({ after: '1.9223372036854775808' })).rejects.toThrow('of an earlier page')
   })
 
-  it.each(['0', '-0', '0.00'])(
-    'is refused where it is a correction of %s, which corrects nothing',
-    async (amount) => {
-      await expect(admin.correct({ account: 'alice', amount })).rejects.toThrow(
-        'correction.amount: must not be 0',
-      )
-      expect((await admin.entries({ account: 'alice' })).entries).toEqual([])
-    },
-  )
+  it.each(['0', '-0', '0.00'])('is refused if it is a correction of %s', async (amount) => {
+    await expect(admin.correct({ account: 'alice', amount })).rejects.toThrow(
+      'correction.amount: must not be 0',
+    )
+    expect((await admin.entries({ account: 'alice' })).entries).toEqual([])
+  })
 
-  it('is refused if it leaves an account with more than there is room for, and says with how much', async () => {
+  it('is refused if it would exceed the maximum balance, with a message that shows the sum', async () => {
     const most = formatCredits(MAX_CREDITS)
     await expect(admin.grant({ account: 'rich', amount: formatCredits(MAX_CREDITS + 1n) })).rejects.toThrow(
       `grant.amount: must be at most ${most} credits`,
     )
     await admin.grant({ account: 'rich', amount: most })
     await expect(admin.grant({ account: 'rich', amount: '0.000000001' })).rejects.toThrow(
-      `grant.amount: must leave the account with at most ${most} credits, below zero or above; it would have ${formatCredits(MAX_CREDITS + 1n)}`,
+      `grant.amount: must keep the balance between -${most} and ${most} credits; it would be ${formatCredits(MAX_CREDITS + 1n)}`,
     )
     await admin.correct({ account: 'poor', amount: `-${most}` })
     await expect(admin.correct({ account: 'poor', amount: '-1' })).rejects.toThrow(
-      `it would have ${formatCredits(-MAX_CREDITS - 1_000_000_000n)}`,
+      `it would be ${formatCredits(-MAX_CREDITS - 1_000_000_000n)}`,
     )
     expect(await admin.correct({ account: 'poor', amount: most, memo: 'a gift' })).toMatchObject({
       memo: 'a gift',
@@ -89,7 +86,7 @@ describe.each(engineNames)('what administration is given on %s', (name) => {
     expect(await admin.balance('poor')).toMatchObject({ posted: 0n })
   })
 
-  it('tells a posting from a repeat of it', async () => {
+  it('posts once if it is repeated, and marks the repeats', async () => {
     const grant = { account: 'bob', amount: '2', reference: 'invoice 7' }
     const first = await admin.grant(grant)
     expect(first).not.toHaveProperty('isRepeat')
@@ -101,7 +98,7 @@ describe.each(engineNames)('what administration is given on %s', (name) => {
     expect((await admin.balance('bob'))?.posted).toBe(1_000_000_000n)
   })
 
-  it('is refused if it is a time that has no date, which no list could show', async () => {
+  it('is refused if it is a time beyond the range of Date', async () => {
     const last = 8_640_000_000_000_000
     await expect(admin.issueKey({ account: 'alice', expiresAt: last + 1 })).rejects.toThrow(
       'key.expiresAt: must be at most 8,640,000,000,000,000',

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 
-describe.each(engineNames)('keys of an account in %s', (name) => {
+describe.each(engineNames)('keys of an account on %s', (name) => {
   const engine = useEngine(name)
 
-  it('are at most 100, however many are issued at once, by whichever process', async () => {
+  it('are at most 100, even if several processes issue many at once', async () => {
     const admins = [engine.open('flood'), engine.open('flood')].map((stores) => createAdmin(stores))
     const issued = await Promise.allSettled(
       Array.from({ length: 800 }, (_, number) => admins[number % 2]!.issueKey({ account: 'alice' })),
@@ -19,22 +19,22 @@ describe.each(engineNames)('keys of an account in %s', (name) => {
     await expect(admins[0]!.issueKey({ account: 'bob' })).resolves.toMatchObject({})
   })
 
-  it('count keys and access tokens in use, and neither what is revoked nor what has expired', async () => {
+  it('include access tokens, but nothing that is revoked or expired', async () => {
     const admin = createAdmin(engine.open('counted'), { keysPerAccount: 2 })
     await admin.putApp({ id: 'notes', name: 'Notes', markup: { basisPoints: 0 }, allowedModels: [] })
     const token = () => admin.issueAccessToken({ account: 'alice', appId: 'notes', scopes: [] })
     const first = await admin.issueKey({ account: 'alice' })
     await admin.issueKey({ account: 'alice', expiresAt: Date.now() - 1 })
     await token()
-    await expect(token()).rejects.toThrow('has 2 keys and tokens in use, as many as it may have')
-    await expect(admin.issueKey({ account: 'alice' })).rejects.toThrow('as many as it may have')
+    await expect(token()).rejects.toThrow('has 2 keys and tokens in use, the most that are allowed')
+    await expect(admin.issueKey({ account: 'alice' })).rejects.toThrow('the most that are allowed')
     await admin.reissue(first.credentialId)
     await admin.revoke(first.credentialId)
     await token()
-    await expect(token()).rejects.toThrow('as many as it may have')
+    await expect(token()).rejects.toThrow('the most that are allowed')
   })
 
-  it.each([0, 1.5, Number.NaN])('may not be bounded by %s', (keysPerAccount) => {
+  it.each([0, 1.5, Number.NaN])('cannot be limited to %s', (keysPerAccount) => {
     expect(() => createAdmin(engine.open('bounds'), { keysPerAccount })).toThrow(
       `createAdmin: keysPerAccount must be a positive integer; got ${keysPerAccount}`,
     )

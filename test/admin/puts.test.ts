@@ -47,7 +47,7 @@ describe.each(engineNames)('a put on %s', (name) => {
   describe.each(kinds)('of $what', ({ what, put, find, remove }) => {
     const open = () => createAdmin(engine.open(what.replace(' ', '_'), { secretKeys }))
 
-    it('is stored by one of those that go by the same, however many come at once', async () => {
+    it('succeeds once for many concurrent puts with the same `was`', async () => {
       const admins = [open(), open()]
       let was = (await find(admins[0]!)) ?? null
       for (let round = 0; round < 4; round++) {
@@ -60,7 +60,7 @@ describe.each(engineNames)('a put on %s', (name) => {
       }
     })
 
-    it('stores nothing over what was not read, or was removed', async () => {
+    it('does not replace a value that was not read, and does not restore a removed one', async () => {
       const admin = open()
       expect(await put(admin, 'mine')).toBe(true)
       const was = await find(admin)

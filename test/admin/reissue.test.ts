@@ -6,7 +6,7 @@ import { context } from '../helpers/ledger-requests.js'
 describe.each(engineNames)('reissue on %s', (name) => {
   const engine = useEngine(name)
 
-  it('leaves one token that works, however many are asked for at once', async () => {
+  it('leaves one valid token after many concurrent calls', async () => {
     const stores = engine.open('at_once')
     const admins = [createAdmin(stores), createAdmin(engine.open('at_once'))]
     const { credentialId, token } = await admins[0]!.issueKey({ account: 'alice' })
@@ -21,7 +21,7 @@ describe.each(engineNames)('reissue on %s', (name) => {
     }
   })
 
-  it('makes one of those that go by what was there, however many are asked for at once', async () => {
+  it('succeeds once for many concurrent calls with the same `was`', async () => {
     const stores = engine.open('was')
     const admins = [createAdmin(stores), createAdmin(engine.open('was'))]
     const { credentialId } = await admins[0]!.issueKey({ account: 'alice' })
@@ -40,12 +40,12 @@ describe.each(engineNames)('reissue on %s', (name) => {
     }
   })
 
-  it('gives no token of a credential that is revoked at once', async () => {
+  it('issues no token if the credential is revoked at the same time', async () => {
     const stores = engine.open('revoked')
     const admin = createAdmin(stores)
     const { all } = stores.database
     const { credentialId, token } = await admin.issueKey({ account: 'alice' })
-    // Between what reissue reads and what it writes.
+    // Revokes between the read and the write of reissue.
     stores.database.all = async (statement) => {
       const rows = await all(statement)
       stores.database.all = all

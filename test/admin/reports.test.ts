@@ -37,7 +37,7 @@ function settle(
   return ledger.settle(request, context)
 }
 
-/** The id of a request, and a label that looks like another's. */
+/** A request id, and a user label that looks like another request's id. */
 const named = { requestId: 'R"1\\', user: '"requestId":"r-2"' }
 
 describe.each(engineNames)('reports on %s', (name) => {
@@ -59,7 +59,7 @@ describe.each(engineNames)('reports on %s', (name) => {
     await settle(stores, 'dev', [60n, 9n], 'platform', { sessionId: 's' })
   })
 
-  it('hold what calls cost against what was posted, for whoever pays', async () => {
+  it('compare the cost of calls with their postings, for every payer', async () => {
     const of = (query: object) => admin.spendReport({ by: 'model', ...query })
     expect((await of({})).total).toEqual({
       calls: 7,
@@ -83,7 +83,7 @@ describe.each(engineNames)('reports on %s', (name) => {
     })
   })
 
-  it('have the charges of an app, of a model and of a provider, if asked', async () => {
+  it('filter by app and model, and group by provider', async () => {
     const stores = engine.open('narrowed')
     const { spend } = createAdmin(stores)
     await settle(stores, 'alice', [1n, 0n], 'dev', { appId: 'writer', model: 'n', provider: 'p' })
@@ -96,11 +96,11 @@ describe.each(engineNames)('reports on %s', (name) => {
     expect(await costs({ by: 'provider' })).toEqual(['undefined: 4', 'q: 2', 'p: 1'])
   })
 
-  it('of a time have what was charged from its first moment on, and nothing of the moment after it', async () => {
+  it('include charges at `from` but not at `to`', async () => {
     const stores = engine.open('times')
     const { spend, spendReport } = createAdmin(stores)
     const midnight = Date.UTC(1997, 4, 19)
-    // The days before and after it have four and five digits: as text they stand the other way round.
+    // From this day on, the day number has five digits: as text, the days would sort the other way round.
     for (const [at, cost] of [
       [midnight, 3n],
       [midnight - 1, 2n],
@@ -134,7 +134,7 @@ describe.each(engineNames)('reports on %s', (name) => {
     }
   })
 
-  it('tell charges of one moment apart', async () => {
+  it('keep charges of the same moment apart', async () => {
     const stores = engine.open('moment')
     const { spendReport, verify } = createAdmin(stores)
     await Promise.all([1n, 2n, 4n].map((cost) => settle(stores, 'alice', [cost, 0n], 'dev')))
@@ -155,7 +155,7 @@ describe.each(engineNames)('reports on %s', (name) => {
     }
   })
 
-  it('say where a balance comes from', async () => {
+  it('show the origin of a balance', async () => {
     expect(await admin.statement('alice')).toEqual({
       granted: 1_000n,
       corrected: -100n,
@@ -192,7 +192,7 @@ describe.each(engineNames)('reports on %s', (name) => {
     expect(await admin.findAccount('nobody')).toBeUndefined()
   })
 
-  it('find the charges that an account paid, apart from those that it earned from', async () => {
+  it('find the charges that an account paid, without those that it earned from', async () => {
     const { entries } = await admin.entries({ account: 'dev', payer: 'dev' })
     expect(entries.map(({ charge }) => charge!.cost)).toEqual([69n, 69n])
     expect((await admin.entries({ account: 'dev' })).entries).toHaveLength(5)
@@ -211,7 +211,7 @@ describe.each(engineNames)('reports on %s', (name) => {
     expect(await costs({ credentialId: 'none' })).toEqual([])
   })
 
-  it('list the calls under way, and no hold that has ended or run out', async () => {
+  it('list the calls in flight, and no hold that has ended or expired', async () => {
     const hold = (holdId: string, account: string, ttlMs = 60_000) =>
       stores.ledger.hold(
         {
@@ -251,14 +251,14 @@ describe.each(engineNames)('reports on %s', (name) => {
     expect(await admin.balance('platform')).toMatchObject({ held: 0n, available: 272n })
   })
 
-  it('find one credential, and only it', async () => {
+  it('find one credential by its id, and no other', async () => {
     const { credentialId } = await admin.issueKey({ account: 'alice' })
     await admin.issueKey({ account: 'alice' })
     expect(await admin.listCredentials({ credentialId })).toMatchObject([{ credentialId, account: 'alice' }])
     expect(await admin.listCredentials({ credentialId, account: 'bob' })).toEqual([])
   })
 
-  it('tell what is refused from what is broken', async () => {
+  it('reject with a Refusal for missing rows and conflicts', async () => {
     const refusal = (reason: string) => ({ name: 'Refusal', reason })
     await expect(admin.reissue('none')).rejects.toMatchObject(refusal('not-found'))
     await expect(

@@ -54,9 +54,9 @@ describe.each(engineNames)('sums beyond 64 bits on %s', (name) => {
     expect(beyond).toMatchObject({ rows: [], rowCount: 1, total })
   })
 
-  it('put groups and pages in the order of what they cost, to the last digit', async () => {
+  it('order groups and pages by cost, to the last digit', async () => {
     const credit = 1_000_000_000n
-    // By whole credits alone, or by what is left of them, each of these would stand elsewhere.
+    // Sorted by whole credits alone, or by the fractions alone, these would come in another order.
     await charge('dan', 'dev', { base: credit - 1n, markup: 0n }, 'b')
     await charge('dan', 'dev', { base: credit - 1n, markup: 0n }, 'b')
     await charge('dan', 'dev', { base: credit, markup: credit - 3n }, 'c')
@@ -74,13 +74,13 @@ describe.each(engineNames)('sums beyond 64 bits on %s', (name) => {
     expect(paged).toEqual(rows)
   })
 
-  it.each([-1, 0.5, Number.NaN])('refuse to pass over %d rows, in words about rows', async (offset) => {
+  it.each([-1, 0.5, Number.NaN])('refuse an offset of %d with a clear message', async (offset) => {
     await expect(admin.spendReport({ by: 'model', offset })).rejects.toThrow(
       `offset must be a whole number of rows, 0 or more; got ${offset}`,
     )
   })
 
-  it('put groups that cost the same in the order of their names, so that no page repeats one', async () => {
+  it('order groups of equal cost by name, so that no page repeats one', async () => {
     const models = ['t4', 't1', 't6', 't3', 't5', 't2']
     for (const model of models) await charge('hal', 'dev', { base: 5n, markup: 0n }, model)
     const keys: unknown[] = []
@@ -92,7 +92,7 @@ describe.each(engineNames)('sums beyond 64 bits on %s', (name) => {
     expect((await admin.spend({ by: 'model', account: 'hal' })).map(({ key }) => key)).toEqual(keys)
   })
 
-  it('are exact for what a payer kept', async () => {
+  it('are exact for the share that a payer kept', async () => {
     for (let time = 0; time < 2; time++) {
       await charge('erin', 'erin', { base: LARGE - 1n, markup: 1n }, 'own')
     }
@@ -120,11 +120,11 @@ describe.each(engineNames)('sums beyond 64 bits on %s', (name) => {
     })
   })
 
-  it('are no reason to call sound books unsound', async () => {
+  it('do not make sound books look unsound', async () => {
     expect(await admin.verify()).toEqual([])
   })
 
-  it('do not hide a charge that its postings do not explain, nor two that make up for each other', async () => {
+  it('do not hide a charge that differs from its postings, or two whose differences cancel out', async () => {
     const changed = engine.open('changed')
     const books = async () => (await createAdmin(changed).spendReport({ by: 'model' })).books.isEqual
     for (const holdId of ['one', 'two']) {

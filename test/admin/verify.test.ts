@@ -5,7 +5,7 @@ import type { Parameter } from '../../src/sql/database.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 import { context, createCharge, createHold, createSettle } from '../helpers/ledger-requests.js'
 
-/** A charge of 10 whose base goes to the platform, and whose markup to an app or whoever earns it. */
+/** A charge of 10. The platform earns the base, and `earner` the markup. */
 function shares(payer: string, base: bigint, markup: bigint, earner = 'app') {
   return createSettle('app', payer, 10n, {
     charge: createCharge(10n, { base, markup }),
@@ -21,7 +21,7 @@ describe.each(engineNames)('verify on %s', (name) => {
   const engine = useEngine(name)
   let opened = 0
 
-  /** Sound books, and a hand in them. */
+  /** Opens sound books, with functions to change them. */
   async function openBooks() {
     const stores = engine.open(`books_${opened++}`)
     const admin = createAdmin(stores)
@@ -29,12 +29,12 @@ describe.each(engineNames)('verify on %s', (name) => {
     const carols = await admin.grant({ account: 'carol', amount: '7', reference: 'carol' })
     const corrected = await admin.correct({ account: 'carol', amount: '-2' })
     await stores.ledger.hold(createHold('alice', 30n), context)
-    // Free calls leave a hold and an entry, and may come without any posting.
+    // Free calls leave a hold and an entry, but possibly no posting.
     await stores.ledger.hold(createHold('nobody', 0n), context)
     const freed = createHold('carol', 20n)
     await stores.ledger.hold(freed, context)
     await stores.ledger.release(freed, context)
-    // Above 0, as a credit and less than one away from it.
+    // A balance above 0 but below one credit.
     await admin.grant({ account: 'dan', amount: '1' })
     await admin.correct({ account: 'dan', amount: '-0.999999995' })
     await stores.ledger.settle(createSettle('free', 'erin', 0n, { postings: [] }), context)
@@ -56,7 +56,7 @@ describe.each(engineNames)('verify on %s', (name) => {
     }
   }
 
-  it('finds an account whose row is gone, by its postings and by its open holds', async () => {
+  it('finds a missing account by its postings and its open holds', async () => {
     const { change, verify } = await openBooks()
     await change("delete from {accounts} where id in ('alice', 'carol')")
     expect(await verify()).toEqual([
@@ -74,19 +74,19 @@ describe.each(engineNames)('verify on %s', (name) => {
         found: 0n,
         expected: 5_000_000_000n,
         message:
-          'The account "carol" has no row in accounts, but postings that come to 5: restore the row from a backup, or insert one with their sum as posted.',
+          'The account "carol" has no row in accounts, but its postings add up to 5: restore the row from a backup, or insert one with their sum as posted.',
       },
     ])
   })
 
-  it('finds an account whose row is gone and whose postings come to nothing', async () => {
+  it('finds a missing account whose postings add up to 0', async () => {
     const { change, verify, ...books } = await openBooks()
     await createAdmin(books).correct({ account: 'carol', amount: '-5' })
     await change("delete from {accounts} where id = 'carol'")
     expect(await verify()).toMatchObject([{ what: 'missing-account', id: 'carol', expected: 0n }])
   })
 
-  it('finds what an account has, or has on hold, without a posting or an open hold', async () => {
+  it('finds a balance without postings, and reserved credit without open holds', async () => {
     const { change, verify } = await openBooks()
     await change("insert into {accounts} (id, posted, held, created_at) values ('frank', 7, 0, 0)")
     await change("update {accounts} set held = 9 where id = 'carol'")
@@ -96,7 +96,7 @@ describe.each(engineNames)('verify on %s', (name) => {
     ])
   })
 
-  it('finds a charge that shows another cost than its payer was debited', async () => {
+  it('finds a charge whose cost differs from its payer’s debit', async () => {
     const { change, idOf, verify } = await openBooks()
     const id = await idOf('h1')
     await change("update {entries} set cost = 999999, base = 999999 where hold_id = 'h1'")
@@ -106,12 +106,12 @@ describe.each(engineNames)('verify on %s', (name) => {
         id,
         found: 999_999n,
         expected: 1_000n,
-        message: `The charge ${id} shows a cost of 0.000999999, but its payer's posting comes to 0.000001: restore its row in entries, or its postings, from a backup.`,
+        message: `The charge ${id} shows a cost of 0.000999999, but its payer's posting amounts to 0.000001: restore its entries row or its postings from a backup.`,
       },
     ])
   })
 
-  it('finds a charge whose postings are gone, with balances moved to match', async () => {
+  it('finds a charge whose postings are missing, even if the balances match', async () => {
     const { change, idOf, verify } = await openBooks()
     const id = await idOf('h2')
     await change('delete from {postings} where entry_id = ?1', id)
@@ -120,7 +120,7 @@ describe.each(engineNames)('verify on %s', (name) => {
     expect(await verify()).toMatchObject([{ what: 'cost', id, found: 500n, expected: 0n }])
   })
 
-  it('finds a charge whose base and markup are not its cost', async () => {
+  it('finds a charge whose base and markup do not add up to its cost', async () => {
     const { change, idOf, spendReport, verify } = await openBooks()
     const id = await idOf('h1')
     expect((await spendReport({ by: 'day', account: 'alice' })).books.isEqual).toBe(true)
@@ -129,7 +129,7 @@ describe.each(engineNames)('verify on %s', (name) => {
     expect((await spendReport({ by: 'day', account: 'alice' })).books.isEqual).toBe(false)
   })
 
-  it('finds a charge whose base and markup were shifted', async () => {
+  it('finds a charge with a part of its base moved to its markup', async () => {
     const { change, idOf, ledger, verify } = await openBooks()
     await ledger.settle(shares('alice', 7n, 3n), context)
     expect(await verify()).toEqual([])
@@ -141,7 +141,7 @@ describe.each(engineNames)('verify on %s', (name) => {
         id,
         found: 7n,
         expected: 8n,
-        message: `The charge ${id} posted 0.000000007 to an account that earned 0.000000008: restore its row in entries, or its postings, from a backup.`,
+        message: `The charge ${id} posted 0.000000007 to an account that earned 0.000000008: restore its entries row or its postings from a backup.`,
       },
     ])
   })
@@ -153,9 +153,9 @@ describe.each(engineNames)('verify on %s', (name) => {
     ['a payer that earns the base', shares('platform', 7n, 3n)],
     ['a payer that earns both', shares('platform', 7n, 3n, 'platform')],
     ['a markup above the base', shares('alice', 3n, 7n)],
-    ['a base of nothing', shares('alice', 0n, 10n)],
+    ['a base of 0', shares('alice', 0n, 10n)],
     ['no markup', shares('alice', 10n, 0n)],
-  ])('is content with %s, and finds what was moved between its postings', async (_, charge) => {
+  ])('accepts %s, and finds an amount moved between its postings', async (_, charge) => {
     const { change, idOf, ledger, verify } = await openBooks()
     await ledger.settle(charge, context)
     expect(await verify()).toEqual([])
@@ -182,7 +182,7 @@ describe.each(engineNames)('verify on %s', (name) => {
     expect(['cost', 'share']).toContain(kinds[0])
   })
 
-  it('finds a grant and a correction whose postings are gone, with the balance moved to match', async () => {
+  it('finds a grant and a correction whose postings are missing, even if the balance matches', async () => {
     const { carols, corrected, change, verify } = await openBooks()
     await change("delete from {postings} where account = 'carol'")
     await change("update {accounts} set posted = 0 where id = 'carol'")
@@ -193,7 +193,7 @@ describe.each(engineNames)('verify on %s', (name) => {
     expect(await verify()).toMatchObject(lost.sort((a, b) => (a.id < b.id ? -1 : 1)))
   })
 
-  it('finds a grant and a correction whose postings are of another amount, with the balance moved to match', async () => {
+  it('finds a grant and a correction whose postings have another amount, even if the balance matches', async () => {
     const { carols, corrected, change, verify } = await openBooks()
     await change(
       "update {postings} set amount = amount + 10 where account = 'carol' and entry_id = ?1",
@@ -207,20 +207,20 @@ describe.each(engineNames)('verify on %s', (name) => {
         id: carols,
         found: 7_000_000_010n,
         expected: 7_000_000_000n,
-        message: `The entry ${carols} shows 7 for its account, but its posting is of 7.00000001: restore it from a backup.`,
+        message: `The entry ${carols} shows 7 for its account, but its posting is 7.00000001: restore it from a backup.`,
       },
       {
         what: 'missing-posting',
         id: corrected,
         found: 0n,
         expected: -2_000_000_000n,
-        message: `The entry ${corrected} shows -2 for its account, but its posting is gone, or of 0: restore it from a backup.`,
+        message: `The entry ${corrected} shows -2 for its account, but its posting is missing or 0: restore it from a backup.`,
       },
     ]
     expect(await verify()).toEqual(changed.sort((a, b) => (a.id < b.id ? -1 : 1)))
   })
 
-  it('finds postings whose entry is gone, of charges, grants and corrections', async () => {
+  it('finds postings of charges, grants and corrections whose entry is missing', async () => {
     const { carols, corrected, change, idOf, verify } = await openBooks()
     const id = await idOf('h1')
     await change("delete from {entries} where hold_id = 'h1' or account = 'carol'")
@@ -232,7 +232,7 @@ describe.each(engineNames)('verify on %s', (name) => {
     expect(await verify()).toMatchObject(found.sort((a, b) => (a.id < b.id ? -1 : 1)))
   })
 
-  it('tells of sums that no balance could be', async () => {
+  it('reports sums beyond the range of a balance', async () => {
     const { change, idOf, verify } = await openBooks()
     const id = await idOf('h1')
     for (const account of ['alice', 'platform']) {

@@ -10,27 +10,27 @@ import { createTestFile, type TestFile } from '../helpers/sqlite.js'
 import { runCommand } from './run-command.js'
 
 describe('the command line', () => {
-  let place: TestFile
+  let testFile: TestFile
   let server: TestDatabase
   beforeAll(async () => {
-    ;[place, server] = await Promise.all([createTestFile(), createTestDatabase()])
+    ;[testFile, server] = await Promise.all([createTestFile(), createTestDatabase()])
   })
   afterAll(async () => {
-    place.remove()
+    testFile.remove()
     await server.drop()
   })
 
   const run = (args: string, { stdin, env = {} }: { stdin?: string; env?: object } = {}) =>
-    runCommand(args.split(' '), { COMPAT_ROUTER_FILE: place.file, ...env }, stdin)
+    runCommand(args.split(' '), { COMPAT_ROUTER_FILE: testFile.file, ...env }, stdin)
 
-  it('opens accounts, grants once for a reference, corrects and shows the balance', async () => {
+  it('opens accounts, grants once per reference, corrects and shows the balance', async () => {
     expect((await run('migrate')).exitCode).toBe(0)
     expect(await run('accounts open alice')).toMatchObject({ exitCode: 0, said: 'alice is open\n' })
     const grant = 'grant alice 5.25 --reference invoice-1 --memo paid'
     expect(await run(grant)).toMatchObject({ out: expect.stringContaining('5.25'), said: '' })
     expect(await run(grant)).toMatchObject({
       exitCode: 0,
-      said: expect.stringMatching(/^Nothing was posted: invoice-1 had been, at 20.*Z\n$/),
+      said: expect.stringMatching(/^Nothing was posted: invoice-1 was already posted at 20.*Z\n$/),
     })
     expect((await run('correct alice -- -0.25')).exitCode).toBe(0)
     const shown = await run('--json balance alice')
@@ -43,9 +43,9 @@ describe('the command line', () => {
     })
   })
 
-  it('issues a key that works, shows it once, reissues and revokes it', async () => {
+  it('issues a valid key, shows it once, reissues and revokes it', async () => {
     const issued = JSON.parse((await run('--json keys issue alice --label laptop')).out)
-    const stores = sqliteStores({ file: place.file })
+    const stores = sqliteStores({ file: testFile.file })
     expect(await stores.credentials.resolve(issued.token, context)).toMatchObject({ ok: true })
     const listed = await run('credentials list --account alice')
     expect(listed.out).toContain('laptop')
@@ -66,7 +66,7 @@ describe('the command line', () => {
     expect(JSON.parse(issued.out).token).toMatch(/^at-cr-/)
     expect((await run('tokens issue alice nobody')).said).toContain('There is no app "nobody"')
     const more = await run('tokens issue alice writer --keys-per-account 1')
-    expect(more.said).toContain('has 1 keys and tokens in use, as many as it may have')
+    expect(more.said).toContain('has 1 keys and tokens in use, the most that are allowed')
     expect((await run('keys issue alice --keys-per-account 0')).said).toContain('must be a positive integer')
     for (const command of [
       'apps suspend writer',
@@ -83,7 +83,7 @@ describe('the command line', () => {
     const models = [{ id: 'a/b', prices: { input: '1', output: '2' } }, { id: 'c' }]
     expect((await run('models put -', { stdin: JSON.stringify(models) })).exitCode).toBe(0)
     expect((await run('models list')).out).toContain('a/b')
-    const path = `${place.file}-route.json`
+    const path = `${testFile.file}-route.json`
     const route = { id: 'r1', model: 'a/b', provider: 'openai', adapter: 'openai', upstreamModel: 'm' }
     writeFileSync(path, JSON.stringify(route))
     const keys = { COMPAT_ROUTER_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}` }
@@ -96,25 +96,25 @@ describe('the command line', () => {
     const both = {
       COMPAT_ROUTER_SECRET_KEYS: `k2:${randomBytes(32).toString('hex')},${keys.COMPAT_ROUTER_SECRET_KEYS}`,
     }
-    expect((await run('routes rotate-secrets', { env: both })).said).toBe('1 secrets sealed again\n')
+    expect((await run('routes rotate-secrets', { env: both })).said).toBe('1 secret sealed again\n')
     expect((await run('routes list')).out).toContain('k2')
     expect((await run(`routes put ${path}`, { env: { PROVIDER_SECRET: 'sk', ...keys } })).exitCode).toBe(0)
     expect((await run(`routes put ${path}`, { env: { PROVIDER_SECRET: 'sk' } })).said).toContain(
-      "To keep a provider's key, set COMPAT_ROUTER_SECRET_KEYS=id:key",
+      "To store a provider's key, set COMPAT_ROUTER_SECRET_KEYS=id:key",
     )
     const wrong = [{ id: 'd' }, { id: 'e', price: {} }]
     expect((await run('models put -', { stdin: JSON.stringify(wrong) })).said).toMatch(
-      /^d is in the catalogue\nerror: Number 2 of the list: model: has no field "price"/,
+      /^d is in the catalogue\nerror: Item 2 of the list: model: has no field "price"/,
     )
     expect((await run('models remove d')).exitCode).toBe(0)
-    expect((await run('routes put - --secret-stdin')).said).toContain('cannot both be standard input')
+    expect((await run('routes put - --secret-stdin')).said).toContain('cannot both come from standard input')
     expect((await run('models put -', { stdin: '{' })).said).toContain('Standard input is not JSON')
     expect((await run('routes remove r1')).exitCode).toBe(0)
     expect((await run('models remove c')).exitCode).toBe(0)
     expect((await run('models remove c')).exitCode).toBe(1)
   })
 
-  it('puts and lists the tokens of media and of a prompt’s overhead, and refuses wrong ones', async () => {
+  it('puts and lists mediaTokens and promptOverhead, and refuses invalid ones', async () => {
     const model = { id: 'media', mediaTokens: 500, promptOverhead: 0 }
     expect((await run('models put -', { stdin: JSON.stringify(model) })).exitCode).toBe(0)
     expect(JSON.parse((await run('--json models list')).out)).toContainEqual(expect.objectContaining(model))
@@ -125,8 +125,8 @@ describe('the command line', () => {
     expect((await run('models remove media')).exitCode).toBe(0)
   })
 
-  it('reports entries in pages and spend by what is asked, and leaves no control character to the terminal', async () => {
-    const stores = sqliteStores({ file: place.file })
+  it('reports entries in pages and spend by group, and writes no control characters', async () => {
+    const stores = sqliteStores({ file: testFile.file })
     for (const holdId of ['1', '2', '3']) {
       const facts = createFacts('alice', { provider: '\u001b[31mred' })
       await stores.ledger.settle(createSettle(holdId, 'alice', 500_000_000n, { facts }), context)
@@ -141,25 +141,25 @@ describe('the command line', () => {
     )
     expect((await run('spend --by model --from 2020-01-01')).out).toContain('1.5')
     expect((await run('spend --by colour')).exitCode).toBe(1)
-    expect((await run('spend --from yesterday')).said).toContain('Must be a time')
+    expect((await run('spend --from yesterday')).said).toContain('Must be a valid time')
     expect(await run('verify')).toEqual({
       exitCode: 0,
       out: 'The books are sound: every balance, hold and charge adds up.\n',
       said: '',
     })
     expect(await run('--json verify')).toEqual({ exitCode: 0, out: '[]\n', said: '' })
-    expect((await run('prune-holds --days 30')).said).toBe('0 holds forgotten\n')
+    expect((await run('prune-holds --days 30')).said).toBe('0 holds deleted\n')
     expect((await run('prune-holds --days 3')).said).toContain('at least 30 days')
   })
 
-  it('says in which way a ledger does not add up, by its exit code too', async () => {
-    const file = `${place.file}-broken`
+  it('reports differences in the books, and exits with 1', async () => {
+    const file = `${testFile.file}-broken`
     const stores = sqliteStores({ file })
     await stores.database.all({ text: "insert into {accounts} (id, posted, created_at) values ('x', 5, 0)" })
     await stores.close()
     const verified = await run('verify', { env: { COMPAT_ROUTER_FILE: file } })
     const message =
-      'The account "x" has a balance of 0.000000005, but its postings come to 0: restore the postings that are missing from a backup, or set posted of its row in accounts to their sum.'
+      'The account "x" has a balance of 0.000000005, but its postings add up to 0: restore the missing postings from a backup, or set posted in its accounts row to their sum.'
     const said = `${message}\nerror: The books do not add up: 1 difference\n`
     expect(verified).toMatchObject({ exitCode: 1, said })
     expect(verified.out).toMatch(/balance .* x .* 0\.000000005 .* 0 /)
@@ -182,14 +182,14 @@ describe('the command line', () => {
     })
   })
 
-  it('writes its version, and opens nothing for that', async () => {
+  it('writes its version without opening a database', async () => {
     const env = { COMPAT_ROUTER_FILE: '/nowhere/credits.db' }
     for (const args of ['--version', '-V', '--version migrate']) {
       expect(await run(args, { env })).toEqual({ exitCode: 0, out: `${version}\n`, said: '' })
     }
   })
 
-  it('explains itself, and what it does not know', async () => {
+  it('shows help, and refuses unknown commands and invalid values', async () => {
     expect(await run('--help')).toMatchObject({ exitCode: 0 })
     expect((await run('--help')).out).toContain('Secrets come from standard input or the environment')
     expect(await run('nonsense')).toMatchObject({ exitCode: 1 })

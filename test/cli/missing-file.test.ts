@@ -11,19 +11,19 @@ import { READING } from './reading-commands.js'
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
 describe('the command line if there is no SQLite file', () => {
-  let place: TestFile
+  let testFile: TestFile
   beforeEach(async () => {
-    place = await createTestFile()
-    return () => place.remove()
+    testFile = await createTestFile()
+    return () => testFile.remove()
   })
 
-  /** Runs the program in a folder of its own. */
+  /** Runs the program in the folder of the file. */
   async function run(args: string, env: NodeJS.ProcessEnv = {}) {
     const { DATABASE_URL: _, COMPAT_ROUTER_FILE: __, ...rest } = process.env
     const child = spawn(
       process.execPath,
       ['--import', import.meta.resolve('tsx'), MAIN, ...args.split(' ')],
-      { cwd: dirname(place.file), env: { ...rest, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
+      { cwd: dirname(testFile.file), env: { ...rest, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
     )
     const [out, said, [exitCode]] = await Promise.all([
       text(child.stdout),
@@ -32,28 +32,28 @@ describe('the command line if there is no SQLite file', () => {
     ])
     return { exitCode, out, said }
   }
-  const made = () => readdirSync(dirname(place.file))
+  const made = () => readdirSync(dirname(testFile.file))
 
   it.each(READING)(
-    '%s ends with 1, says which file is missing and what to do, and makes none',
+    '%s exits with 1, names the missing file and the remedy, and creates no file',
     async (args) => {
       const { exitCode, out, said } = await run(args)
       expect(said).toBe(
-        `error: There is no SQLite file ${join(dirname(place.file), '.data/compat-router.db')}. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to make this one, run compat-router migrate with the same settings.\n`,
+        `error: There is no SQLite file ${join(dirname(testFile.file), '.data/compat-router.db')}. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to create this one, run compat-router migrate with the same settings.\n`,
       )
       expect({ exitCode, out, made: made() }).toEqual({ exitCode: 1, out: '', made: [] })
     },
   )
 
-  it('names the file of --file and of the environment', async () => {
-    expect((await run('--json verify', { COMPAT_ROUTER_FILE: place.file })).said).toContain(place.file)
+  it('names the file given by --file or by the environment', async () => {
+    expect((await run('--json verify', { COMPAT_ROUTER_FILE: testFile.file })).said).toContain(testFile.file)
     expect((await run('balance alice --file typo.db')).said).toContain('typo.db. Name another')
     expect((await run('verify', { COMPAT_ROUTER_FILE: '' })).said).toContain('needs the path of a file')
     expect(made()).toEqual([])
   })
 
   it.each(['verify', 'accounts open alice'])(
-    '%s shows no password of an address in the place of a file',
+    '%s shows no password if an address is given instead of a file',
     async (args) => {
       const { exitCode, out, said } = await run(args, {
         COMPAT_ROUTER_FILE: 'postgres://me:hunter2@db/credits',
@@ -65,13 +65,13 @@ describe('the command line if there is no SQLite file', () => {
     },
   )
 
-  it('makes the file for a command that writes, and reads it from then on', async () => {
+  it('creates the file for a command that writes, and reads it from then on', async () => {
     expect(await run('accounts open alice --file books/new.db')).toMatchObject({
       exitCode: 0,
-      said: `${join(dirname(place.file), 'books/new.db')} is a new SQLite file. To work on another, name it with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL.\nalice is open\n`,
+      said: `${join(dirname(testFile.file), 'books/new.db')} is a new SQLite file. To use another, name it with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL.\nalice is open\n`,
     })
     expect((await run('accounts open alice --file books/new.db')).said).toBe('alice is open\n')
-    expect(existsSync(join(dirname(place.file), 'books/new.db'))).toBe(true)
+    expect(existsSync(join(dirname(testFile.file), 'books/new.db'))).toBe(true)
     expect((await run('accounts list --file books/new.db')).out).toContain('alice')
     expect(await run('verify --file books/new.db')).toMatchObject({
       exitCode: 0,

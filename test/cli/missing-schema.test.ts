@@ -16,7 +16,7 @@ describe('the command line if a PostgreSQL schema has no tables', () => {
       ...env,
     })
 
-  /** The schemas of the database that are not the server's own. */
+  /** Returns the schemas of the database except the server's own. */
   async function made(): Promise<readonly string[]> {
     const { rows } = await server.pool.query<{ name: string }>(
       "select nspname as name from pg_namespace where nspname !~ '^(pg_|information_schema|public)' order by 1",
@@ -25,19 +25,19 @@ describe('the command line if a PostgreSQL schema has no tables', () => {
   }
 
   it.each(READING)(
-    '%s ends with 1, says which schema is without tables and what to do, and makes none',
+    '%s exits with 1, names the schema without tables and the remedy, and creates no schema',
     async (args) => {
       const { host, pathname } = new URL(server.url)
       expect(await run(`${args} --schema typo`)).toEqual({
         exitCode: 1,
         out: '',
-        said: `error: PostgreSQL ${host}${pathname}, schema typo, has no tables of compat-router. Name another schema with --schema or COMPAT_ROUTER_SCHEMA, or another database with DATABASE_URL; to make them in this one, run compat-router migrate with the same settings.\n`,
+        said: `error: PostgreSQL ${host}${pathname}, schema typo, has no tables of compat-router. Name another schema with --schema or COMPAT_ROUTER_SCHEMA, or another database with DATABASE_URL; to create them in this one, run compat-router migrate with the same settings.\n`,
       })
       expect(await made()).toEqual([])
     },
   )
 
-  it('leaves a schema alone that has been made, but not for compat-router', async () => {
+  it('does not change a schema of another program', async () => {
     await server.pool.query('create schema another; create table another.migrations_of_mine (id int)')
     expect((await run('verify --schema another')).said).toContain('schema another, has no tables')
     const { rows } = await server.pool.query(
@@ -47,7 +47,7 @@ describe('the command line if a PostgreSQL schema has no tables', () => {
     await server.pool.query('drop schema another cascade')
   })
 
-  it('makes the tables for a command that writes, and reads them from then on', async () => {
+  it('creates the tables for a command that writes, and reads them from then on', async () => {
     expect(await run('accounts open alice --schema by_writing')).toMatchObject({
       exitCode: 0,
       said: expect.stringMatching(/^PostgreSQL .*, schema by_writing, has new tables\. .*\nalice is open\n$/),

@@ -7,44 +7,44 @@ import { READING } from './reading-commands.js'
 import { runCommand } from './run-command.js'
 
 describe('the command line if a SQLite file has no tables', () => {
-  let place: TestFile
+  let testFile: TestFile
   beforeEach(async () => {
-    place = await createTestFile()
-    return () => place.remove()
+    testFile = await createTestFile()
+    return () => testFile.remove()
   })
 
-  const run = (args: string) => runCommand([...args.split(' '), '--file', place.file], {})
+  const run = (args: string) => runCommand([...args.split(' '), '--file', testFile.file], {})
 
-  it.each(READING)('%s ends with 1, says what to do, and leaves an empty file empty', async (args) => {
-    writeFileSync(place.file, '')
+  it.each(READING)('%s exits with 1, names the remedy, and leaves an empty file empty', async (args) => {
+    writeFileSync(testFile.file, '')
     expect(await run(args)).toEqual({
       exitCode: 1,
       out: '',
-      said: `error: The SQLite file ${place.file} has no tables of compat-router. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to make them in this one, run compat-router migrate with the same settings.\n`,
+      said: `error: The SQLite file ${testFile.file} has no tables of compat-router. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to create them in this one, run compat-router migrate with the same settings.\n`,
     })
-    expect(readFileSync(place.file)).toHaveLength(0)
+    expect(readFileSync(testFile.file)).toHaveLength(0)
   })
 
-  it("leaves another program's database as it is", async () => {
-    const other = new Database(place.file)
+  it("does not change another program's database", async () => {
+    const other = new Database(testFile.file)
     other.exec('create table migrations (id integer)')
     other.close()
-    const before = readFileSync(place.file)
+    const before = readFileSync(testFile.file)
     expect((await run('verify')).said).toContain('has no tables of compat-router')
-    expect(readFileSync(place.file)).toEqual(before)
-    expect(readdirSync(dirname(place.file))).toHaveLength(1)
+    expect(readFileSync(testFile.file)).toEqual(before)
+    expect(readdirSync(dirname(testFile.file))).toHaveLength(1)
   })
 
-  it('still says of a file that is no database that it is none', async () => {
-    writeFileSync(place.file, 'Not a database. '.repeat(1_000))
+  it('reports a file that is not a database', async () => {
+    writeFileSync(testFile.file, 'Not a database. '.repeat(1_000))
     expect(await run('verify')).toMatchObject({
       exitCode: 1,
-      said: `error: The SQLite file ${place.file} cannot be opened: it is no database\n`,
+      said: `error: The SQLite file ${testFile.file} cannot be opened: it is no database\n`,
     })
   })
 
-  it('makes the tables in it for a command that writes, and reads them from then on', async () => {
-    writeFileSync(place.file, '')
+  it('creates the tables for a command that writes, and reads them from then on', async () => {
+    writeFileSync(testFile.file, '')
     expect(await run('migrate')).toMatchObject({ exitCode: 0 })
     expect(await run('verify')).toMatchObject({ exitCode: 0 })
   })

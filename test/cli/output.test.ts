@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const SLOW_MS = 30_000
 
-/** Runs the program itself, whose output goes to `stdout`. */
+/** Runs the program in its own process with its output sent to `stdout`. */
 function start(stdout: 'pipe' | number) {
   const child = spawn(process.execPath, ['--import', 'tsx', MAIN, '--help'], {
     stdio: ['ignore', stdout, 'pipe'],
@@ -20,13 +20,13 @@ function start(stdout: 'pipe' | number) {
   return { child, ended }
 }
 
-it('ends in silence if nobody reads what it writes', { timeout: SLOW_MS }, async () => {
+it('exits quietly if nobody reads its output', { timeout: SLOW_MS }, async () => {
   const { child, ended } = start('pipe')
   child.stdout!.destroy()
   expect(await ended).toEqual({ exitCode: 0, said: '' })
 })
 
-it.skipIf(!existsSync('/dev/full'))('says that it cannot write', { timeout: SLOW_MS }, async () => {
+it.skipIf(!existsSync('/dev/full'))('reports that it cannot write', { timeout: SLOW_MS }, async () => {
   const full = openSync('/dev/full', 'w')
   const { ended } = start(full)
   closeSync(full)

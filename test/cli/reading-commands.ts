@@ -1,4 +1,4 @@
-/** One of each command that changes nothing. */
+/** One call of each command that changes nothing. */
 export const READING = [
   'accounts list',
   'balance alice',

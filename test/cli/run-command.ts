@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { runCli } from '../../src/cli/run-cli.js'
 
-/** Runs the command line in this process. */
+/** Runs a command in this process. */
 export async function runCommand(args: readonly string[], env: Readonly<Record<string, string>>, stdin = '') {
   let out = ''
   let said = ''

@@ -3,7 +3,7 @@ import { parseTime } from '../../src/cli/session/parse.js'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
 import { runCommand } from './run-command.js'
 
-/** What looks like a time, and is none or one that was not meant. */
+/** Texts that look like a time but are invalid or ambiguous. */
 const REFUSED = [
   '12',
   '2027',
@@ -37,20 +37,20 @@ const REFUSED = [
 ]
 
 describe('times on the command line', () => {
-  let place: TestFile
+  let testFile: TestFile
   beforeAll(async () => {
-    // Where a time without an offset would be another, if it were a local one.
+    // In this zone, a time without an offset would differ if it were read as local time.
     vi.stubEnv('TZ', 'America/New_York')
-    place = await createTestFile()
+    testFile = await createTestFile()
   })
   afterAll(() => {
     vi.unstubAllEnvs()
-    place.remove()
+    testFile.remove()
   })
 
-  const run = (...args: string[]) => runCommand(args, { COMPAT_ROUTER_FILE: place.file })
+  const run = (...args: string[]) => runCommand(args, { COMPAT_ROUTER_FILE: testFile.file })
 
-  it('are days and ISO times, of UTC if they have no offset', () => {
+  it('are days and ISO times, in UTC if they have no offset', () => {
     expect(new Date(2027, 0, 1).getTimezoneOffset()).toBe(300)
     const read = (text: string) => new Date(parseTime(text)).toISOString()
     expect(read('2027-04-30')).toBe('2027-04-30T00:00:00.000Z')
@@ -64,7 +64,7 @@ describe('times on the command line', () => {
     expect(parseTime('1808956800000')).toBe(1_808_956_800_000)
   })
 
-  it.each(REFUSED)('are not %j, which is shown with the form that is expected', async (text) => {
+  it.each(REFUSED)('are not %j, which is refused with an example of a valid one', async (text) => {
     for (const args of [
       ['keys', 'issue', 'alice', `--expires=${text}`],
       ['spend', `--from=${text}`],
@@ -77,7 +77,7 @@ describe('times on the command line', () => {
     }
   })
 
-  it('are in the future if a credential ends, and may be past if a report begins', async () => {
+  it('must be in the future for an expiry, and may be in the past for a report', async () => {
     const ended = ['keys issue alice', 'tokens issue alice app', 'credentials reissue x']
     for (const command of ended) {
       for (const time of ['2001-12-01', '1700000000000', new Date().toISOString()]) {

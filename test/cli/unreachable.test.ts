@@ -2,25 +2,30 @@ import dns, { type LookupAddress } from 'node:dns'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { runCommand } from './run-command.js'
 
-describe('the command line if the server of PostgreSQL cannot be reached', () => {
+describe('the command line if the PostgreSQL server cannot be reached', () => {
   afterEach(() => {
     vi.restoreAllMocks()
   })
 
-  it.each(['verify', 'accounts open alice'])('%s says why, for each address of the host', async (args) => {
-    const addresses: readonly LookupAddress[] = [
-      { address: '127.0.0.1', family: 4 },
-      { address: '127.0.0.2', family: 4 },
-    ]
-    const answer = (...[, , callback]: [string, object, (error: null, found: typeof addresses) => void]) => {
-      callback(null, addresses)
-    }
-    vi.spyOn(dns, 'lookup').mockImplementation(answer as never)
-    const env = { DATABASE_URL: 'postgres://two.example:1/postgres' }
-    expect(await runCommand(args.split(' '), env)).toEqual({
-      exitCode: 1,
-      out: '',
-      said: 'error: connect ECONNREFUSED 127.0.0.1:1; connect ECONNREFUSED 127.0.0.2:1\n',
-    })
-  })
+  it.each(['verify', 'accounts open alice'])(
+    '%s reports the error of each address of the host',
+    async (args) => {
+      const addresses: readonly LookupAddress[] = [
+        { address: '127.0.0.1', family: 4 },
+        { address: '127.0.0.2', family: 4 },
+      ]
+      const answer = (
+        ...[, , callback]: [string, object, (error: null, found: typeof addresses) => void]
+      ) => {
+        callback(null, addresses)
+      }
+      vi.spyOn(dns, 'lookup').mockImplementation(answer as never)
+      const env = { DATABASE_URL: 'postgres://two.example:1/postgres' }
+      expect(await runCommand(args.split(' '), env)).toEqual({
+        exitCode: 1,
+        out: '',
+        said: 'error: connect ECONNREFUSED 127.0.0.1:1; connect ECONNREFUSED 127.0.0.2:1\n',
+      })
+    },
+  )
 })

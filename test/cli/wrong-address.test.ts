@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { runCommand } from './run-command.js'
 
-describe('the command line if DATABASE_URL is no address of a PostgreSQL database', () => {
+describe('the command line if DATABASE_URL is not an address of a PostgreSQL database', () => {
   it.each(['balance alice', 'accounts open alice', 'migrate'])(
-    '%s says what it must be, and not what it is',
+    '%s explains the format without showing the value',
     async (args) => {
       for (const url of [
         'hunter2',

@@ -11,10 +11,10 @@ type Chat = ChatAdapter['chat']
 
 type Adapter = ReturnType<typeof openaiCompatible>
 
-/** What an adapter may do wrong, and the cases that must find it. */
+/** Faults of an adapter, and the cases that must find them. */
 const faults: readonly (readonly [what: string, cases: readonly string[], spoil: (chat: Chat) => Chat])[] = [
   [
-    'reads on whatever take returns',
+    'does not wait for take',
     ['backpressure'],
     (chat) => (call, take) =>
       chat(call, (events) => {
@@ -22,7 +22,7 @@ const faults: readonly (readonly [what: string, cases: readonly string[], spoil:
       }),
   ],
   [
-    'says that it is done when it is not',
+    'reports the end of an incomplete reply',
     ['cut-short-ended', 'cut-short-broken'],
     (chat) => (call, take) =>
       chat(call, take).then(
@@ -37,12 +37,12 @@ const faults: readonly (readonly [what: string, cases: readonly string[], spoil:
       chat({ ...call, auth: { kind: 'host', secret: createSecret(ADAPTER_HOST_KEY) } }, take),
   ],
   [
-    'tries again by itself',
+    'retries by itself',
     ['status-500', 'byok-refused'],
     (chat) => (call, take) => chat(call, take).catch(() => chat(call, take)),
   ],
   [
-    'pays no heed to the signal',
+    'ignores the signal',
     ['abort-before'],
     (chat) => (call, take) => {
       const running = chat({ ...call, signal: new AbortController().signal }, take)
@@ -81,7 +81,7 @@ const faults: readonly (readonly [what: string, cases: readonly string[], spoil:
   ],
   ['sends no trace context', ['trace'], (chat) => (call, take) => chat({ ...call, trace: undefined }, take)],
   [
-    'reads however much comes',
+    'ignores its limits',
     ['reply-bytes-stream', 'reply-bytes-json', 'event-bytes'],
     (chat) => (call, take) =>
       chat({ ...call, limits: { ...call.limits, replyBytes: 1e9, eventBytes: 1e9 } }, take),
@@ -99,7 +99,7 @@ const faults: readonly (readonly [what: string, cases: readonly string[], spoil:
 it.each<[what: string, id: string, spoil: (adapter: Adapter, baseUrl: string) => Adapter]>([
   ['has no key to replace', 'has-key', (adapter) => ({ ...adapter, hasKey: false })],
   [
-    'sends a credential of the host’s with a caller’s key',
+    'sends a credential of the host with a caller’s key',
     'byok',
     (adapter, baseUrl) => ({
       ...adapter,
@@ -123,7 +123,7 @@ it.each<[what: string, id: string, spoil: (adapter: Adapter, baseUrl: string) =>
 })
 
 it.each(['byok', 'byok-refused', 'has-key'])(
-  'an adapter that takes no callers’ keys passes %s',
+  'an adapter that does not take callers’ keys passes %s',
   async (id) => {
     const { run } = adapterCases.find((known) => known.id === id)!
     await run({
@@ -151,7 +151,7 @@ describe.each(faults)('an adapter that %s', (_what, ids, spoil) => {
 
 it.each<[what: string, id: string, message: string, spoil: (chat: Chat) => Chat]>([
   [
-    'fails with another error',
+    'rejects with another error',
     'status-500',
     'a call must reject with a ProviderError; got Error: Words of the adapter',
     (chat) => (call, take) =>
@@ -160,24 +160,24 @@ it.each<[what: string, id: string, message: string, spoil: (chat: Chat) => Chat]
       }),
   ],
   [
-    'answers nothing',
+    'returns nothing',
     'answer-stream',
-    'chat must answer { terminated }: whether the provider said that it is done; got undefined',
+    'chat must return { terminated }, whether the provider reported the end of its reply; got undefined',
     (chat) => async (call, take) => {
       await chat(call, take)
       return undefined as never
     },
   ],
   [
-    'hands events over one by one',
+    'passes events one by one',
     'answer-stream',
-    'take takes a list of events, empty where there are none',
+    'take must be called with an array of events, empty if there are none',
     (chat) => (call, take) => chat(call, (events) => events.forEach((event) => void take(event as never))),
   ],
   [
-    'takes its own misuse of take for a failure of the provider',
+    'treats its own misuse of take as a failure of the provider',
     'answer-stream',
-    'take takes a list of events, empty where there are none',
+    'take must be called with an array of events, empty if there are none',
     (chat) => async (call, take) => {
       try {
         await take(undefined as never)
@@ -187,7 +187,7 @@ it.each<[what: string, id: string, message: string, spoil: (chat: Chat) => Chat]
       return chat(call, take)
     },
   ],
-])('says of an adapter that %s what is wrong', async (_what, id, message, spoil) => {
+])('explains the fault of an adapter that %s', async (_what, id, message, spoil) => {
   const { run } = adapterCases.find((one) => one.id === id)!
   const harness = {
     open: (scenario: Parameters<typeof openAdapter>[0]) =>

@@ -34,7 +34,7 @@ const functionOf = ({ name, arguments: text }: { name: string; arguments: string
   arguments: text,
 })
 
-/** The OpenAI wire. */
+/** OpenAI's chat completions API. */
 export const openAiLanguage: Language = {
   open: () => sseChunk({ role: 'assistant', content: '' }),
   text: (content) => sseChunk({ content }),
@@ -84,7 +84,7 @@ const anthropicUsage = ({ prompt, cached, completion }: Usage) => ({
   output_tokens: completion,
 })
 
-/** The Messages API. */
+/** Anthropic's Messages API. */
 export const anthropicLanguage: Language = {
   open: ({ usage }) =>
     frames([

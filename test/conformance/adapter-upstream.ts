@@ -13,12 +13,12 @@ import {
   startScriptedUpstream,
 } from '../helpers/scripted-upstream.js'
 
-/** How a provider says things. Streams are text as it goes over the wire. */
+/** The wire format of a provider. Streams are text as sent on the wire. */
 export interface Language {
-  /** The beginning of a stream. */
+  /** Returns the beginning of a stream. */
   open(answer: ScriptedAnswer): string
   text(piece: string): string
-  /** All that follows the text of a stream, to the last word. */
+  /** Returns everything that follows the text of a stream, including the end marker. */
   close(answer: ScriptedAnswer): string
   body(answer: ScriptedAnswer): object
   errorBody(message: string): object
@@ -32,7 +32,7 @@ const nothing: ScriptedAnswer = {
   usage: { prompt: 3, cached: 0, cacheWrite: 0, completion: 2, reasoning: 0 },
 }
 
-/** A provider on a real socket that speaks `language` and plays `scenario`, and an adapter connected to it. */
+/** Starts a provider on a real socket that speaks `language` and plays `scenario`, and connects an adapter to it. */
 export async function openAdapter(
   scenario: AdapterScenario,
   language: Language,
@@ -128,7 +128,7 @@ async function play(
 }
 
 async function perform(script: Script, reply: ScriptedReply): Promise<void> {
-  if (typeof script === 'function') throw new Error('Steps are expected.')
+  if (typeof script === 'function') throw new Error('The script must be a list of steps.')
   for (const step of script) {
     if (step === 'end') reply.end()
     else if (typeof step === 'object' && 'head' in step) reply.head(step.head, step.headers)

@@ -15,7 +15,7 @@ import { openAdapter } from './adapter-upstream.js'
 
 const HOST_HEADERS = { 'x-proxy-token': ADAPTER_HOST_CREDENTIAL }
 
-/** Has nothing but what its class gives it. */
+/** Has no own properties: all its members come from its class. */
 class Opened implements AdapterUnderTest {
   readonly #inner: AdapterUnderTest
 
@@ -55,7 +55,7 @@ const harnesses: Readonly<Record<string, AdapterHarness>> = {
         openaiCompatible({ baseUrl, apiKey: ADAPTER_HOST_KEY, headers: HOST_HEADERS }),
       ),
   },
-  'anthropic, from an object of a class': {
+  'anthropic, opened as a class instance': {
     async open(scenario) {
       const connect = (baseUrl: string) =>
         anthropic({ baseUrl, apiKey: ADAPTER_HOST_KEY, headers: HOST_HEADERS })
@@ -80,14 +80,14 @@ const harnesses: Readonly<Record<string, AdapterHarness>> = {
   },
 }
 
-it('has a case of each id once', () => {
+it('has unique ids', () => {
   const ids = adapterCases.map(({ id }) => id)
   expect(new Set(ids).size).toBe(ids.length)
 })
 
 for (const [name, harness] of Object.entries(harnesses)) {
   describe(name, () => {
-    it('takes keys of callers, so that no case about them is passed over', async () => {
+    it('takes callers’ keys, so that no case about them is skipped', async () => {
       const opened = await harness.open({ kind: 'nonsense' })
       expect(opened.adapter.takesKeys).toBe(true)
       await opened.adapter.close?.()

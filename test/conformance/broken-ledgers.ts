@@ -8,7 +8,7 @@ import type {
 
 type Ledger = LedgerStore & LedgerReader
 
-/** A good ledger made wrong in one way, and a case that must find it. */
+/** A good ledger with one fault, and a case that must find it. */
 export interface BrokenLedger {
   readonly what: string
   readonly foundBy: string
@@ -17,7 +17,7 @@ export interface BrokenLedger {
 
 let fresh = 0
 
-/** An id that nobody else has, so that the good ledger takes a repeat for something new. */
+/** Returns a fresh id, so that the good ledger treats a repeat as something new. */
 function another(holdId: string): string {
   fresh++
   return `${holdId}-${fresh}`
@@ -31,7 +31,7 @@ function withoutReplaces({ replaces: _, ...request }: HoldRequest): HoldRequest 
   return request
 }
 
-/** A ledger that does not look at what it is given before it acts on it. */
+/** Balances a request, as if the ledger did not check its postings. */
 function balanced(request: SettleRequest): SettleRequest {
   const total = request.postings.reduce((sum, { amount }) => sum + amount, 0n)
   return { ...request, postings: [...request.postings, { account: 'rest', amount: -total }] }
@@ -52,7 +52,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'answers a repeated settlement with the new charge',
+    what: 'returns the new charge for a repeated settlement',
     foundBy: 'table-settle-settled',
     spoil: (good) => ({
       settle: async (request, context) => ({
@@ -62,7 +62,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'never says that a settlement is a repeat',
+    what: 'never reports a repeated settlement',
     foundBy: 'table-settle-settled',
     spoil: (good) => ({
       settle: async (request, context) => ({ ...(await good.settle(request, context)), repeated: false }),
@@ -74,7 +74,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     spoil: () => ({ release: async () => ({ state: 'released' }) }),
   },
   {
-    what: 'leaves no mark where it releases an unknown hold',
+    what: 'leaves no mark if it releases an unknown hold',
     foundBy: 'table-release-unknown',
     spoil: (good) => {
       const known = new Set<string>()
@@ -99,7 +99,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'looks at the balance and holds afterwards',
+    what: 'checks the balance and holds in two steps',
     foundBy: 'parallel-holds',
     spoil: (good) => ({
       hold: async (request, context) => {
@@ -119,7 +119,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'takes holds of 0 for holds like others',
+    what: 'treats holds of 0 like other holds',
     foundBy: 'credit-zero',
     spoil: (good) => ({
       hold: async (request, context) => {
@@ -137,7 +137,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'knows no claims',
+    what: 'ignores claims',
     foundBy: 'claim-open',
     spoil: (good) => ({
       hold: (request, context) => good.hold(withoutClaim(request), context),
@@ -150,7 +150,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     spoil: (good) => ({ settle: (request, context) => good.settle(withoutClaim(request), context) }),
   },
   {
-    what: 'keeps the charge of a settled claim to itself',
+    what: 'does not return the charge of a settled claim',
     foundBy: 'claim-settled',
     spoil: (good) => ({
       hold: async (request, context) => {
@@ -160,7 +160,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'says nothing of a lost claim',
+    what: 'does not report a lost claim',
     foundBy: 'claim-lost',
     spoil: (good) => ({
       settle: async (request, context) => {
@@ -170,7 +170,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'does not post without a claim',
+    what: 'does not post a settlement that lost its claim',
     foundBy: 'claim-lost',
     spoil: (good) => {
       const owners = new Map<string, string>()
@@ -191,7 +191,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     },
   },
   {
-    what: 'pays no app',
+    what: 'does not pay the app',
     foundBy: 'table-settle-held',
     spoil: (good) => ({
       settle: (request, context) => {
@@ -203,7 +203,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'does not sum postings to one account, but lets the last one count',
+    what: 'counts only the last posting to an account',
     foundBy: 'posting-one-account',
     spoil: (good) => ({
       settle: (request, context) => {
@@ -213,12 +213,12 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'takes postings that do not add up',
+    what: 'accepts postings that do not add up',
     foundBy: 'posting-unbalanced',
     spoil: (good) => ({ settle: (request, context) => good.settle(balanced(request), context) }),
   },
   {
-    what: 'takes amounts below zero',
+    what: 'accepts negative amounts',
     foundBy: 'posting-negative-hold',
     spoil: (good) => ({
       hold: (request, context) =>
@@ -259,7 +259,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     },
   },
   {
-    what: 'refuses a settlement for accounts that it does not know',
+    what: 'refuses a settlement for unknown accounts',
     foundBy: 'posting-accounts-made',
     spoil: (good) => ({
       settle: async (request, context) => {
@@ -271,12 +271,12 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'does not free the hold that another replaces',
+    what: 'does not free a replaced hold',
     foundBy: 'replace-dearer',
     spoil: (good) => ({ hold: (request, context) => good.hold(withoutReplaces(request), context) }),
   },
   {
-    what: 'frees the replaced hold before it knows that the new one is granted',
+    what: 'frees the replaced hold before the new one is granted',
     foundBy: 'replace-refused',
     spoil: (good) => ({
       hold: async (request, context) => {
@@ -288,7 +288,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'does not carry the claim over to the hold that replaces',
+    what: 'does not pass the claim on to the replacement',
     foundBy: 'replace-carries-claim',
     spoil: (good) => ({
       hold: async (request, context) => {
@@ -302,7 +302,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'holds in place of a settled hold',
+    what: 'grants a replacement of a settled hold',
     foundBy: 'replace-settled',
     spoil: (good) => {
       const settled = new Set<string>()
@@ -317,12 +317,12 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     },
   },
   {
-    what: 'lets holds live for ever',
+    what: 'never expires holds',
     foundBy: 'expiry-frees',
     spoil: (good) => ({ hold: (request, context) => good.hold({ ...request, ttlMs: 1e12 }, context) }),
   },
   {
-    what: 'counts an overdue hold until it is asked to expire it',
+    what: 'counts an expired hold until a call of expireHolds',
     foundBy: 'expiry-frees',
     spoil: (good) => {
       const open = new Map<string, HoldRequest>()
@@ -368,7 +368,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     },
   },
   {
-    what: 'reports as many expired holds as there are',
+    what: 'ignores the limit of expireHolds',
     foundBy: 'expiry-limit',
     spoil: (good) => ({ expireHolds: (_limit, context) => good.expireHolds(1_000, context) }),
   },
@@ -390,7 +390,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     },
   },
   {
-    what: 'counts in doubles',
+    what: 'keeps balances as doubles',
     foundBy: 'credit-huge',
     spoil: (good) => ({
       balance: async (account, context) => {
@@ -402,7 +402,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'makes an account for whoever asks for a balance',
+    what: 'returns a balance for an unknown account',
     foundBy: 'credit-unknown-account',
     spoil: (good) => ({
       balance: async (account, context) =>
@@ -410,7 +410,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'takes the same hold id for another amount',
+    what: 'accepts the same hold id with another amount',
     foundBy: 'table-hold-held-other',
     spoil: (good) => ({
       hold: async (request, context) => {
@@ -420,7 +420,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'gives every page from the start',
+    what: 'starts every page at the newest entry',
     foundBy: 'entries-pages',
     spoil: (good) => ({
       entries: async ({ after: _, ...query }, context) => {
@@ -430,12 +430,12 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'has no end of a page where no limit is asked for',
+    what: 'has no default limit for a page',
     foundBy: 'entries-limit',
     spoil: (good) => ({ entries: (query, context) => good.entries({ limit: 1_000, ...query }, context) }),
   },
   {
-    what: 'never gives more than a hundred entries',
+    what: 'never returns more than a hundred entries',
     foundBy: 'entries-limit',
     spoil: (good) => ({
       entries: ({ limit = 100, ...query }, context) =>
@@ -443,7 +443,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'finds entries by the payer alone',
+    what: 'finds entries only by their payer',
     foundBy: 'entries-account',
     spoil: (good) => ({
       entries: async (query, context) => {
@@ -455,7 +455,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'never comes to the end of its pages',
+    what: 'never reaches the last page',
     foundBy: 'entries-pages',
     spoil: (good) => ({
       entries: async ({ after: _, ...query }, context) => ({
@@ -475,7 +475,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'says nothing of the overdraft when a settlement is repeated',
+    what: 'does not return the overdraft of a repeated settlement',
     foundBy: 'credit-overdraft',
     spoil: (good) => ({
       settle: async (request, context) => {
@@ -485,7 +485,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'takes the same hold id in place of another hold',
+    what: 'accepts the same hold id as a replacement of another hold',
     foundBy: 'table-hold-held-other',
     spoil: (good) => ({
       hold: async (request, context) => {
@@ -508,7 +508,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'ends a hold that was to be swapped for one whose claim is taken',
+    what: 'ends a hold if the claim of its replacement is taken',
     foundBy: 'replace-claimed',
     spoil: (good) => ({
       hold: async (request, context) => {
@@ -522,7 +522,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'counts a hold that is swapped as free for any account',
+    what: 'counts the credit of a replaced hold as free for any account',
     foundBy: 'replace-other-account',
     spoil: (good) => {
       const amounts = new Map<string, bigint>()
@@ -538,7 +538,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     },
   },
   {
-    what: 'lets an account owe more than 64 bits hold',
+    what: 'accepts a debt beyond 64 bits',
     foundBy: 'posting-underflow',
     spoil: (good) => ({
       settle: async (request, context) => {
@@ -552,7 +552,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'keeps the very charge that it was given',
+    what: 'stores a charge without copying it',
     foundBy: 'copy-settlement',
     spoil: (good) => {
       const charges = new Map<string, SettleRequest['charge']>()
@@ -566,23 +566,23 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     },
   },
   {
-    what: 'gives away the very charge of a claim',
+    what: 'returns the charge of a claim without copying it',
     foundBy: 'copy-claimed-charge',
     spoil: (good) => {
-      const told = new Map<string, HoldResult>()
+      const results = new Map<string, HoldResult>()
       return {
         hold: async (request, context) => {
           const result = await good.hold(request, context)
           if (result.ok || result.reason !== 'claimed' || request.claim === undefined) return result
-          const first = told.get(request.claim) ?? { ...result, charge: { ...result.charge! } }
-          told.set(request.claim, first)
+          const first = results.get(request.claim) ?? { ...result, charge: { ...result.charge! } }
+          results.set(request.claim, first)
           return first
         },
       }
     },
   },
   {
-    what: 'keeps the very facts of a hold',
+    what: 'stores the facts of a hold without copying them',
     foundBy: 'copy-hold-facts',
     spoil: (good) => {
       const facts = new Map<string, HoldRequest['facts']>()
@@ -600,7 +600,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     },
   },
   {
-    what: 'tells the time of an entry in seconds',
+    what: 'returns the time of an entry in seconds',
     foundBy: 'entries-charge',
     spoil: (good) => ({
       entries: async (query, context) => {
@@ -613,7 +613,7 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
-    what: 'keeps the very postings of an entry',
+    what: 'stores the postings of an entry without copying them',
     foundBy: 'copy-entries',
     spoil: (good) => {
       const postings = new Map<string, SettleRequest['postings']>()

@@ -3,7 +3,7 @@ import type { Watch } from '../../src/contracts/index.js'
 import { memoryCatalogue, memoryCredentials } from '../../src/memory/index.js'
 import { catalogueCases, credentialCases } from '../../src/testing/index.js'
 
-/** Both cases about watches, on stores in memory whose watch was changed so. */
+/** Runs both cases about watches on memory stores with a changed watch. */
 function runWith(change: (watch: Watch) => Watch): readonly Promise<void>[] {
   const credentials = credentialCases.find(({ id }) => id === 'credential-watch')!
   const catalogue = catalogueCases.find(({ id }) => id === 'catalogue-watch')!
@@ -23,30 +23,30 @@ function runWith(change: (watch: Watch) => Watch): readonly Promise<void>[] {
   ]
 }
 
-it('passes a watch that reports and ends', async () => {
+it('accepts a watch that reports and ends', async () => {
   await Promise.all(runWith((watch) => watch))
 })
 
-it('catches a watch that goes on after its end', async () => {
+it('catches a watch that continues after its end', async () => {
   for (const run of runWith((watch) => (changed) => {
     watch(changed)
     return () => undefined
   })) {
-    await expect(run).rejects.toThrow('a watch that was ended has reported another change')
+    await expect(run).rejects.toThrow('an ended watch reported another change')
   }
 })
 
-it('catches a watch that reports something else', async () => {
+it('catches a watch that reports another id', async () => {
   const runs = runWith((watch) => (changed) => watch(() => changed('another')))
-  await expect(runs[0]).rejects.toThrow('the change names key-1, or everything; heard another')
-  await expect(runs[1]).rejects.toThrow('the change names solo, or everything; heard another')
+  await expect(runs[0]).rejects.toThrow('the watch must report key-1 or everything; got another')
+  await expect(runs[1]).rejects.toThrow('the watch must report solo or everything; got another')
 })
 
-it('says of a watch that reports nothing that it does not, in place of waiting for ever', async () => {
+it('fails after a timeout if a watch reports nothing', async () => {
   const results = await Promise.allSettled(runWith(() => () => () => undefined))
   for (const result of results) {
     expect(String((result as PromiseRejectedResult).reason)).toContain(
-      'the watch has not reported the change within ten seconds',
+      'the watch did not report the change within ten seconds',
     )
   }
 }, 30_000)

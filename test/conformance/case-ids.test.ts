@@ -13,7 +13,7 @@ it.each(Object.entries(suites))('%s keep their ids and needs', (_, cases) => {
   expect(cases.map(({ id, needs }) => [id, ...needs].join(' '))).toMatchSnapshot()
 })
 
-it('gives every case an id of its own, and a name of its own in its suite', () => {
+it('has unique ids, and unique names in each suite', () => {
   const ids = Object.values(suites).flatMap((suite) => suite.map(({ id }) => id))
   expect(new Set(ids).size).toBe(ids.length)
   for (const suite of Object.values(suites)) {

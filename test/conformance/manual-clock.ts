@@ -4,7 +4,7 @@ export interface ManualClock extends Clock {
   advance(ms: number): void
 }
 
-/** A clock that stands still until told otherwise. Timers run in the order in which they are due. */
+/** Creates a clock that moves only with `advance`. Timers run in the order in which they are due. */
 export function createManualClock(start = 1_700_000_000_000): ManualClock {
   let now = start
   let timers: { at: number; run: () => void }[] = []

@@ -3,7 +3,7 @@ import { memoryLedger } from '../../src/memory/index.js'
 import { ledgerCases } from '../../src/testing/ledger/index.js'
 import { createManualClock } from './manual-clock.js'
 
-describe('memory ledger, its clock in our hands', () => {
+describe('memory ledger with a manual clock', () => {
   for (const { id, name, run } of ledgerCases) {
     it(`${id}: ${name}`, () =>
       run({

@@ -65,7 +65,7 @@ describe('memory providers', () => {
   }
 })
 
-describe('memory idempotency, its clock in our hands', () => {
+describe('memory idempotency with a manual clock', () => {
   for (const { id, name, run } of idempotencyCases) {
     it(`${id}: ${name}`, () =>
       run({

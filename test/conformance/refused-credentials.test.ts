@@ -5,10 +5,10 @@ import { credentialCases } from '../../src/testing/index.js'
 
 type Refusal = Extract<CredentialResult, { ok: false }>
 
-/** The ids of the cases that memory credentials fail whose refusals were changed so. */
+/** Returns the ids of the cases that memory credentials fail if their refusals are changed. */
 async function failuresWith(
   change: (refusal: Refusal) => Refusal,
-  told: (error: Error) => void = () => {},
+  onFailure: (error: Error) => void = () => {},
 ): Promise<string[]> {
   const failed: string[] = []
   for (const { id, run } of credentialCases) {
@@ -24,7 +24,7 @@ async function failuresWith(
     })
     await running.catch((error: Error) => {
       failed.push(id)
-      told(error)
+      onFailure(error)
     })
   }
   return failed
@@ -32,18 +32,18 @@ async function failuresWith(
 
 const mallory = { credentialId: 'key-9', account: 'mallory' }
 
-it('lets a store leave out whose a refused credential is', async () => {
+it('accepts a store that omits the holder of a refused credential', async () => {
   expect(await failuresWith(({ reason }) => ({ ok: false, reason }))).toEqual([])
 })
 
-it('catches a store that says another’s', async () => {
+it('catches a store that names the wrong holder', async () => {
   const failed = await failuresWith((refusal) =>
     refusal.reason === 'unknown' ? refusal : { ...refusal, credential: mallory },
   )
   expect(failed).toEqual(['credential-expired', 'credential-revoked', 'credential-watch'])
 })
 
-it('catches a store that leaves out the app of an access token', async () => {
+it('catches a store that omits the app of an access token', async () => {
   const messages: string[] = []
   const failed = await failuresWith(
     ({ credential, ...refusal }) =>
@@ -54,7 +54,7 @@ it('catches a store that leaves out the app of an access token', async () => {
   expect(messages).toEqual([expect.stringContaining('credential: {')])
 })
 
-it('catches a store that knows whose an unknown token is', async () => {
+it('catches a store that names a holder of an unknown token', async () => {
   const failed = await failuresWith((refusal) =>
     refusal.reason === 'unknown' ? { ...refusal, credential: mallory } : refusal,
   )

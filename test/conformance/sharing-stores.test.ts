@@ -14,7 +14,7 @@ async function run<Harness>(
   return failed
 }
 
-it('catches credentials that give away the very holder that they were given, in each run', async () => {
+it('catches, in each run, a credential store that returns the principals it was given without a copy', async () => {
   const open = (tokens: object): CredentialStore => {
     const rows = new Map(Object.entries(tokens))
     return {
@@ -26,7 +26,7 @@ it('catches credentials that give away the very holder that they were given, in 
   expect(await run(credentialCases, { open })).toEqual(['credential-copied'])
 })
 
-it('catches a catalogue that gives away the very models that it was given, in each run', async () => {
+it('catches, in each run, a catalogue that returns the models it was given without a copy', async () => {
   const harness: Parameters<(typeof catalogueCases)[number]['run']>[0] = {
     open: (models): CatalogueStore => ({
       list: () => models,
@@ -37,7 +37,7 @@ it('catches a catalogue that gives away the very models that it was given, in ea
   expect(await run(catalogueCases, harness)).toEqual(['catalogue-copied'])
 })
 
-it('catches a registry with adapters of its own', async () => {
+it('catches a registry that returns other adapters', async () => {
   const harness: Parameters<(typeof registryCases)[number]['run']>[0] = {
     open: (providers) =>
       memoryProviders(

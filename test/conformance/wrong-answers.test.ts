@@ -61,10 +61,10 @@ it.each<[method: string, answer: unknown, id: string, kind: string]>([
     'balance',
     null,
     'credit-unknown-account',
-    '{ posted, held, available }, or undefined for no account; got null',
+    '{ posted, held, available }, or undefined without an account; got null',
   ],
   ['expireHolds', 1, 'expiry-reported', 'an array of the holds that it marked; got 1'],
-  ['entries', [], 'entries-zero', '{ entries }, and next where there are more; got []'],
+  ['entries', [], 'entries-zero', '{ entries }, and next if there are more; got []'],
   ['resolve', null, 'credential-unknown', '{ ok: true, principal }, or { ok: false, reason }; got null'],
   [
     'resolve',
@@ -74,15 +74,20 @@ it.each<[method: string, answer: unknown, id: string, kind: string]>([
   ],
   ['list', { data: [] }, 'catalogue-list', 'an array of models; got { data: [] }'],
   ['get', null, 'catalogue-unknown', 'a model, or undefined; got null'],
-  ['routes', undefined, 'registry-unknown', 'an array of routes, empty where there are none; got undefined'],
-  ['claim', true, 'idempotency-first', "{ state }, and of 'done' the reply with its charge; got true"],
+  ['routes', undefined, 'registry-unknown', 'an array of routes, empty if there are none; got undefined'],
+  [
+    'claim',
+    true,
+    'idempotency-first',
+    "{ state }, and if it is 'done' also the reply with its charge; got true",
+  ],
   [
     'claim',
     { state: 'done' },
     'idempotency-done',
-    "{ state }, and of 'done' the reply with its charge; got { state: 'done' }",
+    "{ state }, and if it is 'done' also the reply with its charge; got { state: 'done' }",
   ],
-])('says of %s that answers %o what it must answer', async (method, answer, id, kind) => {
+])('if %s returns %o, reports the expected result', async (method, answer, id, kind) => {
   const [{ run }, open] = caseOf(id)
   const failing = run({ open: (given) => ({ store: { ...open(given), [method]: async () => answer } }) })
   const error = await failing.then(
@@ -90,43 +95,43 @@ it.each<[method: string, answer: unknown, id: string, kind: string]>([
     (thrown: unknown) => thrown,
   )
   expect(error).toBeInstanceOf(AssertionError)
-  expect((error as AssertionError).message).toBe(`${method} must answer ${kind}`)
+  expect((error as AssertionError).message).toBe(`${method} must return ${kind}`)
 })
 
 it.each(Object.entries(suites))(
-  'tries a store of %s, and not the one that it has',
+  'the %s cases test the store itself if it has a property `store`',
   async (_, [cases, open]) => {
     const around = (given: never) => Object.assign(Object.create(open(given)), { store: {} })
     await cases[0]!.run({ open: around })
   },
 )
 
-it.each(Object.entries(suites))('says of %s that open gives none', async (_, [cases]) => {
+it.each(Object.entries(suites))('the %s cases report that open returned no store', async (_, [cases]) => {
   for (const given of [undefined, {}, { store: {} }, class {}]) {
     await expect(cases[0]!.run({ open: () => given as never })).rejects.toThrow(
-      /^open must answer a store with \w+, or { store } and what belongs to it; got /,
+      /^open must return a store with \w+, or { store, … }; got /,
     )
   }
 })
 
-it('says of an adapter that open gives it alone', async () => {
+it('reports that open returned an adapter alone', async () => {
   const open = () => anthropic({ apiKey: ADAPTER_HOST_KEY }) as never
   await expect(adapterCases[0]!.run({ open })).rejects.toThrow(
-    /^open must answer { adapter, upstreamModel, requests, firstRequest, sentBytes, close }; got /,
+    /^open must return { adapter, upstreamModel, requests, firstRequest, sentBytes, close }; got /,
   )
 })
 
-it('says of a watch without an end that it must give one', async () => {
+it('reports a watch that does not return a function', async () => {
   const { run } = catalogueCases.find(({ id }) => id === 'catalogue-watch')!
   const open: CatalogueHarness['open'] = (models) => {
     const { put, remove, ...inner } = memoryCatalogue(models)
     return { store: { ...inner, watch: () => undefined as never }, put, remove }
   }
-  await expect(run({ open })).rejects.toThrow('watch must answer a function that ends it; got undefined')
+  await expect(run({ open })).rejects.toThrow('watch must return a function that ends it; got undefined')
 })
 
 it.each(['contextLength', 'mediaTokens', 'promptOverhead'] as const)(
-  'catches a catalogue whose put keeps the %s that the new model leaves out',
+  'catches a catalogue whose put keeps the old %s if the new model has none',
   async (column) => {
     const { run } = catalogueCases.find(({ id }) => id === 'catalogue-put')!
     const open: CatalogueHarness['open'] = (models) => {
@@ -155,7 +160,7 @@ it.each(['contextLength', 'maxOutputTokens', 'mediaTokens', 'promptOverhead', 'o
   },
 )
 
-it('catches a catalogue that takes a prompt’s overhead of 0 for none', async () => {
+it('catches a catalogue that drops a promptOverhead of 0', async () => {
   const { run } = catalogueCases.find(({ id }) => id === 'catalogue-get')!
   const open: CatalogueHarness['open'] = (models) => {
     const { get, list } = memoryCatalogue(models)
@@ -171,7 +176,7 @@ it('catches a catalogue that takes a prompt’s overhead of 0 for none', async (
   await expect(run({ open })).rejects.toThrow('promptOverhead: 0')
 })
 
-it('shows a model whose numbers are no numbers', async () => {
+it('shows a bigint in a model that fails a case', async () => {
   const { run } = catalogueCases.find(({ id }) => id === 'catalogue-get')!
   const open: CatalogueHarness['open'] = (models) => {
     const store = memoryCatalogue(models)
@@ -180,7 +185,7 @@ it('shows a model whose numbers are no numbers', async () => {
   await expect(run({ open })).rejects.toThrow(/created: '0n'/)
 })
 
-it('takes a catalogue that has null for what was left out', async () => {
+it('accepts a catalogue that returns null for absent fields', async () => {
   const columns = [
     'name',
     'contextLength',
@@ -201,7 +206,7 @@ it('takes a catalogue that has null for what was left out', async () => {
   for (const { needs, run } of catalogueCases) if (needs.length === 0) await run({ open })
 })
 
-it('takes a registry that has null for what was left out', async () => {
+it('accepts a registry that returns null for absent settings', async () => {
   const { run } = registryCases.find(({ id }) => id === 'registry-settings')!
   const nulls = { byok: null, secret: null, prices: null, onDisconnect: null } as object
   await run({

@@ -192,7 +192,9 @@ describe('a route', () => {
   it('that another program stored is listed with why it cannot be used', async () => {
     await bench.admin.putRoute({ ...route, id: 'strange', adapter: 'nonsense' })
     await bench.admin.putRoute({ ...route, id: 'empty' })
-    expect(await whyNot('strange')).toMatch(/^adapter must be one that the stores were given: .*"openai"/)
+    expect(await whyNot('strange')).toMatch(
+      /^adapter must be one of the adapters given to the stores: .*"openai"/,
+    )
     expect(await whyNot('empty')).toMatch(/^settings\.baseUrl must be a string/)
     expect(await whyNot('r:acme/fast')).toBeUndefined()
   })

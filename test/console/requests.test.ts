@@ -160,7 +160,7 @@ describe('bad input', () => {
       { account: 'alice', amount: '9223372036.854775807' },
       400,
       'amount',
-      /^amount must leave the account with at most 9223372036\.854775807 credits/,
+      /^amount must keep the balance between -9223372036\.854775807 and 9223372036\.854775807 credits/,
     ],
     [
       'a correction that no account can hold',
@@ -203,7 +203,7 @@ describe('bad input', () => {
       { id: 'r', model: 'm', provider: 'p', adapter: 'fake', upstreamModel: 'u', settings: { baseUrl } },
       400,
       'settings.baseUrl',
-      /^settings\.baseUrl must be a whole URL\. Give it as 'https:\/\/api\.example\.com\/v1'/,
+      /^settings\.baseUrl must be an absolute URL\. Give it as 'https:\/\/api\.example\.com\/v1'/,
     ]),
     [
       'a route over an adapter that the stores do not have',
@@ -211,7 +211,7 @@ describe('bad input', () => {
       { id: 'r', model: 'm', provider: 'p', adapter: 'nonsense', upstreamModel: 'u' },
       400,
       'adapter',
-      /^adapter must be one that the stores were given: "fake"/,
+      /^adapter must be one of the adapters given to the stores: "fake"/,
     ],
     [
       'an account of a name that is too long',

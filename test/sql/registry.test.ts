@@ -299,7 +299,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     }
     await expect(admin.putRoute({ ...route, secret: 'sk-upstream' })).rejects.toThrow('secretKeys')
     await expect(admin.putRoute({ ...route, settings: { baseUrl: 'nowhere' } })).rejects.toThrow(
-      'settings.baseUrl: must be a whole URL',
+      'settings.baseUrl: must be an absolute URL',
     )
   })
 })

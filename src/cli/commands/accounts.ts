@@ -6,11 +6,11 @@ import { parseInteger } from '../session/parse.js'
 import type { Session } from '../session/session.js'
 
 export function addAccountCommands(program: Command, session: Session): void {
-  const accounts = program.command('accounts').description('who pays and who earns')
+  const accounts = program.command('accounts').description('manage accounts, which pay and earn')
 
   accounts
     .command('open <account>')
-    .description('make an account without credits')
+    .description('create an account without credits')
     .action(async (account: string) => {
       const admin = await session.admin()
       await admin.openAccount(account)
@@ -19,9 +19,9 @@ export function addAccountCommands(program: Command, session: Session): void {
 
   accounts
     .command('list')
-    .description('accounts and their balances')
-    .option('--after <account>', 'go on behind this one')
-    .option('--limit <rows>', 'how many', parseInteger, 100)
+    .description('list accounts and their balances')
+    .option('--after <account>', 'continue after this account')
+    .option('--limit <rows>', 'maximum number of rows', parseInteger, 100)
     .action(async (page: { after?: string; limit: number }) => {
       const rows = await (await session.reader()).listAccounts(page)
       session.show(rows, rows.map(toAccountRow))
@@ -29,8 +29,8 @@ export function addAccountCommands(program: Command, session: Session): void {
     })
 
   for (const [name, description] of [
-    ['suspend', 'refuse all its credentials until resumed'],
-    ['resume', 'accept its credentials again'],
+    ['suspend', 'refuse all credentials of an account until it is resumed'],
+    ['resume', 'accept the credentials of an account again'],
   ] as const) {
     accounts
       .command(`${name} <account>`)
@@ -46,7 +46,7 @@ export function addAccountCommands(program: Command, session: Session): void {
 
   program
     .command('balance <account>')
-    .description('what an account has, in credits')
+    .description('show the balance of an account, in credits')
     .action(async (account: string) => {
       const balance = await (await session.reader()).balance(account)
       if (balance === undefined) throw new Error(`There is no account ${account}`)
@@ -54,21 +54,23 @@ export function addAccountCommands(program: Command, session: Session): void {
     })
 
   for (const [name, description] of [
-    ['grant', 'add credits to an account, which is made if there is none'],
-    ['correct', 'add credits or take them away (-- -1.50)'],
+    ['grant', 'add credits to an account; creates it if needed'],
+    ['correct', 'add or take credits; write a negative amount as -- -1.50'],
   ] as const) {
     program
       .command(`${name} <account> <credits>`)
       .description(description)
-      .option('--reference <text>', 'names this posting: the same again posts nothing')
-      .option('--memo <text>', 'why')
+      .option('--reference <text>', 'identifies this posting; a repeat posts nothing')
+      .option('--memo <text>', 'the reason, shown with the entry')
       .action(async (account: string, amount: string, options: Pick<GrantRequest, 'reference' | 'memo'>) => {
         const admin = await session.admin()
         const request = { account, amount, ...options }
         const entry = name === 'grant' ? await admin.grant(request) : await admin.correct(request)
         session.show(entry, [toPostedRow(entry)])
         if (entry.isRepeat) {
-          session.say(`Nothing was posted: ${options.reference} had been, at ${formatTime(entry.at)}`)
+          session.say(
+            `Nothing was posted: ${options.reference} was already posted at ${formatTime(entry.at)}`,
+          )
         }
       })
   }

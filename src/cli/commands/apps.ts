@@ -12,17 +12,15 @@ interface AppOptions {
 }
 
 export function addAppCommands(program: Command, session: Session): void {
-  const apps = program
-    .command('apps')
-    .description('apps that act for accounts, and what they add to the price')
+  const apps = program.command('apps').description('manage apps that act for accounts, and their markup')
   apps
     .command('put <app>')
-    .description('register an app, or replace it: what is left out is not kept')
-    .option('--name <text>', 'for people')
+    .description('register an app, or replace it as a whole')
+    .option('--name <text>', 'a name for people')
     .option('--markup <basis points>', '2000 is 20 %', parseInteger, 0)
-    .option('--flat <credits>', 'added to each call')
-    .option('--allow <model>', 'a model that it may use; may be given more than once', collect)
-    .option('--account <account>', 'earns the markup; the platform by default')
+    .option('--flat <credits>', 'added to the price of each call')
+    .option('--allow <model>', 'a model that it may use; repeatable', collect)
+    .option('--account <account>', 'the account that earns the markup; the platform by default')
     .action(async (id: string, { name, markup, flat, allow = [], account }: AppOptions) => {
       await (await session.admin()).putApp({
         id,
@@ -35,7 +33,7 @@ export function addAppCommands(program: Command, session: Session): void {
     })
   apps
     .command('list')
-    .description('all apps')
+    .description('list all apps')
     .action(async () => {
       const rows = await (await session.reader()).listApps()
       session.show(
@@ -54,7 +52,11 @@ export function addAppCommands(program: Command, session: Session): void {
   for (const name of ['suspend', 'resume'] as const) {
     apps
       .command(`${name} <app>`)
-      .description(name === 'suspend' ? 'refuse all its tokens until resumed' : 'accept its tokens again')
+      .description(
+        name === 'suspend'
+          ? 'refuse all tokens of an app until it is resumed'
+          : 'accept the tokens of an app again',
+      )
       .action(async (id: string) => {
         const admin = await session.admin()
         const known = name === 'suspend' ? await admin.suspendApp(id) : await admin.resumeApp(id)

@@ -11,13 +11,13 @@ interface IssueOptions {
 }
 
 export function addCredentialCommands(program: Command, session: Session): void {
-  const keys = program.command('keys').description('API keys: their account pays')
+  const keys = program.command('keys').description('manage API keys; their account pays')
   keys
     .command('issue <account>')
-    .description('make a key; it is shown once')
-    .option('--label <text>', 'tells it from the others')
-    .option('--expires <time>', 'when it ends, such as 2027-01-31T12:00Z', parseExpiry)
-    .option('--keys-per-account <number>', 'how many it may have in use; 100 by default', parseInteger)
+    .description('create a key; it is shown once')
+    .option('--label <text>', 'a name, to tell it from others')
+    .option('--expires <time>', 'when it expires, such as 2027-01-31T12:00Z', parseExpiry)
+    .option('--keys-per-account <number>', 'maximum number in use; 100 by default', parseInteger)
     .action(async (account: string, { label, expires, ...bound }: IssueOptions) => {
       const issued = await (await session.admin(bound)).issueKey({
         account,
@@ -27,14 +27,16 @@ export function addCredentialCommands(program: Command, session: Session): void 
       showIssued(session, issued)
     })
 
-  const tokens = program.command('tokens').description('access tokens: an app acts, the account pays')
+  const tokens = program
+    .command('tokens')
+    .description('manage access tokens; an app acts for an account, which pays')
   tokens
     .command('issue <account> <app>')
     .description('let an app act for an account; the token is shown once')
-    .option('--scope <scope>', 'may be given more than once; models.run by default', collect)
-    .option('--label <text>', 'tells it from the others')
-    .option('--expires <time>', 'when it ends, such as 2027-01-31T12:00Z', parseExpiry)
-    .option('--keys-per-account <number>', 'how many it may have in use; 100 by default', parseInteger)
+    .option('--scope <scope>', 'repeatable; models.run by default', collect)
+    .option('--label <text>', 'a name, to tell it from others')
+    .option('--expires <time>', 'when it expires, such as 2027-01-31T12:00Z', parseExpiry)
+    .option('--keys-per-account <number>', 'maximum number in use; 100 by default', parseInteger)
     .action(
       async (
         account: string,
@@ -52,12 +54,14 @@ export function addCredentialCommands(program: Command, session: Session): void 
       },
     )
 
-  const credentials = program.command('credentials').description('keys and access tokens alike')
+  const credentials = program
+    .command('credentials')
+    .description('list, revoke or reissue keys and access tokens')
   credentials
     .command('list')
-    .description('what there is, never the tokens')
-    .option('--account <account>', 'only of this payer')
-    .option('--app <app>', 'only of this app')
+    .description('list credentials without their tokens')
+    .option('--account <account>', 'only this account')
+    .option('--app <app>', 'only this app')
     .action(async ({ account, app }: { account?: string; app?: string }) => {
       const rows = await (await session.reader()).listCredentials({
         ...(account === undefined ? {} : { account }),
@@ -67,7 +71,7 @@ export function addCredentialCommands(program: Command, session: Session): void 
     })
   credentials
     .command('revoke <credential>')
-    .description('refuse it everywhere within a second')
+    .description('refuse a credential everywhere within a second')
     .action(async (credentialId: string) => {
       const known = await (await session.admin()).revoke(credentialId)
       if (!known) throw new Error(`There is no credential ${credentialId}`)
@@ -75,8 +79,8 @@ export function addCredentialCommands(program: Command, session: Session): void 
     })
   credentials
     .command('reissue <credential>')
-    .description('a new token in place of a lost one, which ends; shown once')
-    .option('--expires <time>', 'when the new one ends, such as 2027-01-31T12:00Z', parseExpiry)
+    .description('replace a lost token; the new one is shown once, the old one is revoked')
+    .option('--expires <time>', 'when the new one expires, such as 2027-01-31T12:00Z', parseExpiry)
     .action(async (credentialId: string, { expires }: { expires?: number }) => {
       const admin = await session.admin()
       showIssued(
@@ -87,7 +91,7 @@ export function addCredentialCommands(program: Command, session: Session): void 
 }
 
 function showIssued(session: Session, issued: IssuedCredential): void {
-  session.say('Shown once: only its digest is kept.')
+  session.say('Shown only once: only its digest is stored.')
   session.show(issued, [{ credential: issued.credentialId, token: issued.token }])
 }
 

@@ -5,14 +5,14 @@ import type { Session } from '../session/session.js'
 export function addDatabaseCommands(program: Command, session: Session): void {
   program
     .command('migrate')
-    .description('bring the schema up to date; the stores do so by themselves where they may')
+    .description('bring the schema up to date; the stores do this themselves if they are allowed to')
     .action(async () => {
       const { where } = await session.database()
       session.say(`${where} is up to date`)
     })
   program
     .command('verify')
-    .description('compare balances, holds and entries with all postings; exit code 1 where any differ')
+    .description('compare balances, holds and entries with all postings; exits with 1 if any differ')
     .action(async () => {
       const found = await (await session.reader()).verify()
       session.show(
@@ -28,10 +28,10 @@ export function addDatabaseCommands(program: Command, session: Session): void {
     })
   program
     .command('prune-holds')
-    .description('forget holds that ended long ago; entries stay')
-    .option('--days <days>', '30 at least', parseInteger, 90)
+    .description('delete holds that ended long ago; entries stay')
+    .option('--days <days>', 'at least 30', parseInteger, 90)
     .action(async ({ days }: { days: number }) => {
       const count = await (await session.admin()).pruneHolds(days)
-      session.say(`${count} holds forgotten`)
+      session.say(`${count === 1 ? '1 hold' : `${count} holds`} deleted`)
     })
 }

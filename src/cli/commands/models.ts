@@ -4,24 +4,24 @@ import { readJsonFile } from '../session/parse.js'
 import type { Session } from '../session/session.js'
 
 export function addModelCommands(program: Command, session: Session): void {
-  const models = program.command('models').description('what is offered, at which prices')
+  const models = program.command('models').description('manage the models on offer and their prices')
   models
     .command('put <file>')
-    .description('add or replace models: JSON of one or a list, - for standard input')
+    .description('add or replace models from JSON, one or a list; - reads standard input')
     .action(async (path: string) => {
       const read = await readJsonFile<ModelRequest | ModelRequest[]>(path, session)
       const admin = await session.admin()
       for (const [position, model] of [read].flat().entries()) {
         await admin.putModel(model).catch((cause: Error) => {
           if (!Array.isArray(read)) throw cause
-          throw new Error(`Number ${position + 1} of the list: ${cause.message}`, { cause })
+          throw new Error(`Item ${position + 1} of the list: ${cause.message}`, { cause })
         })
         session.say(`${model.id} is in the catalogue`)
       }
     })
   models
     .command('remove <model>')
-    .description('take a model out of the catalogue')
+    .description('remove a model from the catalogue')
     .action(async (id: string) => {
       const known = await (await session.admin()).removeModel(id)
       if (!known) throw new Error(`There is no model ${id}`)
@@ -29,7 +29,7 @@ export function addModelCommands(program: Command, session: Session): void {
     })
   models
     .command('list')
-    .description('all models')
+    .description('list all models')
     .action(async () => {
       const rows = await (await session.reader()).listModels()
       session.show(

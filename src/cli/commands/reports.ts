@@ -14,10 +14,10 @@ interface ReportOptions {
 }
 
 export function addReportCommands(program: Command, session: Session): void {
-  addFilters(program.command('entries').description('what was posted, newest first'))
-    .option('--session <id>', 'only of this session')
-    .option('--after <cursor>', 'the next page: the cursor that the page before ended with')
-    .option('--limit <rows>', 'how many, up to 1000', parseInteger, 100)
+  addFilters(program.command('entries').description('list postings, newest first'))
+    .option('--session <id>', 'only entries of this session')
+    .option('--after <cursor>', 'show the next page: the cursor that ended the previous one')
+    .option('--limit <rows>', 'maximum number of rows, up to 1000', parseInteger, 100)
     .action(async (options: ReportOptions & { session?: string; after?: string; limit: number }) => {
       const query: EntryQuery = {
         ...toFilters(options),
@@ -44,9 +44,9 @@ export function addReportCommands(program: Command, session: Session): void {
       if (page.next !== undefined) session.say(`More: --after ${page.next}`)
     })
 
-  addFilters(program.command('spend').description('what was charged, summed'))
+  addFilters(program.command('spend').description('sum up charges'))
     .addOption(
-      new Option('--by <what>', 'what to sum by')
+      new Option('--by <group>', 'how to group the sums')
         .choices(['day', 'model', 'app', 'key', 'provider'])
         .default('day'),
     )
@@ -69,10 +69,10 @@ export function addReportCommands(program: Command, session: Session): void {
 
 function addFilters(command: Command): Command {
   return command
-    .option('--account <account>', 'only of this account')
-    .option('--app <app>', 'only of this app')
-    .option('--model <model>', 'only of this model')
-    .option('--from <time>', 'from this time on, such as 2027-01-31', parseTime)
+    .option('--account <account>', 'only this account')
+    .option('--app <app>', 'only this app')
+    .option('--model <model>', 'only this model')
+    .option('--from <time>', 'at or after this time, such as 2027-01-31', parseTime)
     .option('--to <time>', 'before this time', parseTime)
 }
 

@@ -4,21 +4,21 @@ import { readJsonFile } from '../session/parse.js'
 import type { Session } from '../session/session.js'
 
 export function addRouteCommands(program: Command, session: Session): void {
-  const routes = program.command('routes').description('which providers serve a model')
+  const routes = program.command('routes').description('manage the providers that serve each model')
   routes
     .command('put <file>')
     .description(
-      "add or replace a route: JSON, - for standard input. The provider's key comes from PROVIDER_SECRET",
+      "add or replace a route from JSON; - reads standard input. The provider's key comes from PROVIDER_SECRET",
     )
     .option('--secret-stdin', "read the provider's key from standard input instead")
     .action(async (path: string, { secretStdin }: { secretStdin?: boolean }) => {
       if (secretStdin && path === '-')
-        throw new TypeError('The route and its secret cannot both be standard input')
+        throw new TypeError('The route and its secret cannot both come from standard input')
       const route = await readJsonFile<RouteRequest>(path, session)
       const secret = secretStdin ? (await session.readStdin()).trim() : session.env.PROVIDER_SECRET
       if (secret && !session.env.COMPAT_ROUTER_SECRET_KEYS) {
         throw new Error(
-          "To keep a provider's key, set COMPAT_ROUTER_SECRET_KEYS=id:key, 32 bytes as hex or base64, to what the routers are given as secretKeys",
+          "To store a provider's key, set COMPAT_ROUTER_SECRET_KEYS=id:key to the secretKeys of your routers, 32 bytes each as hex or base64",
         )
       }
       await (await session.admin()).putRoute(
@@ -28,7 +28,7 @@ export function addRouteCommands(program: Command, session: Session): void {
     })
   routes
     .command('remove <route>')
-    .description('end a route')
+    .description('remove a route')
     .action(async (id: string) => {
       const known = await (await session.admin()).removeRoute(id)
       if (!known) throw new Error(`There is no route ${id}`)
@@ -36,8 +36,8 @@ export function addRouteCommands(program: Command, session: Session): void {
     })
   routes
     .command('list')
-    .description('all routes, in their order')
-    .option('--model <model>', 'only of this model')
+    .description('list all routes in order')
+    .option('--model <model>', 'only routes of this model')
     .action(async (query: { model?: string }) => {
       const rows = await (await session.reader()).listRoutes(query)
       session.show(
@@ -59,6 +59,6 @@ export function addRouteCommands(program: Command, session: Session): void {
     .description('seal all secrets again under the first key of COMPAT_ROUTER_SECRET_KEYS')
     .action(async () => {
       const count = await (await session.admin()).rotateSecrets()
-      session.say(`${count} secrets sealed again`)
+      session.say(`${count === 1 ? '1 secret' : `${count} secrets`} sealed again`)
     })
 }

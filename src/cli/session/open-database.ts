@@ -9,17 +9,17 @@ import { sqliteStores } from '../../sqlite/index.js'
 type Environment = Readonly<Record<string, string | undefined>>
 
 export interface DatabaseOptions {
-  /** For SQLite, if the environment names no PostgreSQL server. */
+  /** The SQLite file. Used unless the environment names a PostgreSQL server. */
   readonly file: string
-  /** On that server. */
+  /** The schema on the PostgreSQL server. */
   readonly schema: string
 }
 
 export interface OpenDatabase {
   readonly stores: DurableStores
-  /** Which database this is, without its password. */
+  /** A description of the database, without its password. */
   readonly where: string
-  /** Says that its file or its tables were not there before, and how to name another. */
+  /** Present if the file or the tables are new. Says so, and how to name another database. */
   readonly note?: string
   close(): Promise<void>
 }
@@ -28,9 +28,9 @@ const ANSWER_MS = 15_000
 const PROTOCOLS = ['postgres:', 'postgresql:', 'socket:']
 
 /**
- * Rejects if the environment and the options name a SQLite file that is not there, or a file or a PostgreSQL schema
- * without tables, so that a mistyped name does not become an empty database and nobody else's is changed. Any other fault
- * is told by opening it.
+ * Rejects if the environment and the options name a SQLite file that does not exist, or a file or a PostgreSQL schema
+ * without tables. So a mistyped name creates no empty database and changes no other program's database. Opening the
+ * database reports any other fault.
  */
 export async function requireDatabase(env: Environment, { file, schema }: DatabaseOptions): Promise<void> {
   const url = serverUrl(env)
@@ -39,7 +39,7 @@ export async function requireDatabase(env: Environment, { file, schema }: Databa
 }
 
 async function requireTablesOfFile(file: string): Promise<void> {
-  // The address of a server may hold a password: the stores refuse it without showing it.
+  // A server's address may contain a password. The stores refuse it without showing it.
   if (file === '' || file.includes('://')) return
   try {
     await stat(file)
@@ -47,16 +47,16 @@ async function requireTablesOfFile(file: string): Promise<void> {
     const { code } = error as NodeJS.ErrnoException
     if (code !== 'ENOENT' && code !== 'ENOTDIR') return
     throw new Error(
-      `There is no SQLite file ${resolve(file)}. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to make this one, run compat-router migrate with the same settings.`,
+      `There is no SQLite file ${resolve(file)}. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to create this one, run compat-router migrate with the same settings.`,
     )
   }
   if (await hasTables(file)) return
   throw new Error(
-    `The SQLite file ${resolve(file)} has no tables of compat-router. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to make them in this one, run compat-router migrate with the same settings.`,
+    `The SQLite file ${resolve(file)} has no tables of compat-router. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to create them in this one, run compat-router migrate with the same settings.`,
   )
 }
 
-/** Whether the file has our tables, or cannot be read, or not without the package `libsql`. Writes nothing. */
+/** Returns whether the file has our tables. Also true if it cannot be read, or if `libsql` is missing. Writes nothing. */
 async function hasTables(file: string): Promise<boolean> {
   try {
     const { default: Database } = await import('libsql')
@@ -78,7 +78,7 @@ async function hasTables(file: string): Promise<boolean> {
 async function requireTablesOfSchema(url: string, schema: string): Promise<void> {
   if (await hasTablesOfSchema(url, schema)) return
   throw new Error(
-    `${describeServer(url, schema)}, has no tables of compat-router. Name another schema with --schema or COMPAT_ROUTER_SCHEMA, or another database with DATABASE_URL; to make them in this one, run compat-router migrate with the same settings.`,
+    `${describeServer(url, schema)}, has no tables of compat-router. Name another schema with --schema or COMPAT_ROUTER_SCHEMA, or another database with DATABASE_URL; to create them in this one, run compat-router migrate with the same settings.`,
   )
 }
 
@@ -103,7 +103,7 @@ async function hasTablesOfSchema(url: string, schema: string): Promise<boolean> 
   }
 }
 
-/** Opens what the environment and the options name, brought up to date. */
+/** Opens the database that the environment and the options name, and migrates it. */
 export async function openDatabase(env: Environment, options: DatabaseOptions): Promise<OpenDatabase> {
   const secretKeys = readSecretKeys(env.COMPAT_ROUTER_SECRET_KEYS)
   const url = serverUrl(env)
@@ -118,12 +118,12 @@ export async function openDatabase(env: Environment, options: DatabaseOptions): 
   return open
 }
 
-/** Checked here: the package `pg` takes any text for an address, and looks for a host that nobody named. */
+/** Checks the address here, because the package `pg` accepts any text and looks up a host that nobody named. */
 function serverUrl({ DATABASE_URL: url }: Environment): string | undefined {
   if (url === undefined || url === '') return undefined
   if (!URL.canParse(url) || !PROTOCOLS.includes(new URL(url).protocol)) {
     throw new TypeError(
-      'DATABASE_URL must be the address of a PostgreSQL database, such as postgres://user:password@localhost:5432/credits, with other signs than letters and digits in a password percent-encoded. Without it a SQLite file is used.',
+      'DATABASE_URL must be the address of a PostgreSQL database, such as postgres://user:password@localhost:5432/credits, with characters other than letters and digits in a password percent-encoded. Unset it to use a SQLite file.',
     )
   }
   return url
@@ -136,7 +136,7 @@ function openFile(file: string, secretKeys: readonly SecretKey[]): OpenDatabase 
     stores,
     where: `SQLite file ${file}`,
     ...(isNew && {
-      note: `${resolve(file)} is a new SQLite file. To work on another, name it with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL.`,
+      note: `${resolve(file)} is a new SQLite file. To use another, name it with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL.`,
     }),
     close: () => stores.close(),
   }
@@ -156,7 +156,7 @@ async function openServer(
     stores,
     where: describeServer(url, schema),
     ...(isNew && {
-      note: `${describeServer(url, schema)}, has new tables. To work on others, name another schema with --schema or COMPAT_ROUTER_SCHEMA, or another database with DATABASE_URL.`,
+      note: `${describeServer(url, schema)}, has new tables. To use others, name another schema with --schema or COMPAT_ROUTER_SCHEMA, or another database with DATABASE_URL.`,
     }),
     async close() {
       await stores.close()
@@ -177,7 +177,7 @@ function describeServer(url: string, schema: string): string {
   return `PostgreSQL ${host}${pathname}, schema ${schema}`
 }
 
-/** `id:key` pairs, the current one first, parted by commas. */
+/** Parses `id:key` pairs, separated by commas, the current one first. */
 function readSecretKeys(text = ''): readonly SecretKey[] {
   return text
     .split(',')
@@ -186,7 +186,7 @@ function readSecretKeys(text = ''): readonly SecretKey[] {
     .map((pair) => {
       const colon = pair.indexOf(':')
       if (colon < 1)
-        throw new TypeError('COMPAT_ROUTER_SECRET_KEYS must be id:key,id:key with keys of 32 bytes')
+        throw new TypeError('COMPAT_ROUTER_SECRET_KEYS must be id:key,id:key with keys of 32 bytes each')
       return { id: pair.slice(0, colon), key: pair.slice(colon + 1) }
     })
 }

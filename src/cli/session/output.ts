@@ -1,10 +1,10 @@
 import Table from 'cli-table3'
 import { formatCredits } from '../../base/money.js'
 
-/** Column to value. Amounts are `bigint`, times have been formatted. */
+/** Values by column. Amounts are `bigint`; times are formatted already. */
 export type TableRow = Readonly<Record<string, string | number | bigint | boolean | undefined>>
 
-/** Columns are those of the first row; `none` stands for no rows. */
+/** Formats rows with the columns of the first one, or returns `none` if there are no rows. */
 export function formatTable(rows: readonly TableRow[], none = 'none'): string {
   const [first] = rows
   if (first === undefined) return `${none}\n`
@@ -18,7 +18,7 @@ export function formatTable(rows: readonly TableRow[], none = 'none'): string {
   return `${table.toString()}\n`
 }
 
-/** Amounts as decimal strings of credits. */
+/** Writes amounts as decimal strings of credits. */
 export function toJson(value: unknown): string {
   return JSON.stringify(
     value,
@@ -36,7 +36,7 @@ function formatCell(cell: TableRow[string]): string {
   return typeof cell === 'bigint' ? formatCredits(cell) : printable(String(cell))
 }
 
-/** What a client sent must not steer the operator's terminal. */
+/** Replaces control characters: text from a client must not control the operator's terminal. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, '\u{fffd}')
 }

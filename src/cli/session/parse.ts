@@ -5,23 +5,23 @@ import type { Session } from './session.js'
 const TIME_PATTERN =
   /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,3}))?)?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$/
 
-/** A day, an ISO time, both in UTC if they have no offset, or milliseconds since the Unix epoch. */
+/** Parses a day or an ISO time, in UTC if it has no offset, or milliseconds since the Unix epoch. */
 export function parseTime(text: string): number {
   if (/^\d{12,15}$/.test(text)) return Number(text)
   const [whole, day, minute = '00:00', second = '00', fraction = '', offset = 'Z'] =
     TIME_PATTERN.exec(text) ?? []
   const clock = `${day}T${minute}:${second}.${fraction.padEnd(3, '0')}`
-  // Date.parse makes March of a 30th of February.
+  // Date.parse turns 30 February into March.
   const asUtc = Date.parse(`${clock}Z`)
   if (whole !== text || Number.isNaN(asUtc) || new Date(asUtc).toISOString() !== `${clock}Z`) {
     throw new InvalidArgumentError(
-      'Must be a time that there is, such as 2027-01-31, 2027-01-31T12:00 (both of UTC) or 2027-01-31T12:00:00+01:00.',
+      'Must be a valid time, such as 2027-01-31, 2027-01-31T12:00 (both in UTC) or 2027-01-31T12:00:00+01:00.',
     )
   }
   return Date.parse(`${clock}${offset}`)
 }
 
-/** A time at which what is made now may end. */
+/** Parses a time in the future. */
 export function parseExpiry(text: string): number {
   const time = parseTime(text)
   const now = Date.now()
@@ -36,12 +36,12 @@ export function parseInteger(text: string): number {
   return Number(text)
 }
 
-/** For options that may be given more than once. */
+/** Collects the values of an option that may be repeated. */
 export function collect(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text]
 }
 
-/** The JSON of a file, or of standard input for `-`. */
+/** Reads JSON from a file, or from standard input if the path is `-`. */
 export async function readJsonFile<Value>(path: string, session: Session): Promise<Value> {
   const text = path === '-' ? await session.readStdin() : await readFile(path, 'utf8')
   try {

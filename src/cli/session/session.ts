@@ -3,7 +3,7 @@ import { type Admin, type AdminOptions, createAdmin } from '../../admin/index.js
 import { type DatabaseOptions, type OpenDatabase, openDatabase, requireDatabase } from './open-database.js'
 import { formatTable, printable, type TableRow, toJson } from './output.js'
 
-/** What the command line touches outside itself. */
+/** Everything outside itself that the command line uses. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly stdin: Readable
@@ -15,7 +15,7 @@ export interface GlobalOptions extends DatabaseOptions {
   readonly json: boolean
 }
 
-/** What of administration changes nothing. */
+/** The part of administration that changes nothing. */
 export type AdminReader = Pick<
   Admin,
   | 'balance'
@@ -29,15 +29,15 @@ export type AdminReader = Pick<
   | 'listRoutes'
 >
 
-/** What a command works with. The database is opened when it is first asked for. */
+/** The parts that a command works with. The database is opened on first use. */
 export interface Session {
   readonly env: Surroundings['env']
-  /** For commands that write: a SQLite file that is not there is made, and so are the tables of a PostgreSQL schema. */
+  /** For commands that write. Creates the SQLite file, or the tables of the PostgreSQL schema, if they do not exist. */
   admin(options?: AdminOptions): Promise<Admin>
-  /** For commands that only read: rejects if the file is not there, or it or the schema has no tables, and makes none. */
+  /** For commands that only read. Creates nothing: rejects if there is no file, or if the file or schema has no tables. */
   reader(): Promise<AdminReader>
   database(): Promise<OpenDatabase>
-  /** Writes a value as JSON, or its rows as a table; `none` stands for a table without rows. */
+  /** Writes a value as JSON, or its rows as a table. If there are no rows, writes `none` instead of a table. */
   show(value: unknown, rows: readonly TableRow[], none?: string): void
   say(text: string): void
   readStdin(): Promise<string>

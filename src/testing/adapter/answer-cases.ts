@@ -36,17 +36,17 @@ const tools = [
   },
 ]
 
-/** Both ways to ask must come to the same. */
+/** Both kinds of request must give the same result. */
 const bothWays: readonly (readonly [id: string, words: string, stream: boolean])[] = [
   ['stream', 'a streamed reply', true],
-  ['json', 'a reply in one body', false],
+  ['json', 'a JSON reply', false],
 ]
 
 export const answerCases: readonly AdapterCase[] = [
   ...bothWays.flatMap(([id, words, stream]) => [
     adapterCase(
       `answer-${id}`,
-      `${words} gives its text, one finish reason, and says that it is done`,
+      `${words} returns its text and one finish reason, and reports its end`,
       { kind: 'answer', answer: spoken },
       async ({ call, run }) => {
         const { reply, terminated, error } = await run(call({ stream }))
@@ -59,7 +59,7 @@ export const answerCases: readonly AdapterCase[] = [
     ),
     adapterCase(
       `answer-${id}-length`,
-      `${words} that met its bound finishes by length`,
+      `${words} cut off at max_tokens finishes with length`,
       { kind: 'answer', answer: { ...spoken, finish: 'length' } },
       async ({ call, run }) => {
         const { reply } = await run(call({ stream }, { max_tokens: 5 }))
@@ -68,7 +68,7 @@ export const answerCases: readonly AdapterCase[] = [
     ),
     adapterCase(
       `usage-${id}`,
-      `${words} reports usage in the one meaning, at or after its finish`,
+      `${words} reports usage as \`Usage\` defines it, with or after the finish reason`,
       { kind: 'answer', answer: spoken },
       async ({ call, run }) => {
         const { reply } = await run(call({ stream }))
@@ -79,7 +79,7 @@ export const answerCases: readonly AdapterCase[] = [
     ),
     adapterCase(
       `tools-${id}`,
-      `${words} gives calls of tools with their ids, names and arguments`,
+      `${words} returns tool calls with their ids, names and arguments`,
       { kind: 'answer', answer: calling },
       async ({ call, run }) => {
         const { reply } = await run(call({ stream }, { tools, tool_choice: 'auto' }))
@@ -97,7 +97,7 @@ export const answerCases: readonly AdapterCase[] = [
   ]),
   adapterCase(
     'parallel',
-    'calls at the same time do not get in each other’s way',
+    'concurrent calls do not affect each other',
     { kind: 'answer', answer: calling },
     async ({ call, run }) => {
       const asked = Array.from({ length: 8 }, (_, number) =>
@@ -122,7 +122,7 @@ export const answerCases: readonly AdapterCase[] = [
   ),
   adapterCase(
     'trace',
-    'a trace context goes to the provider as headers, where the call has one',
+    'the trace context of a call goes to the provider as headers',
     { kind: 'answer', answer: spoken },
     async ({ call, run, requests }) => {
       const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
@@ -131,12 +131,12 @@ export const answerCases: readonly AdapterCase[] = [
       const [traced, plain] = requests.map(({ text }) => text)
       assert.ok(traced?.includes(traceparent), 'the request lacks traceparent')
       assert.ok(traced?.includes('words-of-trace'), 'the request lacks tracestate')
-      assert.ok(!plain?.includes('traceparent'), 'a request has a trace context that its call has not')
+      assert.ok(!plain?.includes('traceparent'), 'the request has a trace context, but its call has none')
     },
   ),
   adapterCase(
     'conversation',
-    'a conversation with a system prompt, an image, calls of tools and their results reaches the provider whole',
+    'a conversation with a system prompt, an image, tool calls and their results reaches the provider complete',
     { kind: 'answer', answer: spoken },
     async ({ call, run, requests }) => {
       const image = `data:image/png;base64,${Buffer.from('an image').toString('base64')}`

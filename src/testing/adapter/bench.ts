@@ -10,20 +10,20 @@ export type AdapterCase = Omit<ConformanceCase<AdapterHarness>, 'needs'>
 
 type Take = (events: readonly ProviderEvent[]) => void | Promise<void>
 
-/** An adapter with its upstream, and short ways to call it. */
+/** An adapter with its upstream, and shortcuts to call it. */
 export interface AdapterBench extends AdapterUnderTest {
-  /** A call that asks for a short answer; `request` adds to its body. */
+  /** Creates a call that asks for a short answer. `request` adds to its body. */
   call(
     fields?: Partial<Omit<ProviderCall, 'request'>>,
     request?: Readonly<Record<string, unknown>>,
   ): ProviderCall
-  /** Runs a call to its end. `onTake` is what else `take` does. */
+  /** Runs a call to its end. `take` also calls `onTake`. */
   run(call: ProviderCall, onTake?: Take): Promise<Outcome>
 }
 
 export interface Outcome {
   readonly reply: Reply
-  /** `undefined` if the call rejected. */
+  /** Undefined if the call rejected. */
   readonly terminated: boolean | undefined
   readonly error: ProviderError | undefined
 }
@@ -31,7 +31,7 @@ export interface Outcome {
 const MEBIBYTE = 1_048_576
 const PATIENCE_MS = 10_000
 
-/** A case over a fresh adapter whose upstream plays `scenario`. */
+/** Creates a case on a fresh adapter whose upstream plays `scenario`. */
 export function adapterCase(
   id: string,
   name: string,
@@ -43,17 +43,17 @@ export function adapterCase(
     name,
     async run(harness) {
       const opened = await harness.open(scenario)
-      const isWhole = isObject(opened) && isObject(opened.adapter) && typeof opened.close === 'function'
+      const isComplete = isObject(opened) && isObject(opened.adapter) && typeof opened.close === 'function'
       checkAnswer(
         'open',
         opened,
-        isWhole,
+        isComplete,
         '{ adapter, upstreamModel, requests, firstRequest, sentBytes, close }',
       )
       try {
         await check(createBench(opened))
       } finally {
-        // Together: an adapter may wait for calls that only its provider's leaving ends.
+        // Closes both together: an adapter may wait for calls that end only when the provider closes the connection.
         await Promise.all([opened.close(), opened.adapter.close?.()])
       }
     },
@@ -85,12 +85,15 @@ function createBench(opened: AdapterUnderTest): AdapterBench {
     async run(call, onTake = () => {}) {
       const reply = createReply()
       let busy = false
-      // Kept, since an adapter may take it for a failure of its provider's.
+      // Kept because the adapter may treat it as a failure of its provider.
       let misuse: unknown
       const take = (events: readonly ProviderEvent[]): void | Promise<void> => {
         try {
-          assert.equal(busy, false, 'take was called while a promise that it had returned was not settled')
-          assert.ok(Array.isArray(events), 'take takes a list of events, empty where there are none')
+          assert.equal(busy, false, 'take was called before the promise that it returned had settled')
+          assert.ok(
+            Array.isArray(events),
+            'take must be called with an array of events, empty if there are none',
+          )
           reply.read(events)
           const taken = onTake(events)
           if (taken === undefined) return undefined
@@ -111,7 +114,7 @@ function createBench(opened: AdapterUnderTest): AdapterBench {
           'chat',
           value,
           isObject(value),
-          '{ terminated }: whether the provider said that it is done',
+          '{ terminated }, whether the provider reported the end of its reply',
         )
         return { reply, terminated: value.terminated, error: undefined }
       }
@@ -122,11 +125,14 @@ function createBench(opened: AdapterUnderTest): AdapterBench {
   }
 }
 
-/** Fulfilled as `work` is, or rejected after ten seconds with what was waited for. */
-export async function promptly<Result>(what: string, work: Promise<Result>): Promise<Result> {
+/** Returns the result of `work`. Fails with the name of the event if it takes more than ten seconds. */
+export async function promptly<Result>(event: string, work: Promise<Result>): Promise<Result> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new assert.AssertionError({ message: `Too late: ${what}` })), PATIENCE_MS)
+    timer = setTimeout(
+      () => reject(new assert.AssertionError({ message: `Timed out waiting for ${event}` })),
+      PATIENCE_MS,
+    )
   })
   try {
     return await Promise.race([work, late])

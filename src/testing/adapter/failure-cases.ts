@@ -7,7 +7,7 @@ export const failureCases: readonly AdapterCase[] = [
   ...statuses.map((status) =>
     adapterCase(
       `status-${status}`,
-      `an HTTP status ${status} rejects with that status and the provider's words`,
+      `an HTTP status ${status} rejects with that status and the provider's message`,
       { kind: 'status', status, message: 'Words of the provider' },
       async ({ call, run, requests }) => {
         const { error, reply } = await run(call())
@@ -15,13 +15,13 @@ export const failureCases: readonly AdapterCase[] = [
         assert.equal(error.status, status)
         assert.equal(error.providerMessage, 'Words of the provider')
         assert.deepEqual(reply.finishReasons, [])
-        assert.equal(requests.length, 1, 'trying again is the router’s')
+        assert.equal(requests.length, 1, 'an adapter must leave retries to the router')
       },
     ),
   ),
   adapterCase(
     'status-json',
-    'an HTTP error status rejects alike where no stream is asked for',
+    'an HTTP error status rejects in the same way if no stream is requested',
     { kind: 'status', status: 400, message: 'Words of the provider' },
     async ({ call, run }) => {
       const { error } = await run(call({ stream: false }))
@@ -31,7 +31,7 @@ export const failureCases: readonly AdapterCase[] = [
   ),
   adapterCase(
     'retry-after',
-    'how long the provider wants to be left alone is handed over in seconds',
+    'the provider’s Retry-After is passed on in seconds',
     { kind: 'status', status: 429, message: 'Slow down', retryAfterSeconds: 7 },
     async ({ call, run }) => {
       const { error } = await run(call())
@@ -40,7 +40,7 @@ export const failureCases: readonly AdapterCase[] = [
   ),
   adapterCase(
     'error-frame',
-    'an error inside a stream hands over what came before it, and rejects',
+    'an error inside a stream rejects, after the content before it was passed on',
     { kind: 'error-frame', text: ['Some ', 'text'], message: 'Words of the provider' },
     async ({ call, run }) => {
       const { error, reply } = await run(call())
@@ -53,7 +53,7 @@ export const failureCases: readonly AdapterCase[] = [
   ...(['broken', 'ended'] as const).map((how) =>
     adapterCase(
       `cut-short-${how}`,
-      `a stream that ends without the provider's last word (${how}) never passes for a whole one`,
+      `a stream cut short (${how}) is never reported as complete`,
       { kind: 'cut-short', text: ['Some ', 'text'], how },
       async ({ call, run }) => {
         const { error, terminated, reply } = await run(call())
@@ -66,7 +66,7 @@ export const failureCases: readonly AdapterCase[] = [
   ),
   adapterCase(
     'cut-short-json',
-    'half a reply in one body rejects',
+    'a JSON reply cut short rejects',
     { kind: 'cut-short', text: ['Some text'], how: 'broken' },
     async ({ call, run }) => {
       const { error, reply } = await run(call({ stream: false }))
@@ -77,7 +77,7 @@ export const failureCases: readonly AdapterCase[] = [
   ...[true, false].map((stream) =>
     adapterCase(
       stream ? 'nonsense-stream' : 'nonsense-json',
-      `what is no reply rejects as invalid where ${stream ? 'a stream' : 'one body'} is asked for`,
+      `an invalid reply rejects as invalid if ${stream ? 'a stream' : 'JSON'} is requested`,
       { kind: 'nonsense' },
       async ({ call, run }) => {
         const { error, reply } = await run(call({ stream }))
@@ -87,10 +87,10 @@ export const failureCases: readonly AdapterCase[] = [
   ),
   adapterCase(
     'unreachable',
-    'a provider that cannot be reached rejects so, and nothing is handed over',
+    'an unreachable provider rejects as unreachable, without any content',
     { kind: 'unreachable' },
     async ({ call, run }) => {
-      const { error } = await run(call(), () => assert.fail('something was handed over'))
+      const { error } = await run(call(), () => assert.fail('take was called'))
       assert.equal(error?.reason, 'unreachable')
     },
   ),

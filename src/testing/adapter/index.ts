@@ -15,7 +15,7 @@ export {
   type ScriptedAnswer,
 } from './scenario.js'
 
-/** What every adapter must do, one case a sentence. */
+/** The requirements for every adapter, one per case. */
 export const adapterCases: readonly AdapterCase[] = Object.freeze([
   ...answerCases,
   ...failureCases,

@@ -19,12 +19,12 @@ const long: ScriptedAnswer = {
 export const readingCases: readonly AdapterCase[] = [
   adapterCase(
     'abort-before',
-    'a call whose signal has aborted rejects and sends nothing',
+    'a call whose signal is already aborted rejects and sends nothing',
     { kind: 'cut-short', text: [], how: 'ended' },
     async ({ call, run, requests }) => {
       const { error } = await run(call({ signal: AbortSignal.abort() }))
       assert.notEqual(error, undefined)
-      // By the time that a second call has come to its end a first one would have been seen.
+      // If the first call had sent a request, the server would have seen it before the second call ends.
       await run(call())
       assert.equal(requests.length, 1)
     },
@@ -32,7 +32,7 @@ export const readingCases: readonly AdapterCase[] = [
   ...[true, false].map((stream) =>
     adapterCase(
       stream ? 'abort-waiting-stream' : 'abort-waiting-json',
-      `an abort while the provider is silent ends the connection (${stream ? 'stream' : 'one body'})`,
+      `an abort while the provider is silent ends the connection (${stream ? 'stream' : 'JSON'})`,
       { kind: 'silence', text: [] },
       async ({ call, run, firstRequest }) => {
         const controller = new AbortController()
@@ -63,7 +63,7 @@ export const readingCases: readonly AdapterCase[] = [
   ),
   adapterCase(
     'abort-held',
-    'an abort while take holds the reading up rejects at once and ends the connection',
+    'an abort while take is waiting rejects at once and ends the connection',
     { kind: 'silence', text: ['Some text'] },
     async ({ call, run, firstRequest }) => {
       const controller = new AbortController()
@@ -83,7 +83,7 @@ export const readingCases: readonly AdapterCase[] = [
   ),
   adapterCase(
     'backpressure',
-    'a promise that take returns keeps the provider from sending on, and nothing is lost by it',
+    'a promise from take stops the provider from sending more, and nothing is lost',
     { kind: 'flood', piece: 'x'.repeat(PIECE_CHARACTERS), times: PIECES },
     async ({ call, run, sentBytes }) => {
       const total = PIECE_CHARACTERS * PIECES
@@ -96,7 +96,10 @@ export const readingCases: readonly AdapterCase[] = [
         })
       })
       assert.equal(error, undefined)
-      assert.ok(sentWhileHeld !== undefined && sentWhileHeld < total, 'the whole reply was read while held')
+      assert.ok(
+        sentWhileHeld !== undefined && sentWhileHeld < total,
+        'the adapter read the whole reply while take was waiting',
+      )
       assert.equal(reply.text.length, total)
       assert.equal(terminated, true)
     },
@@ -104,7 +107,7 @@ export const readingCases: readonly AdapterCase[] = [
   ...(
     [
       ['reply-bytes-stream', 'a stream of more than replyBytes', true, 'replyBytes', 64],
-      ['reply-bytes-json', 'a reply in one body of more than replyBytes', false, 'replyBytes', 64],
+      ['reply-bytes-json', 'a JSON reply of more than replyBytes', false, 'replyBytes', 64],
       ['event-bytes', 'an event of more than eventBytes', true, 'eventBytes', 1],
     ] as const
   ).map(([id, words, stream, limit, pieces]) =>
@@ -123,7 +126,7 @@ export const readingCases: readonly AdapterCase[] = [
   ),
 ]
 
-/** Waits until the sender has got nothing away for a while, or everything. */
+/** Waits until the sender has sent nothing for a while, or everything. */
 async function standStill(sentBytes: () => number, total: number): Promise<number> {
   for (let sent = sentBytes(); ; ) {
     await wait(STILL_MS)

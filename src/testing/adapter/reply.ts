@@ -4,18 +4,18 @@ import { mapFinishReason } from '../../protocol/finish-reason.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { isCount, type UsageReport } from '../../protocol/usage.js'
 
-/** What the events of one call add up to, chunks and completion alike. */
+/** The content of one call's events, from chunks or a completion. */
 export interface Reply {
   read(events: readonly ProviderEvent[]): void
   readonly text: string
   readonly toolCalls: readonly { id: string; name: string; arguments: string }[]
-  /** In the words that clients know. */
+  /** In OpenAI's terms. */
   readonly finishReasons: readonly string[]
-  /** Field by field the largest. */
+  /** The largest reported value of each field. */
   readonly usage: UsageReport
-  /** Usage came at or after the finish, so that it is the last word. */
+  /** Whether the last usage came with or after the finish reason, so that it is final. */
   readonly usageIsFinal: boolean
-  /** An unparsed chunk was no JSON object: the router finds out, and ends the call as an invalid response. */
+  /** Whether an unparsed chunk was not a JSON object. The router detects that and ends the call as an invalid response. */
   readonly hasNonsense: boolean
 }
 
@@ -29,10 +29,10 @@ export function createReply(): Reply {
   let usageIsFinal = false
   let hasNonsense = false
 
-  const readCall = (entry: unknown, place: number) => {
+  const readCall = (entry: unknown, position: number) => {
     const fields = objectOf(entry, 'a tool call')
     const definition = objectOf(fields.function, 'the function of a tool call')
-    const index = fields.index ?? place
+    const index = fields.index ?? position
     const call = calls.get(index) ?? { id: '', name: '', arguments: '' }
     calls.set(index, call)
     if (fields.id !== undefined) call.id = stringOf(fields.id, 'the id of a tool call')
@@ -63,7 +63,7 @@ export function createReply(): Reply {
           hasNonsense = true
           return undefined
         }
-        assert.equal(chunk.usage ?? null, null, 'an unparsed chunk holds usage')
+        assert.equal(chunk.usage ?? null, null, 'an unparsed chunk must not contain usage')
         return listOf(chunk.choices).forEach((choice) => {
           readChoice(choice, 'delta')
         })
@@ -109,13 +109,13 @@ function parse(text: string): Fields | undefined {
   }
 }
 
-function objectOf(value: unknown, what: string): Fields {
-  assert.ok(typeof value === 'object' && value !== null && !Array.isArray(value), `${what} is no object`)
+function objectOf(value: unknown, name: string): Fields {
+  assert.ok(typeof value === 'object' && value !== null && !Array.isArray(value), `${name} must be an object`)
   return value as Fields
 }
 
-function stringOf(value: unknown, what: string): string {
-  assert.ok(typeof value === 'string', `${what} is no string`)
+function stringOf(value: unknown, name: string): string {
+  assert.ok(typeof value === 'string', `${name} must be a string`)
   return value
 }
 

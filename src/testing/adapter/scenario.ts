@@ -1,54 +1,54 @@
 import type { Awaitable, ChatAdapter } from '../../contracts/index.js'
 import type { Usage } from '../../protocol/usage.js'
 
-/** What an author of an adapter writes: a provider's server, in its own language, that does what a scenario says. */
+/** Opens your adapter for the cases, with a server that plays a scenario in the provider's own format. */
 export interface AdapterHarness {
-  /** An adapter that nobody else uses, connected to a server that answers every request by `scenario`. */
+  /** Opens an adapter that nothing else uses, connected to a server that answers every request as `scenario` says. */
   open(scenario: AdapterScenario): Awaitable<AdapterUnderTest>
 }
 
 export interface AdapterUnderTest {
   /**
-   * Set up with {@link ADAPTER_HOST_KEY} as the host's own key, and if it takes headers of the host's with one that is a
-   * credential, such as `x-proxy-token`, of the value {@link ADAPTER_HOST_CREDENTIAL}.
+   * Configured with {@link ADAPTER_HOST_KEY} as the host's own key. If it supports additional headers, also with a
+   * credential header such as `x-proxy-token` with the value {@link ADAPTER_HOST_CREDENTIAL}.
    */
   readonly adapter: ChatAdapter
   readonly upstreamModel: string
-  /** The requests that the server has got whole, oldest first: one list, which grows. */
+  /** The requests that the server has fully received, oldest first. Always the same array, which grows. */
   readonly requests: readonly ReceivedRequest[]
-  /** The first request, as soon as it has come. */
+  /** Resolves with the first request when it arrives. */
   readonly firstRequest: Promise<ReceivedRequest>
-  /** How many bytes of a reply the system has taken from the server so far. */
+  /** Returns the number of reply bytes that the operating system has accepted from the server so far. */
   sentBytes(): number
   close(): Awaitable<void>
 }
 
 export interface ReceivedRequest {
-  /** All of it as text: path, headers, body. */
+  /** The whole request as text: path, headers, body. */
   readonly text: string
-  /** Fulfilled when the adapter has closed the connection that it came on, or the server has. */
+  /** Resolves when the adapter or the server has closed the request's connection. */
   readonly closed: Promise<void>
 }
 
-/** The key that the adapter under test is set up with. */
+/** The host's key in the settings of the adapter under test. */
 export const ADAPTER_HOST_KEY = 'sk-conformance-host'
 
-/** What the adapter under test sends in a header of the host's. */
+/** The value of a credential header in the settings of the adapter under test. */
 export const ADAPTER_HOST_CREDENTIAL = 'conformance-header-of-the-host'
 
-/** A reply as every provider could give it; the server streams it, piece by piece, if the request asks for that. */
+/** A reply that every provider can express. If the request asks for a stream, the server sends `text` piece by piece. */
 export interface ScriptedAnswer {
   readonly text: readonly string[]
   readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
   readonly finish: 'stop' | 'length' | 'tool_calls'
-  /** In the one meaning; `cacheWrite` is 0. The server says it in its provider's way. */
+  /** Normalized usage; `cacheWrite` is 0. The server reports it in the provider's own format. */
   readonly usage: Usage
 }
 
 export type AdapterScenario =
-  /** A whole reply. */
+  /** A complete reply. */
   | { readonly kind: 'answer'; readonly answer: ScriptedAnswer }
-  /** An HTTP error status, with the provider's way to put `message` in a body. */
+  /** An HTTP error status, with `message` in the provider's error body. */
   | {
       readonly kind: 'status'
       readonly status: number
@@ -58,15 +58,15 @@ export type AdapterScenario =
   /** The pieces of text, then an error inside the stream. */
   | { readonly kind: 'error-frame'; readonly text: readonly string[]; readonly message: string }
   /**
-   * The pieces of text, then the end without the provider's last word, nor a finish reason: the connection `broken`, or
-   * the body `ended` in good order. If no stream is asked for, half of a JSON body.
+   * The pieces of text, then the end without a finish reason or the provider's end marker: either the connection is
+   * `broken`, or the body has `ended` regularly. If no stream is requested, half of a JSON body.
    */
   | { readonly kind: 'cut-short'; readonly text: readonly string[]; readonly how: 'broken' | 'ended' }
-  /** The pieces of text and then silence; without pieces not even a status line. */
+  /** The pieces of text and then silence. Without pieces, not even a status line. */
   | { readonly kind: 'silence'; readonly text: readonly string[] }
-  /** A whole reply whose text is this piece, so many times, written as fast as the system takes it. */
+  /** A complete reply whose text is `piece`, repeated `times` times, written as fast as the operating system accepts it. */
   | { readonly kind: 'flood'; readonly piece: string; readonly times: number }
-  /** Status 200 and something that is no reply: not JSON, or a stream with an event that is not. */
+  /** Status 200 with an invalid reply: a body, or a stream event, that is not JSON. */
   | { readonly kind: 'nonsense' }
-  /** Nobody listens. */
+  /** Nothing listens on the port. */
   | { readonly kind: 'unreachable' }

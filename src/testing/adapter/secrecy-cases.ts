@@ -18,7 +18,7 @@ const answer: AdapterScenario = {
   },
 }
 
-/** What a message may hold that has an address in it. */
+/** Content parts with an address. */
 const partsAt = (url: string): readonly object[] => [
   { type: 'image_url', image_url: { url } },
   { type: 'image_url', image_url: url },
@@ -31,7 +31,7 @@ const partsAt = (url: string): readonly object[] => [
 export const secrecyCases: readonly AdapterCase[] = [
   adapterCase(
     'has-key',
-    "an adapter that takes callers' keys says that it has one of the host's to replace",
+    "an adapter that takes callers' keys reports its host's key with hasKey",
     answer,
     async ({ adapter }) => {
       if (adapter.takesKeys === true) assert.equal(adapter.hasKey, true)
@@ -39,10 +39,10 @@ export const secrecyCases: readonly AdapterCase[] = [
   ),
   adapterCase(
     'byok',
-    "a call on a caller's own key holds that key and no credential of the host's",
+    "a call with a caller's own key sends that key and no credential of the host",
     answer,
     async ({ adapter, call, run, requests }) => {
-      // The router never gives it one.
+      // The router never passes a caller's key to such an adapter.
       if (adapter.takesKeys !== true) return
       const auth = { kind: 'byok', secret: createSecret(CALLERS_KEY) } as const
       for (const stream of [true, false]) await run(call({ auth, stream }))
@@ -56,7 +56,7 @@ export const secrecyCases: readonly AdapterCase[] = [
   ),
   adapterCase(
     'byok-refused',
-    "a caller's key that the provider refuses is never followed by the host's",
+    "if the provider refuses a caller's key, the host's key is not used instead",
     { kind: 'status', status: 401, message: 'Bad key' },
     async ({ adapter, call, run, requests }) => {
       if (adapter.takesKeys !== true) return
@@ -68,7 +68,7 @@ export const secrecyCases: readonly AdapterCase[] = [
   ),
   adapterCase(
     'host-key',
-    "a call on the host's account holds the host's key, or the route's where there is one",
+    "a call on the host's account sends the route's key if there is one, otherwise the host's",
     answer,
     async ({ call, run, requests }) => {
       await run(call())
@@ -78,7 +78,7 @@ export const secrecyCases: readonly AdapterCase[] = [
       assert.ok(routes?.includes(ROUTES_KEY) && !routes.includes(ADAPTER_HOST_KEY))
     },
   ),
-  adapterCase('addresses', 'no address in a message is opened', answer, async ({ call, run }) => {
+  adapterCase('addresses', 'addresses in messages are not opened', answer, async ({ call, run }) => {
     let connections = 0
     const server = createServer((socket) => {
       connections++

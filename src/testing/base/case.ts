@@ -5,71 +5,71 @@ import { inspect } from 'node:util'
 import type { Awaitable, CallContext, Watch } from '../../contracts/index.js'
 
 /**
- * One thing that a store must do. `run` rejects with an `AssertionError` if it does not, or with what the store itself
- * threw; any test runner will do.
+ * A requirement for a store, for any test runner. `run` rejects with an `AssertionError` if the store does not meet it, or
+ * with the store's own error.
  *
- * `needs` names what a store may lack; leave those cases out for a store that lacks it.
+ * `needs` names optional parts of a store. Skip the case if your store lacks one of them.
  */
 export interface ConformanceCase<Harness> {
   /** Stays the same from version to version. */
   readonly id: string
-  /** A sentence that says what the store does. */
+  /** The requirement as a sentence. */
   readonly name: string
   readonly needs: readonly CaseNeed[]
   run(harness: Harness): Promise<void>
 }
 
 /**
- * - `entries`: the ledger is a `LedgerReader` too
- * - `revoke`: what `open` gave has `revoke`
- * - `change`: what `open` gave has `put` and `remove`
+ * - `entries`: the ledger is also a `LedgerReader`
+ * - `revoke`: the result of `open` has `revoke`
+ * - `change`: the result of `open` has `put` and `remove`
  * - `watch`: the store has `watch`, and its own `revoke`, `put` and `remove` report through it
  */
 export type CaseNeed = 'entries' | 'revoke' | 'change' | 'watch'
 
-/** A fresh store, alone or with what belongs to it. */
+/** A fresh store and the means to control it. */
 export interface Opened<Store> {
   readonly store: Store
   /** Called after each case, whether or not it passed. */
   close?(): Awaitable<void>
-  /** Moves the store's clock on, if it is the test's. Otherwise the cases wait in real time, some hundredths of a second. */
+  /** Advances the store's clock. If absent, the cases wait in real time, a few hundredths of a second. */
   advance?(ms: number): Awaitable<void>
 }
 
-/** Puts the shorter way, a bare store, into the longer form. A store has `method`, and may have a `store` of its own. */
+/** Wraps a bare store. A store is recognized by `method`, since it may have a property `store` itself. */
 export function asOpened<Store extends object, Extra extends Opened<Store>>(
   given: Store | Extra,
   method: keyof Store,
 ): Extra {
   const opened = isObject(given) && 'store' in given && !(method in given) ? given : { store: given }
   const isStore = isObject(opened.store) && method in opened.store
-  checkAnswer('open', given, isStore, `a store with ${String(method)}, or { store } and what belongs to it`)
+  checkAnswer('open', given, isStore, `a store with ${String(method)}, or { store, … }`)
   return opened as Extra
 }
 
-/** Fails if an answer is not of the kind that its contract says, before anybody stumbles over it. */
-export function checkAnswer(method: string, answer: unknown, isOfItsKind: boolean, kind: string): void {
-  assert.ok(isOfItsKind, `${method} must answer ${kind}; got ${inspect(answer, { depth: 1 })}`)
+/** Fails with a clear message if a method returned a value that its contract does not allow. */
+export function checkAnswer(method: string, answer: unknown, isValid: boolean, expected: string): void {
+  assert.ok(isValid, `${method} must return ${expected}; got ${inspect(answer, { depth: 1 })}`)
 }
 
 export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** A context whose signal never aborts. */
+/** Creates a context whose signal never aborts. */
 export function createContext(): CallContext {
   return { requestId: 'conformance', signal: new AbortController().signal }
 }
 
-/** Ids as the router makes them: 32 hex digits, the same in every run. */
+/** Creates ids like the router's, 32 hex digits. They are the same in every run. */
 export function createIds(seed: string): (name: string) => string {
   return (name) => hash('sha256', `${seed}:${name}`).slice(0, 32)
 }
 
-/** Hears what a watch reports. */
+/** Collects the reports of a watch. */
 export function listenTo(watch: Watch): {
   readonly heard: readonly (string | undefined)[]
-  /** Makes a change and waits until something is reported; fails if nothing is within ten seconds. */
+  /** Makes a change and returns the reports that follow. Fails if there are none within ten seconds. */
   next(change: () => Promise<void>): Promise<readonly (string | undefined)[]>
   end(): void
 } {
@@ -85,7 +85,7 @@ export function listenTo(watch: Watch): {
       const before = heard.length
       await change()
       const isReported = await until(async () => heard.length > before)
-      assert.ok(isReported, 'the watch has not reported the change within ten seconds')
+      assert.ok(isReported, 'the watch did not report the change within ten seconds')
       return heard.slice(before)
     },
   }
@@ -94,7 +94,7 @@ export function listenTo(watch: Watch): {
 const PATIENCE_MS = 10_000
 const PAUSE_MS = 10
 
-/** Waits until `isDone`, ten seconds at most. Returns whether it was. */
+/** Waits until `isDone`, for at most ten seconds. Returns whether it was done. */
 export async function until(isDone: () => Promise<boolean>): Promise<boolean> {
   for (let waited = 0; waited < PATIENCE_MS; waited += PAUSE_MS) {
     if (await isDone()) return true

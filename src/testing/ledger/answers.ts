@@ -3,7 +3,7 @@ import { checkAnswer, isObject } from '../base/case.js'
 
 export type LedgerUnderTest = LedgerStore & Partial<LedgerReader>
 
-/** The same ledger. An answer that is not of the kind that the contract says fails the case that asked. */
+/** Wraps a ledger so that a result of the wrong shape fails the case that called. */
 export function withAnswersChecked(ledger: LedgerUnderTest): LedgerUnderTest {
   return {
     async hold(request, context) {
@@ -26,7 +26,12 @@ export function withAnswersChecked(ledger: LedgerUnderTest): LedgerUnderTest {
     async balance(account, context) {
       const answer = await ledger.balance(account, context)
       const isBalance = answer === undefined || isObject(answer)
-      checkAnswer('balance', answer, isBalance, '{ posted, held, available }, or undefined for no account')
+      checkAnswer(
+        'balance',
+        answer,
+        isBalance,
+        '{ posted, held, available }, or undefined without an account',
+      )
       return answer
     },
     async expireHolds(limit, context) {
@@ -38,7 +43,7 @@ export function withAnswersChecked(ledger: LedgerUnderTest): LedgerUnderTest {
       async entries(query, context) {
         const answer = await ledger.entries!(query, context)
         const isPage = isObject(answer) && Array.isArray(answer.entries)
-        checkAnswer('entries', answer, isPage, '{ entries }, and next where there are more')
+        checkAnswer('entries', answer, isPage, '{ entries }, and next if there are more')
         return answer
       },
     }),

@@ -21,15 +21,15 @@ import {
 } from '../base/case.js'
 import { type LedgerUnderTest, withAnswersChecked } from './answers.js'
 
-/** What an author of a ledger writes. */
+/** Opens your ledger for the cases. */
 export interface LedgerHarness {
-  /** A ledger that nobody else uses, with these accounts and balances (decimal strings) and no others. */
+  /** Opens a ledger that nothing else uses, with these accounts and balances (decimal strings) and no others. */
   open(accounts: Readonly<Record<string, string>>): Awaitable<LedgerUnderTest | Opened<LedgerUnderTest>>
 }
 
 export type LedgerCase = ConformanceCase<LedgerHarness>
 
-/** A ledger and short ways to ask it. Holds are named by short names, and `alice` pays. */
+/** A ledger and shortcuts to call it. Holds have short names, and `alice` pays. */
 export interface LedgerBench {
   readonly store: LedgerUnderTest
   readonly context: CallContext
@@ -38,17 +38,17 @@ export interface LedgerBench {
   hold(name: string, amount: Credits, more?: HoldFields): Promise<HoldResult>
   settle(name: string, cost: Credits, more?: SettleFields): Promise<SettleResult>
   release(name: string): Promise<{ readonly state: 'released' | 'settled' }>
-  /** Holds with little time and waits until it is over. Nobody asks the ledger to expire anything. */
+  /** Makes short holds and waits until they have expired, without a call of `expireHolds`. */
   holdAndLapse(
     names: string | readonly string[],
     amount: Credits,
     more?: Omit<HoldFields, 'replaces' | 'ttlMs'>,
   ): Promise<void>
-  /** `[posted, held, available]` of an account, zeros if there is none. */
+  /** Returns `[posted, held, available]` of an account, zeros if it does not exist. */
   balance(account?: string): Promise<[posted: Credits, held: Credits, available: Credits]>
 }
 
-/** `claim` and `replaces` are short names. */
+/** `claim` and `replaces` are short names, as for holds. */
 export interface HoldFields {
   readonly account?: string
   readonly claim?: string
@@ -57,7 +57,7 @@ export interface HoldFields {
   readonly facts?: Partial<CallFacts>
 }
 
-/** `base` is the cost if it is left out, and `app` earns the rest. */
+/** `base` is the whole cost by default. The account `app` earns the rest. */
 export interface SettleFields extends Partial<Omit<SettleRequest, 'holdId' | 'charge' | 'facts'>> {
   readonly base?: Credits
   readonly account?: string
@@ -68,7 +68,7 @@ export interface SettleFields extends Partial<Omit<SettleRequest, 'holdId' | 'ch
 const LONG_MS = 600_000
 const SHORT_MS = 40
 
-/** A case over a fresh ledger with 100 nanocredits on the account `alice`, or with `accounts`. */
+/** Creates a case on a fresh ledger with `accounts`, by default `alice` with 100 nanocredits. */
 export function ledgerCase(
   id: string,
   name: string,
@@ -99,7 +99,7 @@ export function factsOf(account: string, more: Partial<CallFacts> = {}): CallFac
   return { requestId: 'request-1', account, credentialId: 'credential-1', model: 'acme/fast', ...more }
 }
 
-/** A charge of `cost`, of which all but `base` is markup. */
+/** Creates a charge of `cost`. All but `base` is markup. */
 export function chargeOf(cost: Credits, base: Credits = cost, more: Partial<Charge> = {}): Charge {
   const usage = { prompt: 11, cached: 3, cacheWrite: 2, completion: 7, reasoning: 5 }
   return {
@@ -170,12 +170,12 @@ function createBench(opened: Opened<LedgerUnderTest>, seed: string): LedgerBench
       if (opened.advance !== undefined) await opened.advance(SHORT_MS + 1)
       else await until(async () => (await balance(more.account))[1] <= heldBefore)
       const [, heldAfter] = await balance(more.account)
-      assert.equal(heldAfter, heldBefore, 'a hold whose time is over no longer counts')
+      assert.equal(heldAfter, heldBefore, 'an expired hold must no longer count')
     },
   }
 }
 
-/** Asserts what a hold was answered; of `insufficient` only the reason. */
+/** Asserts the reason of a refused hold, but not its numbers. */
 export function assertRefused(result: HoldResult, reason: Exclude<HoldResult, { ok: true }>['reason']): void {
   assert.equal(result.ok ? 'granted' : result.reason, reason)
 }
@@ -184,14 +184,14 @@ export function assertGranted(result: HoldResult): void {
   assert.equal(result.ok ? 'granted' : result.reason, 'granted')
 }
 
-/** Refused for credit, with these numbers. */
+/** Asserts a refusal for lack of credit, with these numbers. */
 export function assertInsufficient(result: HoldResult, posted: Credits, available: Credits): void {
   assertRefused(result, 'insufficient')
   if (result.ok || result.reason !== 'insufficient') return
   assert.deepEqual([result.posted, result.available], [posted, available], '[posted, available]')
 }
 
-/** Refused for its claim; `charge` is that of the settled claimant, undefined while it is open. */
+/** Asserts a refusal because the claim is taken. `charge` is that of the settled holder, undefined while it is open. */
 export function assertClaimed(result: HoldResult, charge?: Charge): void {
   assertRefused(result, 'claimed')
   if (!result.ok && result.reason === 'claimed') assertCharge(result.charge, charge)
@@ -201,14 +201,14 @@ export function assertCharge(actual: Charge | undefined, expected: Charge | unde
   assert.deepEqual(actual && plainCharge(actual), expected && plainCharge(expected))
 }
 
-/** Posted now, with this charge. */
+/** Asserts that this call posted this charge. */
 export function assertPosted(result: SettleResult, charge: Charge, overdraft: Credits = 0n): void {
   assert.equal(result.repeated, false, 'repeated')
   assertCharge(result.charge, charge)
   assert.equal(result.overdraft, overdraft, 'overdraft')
 }
 
-/** Posted before, with this charge. */
+/** Asserts that an earlier call posted this charge. */
 export function assertRepeated(result: SettleResult, charge: Charge): void {
   assert.equal(result.repeated, true, 'repeated')
   assertCharge(result.charge, charge)

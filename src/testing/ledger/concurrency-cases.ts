@@ -5,11 +5,11 @@ function times<Result>(count: number, run: (number: number) => Promise<Result>):
   return Promise.all(Array.from({ length: count }, (_, number) => run(number)))
 }
 
-/** Operations all at once. */
+/** Concurrent operations. */
 export const concurrencyCases: readonly LedgerCase[] = [
   ledgerCase(
     'parallel-holds',
-    'of 1,000 holds at once exactly those that the credit covers are granted',
+    'of 1,000 concurrent holds exactly as many are granted as the credit covers',
     async (bench) => {
       const results = await times(1_000, (number) => bench.hold(`h${number}`, 1n))
       assert.equal(results.filter(({ ok }) => ok).length, 100)
@@ -17,11 +17,11 @@ export const concurrencyCases: readonly LedgerCase[] = [
       assert.deepEqual(await bench.balance(), [100n, 100n, 0n])
     },
   ),
-  ledgerCase('parallel-same-hold', 'one hold many times at once counts once', async (bench) => {
+  ledgerCase('parallel-same-hold', 'concurrent repeats of a hold count once', async (bench) => {
     for (const result of await times(50, () => bench.hold('h', 30n))) assertGranted(result)
     assert.deepEqual(await bench.balance(), [100n, 30n, 70n])
   }),
-  ledgerCase('parallel-same-settle', 'one settlement many times at once posts once', async (bench) => {
+  ledgerCase('parallel-same-settle', 'concurrent repeats of a settlement post once', async (bench) => {
     assertGranted(await bench.hold('h', 30n))
     const results = await times(50, (number) => bench.settle('h', BigInt(10 + number)))
     const posted = results.filter(({ repeated }) => !repeated)
@@ -31,23 +31,19 @@ export const concurrencyCases: readonly LedgerCase[] = [
     assert.deepEqual(await bench.balance(), [100n - charge.cost, 0n, 100n - charge.cost])
     assert.deepEqual(await bench.balance('platform'), [charge.cost, 0n, charge.cost])
   }),
-  ledgerCase(
-    'parallel-settle-release',
-    'of a settlement and releases at once the settlement counts',
-    async (bench) => {
-      assertGranted(await bench.hold('other', 20n))
-      assertGranted(await bench.hold('h', 30n))
-      await Promise.all([
-        times(10, () => bench.release('h')),
-        bench.settle('h', 12n),
-        times(10, () => bench.release('h')),
-      ])
-      assert.deepEqual(await bench.balance(), [88n, 20n, 68n])
-    },
-  ),
+  ledgerCase('parallel-settle-release', 'a settlement counts despite concurrent releases', async (bench) => {
+    assertGranted(await bench.hold('other', 20n))
+    assertGranted(await bench.hold('h', 30n))
+    await Promise.all([
+      times(10, () => bench.release('h')),
+      bench.settle('h', 12n),
+      times(10, () => bench.release('h')),
+    ])
+    assert.deepEqual(await bench.balance(), [88n, 20n, 68n])
+  }),
   ledgerCase(
     'parallel-release-hold',
-    'a hold and its release at once leave nothing held in the end',
+    'concurrent holds and releases leave nothing on hold in the end',
     async (bench) => {
       await times(40, async (number) =>
         Promise.all([bench.hold(`h${number}`, 1n), bench.release(`h${number}`)]),
@@ -58,7 +54,7 @@ export const concurrencyCases: readonly LedgerCase[] = [
   ),
   ledgerCase(
     'parallel-claims',
-    'of many holds of one claim at once exactly one is granted',
+    'of many concurrent holds of one claim exactly one is granted',
     async (bench) => {
       const results = await times(50, (number) => bench.hold(`h${number}`, 1n, { claim: 'c' }))
       assert.equal(results.filter(({ ok }) => ok).length, 1)
@@ -66,15 +62,19 @@ export const concurrencyCases: readonly LedgerCase[] = [
       assert.deepEqual(await bench.balance(), [100n, 1n, 99n])
     },
   ),
-  ledgerCase('parallel-swaps', 'of many swaps of one hold at once one has its credit', async (bench) => {
-    assertGranted(await bench.hold('old', 60n))
-    const results = await times(20, (number) => bench.hold(`new${number}`, 60n, { replaces: 'old' }))
-    assert.equal(results.filter(({ ok }) => ok).length, 1)
-    assert.deepEqual(await bench.balance(), [100n, 60n, 40n])
-  }),
+  ledgerCase(
+    'parallel-swaps',
+    'of many concurrent replacements of one hold one gets its credit',
+    async (bench) => {
+      assertGranted(await bench.hold('old', 60n))
+      const results = await times(20, (number) => bench.hold(`new${number}`, 60n, { replaces: 'old' }))
+      assert.equal(results.filter(({ ok }) => ok).length, 1)
+      assert.deepEqual(await bench.balance(), [100n, 60n, 40n])
+    },
+  ),
   ledgerCase(
     'parallel-life',
-    'many calls at once, held, settled or released, add up',
+    'balances add up after many concurrent calls',
     async (bench) => {
       const costs = await times(200, async (number) => {
         const account = number % 2 === 0 ? 'alice' : 'bob'

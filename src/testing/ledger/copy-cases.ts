@@ -10,11 +10,11 @@ import {
   ledgerCase,
 } from './bench.js'
 
-/** What goes in and what comes out is the ledger's own: nobody else changes it afterwards. */
+/** The ledger copies its input and its output, so that no caller can change it afterwards. */
 export const copyCases: readonly LedgerCase[] = [
   ledgerCase(
     'copy-settlement',
-    'what a caller does to a charge, given or answered, does not change the first charge',
+    'changes to a charge, passed or returned, do not affect the first charge',
     async (bench) => {
       const { request } = settlementOf(bench)
       const posted = await bench.store.settle(request, bench.context)
@@ -28,18 +28,18 @@ export const copyCases: readonly LedgerCase[] = [
   ),
   ledgerCase(
     'copy-claimed-charge',
-    'what a caller does to the charge of a settled claim does not change it',
+    'changes to the returned charge of a settled claim do not affect the claim',
     async (bench) => {
       await bench.settle('first', 12n, { claim: 'c' })
-      const told = await bench.hold('second', 20n, { claim: 'c' })
-      assertClaimed(told, chargeOf(12n))
-      if (!told.ok && told.reason === 'claimed') Reflect.set(told.charge!, 'cost', 0n)
+      const refused = await bench.hold('second', 20n, { claim: 'c' })
+      assertClaimed(refused, chargeOf(12n))
+      if (!refused.ok && refused.reason === 'claimed') Reflect.set(refused.charge!, 'cost', 0n)
       assertClaimed(await bench.hold('third', 20n, { claim: 'c' }), chargeOf(12n))
     },
   ),
   ledgerCase(
     'copy-hold-facts',
-    'what a caller does to the facts of a hold does not change what is told of its end',
+    'changes to the facts of a hold do not affect the report of its expiry',
     async (bench) => {
       const facts = factsOf('alice', { sessionId: 's' })
       const request = { holdId: bench.holdId('h'), account: 'alice', amount: 0n, ttlMs: 1, facts }
@@ -53,7 +53,7 @@ export const copyCases: readonly LedgerCase[] = [
   ),
   ledgerCase(
     'copy-entries',
-    'what a caller does to a settlement or to a page does not change the entries',
+    'changes to a settlement or a page do not affect the entries',
     async (bench) => {
       const { request, facts, postings } = settlementOf(bench)
       await bench.store.settle(request, bench.context)
@@ -62,7 +62,7 @@ export const copyCases: readonly LedgerCase[] = [
       for (let time = 0; time < 2; time++) {
         const entries = await bench.store.entries?.({ account: 'platform' }, bench.context)
         const entry = entries?.entries[0]
-        assert.ok(entry?.facts, 'the settlement is an entry with its facts')
+        assert.ok(entry?.facts, 'the settlement must be an entry with its facts')
         assert.equal(entry.facts.model, 'acme/fast')
         assert.deepEqual(
           entry.postings.map(({ amount }) => amount).sort((one, other) => Number(one - other)),
@@ -76,7 +76,7 @@ export const copyCases: readonly LedgerCase[] = [
   ),
 ]
 
-/** A settlement of 12 with base 10 whose parts are the case's own. */
+/** Creates a settlement of 12 with base 10 whose parts the case may change. */
 function settlementOf({ holdId }: LedgerBench) {
   const facts = factsOf('alice')
   const postings = [

@@ -9,11 +9,11 @@ import {
   ledgerCase,
 } from './bench.js'
 
-/** When a hold is granted, and what an overdraft does. */
+/** Grants of holds, and overdrafts. */
 export const creditCases: readonly LedgerCase[] = [
   ledgerCase(
     'credit-exact',
-    'a hold of all that is available is granted, and one more is not',
+    'a hold of the whole available balance is granted, and one more is not',
     async (bench) => {
       assertGranted(await bench.hold('h', 100n))
       assertRefused(await bench.hold('one-more', 1n), 'insufficient')
@@ -22,27 +22,27 @@ export const creditCases: readonly LedgerCase[] = [
   ),
   ledgerCase(
     'credit-insufficient',
-    'a refused hold says what is posted and what is available',
+    'a refused hold returns the posted and the available balance',
     async (bench) => {
       assertGranted(await bench.hold('h', 70n))
       assertInsufficient(await bench.hold('big', 31n), 100n, 30n)
       assert.deepEqual(await bench.balance(), [100n, 70n, 30n])
     },
   ),
-  ledgerCase('credit-refused-leaves-nothing', 'a refused hold may be tried again', async (bench) => {
+  ledgerCase('credit-refused-leaves-nothing', 'a refused hold may be retried', async (bench) => {
     assertGranted(await bench.hold('h', 70n))
     assertRefused(await bench.hold('late', 50n), 'insufficient')
     await bench.release('h')
     assertGranted(await bench.hold('late', 50n))
     assert.deepEqual(await bench.balance(), [100n, 50n, 50n])
   }),
-  ledgerCase('credit-unknown-account', 'an unknown account has nothing', async (bench) => {
+  ledgerCase('credit-unknown-account', 'an unknown account has no balance and no credit', async (bench) => {
     assert.equal(await bench.store.balance('nobody', bench.context), undefined)
     assertInsufficient(await bench.hold('h', 1n, { account: 'nobody' }), 0n, 0n)
   }),
   ledgerCase(
     'credit-prototype-names',
-    'accounts named like members of an object are unknown',
+    'accounts such as __proto__ and constructor are unknown',
     async (bench) => {
       for (const account of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
         assert.equal(await bench.store.balance(account, bench.context), undefined, account)
@@ -52,7 +52,7 @@ export const creditCases: readonly LedgerCase[] = [
       }
     },
   ),
-  ledgerCase('credit-zero', 'a hold of 0 is granted whatever the balance', async (bench) => {
+  ledgerCase('credit-zero', 'a hold of 0 is granted at any balance', async (bench) => {
     assertGranted(await bench.hold('rich', 0n))
     assertGranted(await bench.hold('unknown', 0n, { account: 'nobody' }))
     await bench.settle('debt', 150n)
@@ -77,12 +77,12 @@ export const creditCases: readonly LedgerCase[] = [
       assertInsufficient(await bench.hold('next', 1n), -30n, -30n)
       const further = await bench.settle('further', 5n)
       assert.equal(further.overdraft, 35n)
-      assert.equal((await bench.settle('h', 130n)).overdraft, 35n, 'overdraft of a repeat, as it is now')
+      assert.equal((await bench.settle('h', 130n)).overdraft, 35n, 'a repeat returns the current overdraft')
     },
   ),
   ledgerCase(
     'credit-above-hold',
-    'a charge above its hold takes what other holds set aside',
+    'a charge above its hold also takes credit that other holds reserve',
     async (bench) => {
       assertGranted(await bench.hold('h', 10n))
       assertGranted(await bench.hold('other', 80n))
@@ -92,7 +92,7 @@ export const creditCases: readonly LedgerCase[] = [
   ),
   ledgerCase(
     'credit-accounts-apart',
-    'a hold on one account does not touch another',
+    'a hold on one account does not affect another',
     async (bench) => {
       assertGranted(await bench.hold('h', 100n))
       assertGranted(await bench.hold('b', 7n, { account: 'bob' }))
@@ -101,16 +101,20 @@ export const creditCases: readonly LedgerCase[] = [
     },
     { accounts: { alice: '0.0000001', bob: '0.000000007' } },
   ),
-  ledgerCase('credit-case-matters', 'account names differ by case and are kept whole', async (bench) => {
-    assert.equal(await bench.store.balance('Alice', bench.context), undefined)
-    assert.equal(await bench.store.balance('alice ', bench.context), undefined)
-    await bench.settle('h', 1n, { account: 'Alice' })
-    assert.deepEqual(await bench.balance('Alice'), [-1n, 0n, -1n])
-    assert.deepEqual(await bench.balance(), [100n, 0n, 100n])
-  }),
+  ledgerCase(
+    'credit-case-matters',
+    'account names are case-sensitive and compared as a whole',
+    async (bench) => {
+      assert.equal(await bench.store.balance('Alice', bench.context), undefined)
+      assert.equal(await bench.store.balance('alice ', bench.context), undefined)
+      await bench.settle('h', 1n, { account: 'Alice' })
+      assert.deepEqual(await bench.balance('Alice'), [-1n, 0n, -1n])
+      assert.deepEqual(await bench.balance(), [100n, 0n, 100n])
+    },
+  ),
   ledgerCase(
     'credit-huge',
-    'amounts beyond what a double carries are exact',
+    'amounts are exact beyond the precision of a double',
     async (bench) => {
       assertGranted(await bench.hold('h', 9_000_000_000_000_000_000n))
       assert.deepEqual(await bench.balance(), [9_000_000_000_000_000_001n, 9_000_000_000_000_000_000n, 1n])

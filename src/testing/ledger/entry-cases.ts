@@ -10,9 +10,9 @@ import {
   ledgerCase,
 } from './bench.js'
 
-/** Reading what was posted. Grants may stand among the entries or not; only charges are looked at. */
+/** Reading entries. The entries may include grants or not: the cases look at charges only. */
 export const entryCases: readonly LedgerCase[] = [
-  entryCase('entries-charge', 'a charge is an entry with all that belongs to it', async (bench) => {
+  entryCase('entries-charge', 'a charge is an entry with all its fields', async (bench) => {
     await bench.settle('h', 12n, { base: 10n, facts: { appId: 'app-1', sessionId: 's', user: 'u' } })
     const [entry] = await charges(bench, { account: 'alice' })
     assert.equal(entry?.holdId, bench.holdId('h'))
@@ -26,7 +26,7 @@ export const entryCases: readonly LedgerCase[] = [
     const isTime = momentSchema.safeParse(entry!.at).success
     assert.ok(isTime, `at must be a time in milliseconds since the Unix epoch; got ${entry!.at}`)
   }),
-  entryCase('entries-once', 'a repeat, a hold and a release are no entries', async (bench) => {
+  entryCase('entries-once', 'repeats, holds and releases are not entries', async (bench) => {
     assertGranted(await bench.hold('h', 30n))
     assertGranted(await bench.hold('other', 30n))
     await bench.release('other')
@@ -71,7 +71,7 @@ export const entryCases: readonly LedgerCase[] = [
   }),
   entryCase(
     'entries-pages',
-    'pages go from the newest to the oldest, each entry once, also while more are posted',
+    'pages go from newest to oldest and show each entry once, even while more are posted',
     async (bench) => {
       for (let number = 0; number < 7; number++) await bench.settle(`h${number}`, 1n)
       const seen: string[] = []
@@ -80,8 +80,11 @@ export const entryCases: readonly LedgerCase[] = [
         const page = await read(bench, { account: 'app', limit: 3, ...(after !== undefined && { after }) })
         assert.ok(page.entries.length <= 3)
         seen.push(...page.entries.map(({ holdId }) => holdId!))
-        assert.ok(seen.length <= 7, 'a page has entries of an earlier page, or of after the first')
-        assert.ok(page.entries.length > 0 || page.next === undefined, 'an empty page has no next')
+        assert.ok(
+          seen.length <= 7,
+          'a page has entries of an earlier page, or entries posted after the first page',
+        )
+        assert.ok(page.entries.length > 0 || page.next === undefined, 'an empty page must have no next')
         after = page.next
         await bench.settle(`later${seen.length}`, 1n)
       } while (after !== undefined)
@@ -91,20 +94,16 @@ export const entryCases: readonly LedgerCase[] = [
       )
     },
   ),
-  entryCase(
-    'entries-limit',
-    'a page has 100 entries at most, or as many as were asked for',
-    async (bench) => {
-      for (let number = 0; number < 101; number++) await bench.settle(`h${number}`, 1n)
-      const byDefault = await read(bench, { account: 'app' })
-      assert.equal(byDefault.entries.length, 100)
-      assert.notEqual(byDefault.next, undefined, 'a page that leaves an entry has a next')
-      const all = await read(bench, { account: 'app', limit: 1_000 })
-      assert.equal(all.entries.length, 101)
-      assert.equal(all.next, undefined, 'the last page has no next')
-    },
-  ),
-  entryCase('entries-ids', 'every entry has an id of its own', async (bench) => {
+  entryCase('entries-limit', 'a page has at most `limit` entries, 100 by default', async (bench) => {
+    for (let number = 0; number < 101; number++) await bench.settle(`h${number}`, 1n)
+    const byDefault = await read(bench, { account: 'app' })
+    assert.equal(byDefault.entries.length, 100)
+    assert.notEqual(byDefault.next, undefined, 'a page must have a next if entries are left')
+    const all = await read(bench, { account: 'app', limit: 1_000 })
+    assert.equal(all.entries.length, 101)
+    assert.equal(all.next, undefined, 'the last page must have no next')
+  }),
+  entryCase('entries-ids', 'every entry has a unique id', async (bench) => {
     for (let number = 0; number < 5; number++) await bench.settle(`h${number}`, 1n)
     const ids = (await charges(bench, {})).map(({ id }) => id)
     assert.equal(new Set(ids).size, 5)
@@ -126,7 +125,7 @@ async function read(
   bench: LedgerBench,
   query: EntryQuery,
 ): Promise<{ entries: readonly Entry[]; next?: string }> {
-  assert.ok(bench.store.entries, 'this case needs a ledger with `entries`; leave it out for one without')
+  assert.ok(bench.store.entries, 'this case needs a ledger with `entries`; skip it if yours has none')
   return bench.store.entries(query, bench.context)
 }
 
@@ -134,7 +133,7 @@ async function charges(bench: LedgerBench, query: EntryQuery): Promise<readonly 
   return (await read(bench, query)).entries.filter(({ kind }) => kind === 'charge')
 }
 
-/** The short names of the holds. */
+/** Returns the short names of the holds. */
 async function namesOf(bench: LedgerBench, query: EntryQuery): Promise<readonly string[]> {
   const names = new Map(['a', 'b', 'c', 'first', 'second'].map((name) => [bench.holdId(name), name]))
   return (await charges(bench, query)).map(({ holdId }) => names.get(holdId!) ?? 'another')

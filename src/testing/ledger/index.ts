@@ -12,7 +12,7 @@ import { tableCases } from './table-cases.js'
 export type { LedgerUnderTest } from './answers.js'
 export type { LedgerCase, LedgerHarness } from './bench.js'
 
-/** What every ledger must do, one case a sentence. */
+/** The requirements for every ledger, one per case. */
 export const ledgerCases: readonly LedgerCase[] = Object.freeze([
   ...tableCases,
   ...copyCases,

@@ -17,9 +17,9 @@ const payAllToSelf = [
   { account: 'alice', amount: 2n },
 ]
 
-/** What a settlement moves, and which requests are refused. */
+/** The postings of a settlement, and invalid requests. */
 export const postingCases: readonly LedgerCase[] = [
-  ledgerCase('posting-accounts-made', 'a settlement makes every account that it names', async (bench) => {
+  ledgerCase('posting-accounts-made', 'a settlement creates every account that it names', async (bench) => {
     await bench.settle('h', 12n, { base: 10n, account: 'newcomer' })
     assert.notEqual(await bench.store.balance('newcomer', bench.context), undefined)
     assert.deepEqual(await bench.balance('newcomer'), [-12n, 0n, -12n])
@@ -28,7 +28,7 @@ export const postingCases: readonly LedgerCase[] = [
     assert.notEqual(await bench.store.balance('app', bench.context), undefined)
     assert.deepEqual(await bench.balance('app'), [2n, 0n, 2n])
   }),
-  ledgerCase('posting-one-account', 'payer, app and platform may be one account', async (bench) => {
+  ledgerCase('posting-one-account', 'payer, app and platform may be the same account', async (bench) => {
     assertGranted(await bench.hold('h', 12n))
     assertPosted(await bench.settle('h', 12n, { base: 10n, postings: payAllToSelf }), chargeOf(12n, 10n))
     assert.deepEqual(await bench.balance(), [100n, 0n, 100n])
@@ -57,7 +57,7 @@ export const postingCases: readonly LedgerCase[] = [
     })
     assert.deepEqual(await bench.balance(), [90n, 0n, 90n])
   }),
-  ledgerCase('posting-adds-up', 'over many settlements nothing is made or lost', async (bench) => {
+  ledgerCase('posting-adds-up', 'many settlements neither create nor lose credit', async (bench) => {
     for (let number = 0; number < 40; number++) {
       const cost = BigInt((number * 7) % 13)
       await bench.hold(`h${number}`, BigInt(number % 3))
@@ -70,7 +70,7 @@ export const postingCases: readonly LedgerCase[] = [
     )
     assert.equal(posted[0]![1], 0n)
   }),
-  ledgerCase('posting-negative-hold', 'a hold below zero is rejected', async (bench) => {
+  ledgerCase('posting-negative-hold', 'a negative hold is rejected', async (bench) => {
     const request: HoldRequest = {
       holdId: bench.holdId('h'),
       account: 'alice',
@@ -81,7 +81,7 @@ export const postingCases: readonly LedgerCase[] = [
     await assert.rejects(async () => bench.store.hold(request, bench.context))
     assert.deepEqual(await bench.balance(), [100n, 0n, 100n])
   }),
-  ledgerCase('posting-negative-charge', 'a cost, base or markup below zero is rejected', async (bench) => {
+  ledgerCase('posting-negative-charge', 'a negative cost, base or markup is rejected', async (bench) => {
     assertGranted(await bench.hold('h', 30n))
     await assertSettleRejected(bench, { charge: chargeOf(-1n, -1n), postings: pay(-1n, -1n) })
     await assertSettleRejected(bench, { charge: chargeOf(-1n, 0n, { markup: 0n }), postings: pay(0n, 0n) })
@@ -112,7 +112,7 @@ export const postingCases: readonly LedgerCase[] = [
   ),
   ledgerCase(
     'posting-overflow',
-    'a balance beyond 64 bits is rejected, and nothing of its settlement stays',
+    'a settlement is rejected as a whole if a balance would exceed 64 bits',
     async (bench) => {
       assertGranted(await bench.hold('h', 30n))
       await assertSettleRejected(bench, { charge: chargeOf(12n), postings: pay(12n, 12n) })
@@ -125,7 +125,7 @@ export const postingCases: readonly LedgerCase[] = [
   ),
   ledgerCase(
     'posting-underflow',
-    'a debt beyond 64 bits is rejected, and nothing of its settlement stays',
+    'a settlement is rejected as a whole if a debt would exceed 64 bits',
     async (bench) => {
       await bench.settle('first', MAX_CREDITS)
       const further = [
@@ -135,7 +135,7 @@ export const postingCases: readonly LedgerCase[] = [
       await assert.rejects(
         async () => bench.settle('second', 102n, { postings: further }),
         () => true,
-        'a settlement that takes alice below -2^63 is to be rejected',
+        'a settlement that takes alice below -2^63 must be rejected',
       )
       assert.deepEqual(await bench.balance(), [100n - MAX_CREDITS, 0n, 100n - MAX_CREDITS])
       assert.deepEqual(await bench.balance('app'), [0n, 0n, 0n])
@@ -148,7 +148,7 @@ export const postingCases: readonly LedgerCase[] = [
   ),
   ledgerCase(
     'posting-input-copied',
-    'what a caller changes afterwards does not change the ledger',
+    'later changes to the usage of a charge do not affect the ledger',
     async (bench) => {
       const usage = { prompt: 11, cached: 3, cacheWrite: 2, completion: 7, reasoning: 5 }
       const charge = { ...chargeOf(12n), usage }
@@ -160,11 +160,15 @@ export const postingCases: readonly LedgerCase[] = [
       assert.equal((await bench.settle('h', 12n)).charge.usage.completion, 7)
     },
   ),
-  ledgerCase('posting-charge-whole', 'the first charge comes back with all that it was', async (bench) => {
-    const charge = { byok: true, basis: 'estimated', shortfall: 9n, priceVersion: '2026-11' } as const
-    await bench.settle('h', 12n, { base: 10n, charge })
-    assertRepeated(await bench.settle('h', 1n), chargeOf(12n, 10n, charge))
-  }),
+  ledgerCase(
+    'posting-charge-whole',
+    'a repeat returns the first charge with all its fields',
+    async (bench) => {
+      const charge = { byok: true, basis: 'estimated', shortfall: 9n, priceVersion: '2026-11' } as const
+      await bench.settle('h', 12n, { base: 10n, charge })
+      assertRepeated(await bench.settle('h', 1n), chargeOf(12n, 10n, charge))
+    },
+  ),
 ]
 
 const MAX_CREDITS = 2n ** 63n - 1n
@@ -177,7 +181,7 @@ function pay(cost: bigint, base: bigint): SettleRequest['postings'] {
   ]
 }
 
-/** Rejected, and the hold of 30 still stands. */
+/** Asserts that the settlement is rejected and the hold of 30 stays open. */
 async function assertSettleRejected(
   bench: LedgerBench,
   { charge, postings }: Pick<SettleRequest, 'charge' | 'postings'>,

@@ -9,13 +9,13 @@ import {
   ledgerCase,
 } from './bench.js'
 
-/** Every cell of the table of operations and states. */
+/** Every operation in every state of a hold. */
 export const tableCases: readonly LedgerCase[] = [
-  ledgerCase('table-hold-unknown', 'a hold sets its amount aside and posts nothing', async (bench) => {
+  ledgerCase('table-hold-unknown', 'a hold reserves its amount and posts nothing', async (bench) => {
     assertGranted(await bench.hold('h', 30n))
     assert.deepEqual(await bench.balance(), [100n, 30n, 70n])
   }),
-  ledgerCase('table-hold-held', 'the same hold again has the same answer and counts once', async (bench) => {
+  ledgerCase('table-hold-held', 'a repeated hold returns the same result and counts once', async (bench) => {
     assertGranted(await bench.hold('h', 60n))
     assertGranted(await bench.hold('h', 60n))
     assert.deepEqual(await bench.balance(), [100n, 60n, 40n])
@@ -50,7 +50,7 @@ export const tableCases: readonly LedgerCase[] = [
   }),
   ledgerCase(
     'table-release-unknown',
-    'the release of an unknown hold keeps a late hold out',
+    'after the release of an unknown hold, that hold is refused if it arrives late',
     async (bench) => {
       assert.equal((await bench.release('h')).state, 'released')
       assertRefused(await bench.hold('h', 30n), 'closed')
@@ -82,7 +82,7 @@ export const tableCases: readonly LedgerCase[] = [
     assert.equal((await bench.release('h')).state, 'settled')
     assert.deepEqual(await bench.balance(), [88n, 0n, 88n])
   }),
-  ledgerCase('table-settle-unknown', 'a settlement posts although its hold is not known', async (bench) => {
+  ledgerCase('table-settle-unknown', 'a settlement posts even if its hold is unknown', async (bench) => {
     assertPosted(await bench.settle('h', 12n, { base: 10n }), chargeOf(12n, 10n))
     assert.deepEqual(await bench.balance(), [88n, 0n, 88n])
     assertRefused(await bench.hold('h', 30n), 'closed')
@@ -97,7 +97,7 @@ export const tableCases: readonly LedgerCase[] = [
   }),
   ledgerCase(
     'table-settle-expired',
-    'a settlement after expiry posts in full and frees nothing twice',
+    'a settlement after expiry posts in full and frees no credit twice',
     async (bench) => {
       assertGranted(await bench.hold('other', 20n))
       await bench.holdAndLapse('h', 30n)
@@ -107,7 +107,7 @@ export const tableCases: readonly LedgerCase[] = [
   ),
   ledgerCase(
     'table-settle-released',
-    'a settlement after a release posts and frees nothing twice',
+    'a settlement after a release posts and frees no credit twice',
     async (bench) => {
       assertGranted(await bench.hold('other', 20n))
       assertGranted(await bench.hold('h', 30n))
@@ -133,7 +133,7 @@ export const tableCases: readonly LedgerCase[] = [
   ),
   ledgerCase(
     'table-settle-unknown-again',
-    'a settlement without a hold, repeated, posts once',
+    'a repeated settlement without a hold posts once',
     async (bench) => {
       await bench.settle('h', 12n)
       const again = await bench.settle('h', 12n)
