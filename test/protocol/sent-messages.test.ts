@@ -7,7 +7,7 @@ import { forgetMessages, sentMessages } from '../../src/protocol/sent-messages.j
 const LONG = 'The quick brown fox.\\n'.repeat(1_000)
 const sayAll = (text: string) => `{"role":"user","content":"${text}"}`
 
-/** The bytes remembered of a body's messages, as text. */
+/** The remembered bytes of a body's messages, as text. */
 function spelled(body: string): string | undefined {
   const { messages } = parseJsonBody(Buffer.from(body)) as { messages?: unknown[] }
   return messages && sentMessages(messages)?.toString()
@@ -24,7 +24,7 @@ describe.runIf(usesFastPaths)('the messages of a long request', () => {
       'with parts and calls',
       `[{"role":"user","content":[{"type":"text","text":"${LONG}"}],"tool_calls":null}]`,
     ],
-    ['with what looks like their end in a text', `[${sayAll(`\\"}],\\"messages\\":[{\\\\${LONG}`)}]`],
+    ['with text that looks like their end', `[${sayAll(`\\"}],\\"messages\\":[{\\\\${LONG}`)}]`],
   ])('are remembered %s', (_, messages) => {
     expect(spelled(`{"model":"m","messages":${messages},"stream":true,"temperature":1}`)).toBe(messages)
     expect(spelled(`\ufeff{"tools":[{"messages":[]}],"messages" : ${messages}}`)).toBe(messages)
@@ -33,7 +33,7 @@ describe.runIf(usesFastPaths)('the messages of a long request', () => {
   it.each([
     ['are short', `{"messages":[${sayAll('Hi')}]}`],
     ['stand there twice', `{"messages":[],"messages":[${sayAll(LONG)}]}`],
-    ['stand there under an escaped name too', `{"messages":[${sayAll(LONG)}],"m\\u0065ssages":[]}`],
+    ['are also present under an escaped name', `{"messages":[${sayAll(LONG)}],"m\\u0065ssages":[]}`],
     ['have a field twice', `{"messages":[{"content":"","role":"user","content":"${LONG}"}]}`],
     [
       'have a field twice, once escaped',
@@ -43,7 +43,7 @@ describe.runIf(usesFastPaths)('the messages of a long request', () => {
     ['hold a number', `{"messages":[{"role":"user","n":1e400,"content":"${LONG}"}]}`],
     ['are no list', `{"messages":{"content":"${LONG}"}}`],
     ['are not there', `{"prompt":"${LONG}"}`],
-  ])('are not if they %s', (_, body) => {
+  ])('are not remembered if they %s', (_, body) => {
     expect(spelled(body)).toBeUndefined()
   })
 
@@ -54,7 +54,7 @@ describe.runIf(usesFastPaths)('the messages of a long request', () => {
     expect(sentMessages(messages)).toBeUndefined()
   })
 
-  it('are remembered only if every reader must find in them what was parsed, however they are written', () => {
+  it('are remembered only if every reader must find the parsed values in them, however they are written', () => {
     let remembered = 0
     let ambiguous = 0
     fc.assert(
@@ -121,7 +121,7 @@ const { node } = fc.letrec<{ node: Node }>((tie) => ({
 const others = fc.array(fc.tuple(name, node), { maxLength: 3 })
 const spaces = fc.array(fc.constantFrom('', '', ' ', '\n\t', '\r'), { minLength: 1, maxLength: 7 })
 
-/** JSON text, with white space from `gaps` in turn wherever it may stand. */
+/** JSON text, with white space from `gaps` in turn wherever it is allowed. */
 function write(root: Node, gaps: readonly string[]): string {
   let used = 0
   const gap = (): string => gaps[used++ % gaps.length]!
@@ -135,7 +135,7 @@ function write(root: Node, gaps: readonly string[]): string {
   return writeNode(root)
 }
 
-/** Whether any object has a name twice, however it is spelled. */
+/** Whether any object has a name twice, in any spelling. */
 function repeats(value: Node): boolean {
   if (typeof value === 'string') return false
   if (!('fields' in value)) return value.some(repeats)
