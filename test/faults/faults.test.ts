@@ -5,7 +5,7 @@ import { playFault } from './fault.js'
 import { ROWS, type Row } from './rows.js'
 
 for (const row of Object.keys(ROWS) as Row[]) {
-  describe(`where ${ROWS[row]}`, () => {
+  describe(`in the row: ${ROWS[row]}`, () => {
     for (const fault of FAULTS.filter((each) => each.row === row)) {
       const reply = fault.stream ? 'streamed' : 'in one body'
       it(`charges ${fault.due} if ${fault.name}, ${reply}`, async () => {

@@ -6,10 +6,13 @@ import { playFault } from './fault.js'
 import { difference, type Score, scoreTable } from './score-table.js'
 
 const ENTRY = new URL('../../dist/index.js', import.meta.url)
-/** Far longer than any fault takes. A fault that never ends is a failure too. */
+/** Far longer than any fault takes. A fault that never ends is also a failure. */
 const PATIENCE_MS = 60_000
 
-/** Plays every fault against the built package, prints what came of it, and fails if a charge is not what is due. */
+/**
+ * Plays every fault against the built package, prints the results, and fails if a charge differs from the
+ * amount due.
+ */
 async function main(): Promise<number> {
   if (!existsSync(ENTRY)) {
     console.error(`There is no ${fileURLToPath(ENTRY)}. Build the package first: npm run build`)

@@ -16,7 +16,7 @@ import {
 
 const BROKEN = { frame: 'provider_error' }
 
-/** A stream that broke after its first token. Asked for as one body these are HTTP errors, and free like those. */
+/** A stream that breaks after its first token. As JSON these are HTTP errors, and free like those. */
 export const broken: readonly Fault[] = [
   ...breaks('the provider dies in the middle of the text', [HEAD, TOKENS, 'reset'], NOTHING),
   ...breaks('the provider dies in the middle of an event', [HEAD, TOKENS, HALF_EVENT, 'hang-up'], NOTHING),

@@ -3,13 +3,13 @@ import type { BenchOptions } from '../bench.js'
 import { eventByEvent, type Fault, NOTHING, type ScriptedFault, scripted } from '../fault.js'
 import { body, COUNTS, DONE, FINISH, HEAD, ROLE, TOKENS, USAGE, wholeBody } from '../upstream-scripts.js'
 
-/** Shaped like an envelope; what opens it here does not look inside. */
+/** Shaped like an envelope. The opener in these tests does not look inside. */
 const OWN_KEY = { provider: 'p0', provider_key: 'v1.header..nonce.text.tag' }
 
 /** A fee of 0.0002 and a tenth of the list price. */
 const FEE = { flat: '0.0002', basisPoints: 1_000 }
 
-/** The caller's own provider key: the fee takes the place of the price, and the markup is on the fee. */
+/** The caller's own provider key: the fee replaces the price, and the markup is on the fee. */
 export const byok: readonly Fault[] = [
   // 0 x 1.2 + 0.0005
   ...onOwnKey('reported', 'the host asks no fee', {}, '0.0005'),
@@ -69,9 +69,9 @@ function onOwnKey(
     answer: 'whole',
     async also(bench, call) {
       const { charge } = await bench.event('request-end', call)
-      if (charge?.byok !== true) throw new Error('not marked as on a key of the caller’s own')
+      if (charge?.byok !== true) throw new Error('not marked as on the caller’s own key')
       const key = bench.upstream.requests[0]!.headers.authorization
-      if (key !== 'Bearer key-of-the-caller') throw new Error(`the provider was sent ${key}`)
+      if (key !== 'Bearer key-of-the-caller') throw new Error(`the provider received ${key}`)
     },
   }
   return scripted(fault)

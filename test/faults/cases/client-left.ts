@@ -9,16 +9,16 @@ const DRAIN: BenchOptions = { routes: [{ onDisconnect: 'drain' }] }
 const KEYED = { 'idempotency-key': 'key-1' }
 
 interface Leaving {
-  /** What has come when the client leaves. */
+  /** The steps before the client leaves. */
   readonly before: readonly Step[]
-  /** How many events those are. */
+  /** The number of events in them. */
   readonly events: number
-  /** What comes afterwards. Nothing: the provider waits, and is hung up on. */
+  /** The steps afterwards. If absent, the provider waits and is aborted. */
   readonly after?: readonly Step[]
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A client that leaves at one moment of a reply, and a provider that goes on, or would. */
+/** A client that leaves at one moment of a reply, and a provider that could continue. */
 async function leaves(
   bench: Bench,
   stream: boolean,
@@ -57,7 +57,7 @@ function abandonedOnlyWhereFree(bench: Bench, row: Fault['row']): void {
   if (bench.has('call-abandoned') !== expected) throw new Error(`call-abandoned: ${!expected}`)
 }
 
-/** The client goes while its charge is being posted. */
+/** The client leaves while its charge is being posted. */
 function duringSettlement(options: BenchOptions): Fault[] {
   return inBothModes((stream) => ({
     row: 'left-finished',
@@ -140,7 +140,7 @@ export const clientLeft: readonly Fault[] = [
       events: 4,
     },
   ),
-  // (0.001 + 11 x 0.00001 + 90 x 0.00002) x 1.2 + 0.0005: more was reported than the text shows.
+  // (0.001 + 11 x 0.00001 + 90 x 0.00002) x 1.2 + 0.0005: the report is larger than the text.
   ...left(
     'left-abort-after',
     'the client leaves in the middle, an interim usage counting more',

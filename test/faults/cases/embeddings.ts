@@ -16,7 +16,7 @@ const ERROR = { message: 'no' }
 
 const reply = (usage: object | null = USAGE) => ({ data: [{ index: 0, embedding: [0.5] }], usage })
 
-/** Embeddings come in one body, so that most faults are HTTP errors. */
+/** Embeddings are JSON, so most faults are HTTP errors. */
 export const embeddings: readonly Fault[] = [
   fault('http-error', 'the provider of embeddings dies before its headers', ['reset'], NOTHING, BROKEN),
   fault('http-error', 'the provider of embeddings closes before its headers', ['hang-up'], NOTHING, BROKEN),

@@ -25,7 +25,7 @@ const UNREADABLE = { status: 502, code: 'provider_invalid_response' }
 const TIMEOUT = { status: 504, code: 'provider_timeout' }
 const JSON_HEAD = { head: 200, headers: { 'content-type': 'application/json' } }
 
-/** The client is sent an HTTP error: nothing, ever. */
+/** The client gets an HTTP error, which is always free. */
 export const httpErrors: readonly Fault[] = [
   ...alike('the provider dies before its headers', [['reset']], BROKEN),
   ...alike('the provider closes before its headers', [['hang-up']], BROKEN),
@@ -111,7 +111,7 @@ export const httpErrors: readonly Fault[] = [
   ...inBothModes((stream) => ({
     row: 'http-error',
     name: 'connecting to the provider takes too long',
-    // A socket that takes connections and never begins TLS. The adapter's own deadline, in real time.
+    // A socket that accepts connections and never begins TLS. The adapter's own timeout, in real time.
     options: {
       limits: { connectMs: 20 },
       routes: [{ baseUrl: (scripted) => scripted.replace('http:', 'https:') }],
@@ -203,7 +203,7 @@ export const httpErrors: readonly Fault[] = [
   })),
 ]
 
-/** Nothing of a first route's has reached the client: the next one is tried. */
+/** Nothing from the first route has reached the client, so the next one is tried. */
 export const routesFailed: readonly Fault[] = [
   ...scripted({
     row: 'all-failed',
@@ -249,7 +249,7 @@ function alike(
   })
 }
 
-/** The provider takes a request and never answers, until ten seconds are over. */
+/** The provider accepts a request and does not answer within ten seconds. */
 function silent(name: string, limits: Partial<Limits>, routes: BenchOptions['routes'] = [{}]): Fault[] {
   return inBothModes((stream) => ({
     row: 'http-error',
@@ -269,13 +269,13 @@ function silent(name: string, limits: Partial<Limits>, routes: BenchOptions['rou
   }))
 }
 
-/** Who did not answer in time may bill the call: no other is asked, and others' calls still come to it. */
+/** A provider that timed out may bill the call, so no other is called. Its route still gets other calls. */
 function neverBlamed(bench: Bench, { client, stream }: BenchCall): void {
   const others = bench.upstreams.slice(1).reduce((sum, { requests }) => sum + requests.length, 0)
-  if (others > 0) throw new Error('another provider was asked')
+  if (others > 0) throw new Error('another provider was called')
   if (bench.router.routes().some(({ failureRate }) => failureRate > 0)) throw new Error('the route is blamed')
   if (client.status === 504 && client.headers['x-should-retry'] !== 'false') {
-    throw new Error(`it may be repeated, ${stream ? 'streamed' : 'in one body'}`)
+    throw new Error(`it may be retried, ${stream ? 'streamed' : 'in one body'}`)
   }
 }
 

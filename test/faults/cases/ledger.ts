@@ -10,7 +10,7 @@ const UNAVAILABLE = { status: 503, code: 'ledger_unavailable' }
 const KEYED = { 'idempotency-key': 'key-1' }
 const WHOLE_REPLY = [HEAD, TOKENS, FINISH, USAGE, DONE, 'end'] as const
 
-/** No hold: nothing is dispatched, and what may have been taken is released. */
+/** No hold: no provider is called, and a possible hold is released. */
 export const holdFaults: readonly Fault[] = [
   ...atHold('the ledger throws at the hold', 'throws'),
   ...atHold('the ledger takes the hold, and its answer is lost', 'answer-lost'),
@@ -137,7 +137,7 @@ export const settleFaults: readonly Fault[] = [
     },
     due: '0.0009',
     answer: 'whole',
-    // The auditor was passed by, so it wonders at the repeat.
+    // This settlement bypassed the auditor, which therefore reports the repeat.
     left: { problems: 1 },
   })),
   ...inBothModes((stream) => ({
@@ -173,7 +173,7 @@ export const settleFaults: readonly Fault[] = [
   })),
 ]
 
-/** Nothing is due, and the hold cannot be freed at once. */
+/** Nothing is due, and the hold cannot be released at once. */
 export const releaseFaults: readonly Fault[] = [
   ...atRelease('the ledger throws at the release, twice', ['throws', 'throws'], 300),
   ...atRelease('the ledger releases, and its answer is lost', ['answer-lost'], 100),
@@ -215,14 +215,14 @@ function atHold(name: string, fault: LedgerFault, elapseMs = 0): Fault[] {
     due: NOTHING,
     answer: UNAVAILABLE,
     also(bench) {
-      if (bench.upstream.requests.length > 0) throw new Error('dispatched without a hold')
+      if (bench.upstream.requests.length > 0) throw new Error('called without a hold')
       expectCount(bench, 'release', 1)
       if (!bench.has('store-fault')) throw new Error('no store-fault')
     },
   }))
 }
 
-/** A call with a whole reply, whose settlement has been asked for. */
+/** A call with a complete reply, whose settlement has been requested. */
 async function callToSettle(
   bench: Bench,
   stream: boolean,
@@ -253,7 +253,7 @@ function untilGivenUp(name: string, fault: LedgerFault, elapseMs: number): Fault
   }))
 }
 
-/** A whole reply whose settlement goes so, and what comes in so much time after it was asked for. */
+/** A complete reply whose settlement has this fault, and the events within some time after its request. */
 async function playSettlement(
   bench: Bench,
   stream: boolean,
@@ -283,7 +283,7 @@ function atSettle(name: string, faults: readonly LedgerFault[], elapseMs: number
 
 type Settled = Awaited<ReturnType<Bench['ledger']['settle']>>
 
-/** The settlement is posted, and the answer to it is not what the contract asks for. */
+/** The settlement is posted, and its answer breaks the contract. */
 function atAnswer(name: string, answers: (settled: Settled) => unknown, elapseMs = 0): Fault[] {
   return inBothModes((stream) => ({
     row: 'ledger-settle',
@@ -326,16 +326,16 @@ function atRelease(name: string, faults: readonly LedgerFault[], elapseMs: numbe
 
 function expectCount(bench: Bench, operation: 'hold' | 'settle' | 'release', times: number): void {
   const count = bench.plan.count(operation)
-  if (count !== times) throw new Error(`${operation} was asked for ${count} times, not ${times}`)
+  if (count !== times) throw new Error(`${operation} was called ${count} times, not ${times}`)
 }
 
 async function reconcileTwice(bench: Bench, request: SettleRequest): Promise<void> {
   const first = await bench.faulty.settle(request, CONTEXT)
   const second = await bench.faulty.settle(request, CONTEXT)
-  if (first.repeated || !second.repeated) throw new Error('reconciling charged twice, or not at all')
+  if (first.repeated || !second.repeated) throw new Error('the reconciliation charged twice, or not at all')
 }
 
-/** Somebody reconciles the hold with a charge of their own. */
+/** Somebody reconciles the hold with another charge. */
 async function settleElsewhere(bench: Bench, call: BenchCall): Promise<void> {
   const { facts, holdId } = bench.audit.holds[0]!.request
   const usage = { prompt: 1, cached: 0, cacheWrite: 0, completion: 1, reasoning: 0 }
@@ -355,7 +355,7 @@ async function settleElsewhere(bench: Bench, call: BenchCall): Promise<void> {
   await bench.ledger.settle({ holdId, charge, postings, facts: { ...facts, requestId: call.id } }, CONTEXT)
 }
 
-/** The hold's time is over, and another call with the same claim gets it. */
+/** The hold has expired, and another call with the same claim gets it. */
 async function expireAndClaim(bench: Bench): Promise<void> {
   const { request } = bench.audit.holds[0]!
   await bench.ledger.release({ holdId: request.holdId, account: request.account }, CONTEXT)

@@ -14,7 +14,9 @@ import { DONE, FINISH, HEAD, ROLE, TOKENS, USAGE } from '../upstream-scripts.js'
 
 const KEYED = { 'idempotency-key': 'key-1' }
 
-/** A call whose client left goes on to its own end, by the limits that it would have had with its client there. */
+/**
+ * A call whose client left continues to its own end, with the same limits as if the client were still there.
+ */
 export const leftCalls: readonly Fault[] = [
   ...goesSilent('after the first token', [HEAD, TOKENS], 1),
   ...goesSilent('before the first token', [HEAD, ROLE], 1),
@@ -68,7 +70,7 @@ export const leftCalls: readonly Fault[] = [
     due: REPORTED,
     answer: 'left',
   })),
-  // A reply in one body would have ended in an HTTP error.
+  // A JSON reply would have ended in an HTTP error.
   {
     row: 'stopped',
     name: 'the total deadline passes after the client has left',
@@ -114,7 +116,7 @@ export const leftCalls: readonly Fault[] = [
       await send(reply, HEAD, TOKENS)
       await call.client.receives('twenty bytes')
       call.client.pause()
-      // More than both sockets hold: the router stops reading, so that this is written only once it reads again.
+      // More than both sockets buffer: the router stops reading, so this is written only when it reads again.
       const rest = send(reply, ...Array.from({ length: 400 }, () => LARGE), FINISH, USAGE, DONE, 'end')
       await bench.dropsClient(call, 10_000)
       await rest
@@ -154,7 +156,7 @@ const LARGE: Step = {
   write: `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(LARGE_BYTES) }, finish_reason: null }] })}\n\n`,
 }
 
-/** As had the client stayed: nobody pays an estimate for a provider that fell silent. */
+/** As if the client had stayed: nobody pays an estimate for a provider that fell silent. */
 function goesSilent(
   when: string,
   before: readonly Step[],

@@ -25,14 +25,19 @@ import {
   wholeBody,
 } from '../upstream-scripts.js'
 
-/** (0.001 + 22 x 0.00001 + 100 x 0.00002) x 1.2 + 0.0005: the prompt at 14 tokens and 8 more, and `max_tokens`. */
+/**
+ * (0.001 + 22 x 0.00001 + 100 x 0.00002) x 1.2 + 0.0005: the prompt at 14 tokens and 8 more, and
+ * `max_tokens`.
+ */
 export const HOLD = '0.004364'
 /** 11 and 1,000 tokens: (0.001 + 0.00011 + 0.02) x 1.2 + 0.0005. */
 const BEYOND = { prompt_tokens: 11, completion_tokens: 1_000 }
 const BEYOND_COST = '0.025832'
 /** 500 bytes, 125 tokens: more than the hold covers. */
 const LONG_TEXT = events(textChunk('x'.repeat(500)))
-/** The prompt is held for at its bytes, at most the model's context: as large as the estimate elsewhere. */
+/**
+ * The prompt is held at its bytes, up to the model's context, which is as large as the estimate elsewhere.
+ */
 const NEVER: BenchOptions = {
   router: { neverOverdraw: true } satisfies Partial<RouterOptions>,
   model: { contextLength: 22 },
@@ -214,7 +219,7 @@ export const overdraw: readonly Fault[] = [
     due: '0',
     answer: 'whole',
     async also(bench, call) {
-      // A charge of 0 is a charge: it is settled.
+      // A charge of 0 is still settled.
       const { charge } = await bench.event('request-end', call)
       if (charge?.cost !== 0n || charge.basis !== 'reported') throw new Error('no charge of 0')
     },
@@ -270,7 +275,7 @@ const FINISH_CHUNK = { ...textChunk(''), choices: [{ index: 0, delta: {}, finish
 function expectUpstream(bench: Bench, expected: Readonly<Record<string, unknown>>): void {
   const asked = bench.upstream.requests[0]!.body as Readonly<Record<string, unknown>>
   for (const [field, value] of Object.entries(expected)) {
-    if (asked[field] !== value) throw new Error(`${field} went upstream as ${JSON.stringify(asked[field])}`)
+    if (asked[field] !== value) throw new Error(`${field} was sent as ${JSON.stringify(asked[field])}`)
   }
 }
 

@@ -11,7 +11,10 @@ import {
 } from '../fault.js'
 import { COMMENT, DONE, events, FINISH, HEAD, ROLE, TOKENS, USAGE } from '../upstream-scripts.js'
 
-/** The total deadline, the most bytes of a reply, or a shutdown. Before the head of the reply is out these are HTTP errors. */
+/**
+ * The total deadline, the limit of a reply's bytes, or a shutdown. Before the head of the reply is sent these
+ * are HTTP errors.
+ */
 export const stopped: readonly Fault[] = [
   {
     row: 'stopped',

@@ -26,10 +26,10 @@ const call = (fields: object, name: string | undefined = 'f') => ({
 })
 const nested = (depth: number): unknown => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`)
 
-/** Must not be asked: the first has billed the call. */
+/** Must not be called: the first has billed the call. */
 const OTHER_ROUTE: Script = [HEAD, TOKENS, FINISH, USAGE, DONE, 'end']
 
-/** Messages of which a piece cannot be read, whatever the model was made to say. Each has a text that can. */
+/** Messages with an unreadable piece, whatever made the model write it. Each also has readable text. */
 const MESSAGES: Readonly<Record<string, object>> = {
   'a tool call has no name': { tool_calls: [{ index: 0, id: 'a', ...NAMELESS }] },
   'there are 1,025 tool calls': {
@@ -229,9 +229,9 @@ function withRoutes(): BenchOptions {
 
 function onlyOneRoute(bench: Bench): void {
   const asked = bench.upstreams.map(({ requests }) => requests.length)
-  if (asked[0] !== 1 || asked[1] !== 0) throw new Error(`asked ${asked.join(' and ')} times`)
+  if (asked[0] !== 1 || asked[1] !== 0) throw new Error(`called ${asked.join(' and ')} times`)
   for (const { failureRate } of bench.router.routes()) {
-    if (failureRate > 0) throw new Error('the route is blamed for what the model said')
+    if (failureRate > 0) throw new Error("the route is blamed for the model's output")
   }
 }
 
@@ -247,7 +247,7 @@ function ends(reason: string): Step {
   return events({ choices: [choice({}, reason)] })
 }
 
-/** Calls that can be read are there, so that the reply ends in them. */
+/** There are readable calls, so the reply ends with them. */
 function wholeAnswer(message: object): 'whole' | 'calls' {
   const calls = (message as { tool_calls?: unknown }).tool_calls
   return Array.isArray(calls) && calls.length > 1_024 ? 'calls' : 'whole'
