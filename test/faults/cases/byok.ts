@@ -12,9 +12,9 @@ const FEE = { flat: '0.0002', basisPoints: 1_000 }
 /** The caller's own provider key: the fee replaces the price, and the markup is on the fee. */
 export const byok: readonly Fault[] = [
   // 0 x 1.2 + 0.0005
-  ...onOwnKey('reported', 'the host asks no fee', {}, '0.0005'),
+  ...onOwnKey('reported', 'the host charges no fee', {}, '0.0005'),
   // (0.0002 + 0.1 x 0.00125) x 1.2 + 0.0005
-  ...onOwnKey('reported', 'the host asks a fee', { byokFee: FEE }, '0.00089'),
+  ...onOwnKey('reported', 'the host charges a fee', { byokFee: FEE }, '0.00089'),
   ...onOwnKey(
     'never-overdraw',
     'the fee is flat',
@@ -23,7 +23,7 @@ export const byok: readonly Fault[] = [
   ),
   {
     row: 'never-overdraw',
-    name: 'on a key of the caller’s own, the fee is flat, and the stream comes event by event',
+    name: 'on the caller’s own key, the fee is flat, and the stream arrives event by event',
     stream: true,
     options: withOpener({ byokFee: { flat: '0.0002' }, neverOverdraw: true }),
     play: (bench) => eventByEvent(bench, OWN_KEY),
@@ -32,7 +32,7 @@ export const byok: readonly Fault[] = [
   },
   ...scripted({
     row: 'http-error',
-    name: 'on a key of the caller’s own, the provider refuses it: no fee either',
+    name: 'on the caller’s own key, the provider refuses it: no fee',
     options: withOpener({ byokFee: FEE }),
     body: OWN_KEY,
     scripts: { stream: [answerJson({ error: 'no' }, 401)], json: [answerJson({ error: 'no' }, 401)] },
@@ -41,7 +41,7 @@ export const byok: readonly Fault[] = [
   }),
   ...scripted({
     row: 'broken',
-    name: 'on a key of the caller’s own, the provider dies: no fee either',
+    name: 'on the caller’s own key, the provider dies: no fee',
     options: withOpener({ byokFee: FEE }),
     body: OWN_KEY,
     scripts: { stream: [[HEAD, TOKENS, 'reset']] },
@@ -58,7 +58,7 @@ function onOwnKey(
 ): Fault[] {
   const fault: ScriptedFault = {
     row,
-    name: `on a key of the caller’s own, ${name}`,
+    name: `on the caller’s own key, ${name}`,
     options: withOpener(router),
     body: OWN_KEY,
     scripts: {

@@ -22,7 +22,7 @@ const BROKEN = { status: 502, code: 'provider_error' }
 export const swaps: readonly Fault[] = [
   ...scripted({
     row: 'reported',
-    name: 'a dearer route takes over: its hold replaces the first',
+    name: 'a more expensive route takes over: its hold replaces the first',
     options: DEARER,
     scripts: { stream: [['reset'], WHOLE_REPLY], json: [['reset'], wholeBody(body({ usage: COUNTS }))] },
     due: DEARER_REPORTED,
@@ -37,7 +37,7 @@ export const swaps: readonly Fault[] = [
   }),
   ...scripted({
     row: 'http-error',
-    name: 'there is not enough credit for a dearer route: it is passed over',
+    name: 'there is not enough credit for a more expensive route: it is skipped',
     options: { ...DEARER, accounts: { alice: '0.005' } },
     scripts: { stream: [['reset'], WHOLE_REPLY], json: [['reset'], WHOLE_REPLY] },
     due: NOTHING,
@@ -48,7 +48,7 @@ export const swaps: readonly Fault[] = [
   }),
   ...scripted({
     row: 'reported',
-    name: 'there is not enough credit for a dearer route, but for the one after it',
+    name: 'there is not enough credit for a more expensive route, but enough for the next one',
     options: {
       // The caller sets the order of the routes.
       routes: [{}, DEARER.routes![1]!, {}],

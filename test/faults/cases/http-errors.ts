@@ -39,7 +39,7 @@ export const httpErrors: readonly Fault[] = [
     code: 'rate_limited',
   }),
   ...alike(
-    'the provider answers 200 and an error with a usage',
+    'the provider answers 200 with an error and a usage',
     [answerJson({ error: 'no', usage: COUNTS })],
     BROKEN,
   ),
@@ -64,7 +64,7 @@ export const httpErrors: readonly Fault[] = [
   }),
   ...scripted({
     row: 'http-error',
-    name: 'the provider says that it failed before the first token, with a usage',
+    name: 'the provider reports a failure before the first token, with a usage',
     scripts: {
       stream: [[HEAD, ROLE, USAGE, ERROR_FRAME, 'end']],
       json: [[HEAD, ROLE, USAGE, ERROR_FRAME, 'end']],
@@ -74,7 +74,7 @@ export const httpErrors: readonly Fault[] = [
   }),
   ...scripted({
     row: 'http-error',
-    name: 'one body is asked for, and the stream that comes dies after tokens and usage',
+    name: 'the client wants JSON, and the provider sends a stream that dies after tokens and usage',
     scripts: {
       json: [[HEAD, TOKENS, usage(COUNTS), 'reset']],
     },
@@ -83,7 +83,7 @@ export const httpErrors: readonly Fault[] = [
   }),
   ...scripted({
     row: 'http-error',
-    name: 'one body is asked for, and an error comes after finish and usage',
+    name: 'the client wants JSON, and an error follows finish and usage',
     scripts: { json: [[HEAD, TOKENS, FINISH, USAGE, ERROR_FRAME, DONE, 'end']] },
     due: NOTHING,
     answer: BROKEN,
@@ -100,7 +100,7 @@ export const httpErrors: readonly Fault[] = [
   }),
   ...scripted({
     row: 'http-error',
-    name: 'the provider sends something else than a reply',
+    name: 'the provider sends something other than a reply',
     scripts: {
       stream: [[HEAD, { write: 'data: what?\n\n' }, 'end']],
       json: [[JSON_HEAD, { write: '[1]' }, 'end']],
@@ -127,7 +127,7 @@ export const httpErrors: readonly Fault[] = [
   ...silent('the provider sends no byte in time', { idleMs: 10_000 }).filter(({ stream }) => stream),
   {
     row: 'reported',
-    name: 'the provider takes minutes before the first byte of a reply in one body',
+    name: 'the provider takes minutes before the first byte of a JSON reply',
     stream: false,
     options: { routes: [{}, {}], limits: { idleMs: 10_000, tokenMs: 20_000, totalMs: 900_000 } },
     async play(bench) {
@@ -145,7 +145,7 @@ export const httpErrors: readonly Fault[] = [
   },
   {
     row: 'http-error',
-    name: 'the provider falls silent in the middle of a reply in one body',
+    name: 'the provider falls silent in the middle of a JSON reply',
     stream: false,
     options: { routes: [{}, {}], limits: { idleMs: 10_000 } },
     async play(bench) {
@@ -160,11 +160,10 @@ export const httpErrors: readonly Fault[] = [
     answer: TIMEOUT,
     also: neverBlamed,
   },
-  ...silent(
-    'two providers could be asked, and the first sends nothing in time',
-    { idleMs: 10_000, totalMs: 10_000 },
-    [{}, {}],
-  ),
+  ...silent('the first of two providers sends nothing in time', { idleMs: 10_000, totalMs: 10_000 }, [
+    {},
+    {},
+  ]),
   ...inBothModes((stream) => ({
     row: 'http-error',
     name: 'the provider sends comments and no token in time',

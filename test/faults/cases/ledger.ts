@@ -54,10 +54,14 @@ export const settleFaults: readonly Fault[] = [
   ...atSettle('the ledger throws at the settlement, twice', ['throws', 'throws'], 300),
   ...atSettle('the settlement is posted, and its answer is lost', ['answer-lost'], 100),
   ...atSettle('the settlement is posted, and never answered', ['hangs-after'], 6_000),
-  ...atSettle('the ledger never answers the settlement, and is asked again', ['hangs'], 6_000),
-  ...atSettle('the settlement is posted once after it has been asked for again', [{ afterMs: 7_000 }], 8_000),
+  ...atSettle('the ledger never answers the settlement, which is then retried', ['hangs'], 6_000),
   ...atSettle(
-    'the ledger answers every settlement later than a try may take',
+    'the settlement is delayed until after its retry, and posted once',
+    [{ afterMs: 7_000 }],
+    8_000,
+  ),
+  ...atSettle(
+    'the ledger answers every settlement after the timeout of a try',
     Array(10).fill({ afterMs: 7_000 }),
     70_000,
   ),
@@ -66,14 +70,14 @@ export const settleFaults: readonly Fault[] = [
   ...atAnswer('the cost is a number', withCharge({ cost: 0.002 })),
   ...atAnswer('the cost is below zero', withCharge({ cost: -2_000_000n })),
   ...atAnswer('the charge has no basis', withCharge({ basis: null })),
-  ...atAnswer('the charge does not say whose key it was', withCharge({ byok: 0 })),
+  ...atAnswer('the charge does not state whose key was used', withCharge({ byok: 0 })),
   ...atAnswer('the overdraft is missing', ({ overdraft: _, ...settled }) => settled),
-  ...atAnswer('nothing is answered', () => undefined, 100),
-  ...atAnswer('null is answered', () => null, 100),
-  ...atAnswer('no charge is answered', ({ charge: _, ...settled }) => settled, 100),
+  ...atAnswer('the answer is undefined', () => undefined, 100),
+  ...atAnswer('the answer is null', () => null, 100),
+  ...atAnswer('the answer has no charge', ({ charge: _, ...settled }) => settled, 100),
   ...inBothModes((stream) => ({
     row: 'ledger-settle',
-    name: 'the ledger never says what it has posted; the event reconciles',
+    name: 'the ledger never returns the posted charge; the event reconciles',
     async play(bench) {
       bench.plan.always('settle', { answers: () => undefined })
       const call = await callToSettle(bench, stream)
@@ -90,7 +94,7 @@ export const settleFaults: readonly Fault[] = [
   })),
   ...inBothModes((stream) => ({
     row: 'ledger-settle',
-    name: 'the settlement of a call with a key is answered without usage: its repeat gets the same',
+    name: 'the settlement of a call with an `Idempotency-Key` is answered without usage: its repeat gets the same reply',
     async play(bench) {
       bench.plan.next('settle', { answers: withCharge({ usage: undefined }) })
       bench.upstream.script(WHOLE_REPLY)
@@ -108,7 +112,7 @@ export const settleFaults: readonly Fault[] = [
   })),
   ...inBothModes((stream) => ({
     row: 'ledger-settle',
-    name: 'the reply goes out before the ledger has answered',
+    name: 'the reply is sent before the ledger has answered',
     async play(bench) {
       bench.plan.next('settle', 'hangs')
       const call = await callToSettle(bench, stream)
@@ -125,7 +129,7 @@ export const settleFaults: readonly Fault[] = [
   ...untilGivenUp('the ledger hangs', 'hangs', 70_000),
   ...inBothModes((stream) => ({
     row: 'ledger-settle',
-    name: 'the ledger has another charge for the hold: the client is shown that',
+    name: 'the ledger has another charge for the hold: the client gets that one',
     async play(bench) {
       const gate = createDeferred()
       bench.plan.next('settle', { when: gate.promise })
@@ -158,7 +162,7 @@ export const settleFaults: readonly Fault[] = [
   })),
   ...inBothModes((stream) => ({
     row: 'reported',
-    name: 'the claim was lost, which the ledger says only when the reply is out',
+    name: 'the claim was lost, which the ledger reports after the reply is sent',
     async play(bench) {
       bench.plan.next('settle', { afterMs: 3_000 })
       const call = await callToSettle(bench, stream, KEYED)
@@ -177,10 +181,10 @@ export const settleFaults: readonly Fault[] = [
 export const releaseFaults: readonly Fault[] = [
   ...atRelease('the ledger throws at the release, twice', ['throws', 'throws'], 300),
   ...atRelease('the ledger releases, and its answer is lost', ['answer-lost'], 100),
-  ...atRelease('the ledger never answers the release, and is asked again', ['hangs'], 6_000),
+  ...atRelease('the ledger never answers the release, which is then retried', ['hangs'], 6_000),
   ...inBothModes((stream) => ({
     row: 'http-error',
-    name: 'the hold can never be released, and ends by its expiry',
+    name: 'the hold can never be released, and expires',
     async play(bench) {
       bench.plan.always('release', 'throws')
       bench.upstream.script(['reset'])
@@ -237,7 +241,7 @@ async function callToSettle(
 function untilGivenUp(name: string, fault: LedgerFault, elapseMs: number): Fault[] {
   return inBothModes((stream) => ({
     row: 'ledger-settle',
-    name: `${name} until settling is given up; the event reconciles`,
+    name: `${name} until the settlement is abandoned; the event reconciles`,
     async play(bench) {
       bench.plan.always('settle', fault)
       const call = await callToSettle(bench, stream)

@@ -23,7 +23,7 @@ export const leftCalls: readonly Fault[] = [
   ...goesSilent('after the first token', [HEAD, TOKENS], 1, KEYED),
   ...inBothModes((stream) => ({
     row: 'left-drain',
-    name: 'the client leaves, and the reply takes minutes more',
+    name: 'the client leaves, and the reply takes several more minutes',
     options: { limits: { idleMs: 60_000, tokenMs: 60_000, totalMs: 900_000 } },
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, stream)
@@ -44,7 +44,7 @@ export const leftCalls: readonly Fault[] = [
   })),
   ...inBothModes((stream) => ({
     row: 'left-drain',
-    name: 'the client leaves with the last token, while others of its account are read on',
+    name: 'the client leaves with the last token, while abandoned calls of its account continue',
     async play(bench) {
       const others: { call: BenchCall; reply: Awaited<ReturnType<typeof takeOver>> }[] = []
       for (let other = 0; other < 3; other++) {
@@ -108,7 +108,7 @@ export const leftCalls: readonly Fault[] = [
   },
   {
     row: 'left-drain',
-    name: 'the client takes nothing for too long',
+    name: 'the client reads nothing for too long',
     stream: true,
     options: { limits: { clientStallMs: 10_000 } },
     async play(bench) {
@@ -129,7 +129,7 @@ export const leftCalls: readonly Fault[] = [
   },
   {
     row: 'left-abort-after',
-    name: 'the client takes nothing for too long',
+    name: 'the client reads nothing for too long',
     stream: true,
     options: { limits: { clientStallMs: 10_000 }, routes: [{ onDisconnect: 'abort' }] },
     async play(bench) {

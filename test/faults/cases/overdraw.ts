@@ -46,7 +46,7 @@ const NEVER: BenchOptions = {
 export const overdraw: readonly Fault[] = [
   ...scripted({
     row: 'overdraft',
-    name: 'more is reported than was on hold',
+    name: 'the reported usage costs more than the hold',
     scripts: {
       stream: [[HEAD, TOKENS, FINISH, usage(BEYOND), DONE, 'end']],
       json: [wholeBody(body({ usage: BEYOND }))],
@@ -56,7 +56,7 @@ export const overdraw: readonly Fault[] = [
   }),
   ...scripted({
     row: 'overdraft',
-    name: 'more is reported than the account has',
+    name: 'the reported usage costs more than the account has',
     options: { accounts: { alice: '0.01' } },
     scripts: {
       stream: [[HEAD, TOKENS, FINISH, usage(BEYOND), DONE, 'end']],
@@ -71,7 +71,7 @@ export const overdraw: readonly Fault[] = [
   }),
   ...scripted({
     row: 'estimated',
-    name: 'the estimate is above the hold',
+    name: 'the estimate exceeds the hold',
     scripts: {
       stream: [[HEAD, LONG_TEXT, FINISH, DONE, 'end']],
       json: [wholeBody(body({}, { role: 'assistant', content: 'x'.repeat(500) }))],
@@ -81,7 +81,7 @@ export const overdraw: readonly Fault[] = [
   }),
   ...scripted({
     row: 'estimated',
-    name: 'the usage came before the tokens alone: the estimate takes the prompt from it',
+    name: 'the usage arrives only before the tokens: the estimate uses its prompt',
     scripts: {
       stream: [[HEAD, usage({ prompt_tokens: 11, completion_tokens: 1 }), TOKENS, FINISH, DONE, 'end']],
     },
@@ -91,7 +91,7 @@ export const overdraw: readonly Fault[] = [
   }),
   ...scripted({
     row: 'estimated',
-    name: 'the usage came before the tokens, and at the end without a completion',
+    name: 'the usage arrives before the tokens, and at the end without a completion',
     scripts: {
       stream: [
         [
@@ -110,7 +110,7 @@ export const overdraw: readonly Fault[] = [
   }),
   {
     row: 'broken',
-    name: 'with `neverOverdraw`, an error comes with a usage of more than the hold',
+    name: 'with `neverOverdraw`, an error arrives with a usage above the hold',
     stream: true,
     options: NEVER,
     async play(bench) {
@@ -138,7 +138,7 @@ export const overdraw: readonly Fault[] = [
   }),
   ...scripted({
     row: 'never-overdraw',
-    name: 'more is reported than was on hold',
+    name: 'the reported usage costs more than the hold',
     options: { ...NEVER, accounts: { alice: HOLD } },
     scripts: {
       stream: [[HEAD, TOKENS, FINISH, usage(BEYOND), DONE, 'end']],
@@ -151,7 +151,7 @@ export const overdraw: readonly Fault[] = [
   }),
   {
     row: 'never-overdraw',
-    name: 'the stream costs more than the hold: it is cut there',
+    name: 'the stream exceeds the hold: it is cut there',
     stream: true,
     options: { ...NEVER, accounts: { alice: HOLD } },
     async play(bench) {
@@ -167,7 +167,7 @@ export const overdraw: readonly Fault[] = [
   },
   ...inBothModes((stream) => ({
     row: 'never-overdraw',
-    name: 'the prompt alone is reported to cost more than the hold: nothing is cut',
+    name: 'the reported prompt alone exceeds the hold: nothing is cut',
     options: { ...NEVER, accounts: { alice: HOLD } },
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, stream)
@@ -185,7 +185,7 @@ export const overdraw: readonly Fault[] = [
   })),
   {
     row: 'never-overdraw',
-    name: 'the stream finishes in the read in which it costs more than the hold: its usage is waited for',
+    name: 'the stream finishes in the read that exceeds the hold: the router waits for its usage',
     stream: true,
     options: { ...NEVER, accounts: { alice: HOLD } },
     async play(bench) {
@@ -200,7 +200,7 @@ export const overdraw: readonly Fault[] = [
   },
   {
     row: 'never-overdraw',
-    name: 'the model is free, and the stream comes event by event',
+    name: 'the model is free, and the stream arrives event by event',
     stream: true,
     options: { ...NEVER, accounts: {}, model: { prices: { input: '0', output: '0' } } },
     play: (bench) => eventByEvent(bench, {}, { authorization: 'Bearer key-of-alice' }),
@@ -226,7 +226,7 @@ export const overdraw: readonly Fault[] = [
   }),
   ...inBothModes((stream) => ({
     row: 'never-overdraw',
-    name: 'the request names no bound that counts: the provider is given that of the hold',
+    name: 'the request has no effective output limit: the provider gets that of the hold',
     options: { ...NEVER, limits: { holdOutputTokens: 50 } },
     async play(bench) {
       bench.upstream.script([HEAD, TOKENS, FINISH, USAGE, DONE, 'end'])
@@ -240,7 +240,7 @@ export const overdraw: readonly Fault[] = [
   })),
   ...inBothModes((stream) => ({
     row: 'never-overdraw',
-    name: 'the request names two bounds: each stays as it is',
+    name: 'the request has two output limits: both stay unchanged',
     options: NEVER,
     async play(bench) {
       bench.upstream.script([HEAD, TOKENS, FINISH, USAGE, DONE, 'end'])

@@ -116,7 +116,7 @@ export const stopped: readonly Fault[] = [
   },
   ...inBothModes((stream) => ({
     row: 'reported',
-    name: 'the router is closed, and the reply ends within the grace',
+    name: 'the router is closed, and the reply ends within the grace period',
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, stream)
       await send(reply, HEAD, TOKENS)
