@@ -123,7 +123,7 @@ function isPositive(value: unknown): value is number {
   return typeof value === 'number' && value > 0
 }
 
-/** Tokens of a text that the client predicted. None matched, and all are billed. */
+/** Tokens of a text that the client predicted. No prediction matched, and all are billed. */
 export function rejectedPrediction(body: JsonObject, { actual }: ModelPlan): number {
   const { prediction } = body
   if (!isObject(prediction)) return 0

@@ -13,7 +13,7 @@ export interface WorldResult {
   readonly charged: number
   readonly violations: readonly Violation[]
   readonly plans: readonly CallPlan[]
-  /** The events of the run, for whoever traces it. */
+  /** The events of the run, for a trace. */
   readonly notes: readonly string[]
 }
 

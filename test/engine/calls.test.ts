@@ -13,7 +13,7 @@ async function start(options?: ServiceOptions) {
 }
 
 describe('the calls of a router', () => {
-  it('are those that came in and have not ended, charge included, newest first', async () => {
+  it('are those that arrived and have not ended, charge included, newest first', async () => {
     const service = await start()
     const { calls } = service.router
     const arrived = [createDeferred(), createDeferred()]

@@ -84,7 +84,7 @@ describe('a reply that could be too long to read', () => {
   })
 
   it.each([{}, { stream: true }, { n: 4 }, { logprobs: false }, { logprobs: true, top_logprobs: 5 }])(
-    'is none of the usual ones: %j',
+    'is not one of the usual ones: %j',
     (asked) => {
       expect(bounds({ ...asked, max_tokens: 16_000 }, long).tokens).toBe(16_000)
       expect(bounds(asked, { ...MODEL, maxOutputTokens: 16_000 }).isSent).toBe(false)

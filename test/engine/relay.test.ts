@@ -132,7 +132,7 @@ describe('a stream, whatever the provider sends', () => {
     expect(Object.keys(delta).filter((field) => field.startsWith('reasoning'))).toEqual(names)
   })
 
-  it('turns content that comes in parts into text and reasoning', () => {
+  it('splits content that arrives in parts into text and reasoning', () => {
     const parts = [
       { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] },
       { type: 'text', text: 'yes' },

@@ -31,7 +31,7 @@ async function main(): Promise<number> {
   console.log(scoreTable(scores))
   const wrong = scores.filter((score) => difference(score) !== '0')
   console.log(
-    `\n${FAULTS.length} faults: ${scores.length - wrong.length} charged what is due, ${wrong.length} did not, ${failures.length} failed.`,
+    `\n${FAULTS.length} faults: ${scores.length - wrong.length} charged the amount due, ${wrong.length} did not, ${failures.length} failed.`,
   )
   for (const failure of failures) console.error(failure)
   return wrong.length + failures.length === 0 ? 0 : 1

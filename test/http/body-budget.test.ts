@@ -20,7 +20,7 @@ describe('the bytes of bodies in flight', () => {
 
   it('are never used up by other accounts, however many', () => {
     const budget = new BodyBudget(1_000_000)
-    // Counted, so that none of theirs is the only body.
+    // Counted, so that its own body is not the only one.
     budget.open('first').take(1)
     for (let number = 0; number < 20; number++) {
       const share = budget.open(`attacker-${number}`)

@@ -412,7 +412,7 @@ describe('an answer before the body was read', () => {
     refuse(writer, new CompatError('missing_credential', 'no'))
   }
 
-  test('keeps the connection if at most 64 KiB are still to come', async () => {
+  test('keeps the connection if at most 64 KiB remain', async () => {
     const tested = testHandler({ chatCompletions: refuseUnread })
     const client = await connectTo(await serve(tested.handler))
     client.write(head('content-length: 65536'))

@@ -88,7 +88,7 @@ describe('a chunk written without res.write', () => {
     await client.until(() => client.received.length > taken * piece.length)
   })
 
-  it('is not sent by a reply whose turn on its connection has not come', async () => {
+  it('is not sent by a reply before its turn on its connection', async () => {
     const replies: http.ServerResponse[] = []
     const both = deferred()
     const client = await connectTo((_req, res) => {

@@ -33,7 +33,7 @@ import {
 import { createSteppedClock, type SteppedClock } from '../helpers/stepped-clock.js'
 
 export interface BenchOptions {
-  /** More than one stands for processes that share one ledger. */
+  /** More than one represents processes that share one ledger. */
   readonly routers?: number
   /** One for all routers. By default each has its own in memory. */
   readonly store?: (clock: SteppedClock) => IdempotencyStore

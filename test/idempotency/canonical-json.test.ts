@@ -19,7 +19,7 @@ const values: Readonly<Record<string, unknown>> = {
   'numbers and nulls': [0, -0, 1e21, 0.1, null, true, false, undefined],
   'fields in another order': { b: 1, a: { d: [{ f: 1, e: 2 }], c: 'x' } },
   'fields left out': { a: undefined, b: 1, c: undefined },
-  'nothing in it': { a: {}, b: [], c: '' },
+  'empty values': { a: {}, b: [], c: '' },
   'names that are numbers': { b: 1, 10: 2, 9: 3, '-1': 4, '01': 5, 4294967295: 6, 4294967294: 7 },
   'names of Object': JSON.parse('{"__proto__":{"z":1},"constructor":2,"a":3}'),
   'text of all kinds': ['\u2028\u0000"\\', '\ud83d\ude00', 'half \ud83d', '\udc00 other half'],

@@ -194,7 +194,7 @@ describe('two processes', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('of which the first failed without a charge: the second may make the call', async () => {
+  it('both make the call if the first failed without a charge', async () => {
     await start({ routers: 2, store: (clock) => memoryIdempotency({ clock }) })
     bench.upstream.scriptOnce(['hang-up'])
     expect((await bench.ask({ key: 'k' })).status).toBe(502)

@@ -196,7 +196,7 @@ describe('a call that broke', () => {
   })
 
   it.each<[string, string | undefined, Script, object]>([
-    ['it has none', undefined, broken(), {}],
+    ['it has no key', undefined, broken(), {}],
     ['nothing was charged', 'k', [HEAD, { write: sse([textChunk('half')]) }, 'hang-up'], {}],
     ['another call has taken it over', 'k', broken(), { claimLost: true }],
   ])('does not mention its key if %s', async (_, key, script, settled) => {
@@ -211,7 +211,7 @@ describe('a call that broke', () => {
   it.each<[string, boolean, Script, number]>([
     ['a provider that refuses', false, answerJson({ error: { message: 'no' } }, 400), 400],
     ['a provider that fails', false, answerJson({ error: { message: 'no' } }, 500), 502],
-    ['a provider that hangs up', true, ['hang-up'], 502],
+    ['a provider that closes the connection', true, ['hang-up'], 502],
   ])('frees its key if nothing was charged: %s', async (_name, stream, failure, status) => {
     await start({}, stream ? STREAM_REPLY : JSON_REPLY)
     bench.upstream.scriptOnce(failure)

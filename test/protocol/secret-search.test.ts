@@ -14,7 +14,7 @@ const shifted = (by: (character: string) => number) => (text: string) =>
 
 /** Ways to show a secret so that a plain search for it finds nothing. */
 const spellings: Readonly<Record<string, (text: string) => string>> = {
-  'as it stands': (text) => text,
+  'as written': (text) => text,
   'spaced out': (text) => [...text].join(' '),
   'in lines': (text) => text.replace(/(.{5})/gu, '$1\n'),
   'between dashes': (text) => [...text].join('-'),
@@ -25,7 +25,7 @@ const spellings: Readonly<Record<string, (text: string) => string>> = {
   'with accents': (text) => [...text].join('\u0301'),
   'full width': shifted((character) => character.charCodeAt(0) + 0xfee0),
   'in invisible tags': shifted((character) => 0xe0000 + character.charCodeAt(0)),
-  'in another case': (text) =>
+  'in different case': (text) =>
     text.replace(/[a-z]/gi, (c) => (c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase())),
   'in capitals': (text) => text.toUpperCase(),
   'percent-escaped': percent,

@@ -41,7 +41,7 @@ describe.runIf(usesFastPaths)('the messages of a long request', () => {
     ],
     ['have a field that is dropped', `{"messages":[{"__proto__":{},"role":"user","content":"${LONG}"}]}`],
     ['hold a number', `{"messages":[{"role":"user","n":1e400,"content":"${LONG}"}]}`],
-    ['are no list', `{"messages":{"content":"${LONG}"}}`],
+    ['are not a list', `{"messages":{"content":"${LONG}"}}`],
     ['are not there', `{"prompt":"${LONG}"}`],
   ])('are not remembered if they %s', (_, body) => {
     expect(spelled(body)).toBeUndefined()

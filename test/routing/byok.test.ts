@@ -60,7 +60,7 @@ const keysSeen = () =>
 
 describe.each([
   ['streamed', true],
-  ['in one body', false],
+  ['as JSON', false],
 ])("a call on the caller's own key, %s", (_, stream) => {
   it('goes to the pinned provider with only that key, and is free by default', async () => {
     const { end, posted } = await start()
@@ -315,7 +315,7 @@ describe('a broken opener of the host', () => {
     ['says ok without a secret', () => ({ ok: true, secret: null })],
     ['has a key that is not wrapped', () => ({ ok: true, secret: CALLERS_KEY })],
     ['has an empty key', () => ({ ok: true, secret: { reveal: () => '' } })],
-    ['says nothing', () => undefined],
+    ['returns undefined', () => undefined],
     ['returns an unknown reason', () => ({ ok: false, reason: 'moon' })],
   ])("that %s is 500, and never a call on the host's key", async (_, open) => {
     const { events } = await start({ router: { envelopes: opener(open) } })

@@ -115,7 +115,7 @@ const moving: Record<string, { script: Script; code: string; status: number; sho
 
 describe.each([
   ['streamed', true],
-  ['in one body', false],
+  ['as JSON', false],
 ])('a provider that fails before its first token, %s', (_, stream) => {
   it.each(Object.entries(moving))('by %s', async (_name, { script, code, status, shouldRetry }) => {
     const { ask, end, posted, upstreams } = await start({ routes: [{}, {}] })

@@ -24,7 +24,7 @@ export interface SimCall {
   steps: number
 }
 
-/** Far beyond every limit of a run. Whoever still waits then waits forever. */
+/** Far beyond every limit of a run. A call that still waits then waits forever. */
 const HANG_MS = 130_000
 /** After the expiry of every hold. */
 const AFTERWARDS_MS = 200_000

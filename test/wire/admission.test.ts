@@ -16,7 +16,7 @@ describe('inFlightPerAccount and inFlightPerCredential', () => {
     service.upstream.script((reply) => reply.closed)
     const running = [1, 2].map(() => new ChatClient(chat(service, API_KEY)))
     while (service.asked.length < 2) await service.upstream.nextRequest()
-    // The body never comes: a refusal does not wait for it.
+    // The body never arrives: a refusal does not wait for it.
     const refused = await RawClient.connect(service.host.port)
     refused.write(headOf(third, 1_000))
     await refused.untilReceived('\r\n\r\n')
@@ -61,7 +61,7 @@ describe('inFlight', () => {
     while (service.asked.length < 2) await service.upstream.nextRequest()
     leaves.leave()
     await leaves.over
-    // The body never comes: a refusal does not wait for it.
+    // The body never arrives: a refusal does not wait for it.
     const refused = await RawClient.connect(service.host.port)
     refused.write(headOf(ACCESS_TOKEN, 1_000))
     await refused.untilReceived('\r\n\r\n')

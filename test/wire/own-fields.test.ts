@@ -366,7 +366,7 @@ describe('a provider key', () => {
     [{ provider: 'p0' }, 'provider_key'],
     [{ provider_key: 'v1.a.b.c.d.e' }, 'provider'],
     [{ provider: { order: ['p0'] } }, 'provider'],
-  ])('%j is half of a pin, or none: 400 naming %s', async (more, param) => {
+  ])('%j is only half of a pin: 400 naming %s', async (more, param) => {
     const response = await service.post(ask(more))
     expect([response.status, await response.json()]).toMatchObject([
       400,

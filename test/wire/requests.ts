@@ -9,7 +9,7 @@ export function chat(service: WireService, token: string, more: Readonly<Record<
   }
 }
 
-/** The head of a completion request whose body comes later. */
+/** The head of a completion request whose body follows later. */
 export function headOf(token: string, bytes: number): string {
   return (
     `POST /compat/v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${token}\r\n` +

@@ -1,4 +1,4 @@
-/** A ledger alone: concurrent pairs of hold and settlement, each of which waits for the previous one. */
+/** A ledger alone: concurrent pairs of hold and settlement, each waiting for the previous one. */
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

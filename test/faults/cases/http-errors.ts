@@ -274,7 +274,7 @@ function neverBlamed(bench: Bench, { client, stream }: BenchCall): void {
   if (others > 0) throw new Error('another provider was called')
   if (bench.router.routes().some(({ failureRate }) => failureRate > 0)) throw new Error('the route is blamed')
   if (client.status === 504 && client.headers['x-should-retry'] !== 'false') {
-    throw new Error(`it may be retried, ${stream ? 'streamed' : 'in one body'}`)
+    throw new Error(`it may be retried, ${stream ? 'streamed' : 'as JSON'}`)
   }
 }
 

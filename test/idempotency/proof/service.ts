@@ -25,7 +25,7 @@ const FAULTS: readonly RouterEvent['type'][] = [
   'call-abandoned',
 ]
 
-/** A slow machine is not what this test looks for. */
+/** This test does not look for slow machines. */
 const PATIENT = { storeMs: 60_000, connectMs: 60_000, settleWaitMs: 60_000 }
 
 export interface ServiceOptions {

@@ -61,7 +61,7 @@ describe('an address in a message', () => {
     7,
     ['https://example.com'],
   ])('is refused if it is not public: %j', (url) => {
-    // Some of these are not even addresses. The rest point into the network of whoever opens them.
+    // Some of these are not even addresses. The rest point into the network of the machine that opens them.
     const error = refusal(image(url))
     expect(error).toMatchObject({ code: 'invalid_request', param: 'messages.0.content.0.image_url.url' })
     expect(error.message).not.toContain('127.0.0.1')

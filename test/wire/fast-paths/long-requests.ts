@@ -41,7 +41,7 @@ const ODD_FIELDS: readonly Field[] = [
   ['nested', '{"messages":[{"messages":[]}],"":null}'],
 ]
 
-/** What may precede the messages in a body. */
+/** JSON that may precede the messages in a body. */
 const ODD_STARTS: readonly Field[] = [
   ['messages', '[]'],
   ['messages', '[{"role":"user","content":"Not this."}]'],
