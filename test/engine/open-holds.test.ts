@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { fails } from '../routing/service.js'
 import { startFaultyService } from './faulty-service.js'
 
-describe('the holds that a router has open', () => {
+describe('the open holds of a router', () => {
   it('are those of its calls in progress, however many routes each of them takes', async () => {
     const dear = { input: '1000', output: '1000' }
     const { faults, service } = await startFaultyService({ routes: [{}, { prices: dear }] })

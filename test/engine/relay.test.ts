@@ -220,7 +220,7 @@ describe('a stream, whatever the provider sends', () => {
   })
 
   it.each([
-    ['beside the name', 0],
+    ['next to the name', 0],
     ['before the name', 1],
     ['in the middle', 2],
     ['after the arguments', 3],

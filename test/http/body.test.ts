@@ -632,7 +632,7 @@ describe('a body that another middleware has read', () => {
       },
     ],
     [
-      'to the half',
+      'half way',
       async (req: http.IncomingMessage & { body?: unknown }) => {
         req.body = {}
         await new Promise((resolve) => req.once('data', resolve))

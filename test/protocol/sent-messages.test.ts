@@ -15,7 +15,7 @@ function spelled(body: string): string | undefined {
 
 describe.runIf(usesFastPaths)('the messages of a long request', () => {
   it.each([
-    ['as they stand', `[${sayAll(LONG)}]`],
+    ['as written', `[${sayAll(LONG)}]`],
     [
       'with white space, escapes and other scripts',
       `[ {"role" :\n"user", "content":"\\u00e9 é 漢字 🙂 ${LONG}" }\t]`,
@@ -32,7 +32,7 @@ describe.runIf(usesFastPaths)('the messages of a long request', () => {
 
   it.each([
     ['are short', `{"messages":[${sayAll('Hi')}]}`],
-    ['stand there twice', `{"messages":[],"messages":[${sayAll(LONG)}]}`],
+    ['are repeated', `{"messages":[],"messages":[${sayAll(LONG)}]}`],
     ['are also present under an escaped name', `{"messages":[${sayAll(LONG)}],"m\\u0065ssages":[]}`],
     ['have a field twice', `{"messages":[{"content":"","role":"user","content":"${LONG}"}]}`],
     [

@@ -184,7 +184,7 @@ describe('routing', () => {
     ['input', { input: '1.5', output: '2' }],
     ['output', { input: '1', output: '2.5' }],
     ['request', { input: '1', output: '2', request: '0.01' }],
-  ])('drops a route that is dearer in %s than max_price', (part, prices) => {
+  ])('drops a route that is more expensive in %s than max_price', (part, prices) => {
     const dear = route('dear', { prices })
     const max: Record<string, unknown> = { input: '1', output: 2, request: '0.009' }
     expect(ids(choosePreferred({ max_price: max }, [dear, a]))).toEqual(['a'])

@@ -30,7 +30,7 @@ const sent = (upstream: Service['upstreams'][number]) =>
   }))
 
 describe("a caller's trace context", () => {
-  it('is neither logged nor passed on if the host does not configure it', async () => {
+  it('is neither reported nor passed on if the host does not configure it', async () => {
     await start(undefined)
     expect((await service.ask({}, TRACE)).status).toBe(200)
     expect(starts(service)[0]).not.toHaveProperty('trace')

@@ -25,7 +25,7 @@ describe('why a provider failed', () => {
     },
   )
 
-  it('is reported with the code instead of its words, if that is a known one', () => {
+  it('is reported with the code instead of its words, if that is a valid code', () => {
     const refusal = (providerCode: string) =>
       why('status', 'The provider answered 403.', { status: 403, providerCode, providerMessage: 'my diary' })
     expect(refusal('unsupported_country')).toBe('The provider answered 403. Its code: unsupported_country.')
