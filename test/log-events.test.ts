@@ -36,7 +36,7 @@ async function start(options: ServiceOptions = {}) {
 }
 
 describe('a log of events', () => {
-  it('has one line for a call, with the request id and the cost that the client was sent', async () => {
+  it('has one line for a call, with the request id and the cost that the client got', async () => {
     const { service, log } = await start()
     const answer = await service.ask({ stream: true }, { authorization: `Bearer ${APP}` })
     const { facts, holdId } = await service.end(answer)
@@ -110,7 +110,7 @@ describe('a log of events', () => {
     ])
   })
 
-  it('has the whole settlement of a charge that could not be posted, as an error', async () => {
+  it('has the complete settlement of a charge that could not be posted, as an error', async () => {
     const clock = createSteppedClock()
     const faults = new FaultPlan().always('settle', 'throws')
     const ledger = faultyLedger(memoryLedger({ alice: '1' }, { clock }), clock, faults.decide)

@@ -32,9 +32,9 @@ describe('the options of a router', () => {
     ],
     ['letters in another order', { legder: 1 }, /did you mean ledger/],
     ['a plural', { onEvents() {} }, /did you mean onEvent/],
-    ['a word for yes', { neverOverdraw: 'yes' }, /neverOverdraw must be true or false/],
+    ['a string instead of a boolean', { neverOverdraw: 'yes' }, /neverOverdraw must be true or false/],
     [
-      'a limit that is none',
+      'an unknown limit',
       { limits: { bodybytes: 1 } },
       /limits: has no field "bodybytes"; its fields are bodyBytes, .*, inFlightPerCredential$/,
     ],
@@ -44,29 +44,29 @@ describe('the options of a router', () => {
       /limits: drainMs is gone: a call whose client has left goes on to its own end, .* Leave it out\.$/,
     ],
     [
-      'the number of calls that were read on',
+      'the number of drained calls',
       { limits: { drains: 1 } },
       /limits: drains is gone: .* Leave it out, or set inFlight, the most calls of a process\.$/,
     ],
     ['a limit of zero', { limits: { totalMs: 0 } }, /limits\.totalMs: must be at least 1$/],
     [
-      'a limit without end',
+      'an infinite limit',
       { limits: { totalMs: Number.POSITIVE_INFINITY } },
       /limits\.totalMs: must be a whole number; got Infinity$/,
     ],
     [
-      'a time that no timer can wait',
+      'a time beyond the maximum of timers',
       { limits: { storeMs: 2 ** 31 } },
       /limits\.storeMs: must be at most 2147483647: no timer waits longer than 24\.8 days$/,
     ],
     ['limits that are null', { limits: null }, /limits: must be an object; got null$/],
     [
-      'a fee that is no decimal',
+      'a fee that is not a decimal',
       { byokFee: { flat: 1 } },
       /byokFee\.flat: must be a decimal string .*quotes$/,
     ],
     [
-      'a fee of more than the price',
+      'a fee above the price',
       { byokFee: { basisPoints: 10_001 } },
       /byokFee\.basisPoints: must be at most 10,000$/,
     ],
@@ -83,24 +83,32 @@ describe('the options of a router', () => {
     ['a fee alone', { byokFee: '0.01' }, /byokFee: must be an object; got a string$/],
     ['null for a fee', { byokFee: null }, /byokFee: must be an object; got null$/],
     [
-      'a misspelt time of replies',
+      'a misspelt lifetime of replies',
       { idempotency: { ttl: 5 } },
       /idempotency: has no field "ttl"; its fields are store, ttlMs, keepBodies$/,
     ],
-    ['replies kept for no time', { idempotency: { ttlMs: 0 } }, /idempotency\.ttlMs: must be at least 1$/],
     [
-      'a word for keeping bodies',
+      'a lifetime of zero for replies',
+      { idempotency: { ttlMs: 0 } },
+      /idempotency\.ttlMs: must be at least 1$/,
+    ],
+    [
+      'a string instead of a boolean for keepBodies',
       { idempotency: { keepBodies: 'no' } },
       /idempotency\.keepBodies: must be true or false; got a string$/,
     ],
-    ['a time for a store of replies', { idempotency: 5 }, /idempotency: must be an object; got a number$/],
+    [
+      'a number instead of a reply store',
+      { idempotency: 5 },
+      /idempotency: must be an object; got a number$/,
+    ],
     ['a counter that cannot count', { tokenCounter: {} }, /tokenCounter has no method tally\(\)/],
     ['null for a counter', { tokenCounter: null }, /tokenCounter is missing; .* with tally/],
     ['an opener that cannot open', { envelopes: {} }, /envelopes has no method open\(\)/],
     ['a clock that cannot wait', { clock: { now: Date.now } }, /clock has no method after\(\)/],
     ['an empty platform account', { platformAccount: '' }, /platformAccount: must be 1 to 256 bytes/],
     [
-      'a platform account of two lines',
+      'a platform account with a line break',
       { platformAccount: 'plat\nform' },
       /platformAccount: .* without control/,
     ],
@@ -114,36 +122,36 @@ describe('the options of a router', () => {
     ['a base path that is a pattern', { basePath: /^\/v1/ }, /basePath must begin with a slash/],
     ['a Map for a fee', { byokFee: new Map([['flat', '1']]) }, /byokFee: must be an object; got a Map/],
     ['a Set for idempotency', { idempotency: new Set() }, /idempotency: must be an object; got a Set/],
-    ['a listener that is no function', { onEvent: 1 }, /onEvent must be a function/],
+    ['a listener that is not a function', { onEvent: 1 }, /onEvent must be a function/],
     ['an unknown use of trace contexts', { traceContext: true }, /traceContext must be 'read' or 'forward'/],
   ])('with %s are refused by name', (_what, more, message) => {
     expect(() => make(more)).toThrow(TypeError)
     expect(() => make(more)).toThrow(message)
   })
 
-  it('are no promise', () => {
+  it('cannot be a promise', () => {
     const make = () => createCompatRouter(Promise.resolve(stores()) as unknown as RouterOptions)
     expect(make).toThrow('createCompatRouter: options: must be an object; got a promise: await it first')
   })
 
-  it('may have a limit that is undefined, and any that is no time as large as a number can be', async () => {
+  it('may have an undefined limit, and limits that are not times up to the largest number', async () => {
     await make({
       limits: { totalMs: undefined, bodyBytes: Number.MAX_SAFE_INTEGER, storeMs: 2 ** 31 - 1 },
     }).close()
   })
 
-  it('may have more beside them, as an object of stores has when it is spread in', async () => {
+  it('may have additional members, as a spread object of stores has', async () => {
     const router = make({ database: {}, secrets: {}, ready() {}, close() {} })
     await router.close()
   })
 
-  it('take a store of replies alone or in an object', async () => {
+  it('accept a reply store alone or in an object', async () => {
     await make({ idempotency: memoryIdempotency() }).close()
     await make({ idempotency: { store: memoryIdempotency() } }).close()
     expect(() => make({ idempotency: { store: {} } })).toThrow(/idempotency\.store has no method claim\(\)/)
   })
 
-  it('warn once of a mount path that nothing takes off', async () => {
+  it('warn once about a mount path that nothing strips', async () => {
     const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
     const router = make({})
     for (const url of ['/nothing', '/compat/v1/models', '/compat/v1/chat/completions']) {
@@ -160,7 +168,7 @@ describe('the options of a router', () => {
     await router.close()
   })
 
-  it('warn once of a base path that the host takes off too', async () => {
+  it('warn once about a base path that the host strips, too', async () => {
     const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
     const router = make({ basePath: '/compat/v1' })
     const next = vi.fn()

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 
 const SRC = fileURLToPath(new URL('../../src', import.meta.url))
 
-/** What each room may import besides itself. */
+/** The other rooms that each room may import. */
 const BASE = ['base']
 const PROTOCOL = [...BASE, 'protocol']
 const CONTRACTS = [...PROTOCOL, 'contracts']
@@ -47,7 +47,9 @@ const ALLOWED: Record<string, readonly string[]> = {
   ],
 }
 
-/** The rooms of the engine. Each may import those before it. Files beside the rooms may import all of them. */
+/**
+ * The rooms of the engine. Each may import those before it. Files outside the rooms may import all of them.
+ */
 const ENGINE_ROOMS = [
   'events',
   'failures',
@@ -111,7 +113,7 @@ describe('the source', () => {
   it.each([
     ['files', (path: string) => path],
     ['folders', (path: string) => dirname(path)],
-  ])('has no circle of %s that import each other, be it types alone', (_, placeOf) => {
+  ])('has no cycle of %s that import each other, not even through types', (_, placeOf) => {
     const imports = new Map<string, Set<string>>()
     for (const { name, text } of files) {
       const from = placeOf(name.replace(/\.tsx?$/, ''))
@@ -147,7 +149,7 @@ describe('the source', () => {
     }
   })
 
-  it('takes time and chance in engine and memory from its options', () => {
+  it('gets time and randomness in engine and memory from its options', () => {
     const forbidden =
       /\bDate\.now\b|\bnew Date\(\)|\bsetTimeout\b|\bsetInterval\b|AbortSignal\.timeout|\brandomUUID\b|\bMath\.random\b/
     for (const { name, text } of files) {

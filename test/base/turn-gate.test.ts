@@ -9,19 +9,19 @@ function busy(gathers = true): TurnGate {
   return gate
 }
 
-it('keeps nobody waiting while few are inside, nor if it does not gather', () => {
+it('makes nobody wait while few are inside, or if it does not gather', () => {
   expect(new TurnGate(true).wait()).toBeUndefined()
   expect(busy(false).wait()).toBeUndefined()
 })
 
-it('keeps nobody waiting any more when most have left', () => {
+it('makes nobody wait any more after most have left', () => {
   const gate = busy()
   expect(gate.wait()).toBeInstanceOf(Promise)
   gate.leave()
   expect(gate.wait()).toBeUndefined()
 })
 
-it('lets all of one turn go on together at its end, step by step and in order', async () => {
+it('releases all waiters of one turn together at its end, step by step and in order', async () => {
   const gate = busy()
   const steps: string[] = []
   const take = async (name: string): Promise<void> => {
@@ -37,7 +37,7 @@ it('lets all of one turn go on together at its end, step by step and in order', 
   expect(steps).toEqual(['a first', 'b first', 'c first', 'a second', 'b second', 'c second'])
 })
 
-it('has the next turn wait for its own end', async () => {
+it('makes the next turn wait for its own end', async () => {
   const gate = busy()
   const first = gate.wait()
   await first

@@ -1,4 +1,4 @@
-/** `npm run bench`: the router beside the limit and a peer, in interleaved rounds. See README.md. */
+/** `npm run bench`: the router compared with the limit and a peer, in interleaved rounds. See README.md. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -19,7 +19,7 @@ import { type Sample, SCENARIOS, type Scenario } from './lib/scenarios.js'
 import { findSystems, SYSTEM_NAMES, type System, type Target } from './lib/systems.js'
 import { judge } from './lib/targets.js'
 
-/** Without systems: they load a ledger by itself. */
+/** Without systems, because these scenarios load only a ledger. */
 const LEDGER_SCENARIOS = [{ name: 'ledger' }, { name: 'ledger-grouping' }] as const
 
 const HELP = `npm run bench -- [options]
@@ -31,7 +31,7 @@ const HELP = `npm run bench -- [options]
   --rounds N         5
   --seconds N        3, for each system and round
   --json FILE        test/bench/results/bench.json
-  --dist DIR         dist: where the built package is
+  --dist DIR         dist: the folder of the built package
   --profile DIR      write a CPU profile of each system to DIR; the figures are then worth nothing
 `
 
@@ -100,7 +100,7 @@ async function runScenario(
 
 type Keep = (round: number, system: string, sample: Sample) => void
 
-/** All systems at once, given load in turn; each round begins with another. */
+/** All systems run at once and get load in turn. Each round begins with another. */
 async function interleaveLoad(
   scenario: Scenario,
   systems: readonly System[],

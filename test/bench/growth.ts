@@ -1,4 +1,4 @@
-/** `npm run bench:growth`: what a call costs as what there is grows. See README.md. */
+/** `npm run bench:growth`: the cost of a call as data grows. See README.md. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -14,18 +14,18 @@ import { untilSteady } from './lib/steady.js'
 import { findSystems, type SystemOptions, type Target } from './lib/systems.js'
 import { markdownTable } from './lib/table.js'
 
-/** Something that grows, and the unit whose cost should not. */
+/** Something that grows, and the unit whose cost should stay constant. */
 interface Dimension {
   readonly name: string
   readonly title: string
   readonly unit: string
   readonly sizes: readonly number[]
-  /** What the process is started with. */
+  /** The options for the process. */
   readonly system: (size: number) => SystemOptions
-  /** The requests sent in turn, and how many events a reply has. */
+  /** The requests sent in turn, and the number of events in a reply. */
   readonly load: (size: number) => Pick<LoadJob, 'requests'> & { readonly events?: number }
   readonly connections: number
-  /** How many units are in a reply. */
+  /** The number of units in a reply. */
   readonly units: (size: number) => number
 }
 
@@ -35,12 +35,12 @@ const HELP = `npm run bench:growth -- [options]
   --rounds N         5
   --seconds N        2, for each size and round
   --json FILE        test/bench/results/growth.json
-  --dist DIR         dist: where the built package is
+  --dist DIR         dist: the folder of the built package
 `
 
-/** Calls are spread over so many of the models or keys there are. */
+/** Calls are spread over this many of the models or keys. */
 const SPREAD = 64
-/** A step on which the cost of a unit grows by more than this is marked. */
+/** A step that raises the cost of a unit by more than this is marked. */
 const TOLERANCE = 1.25
 const CALLERS = 50
 
@@ -114,7 +114,7 @@ const DIMENSIONS: readonly Dimension[] = [
 
 interface Measured {
   readonly size: number
-  /** Microseconds of CPU a unit, by round. */
+  /** Microseconds of CPU for each unit, by round. */
   readonly cost: readonly number[]
   readonly errors: number
 }

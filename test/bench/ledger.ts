@@ -15,13 +15,14 @@ import { createPool } from '../helpers/postgres.js'
 import { startPostgresServer } from '../helpers/postgres-server.js'
 
 // npm run bench:ledger -- [rounds] [seconds]
-// Hold and settle pairs a second of 200 callers, grouped beside one commit a call, on both engines, in interleaved rounds
-// of one run. Only the ratios mean anything: rates drift with the machine. Needs a build (the SQLite worker).
+// Measures pairs of hold and settlement per second for 200 callers on both engines, in interleaved rounds of one run:
+// calls grouped in a commit, compared with one commit for each. Only the ratios mean anything, since rates drift with
+// the machine. Needs a build (for the SQLite worker).
 
 const CALLERS = 200
 const ACCOUNTS = 1_000
 const CREDIT = 10n ** 15n
-// As the router makes them.
+// The requests of the router.
 const createId = createIdSource()
 const rounds = Number(process.argv[2] ?? 3)
 const seconds = Number(process.argv[3] ?? 2)
@@ -89,12 +90,12 @@ async function fill({ database }: DurableStores): Promise<void> {
   )
 }
 
-/** What one writes first: a statement a call, on a pool of ten. */
+/** The obvious first version: one statement for each call, on a pool of ten. */
 function singlePostgres(pool: pg.Pool): System {
   const columns = ENTRY_COLUMNS.join(', ')
   const values = ENTRY_COLUMNS.map((_, index) => `$${index + 2}`).join(', ')
   const now = 'floor(extract(epoch from clock_timestamp()) * 1000)::bigint'
-  /** The last update takes its rows in no order that can be relied on, so that two settlements may deadlock. */
+  /** The order in which the last update locks its rows is undefined, so two settlements may deadlock. */
   async function again(query: pg.QueryConfig): Promise<void> {
     for (;;) {
       try {
@@ -147,7 +148,7 @@ function singlePostgres(pool: pg.Pool): System {
   }
 }
 
-/** A transaction a call, in the same thread and by the same code. */
+/** One transaction for each call, in the same thread and with the same code. */
 function singleSqlite(file: string): System & { close(): Promise<void> } {
   const worker = createWorkerClient(file, { isUpToDate: false })
   return {

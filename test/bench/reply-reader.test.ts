@@ -12,7 +12,7 @@ function chunked(pieces: readonly string[]): Buffer {
   return Buffer.concat([head, ...frames, Buffer.from('0\r\n\r\n')])
 }
 
-/** Reads a reply in two pieces and tells at which of them it was whole. */
+/** Reads a reply in two pieces and returns, for each, whether it completed the reply. */
 function readCut(reader: ReplyReader, reply: Buffer, at: number): boolean[] {
   return [reply.subarray(0, at), reply.subarray(at)].map((piece) => reader.read(piece))
 }
@@ -36,7 +36,7 @@ describe('the reader of the load generator', () => {
     }
   })
 
-  it('sees that a stream ended without its last mark', () => {
+  it('notices that a stream ended without its last mark', () => {
     const reader = new ReplyReader()
     expect(reader.read(chunked(EVENTS.slice(0, 2)))).toBe(true)
     expect([reader.events, reader.isDone]).toEqual([2, false])
@@ -54,7 +54,7 @@ describe('the reader of the load generator', () => {
     }
   })
 
-  it('takes a reply without a body as whole at the end of its head', () => {
+  it('considers a reply without a body complete at the end of its head', () => {
     const reader = new ReplyReader()
     expect(reader.read(Buffer.from('HTTP/1.1 204 No Content\r\ncontent-length: 0\r\n\r\n'))).toBe(true)
   })

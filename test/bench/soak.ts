@@ -1,4 +1,7 @@
-/** `npm run bench:soak`: the router under full load for long, and what is left of it afterwards. See README.md. */
+/**
+ * `npm run bench:soak`: the router under full load for a long time, and the memory that remains afterwards.
+ * See README.md.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -20,24 +23,25 @@ const HELP = `npm run bench:soak -- [options]
   --minutes N    0.5
   --systems NAME http: one of http, connect, express, front
   --json FILE    test/bench/results/soak.json
-  --dist DIR     dist: where the built package is
+  --dist DIR     dist: the folder of the built package
 `
 
 const MEBIBYTE = 1_024 * 1_024
 const WARM_UP_MS = 5_000
 const SAMPLE_MS = 500
-/** Longer than connections are kept open for the next request, on either side. */
+/** Longer than either side keeps connections open for the next request. */
 const REST_PATIENCE_MS = 30_000
 const REST_STEP_MS = 1_000
 const END_PATIENCE_MS = 15_000
 /** How much the last third may use above the middle third. */
 const FLAT = { share: 0.1, bytes: 16 * MEBIBYTE }
-/** What the heap may have gained: code that ran for the first time, and shapes. */
+/** The allowed growth of the heap: code that ran for the first time, and object shapes. */
 const HEAP_SLACK_BYTES = 8 * MEBIBYTE
 
 /**
- * The connection pool keeps a client, and the last socket of each, for as many connections as were ever open at once:
- * a new peak is no leak. Calls whose client has left are still being read, hence more than one for each caller.
+ * The connection pool keeps a client, and the last socket of each, for the highest number of connections that
+ * were ever open at once, so a new peak is not a leak. Calls whose client has left are still being read, so
+ * there is more than one for each caller.
  */
 const MOST_FOR_EACH_CALLER: Readonly<Record<string, number>> = { 'live sockets': 1.5, 'live emitters': 4.5 }
 
@@ -50,7 +54,7 @@ interface Traffic {
   readonly status?: number
 }
 
-/** Everything that can become of a call, all at once. */
+/** Every possible outcome of a call, all at once. */
 const TRAFFIC: readonly Traffic[] = [
   { name: 'JSON replies', answer: {}, connections: 30 },
   { name: 'streams as fast as possible', answer: { events: 200 }, connections: 10 },
@@ -108,7 +112,7 @@ async function soak(target: Target, load: Program, forMs: number): Promise<Soak>
   return { results: Object.fromEntries(await over) as Soak['results'], residentBytes }
 }
 
-/** Waits until nothing more goes away. */
+/** Waits until nothing more is released. */
 async function atRest(target: Target): Promise<Inventory> {
   const until = performance.now() + REST_PATIENCE_MS
   let last = ''

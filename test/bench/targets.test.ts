@@ -23,7 +23,7 @@ describe('the figures of the bench', () => {
     expect(found).toEqual({ median: 0.5, min: 0.5, max: 0.6 })
   })
 
-  it('are medians, also of an even number of rounds and beside what is not known', () => {
+  it('are medians, even of an even number of rounds, and skip unknown values', () => {
     expect(median([4, 1, 3, 2])).toBe(2.5)
     expect(median([Number.NaN, 7])).toBe(7)
     expect(median([])).toBeNaN()
@@ -40,14 +40,14 @@ describe('the figures of the bench', () => {
     expect(verdicts.map((found) => found.verdict)).toEqual([verdict])
   })
 
-  it('hold a goal that is better lower to its ceiling, and one without an aim to its floor', () => {
+  it('compare a lower-is-better goal with its ceiling, and one without an aim with its floor', () => {
     const paced = report('paced', 'cpuMicroseconds', { pipe: [10], http: [12.5] })
     const firstToken = report('first-token', 'p50Ms', { pipe: [0.5], http: [0.8] })
     const verdicts = judge([paced, firstToken]).map(({ verdict }) => verdict)
     expect(verdicts).toEqual(['floor held', 'MISSED'])
   })
 
-  it('are not held to what was not measured', () => {
+  it('are not compared with anything that was not measured', () => {
     expect(judge([report('json-50', 'rate', { http: [1] })])).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 import { defineConfig } from 'tsup'
 
-/** The processes of the bench run as plain node: a loader would be measured with them. */
+/** The processes of the bench run as plain Node: a loader would be measured with them. */
 export default defineConfig({
   entry: {
     bench: 'test/bench/bench.ts',

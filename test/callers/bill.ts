@@ -5,7 +5,7 @@ import { mediaTokens } from './media.js'
 import type { ModelPlan } from './scenario.js'
 import { countTokens } from './tokens.js'
 
-/** Output that was made for one request, over all its choices. */
+/** The output for one request, over all its choices. */
 export interface Output {
   readonly completion: number
   readonly thinking: number
@@ -16,20 +16,20 @@ export interface Bill {
   readonly cacheWrite: number
   readonly completion: number
   readonly reasoning: number
-  /** In billionths of a credit, at the provider's own prices, which are those that the catalogue lists. */
+  /** In billionths of a credit, at the provider's own prices, which are the catalogue's. */
   readonly cost: bigint
-  /** What was billed beyond the tokens. */
+  /** Billed items other than tokens. */
   readonly extras: readonly string[]
 }
 
 const TOKENS_A_MESSAGE = 4
 const TOKENS_A_REQUEST = 3
 const TOKENS_A_CALL = 8
-/** Of a provider that says to its model how tools are used. */
+/** For a provider that explains the use of tools to its model. */
 const TOKENS_WITH_TOOLS = { openai: 0, anthropic: 530, 'ai-sdk': 0 }
 const EXTRA_COST = 10_000_000n
 
-/** Everything that arrives is read by the model, so everything is counted. */
+/** The model reads everything that arrives, so everything is counted. */
 export function promptTokens(body: JsonObject, { actual, language }: ModelPlan): number {
   const count = (text: string): number => countTokens(actual.tokenizer, text)
   let tokens = TOKENS_A_REQUEST
@@ -41,7 +41,7 @@ export function promptTokens(body: JsonObject, { actual, language }: ModelPlan):
   }
   const tools = [...listIn(body, 'tools'), ...listIn(body, 'functions')]
   if (tools.length > 0) tokens += TOKENS_WITH_TOOLS[language]
-  // Providers write tools down more briefly than this.
+  // Providers write tools more briefly than this.
   for (const tool of tools) tokens += count(JSON.stringify(tool))
   for (const name of ['response_format', 'output_config', 'documents', 'prompt', 'input', 'instructions']) {
     const value = body[name]
@@ -88,7 +88,7 @@ function listIn(body: JsonObject, name: string): readonly Json[] {
 }
 
 const BOUNDS = ['max_tokens', 'max_completion_tokens']
-/** Names by which other servers know the bound: one that reads them goes by the largest. */
+/** Other servers' names for the output limit. A server that knows several uses the largest. */
 const OTHER_BOUNDS = [
   'max_output_tokens',
   'max_new_tokens',
@@ -98,13 +98,13 @@ const OTHER_BOUNDS = [
   'max_length',
 ]
 
-/** The most output tokens of one choice by the request that arrived; none beyond what the model can. */
+/** The most output tokens of one choice, by the request that arrived and the model's maximum. */
 export function outputBound(body: JsonObject, { actual }: ModelPlan): number {
   const asked = [...BOUNDS, ...OTHER_BOUNDS].map((name) => body[name]).filter(isPositive)
   return Math.min(actual.maxOutputTokens, asked.length === 0 ? Infinity : Math.max(...asked))
 }
 
-/** The most thinking that the request allows beside the bound. */
+/** The most thinking that the request allows on top of the limit. */
 export function thinkingBudget(body: JsonObject): number {
   const within = (name: string): JsonObject => {
     const value = body[name]
@@ -123,7 +123,7 @@ function isPositive(value: unknown): value is number {
   return typeof value === 'number' && value > 0
 }
 
-/** Tokens of a text that the client foretold: none of them came true, and all are billed. */
+/** Tokens of a text that the client predicted. No prediction matched, and all are billed. */
 export function rejectedPrediction(body: JsonObject, { actual }: ModelPlan): number {
   const { prediction } = body
   if (!isObject(prediction)) return 0
@@ -139,7 +139,7 @@ export function makeBill(body: JsonObject, model: ModelPlan, { completion, think
   const { prices } = model.catalogue
   const longest = longestCache(body)
   const cacheWrite = longest === undefined ? 0 : prompt
-  // The provider's price of writing to its cache does not depend on what a catalogue lists.
+  // The provider's price of cache writes does not depend on the catalogue.
   const own: Prices =
     longest === undefined
       ? prices
@@ -161,7 +161,7 @@ export function makeBill(body: JsonObject, model: ModelPlan, { completion, think
   }
 }
 
-/** How many times the price of input a write costs: 1.25 for five minutes, 2 for an hour. */
+/** The multiple of the input price for a cache write: 1.25 for five minutes, 2 for an hour. */
 function longestCache(body: JsonObject): number | undefined {
   const text = JSON.stringify(body)
   if (!text.includes('"cache_control":{')) return undefined
@@ -176,7 +176,7 @@ function times(price: string, factor: number): string {
   return (Number(price) * factor).toFixed(9)
 }
 
-/** What some provider bills for by itself, if it arrives. */
+/** Things for which some provider bills extra if they arrive. */
 const BILLED: readonly (readonly [name: string, (value: Json) => boolean])[] = [
   ['plugins', () => true],
   ['web_search_options', () => true],
@@ -205,7 +205,7 @@ function extrasIn(body: JsonObject): readonly string[] {
   const fields = BILLED.filter(
     ([name, isBilled]) => body[name] !== undefined && body[name] !== null && isBilled(body[name]),
   )
-  // The language of Anthropic has tools without a type.
+  // Anthropic's API has tools without a type.
   const tools = listIn(body, 'tools').filter(
     (tool) =>
       !isObject(tool) ||

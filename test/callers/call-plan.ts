@@ -6,19 +6,19 @@ import { makeMedia } from './media.js'
 import { HONEST, type ModelPlan, OWN_KEY, type Scenario } from './scenario.js'
 import { TEXTS } from './texts.js'
 
-/** What a provider does with a call. */
+/** A provider's behaviour in a call. */
 export interface ReplyPlan {
   readonly kind: ReplyKind
-  /** Output tokens that the model would make of it, for each choice. It stops at the bound that it was sent. */
+  /** Output tokens that the model would produce for each choice. It stops at the limit in the request. */
   readonly tokens: number
-  /** How many of them are thinking, which nobody sees. */
+  /** How many of them are hidden thinking. */
   readonly thinking: number
   readonly usage: 'asked-for' | 'never'
-  /** Goes past the bound, by thinking that it does not count. */
+  /** Exceeds the limit, by thinking that it does not count. */
   readonly overruns: boolean
   /** The caller's words that a refusal quotes. */
   readonly quote: string
-  /** How long it is silent before its first byte, on the router's clock. */
+  /** The silence before its first byte, on the router's clock. */
   readonly silentMs: number
 }
 
@@ -26,14 +26,14 @@ export type ReplyKind =
   | 'text'
   | 'tools'
   | 'empty'
-  // The model is made to end in something that cannot be read.
+  // The model produces something unreadable.
   | 'many-calls'
   | 'nameless-call'
   | 'arguments-list'
   | 'arguments-number'
   | 'arguments-deep'
   | 'malformed-call'
-  // The provider quotes what the caller sent, in a refusal or in an error after some text.
+  // The provider quotes the caller, in a refusal or in an error after some text.
   | 'refusal'
   | 'refusal-then-text'
   | 'error-frame'
@@ -59,28 +59,31 @@ export const PROVIDER_FAILURES: readonly ReplyKind[] = [
 
 export type Leaving = 'stays' | 'before-first' | 'mid' | 'with-last' | 'half-sent' | 'never-reads'
 
-/** One call: who sends it, what, and how; and what the provider does. Data only, so that it can be shown and shrunk. */
+/**
+ * One call: its caller, its request, and the provider's behaviour. Plain data, so that it can be printed and
+ * shrunk.
+ */
 export interface CallPlan {
   readonly name: string
   readonly account: string
-  /** As text, since some say a thing twice. */
+  /** As text, since some bodies repeat a name. */
   readonly text: string
   readonly stream: boolean
   readonly model: string
   readonly leaving: Leaving
   readonly idempotencyKey?: string
-  /** Pins the call to a provider with this key of the caller's. */
+  /** Pins the call to a provider with this key of the caller. */
   readonly ownKey?: { readonly provider: string; readonly key: string }
-  /** A body that a real client sends: never refused. */
+  /** A body that a real client sends. It is never refused. */
   readonly isHonest: boolean
-  /** Only text that people send, and a bound that counts: what is held covers it. */
+  /** Only text that people send, and an effective limit, so the hold covers it. */
   readonly isPlain: boolean
   readonly reply: ReplyPlan
-  /** What was done to the body, for whoever reads of it. */
+  /** The mutations of the body, for the reader of a report. */
   readonly done: readonly string[]
 }
 
-/** The calls that are made before, during and after the others, and must be the same each time. */
+/** The calls that are made before, during and after the others. They must always give the same result. */
 export function controlPlans(scenario: Scenario): readonly CallPlan[] {
   return scenario.models.flatMap((model) =>
     [true, false].map((stream): CallPlan => {
@@ -133,7 +136,7 @@ function plainReply(tokens: number): ReplyPlan {
   }
 }
 
-/** A call of a caller that tries to pay less; one in six is of an honest one with a real client. */
+/** A call of a caller that tries to pay less. One in six is honest, with a real client. */
 export function makePlan(scenario: Scenario, index: number, honest: readonly HonestBody[]): CallPlan {
   const random = createRandom(`call ${scenario.seed} ${index}`)
   const isHonest = random.chance(0.15)
@@ -174,10 +177,10 @@ export function makePlan(scenario: Scenario, index: number, honest: readonly Hon
 }
 
 const SILENCES = [90_000, 130_000, 400_000]
-/** More than the system's buffers between router and caller hold. */
+/** More than the system's buffers between router and caller. */
 const LONG_TOKENS = 3_000
 
-/** A call that takes long, or whose caller never reads: these wait for the clock, and are made by themselves. */
+/** A call that takes long, or whose caller never reads. These wait for the clock, and are made separately. */
 export function makeSlowPlan(scenario: Scenario, index: number): CallPlan {
   const random = createRandom(`slow ${scenario.seed} ${index}`)
   const openai = scenario.models.filter(({ language }) => language === 'openai')
@@ -236,7 +239,7 @@ function makeReply(random: Random, scenario: Scenario, model: ModelPlan, isHones
   }
 }
 
-/** Words of a caller's that a provider repeats, from which a router might learn something. */
+/** Words of a caller that a provider repeats, from which a router might wrongly learn. */
 const QUOTES = [
   'Could not fetch https://slow.example.org/stream_options?x=1 in time.',
   "Invalid image address 'https://a.example.org/messages[0].reasoning'.",
@@ -296,7 +299,7 @@ function makeBody(random: Random, model: ModelPlan, stream: boolean): MadeBody {
     [1, { max_tokens: 20, max_completion_tokens: 1_000 }],
     [1, { max_tokens: random.pick([5_000, 20_000, 100_000]) }],
   ])
-  // Without a bound a call may cost more than its hold.
+  // Without a limit a call may cost more than its hold.
   if (Object.keys(bound).length === 0) isPlain = false
   const body: JsonObject = {
     model: model.id,
@@ -324,7 +327,7 @@ function makeBody(random: Random, model: ModelPlan, stream: boolean): MadeBody {
   return { body, isPlain, done }
 }
 
-/** Fields for the router, of which no provider may see any. */
+/** Fields for the router, which no provider may see. */
 function ownFields(random: Random, { routes }: ModelPlan): JsonObject {
   return random.pick<JsonObject>([
     { session_id: `session ${random.int(1, 3)}` },

@@ -6,21 +6,21 @@ export interface CallerRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
-  /** Sends half of the body and goes away. */
+  /** Sends half of the body and leaves. */
   readonly half: boolean
-  /** Takes nothing of the reply. */
+  /** Reads nothing of the reply. */
   readonly neverReads: boolean
 }
 
-/** Connections are used again, as real clients do; one that a caller leaves on is broken. */
+/** Connections are reused, as by real clients. If a caller leaves on one, it is closed. */
 const agent = new http.Agent({ keepAlive: true, maxSockets: 512 })
 
-/** One call over a socket, by a caller that can go away at any moment. */
+/** One call over a socket, by a caller that can leave at any moment. */
 export class Caller {
   status: number | undefined
   text = ''
   hasLeft = false
-  /** Settled when nothing more will come, and at once if the caller has left. */
+  /** Settles when nothing more will arrive, and at once if the caller has left. */
   readonly over: Promise<void>
   private end = (): void => {}
   private readonly request: http.ClientRequest
@@ -55,7 +55,7 @@ export class Caller {
     } else this.request.end(bytes)
   }
 
-  /** Goes away without a word. */
+  /** Disconnects without notice. */
   leave(): void {
     if (this.isOver) return
     this.hasLeft = true
@@ -63,7 +63,7 @@ export class Caller {
     this.end()
   }
 
-  /** Waits until this has come, or nothing more will. */
+  /** Waits until this has arrived, or nothing more will. */
   async receives(text: string): Promise<void> {
     while (!this.isOver && !this.text.includes(text)) {
       await new Promise<void>((resolve) => this.waiting.add(resolve))
@@ -87,7 +87,7 @@ export class Caller {
   }
 }
 
-/** The cost that a reply shows, if it shows one: in its body, its last chunk or its error frame. */
+/** The cost in a reply, if there is one: in its body, its last chunk or its error frame. */
 export function shownCost(text: string): number | undefined {
   const from = text.lastIndexOf('"cost":')
   if (from < 0) return undefined
@@ -95,7 +95,7 @@ export function shownCost(text: string): number | undefined {
   return found === null ? undefined : Number(found[1])
 }
 
-/** What a control reply says, without what is new in each: ids and times. */
+/** The content of a control reply, without its unique ids and times. */
 export function comparable(text: string): string {
   return text.replace(/"id":"[^"]*"/g, '"id":""').replace(/"created":\d+/g, '"created":0')
 }

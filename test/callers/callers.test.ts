@@ -24,7 +24,7 @@ describe('callers that try to pay less', () => {
   const first = Math.floor(Date.now() / 1_000)
 
   it(
-    `pay what the provider bills or what was held, and change nothing for others, from seed ${first} on`,
+    `pay the provider's bill or their hold, and change nothing for others, from seed ${first} on`,
     async () => {
       const failed: string[] = []
       let charged = 0
@@ -41,7 +41,7 @@ describe('callers that try to pay less', () => {
     LONG_MS,
   )
 
-  it('are planned the same from the same seed', () => {
+  it('are planned identically for the same seed', () => {
     expect(planWorld('7', honest)).toEqual(planWorld('7', honest))
   })
 })

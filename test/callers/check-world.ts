@@ -7,7 +7,7 @@ import { HONEST, HOST_KEY, OWN_KEY } from './scenario.js'
 import type { MadeCall, World } from './world.js'
 
 export interface Violation {
-  /** The promise that was broken. */
+  /** The broken promise. */
   readonly kind: string
   readonly call: string
   readonly message: string
@@ -15,7 +15,7 @@ export interface Violation {
 
 const IDLE_MS = 120_000
 
-/** Looks at everything that was seen of a world for what may never be. */
+/** Checks everything that was observed in a world for violations. */
 export function checkWorld(world: World, healthBefore: ReturnType<World['health']>): readonly Violation[] {
   const violations: Violation[] = []
   for (const call of world.calls) {
@@ -72,13 +72,13 @@ function checkMoney(world: World, call: MadeCall, violate: Violate): void {
   if (charged < billed && charged < held && excuse === undefined) violate('underpaid', figures)
   const overruns = plan.reply.overruns && plan.reply.thinking > 0
   if (neverOverdraw && !overruns && !isOnOwnKey(call)) {
-    // A reply that says more than its provider bills for may have been cut off at the hold.
+    // A reply longer than its provider bills for may have been cut off at the hold.
     if (shortfall > 0n && billed > charged) violate('shortfall', `${figures}, short ${shortfall}`)
   }
   const model = world.modelOf(plan)
-  // What Anthropic tells its models about tools is promised to be held under neverOverdraw alone.
+  // Only neverOverdraw promises to hold the tokens of Anthropic's own instructions about tools.
   const isInstructed = model.language === 'anthropic' && plan.text.includes('"tools"')
-  // A hold covers one provider's bill: one that broke down before its first token may have billed too.
+  // A hold covers one provider's bill. One that failed before its first token may also have billed.
   const isBilledOnce = call.arrivals.length === 1
   const isCounted = isBilledOnce && model.actual.tokenizer !== 'bytes-after-nfkc' && !isInstructed
   if (plan.isPlain && isCounted && !overruns && billed > held && held > 0n) violate('held-too-low', figures)
@@ -95,7 +95,7 @@ function checkMoney(world: World, call: MadeCall, violate: Violate): void {
   }
 }
 
-/** Why a call may cost less than was billed and held. */
+/** A valid reason for a call to cost less than its bill and its hold. */
 function excuseOf(world: World, call: MadeCall): string | undefined {
   const { arrivals, caller, plan } = call
   const { reply } = plan
@@ -141,7 +141,7 @@ function checkArrivals(world: World, call: MadeCall, violate: Violate): void {
     checkKeys(world, call, arrival, violate)
     const isPatient = body.stream !== true && plan.leaving === 'stays'
     if (isPatient && arrival.ended === 'hung-up' && !arrival.failedByItself) {
-      violate('hung-up', 'the router hung up on a provider that was making a reply in one body')
+      violate('hung-up', 'the router aborted a provider that was writing a JSON reply')
     }
   }
   const [first, second] = arrivals
@@ -188,14 +188,14 @@ function checkHonesty(world: World, { caller, plan, arrivals }: MadeCall, violat
   if (arrivals.some(({ failedByItself }) => failedByItself)) return
   if (plan.idempotencyKey !== undefined && (caller.status === 409 || caller.status === 422)) return
   const { contextLength, mediaTokens } = world.modelOf(plan).catalogue
-  // What a picture costs then has no bound.
+  // The cost of an image then has no limit.
   const isUnbounded = contextLength === undefined && mediaTokens === undefined
   if (world.scenario.neverOverdraw && isUnbounded && plan.text.includes('"image_url"')) return
   const refused = arrivals.some(({ status }) => status === 400)
   if (!refused) violate('honest-refused', `${caller.status} ${errorCode(caller.text)}`)
 }
 
-/** The same call, made before, during and after all others, is the same each time. */
+/** The same call, made before, during and after all others, gives the same result each time. */
 function checkControls(world: World, violations: Violation[]): void {
   const first = new Map<string, string>()
   for (const call of world.calls) {

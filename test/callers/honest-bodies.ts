@@ -6,7 +6,9 @@ import { generateText, jsonSchema, type LanguageModel, type ModelMessage, stream
 import OpenAI from 'openai'
 import type { JsonObject } from './json.js'
 
-/** A body as a client's library sends it, or as a program was recorded to send it. No caller of these may be refused. */
+/**
+ * A body as a client library sends it, or as recorded from a program. None of these callers may be refused.
+ */
 export interface HonestBody {
   readonly from: string
   readonly body: JsonObject
@@ -26,7 +28,7 @@ const WEATHER = {
 const PICTURE =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
-/** Asks real client libraries for what they would send. No request leaves the process. */
+/** Collects the requests that real client libraries would send. No request leaves the process. */
 export async function honestBodies(): Promise<readonly HonestBody[]> {
   const bodies: HonestBody[] = [...RECORDED]
   const capture = (from: string) => async (_url: unknown, init?: { body?: unknown }) => {
@@ -166,7 +168,7 @@ async function askLangChain(fetch: Fetch): Promise<void> {
 
 const user = (content: string) => ({ role: 'user', content })
 
-/** What programs were seen to send, cut down to what is their own. */
+/** The recorded bodies of programs, reduced to their characteristic parts. */
 const RECORDED: readonly HonestBody[] = [
   {
     from: 'pi',

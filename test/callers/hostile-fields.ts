@@ -1,6 +1,6 @@
 /**
- * Fields that at some provider choose a model or an address, bill beyond the price, or lengthen the output past the
- * bound that is held. None may reach a provider unless the catalogue names it.
+ * Fields that at some provider choose a model or an address, bill beyond the price, or raise the output above
+ * its limit. None may reach a provider unless the catalogue names it.
  */
 export const HOSTILE_FIELDS: readonly (readonly [name: string, value: unknown])[] = [
   ['providerOptions', { gateway: { models: ['dear/model'], order: ['elsewhere'] } }],
@@ -202,7 +202,7 @@ export const HOSTILE_TOOL_CHOICES: readonly unknown[] = [
   5,
 ]
 
-/** Members of a message that carry something of their own, or that a provider reads in another spelling. */
+/** Members of a message that carry extra content, or that a provider reads in another spelling. */
 export const HOSTILE_MEMBERS: readonly (readonly [name: string, value: unknown])[] = [
   ['images', ['http://10.0.0.1/a.png']],
   ['image', 'http://10.0.0.1/a.png'],
@@ -225,7 +225,7 @@ export const HOSTILE_MEMBERS: readonly (readonly [name: string, value: unknown])
   ['reasoning', { text: 'x' }],
 ]
 
-/** Content parts that choose an address, another caller's file, or a service of the provider's. */
+/** Content parts that choose an address, another caller's file, or a service of the provider. */
 export const HOSTILE_PARTS: readonly unknown[] = [
   { type: 'image_url', image_url: { url: 'http://169.254.169.254/latest/meta-data' } },
   { type: 'image_url', image_url: { url: 'https://127.0.0.1/a.png' } },
@@ -265,7 +265,7 @@ export const HOSTILE_PARTS: readonly unknown[] = [
   7,
 ]
 
-/** Values for a bound on the output: most are none that a provider should see. */
+/** Values for an output limit. No provider should see most of them. */
 export const ODD_BOUNDS: readonly unknown[] = [
   -1,
   0,

@@ -17,7 +17,7 @@ export interface Mutated {
 
 type Mutation = (random: Random, body: JsonObject, done: string[]) => JsonObject
 
-/** Does one to three hostile things to a body. */
+/** Mutates a body in one to three hostile ways. */
 export function mutate(random: Random, body: JsonObject): Mutated {
   const done: string[] = []
   let changed = body
@@ -144,7 +144,7 @@ const MUTATIONS: readonly (readonly [number, Mutation])[] = [
   [0.5, addPrediction],
 ]
 
-/** Says something twice in one body: who reads the first sees another request than who reads the last. */
+/** Repeats a name in one body: a reader of the first sees another request than a reader of the last. */
 function twice(random: Random, body: JsonObject, text: string, done: string[]): string {
   const [name, value] = random.pick<readonly [string, Json]>([
     ['max_tokens', 100_000],

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from './json.js'
 import type { Listing } from './listed-fields.js'
 
-/** The names that may reach a provider that speaks Anthropic's language, at any depth but in schemas and arguments. */
+/** The names that may reach a provider with Anthropic's API, at any depth except in schemas and arguments. */
 const TOP = new Set(
   'model max_tokens system messages tools tool_choice stop_sequences thinking output_config metadata temperature top_p top_k stream cache_control'.split(
     ' ',
@@ -18,7 +18,7 @@ const BLOCKS: Readonly<Record<string, string>> = {
 }
 const TOOL = new Set('name description input_schema strict cache_control type'.split(' '))
 
-/** Places in an arrived request that may not be there, each with what is wrong with it. */
+/** Paths in an arrived request that are not allowed, each with the reason. */
 export function unlistedInAnthropic(
   body: JsonObject,
   { named, pricesCacheWrites }: Listing,

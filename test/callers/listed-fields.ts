@@ -3,13 +3,13 @@ import type { Json, JsonObject } from './json.js'
 import { isObject } from './json.js'
 
 /**
- * The fields that may reach a provider that speaks OpenAI's language, written a second time from what the documents
- * say. Nothing here is shared with the router, so that a mistake would have to be made twice.
+ * The fields that may reach a provider with OpenAI's API, written a second time from the documentation.
+ * Nothing here is shared with the router, so that a mistake would have to be made twice.
  */
 export interface Listing {
   /** Fields that the catalogue names for this model. */
   readonly named: readonly string[]
-  /** Whether writing to the cache has a price of its own. */
+  /** Whether cache writes have a price of their own. */
   readonly pricesCacheWrites: boolean
 }
 
@@ -227,7 +227,7 @@ function checksFor({ pricesCacheWrites }: Listing) {
         : wrong,
     user: string,
     safety_identifier: string,
-    // Of these the harmless values may arrive as well as not.
+    // The harmless values of these fields may arrive or not.
     store: oneOf(false),
     modalities: when((value) => JSON.stringify(value) === '["text"]'),
     cache_control: cache,
@@ -235,7 +235,7 @@ function checksFor({ pricesCacheWrites }: Listing) {
   return known
 }
 
-/** Places in an arrived request that may not be there, each with what is wrong with it. */
+/** Paths in an arrived request that are not allowed, each with the reason. */
 export function unlistedIn(body: JsonObject, listing: Listing): readonly string[] {
   const known = checksFor(listing)
   const named = Object.fromEntries(listing.named.map((name) => [name, known[name] ?? none]))

@@ -57,7 +57,7 @@ async function main(): Promise<number> {
   }
   const plant = PLANTS.find(({ name }) => name === values.plant)
   if (values.plant !== undefined && plant === undefined) {
-    throw new TypeError(`There is no plant '${values.plant}'; --plants lists them.`)
+    throw new TypeError(`Unknown plant '${values.plant}'; --plants lists them.`)
   }
   const calls = Number(values.calls ?? DEFAULT_CALLS)
   if (!Number.isSafeInteger(calls) || calls < 1) throw new TypeError('--calls must be a whole number from 1.')
@@ -100,7 +100,7 @@ async function play({ calls, plant, seed, traces }: Job, servers: Servers): Prom
   return found.size > 0 ? 1 : 0
 }
 
-/** Failures are gathered by the promise, and by the place if it is one in a request. */
+/** Failures are grouped by the promise, and by the path if it is one in a request. */
 function note({ seed, violations }: WorldResult, found: Map<string, Found>): void {
   for (const violation of violations) {
     const isPlace = violation.kind === 'unlisted-field' || violation.kind === 'billed-extra'

@@ -1,8 +1,8 @@
 import type { Random } from '../simulation/random.js'
 
 /**
- * Media as content parts, whose size only the provider sees where they are sent as an address. `tokensOf` is what a
- * provider bills for one: by its pixels, pages or seconds.
+ * Media as content parts. If they are sent as an address, only the provider sees their size. `tokensOf` is
+ * the provider's bill for one: by its pixels, pages or seconds.
  */
 export interface MediaPart {
   readonly type: string
@@ -50,7 +50,7 @@ export function makeMedia(random: Random): MediaPart {
   }
 }
 
-/** What a provider bills for a part; 0 if it is no medium. */
+/** The tokens that a provider bills for a part, 0 if it is not media. */
 export function mediaTokens(part: Readonly<Record<string, unknown>>): number {
   const of = (name: string): Record<string, unknown> => {
     const value = part[name]
@@ -107,7 +107,7 @@ function bytesOf(address: string): Buffer {
   return Buffer.from(address.slice(address.indexOf(',') + 1), 'base64')
 }
 
-/** The head of a picture, which is all that anybody reads of it here. */
+/** The head of an image. Nothing here reads more of it. */
 function png(width: number, height: number): Buffer {
   const bytes = Buffer.alloc(33)
   bytes.write('89504e470d0a1a0a0000000d49484452', 'hex')

@@ -3,10 +3,10 @@ import type { CallPlan } from './call-plan.js'
 import { HOSTILE_FIELDS } from './hostile-fields.js'
 import type { World } from './world.js'
 
-/** A hole put in on purpose, to see that the fuzzer finds it. */
+/** A hole made on purpose, to check that the fuzzer finds it. */
 export interface Plant {
   readonly name: string
-  /** The promises that it breaks; it counts as found when one of these is reported broken. */
+  /** The promises that it breaks. It counts as found when one of these is reported broken. */
   readonly breaks: readonly string[]
   readonly options?: (options: RouterOptions, world: World) => RouterOptions
   readonly adapter?: (adapter: ChatAdapter, world: World) => ChatAdapter
@@ -43,7 +43,7 @@ function model(change: (listed: object) => object): NonNullable<Plant['options']
   })
 }
 
-/** Sees the words of a provider's refusals and remembers those that hold a certain one. */
+/** Reads a provider's refusals and remembers those that contain a certain word. */
 const learns = (word: RegExp) =>
   chat((ask, { planted }) => async (call, take) => {
     try {

@@ -6,7 +6,7 @@ export interface ToolCall {
   readonly arguments?: unknown
 }
 
-/** How a provider writes what it has to say. */
+/** The format of a provider's replies. */
 export interface ProviderLanguage {
   open(bill: Bill): string
   text(text: string, choice: number): string

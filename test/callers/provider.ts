@@ -6,33 +6,33 @@ import { isObject, type Json, type JsonObject } from './json.js'
 import { LANGUAGES, type ToolCall } from './provider-language.js'
 import { HOST_HEADER, HOST_KEY, type ModelPlan, OWN_KEY, type RoutePlan } from './scenario.js'
 
-/** One request that reached a provider, and what it billed for it. */
+/** One request that reached a provider, and the provider's bill for it. */
 export interface Arrival {
   readonly provider: string
   readonly text: string
   readonly body: JsonObject
   readonly credential: string | undefined
   readonly hostHeader: string | undefined
-  /** What is due to the provider; grows while the reply is made. */
+  /** The amount due to the provider. It grows while the reply is written. */
   bill: Bill | undefined
   status: number
-  /** How it ended: answered to the end, or hung up on by the router. */
+  /** How it ended: answered completely, or aborted by the router. */
   ended: 'answered' | 'hung-up' | undefined
-  /** Whether the provider broke, so that nobody owes it anything. */
+  /** Whether the provider failed, so that nobody owes it anything. */
   failedByItself: boolean
   reported: boolean
   askedForUsage: boolean
 }
 
-/** What the provider needs of the world that it is part of. */
+/** The provider's access to its world. */
 export interface ProviderSide {
-  /** Lets the caller leave here, if it is to, and waits until the router has seen it. */
+  /** Lets the caller leave here, if planned, and waits until the router has noticed. */
   passes(point: 'before-first' | 'mid' | 'with-last', arrival: Arrival, marker: string): Promise<void>
-  /** Lets time pass on the router's clock. */
+  /** Moves the router's clock. */
   sleeps(ms: number): Promise<void>
 }
 
-/** Reads a request and answers it as the call's plan says. */
+/** Reads a request and answers it according to the call's plan. */
 export async function serve(
   req: IncomingMessage,
   res: ServerResponse,
@@ -105,7 +105,7 @@ class Answer {
     await side.passes('before-first', arrival, '')
     if (silentMs > 0) await side.sleeps(silentMs)
     if (this.isClosed()) {
-      // It has read the prompt and thinks on, as most do.
+      // It has read the prompt and continues thinking, as most do.
       arrival.bill = makeBill(body, model, this.output())
       return
     }
@@ -143,7 +143,7 @@ class Answer {
     return this.model.language === 'openai' && typeof n === 'number' && n >= 1 ? Math.min(n, 128) : 1
   }
 
-  /** Output tokens of all choices, each as long as its bound allows. */
+  /** Output tokens of all choices, each as long as its limit allows. */
   private output(): { completion: number; thinking: number; seen: number } {
     const { model, plan } = this
     const { body } = this.arrival
@@ -239,7 +239,7 @@ class Answer {
     return toolCallsFor(kind).length > 0 ? 'tool_calls' : 'stop'
   }
 
-  /** Waits while the router does not read, or has hung up. */
+  /** Waits while the router does not read, until it has aborted. */
   private write(bytes: string): Promise<void> {
     const { res } = this
     if (this.isClosed() || bytes === '') return Promise.resolve()

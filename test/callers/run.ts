@@ -13,18 +13,18 @@ export interface WorldResult {
   readonly charged: number
   readonly violations: readonly Violation[]
   readonly plans: readonly CallPlan[]
-  /** What happened, for whoever traces it. */
+  /** The events of the run, for a trace. */
   readonly notes: readonly string[]
 }
 
-/** Everything that a world is made of: from a seed, or cut down from that of another. */
+/** All parts of a world, from a seed or reduced from another world. */
 export interface WorldPlan {
   readonly scenario: Scenario
   readonly calls: readonly CallPlan[]
   readonly slow: readonly CallPlan[]
 }
 
-/** Calls of a world, besides its controls. */
+/** Calls of a world, without its controls. */
 export const CALLS_A_WORLD = 60
 const SLOW_CALLS = 5
 /** One world in so many has calls that wait for the clock. */

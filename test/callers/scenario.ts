@@ -2,13 +2,13 @@ import type { MemoryModel, Prices } from 'compat-router'
 import { createRandom, type Random } from '../simulation/random.js'
 import { REAL_TOKENIZERS, type Tokenizer } from './tokens.js'
 
-/** How a provider's model really is, whatever the catalogue lists. */
+/** The real properties of a provider's model, whatever the catalogue lists. */
 export interface TrueModel {
   readonly tokenizer: Tokenizer
-  /** Prompts of more tokens are refused. */
+  /** Longer prompts, in tokens, are refused. */
   readonly contextLength: number
   readonly maxOutputTokens: number
-  /** Whether thinking comes on top of the bound on the output, up to the budget that was sent. */
+  /** Whether thinking is billed on top of the output limit, up to the budget in the request. */
   readonly thinksOutside: boolean
 }
 
@@ -16,8 +16,8 @@ export interface RoutePlan {
   readonly provider: string
   readonly onDisconnect: 'abort' | 'drain'
   /**
-   * How the provider knows the host: by the adapter's own key, by a header that the host has set, or not at all. Callers'
-   * keys may be used on the first kind alone.
+   * How the provider knows the host: by the adapter's own key, by a header that the host has set, or not at
+   * all. Callers' keys may be used only on the first kind.
    */
   readonly credential: 'key' | 'header' | 'none'
 }
@@ -33,7 +33,7 @@ export interface ModelPlan {
 export interface Scenario {
   readonly seed: string
   readonly neverOverdraw: boolean
-  /** Whether providers fail by themselves. Where they do not, the health of every route must stay as it was. */
+  /** Whether providers fail by themselves. If not, the health of every route must stay unchanged. */
   readonly isFlaky: boolean
   readonly models: readonly ModelPlan[]
   /** Accounts of callers that try to pay less. */
@@ -95,7 +95,10 @@ function makeModel(
   }
 }
 
-/** Some catalogues list everything, some little, and some less than is true: that can hurt no host but with `neverOverdraw`. */
+/**
+ * Some catalogues list everything, some little, and some less than is true. That can harm a host only with
+ * `neverOverdraw`.
+ */
 function listedLimits(random: Random, actual: TrueModel, neverOverdraw: boolean, isListed: boolean) {
   const { contextLength, maxOutputTokens } = actual
   const media = random.chance(0.3) ? { mediaTokens: MOST_MEDIA_TOKENS } : {}
@@ -113,7 +116,7 @@ function listedLimits(random: Random, actual: TrueModel, neverOverdraw: boolean,
 /** An hour of video. */
 const MOST_MEDIA_TOKENS = 950_000
 
-/** As the README shows it, with what the honest bodies ask for. */
+/** As the README shows it, with the fields of the honest bodies. */
 const SUPPORTED = [
   ...['temperature', 'max_tokens', 'tools', 'tool_choice', 'response_format', 'stop', 'seed'],
   ...[

@@ -4,7 +4,9 @@ import type { AddressInfo } from 'node:net'
 
 type Handler = (req: IncomingMessage, res: ServerResponse) => void
 
-/** Two servers for all worlds, one in front of routers and one behind: a world has a path of its own on each. */
+/**
+ * Two servers for all worlds, one in front of routers and one behind. Each world has its own path on both.
+ */
 export class Servers {
   private readonly handlers = new Map<string, Handler>()
   private readonly servers: http.Server[] = []
@@ -17,7 +19,7 @@ export class Servers {
     this.backPort = await this.listen()
   }
 
-  /** Names a world, whose requests come to these from now on. */
+  /** Names a world, whose requests arrive at these from now on. */
   open(front: Handler, back: Handler): { readonly name: string; close(): void } {
     const name = `w${this.opened++}`
     const keys = [`${this.frontPort}/${name}`, `${this.backPort}/${name}`] as const

@@ -7,8 +7,8 @@ import type { Servers } from './servers.js'
 const MOST_TRIES = 60
 
 /**
- * Cuts a call that broke a promise down to what breaks it: alone in its world, then without whatever is not needed.
- * Returns undefined if it takes other calls to break it.
+ * Reduces a call that broke a promise to its essential parts: alone in its world, then without everything
+ * unnecessary. Returns undefined if other calls are needed to break it.
  */
 export async function shrinkCall(
   world: WorldPlan,

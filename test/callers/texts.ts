@@ -1,11 +1,11 @@
 import { createRandom, type Random } from '../simulation/random.js'
 
-/** Texts of the kinds that callers send. Most are cut from a pool, so that each is counted by a tokenizer only once. */
+/** Texts of the kinds that callers send. Most come from a pool, so that a tokenizer counts each only once. */
 interface Kind {
   readonly name: string
   /**
-   * Whether a default hold must cover it by any real tokenizer. Not so for noise, which nobody sends but to be billed
-   * for more than is held: only `neverOverdraw` promises that.
+   * Whether a default hold must cover it with any real tokenizer. Not so for noise, which is sent only to be
+   * billed for more than the hold: only `neverOverdraw` covers that.
    */
   readonly isSent: boolean
   make(random: Random, chars: number): string
@@ -28,7 +28,7 @@ function pieces(name: string, piece: (random: Random) => string, isSent = true):
 function fill(chars: number, piece: () => string): string {
   let text = ''
   while (text.length < chars) text += piece()
-  // Not within a pair of surrogates.
+  // Not within a surrogate pair.
   return text.slice(0, chars).replace(/[\ud800-\udbff]$/, '')
 }
 
@@ -36,7 +36,7 @@ const HEX = '0123456789abcdef'
 const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 const PRINTABLE = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index)).join('')
 const EMOJI = ['😀', '👩‍👩‍👧‍👦', '🏳️‍🌈', '🇳🇴', '👍🏽', '🧬', '🫠', '🚀', '❤️‍🔥', '🀄', '🕴🏿', '🪆']
-/** Each becomes many characters where text is normalised. */
+/** Each becomes many characters if text is normalised. */
 const LIGATURES = ['\ufdfa', '\ufdfb', '\u337f', '\u3316', '\u33af', '\ufb03', '\u2a74']
 
 function letters(random: Random, alphabet: string, count: number): string {

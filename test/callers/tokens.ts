@@ -4,12 +4,12 @@ import llama3 from 'llama3-tokenizer-js'
 import { LRUCache } from 'lru-cache'
 
 /**
- * How a provider counts text. Three are real tokenizers. The fourth stands for those that normalise text first and know
- * few scripts: everything outside ASCII costs its bytes.
+ * A provider's way to count text. Three are real tokenizers. The fourth represents those that normalise text
+ * first and know few scripts: everything outside ASCII costs its bytes.
  */
 export type Tokenizer = 'o200k' | 'cl100k' | 'llama3' | 'bytes-after-nfkc'
 
-/** Real tokenizers, by which prose of any script may be counted. */
+/** Real tokenizers, which may count prose of any script. */
 export const REAL_TOKENIZERS: readonly Tokenizer[] = ['o200k', 'cl100k', 'llama3']
 
 const NO_SPECIAL_TOKENS = { disallowedSpecial: new Set<string>() }

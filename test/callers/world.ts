@@ -38,7 +38,7 @@ import type { Servers } from './servers.js'
 
 type RequestEnd = Extract<RouterEvent, { type: 'request-end' }>
 
-/** A call that was made, and all that was seen of it. */
+/** A call that was made, and everything observed of it. */
 export interface MadeCall {
   readonly plan: CallPlan
   readonly requestId: string
@@ -47,7 +47,7 @@ export interface MadeCall {
   end: RequestEnd | undefined
 }
 
-/** An in-memory key ring for all worlds: sealing a key for an account takes longer than a call. */
+/** An in-memory keyring for all worlds: sealing a key for an account takes longer than a call. */
 const jwk = await generateEnvelopeKey('callers')
 const envelopes = keyring([jwk])
 const [publicKey] = envelopes.publicKeys().keys
@@ -63,22 +63,22 @@ function seal(account: string, provider: string, key: string): Promise<string> {
   return envelope
 }
 
-/** Times that a test can reach without other calls falling silent meanwhile. */
+/** Times that a test can reach without making other calls time out. */
 const LIMITS = { clientStallMs: 1_000 }
 const BALANCE = '1000000'
 const STUCK_MS = 30_000
-/** A pause that a busy machine makes must not be taken for one: time would pass while bytes are under way. */
+/** A pause of a busy machine must not look like one: time would pass while bytes are on the way. */
 const QUIET_MS = 8
 const QUIET_LOOKS = 10
 
-/** A router between scripted providers and callers, over real sockets, with a clock that is told to pass. */
+/** A router between scripted providers and callers, over real sockets, on a clock that the world moves. */
 export class World {
   readonly router: CompatRouter
   readonly events: RouterEvent[] = []
   readonly calls: MadeCall[] = []
   readonly clock = createSteppedClock()
   readonly audit
-  /** For a plant to remember calls by. */
+  /** For a plant to remember calls. */
   readonly planted = { hasLearnt: false, calls: 0 }
   private readonly adapters: ChatAdapter[] = []
   private readonly mount
@@ -88,7 +88,7 @@ export class World {
   private readonly serving = new Set<Promise<void>>()
   private readonly ended = new Set<() => void>()
   private activity = 0
-  /** Looked up only when all calls are over. */
+  /** Looked up only after all calls have ended. */
   private holds: Map<string, LedgerAudit['holds'][number][]> | undefined
 
   constructor(
@@ -124,7 +124,7 @@ export class World {
     this.router = createCompatRouter(plant?.options?.(options, this) ?? options)
   }
 
-  /** Makes calls, all at once, and waits until every one of them is over for its caller and for the router. */
+  /** Makes calls, all at once, and waits until each has ended for its caller and for the router. */
   async make(plans: readonly CallPlan[]): Promise<void> {
     const made = await Promise.all(plans.map((plan) => this.call(plan)))
     await this.within(
@@ -141,7 +141,7 @@ export class World {
     await this.within(this.settled())
   }
 
-  /** As {@link make}, for calls that wait for the clock: lets time pass whenever nothing else happens. */
+  /** Like {@link make}, for calls that wait for the clock: moves time whenever nothing else happens. */
   async makeSlowly(plans: readonly CallPlan[]): Promise<void> {
     let isDone = false
     const done = this.make(plans).finally(() => {
@@ -161,12 +161,12 @@ export class World {
     await done
   }
 
-  /** What the routes say of themselves, without what they were measured at. */
+  /** The reported state of the routes, without measurements. */
   health(): readonly { readonly routeId: string; readonly state: string; readonly failureRate: number }[] {
     return this.router.routes().map(({ failureRate, routeId, state }) => ({ routeId, state, failureRate }))
   }
 
-  /** Ends everything. Calls that are still open by then are stopped. */
+  /** Ends everything. Calls that are still open are stopped. */
   async close(): Promise<void> {
     for (const { caller } of this.calls) caller.leave()
     for (const sleeper of this.sleepers) sleeper.wake()
@@ -326,7 +326,7 @@ export class World {
     }
   }
 
-  /** Waits until the router and the providers have nothing more to do with any call. */
+  /** Waits until the router and the providers have nothing left to do for any call. */
   private async settled(): Promise<void> {
     await this.until(() => this.count('request-start') === this.count('request-end'))
     await Promise.all(this.serving)
@@ -336,7 +336,7 @@ export class World {
     return this.events.filter((event) => event.type === type).length
   }
 
-  /** Waits until nothing has happened for a while: all that is under way waits for the clock. */
+  /** Waits until nothing has happened for a while: everything pending waits for the clock. */
   private async quiet(isDone: () => boolean): Promise<void> {
     let looks = 0
     let seen = this.activity
@@ -350,7 +350,7 @@ export class World {
   private nextStep(): number {
     const now = this.clock.now()
     const next = Math.min(...[...this.sleepers].map(({ until }) => until - now))
-    // One that is being written to must not be taken for a provider that is silent.
+    // A provider that is writing must not be taken for a silent one.
     const stalled = this.calls.some(
       ({ arrivals, end, plan }) =>
         plan.leaving === 'never-reads' &&
@@ -365,7 +365,7 @@ export class World {
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         const open = this.calls.filter(({ end }) => end === undefined).map(({ plan }) => plan.name)
-        reject(new Error(`The calls did not come to an end: ${open.join(', ') || 'none is open'}.`))
+        reject(new Error(`The calls did not end: ${open.join(', ') || 'none is open'}.`))
       }, STUCK_MS)
     })
     try {
@@ -376,7 +376,7 @@ export class World {
   }
 }
 
-/** A caller's trace is the only thing of its own that reaches a provider beside its request: it says whose call that is. */
+/** Of a caller's own data, only its trace reaches a provider next to the request. It identifies the call. */
 function traceparent(requestId: string): string {
   return `00-${Buffer.from(requestId).toString('hex').padStart(32, '0')}-00000000000000ff-01`
 }

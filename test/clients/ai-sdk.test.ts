@@ -26,10 +26,10 @@ import {
 } from './service.js'
 
 interface Client {
-  /** What this client calls its provider in options. */
+  /** The name that this client uses for its provider in options. */
   readonly name: string
   model(baseURL: string, apiKey: string, id?: string): LanguageModel
-  /** Where this client shows the cost of a finished step. */
+  /** The path at which this client shows the cost of a finished step. */
   cost(step: { usage: { raw?: unknown }; providerMetadata?: unknown }): unknown
 }
 
@@ -114,14 +114,14 @@ describe.each(
     expect(result.output).toEqual(JSON.parse(OBJECT))
   })
 
-  it('sends a field of the router in the options of its provider', async () => {
+  it('sends a router field in the options of its provider', async () => {
     const ended = service.nextEnd()
     const providerOptions = { [name]: { action: 'summary' } }
     await generateText({ model: ours, prompt, maxRetries, providerOptions })
     expect((await ended).action).toBe('summary')
   })
 
-  it('aborts in the middle of a stream, and the call is over', async () => {
+  it('aborts in the middle of a stream, and the call ends', async () => {
     const ended = service.nextEnd()
     const controller = new AbortController()
     const result = streamText({ model: ours, prompt: ENDLESS, maxRetries, abortSignal: controller.signal })
@@ -129,7 +129,7 @@ describe.each(
     expect((await ended).outcome).toBe('client-left')
   })
 
-  it('gets errors that say what is wrong', async () => {
+  it('gets errors that explain what is wrong', async () => {
     const fails = (apiKey: string, id?: string) =>
       generateText({ model: model(service.baseURL, apiKey, id), prompt, maxRetries }).catch(
         (error: unknown) => error,

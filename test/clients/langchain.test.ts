@@ -55,7 +55,7 @@ describe.each(Object.keys(providers))('@langchain/openai through %s', (provider)
     expect(costOf(reply)).toBe(COST)
   })
 
-  it('streams, and reads the cost on the chunks put together', async () => {
+  it('streams, and reads the cost on the concatenated chunks', async () => {
     let whole: AIMessageChunk | undefined
     for await (const chunk of await model.stream(question))
       whole = whole === undefined ? chunk : whole.concat(chunk)
@@ -64,7 +64,7 @@ describe.each(Object.keys(providers))('@langchain/openai through %s', (provider)
     expect(whole?.response_metadata.finish_reason).toBe('stop')
   })
 
-  it('gets tool calls, in one body and streamed', async () => {
+  it('gets tool calls, as JSON and streamed', async () => {
     const calling = model.bindTools([weather])
     const expected = [{ name: TOOL.name, args: JSON.parse(TOOL.arguments) }]
     expect((await calling.invoke(question)).tool_calls).toMatchObject(expected)
@@ -79,13 +79,13 @@ describe.each(Object.keys(providers))('@langchain/openai through %s', (provider)
     expect(await structured.invoke(question)).toEqual(JSON.parse(OBJECT))
   })
 
-  it('sends a field of the router in modelKwargs', async () => {
+  it('sends a router field in modelKwargs', async () => {
     const ended = service.nextEnd()
     await make({ modelKwargs: { action: 'summary' } }).invoke(question)
     expect((await ended).action).toBe('summary')
   })
 
-  it('aborts in the middle of a stream, and the call is over', async () => {
+  it('aborts in the middle of a stream, and the call ends', async () => {
     const ended = service.nextEnd()
     const controller = new AbortController()
     const reading = (async () => {
@@ -96,7 +96,7 @@ describe.each(Object.keys(providers))('@langchain/openai through %s', (provider)
     expect((await ended).outcome).toBe('client-left')
   })
 
-  it('gets errors that say what is wrong', async () => {
+  it('gets errors that explain what is wrong', async () => {
     await expect(make({ apiKey: 'sk-wrong' }).invoke(question)).rejects.toMatchObject({ status: 401 })
     await expect(make({ model: 'no/such' }).invoke(question)).rejects.toThrow(/no\/such/)
     await expect(make({ apiKey: POOR_KEY }).invoke(question)).rejects.toMatchObject({ status: 402 })

@@ -103,7 +103,7 @@ describe.each(Object.keys(providers))('the openai client through %s', (provider)
     expect(cities).toEqual(['Berlin'])
   })
 
-  it('gets tool calls in one body', async () => {
+  it('gets tool calls as JSON', async () => {
     const reply = await client.chat.completions.create({ model: MODEL, messages, tools })
     expect(reply.choices[0]).toMatchObject({
       finish_reason: 'tool_calls',
@@ -120,7 +120,7 @@ describe.each(Object.keys(providers))('the openai client through %s', (provider)
     expect(JSON.parse(reply.choices[0]!.message.content!)).toEqual(JSON.parse(OBJECT))
   })
 
-  it('sends a field of the router as a further property', async () => {
+  it('sends a router field as an extra property', async () => {
     const ended = service.nextEnd()
     const request = { model: MODEL, messages, action: 'summary' }
     await client.chat.completions.create(request)
@@ -133,7 +133,7 @@ describe.each(Object.keys(providers))('the openai client through %s', (provider)
     expect(await client.models.retrieve(MODEL)).toMatchObject({ id: MODEL, object: 'model', name: 'Model X' })
   })
 
-  it('aborts in the middle of a stream, and the call is over', async () => {
+  it('aborts in the middle of a stream, and the call ends', async () => {
     const ended = service.nextEnd()
     const controller = new AbortController()
     const stream = await client.chat.completions.create(
@@ -144,7 +144,7 @@ describe.each(Object.keys(providers))('the openai client through %s', (provider)
     expect((await ended).outcome).toBe('client-left')
   })
 
-  it('gets the class of error that it has for each status', async () => {
+  it('gets the right error class for each status', async () => {
     const wrong = new OpenAI({ baseURL: service.baseURL, apiKey: 'sk-wrong', maxRetries: 0 })
     const poor = new OpenAI({ baseURL: service.baseURL, apiKey: POOR_KEY, maxRetries: 0 })
     await expect(wrong.models.list()).rejects.toThrow(OpenAI.AuthenticationError)

@@ -8,7 +8,7 @@ import { anthropicLanguage, openAiLanguage } from '../conformance/adapter-langua
 import type { Language } from '../conformance/adapter-upstream.js'
 import { startScriptedUpstream } from '../helpers/scripted-upstream.js'
 
-// What is tested is what is published: the built package.
+// These tests use the built package, as published.
 const root = (await import('../../dist/index.js' as string)) as typeof Root
 const { aiSdk } = (await import('../../dist/ai-sdk.js' as string)) as typeof AiSdk
 
@@ -26,7 +26,7 @@ export const OBJECT = '{"city":"Berlin"}'
 
 type Settings = { baseUrl: string; apiKey: string }
 
-/** Each provider kind: what stands upstream, and the adapter that speaks to it. */
+/** Each kind of provider: the upstream server, and the adapter for its API. */
 export const providers: Readonly<
   Record<string, { language: Language; adapter: (settings: Settings) => Root.ChatAdapter }>
 > = {
@@ -49,16 +49,16 @@ export const providers: Readonly<
 }
 
 export interface Service {
-  /** Up to and with `/v1`. */
+  /** Including `/v1`. */
   readonly baseURL: string
   readonly events: Root.RouterEvent[]
-  /** Settled when a request-end event came that was not asked for before. */
+  /** Resolves at the next request-end event that was not awaited before. */
   nextEnd(): Promise<Extract<Root.RouterEvent, { type: 'request-end' }>>
   balance(): Promise<string>
   close(): Promise<void>
 }
 
-/** The router as a host would run it, in front of a provider that speaks its own language on a real socket. */
+/** The router as a host would run it, in front of a provider with its own API on a real socket. */
 export async function startService(provider: string): Promise<Service> {
   const { adapter: connect, language } = providers[provider]!
   const upstream = await startScriptedUpstream()

@@ -46,7 +46,7 @@ const price = (prices: unknown) => [{ id: 'a', prices }]
 const tier = (above: unknown) =>
   price({ input: '1', output: '1', tiers: [{ above, input: '1', output: '1' }] })
 
-describe('memoryCatalogue says', () => {
+describe('the errors of memoryCatalogue', () => {
   it.each<[string, unknown, string]>([
     ['no list', { id: 'a' }, 'models: must be a list; got an object'],
     ['null for a model', [null], 'models.0: must be an object; got null'],
@@ -54,7 +54,7 @@ describe('memoryCatalogue says', () => {
     ['an empty id', [{ id: '' }], `models.0.id: ${NAME}`],
     ['an id that is a number', [{ id: 7 }], 'models.0.id: must be a string; got a number: put it in quotes'],
     [
-      'an id for the second time',
+      'a repeated id',
       [{ id: 'a' }, { id: 'b' }, { id: 'a' }],
       'models.2.id: "a" is already the id of models.0; give each model its own',
     ],
@@ -63,7 +63,11 @@ describe('memoryCatalogue says', () => {
       [{ id: 'a', price: {} }],
       `models.0: has no field "price"; its fields are ${Object.keys(modelSchema.shape).join(', ')}`,
     ],
-    ['no price of input', price({ output: '1' }), `models.0.prices.input: is missing; it must be ${CREDITS}`],
+    [
+      'a missing input price',
+      price({ output: '1' }),
+      `models.0.prices.input: is missing; it must be ${CREDITS}`,
+    ],
     [
       'a price that is a number',
       price({ input: 0.15, output: '1' }),
@@ -71,18 +75,18 @@ describe('memoryCatalogue says', () => {
     ],
     ['a price below zero', price({ input: '-1', output: '1' }), `models.0.prices.input: must be ${CREDITS}`],
     [
-      'a price of ten places',
+      'a price with ten decimal places',
       price({ input: '1', output: '0.0000000001' }),
       `models.0.prices.output: must be ${CREDITS}`,
     ],
     ['prices that are a number', price(5), 'models.0.prices: must be an object; got a number'],
     [
-      'a price of another name, and no other',
+      'only a price of another name',
       price({ inputs: '1', output: '1' }),
       'models.0.prices: has no field "inputs"; its fields are input, output, cachedInput, cacheWrite, reasoning, request, tiers',
     ],
     [
-      'tiers that are no list',
+      'tiers that are not a list',
       price({ input: '1', output: '1', tiers: {} }),
       'models.0.prices.tiers: must be a list; got an object',
     ],
@@ -99,13 +103,13 @@ describe('memoryCatalogue says', () => {
       }),
       'models.0.prices.tiers: must each have an above of their own: of two with the same, one would never count',
     ],
-    ['fewer tokens than none', tier(-1), 'models.0.prices.tiers.0.above: must be at least 0'],
+    ['a negative number of tokens', tier(-1), 'models.0.prices.tiers.0.above: must be at least 0'],
     [
       'tokens in quotes',
       tier('5'),
       'models.0.prices.tiers.0.above: must be a whole number; got a string: leave the quotes out',
     ],
-    ['a context of no token', [{ id: 'a', contextLength: 0 }], 'models.0.contextLength: must be above 0'],
+    ['a context of zero tokens', [{ id: 'a', contextLength: 0 }], 'models.0.contextLength: must be above 0'],
     [
       'a context that is not a number',
       [{ id: 'a', contextLength: Number.NaN }],
@@ -113,16 +117,16 @@ describe('memoryCatalogue says', () => {
     ],
     ['a Set', new Set(), 'models: must be a list; got a Set: Array.from makes one of it'],
     [
-      'a word in place of a list',
+      'a string instead of a list',
       [{ id: 'a', supportedParameters: 'tools' }],
       'models.0.supportedParameters: must be a list; got a string: put it in square brackets',
     ],
-  ])('what is wrong with %s, where, and what to do', (_, models, message) => {
+  ])('explain %s: the field, the fault and the fix', (_, models, message) => {
     expect(messageOf(() => memoryCatalogue(models as never))).toBe(message)
   })
 })
 
-describe('memoryCredentials says', () => {
+describe('the errors of memoryCredentials', () => {
   it.each<[string, unknown, string]>([
     ['a list', [], 'credentials: must be an object; got a list'],
     [
@@ -151,7 +155,7 @@ describe('memoryCredentials says', () => {
       'credentials.0.expiresAt: must be a time in milliseconds since the Unix epoch; got a Date: getTime() gives one',
     ],
     [
-      'an end in seconds',
+      'an expiry in seconds',
       { t: { ...key, expiresAt: 1_893_456_000 } },
       'credentials.0.expiresAt: must be a time in milliseconds since the Unix epoch; this one lies in 1970: multiply seconds by 1,000',
     ],
@@ -162,7 +166,7 @@ describe('memoryCredentials says', () => {
     ],
     ['no app', { t: { ...access, app: undefined } }, 'credentials.0.app: is missing; it must be an object'],
     [
-      'allowed models that are no list',
+      'allowed models that are not a list',
       { t: { ...access, app: { ...app, allowedModels: 'a/b' } } },
       'credentials.0.app.allowedModels: must be a list; got a string: put it in square brackets',
     ],
@@ -186,17 +190,17 @@ describe('memoryCredentials says', () => {
       { t: key, [`${undefined}`]: key },
       'credentials.1: its token is the word undefined: is a variable not set?',
     ],
-  ])('what is wrong with %s, where, and what to do', (_, tokens, message) => {
+  ])('explain %s: the field, the fault and the fix', (_, tokens, message) => {
     expect(messageOf(() => memoryCredentials(tokens as never))).toBe(message)
   })
 
-  it('no position of one that is put', () => {
+  it('name no position for a credential that is put', () => {
     const put = () => memoryCredentials().put('t', { ...key, account: 5 } as never)
     expect(messageOf(put)).toBe('credential.account: must be a string; got a number: put it in quotes')
   })
 })
 
-describe('memoryProviders says', () => {
+describe('the errors of memoryProviders', () => {
   it.each<[string, unknown, string]>([
     ['nothing', undefined, 'providers: is missing; it must be a list'],
     ['no id', [{ models: {}, adapter }], 'providers.0.id: is missing; it must be a string'],
@@ -212,7 +216,7 @@ describe('memoryProviders says', () => {
       `providers.0.models: each name in it ${NAME}`,
     ],
     [
-      'an empty name upstream',
+      'an empty upstream model name',
       [{ id: 'a', models: { m: '' }, adapter }],
       'providers.0.models.m: must not be empty',
     ],
@@ -242,16 +246,16 @@ describe('memoryProviders says', () => {
       'providers.0.byok: must be "yes", "no" or "only"',
     ],
     [
-      'less weight than none',
+      'a negative weight',
       [{ id: 'a', models: {}, adapter, weight: -1 }],
       'providers.0.weight: must be at least 0',
     ],
-  ])('what is wrong with %s, where, and what to do', (_, providers, message) => {
+  ])('explain %s: the field, the fault and the fix', (_, providers, message) => {
     expect(messageOf(() => memoryProviders(providers as never))).toBe(message)
   })
 })
 
-describe('administration says', () => {
+describe('the errors of administration', () => {
   let admin: Admin
   let end: () => Promise<void>
   beforeAll(async () => {
@@ -327,12 +331,12 @@ describe('administration says', () => {
     ['putRoute', { ...route, secret: '' }, 'route.secret: must not be empty'],
     ['removeRoute', undefined, 'route id: is missing; it must be a string'],
     ['spend', { by: 'colour' }, 'spend.by: must be "day", "model", "app", "key" or "provider"'],
-  ])('of bad input to %s what is wrong, where, and what to do', async (name, input, message) => {
+  ])('explain bad input to %s: the field, the fault and the fix', async (name, input, message) => {
     const call = admin[name] as (input: unknown) => Promise<unknown>
     await expect(call(input)).rejects.toMatchObject({ message })
   })
 
-  it('which stores it needs', () => {
+  it('name the stores that it needs', () => {
     for (const stores of [undefined, null, 'file.db', { ledger: memoryLedger() }]) {
       expect(messageOf(() => createAdmin(stores as never))).toBe(
         'createAdmin needs the stores of sqliteStores({ file }) or postgresStores(pool)',
@@ -341,7 +345,7 @@ describe('administration says', () => {
   })
 })
 
-describe('what is no such thing', () => {
+describe('an invalid argument', () => {
   const file = { file: 'never-made.db' }
   it.each<[string, () => unknown, string]>([
     [
@@ -355,7 +359,7 @@ describe('what is no such thing', () => {
       'createSecret takes a string; got undefined. Is an environment variable missing?',
     ],
     [
-      'a store of credentials',
+      'a credential store',
       () => cachedCredentials(undefined as never),
       'cachedCredentials: store is missing; it must be an object with resolve.',
     ],
@@ -365,12 +369,12 @@ describe('what is no such thing', () => {
       'cachedCatalogue: store has no method list().',
     ],
     [
-      'an option of a cache',
+      'a cache option',
       () => cachedCatalogue(memoryCatalogue(), { ttlMS: 5 } as never),
       'ttlMS is not an option of cachedCatalogue; did you mean ttlMs?',
     ],
     [
-      'an option of a cache without its unit',
+      'a cache option without its unit',
       () => cachedCredentials(memoryCredentials(), { ttl: 60_000 } as never),
       'ttl is not an option of cachedCredentials; did you mean ttlMs?',
     ],
@@ -380,7 +384,7 @@ describe('what is no such thing', () => {
       'max is not an option of cachedCatalogue; did you mean maxEntries?',
     ],
     [
-      'a version under another name',
+      'a misspelt version',
       () => anthropic({ versions: '2030-01-01' } as never),
       'versions is not an option of anthropic; did you mean version?',
     ],
@@ -390,7 +394,7 @@ describe('what is no such thing', () => {
       'cachedCredentials takes an object with ttlMs, maxEntries, loadMs, clock',
     ],
     [
-      'an option of a store of replies',
+      'an option of a reply store',
       () => memoryIdempotency({ maxbytes: 5 } as never),
       'maxbytes is not an option of memoryIdempotency; did you mean maxBytes?',
     ],
@@ -410,7 +414,7 @@ describe('what is no such thing', () => {
       'memoryLedger: clock must be an object with now.',
     ],
     [
-      'no clock of a ledger',
+      'null as the clock of a ledger',
       () => memoryLedger({}, { clock: null as never }),
       'memoryLedger: clock is missing; it must be an object with now.',
     ],
@@ -476,7 +480,7 @@ describe('what is no such thing', () => {
       'secretKeys: each key needs an id',
     ],
     [
-      'a way to make an adapter',
+      'a factory of adapters',
       () => sqliteStores({ ...file, adapters: { openai: adapter as never } }),
       'adapters.openai must be a function that makes an adapter from settings: { openai: openaiCompatible }',
     ],
@@ -488,12 +492,12 @@ describe('what is no such thing', () => {
       ],
     ),
     ...[true, null].map((schema): [string, () => unknown, string] => [
-      `a name of a schema (${schema})`,
+      `a schema name (${schema})`,
       () => postgresStores({ connect() {} } as never, { schema: schema as never }),
       `schema must be 1 to 40 of a-z, 0-9 and _, not a digit first; got ${schema}`,
     ]),
     [
-      'what is told of routes',
+      'an event listener',
       () => sqliteStores({ ...file, onEvent: {} as never }),
       'onEvent must be a function.',
     ],
@@ -508,7 +512,7 @@ describe('what is no such thing', () => {
       'createTelemetry: tracer must be an object with startSpan.',
     ],
     [
-      'an option of telemetry',
+      'a telemetry option',
       () => createTelemetry({ metre: {} } as never),
       'metre is not an option of createTelemetry; did you mean meter?',
     ],
@@ -522,17 +526,17 @@ describe('what is no such thing', () => {
       () => createConsole({ ...pages, signInHint: 1 as never }),
       'createConsole: signInHint must be a string.',
     ],
-  ])('in place of %s is refused at once', (_, make, message) => {
+  ])('as %s is refused at once', (_, make, message) => {
     expect(messageOf(make)).toBe(message)
   })
 
-  it('leaves a cache’s option at its default if it is undefined', () => {
+  it('leaves a cache option at its default if it is undefined', () => {
     expect(() => cachedCredentials(memoryCredentials(), { ttlMs: undefined } as never)).not.toThrow()
   })
 })
 
 describe('parseInput', () => {
-  it('shows no value, and of names from outside only so much as fits a line', () => {
+  it('shows no value, and external names only up to one line', () => {
     const schema = z.strictObject({ secret: z.int().optional() })
     expect(messageOf(() => parseInput(schema, { secret: 'sk-secret' }, 'it'))).not.toContain('sk-secret')
     expect(messageOf(() => parseInput(schema, { [`a\n\u001b${'b'.repeat(100)}`]: 1 }, 'it'))).toBe(
@@ -544,7 +548,7 @@ describe('parseInput', () => {
     )
   })
 
-  it('names every bound', () => {
+  it('names every limit', () => {
     const schema = z.object({
       list: z.array(z.int()).min(2).max(3),
       part: z.number().gt(0).lt(1),

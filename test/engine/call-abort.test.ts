@@ -68,7 +68,7 @@ async function shutDownOn(listen: (call: ProviderCall) => void) {
 }
 
 describe('the abort of a call', () => {
-  it('comes to each adapter by the signal, and every hold ends', async () => {
+  it('reaches each adapter through the signal, and every hold ends', async () => {
     const aborted: boolean[] = []
     const { events, statuses, balance } = await shutDownOn(({ signal }) =>
       signal.addEventListener('abort', () => aborted.push(signal.aborted)),

@@ -13,7 +13,7 @@ async function start(options?: ServiceOptions) {
 }
 
 describe('the calls of a router', () => {
-  it('are those that came in and have not ended, charge included, newest first', async () => {
+  it('are those that arrived and have not ended, charge included, newest first', async () => {
     const service = await start()
     const { calls } = service.router
     const arrived = [createDeferred(), createDeferred()]
@@ -32,7 +32,7 @@ describe('the calls of a router', () => {
     const seen = calls()
     const starts = service.events.filter((event) => event.type === 'request-start')
     expect(seen[0]!.startedAt).toBeGreaterThanOrEqual(seen[1]!.startedAt)
-    // Both may have come in within one millisecond.
+    // Both may arrive within one millisecond.
     const inOrder = seen.toSorted((one, other) => (one.requestId < other.requestId ? -1 : 1))
     expect(inOrder).toMatchObject(
       starts.map(({ at, requestId }) => ({ requestId, startedAt: at, facts: { requestId } })),
@@ -46,7 +46,7 @@ describe('the calls of a router', () => {
     expect(calls()).toEqual([])
   })
 
-  it('are also those whose credential is still being looked up', async () => {
+  it('include those whose credential is still being looked up', async () => {
     const known = createDeferred()
     const asked = createDeferred()
     const { resolve } = memoryCredentials({ [ALICE]: { kind: 'api-key', account: 'alice' } })
@@ -70,7 +70,7 @@ describe('the calls of a router', () => {
     expect(service.router.calls()).toEqual([])
   })
 
-  it('are told apart if their clients gave them one id', async () => {
+  it('are distinct even if their clients gave them the same id', async () => {
     const service = await start()
     const both = createDeferred()
     const seen: (readonly CallInFlight[])[] = []
@@ -88,7 +88,7 @@ describe('the calls of a router', () => {
     await expect.poll(() => service.router.calls()).toEqual([])
   })
 
-  it('are none that asked for models', async () => {
+  it('do not include requests for models', async () => {
     const seen: (readonly CallInFlight[])[] = []
     const service = await start({
       router: {
@@ -105,7 +105,7 @@ describe('the calls of a router', () => {
     expect([response.status, seen]).toEqual([200, [[]]])
   })
 
-  it('are none that were refused', async () => {
+  it('do not include refused requests', async () => {
     const service = await start()
     service.upstreams[0]!.script(fails(400))
     expect((await service.ask({ model: 'none/such' })).status).toBe(404)
@@ -114,7 +114,7 @@ describe('the calls of a router', () => {
     expect(service.router.calls()).toEqual([])
   })
 
-  it('are none whose answer cannot be sent', async () => {
+  it('do not include requests whose answer cannot be sent', async () => {
     const engine = openEngine({ chat: () => Promise.reject(new Error('no provider')) }, {})
     const writer: ReplyWriter = {
       left: false,

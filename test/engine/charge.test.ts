@@ -17,30 +17,30 @@ function charge(holdAmount: bigint, basis: 'reported' | 'estimated', neverOverdr
 }
 
 describe('a charge', () => {
-  it('is made of what was used, its fixed parts included', () => {
+  it('is computed from the usage, including its fixed parts', () => {
     expect(charge(COST, 'reported', false)).toEqual({
       ...{ cost: COST, base: BASE, markup: COST - BASE },
       ...{ basis: 'reported', byok: false, usage, priceVersion: 'v1' },
     })
   })
 
-  it('is above the hold if more was reported: an overdraft, never lost', () => {
+  it('exceeds the hold if more was reported: an overdraft, never a loss', () => {
     expect(charge(1n, 'reported', false)).toMatchObject({ cost: COST, base: BASE })
     expect(charge(1n, 'reported', false)).not.toHaveProperty('shortfall')
   })
 
-  it('is never above the hold if it is an estimate', () => {
+  it('never exceeds the hold if it is an estimate', () => {
     expect(charge(COST - 1n, 'estimated', false)).toMatchObject({ cost: COST - 1n, base: BASE })
     expect(charge(COST, 'estimated', false)).toMatchObject({ cost: COST, base: BASE })
   })
 
-  it('is never above the hold under neverOverdraw, and says what is missing', () => {
+  it('never exceeds the hold under neverOverdraw, and names the shortfall', () => {
     const capped = charge(BASE + 1n, 'reported', true)
     expect(capped).toMatchObject({ cost: BASE + 1n, base: BASE, markup: 1n, shortfall: COST - BASE - 1n })
     expect(charge(COST, 'reported', true)).not.toHaveProperty('shortfall')
   })
 
-  it('covers the base first if the hold is smaller than that', () => {
+  it('covers the base first if the hold is smaller than the cost', () => {
     expect(charge(BASE - 1n, 'reported', true)).toMatchObject({
       cost: BASE - 1n,
       base: BASE - 1n,
@@ -48,7 +48,7 @@ describe('a charge', () => {
     })
   })
 
-  it('of nothing leaves out request price and flat markup, and keeps the counts', () => {
+  it('of nothing omits request price and flat markup, and keeps the counts', () => {
     const free = freeCharge({ usage, basis: 'reported', terms, priceVersion: undefined })
     expect(free).toEqual({ cost: 0n, base: 0n, markup: 0n, basis: 'reported', byok: false, usage })
   })
@@ -66,17 +66,17 @@ describe('a settlement', () => {
     ['the app', 'app'],
     ['the platform, for an app without an account', undefined],
     ['the payer, who is the app', 'alice'],
-  ])('adds up to nothing with the markup going to %s', (_who, appAccount) => {
+  ])('adds up to zero with the markup going to %s', (_who, appAccount) => {
     const amounts = postings(appAccount).map(({ amount }) => amount)
     expect(amounts).toEqual([-COST, BASE, COST - BASE])
   })
 
-  it('sends each amount to whom it is due', () => {
+  it('sends each amount to its account', () => {
     expect(postings('app').map(({ account }) => account)).toEqual(['alice', 'platform', 'app'])
     expect(postings(undefined, 'house').map(({ account }) => account)).toEqual(['alice', 'house', 'house'])
   })
 
-  it('carries a claim only if there is one', () => {
+  it('has a claim only if there is one', () => {
     expect(settlement('h', made, undefined, 'platform', facts, undefined)).not.toHaveProperty('claim')
     expect(settlement('h', made, undefined, 'platform', facts, 'claim-1')).toMatchObject({
       holdId: 'h',

@@ -26,8 +26,8 @@ async function start(limits = {}) {
 describe.each([
   ['back', -HOUR_MS],
   ['forward', HOUR_MS],
-])('a clock that is set %s while a call is under way', (_, byMs) => {
-  it('has its settlement tried again no later, and not given up', async () => {
+])('a clock that is set %s during a call', (_, byMs) => {
+  it('neither delays nor cancels the retry of its settlement', async () => {
     const { faults, service, set } = await start()
     faults.next('settle', 'throws', 'throws')
     const answer = service.ask()
@@ -43,7 +43,7 @@ describe.each([
     )
   })
 
-  it('lets a reply go out no later without its settlement', async () => {
+  it('does not delay a reply that is sent without its settlement', async () => {
     const { faults, service, set } = await start({ settleWaitMs: 50, storeMs: 500 })
     faults.next('settle', 'hangs')
     const answer = service.ask()
@@ -55,7 +55,7 @@ describe.each([
     await expect.poll(() => service.router.openHolds).toBe(0)
   })
 
-  it('is the one that replies and events go by', async () => {
+  it('is the clock of replies and events', async () => {
     const { service, set } = await start()
     await service.ask()
     set(byMs)
@@ -68,8 +68,8 @@ describe.each([
   })
 })
 
-describe('a clock that is set back while somebody is silent', () => {
-  it('gives a provider that has fallen silent no more time', async () => {
+describe('a clock that is set back during a silence', () => {
+  it('gives a silent provider no more time', async () => {
     const { service, set } = await start({ idleMs: 300 })
     service.upstreams[0]!.script(['stall'])
     const answer = service.ask({ stream: true })
@@ -79,7 +79,7 @@ describe('a clock that is set back while somebody is silent', () => {
     expect(service.router.openHolds).toBe(0)
   })
 
-  it('gives a client that sends no more of its request no more time', async () => {
+  it('gives a silent client no more time', async () => {
     const { service, set } = await start({ bodyIdleMs: 200 })
     const { hostname, port } = new URL(service.url)
     const socket = connect(Number(port), hostname)

@@ -18,7 +18,7 @@ async function askWith(result: unknown, clock: Clock = systemClock) {
 }
 
 describe('a caller', () => {
-  it('is named if its request was refused before there were facts, and not beside them', async () => {
+  it('is named if its request was refused before there were facts, and not in addition to them', async () => {
     const service = await startService()
     onTestFinished(() => service.close())
     const facts = await service.end(await service.ask())
@@ -69,7 +69,7 @@ describe('a refused credential', () => {
     }
   })
 
-  it('is named if its store had let it in and its time was over', async () => {
+  it('is named if its store accepted it and it had expired', async () => {
     const principal = {
       kind: 'access-token',
       ...credential,
@@ -86,14 +86,14 @@ describe('a refused credential', () => {
   it.each([
     [0, 401],
     [1, 200],
-  ])('that its store let in, to end in %s ms, is answered with %s', async (leftMs, status) => {
+  ])('that its store accepted, expiring in %s ms, is answered with %s', async (leftMs, status) => {
     const clock = createManualClock()
     const principal = { kind: 'api-key', ...credential, expiresAt: clock.now() + leftMs }
     const { answer } = await askWith({ ok: true, principal }, clock)
     expect(answer.status).toBe(status)
   })
 
-  it('is copied, so that a store may go on using its own', async () => {
+  it('is copied, so that a store may go on using its own object', async () => {
     const own = { ...credential, token: 'sk-secret' }
     const { end } = await askWith({ ok: false, reason: 'suspended', credential: own })
     expect(end.caller).toEqual(credential)
@@ -109,7 +109,7 @@ describe('a refused credential', () => {
     { ...credential, account: 7 },
     { ...credential, credentialId: '' },
     { ...credential, appId: null },
-  ])('that its store names as %j is refused all the same, and the host is told', async (wrong) => {
+  ])('that its store names as %j is still refused, and the host gets a report', async (wrong) => {
     const { answer, end, faults } = await askWith({ ok: false, reason: 'suspended', credential: wrong })
     expect([answer.status, end.outcome, end.caller]).toEqual([403, 'account_suspended', undefined])
     expect(faults).toMatchObject([

@@ -6,23 +6,26 @@ import { MODEL, type ServiceOptions, startService, UPSTREAM_MODEL } from '../rou
 const unreadable = () => {
   throw new Error('cannot be read')
 }
-/** What stores, drivers and listeners of hosts may throw, against every habit. */
+/** Unusual values that stores, drivers and listeners of hosts may throw. */
 const ODD: [string, unknown][] = [
   ['an error whose message is an object', Object.assign(new Error(), { message: { code: 5 } })],
   ['an error without a message', Object.assign(new Error(), { message: undefined })],
-  ['an error whose name and stack are no strings', Object.assign(new Error('x'), { name: 5n, stack: ['a'] })],
+  [
+    'an error whose name and stack are not strings',
+    Object.assign(new Error('x'), { name: 5n, stack: ['a'] }),
+  ],
   [
     'an error whose message cannot be read',
     Object.defineProperty(new Error(), 'message', { get: unreadable }),
   ],
-  ['an object that is no string', Object.create(null)],
-  ['an object that cannot be made a string', { toString: unreadable }],
-  ['an object that throws whatever it is asked', new Proxy({}, { get: unreadable, has: unreadable })],
-  ['an error that such a one caused', new Error('x', { cause: Object.create(null) })],
+  ['an object that is not an error', Object.create(null)],
+  ['an object that cannot be converted to a string', { toString: unreadable }],
+  ['an object that throws on every access', new Proxy({}, { get: unreadable, has: unreadable })],
+  ['an error caused by such an object', new Error('x', { cause: Object.create(null) })],
 ]
 
 describe('an error in an event', () => {
-  it('keeps its name, message and stack, and says who caused it', () => {
+  it('keeps its name, message and stack, and names its cause', () => {
     const error = new TypeError('no such table', { cause: new Error('connection lost') })
     expect(eventError(error)).toMatchObject({
       name: 'TypeError',
@@ -38,13 +41,13 @@ describe('an error in an event', () => {
     ['a header', 'sent Bearer abcdef123456'],
     ['the password in an address', 'cannot reach postgres://app:hunter22@db/x'],
     ['an envelope', 'cannot open v1.eyJhbGciOi..iv.cipher.tag'],
-  ])('holds nothing of %s', (_what, message) => {
+  ])('contains nothing of %s', (_what, message) => {
     const { message: shown } = eventError(new Error(message))
     expect(shown).toContain('[secret]')
     expect(shown).not.toMatch(/abcdef123456|hunter22|cipher/)
   })
 
-  it('holds nothing of a password in an address that it is cut off in', () => {
+  it('contains nothing of a password in an address that is cut off within it', () => {
     const address = 'postgres://app:hunter22hunter22@db/x'
     for (let before = 460; before < 500; before++) {
       const { message } = eventError(new Error(`${' '.repeat(before)}${address}`))
@@ -59,7 +62,7 @@ describe('an error in an event', () => {
     expect(depth).toBe(3)
   })
 
-  it.each(ODD)('is made of %s, too', (_what, thrown) => {
+  it.each(ODD)('is made from %s, too', (_what, thrown) => {
     const { name, message } = eventError(thrown)
     expect([typeof name, typeof message]).toEqual(['string', 'string'])
     expect(() => JSON.stringify(eventError(thrown))).not.toThrow()
@@ -75,7 +78,7 @@ describe.each(ODD)('%s', (_what, thrown) => {
   const ledger = memoryLedger({ alice: '1' })
   const rejects = async () => Promise.reject(thrown)
 
-  it('that a hold fails with is told, and the client has an answer', async () => {
+  it('thrown by a hold is reported, and the client gets an answer', async () => {
     const service = await start({ ledger: { ...ledger, hold: rejects } })
     const answer = await service.ask()
     expect(answer.status).toBe(503)
@@ -83,7 +86,7 @@ describe.each(ODD)('%s', (_what, thrown) => {
     expect(service.events).toMatchObject([{}, { type: 'store-fault', store: 'ledger' }, {}])
   })
 
-  it('that a catalogue fails with is told, and the client has an answer', async () => {
+  it('thrown by a catalogue is reported, and the client gets an answer', async () => {
     const service = await start({ catalogue: { get: rejects, list: rejects } })
     const answer = await service.ask()
     expect([answer.status, await service.end(answer)]).toMatchObject([
@@ -93,7 +96,7 @@ describe.each(ODD)('%s', (_what, thrown) => {
     expect(service.events).toMatchObject([{}, { type: 'store-fault', store: 'catalogue' }, {}])
   })
 
-  it('that a settlement fails with is told with the charge, and the router can be closed', async () => {
+  it('thrown by a settlement is reported with the charge, and the router can be closed', async () => {
     const service = await start({ ledger: { ...ledger, settle: rejects } })
     const answer = await service.ask()
     const { charge } = await service.end(answer)
@@ -112,7 +115,7 @@ describe.each(ODD)('%s', (_what, thrown) => {
       },
     ],
   ])(
-    'that an adapter %s with is told, and the client has an answer, and nothing is held',
+    'that an adapter %s with is reported, the client gets an answer, and nothing stays on hold',
     async (_how, chat) => {
       const models = { [MODEL]: UPSTREAM_MODEL }
       const service = await start({ providers: memoryProviders([{ id: 'acme', models, adapter: { chat } }]) })
@@ -123,7 +126,7 @@ describe.each(ODD)('%s', (_what, thrown) => {
     },
   )
 
-  it('that a listener throws disturbs nobody', async () => {
+  it('thrown by a listener disturbs nobody', async () => {
     const onEvent = () => {
       throw thrown
     }

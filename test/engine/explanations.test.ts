@@ -16,7 +16,7 @@ const isFrozenDeep = (value: unknown): boolean =>
   value === null ||
   (Object.isFrozen(value) && Object.values(value).every(isFrozenDeep))
 
-it('makes the usual explanation of each route once', () => {
+it('builds the usual explanation of each route once', () => {
   const explanations = new Explanations()
   const first = explanations.explain(usual(), completed())
   expect(first).toEqual({ ...usual(), attempts: completed() })
@@ -28,18 +28,18 @@ it('makes the usual explanation of each route once', () => {
 
 const whys: [string, Routing, RouteAttempt[]][] = [
   ['the order', usual({ considered: ['a', 'c'] }), completed()],
-  ['how many there were', usual({ considered: ['a'] }), completed()],
+  ['the number of routes', usual({ considered: ['a'] }), completed()],
   ['one more at the end', usual({ considered: ['a', 'b', 'c'] }), completed()],
-  ['by what it was chosen', usual({ chosenBy: 'pin' }), completed()],
-  ['what was left out', usual({ excluded: [{ routeId: 'c', why: 'disabled' }] }), completed()],
-  ['what was in trouble', usual({ behind: [{ routeId: 'b', why: 'open' }] }), completed()],
+  ['the reason for the choice', usual({ chosenBy: 'pin' }), completed()],
+  ['an excluded route', usual({ excluded: [{ routeId: 'c', why: 'disabled' }] }), completed()],
+  ['a route in trouble', usual({ behind: [{ routeId: 'b', why: 'open' }] }), completed()],
   ['how it ended', usual(), [{ routeId: 'a', outcome: 'upstream_error' }]],
   ['why it failed', usual(), [{ routeId: 'a', outcome: 'completed', why: 'status 500' }]],
-  ['what was tried before', usual(), [{ routeId: 'b', outcome: 'timeout' }, ...completed()]],
-  ['that nothing was tried', usual(), []],
+  ['an earlier attempt', usual(), [{ routeId: 'b', outcome: 'timeout' }, ...completed()]],
+  ['the absence of attempts', usual(), []],
 ]
 
-it.each(whys)('tells %s, and after it the usual again', (_, routing, attempts) => {
+it.each(whys)('explains %s, and afterwards the usual again', (_, routing, attempts) => {
   const explanations = new Explanations()
   explanations.explain(usual(), completed())
   const told = explanations.explain(routing, attempts)
@@ -49,7 +49,7 @@ it.each(whys)('tells %s, and after it the usual again', (_, routing, attempts) =
   expect(explanations.explain(routing, structuredClone(attempts))).toEqual(told)
 })
 
-it('does not remember routes without end', () => {
+it('remembers a limited number of routes', () => {
   const explanations = new Explanations()
   const first = explanations.explain(usual(), completed())
   for (let route = 0; route < 1_000; route++) explanations.explain(usual(), completed(`r${route}`))

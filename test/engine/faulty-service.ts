@@ -4,7 +4,7 @@ import { FaultPlan, faultyLedger } from '../helpers/faulty-ledger.js'
 import { createSteppedClock } from '../helpers/stepped-clock.js'
 import { type ServiceOptions, startService } from '../routing/service.js'
 
-/** A service whose ledger fails as it is told to, on a clock that stands. It ends with its test. */
+/** A service whose ledger fails on command, on a stopped clock. It ends with its test. */
 export async function startFaultyService({ routes }: ServiceOptions = {}) {
   const clock = createSteppedClock()
   const faults = new FaultPlan()

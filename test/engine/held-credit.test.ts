@@ -23,14 +23,14 @@ function start(answer: HoldResult) {
 const FACTS = {} as CallFacts
 
 describe('the hold of a call', () => {
-  it('lasts longer than everything that the call may take', async () => {
+  it('outlasts everything that the call may take', async () => {
     const { credit, asked } = start({ ok: true })
     await credit.secure(5n, FACTS)
     const { settleMs, totalMs } = DEFAULT_LIMITS
     expect(asked[0]!.ttlMs).toBeGreaterThan(totalMs + settleMs)
   })
 
-  it('is swapped for a larger one alone', async () => {
+  it('is only replaced by a larger one', async () => {
     const { credit, asked } = start({ ok: true })
     for (const amount of [5n, 5n, 4n, 6n, 6n]) expect(await credit.secure(amount, FACTS)).toBeUndefined()
     expect(asked).toMatchObject([{ amount: 5n }, { amount: 6n, replaces: 'hold-1' }])
@@ -40,7 +40,7 @@ describe('the hold of a call', () => {
   it.each([
     [4n, 'insufficient_credits'],
     [5n, 'credits_on_hold'],
-  ])('of 5 is refused to an account of %s, none of it free, as %s', async (posted, code) => {
+  ])('of 5 is refused for an account of %s, none of it free, as %s', async (posted, code) => {
     const { credit } = start({ ok: false, reason: 'insufficient', posted, available: 0n })
     expect(await credit.secure(5n, FACTS)).toMatchObject({ code })
     expect(credit.amount).toBe(0n)

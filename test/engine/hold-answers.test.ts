@@ -3,8 +3,8 @@ import { turns } from '../helpers/stepped-clock.js'
 import { fails } from '../routing/service.js'
 import { startFaultyService } from './faulty-service.js'
 
-describe('a hold of more than any account can have', () => {
-  it('is refused as others are, and the ledger is not asked for it', async () => {
+describe('a hold larger than any account can have', () => {
+  it('is refused like others, without a request to the ledger', async () => {
     const { faults, service } = await startFaultyService()
     const { headers, status, text } = await service.ask({ max_tokens: Number.MAX_SAFE_INTEGER })
     expect([status, headers['x-should-retry']]).toEqual([402, 'false'])
@@ -17,7 +17,7 @@ describe('a hold of more than any account can have', () => {
     expect(service.events.filter(({ type }) => type.endsWith('fault'))).toEqual([])
   })
 
-  it('leaves the call to a route that asks for less', async () => {
+  it('leaves the call to a route with a smaller hold', async () => {
     const { service } = await startFaultyService({
       routes: [{ weight: 1 }, { weight: 0, prices: { input: '0', output: '0' } }],
     })
@@ -26,7 +26,7 @@ describe('a hold of more than any account can have', () => {
   })
 })
 
-describe('an answer to a hold that cannot be read', () => {
+describe('an unreadable answer to a hold', () => {
   const CONTEXT = { requestId: 'test', signal: new AbortController().signal }
 
   it.each([
@@ -39,7 +39,7 @@ describe('an answer to a hold that cannot be read', () => {
     { ok: false },
     { ok: false, reason: 'insufficient' },
     { ok: false, reason: 'insufficient', posted: 1, available: 1 },
-  ])('is a store-fault, and a hold that was taken is freed: %o', async (answer) => {
+  ])('is a store-fault, and a hold that was taken is released: %o', async (answer) => {
     const { faults, ledger, service } = await startFaultyService()
     faults.next('hold', { answers: () => answer })
     const asked = await service.ask()
@@ -57,7 +57,7 @@ describe('an answer to a hold that cannot be read', () => {
     expect(service.upstreams[0]!.requests).toEqual([])
   })
 
-  it('frees the hold that it may have taken the place of, too', async () => {
+  it('also releases the hold that it may have replaced', async () => {
     const dear = { input: '1000', output: '1000' }
     const { faults, ledger, service } = await startFaultyService({ routes: [{}, { prices: dear }] })
     faults.next('hold', undefined, { answers: () => undefined })
@@ -68,14 +68,14 @@ describe('an answer to a hold that cannot be read', () => {
     expect(service.router.openHolds).toBe(0)
   })
 
-  it.each(['conflict', 'closed'])('is not one that says %s: there is nothing to free', async (reason) => {
+  it.each(['conflict', 'closed'])('does not include %s: there is nothing to release', async (reason) => {
     const { faults, service } = await startFaultyService()
     faults.next('hold', { answers: () => ({ ok: false, reason }) })
     expect((await service.ask()).status).toBe(503)
     expect(faults.count('release')).toBe(0)
   })
 
-  it('is not a claim that another call has, with null for a charge: that call is still running', async () => {
+  it('does not include a claim of another call with null for a charge: that call is still running', async () => {
     const { faults, service } = await startFaultyService()
     faults.next('hold', { answers: () => ({ ok: false, reason: 'claimed', charge: null }) })
     const { status, text } = await service.ask({}, { 'idempotency-key': 'one' })
@@ -85,7 +85,7 @@ describe('an answer to a hold that cannot be read', () => {
 })
 
 describe('a hold that is not answered in time', () => {
-  it('is told and freed once, also if its ledger says later that it has given up', async () => {
+  it('is reported and released once, even if its ledger later reports the abort', async () => {
     const { clock, faults, service } = await startFaultyService()
     let giveUp = (_error: Error): void => {}
     faults.next('hold', { when: new Promise((_resolve, reject) => (giveUp = reject)) })
@@ -93,7 +93,7 @@ describe('a hold that is not answered in time', () => {
     await faults.asked('hold')
     await clock.elapse(5_000)
     expect((await answer).status).toBe(503)
-    giveUp(new Error('The call was given up.'))
+    giveUp(new Error('The call was aborted.'))
     await turns(1)
     expect(service.events.filter(({ type }) => type.endsWith('fault'))).toHaveLength(1)
     expect(faults.count('release')).toBe(1)

@@ -28,7 +28,7 @@ describe('the size of an image', () => {
     expect(imageSize(address(bytes, 'application/x;name=a'))).toEqual({ width: 1_024, height: 768 })
   })
 
-  it('is not known of what is cut off, empty, elsewhere or something else', () => {
+  it('is unknown for incomplete, empty, remote and other data', () => {
     for (const bytes of [PNG, GIF, JPEG, VP8, VP8L, VP8X]) {
       for (let length = 0; length < 10; length++)
         expect(imageSize(address(bytes.subarray(0, length)))).toBeUndefined()

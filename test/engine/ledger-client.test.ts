@@ -14,7 +14,7 @@ const REQUEST: SettleRequest = {
   facts: { requestId: 'one', account: 'alice', credentialId: 'c', model: 'm' },
 }
 
-/** Settles with a ledger that answers so, and says what the call goes on with. */
+/** Settles with a ledger that answers so, and returns the result that the call continues with. */
 async function settleWith(answer: object) {
   const events: RouterEvent[] = []
   const ledger = { settle: async () => answer } as unknown as EngineOptions['ledger']
@@ -29,7 +29,7 @@ async function settleWith(answer: object) {
   return { settled, events: events.map(({ type }) => type) }
 }
 
-it('takes a good answer as it stands, whatever the charge', async () => {
+it('accepts a good answer unchanged, whatever the charge', async () => {
   for (const charge of [SENT, { ...SENT }, { ...SENT, cost: 2n, base: 1n, markup: 1n, basis: 'estimated' }]) {
     const answer = { repeated: true, charge, overdraft: 4n }
     const { settled, events } = await settleWith(answer)
@@ -38,7 +38,7 @@ it('takes a good answer as it stands, whatever the charge', async () => {
   }
 })
 
-it('shows the cost that the ledger has also if the rest of its charge cannot be used', async () => {
+it("shows the ledger's cost even if the rest of its charge cannot be used", async () => {
   const charge = { cost: 2n, base: 1n, markup: 1n }
   const { settled, events } = await settleWith({ repeated: true, charge, overdraft: 4n, claimLost: true })
   const known = { ...SENT, cost: 2n, base: 1n, markup: 1n }
@@ -46,7 +46,7 @@ it('shows the cost that the ledger has also if the rest of its charge cannot be 
   expect(events).toEqual(['claim-lost', 'store-fault'])
 })
 
-it('goes on with what was sent to be posted if the ledger has no cost that could be right', async () => {
+it("continues with the charge as sent if the ledger's cost cannot be right", async () => {
   for (const amounts of [{ cost: 9 }, { base: '6' }, { markup: null }, { base: 10n, markup: -1n }]) {
     const { settled, events } = await settleWith({ repeated: false, charge: { ...SENT, ...amounts } })
     expect(settled).toEqual({ repeated: false, charge: SENT, overdraft: 0n })

@@ -10,7 +10,7 @@ interface Try {
   fail(error: Error): void
 }
 
-/** A request that is tried until it is through, each try answered by the test. */
+/** A request that is tried until it succeeds, with each try answered by the test. */
 function start() {
   const clock = createSteppedClock()
   const limits = { ...DEFAULT_LIMITS, storeMs: 200, settleWaitMs: 1_000, settleMs: 5_000 }
@@ -38,7 +38,7 @@ function start() {
 }
 
 describe('a request to the ledger', () => {
-  it('ends with the answer to an earlier try, and asks no more', async () => {
+  it('ends with the answer to an earlier try, and sends no more', async () => {
     const { clock, tries, told } = start()
     await clock.elapse(300)
     expect(tries).toHaveLength(2)
@@ -50,7 +50,7 @@ describe('a request to the ledger', () => {
     expect(tries).toHaveLength(2)
   })
 
-  it('ends with a late answer that comes before the next try', async () => {
+  it('ends with a late answer that arrives before the next try', async () => {
     const { clock, tries, told } = start()
     await clock.elapse(250)
     tries[0]!.answer('late')
@@ -59,7 +59,7 @@ describe('a request to the ledger', () => {
     expect([tries.length, clock.pending]).toEqual([1, 0])
   })
 
-  it('ends once, whatever its other tries bring', async () => {
+  it('ends once, whatever its other tries return', async () => {
     const { clock, tries, told } = start()
     await clock.elapse(700)
     expect(tries).toHaveLength(3)
@@ -71,7 +71,7 @@ describe('a request to the ledger', () => {
     expect(told).toEqual(['read second', 'ended', 'answer SECOND'])
   })
 
-  it('is not disturbed by an earlier try that fails late, or is answered badly', async () => {
+  it('is not disturbed by an earlier try that fails late or gets a bad answer', async () => {
     const { clock, tries, told } = start()
     await clock.elapse(700)
     tries[0]!.fail(new Error('lost'))
@@ -83,7 +83,7 @@ describe('a request to the ledger', () => {
     expect(told).toEqual(['read bad', 'read good', 'ended', 'answer GOOD'])
   })
 
-  it('is given up within its time; an answer after that is read, and does not end it again', async () => {
+  it('is abandoned in time; an answer after that is read, and does not end it again', async () => {
     const { clock, tries, told } = start()
     await clock.elapse(5_000)
     const end = ['answer undefined', 'gave up: No answer within 200 ms, which is limits.storeMs.', 'ended']
@@ -100,8 +100,8 @@ describe('a request to the ledger', () => {
         throw new Error('lost')
       },
     ],
-    ['answers what cannot be read', () => 'bad'],
-  ])('asks a store that needs no promise again if it %s', async (_what, first) => {
+    ['returns an unreadable answer', () => 'bad'],
+  ])('asks a synchronous store again if it %s', async (_what, first) => {
     const options = { clock: createSteppedClock(), limits: DEFAULT_LIMITS }
     const told: unknown[] = []
     let asked = 0
@@ -122,7 +122,7 @@ describe('a request to the ledger', () => {
     expect([asked, told, options.clock.pending]).toEqual([2, ['ended', 'posted'], 0])
   })
 
-  it('is given up at once if a store throws at once and no time is left for another try', () => {
+  it('is abandoned at once if a store throws synchronously and no time is left for another try', () => {
     const options = { clock: createSteppedClock(), limits: { ...DEFAULT_LIMITS, settleMs: 50 } }
     const told: string[] = []
     const request = {
@@ -136,7 +136,7 @@ describe('a request to the ledger', () => {
     expect([told, options.clock.pending]).toEqual([['gave up: lost', 'ended'], 0])
   })
 
-  it('has the answer of a store that needs no promise at once, and ends', () => {
+  it('gets the answer of a synchronous store at once, and ends', () => {
     const options = { clock: createSteppedClock(), limits: DEFAULT_LIMITS }
     const told: string[] = []
     const request = { requestId: 'one', ask: () => 'posted', gaveUp: () => told.push('gave up') }

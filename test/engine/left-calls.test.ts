@@ -8,7 +8,7 @@ import { choiceEvent, ERROR, FINISH, openEngine, streamedCall, TOKEN } from './o
 
 const LONG_TEXT = choiceEvent({ content: 'x'.repeat(400) })
 
-/** Runs one call whose client leaves after the first read; `rest` then comes in one read. */
+/** Runs one call whose client leaves after the first read. `rest` then arrives in one read. */
 async function leaveEarly(
   rest: readonly ProviderEvent[],
   {
@@ -60,8 +60,8 @@ async function leaveEarly(
 
 const USAGE: ProviderEvent = { type: 'usage', usage: { prompt: 10, completion: 500 } }
 
-describe('a call that is read on without its client', () => {
-  it('is charged as if the client had stayed, however much more comes', async () => {
+describe('a call that is read to its end without its client', () => {
+  it('is charged as if the client had stayed, however much more arrives', async () => {
     const end = await leaveEarly([...Array.from({ length: 1_000 }, () => LONG_TEXT), FINISH, USAGE])
     expect(end?.charge).toMatchObject({ basis: 'reported', usage: { completion: 500 } })
   })
@@ -77,12 +77,12 @@ describe('a call that is read on without its client', () => {
     expect((await leaveEarly([LONG_TEXT, ERROR]))?.charge).toBeUndefined()
   })
 
-  it('is charged as reported if it had finished, though its route hangs up', async () => {
+  it('is charged as reported if it had finished, even if its route aborts', async () => {
     const end = await leaveEarly([USAGE], { first: [TOKEN, FINISH], onDisconnect: 'abort' })
     expect(end?.charge).toMatchObject({ basis: 'reported', usage: { completion: 500 } })
   })
 
-  it('gathers nothing of a reply that nobody waits for', async () => {
+  it('buffers nothing of a reply that nobody waits for', async () => {
     const gathered: boolean[] = []
     const add = ChoiceAccumulator.prototype.add
     const watch = vi.spyOn(ChoiceAccumulator.prototype, 'add').mockImplementation(function (

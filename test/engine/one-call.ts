@@ -14,7 +14,7 @@ export const TOKEN = choiceEvent({ content: 'Hi' })
 export const FINISH = choiceEvent({}, 'stop')
 export const ERROR = data({ error: { message: 'It broke' } })
 
-/** An engine with one model at one provider, on a clock that stands still. */
+/** An engine with one model at one provider, on a stopped clock. */
 export function openEngine(
   adapter: ChatAdapter,
   {
@@ -38,7 +38,7 @@ export function openEngine(
   )
 }
 
-/** A call of that model, for a stream. */
+/** A streamed call of that model. */
 export const streamedCall: IncomingCall = {
   requestId: 'one',
   headers: { authorization: 'Bearer sk-demo' },

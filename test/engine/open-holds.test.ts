@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { fails } from '../routing/service.js'
 import { startFaultyService } from './faulty-service.js'
 
-describe('the holds that a router has open', () => {
-  it('are those of its calls under way, however many routes each of them takes', async () => {
+describe('the open holds of a router', () => {
+  it('are those of its calls in progress, however many routes each of them takes', async () => {
     const dear = { input: '1000', output: '1000' }
     const { faults, service } = await startFaultyService({ routes: [{}, { prices: dear }] })
     const counted: number[] = []
@@ -19,13 +19,13 @@ describe('the holds that a router has open', () => {
     expect(service.router.openHolds).toBe(0)
   })
 
-  it('are none of a call that was refused one', async () => {
+  it('include none of a call whose hold was refused', async () => {
     const { service } = await startFaultyService()
     expect((await service.ask({ max_tokens: 1_000_000 })).status).toBe(402)
     expect(service.router.openHolds).toBe(0)
   })
 
-  it('are none of a call whose hold may not have been taken', async () => {
+  it('include none of a call whose hold may not have been taken', async () => {
     const { faults, service } = await startFaultyService()
     faults.next('hold', 'answer-lost', 'throws')
     expect((await service.ask()).status).toBe(503)
@@ -34,7 +34,7 @@ describe('the holds that a router has open', () => {
     expect(service.router.openHolds).toBe(0)
   })
 
-  it('are also those whose charge is being tried again, until it is through or given up', async () => {
+  it('include those whose charge is being retried, until it succeeds or is abandoned', async () => {
     const { clock, faults, service } = await startFaultyService()
     faults.next('settle', 'throws').next('settle', undefined)
     const answer = service.ask()

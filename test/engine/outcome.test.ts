@@ -4,7 +4,7 @@ import { type CallEnd, type Outcome, outcome } from '../../src/engine/charging/o
 const ENDINGS: readonly CallEnd['ended'][] = ['finished', 'broken', 'left', 'stopped', 'cut']
 const YES_NO = [false, true] as const
 
-/** Every end that there can be. */
+/** Every possible end of a call. */
 const everyEnd: readonly CallEnd[] = ENDINGS.flatMap((ended) =>
   YES_NO.flatMap((streaming) =>
     YES_NO.flatMap((token) =>
@@ -33,7 +33,7 @@ interface Row {
   readonly outcome: Outcome
 }
 
-/** The truth table of docs/charging.md, row by row; the first that fits decides. */
+/** The truth table of docs/charging.md, row by row. The first match decides. */
 const TABLE: readonly Row[] = [
   {
     row: 'content of a stream could not be read, and usage was reported',
@@ -134,21 +134,21 @@ describe.each(TABLE)('$row', (row) => {
 })
 
 describe('the truth table', () => {
-  it('charges an estimate for no fault of the provider’s', () => {
+  it('charges no estimate for a fault of the provider', () => {
     const estimates = everyEnd
       .filter(({ ended, unreadable }) => ended === 'broken' && !unreadable)
       .map((end) => outcome(end).due)
     expect(new Set(estimates)).toEqual(new Set(['nothing', 'reported']))
   })
 
-  it('charges nothing if nothing came and nothing was reported, but under a cut', () => {
+  it('charges nothing if nothing arrived and nothing was reported, except after a cut', () => {
     const empty = everyEnd.filter(
       ({ ended, token, reported, unreadable }) => ended !== 'cut' && !token && !reported && !unreadable,
     )
     expect(new Set(empty.map((end) => outcome(end).due))).toEqual(new Set(['nothing']))
   })
 
-  it('never sends a whole reply for a call that did not finish', () => {
+  it('never sends a complete reply for a call that did not finish', () => {
     const unfinished = everyEnd.filter(({ ended }) => ended !== 'finished')
     expect(unfinished.map((end) => outcome(end).reply)).not.toContain('whole')
   })

@@ -23,7 +23,7 @@ function bounds(more: object, model = MODEL, neverOverdraw = false) {
   return outputBounds(request(more), model, limits, neverOverdraw)
 }
 
-/** What a provider is sent beside its name of the model and the messages. */
+/** The fields that a provider gets in addition to its model name and the messages. */
 function sent(more: object, model = MODEL, neverOverdraw = false, to = route()) {
   const upstream = upstreamRequest(request(more), model, to, bounds(more, model, neverOverdraw))
   const { model: name, messages, ...others } = upstream
@@ -43,7 +43,7 @@ describe('the output that a hold covers', () => {
     expect(bounds(asked)).toMatchObject({ tokens: expected, thinking: 0 })
   })
 
-  it('is never more than the maximum of the model', () => {
+  it('never exceeds the maximum of the model', () => {
     expect(bounds({}, LISTED).tokens).toBe(100)
     expect(bounds({ max_tokens: 5_000 }, LISTED).tokens).toBe(100)
     expect(bounds({ max_tokens: 50 }, LISTED).tokens).toBe(50)
@@ -55,7 +55,7 @@ describe('the output that a hold covers', () => {
     { thinking_budget: 2_000 },
     { chat_template_kwargs: { thinking_budget: 2_000 } },
     { thinking_budget: 2_000, reasoning: { max_tokens: 50 } },
-  ])('has a budget for thinking beside it, which some servers do not count in the bound: %j', (asked) => {
+  ])('includes a budget for thinking, which some servers do not count in the limit: %j', (asked) => {
     expect(bounds(asked)).toEqual({ tokens: BY_DEFAULT, isSent: false, thinking: 2_000 })
     expect(bounds({ ...asked, max_tokens: 3_000 })).toEqual({ tokens: 3_000, isSent: true, thinking: 2_000 })
     expect(bounds({ ...asked, max_tokens: 1_000 })).toEqual({ tokens: 1_000, isSent: true, thinking: 999 })
@@ -65,11 +65,11 @@ describe('the output that a hold covers', () => {
   })
 })
 
-describe('a reply that could be too long to be read to its end', () => {
+describe('a reply that could be too long to read', () => {
   const long = { ...MODEL, maxOutputTokens: 128_000 }
   const detailed = { logprobs: true, top_logprobs: 20, stream: true }
 
-  it('is asked for only as far as it can be read, however many choices and details a caller wants', () => {
+  it('is requested only as far as it can be read, however many choices and details a caller wants', () => {
     const { tokens } = bounds({ ...detailed, n: 4, max_tokens: 100_000 }, long)
     expect(tokens).toBeLessThan(6_000)
     expect(sent({ ...detailed, n: 4, max_tokens: 100_000 }, long)).toMatchObject({ max_tokens: tokens })
@@ -77,14 +77,14 @@ describe('a reply that could be too long to be read to its end', () => {
     expect(bounds({ logprobs: 20, max_tokens: 100_000 }, long).tokens).toBeLessThan(25_000)
   })
 
-  it('has a bound although the client named none, which is on hold', () => {
+  it('gets a limit even if the client set none, and the limit is on hold', () => {
     const { isSent, tokens } = bounds(detailed, long)
     expect(isSent).toBe(true)
     expect(sent(detailed, long)).toMatchObject({ max_tokens: tokens })
   })
 
   it.each([{}, { stream: true }, { n: 4 }, { logprobs: false }, { logprobs: true, top_logprobs: 5 }])(
-    'is none that a caller ordinarily asks for: %j',
+    'is not one of the usual ones: %j',
     (asked) => {
       expect(bounds({ ...asked, max_tokens: 16_000 }, long).tokens).toBe(16_000)
       expect(bounds(asked, { ...MODEL, maxOutputTokens: 16_000 }).isSent).toBe(false)
@@ -92,7 +92,7 @@ describe('a reply that could be too long to be read to its end', () => {
   )
 })
 
-describe('the bound that goes upstream', () => {
+describe('the output limit sent to a provider', () => {
   it.each([
     [{ max_tokens: 10 }, { max_tokens: 10 }],
     [{ max_tokens: 1_000 }, { max_tokens: 100 }],
@@ -102,16 +102,19 @@ describe('the bound that goes upstream', () => {
       { max_tokens: 10, max_completion_tokens: 100 },
     ],
     [{ seed: 7 }, { seed: 7 }],
-  ])('is, for %j, %j: at most the maximum of the model, and absent if it is', (asked, expected) => {
-    expect(sent(asked, LISTED)).toEqual(expected)
-  })
+  ])(
+    "is, for %j, %j: at most the maximum of the model, and absent if the client's is absent",
+    (asked, expected) => {
+      expect(sent(asked, LISTED)).toEqual(expected)
+    },
+  )
 
-  it('is always there if nothing may be overdrawn', () => {
+  it('is always present if nothing may be overdrawn', () => {
     expect(sent({}, MODEL, true)).toEqual({ max_tokens: BY_DEFAULT })
     expect(sent({}, LISTED, true)).toEqual({ max_tokens: 100 })
   })
 
-  it('is as much as is on hold for an API that insists on one', () => {
+  it('is the amount on hold for an API that requires one', () => {
     const to = route({}, { needsBound: true })
     expect(sent({}, MODEL, false, to)).toEqual({ max_tokens: BY_DEFAULT })
     expect(sent({}, LISTED, false, to)).toEqual({ max_tokens: 100 })
@@ -134,7 +137,7 @@ describe('the bound that goes upstream', () => {
     [OLDER, {}, { outputBound: NEWER }, { supportedParameters: [OLDER] }],
     [NEWER, { supportedParameters: [NEWER] }, {}, { supportedParameters: [OLDER] }],
     [OLDER, { supportedParameters: [OLDER] }, { outputBound: NEWER }, { supportedParameters: [NEWER] }],
-  ])('has the name %s for %j by %j of %j, whichever the client used', (field, more, adapter, listed) => {
+  ])('is named %s for %j by %j of %j, whichever name the client used', (field, more, adapter, listed) => {
     const model = { ...LISTED, ...listed }
     const to = route(more, adapter)
     expect(sent({}, model, true, to)).toEqual({ [field]: 100 })
@@ -142,7 +145,7 @@ describe('the bound that goes upstream', () => {
     expect(sent({ max_completion_tokens: 50, max_tokens: 60 }, model, false, to)).toEqual({ [field]: 60 })
   })
 
-  it('has the client’s own name if the route takes either, or nobody says which', () => {
+  it('keeps the client’s name if the route supports both or lists none', () => {
     for (const supportedParameters of [[OLDER, NEWER], undefined]) {
       const model = { ...LISTED, supportedParameters }
       expect(sent({ max_tokens: 50 }, model)).toEqual({ max_tokens: 50 })
@@ -151,7 +154,7 @@ describe('the bound that goes upstream', () => {
     expect(sent({}, { ...LISTED, supportedParameters: [OLDER, NEWER] }, true)).toEqual({ [NEWER]: 100 })
   })
 
-  it('has budgets for thinking below it, and changes nothing of the request itself', () => {
+  it('is larger than budgets for thinking, and leaves the request itself unchanged', () => {
     const asked = {
       max_tokens: 1_000,
       thinking_budget: 1_000,

@@ -40,7 +40,7 @@ function refusal(
 }
 
 describe('a model with a list of parameters', () => {
-  it('takes those and no other', () => {
+  it('accepts those and no others', () => {
     expect(refusal(['temperature'], { temperature: 0 })).toBeUndefined()
     const error = refusal(['temperature'], { temperature: 0, top_p: 0.5, stop: 'x' })
     expect(error).toMatchObject({ code: 'unsupported_parameter', status: 400, param: 'top_p' })
@@ -48,7 +48,7 @@ describe('a model with a list of parameters', () => {
     expect(error?.details).toMatchObject([{ param: 'top_p' }, { param: 'stop' }])
   })
 
-  it('always takes null, the router’s own fields, and what asks for nothing', () => {
+  it('always accepts null, the router’s own fields, and values without effect', () => {
     const fields = {
       temperature: null,
       n: 1,
@@ -87,21 +87,21 @@ describe('a model with a list of parameters', () => {
     ['max_completion_tokens', { max_tokens: 5 }],
     ['reasoning', { reasoning_effort: 'low' }],
     ['reasoning_effort', { reasoning: { effort: 'low' } }],
-  ])('takes what means the same as %s: %j', (name, fields) => {
+  ])('accepts the equivalent of %s: %j', (name, fields) => {
     expect(refusal([name], fields)).toBeUndefined()
     expect(refusal(['temperature'], fields)).toMatchObject({ param: Object.keys(fields)[0] })
   })
 
-  it('matches names as whole strings', () => {
+  it('matches names as complete strings', () => {
     expect(refusal(['top', 'top_p_x', 'TOP_P'], { top_p: 0.5 })).toMatchObject({ param: 'top_p' })
   })
 })
 
-describe('a parameter that must be named', () => {
+describe('a parameter that must be listed', () => {
   const asked = request({ enable_search: true, tools: [{ type: 'web_search' }, { type: 'mcp' }] })
   const names = ['enable_search', 'tools.web_search', 'tools.mcp']
 
-  it('goes to a route if the model, the route or its adapter name it, each for a part', () => {
+  it('goes to a route if the model, the route or its adapter list it, each a part', () => {
     expect(servesParameters(asked, model(), route())).toBe(false)
     expect(servesParameters(asked, model({ supportedParameters: names }), route())).toBe(true)
     expect(servesParameters(asked, model(), route({ supportedParameters: names }))).toBe(true)
@@ -114,7 +114,7 @@ describe('a parameter that must be named', () => {
     expect(servesParameters(request({ temperature: 1 }), model(), route())).toBe(true)
   })
 
-  it('is refused by its name, with what a host can do', () => {
+  it('is refused by its name, with advice for the host', () => {
     const error = unlistedParameters(asked, model())
     expect(error).toMatchObject({ code: 'unsupported_parameter', status: 400, param: 'enable_search' })
     expect(error.message).toContain("'acme/fast'")
@@ -122,7 +122,7 @@ describe('a parameter that must be named', () => {
     expect((error.details as { param: string }[]).map(({ param }) => param)).toEqual(names)
   })
 
-  it('has its place named if it stands in a message', () => {
+  it('is refused with its path if it is in a message', () => {
     const messages = [{ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] }]
     const error = unlistedParameters(request({ messages }), model())
     expect(error.param).toBe('messages.0.content.0.file.file_id')
@@ -139,7 +139,7 @@ describe('a parameter that must be named', () => {
 })
 
 describe('supportsAll', () => {
-  it('asks the list of the route, else of the model, for every parameter', () => {
+  it('checks the list of the route, else of the model, for every parameter', () => {
     const asked = request({ temperature: 0, top_p: 0.5 })
     expect(supportsAll(chat, asked, model(), route())).toBe(true)
     expect(supportsAll(chat, asked, model(), route({ supportedParameters: ['temperature'] }))).toBe(false)
@@ -155,7 +155,7 @@ describe('supportsAll', () => {
   })
 })
 
-describe('the parameters that a route is sent', () => {
+describe('the parameters that a route gets', () => {
   const sent = (fields: Record<string, unknown>, supportedParameters?: readonly string[]) => {
     const {
       model: _,
@@ -175,7 +175,7 @@ describe('the parameters that a route is sent', () => {
     expect(routeParameters(asked, model(), route(), false)).toBe(asked.forward)
   })
 
-  it('are without values that ask for nothing and that the list does not name', () => {
+  it('omit values without effect that the list does not name', () => {
     const fields = { top_p: 1, presence_penalty: 0, temperature: 0.5, user: 'u', metadata: { a: 'b' } }
     expect(sent(fields, ['temperature'])).toEqual({ temperature: 0.5, user: 'u' })
     expect(sent(fields, ['temperature', 'top_p', 'metadata'])).toEqual({
@@ -202,11 +202,11 @@ describe('the parameters that a route is sent', () => {
     [{ reasoning: { enabled: false } }, 'reasoning_effort', { reasoning_effort: 'none' }],
     [{ reasoning: { max_tokens: 9 } }, 'reasoning_effort', { reasoning: { max_tokens: 9 } }],
     [{ reasoning_effort: 'low' }, 'reasoning_effort', { reasoning_effort: 'low' }],
-  ])('say of reasoning %j by the name %s', (fields, name, expected) => {
+  ])('express reasoning %j by the name %s', (fields, name, expected) => {
     expect(sent(fields, [name])).toEqual(expected)
   })
 
-  it('have no prompt cache marks unless every tier prices the writing, or the caller’s own key pays', () => {
+  it('have no prompt cache marks unless every tier prices cache writes, or the caller’s own key pays', () => {
     const mark = { cache_control: { type: 'ephemeral' } }
     const marked = {
       ...mark,

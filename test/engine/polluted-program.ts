@@ -11,8 +11,8 @@ import {
 } from '../../src/index.js'
 
 /**
- * Makes the same calls before and after each of the members that it is given is put on `Object.prototype`, and prints what
- * came of them each time.
+ * Makes the same calls before and after each of the given members is added to `Object.prototype`, and prints
+ * the results each time.
  */
 const planted = JSON.parse(process.argv[2]!) as Readonly<Record<string, unknown>>
 
@@ -48,7 +48,7 @@ const principals: Readonly<Record<string, Principal>> = {
 const prices = { input: '2', output: '8' }
 const model = { id: 'acme/fast', created: 1, ownedBy: 'acme', prices }
 
-/** What a host's own stores return: frozen, or made anew for each call. */
+/** The values that a host's own stores return: frozen, or new for each call. */
 async function calls(name: string, isFrozen: boolean): Promise<readonly unknown[]> {
   const give = <Value extends object>(given: Value): Value =>
     isFrozen ? Object.freeze(given) : ((Array.isArray(given) ? [...given] : { ...given }) as Value)

@@ -25,7 +25,7 @@ const planted: Readonly<Record<string, unknown>> = {
 
 type Outcomes = readonly (readonly [clean: unknown[], polluted: unknown[]])[]
 
-describe('what a dependency puts on Object.prototype', () => {
+describe('a property that a dependency adds to Object.prototype', () => {
   let outcomes: Readonly<Record<string, Outcomes>>
   beforeAll(async () => {
     const { stdout } = await run(process.execPath, ['--import', 'tsx', PROGRAM, JSON.stringify(planted)])

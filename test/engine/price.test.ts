@@ -54,7 +54,7 @@ describe('a price', () => {
     )
   })
 
-  it('reads on the wire as the decimal that the ledger holds', () => {
+  it('is, on the wire, the same decimal as in the ledger', () => {
     fc.assert(
       fc.property(usage, terms, (tokens, agreed) => {
         for (const amount of Object.values(price(tokens, agreed))) {
@@ -66,7 +66,7 @@ describe('a price', () => {
     )
   })
 
-  it('never falls when any count rises within a tier', () => {
+  it('never falls if any count rises within a tier', () => {
     fc.assert(
       fc.property(usage, row, markup, fc.integer({ min: 1, max: 5_000 }), (tokens, given, added, more) => {
         const agreed = { prices: parsePrices(given), markup: added }
@@ -80,11 +80,11 @@ describe('a price', () => {
     )
   })
 
-  it('is covered by the hold whenever the tokens are within what the hold was sized for', () => {
+  it("is covered by the hold if the tokens stay within the hold's estimate", () => {
     fc.assert(
       fc.property(usage, terms, count(), count(), (tokens, agreed, sparePrompt, spareOutput) => {
         const promptEstimate = tokens.prompt + sparePrompt
-        // A tier beyond twice the estimate is out of the hold's reach by design; within the estimate none is.
+        // A tier above twice the estimate is out of the hold's reach by design. Within the estimate none is.
         const hold = dearestCost(promptEstimate, tokens.completion + spareOutput, agreed)
         expect(hold).toBeGreaterThanOrEqual(price(tokens, agreed).cost)
       }),
@@ -92,7 +92,7 @@ describe('a price', () => {
     )
   })
 
-  it('of an API key, which has no markup, is that of a markup of nothing', () => {
+  it('of an API key, which has no markup, equals that of a zero markup', () => {
     const fee = fc.record({
       flat: fc.bigInt({ min: 0n, max: 10n ** 18n }),
       basisPoints: fc.bigInt({ min: 0n, max: 20_000n }),
@@ -109,7 +109,7 @@ describe('a price', () => {
     )
   })
 
-  it('takes the prices of a tier for the whole call', () => {
+  it('uses the prices of one tier for the whole call', () => {
     const table = parsePrices({ input: '1', output: '2', tiers: [{ above: 100, input: '10', output: '20' }] })
     const none = { basisPoints: 0n, flat: 0n }
     const tokens = { prompt: 100, cached: 0, cacheWrite: 0, completion: 10, reasoning: 0 }
@@ -137,7 +137,7 @@ describe('a price', () => {
 })
 
 describe('an amount on the wire', () => {
-  it('keeps 15 digits from a million credits on, rounded up before it is charged', () => {
+  it('keeps 15 digits above a million credits, rounded up before it is charged', () => {
     expect(roundUpToWire(1_000_000_000_000_001n)).toBe(1_000_000_000_000_010n)
     expect(roundUpToWire(999_999_999_999_999n)).toBe(999_999_999_999_999n)
     fc.assert(
@@ -180,12 +180,12 @@ describe('a markup', () => {
     },
   )
 
-  it('with a flat part that is no decimal is refused by name', () => {
+  it('with a flat part that is not a decimal is refused by name', () => {
     expect(() => parseMarkup({ basisPoints: 0, flat: '-1' })).toThrow(/markup\.flat/)
   })
 })
 
-/** The plain decimal that a JSON number spells, exponents resolved. */
+/** The plain decimal of a JSON number, without an exponent. */
 function decimalOf(json: string): string {
   const match = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(json)
   if (match === null) throw new Error(`not a number: ${json}`)

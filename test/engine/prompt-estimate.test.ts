@@ -8,7 +8,7 @@ import type { ChatMessage } from '../../src/protocol/chat-request.js'
 
 const MODEL: Model = { id: 'acme/fast', created: 0, ownedBy: 'acme' }
 
-/** Counts three characters as a token at most, and four at least. */
+/** Counts at most one token for three characters, and at least one for four. */
 const counter: TokenCounter = {
   tally() {
     let text = ''
@@ -60,12 +60,12 @@ const image = (url: string) => ({ type: 'image_url', image_url: { url } })
 const PDF = { type: 'file', file: { filename: 'report.pdf', file_data: 'A'.repeat(10_000) } }
 
 describe('the estimate of a prompt', () => {
-  it('errs high for a hold and low for a charge, and has 8 tokens for each message', () => {
+  it('errs high for a hold and low for a charge, and adds 8 tokens for each message', () => {
     expect(estimate([user('x'.repeat(12))])).toEqual({ atMost: 4 + 8, atLeast: 3 })
     expect(estimate([user(''), user(''), user('')])).toEqual({ atMost: 24, atLeast: 0 })
   })
 
-  it('is larger by the factor of an adapter, but for what is no text', () => {
+  it('is multiplied by the factor of an adapter, except for media', () => {
     const counters = { counter, upperCounter: byteCounter, neverOverdraw: false }
     const made = estimatePrompt(
       request([user([{ type: 'text', text: 'x'.repeat(12) }, PDF])]),
@@ -75,7 +75,7 @@ describe('the estimate of a prompt', () => {
     expect(made.atMost(1.5) - made.atMost()).toBe(Math.ceil((4 + 4) * 1.5) - 8)
   })
 
-  it('counts media whatever their bytes, and charges their text only', () => {
+  it('counts media independently of their bytes, and charges only their text', () => {
     const parts = [
       { type: 'text', text: 'x'.repeat(12) },
       image(`data:image/png;base64,${'A'.repeat(9_000)}`),
@@ -107,7 +107,7 @@ describe('the estimate of a prompt', () => {
     expect(estimate([reply])).toEqual({ atMost: 8 + 1_600, atLeast: 0 })
   })
 
-  it('counts what a text file holds, which a model reads as it is', () => {
+  it('counts the content of a text file, which a model reads as it is', () => {
     const text = 'a b c d '.repeat(100)
     const base64 = Buffer.from(text).toString('base64')
     for (const address of [
@@ -123,11 +123,11 @@ describe('the estimate of a prompt', () => {
     }
   })
 
-  it('is not talked out of an image by a text beside it', () => {
+  it('still counts an image that has text next to it', () => {
     expect(estimate([user([{ ...image('data:,'), text: '' }])]).atMost).toBe(8 + 3_000)
   })
 
-  it('counts a refusal and thinking as the text that they are', () => {
+  it('counts a refusal and thinking as text', () => {
     const refused = { role: 'assistant', content: [{ type: 'refusal', refusal: 'x'.repeat(30_000) }] }
     expect(estimate([refused])).toEqual({ atMost: 10_000 + 8, atLeast: 7_500 })
     const part = { type: 'thinking', thinking: [{ type: 'text', text: 'x'.repeat(30_000) }] }
@@ -136,13 +136,13 @@ describe('the estimate of a prompt', () => {
     )
   })
 
-  it('counts reasoning once that came under two names', () => {
+  it('counts reasoning once if it has two names', () => {
     const said = { role: 'assistant', content: '', reasoning: 'x'.repeat(30) }
     expect(estimate([{ ...said, reasoning_content: said.reasoning }])).toEqual(estimate([said]))
     expect(estimate([{ ...said, reasoning_content: 'y'.repeat(30) }]).atMost).toBe(20 + 8)
   })
 
-  it('counts the calls of tools, and names', () => {
+  it('counts tool calls and names', () => {
     const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
     const tokens = Math.ceil((JSON.stringify([call]).length + 1) / 3)
     expect(estimate([{ role: 'assistant', content: null, name: 'n', tool_calls: [call] }]).atMost).toBe(
@@ -150,7 +150,7 @@ describe('the estimate of a prompt', () => {
     )
   })
 
-  it('holds, but does not charge, for what may become part of a prompt elsewhere in a request', () => {
+  it('holds, but does not charge, for other parts of a request that may become part of a prompt', () => {
     const long = 'x'.repeat(3_000)
     expect(estimate([{ role: long, content: '' }])).toEqual({ atMost: 1_000 + 8, atLeast: 0 })
     expect(estimate([user('')], { named_by_the_host: long, temperature: 1, user: long })).toEqual({
@@ -168,7 +168,7 @@ describe('the estimate of a prompt', () => {
     })
   })
 
-  it('asks a counter of the host’s about media, if it counts them', () => {
+  it('asks the host’s counter about media, if it counts them', () => {
     const counts: TokenCounter = {
       tally() {
         let media = 0
@@ -189,8 +189,8 @@ describe('the estimate of a prompt', () => {
   })
 })
 
-describe('the bound of a prompt that nothing may exceed', () => {
-  it('is its bytes of UTF-8, 16 for each message and 200 for the request, by any adapter', () => {
+describe('the upper limit of a prompt', () => {
+  it('is its bytes of UTF-8, 16 for each message and 200 for the request, with any adapter', () => {
     expect(bound([user('x'.repeat(12)), user('€')])).toBe(12 + 3 + 32 + 200)
   })
 
@@ -198,9 +198,9 @@ describe('the bound of a prompt that nothing may exceed', () => {
     expect(bound([user('\ufdfa')])).toBe(Buffer.byteLength('\ufdfa'.normalize('NFKC')) + 16 + 200)
   })
 
-  it('is 700 more with tools or a schema, unless the catalogue tells the overhead', () => {
+  it('is 700 more with tools or a schema, unless the catalogue states the overhead', () => {
     const tools = [{ type: 'function', function: { name: 'f' } }]
-    // Written out with a line break and a space before each member, and one after each colon and comma.
+    // With a line break and a space before each member, and a space after each colon and comma.
     const bytes = JSON.stringify(tools).length + 25
     expect(bound([user('')], { tools })).toBe(bytes + 16 + 200 + 700)
     expect(bound([user('')], { response_format: { type: 'text' } })).toBe(20 + 16 + 200 + 700)
@@ -208,7 +208,7 @@ describe('the bound of a prompt that nothing may exceed', () => {
     expect(bound([user('')], {}, { ...MODEL, promptOverhead: 0 })).toBe(16)
   })
 
-  it('covers JSON that a chat template writes with white space: of digits, every space and line is a token', () => {
+  it('covers JSON that a chat template writes with white space: every space and line break between digits is a token', () => {
     const digits = Array.from({ length: 1_000 }, (_, at) => at % 10)
     const tools = [{ type: 'function', function: { name: 'f', parameters: { enum: digits } } }]
     const indented = JSON.stringify(tools, null, 4)
@@ -223,7 +223,7 @@ describe('the bound of a prompt that nothing may exceed', () => {
     expect(bound([user('x'.repeat(10_000))], {}, { ...MODEL, contextLength: 1_000 })).toBe(1_000)
   })
 
-  it('has for each medium what the catalogue lists, else the whole context', () => {
+  it('has, for each medium, the number in the catalogue, else the whole context', () => {
     const messages = [user([PDF, image(png(10, 10))])]
     const rest = 'report.pdf'.length + 16 + 200
     expect(bound(messages, {}, { ...MODEL, mediaTokens: 5_000 })).toBe(rest + 10_000)
@@ -231,7 +231,7 @@ describe('the bound of a prompt that nothing may exceed', () => {
     expect(bound(messages, {}, { ...MODEL, contextLength: 90_000, mediaTokens: 5_000 })).toBe(rest + 10_000)
   })
 
-  it('is none for media of which the catalogue tells nothing', () => {
+  it('does not exist for media that the catalogue does not list', () => {
     try {
       bound([user('x'), user([{ type: 'text', text: 'y' }, PDF])])
       expect.unreachable()

@@ -19,11 +19,11 @@ describe('a quote', () => {
     ).hold
   }
 
-  it('holds prompt and output at what they cost', () => {
+  it('holds the cost of prompt and output', () => {
     expect(hold(undefined)).toBe(100n * 10_000n + 1_000n * 20_000n)
   })
 
-  it('holds as much more for a prompt as the adapter says', () => {
+  it("multiplies the hold for a prompt by the adapter's factor", () => {
     const dearer = { ...route, adapter: { tokenFactor: 1.5 } as Route['adapter'] }
     const { hold } = quote(
       { model, route: dearer, markup: NO_MARKUP, input, outputTokens: 0, byokFee: undefined },
@@ -32,7 +32,7 @@ describe('a quote', () => {
     expect(hold).toBe(150n * 10_000n)
   })
 
-  it('holds at the dearest of what may apply', () => {
+  it('holds at the highest price that may apply', () => {
     const prices = {
       input: '10',
       output: '20',
@@ -44,7 +44,7 @@ describe('a quote', () => {
     expect(hold(prices)).toBe(1_000_000_000n + 100n * 15_000n + 1_000n * 30_000n)
   })
 
-  it('holds at the dearest tier within twice the estimate of the input, and no further', () => {
+  it('holds at the highest tier within twice the estimate of the input, and no higher', () => {
     const tiers = [
       { above: 150, input: '100', output: '20' },
       { above: 200, input: '1000', output: '20' },
@@ -52,7 +52,7 @@ describe('a quote', () => {
     expect(hold({ input: '10', output: '20', tiers })).toBe(100n * 100_000n + 1_000n * 20_000n)
   })
 
-  it('refuses a model without a price, and one whose price cannot be read', () => {
+  it('refuses a model without a price, and one with an unreadable price', () => {
     const { prices: _, ...unpriced } = model
     const ask = (priced: Model) =>
       quote(

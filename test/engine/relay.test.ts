@@ -35,7 +35,7 @@ const data = (value: unknown): ProviderEvent => ({ type: 'data', bytes: toLatin1
 const chunk = (delta: unknown, finish: string | null = null, rest: object = {}): ProviderEvent =>
   data({ id: 'up', choices: [{ index: 0, delta, finish_reason: finish, ...rest }] })
 
-/** Plays events into a relay and returns what a client reads. */
+/** Plays events into a relay and returns the text that a client reads. */
 function play(events: readonly ProviderEvent[], options: Parameters<typeof relay>[0] = {}) {
   const { relay: played } = relay(options)
   let bytes = played.take(events)
@@ -46,7 +46,7 @@ function play(events: readonly ProviderEvent[], options: Parameters<typeof relay
   return { bytes, chunks: chunksOf(bytes), relay: played }
 }
 
-/** The same for a client that gets one body. */
+/** The same for a client that gets JSON. */
 function body(events: readonly ProviderEvent[], n = 1) {
   const { relay: played } = relay({ stream: false, n })
   expect(played.take(events)).toBe('')
@@ -88,7 +88,7 @@ describe('a stream, whatever the provider sends', () => {
     expect(silent.take([chunk({ content: 'a' })])).toContain('"role":"assistant"')
   })
 
-  it('gives a missing finish reason if the provider said that it is done', () => {
+  it('adds a missing finish reason if the provider sent [DONE]', () => {
     expect(play([chunk({ content: 'Hi' })]).chunks.at(-2)?.choices[0]?.finish_reason).toBe('stop')
   })
 
@@ -102,7 +102,7 @@ describe('a stream, whatever the provider sends', () => {
     expect(choice).toMatchObject({ finish_reason: mapped, native_finish_reason: native })
   })
 
-  it('takes the words of an error in the place of choices for a failure', () => {
+  it('treats an error message in place of choices as a failure', () => {
     const words = { choices: null, error_type: 'BadRequestError', error_message: 'Too long' }
     expect(play([chunk({ content: 'x' }), data(words)]).relay.failure?.reason).toBe('error-frame')
     expect(
@@ -110,7 +110,7 @@ describe('a stream, whatever the provider sends', () => {
     ).toBeUndefined()
   })
 
-  it('takes a finish reason of error for a failure', () => {
+  it('treats a finish reason of error as a failure', () => {
     expect(play([chunk({ content: 'x' }), chunk({}, 'error')]).relay.failure?.reason).toBe('error-frame')
   })
 
@@ -132,7 +132,7 @@ describe('a stream, whatever the provider sends', () => {
     expect(Object.keys(delta).filter((field) => field.startsWith('reasoning'))).toEqual(names)
   })
 
-  it('makes text and reasoning of content that comes in parts', () => {
+  it('splits content that arrives in parts into text and reasoning', () => {
     const parts = [
       { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] },
       { type: 'text', text: 'yes' },
@@ -188,7 +188,7 @@ describe('a stream, whatever the provider sends', () => {
     ])
   })
 
-  it('waits with a tool call until its name is known', () => {
+  it('delays a tool call until its name is known', () => {
     const { chunks } = play([
       chunk({ tool_calls: [{ index: 0, id: 'a', function: { arguments: '{"x"' } }] }),
       chunk({ tool_calls: [{ index: 0, function: { name: 'f', arguments: ':1}' } }] }),
@@ -199,7 +199,7 @@ describe('a stream, whatever the provider sends', () => {
     ])
   })
 
-  it('sends the name of a tool call in the pieces in which it comes, and puts them together in one body', () => {
+  it('sends the name of a tool call in the pieces in which it arrives, and joins them in JSON', () => {
     const events = [
       chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'get_' } }] }),
       chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'weather', arguments: '' } }] }),
@@ -220,12 +220,12 @@ describe('a stream, whatever the provider sends', () => {
   })
 
   it.each([
-    ['beside the name', 0],
+    ['next to the name', 0],
     ['before the name', 1],
     ['in the middle', 2],
     ['after the arguments', 3],
     ['in every piece', undefined],
-  ])("keeps the fields that a provider's tool calls have of their own, %s", (_where, place) => {
+  ])("keeps the additional fields of a provider's tool calls, %s", (_where, place) => {
     const own = { extra_content: { google: { thought_signature: 'EjQK' } } }
     const pieces: object[] = [
       { id: 'a', function: { name: 'one', arguments: '' } },
@@ -251,7 +251,7 @@ describe('a stream, whatever the provider sends', () => {
     ])
   })
 
-  it('tells calls of one name apart by whether the arguments so far are whole', () => {
+  it('separates calls with the same name by whether the arguments so far are complete', () => {
     const piece = (args: string) => chunk({ tool_calls: [{ function: { name: 'f', arguments: args } }] })
     const whole = ['{"a":"}\\"{"}', '{"b":[{}]}', '{}']
     const pieces = ['{"a":"}', '\\"{"', '}', '{"b":[', '{}', ']}', '{}']
@@ -261,7 +261,7 @@ describe('a stream, whatever the provider sends', () => {
     )
   })
 
-  it('takes arguments in many pieces in no more than a time for each', { timeout: 10_000 }, () => {
+  it('joins arguments in many pieces in time linear in their number', { timeout: 10_000 }, () => {
     const piece = `{},{}${',1'.repeat(400)},{}`
     const args = (text: string) =>
       chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: text } }] })
@@ -270,7 +270,7 @@ describe('a stream, whatever the provider sends', () => {
     expect([played.failure, played.tokenEvents]).toEqual([undefined, 10_002])
   })
 
-  it('sends a whole reply as a stream to a client that asked for one', () => {
+  it('sends a complete reply as a stream to a client that requested one', () => {
     const completion = {
       choices: [
         {
@@ -297,7 +297,7 @@ describe('a stream, whatever the provider sends', () => {
     })
   })
 
-  it('tells the fingerprint and the tier of a whole reply to a client that asked for a stream', () => {
+  it('sends the fingerprint and the tier of a complete reply to a client that requested a stream', () => {
     const choices = [0, 1].map((index) => ({ index, message: { content: 'Hi' }, finish_reason: 'stop' }))
     const completion = { system_fingerprint: 'fp', service_tier: 'default', provider: 'x', choices }
     const { chunks } = play([{ type: 'completion', completion }], { n: 2 })
@@ -306,7 +306,7 @@ describe('a stream, whatever the provider sends', () => {
     expect(chunks[0]).not.toHaveProperty('provider')
   })
 
-  it('lets no __proto__ of a choice through, nor have an effect', () => {
+  it('neither passes on nor applies a __proto__ of a choice', () => {
     const text =
       '{"message":{"content":"Hi"},"finish_reason":"stop","__proto__":{"delta":{"content":"evil"}}}'
     const { relay: played } = relay({ stream: false })
@@ -322,7 +322,7 @@ describe('a stream, whatever the provider sends', () => {
     expect(played.body(CHARGE)).not.toContain('evil')
   })
 
-  it('knows of a whole reply without a finish reason that none was given, and that it has finished', () => {
+  it('reports for a complete reply without a finish reason that none was given, and that it has finished', () => {
     for (const stream of [true, false]) {
       const { relay: silent } = relay({ stream })
       silent.take([{ type: 'completion', completion: { choices: [{ message: { content: '' } }] } }])
@@ -336,7 +336,7 @@ describe('a stream, whatever the provider sends', () => {
     ])
   })
 
-  it('knows the id that a provider gave its reply, also if it begins with none', () => {
+  it('knows the id that a provider gave its reply, even if the first chunk has none', () => {
     const filtered = data({ id: '', choices: [], prompt_filter_results: [] })
     expect(play([filtered, chunk({ content: 'Hello' }, 'stop')]).relay.upstreamId).toBe('up')
   })
@@ -350,14 +350,14 @@ describe('a stream, whatever the provider sends', () => {
     expect([two.finished, two.gaveReason]).toEqual([false, true])
   })
 
-  it('refuses choices of another type as no reply', () => {
+  it('refuses choices of another type', () => {
     const { relay: refused } = relay()
     refused.take([chunk({ content: 'before' }), data({ choices: {} })])
     expect(refused.failure?.reason).toBe('invalid-response')
   })
 
   it.each([
-    ['a choice that is no object', { choices: [7] }],
+    ['a choice that is not an object', { choices: [7] }],
     ['an index that is out of range', { choices: [{ index: 1, delta: { content: 'x' } }] }],
     ['a negative index', { choices: [{ index: -1, delta: { content: 'x' } }] }],
     ['a delta of another type', { choices: [{ index: 0, delta: 'x' }] }],
@@ -380,11 +380,11 @@ describe('a stream, whatever the provider sends', () => {
       },
     ],
     [
-      'an index of a tool call that is no number',
+      'an index of a tool call that is not a number',
       { choices: [{ index: 0, delta: { tool_calls: [{ index: 'first', function: { name: 'f' } }] } }] },
     ],
     ['deep nesting', { choices: [{ index: 0, delta: { deep: nested(140) } }] }],
-  ])('reads on past %s, of which nothing more is sent, for the finish and the usage', (_what, event) => {
+  ])('after %s sends nothing more, but reads on for the finish and the usage', (_what, event) => {
     const { meter, relay: read } = relay()
     const bytes = read.take([
       chunk({ content: 'before' }),
@@ -403,23 +403,23 @@ describe('a stream, whatever the provider sends', () => {
       true,
     ])
     expect(meter.reported(false)).toBe(true)
-    // What is not sent is counted all the same.
+    // Unsent text is still counted.
     expect(read.completionAtLeast(Infinity)).toBeGreaterThanOrEqual(4)
   })
 
-  it('takes what is nested too deeply beside the choices for none of the reply', () => {
+  it('does not treat overly deep nesting outside the choices as part of the reply', () => {
     const { relay: read } = relay()
     read.take([data({ choices: [{ index: 0, delta: { content: 'Hi' } }], deep: nested(140) })])
     expect(read.unreadable).toBeUndefined()
   })
 
-  it('counts a stream whose first content cannot be read as begun', () => {
+  it('counts a stream whose first content is unreadable as begun', () => {
     const { relay: read } = relay()
     expect(read.take([chunk({ role: 'assistant' }), chunk({ tool_calls: 'f()' })])).toContain('"role"')
     expect([read.begun, read.tokenEvents > 0]).toEqual([true, true])
   })
 
-  it('takes what an adapter says it cannot read for a token', () => {
+  it('counts an event that an adapter reports as unreadable as a token', () => {
     const { relay: read } = relay()
     read.take([{ type: 'unreadable', why: 'a block of another kind' }, chunk({ content: 'after' })])
     expect([read.begun, read.unreadable?.message]).toEqual([
@@ -429,18 +429,18 @@ describe('a stream, whatever the provider sends', () => {
   })
 
   it.each([
-    ['images that are no list', { images: 'x' }],
-    ['annotations that are no list', { annotations: 5 }],
+    ['images that are not a list', { images: 'x' }],
+    ['annotations that are not a list', { annotations: 5 }],
     ['a function_call with arguments that are a number', { function_call: { name: 'f', arguments: 5 } }],
-    ['reasoning that is no text', { reasoning: { text: 'x' }, content: 'Hi' }],
-    ['a refusal that is no text', { refusal: 5, content: 'Hi' }],
-  ])('passes over %s', (_what, delta) => {
+    ['reasoning that is not text', { reasoning: { text: 'x' }, content: 'Hi' }],
+    ['a refusal that is not text', { refusal: 5, content: 'Hi' }],
+  ])('ignores %s', (_what, delta) => {
     const { relay: read } = play([chunk(delta), chunk({}, 'stop')])
     expect([read.failure, read.unreadable]).toEqual([undefined, undefined])
   })
 
   it.each([{ type: 'text', text: 'x' }, { bytes: '{}' }, null])(
-    'refuses %j, which no adapter may hand over, as a reply that cannot be read',
+    'refuses %j, which no adapter may return, as unreadable',
     (event) => {
       const { relay: refused } = relay()
       expect(refused.take([chunk({ content: 'before' }), event as never])).not.toContain('undefined')
@@ -448,7 +448,7 @@ describe('a stream, whatever the provider sends', () => {
     },
   )
 
-  it.each(['tool_calls', null])('cannot read a tool call without a name that ends by %s', (reason) => {
+  it.each(['tool_calls', null])('cannot read a tool call without a name that ends with %s', (reason) => {
     const { relay: read } = relay()
     const end = reason === null ? [] : [chunk({}, reason)]
     read.take([chunk({ content: 'Calling. ' }), chunk({ tool_calls: [{ id: 'a', function: {} }] }), ...end])
@@ -457,14 +457,14 @@ describe('a stream, whatever the provider sends', () => {
     expect(read.unreadable?.message).toContain('a tool call has no name')
   })
 
-  it('sends the choices of an event that come before one that cannot be read', () => {
+  it('sends the choices of an event that precede an unreadable one', () => {
     const ends = { index: 0, delta: { content: 'Hi' }, finish_reason: 'stop' }
     const { relay: read } = relay({ n: 2 })
     expect(read.take([data({ choices: [ends, 'no choice'] })])).toContain('"Hi"')
     expect([read.unreadable?.reason, read.finished]).toEqual(['invalid-response', true])
   })
 
-  it('still sends what came before an event that cannot be read', () => {
+  it('still sends the text before an unreadable event', () => {
     const { relay: refused } = relay()
     expect(refused.take([chunk({ content: 'before' }), { type: 'data', bytes: '{"choices":' }])).toContain(
       'before',
@@ -472,10 +472,10 @@ describe('a stream, whatever the provider sends', () => {
   })
 })
 
-describe('a stream for a client that gets one body', () => {
+describe('a stream for a client that gets JSON', () => {
   const call = (index: number, fields: object) => chunk({ tool_calls: [{ index, ...fields }] })
 
-  it('leaves out a tool call of which a piece cannot be read, and keeps the others', () => {
+  it('drops a tool call with an unreadable piece, and keeps the others', () => {
     const reply = body([
       chunk({ content: 'Calling. ' }),
       call(0, { id: 'a', function: { name: 'f', arguments: '{"a":' } }),
@@ -491,13 +491,13 @@ describe('a stream for a client that gets one body', () => {
     expect(finish_reason).toBe('tool_calls')
   })
 
-  it('ends by stop if no tool call is left', () => {
+  it('ends with stop if no tool call is left', () => {
     const reply = body([chunk({ tool_calls: [{ function: { name: 'f', arguments: [] } }] }, 'tool_calls')])
     expect(reply.choices[0]).toMatchObject({ message: { content: null }, finish_reason: 'stop' })
     expect(reply.choices[0].message).not.toHaveProperty('tool_calls')
   })
 
-  it('gives the last of 1,024 tool calls nothing of those that come after it', () => {
+  it('adds nothing from dropped calls to the last of 1,024 tool calls', () => {
     const calls = Array.from({ length: 1_024 }, (_, index) => call(index, { function: { name: 'f' } }))
     const more = [
       chunk({ tool_calls: [{ index: 1_024, function: { name: 'g' } }] }),
@@ -510,8 +510,8 @@ describe('a stream for a client that gets one body', () => {
   })
 })
 
-describe('a reply in one body', () => {
-  it('keeps what can be read of it, whatever else is in it', () => {
+describe('a JSON reply', () => {
+  it('keeps its readable parts, whatever else it contains', () => {
     const choice = {
       index: 0,
       message: {
@@ -534,7 +534,7 @@ describe('a reply in one body', () => {
     expect(finish_reason).toBe('tool_calls')
   })
 
-  it('is mended: role, finish reason, tool call ids, arguments as text', () => {
+  it('is repaired: role, finish reason, tool call ids, arguments as text', () => {
     const reply = body([
       {
         type: 'completion',
@@ -558,7 +558,7 @@ describe('a reply in one body', () => {
     expect(reply.choices[0].message).not.toHaveProperty('tool_calls')
   })
 
-  it('is put together from a stream if the provider sent one', () => {
+  it('is assembled from a stream if the provider sent one', () => {
     const reply = body([
       chunk({ role: 'assistant', content: 'He', reasoning: 'a' }, null, {
         logprobs: { content: [{ token: 'He' }] },
@@ -587,7 +587,7 @@ describe('a reply in one body', () => {
     ])
   })
 
-  it('has once what a stream says again with each piece', () => {
+  it('contains once what a stream repeats with each piece', () => {
     const reply = body([
       chunk({ function_call: { name: 'f', arguments: '' }, audio: { id: 'audio_1', transcript: 'he' } }),
       chunk({ function_call: { name: 'f', arguments: '{"x"' }, audio: { id: 'audio_1', data: 'AA' } }),
@@ -600,7 +600,7 @@ describe('a reply in one body', () => {
     })
   })
 
-  it('keeps what a later piece of a stream has as null', () => {
+  it('keeps a value that a later piece of a stream sets to null', () => {
     const reply = body([
       chunk({ function_call: { name: 'f', arguments: '' } }, null, {
         logprobs: { content: [{ token: 'He' }], refusal: null },
@@ -640,7 +640,7 @@ describe('a reply in one body', () => {
 })
 
 describe('the tokens of a choice', () => {
-  it.each([false, true])('are bounded once, also where text follows a whole reply (stream: %s)', (stream) => {
+  it.each([false, true])('are limited once, even if text follows a complete reply (stream: %s)', (stream) => {
     const { relay: tested } = relay({ stream })
     const whole = { choices: [{ index: 0, message: { content: 'x'.repeat(32) }, finish_reason: 'stop' }] }
     tested.take([{ type: 'completion', completion: whole }, chunk({ content: 'late' })])
@@ -710,7 +710,7 @@ describe('splicing', () => {
       }
     })
 
-  it('gives the same bytes and the same facts as parsing, whatever comes and however it is cut into reads', () => {
+  it('gives the same bytes and facts as parsing, whatever the input and however it is cut into reads', () => {
     const splice = vi.spyOn(Splicer.prototype, 'splice')
     fc.assert(
       fc.property(
@@ -741,7 +741,7 @@ describe('splicing', () => {
     expect(spliced.length).toBeGreaterThan(300)
   })
 
-  it('does not trust a line whose text could be something else', () => {
+  it('does not trust a line whose text is ambiguous', () => {
     const head = '{"choices":[{"index":0,"delta":{"content":"'
     const tail = '"},"finish_reason":null}]}'
     const hostile = [

@@ -10,7 +10,7 @@ async function start() {
 }
 
 describe('the event at the end of a call', () => {
-  it('says whether a stream was asked for, and how long the route that answered took', async () => {
+  it('says whether a stream was requested, and how long the route that answered took', async () => {
     const { clock, service } = await start()
     const [first, second] = service.upstreams
     first!.script(async (reply) => {
@@ -45,7 +45,7 @@ describe('the event at the end of a call', () => {
     expect([facts?.model, facts?.provider, providerMs]).toEqual(['acme/fast', undefined, undefined])
   })
 
-  it('is frozen with all that it holds, also if the caller and the breaker had a say', async () => {
+  it('is deeply frozen, even with data of the caller and the breaker', async () => {
     const { service } = await start()
     service.upstreams[0]!.script(fails(503))
     for (let call = 0; call < 6; call++) await service.end(await service.ask())
@@ -62,7 +62,7 @@ describe('the event at the end of a call', () => {
   })
 })
 
-/** The places in a value where something could be changed. */
+/** The paths in a value at which something could be changed. */
 function unfrozenIn(value: unknown, path: string): string[] {
   if (typeof value !== 'object' || value === null) return []
   const inside = Object.entries(value).flatMap(([name, member]) => unfrozenIn(member, `${path}.${name}`))

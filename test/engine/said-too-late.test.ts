@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { chat } from '../../src/operations/chat/index.js'
 import { choiceEvent, FINISH, openEngine, streamedCall } from './one-call.js'
 
-it('sends nothing of what an adapter hands over in one go with what had its reply cut off', async () => {
+it('sends nothing of the events that an adapter returns together with the one that cut its reply off', async () => {
   const engine = openEngine(
     {
       async chat(_call, take) {

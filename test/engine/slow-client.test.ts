@@ -5,7 +5,9 @@ import { chat } from '../../src/operations/chat/index.js'
 import { turns } from '../helpers/stepped-clock.js'
 import { FINISH, openEngine, streamedCall, TOKEN } from './one-call.js'
 
-/** One streamed call that is answered in `reads`, for a client that takes what it is sent when `drained` is settled. */
+/**
+ * One streamed call that is answered in `reads`, for a client that accepts its bytes when `drained` settles.
+ */
 function stream(reads: readonly ProviderEvent[][], drained: Promise<void>) {
   const seen: string[] = []
   const writer: ReplyWriter = {
@@ -34,14 +36,14 @@ function stream(reads: readonly ProviderEvent[][], drained: Promise<void>) {
   return { seen, over: engine.run(chat, streamedCall, writer), close: () => engine.close() }
 }
 
-it('sends the end of a stream with the text that finishes it, though the client takes nothing', async () => {
+it('sends the end of a stream with its last text, even if the client reads nothing', async () => {
   const { seen, over, close } = stream([[TOKEN, FINISH]], new Promise(() => {}))
   await over
   expect(seen).toEqual(['write', 'read 1', 'done'])
   await close()
 })
 
-it('reads no more of a stream that goes on until the client has taken what came', async () => {
+it('reads no more of a stream until the client has accepted the last bytes', async () => {
   let drain = (): void => {}
   const drained = new Promise<void>((resolve) => {
     drain = resolve

@@ -12,7 +12,7 @@ const keyed = (requestId: string) => ({
   headers: { ...streamedCall.headers, 'idempotency-key': 'k' },
 })
 
-/** A client that takes one write at a time, when it is told to. */
+/** A client that accepts one write at a time, on command. */
 function slowClient() {
   let go = (): void => {}
   let tellLeft = (): void => {}
@@ -36,7 +36,7 @@ function slowClient() {
   return { writer, take: () => go() }
 }
 
-it('drops the slow followers of a large reply one after the other, and the reply is read on and charged', async () => {
+it('drops the slow followers of a large reply one after the other, and the reply is read to its end and charged', async () => {
   const clock = createSteppedClock()
   const ends: RequestEnd[] = []
   const engine = openEngine(

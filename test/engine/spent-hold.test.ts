@@ -9,7 +9,7 @@ const fails: ChatAdapter = {
     throw new ProviderError('unreachable', 'Nobody is there')
   },
 }
-/** 25 tokens by its bytes, where the hold covers 5 at its price. */
+/** 25 tokens by its bytes, but the hold covers 5 at its price. */
 const says: ChatAdapter = {
   async chat(_call, take) {
     await take([choiceEvent({ content: 'x'.repeat(50) })])
@@ -19,7 +19,7 @@ const says: ChatAdapter = {
   },
 }
 
-it('cuts a stream off at what is on hold, be it that of a dearer route before', async () => {
+it('cuts a stream off at the amount on hold, even if a more expensive route took the hold', async () => {
   const ledger = memoryLedger({ alice: '5' })
   const provider = (id: string, adapter: ChatAdapter, output: string) => ({
     id,
@@ -63,7 +63,7 @@ it('cuts a stream off at what is on hold, be it that of a dearer route before', 
     await engine.close({ graceMs: 0 })
     return { finish: sent.match(/"finish_reason":"\w+"/g), hasAll: sent.includes('yyy') }
   }
-  // The prompt is held for as 9 tokens, the context of the model: 14,000 nanocredits at first, and 109,000.
+  // The prompt is held as 9 tokens, the context of the model: 14,000 nanocredits at first, and 109,000.
   expect(await ask('1')).toEqual({ finish: ['"finish_reason":"length"'], hasAll: true })
   expect(await ask('20')).toEqual({ finish: ['"finish_reason":"stop"'], hasAll: true })
 })

@@ -36,8 +36,8 @@ function start() {
   return { engine, faults: () => events.filter(({ type }) => type === 'fault') }
 }
 
-describe('a fault when a stream is open', () => {
-  it('drops the client, which must not wait for an end, nor take one for a success', async () => {
+describe('a fault in an open stream', () => {
+  it('drops the client, which must neither wait for an end nor see a success', async () => {
     const { engine, faults } = start()
     const { did, writer } = brokenWriter()
     await engine.run(chat, streamedCall, writer)
@@ -46,7 +46,7 @@ describe('a fault when a stream is open', () => {
     await engine.close({ graceMs: 0 })
   })
 
-  it('drops it also if the call has an Idempotency-Key', async () => {
+  it('also drops it if the call has an Idempotency-Key', async () => {
     const { engine, faults } = start()
     const { did, writer } = brokenWriter()
     const headers = { ...streamedCall.headers, 'idempotency-key': 'k' }

@@ -34,7 +34,7 @@ const one = (random: ReturnType<typeof createRandom>, alphabet: string) =>
   alphabet[random.int(0, alphabet.length - 1)]!
 const some = (random: ReturnType<typeof createRandom>, alphabet: string, count: number) =>
   Array.from({ length: count }, () => one(random, alphabet)).join('')
-/** English in other letters, by the code points that the alphabets begin at. */
+/** English in other letters. Each entry is the code point at which an alphabet begins. */
 const inLetters = (capitals: number, small: number) =>
   [...PROSE.English!]
     .map((letter) => {
@@ -131,13 +131,13 @@ const NOT_PROSE: Readonly<Record<string, string>> = {
   ),
 }
 
-describe.each(Object.entries(TOKENIZERS))('no more tokens than are held, by %s, has', (_, count) => {
+describe.each(Object.entries(TOKENIZERS))('no more tokens than the hold, by %s, has', (_, count) => {
   it.each(Object.entries({ ...PROSE, ...CODE, ...NOT_PROSE }))('%s', (_name, text) => {
     expect(held(text)).toBeGreaterThanOrEqual(count(text))
   })
 })
 
-describe('at most 1.6 times its tokens by o200k are held for', () => {
+describe('the hold is at most 1.6 times the o200k tokens of', () => {
   const texts = (folder: string, ending: string) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith(ending))
@@ -156,13 +156,13 @@ describe('at most 1.6 times its tokens by o200k are held for', () => {
 })
 
 describe('the counter of text', () => {
-  it('holds no more tokens than text has bytes, whatever the text is', () => {
+  it('holds no more tokens than the text has bytes, whatever the text', () => {
     const everything = repeated(20_000, (random) => String.fromCodePoint(random.int(0x80, 0x1fbff)))
     expect(held(everything)).toBeLessThanOrEqual(Buffer.byteLength(everything))
     expect(held('')).toBe(0)
   })
 
-  it('counts long text as the sum of its pieces, however characters fall on them', () => {
+  it('counts long text as the sum of its pieces, even if they split characters', () => {
     for (const piece of ['words and words ', 'пароход ', '渡船', '😀']) {
       const long = piece.repeat(Math.ceil(200_000 / piece.length))
       const tokensOfAPiece = held(piece.repeat(1_000)) / 1_000
@@ -177,7 +177,7 @@ describe('the counter of text', () => {
     expect(held('日本')).toBeGreaterThanOrEqual(2)
   })
 
-  it('keeps tallies apart that are filled in turns', () => {
+  it('keeps interleaved tallies apart', () => {
     const [first, second] = [counter.tally(), counter.tally()]
     first.add('one two three')
     second.add('четыре')

@@ -29,7 +29,7 @@ const throwsWhenWritten = {
 const USAGE: UsageReport = { prompt: 3, completion: 2 }
 const context = { requestId: streamedCall.requestId, signal: new AbortController().signal }
 
-/** What a client is sent of a call whose first provider says `event`, and what it is charged. */
+/** The bytes that a client gets of a call whose first provider sends `event`, and the charge. */
 async function ask(
   event: ProviderEvent,
   stream: boolean,
@@ -77,14 +77,14 @@ async function ask(
 
 describe('a reply of an adapter that cannot be written as JSON', () => {
   const unwritable: [string, ProviderEvent][] = [
-    ['one body with a BigInt in a choice', completion({ logprobs: { content: [{ bytes: 1n }] } })],
-    ['one body with a value that throws when it is written', completion({ extra: throwsWhenWritten })],
+    ['a JSON reply with a BigInt in a choice', completion({ logprobs: { content: [{ bytes: 1n }] } })],
+    ['a JSON reply with a value that throws when it is written', completion({ extra: throwsWhenWritten })],
     ['a chunk with a BigInt in it', chunk({ score: 1n })],
     ['a chunk with a value that throws when it is written', chunk({ extra: throwsWhenWritten })],
   ]
 
   describe.each(unwritable)('as %s', (_, event) => {
-    it.each([false, true])('is an error that nothing is charged for; streamed: %s', async (stream) => {
+    it.each([false, true])('is an error without a charge; streamed: %s', async (stream) => {
       const { charged, held, sent } = await ask(event, stream)
       expect(sent).toHaveLength(1)
       expect(sent[0]).toMatchObject({ status: 502 })
@@ -93,7 +93,7 @@ describe('a reply of an adapter that cannot be written as JSON', () => {
     })
   })
 
-  it('in one body leaves the call to the next route, which alone is charged', async () => {
+  it('for a JSON client leaves the call to the next route, which alone is charged', async () => {
     const { charged, held, sent } = await ask(completion({ score: 1n }), false, completion())
     expect(sent[0]).toMatchObject({ status: 200 })
     expect(JSON.parse(sent[0]!.body).choices[0].message.content).toBe('Hi')
@@ -101,7 +101,7 @@ describe('a reply of an adapter that cannot be written as JSON', () => {
   })
 })
 
-it('takes a count that is a BigInt for missing, and tells the host', async () => {
+it('treats a BigInt count as missing, and the host gets a report', async () => {
   const usage = { prompt: 3n, completion: 2 } as unknown as UsageReport
   const { charged, events, sent } = await ask(completion(), false, undefined, usage)
   expect(JSON.parse(sent[0]!.body).usage).toMatchObject({ prompt_tokens: 2, charge: { basis: 'estimated' } })
@@ -115,7 +115,7 @@ it.each([
   ['a BigInt', 1n],
   ['a function', () => 1],
   ['a value that throws when it is written', throwsWhenWritten],
-])('tells the end of a call whose body the host’s parser read with %s for the record', async (_, action) => {
+])('reports the end of a call even if the body from the host’s parser contains %s', async (_, action) => {
   const { charged, events } = await ask(completion(), false, undefined, USAGE, { action, connected: [1] })
   const ends = events.filter(({ type }) => type === 'request-end')
   expect(ends).toMatchObject([{ outcome: 'completed', connected: [1] }])

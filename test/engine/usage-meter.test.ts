@@ -10,7 +10,7 @@ function meter(bounds: UsageBounds = { contextLength: 1_000, maxOutputTokens: 10
 }
 
 describe('the usage meter', () => {
-  it('takes field by field the largest of several snapshots, never the sum', () => {
+  it('uses the largest value of each field of several snapshots, never the sum', () => {
     const { usage } = meter()
     usage.snapshot({ prompt: 12, completion: 1 }, false)
     usage.snapshot({ prompt: 12, completion: 7, reasoning: 3 }, false)
@@ -29,7 +29,7 @@ describe('the usage meter', () => {
   })
 
   it.each([-1, 0.5, '9', 1e30, Number.NaN, true, {}, 10_000_001])(
-    'takes a prompt of %s as missing and tells of it',
+    'treats a prompt of %s as missing and reports it',
     (value) => {
       const { implausible, usage } = meter()
       usage.snapshot({ prompt: value, completion: 3 }, true)
@@ -41,7 +41,7 @@ describe('the usage meter', () => {
     },
   )
 
-  it('tells once of a count that is none, however often a provider repeats it', () => {
+  it('reports an invalid count once, however often a provider repeats it', () => {
     const { implausible, usage } = meter()
     for (let chunk = 0; chunk < 100; chunk++) usage.snapshot({ prompt: 0.5 + chunk, completion: -1 }, false)
     expect(implausible).toEqual([
@@ -65,7 +65,7 @@ describe('the usage meter', () => {
     })
   })
 
-  it('takes as many tokens for a choice as for a prompt, and no more', () => {
+  it('accepts as many tokens for a choice as for a prompt, and no more', () => {
     const { implausible, usage } = meter({ n: 2 })
     usage.snapshot({ prompt: 10_000_000, completion: 20_000_000, total: 30_000_000 }, true)
     expect(implausible).toEqual([])
@@ -95,7 +95,7 @@ describe('the usage meter', () => {
       { prompt: 30, completion: 7, total: 90 },
       { prompt: 30, completion: 7 },
     ],
-  ])('has the count that is missing in %j from the total', (report, counts) => {
+  ])('computes the count missing in %j from the total', (report, counts) => {
     const { usage } = meter()
     usage.snapshot(report, true)
     expect(usage.complete).toBe(true)
@@ -108,26 +108,26 @@ describe('the usage meter', () => {
     { prompt: 30, total: '37' },
     { prompt: 30, total: 1e9 },
     { total: 37 },
-  ])('has none from a total that cannot be one: %j', (report) => {
+  ])('computes none from an impossible total: %j', (report) => {
     const { usage } = meter()
     usage.snapshot(report, true)
     expect(usage.complete).toBe(false)
   })
 
-  it('does not let a total change a prompt that was reported before', () => {
+  it('does not let a total change a prompt that was already reported', () => {
     const { usage } = meter()
     usage.snapshot({ prompt: 12, completion: 1 }, false)
     usage.snapshot({ completion: 7, total: 100 }, true)
     expect(usage.asReported(ESTIMATES).usage).toMatchObject({ prompt: 12, completion: 7 })
   })
 
-  it('reports cached tokens under a name that is not known', () => {
+  it('reports cached tokens under an unknown name', () => {
     const { implausible, usage } = meter()
     usage.snapshot({ prompt: 12, completion: 1, unread: { new_cache_tokens: 5 } }, true)
     expect(implausible).toEqual([['new_cache_tokens', 5]])
   })
 
-  it('takes details that are missing as zero and clamps parts to their wholes', () => {
+  it('treats missing details as zero and clamps parts to their totals', () => {
     const { usage } = meter()
     usage.snapshot({ prompt: 10, cached: 20, cacheWrite: 5, completion: 4, reasoning: 9 }, true)
     expect(usage.asReported(ESTIMATES).usage).toEqual({
@@ -139,7 +139,7 @@ describe('the usage meter', () => {
     })
   })
 
-  it('clamps a part that is larger than any whole may be, too', () => {
+  it('also clamps a part that is larger than any total may be', () => {
     const { implausible, usage } = meter()
     usage.snapshot({ prompt: 10, cached: 1_001, completion: 4, reasoning: 101 }, true)
     expect(usage.asReported(ESTIMATES).usage).toMatchObject({
@@ -152,7 +152,7 @@ describe('the usage meter', () => {
   })
 
   it.each([undefined, -1])(
-    'estimates where the final completion is %s and an early one was not',
+    'estimates if the final completion is %s and an early one was valid',
     (completion) => {
       const { usage } = meter()
       usage.snapshot({ prompt: 12, completion: 1 }, false)
@@ -175,7 +175,7 @@ describe('the usage meter', () => {
     },
   )
 
-  it('takes the prompt from an early snapshot if the final one has only the completion', () => {
+  it('uses the prompt of an early snapshot if the final one has only the completion', () => {
     const { usage } = meter()
     usage.snapshot({ prompt: 12, completion: 1 }, false)
     usage.token()
@@ -186,7 +186,7 @@ describe('the usage meter', () => {
     })
   })
 
-  it('believes a snapshot before the finish only if nothing but the end follows it', () => {
+  it('trusts a snapshot before the finish only if nothing but the end follows it', () => {
     const { usage } = meter()
     usage.snapshot({ prompt: 12, completion: 1 }, false)
     expect(usage.reported(true)).toBe(true)
@@ -195,13 +195,13 @@ describe('the usage meter', () => {
     expect(usage.reported(false)).toBe(false)
   })
 
-  it('does not take a report without a single count for one', () => {
+  it('ignores a report without any count', () => {
     const { usage } = meter()
     usage.snapshot({ prompt: -3, completion: 'x' }, true)
     expect(usage.reported(true)).toBe(false)
   })
 
-  it('charges a reply that was broken off by the interim prompt and the larger completion', () => {
+  it('charges an interrupted reply by the interim prompt and the larger completion', () => {
     const { usage } = meter()
     usage.snapshot({ prompt: 12, completion: 1 }, false)
     expect(usage.asEstimated(ESTIMATES).usage).toMatchObject({ prompt: 12, completion: 5 })

@@ -5,7 +5,7 @@ import { createSteppedClock } from '../helpers/stepped-clock.js'
 
 const START = 1_000
 
-/** Looks again after each of these times, then never. */
+/** Checks again after each of these times, then never. */
 function watched(...after: number[]): Watched & { readonly lookedAt: number[] } {
   const lookedAt: number[] = []
   return {
@@ -20,7 +20,7 @@ function watched(...after: number[]): Watched & { readonly lookedAt: number[] } 
 }
 
 describe('the watchdog', () => {
-  it('looks at once, and at each when it is due, with one timer for all', async () => {
+  it('checks at once, and each item when it is due, with one timer for all', async () => {
     const clock = createSteppedClock(START)
     const watchdog = new Watchdog(clock)
     const [slow, quick] = [watched(100, 50), watched(10, 10, 10)]
@@ -33,7 +33,7 @@ describe('the watchdog', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('does not look again at what is removed, and wakes once at most when all is', async () => {
+  it('does not check removed items, and wakes at most once if all are removed', async () => {
     const clock = createSteppedClock(START)
     const watchdog = new Watchdog(clock)
     const [gone, kept] = [watched(10, 10), watched(20, 20)]
@@ -49,7 +49,7 @@ describe('the watchdog', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('leaves no timer behind when it is closed, and sets one again for what comes later', async () => {
+  it('leaves no timer behind when closed, and sets one again for later items', async () => {
     const clock = createSteppedClock(START)
     const watchdog = new Watchdog(clock)
     const [gone, later] = [watched(10), watched(10)]
@@ -62,7 +62,7 @@ describe('the watchdog', () => {
     expect(later.lookedAt).toEqual([0, 10])
   })
 
-  it('sets one timer for calls that come one after the other, which does not keep the process alive', () => {
+  it('sets one timer for consecutive calls, which does not keep the process alive', () => {
     const timers: (string | undefined)[] = []
     const watchdog = new Watchdog({
       now: () => START,
@@ -79,7 +79,7 @@ describe('the watchdog', () => {
     expect(timers).toEqual(['background'])
   })
 
-  it('looks no more often than every millisecond, however impatient a check is', async () => {
+  it('checks at most every millisecond, however impatient a check is', async () => {
     const clock = createSteppedClock(START)
     const watchdog = new Watchdog(clock)
     const impatient = watched(0, -5, 0)
@@ -88,7 +88,7 @@ describe('the watchdog', () => {
     expect(impatient.lookedAt).toEqual([0, 1, 2, 3])
   })
 
-  it('looks on at the others if one check throws', async () => {
+  it('continues with the others if one check throws', async () => {
     const clock = createSteppedClock(START)
     const watchdog = new Watchdog(clock)
     let looks = 0
@@ -108,7 +108,7 @@ describe('the watchdog', () => {
     expect(sound.lookedAt).toEqual([0, 20])
   })
 
-  it('is never late, whatever comes and goes', async () => {
+  it('is never late, whatever is added and removed', async () => {
     const waits = fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 4 })
     const lives = fc.array(fc.record({ startsAfter: fc.nat(15), waits, endsAfter: fc.nat(60) }), {
       maxLength: 8,

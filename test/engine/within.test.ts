@@ -13,7 +13,7 @@ describe('an answer within its time', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('waits for one that takes its time, and then lets go of its timer', async () => {
+  it('waits for a slow one, and then releases its timer', async () => {
     const clock = createSteppedClock()
     let give = (_answer: string): void => {}
     const answer = within(clock, 100, new Promise<string>((resolve) => (give = resolve)))
@@ -24,7 +24,7 @@ describe('an answer within its time', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('rejects at the deadline with what is made of it, and drops what comes afterwards', async () => {
+  it('rejects at the deadline with the given error, and drops later answers', async () => {
     const clock = createSteppedClock()
     let give = (_answer: string): void => {}
     const slow = new Promise<string>((resolve) => (give = resolve))
@@ -35,7 +35,7 @@ describe('an answer within its time', () => {
     await told
   })
 
-  it('makes nothing of a failure that comes afterwards', async () => {
+  it('ignores a later failure', async () => {
     const clock = createSteppedClock()
     let fail = (_error: Error): void => {}
     const slow = new Promise<string>((_resolve, reject) => (fail = reject))

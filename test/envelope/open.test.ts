@@ -64,7 +64,7 @@ describe('a valid envelope', () => {
 describe('an envelope for another use', () => {
   it.each([
     ['provider', { provider: 'anthropic' }],
-    ['provider in another case', { provider: 'OpenAI' }],
+    ['provider in different case', { provider: 'OpenAI' }],
     ['provider with a space', { provider: 'openai ' }],
     ['account', { account: 'bob' }],
     ['account written with other code units', { account: 'alice\u0301' }],

@@ -17,7 +17,7 @@ import { listenHttp, type MountedHost } from '../helpers/hosts.js'
 import { type ScriptedUpstream, startScriptedUpstream } from '../helpers/scripted-upstream.js'
 import { createSteppedClock, type SteppedClock, turns } from '../helpers/stepped-clock.js'
 
-/** The package: its source, or what was built of it. */
+/** The package: its source or its build. */
 export type Library = typeof import('../../src/index.js')
 
 export interface BenchRoute {
@@ -34,9 +34,9 @@ export interface BenchOptions {
   readonly accounts?: Readonly<Record<string, string>>
   readonly model?: Partial<MemoryModel>
   readonly limits?: Partial<Limits>
-  /** Anything else that a router takes. */
+  /** Further router options. */
   readonly router?: Partial<RouterOptions>
-  /** Decides what of a store is put around the one that the bench has. */
+  /** Wraps stores of the bench. */
   readonly wrap?: (options: RouterOptions, clock: SteppedClock) => RouterOptions
 }
 
@@ -44,7 +44,7 @@ export const MODEL = 'acme/fast'
 export const PAYER = 'alice'
 export const APP_TOKEN = 'token-of-an-app'
 export const OWN_KEY = 'key-of-alice'
-/** 41 bytes: 10 tokens for a charge; 14 for a hold, and with 8 for the message 22. */
+/** 41 bytes: 10 tokens for a charge. For a hold 14, and 22 with the 8 of the message. */
 export const PROMPT = 'forty bytes of a prompt, counted by hand!'
 export const PRICES: Prices = { input: '10', output: '20', request: '0.001' }
 /** 20 % and a flat part. */
@@ -53,32 +53,34 @@ const OPENING = { [PAYER]: '1' }
 
 type EventOf<Type extends RouterEvent['type']> = Extract<RouterEvent, { type: Type }>
 
-/** A call and the name under which events and ledger know it. */
+/** A call and its id in events and ledger. */
 export interface BenchCall {
   readonly id: string
   readonly client: ChatClient
   readonly stream: boolean
 }
 
-/** One router on a real socket, between scripted providers and a client, on a ledger that is watched and can be broken. */
+/**
+ * One router on a real socket, between scripted providers and a client, on an observed ledger with faults.
+ */
 export class Bench {
   readonly clock: SteppedClock
   readonly upstreams: readonly ScriptedUpstream[]
   readonly plan = new FaultPlan()
   readonly events: RouterEvent[] = []
-  /** The ledger itself, without faults and unwatched. */
+  /** The ledger itself, without faults or observation. */
   readonly ledger: MemoryLedger
-  /** The same, watched. */
+  /** The same, observed. */
   readonly watched: MemoryLedger
-  /** The same as the router has it. */
+  /** The same, as the router gets it. */
   readonly faulty: MemoryLedger
   readonly audit: LedgerAudit
   readonly accounts: Readonly<Record<string, string>>
   readonly router: CompatRouter
-  /** How many reads of a provider the router has been handed, and how many events were in them. */
+  /** The number of provider reads that the router received, and of the events in them. */
   reads = 0
   took = 0
-  /** How many of them are waiting for a client that takes nothing. */
+  /** How many of them wait for a client that does not read. */
   blocked = 0
   private readonly waiting = new Set<() => void>()
   private readonly gone = new Map<string, Promise<void>>()
@@ -145,7 +147,7 @@ export class Bench {
     const server = createServer((req, res) => {
       const id = String(req.headers['x-request-id'])
       bench.router(req, res)
-      // Added after the router's own listeners, so that the router has noticed by the time this is settled.
+      // Added after the router's own listeners, so the router has noticed when this is settled.
       bench.gone.set(id, new Promise((resolve) => res.once('close', resolve)))
       bench.wake()
     })
@@ -157,7 +159,7 @@ export class Bench {
     return this.upstreams[0]!
   }
 
-  /** Asks for a completion, as the user of an app unless the headers say otherwise. */
+  /** Requests a completion, as the user of an app unless the headers say otherwise. */
   call(stream: boolean, body: object = {}, headers: Readonly<Record<string, string>> = {}): BenchCall {
     const request = {
       messages: [{ role: 'user', content: PROMPT }],
@@ -192,14 +194,14 @@ export class Bench {
     return this.host!.port
   }
 
-  /** Lets the client go away, and waits until the router has noticed. */
+  /** Disconnects the client and waits until the router has noticed. */
   async leave(call: BenchCall): Promise<void> {
     await this.until(() => this.gone.has(call.id))
     call.client.leave()
     await this.gone.get(call.id)
   }
 
-  /** Lets time pass whenever a client takes nothing, until the router has dropped it. */
+  /** Moves the clock whenever a client does not read, until the router has dropped it. */
   async dropsClient(call: BenchCall, stallMs: number): Promise<void> {
     let dropped = false
     void this.gone.get(call.id)?.then(() => {
@@ -208,7 +210,7 @@ export class Bench {
     while (!dropped) await (this.blocked > 0 ? this.clock.elapse(stallMs) : turns(1))
   }
 
-  /** Waits for an event of this type, of one call if one is given. */
+  /** Waits for an event of this type, optionally of one call. */
   async event<Type extends RouterEvent['type']>(type: Type, call?: BenchCall): Promise<EventOf<Type>> {
     const find = () =>
       this.events.find(
@@ -224,19 +226,19 @@ export class Bench {
     return this.events.some((event) => event.type === type)
   }
 
-  /** Waits until the router has been handed so many events. */
+  /** Waits until the router has received so many events. */
   async takes(events: number): Promise<void> {
     await this.until(() => this.took >= events)
   }
 
-  /** Waits until a condition of events or of what the router was handed holds. */
+  /** Waits until a condition on the events or on the router's reads holds. */
   async until(holds: () => boolean): Promise<void> {
     while (!holds()) await new Promise<void>((resolve) => this.waiting.add(resolve))
   }
 
   /**
-   * Closes everything, having looked for what may not be: a hold or a call left open, a fault, a timer, a rejection
-   * that nobody handled, a mistake in the ledger's books.
+   * Closes everything, after checking that nothing was left behind: an open hold or call, a fault, a timer,
+   * an unhandled rejection, a mistake in the ledger's books.
    */
   async finish(
     expected: { readonly problems?: number; readonly openHolds?: number; readonly faults?: number } = {},
@@ -259,7 +261,7 @@ export class Bench {
     }
   }
 
-  /** Closes everything, whatever state it is in. */
+  /** Closes everything in any state. */
   async close(): Promise<void> {
     await this.host?.close()
     for (const upstream of this.upstreams) await upstream.close()

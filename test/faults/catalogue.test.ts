@@ -25,9 +25,9 @@ describe('the catalogue of faults', () => {
     }
   })
 
-  it.each(rows)('has faults for the row %s, in both kinds of reply where both can end so', (row) => {
+  it.each(rows)('has faults for the row %s, both streamed and as JSON if both can end that way', (row) => {
     const kinds = new Set(FAULTS.filter((fault) => fault.row === row).map(({ stream }) => stream))
-    // A reply in one body that breaks or is stopped is an HTTP error.
+    // A JSON reply that breaks or is stopped is an HTTP error.
     const onlyStreams = row === 'broken' || row === 'stopped'
     expect(kinds).toEqual(new Set(onlyStreams ? [true] : [true, false]))
   })
@@ -37,15 +37,15 @@ describe('the catalogue of faults', () => {
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
   })
 
-  it('is what the README shows', () => {
+  it('is the table in the README', () => {
     const scores = FAULTS.map((fault): Score => ({ fault, charged: fault.due, due: fault.due }))
-    // Where this fails, put what `npm run faults` prints into the README.
+    // If this fails, copy the output of `npm run faults` into the README.
     expect(tableLines(read('README.md'), 'Faults')).toEqual(scoreTable(scores).split('\n'))
   })
 })
 
 describe('the scoreboard', () => {
-  it('shows a charge that is not what is due, to the last digit', () => {
+  it('shows the difference between charge and due to the last digit', () => {
     const [fault] = FAULTS
     const table = scoreTable([
       { fault: fault!, charged: '0.002000001', due: '0.002' },

@@ -18,29 +18,26 @@ async function start(options: BenchOptions = {}): Promise<Bench> {
   return bench
 }
 
-describe('an account that is short of credit', () => {
-  it.each([true, false])(
-    'is told that it has not enough, and not to try again (stream: %s)',
-    async (stream) => {
-      const bench = await start({ accounts: { [PAYER]: '0.004363999' } })
-      const { client } = bench.call(stream)
-      await client.over
-      expect([client.status, client.headers['x-should-retry'], client.headers['retry-after']]).toEqual([
-        402,
-        'false',
-        undefined,
-      ])
-      expect(JSON.parse(client.text).error).toMatchObject({
-        code: 'insufficient_credits',
-        type: 'billing_error',
-      })
-      expect(client.text).toContain(HOLD)
-      await bench.event('request-end')
-      expect(bench.upstream.requests).toEqual([])
-    },
-  )
+describe('an account without enough credit', () => {
+  it.each([true, false])('is refused, and told not to retry (stream: %s)', async (stream) => {
+    const bench = await start({ accounts: { [PAYER]: '0.004363999' } })
+    const { client } = bench.call(stream)
+    await client.over
+    expect([client.status, client.headers['x-should-retry'], client.headers['retry-after']]).toEqual([
+      402,
+      'false',
+      undefined,
+    ])
+    expect(JSON.parse(client.text).error).toMatchObject({
+      code: 'insufficient_credits',
+      type: 'billing_error',
+    })
+    expect(client.text).toContain(HOLD)
+    await bench.event('request-end')
+    expect(bench.upstream.requests).toEqual([])
+  })
 
-  it('that has never been heard of is told the same', async () => {
+  it('that is unknown is refused the same way', async () => {
     const bench = await start({ accounts: {} })
     const { client } = bench.call(false)
     await client.over
@@ -49,7 +46,7 @@ describe('an account that is short of credit', () => {
   })
 
   it.each([true, false])(
-    'only while its other calls run is told to try again, and then may (stream: %s)',
+    'because of its other calls is told to retry, and then succeeds (stream: %s)',
     async (stream) => {
       const bench = await start({ accounts: { [PAYER]: '0.008' } })
       const taken = takeOver(bench)
@@ -77,8 +74,8 @@ describe('an account that is short of credit', () => {
 })
 
 describe('a call without max_tokens', () => {
-  it('does not lock up its account: the next one fits beside it', async () => {
-    // A model that may put out 200,000 tokens, for 4.8 credits; twice the hold for 4,096 of them fits in 0.3.
+  it('does not block its account: the next one fits next to it', async () => {
+    // A model with up to 200,000 output tokens, for 4.8 credits. Two holds for 4,096 of them fit in 0.3.
     const bench = await start({ accounts: { [PAYER]: '0.3' }, model: { maxOutputTokens: 200_000 } })
     const taken = takeOver(bench)
     const first = bench.call(true, { max_tokens: undefined })
@@ -95,8 +92,10 @@ describe('a call without max_tokens', () => {
   })
 })
 
-describe('calls at the same time on one account', () => {
-  /** 22 prompt and 100 output tokens: the hold, and what the provider reports where a test wants no rest. */
+describe('simultaneous calls on one account', () => {
+  /**
+   * 22 prompt and 100 output tokens: the hold, and also the provider's report if a test wants no remainder.
+   */
   const USED = { prompt_tokens: 22, completion_tokens: 100 }
   const HELD = '0.00222'
 
@@ -137,7 +136,7 @@ describe('calls at the same time on one account', () => {
       ]),
     )
 
-  it('get what fits and no more: of 1,000 with credit for 100, the first 100', async () => {
+  it('get exactly what fits: of 1,000 with credit for 100, the first 100', async () => {
     const { bench, ask } = await crowd({ accounts: { [PAYER]: '0.222' } })
     const gate = createDeferred()
     bench.upstream.script(async (reply) => {
@@ -157,8 +156,8 @@ describe('calls at the same time on one account', () => {
     expect(bench.audit.mostHeld.get(PAYER)).toBe(nanos(HELD) * 100n)
   }, 120_000)
 
-  it('that try again as they are told to get all of it, whatever each one’s hold left over', async () => {
-    // Half of each hold is used: 200 calls fit one after the other, the last of them only just.
+  it('that retry as told use all the credit, whatever remains of each hold', async () => {
+    // Half of each hold is used, so 200 calls fit one after the other, the last of them only just.
     const { bench, ask } = await crowd({ accounts: { [PAYER]: '0.222' } })
     const bytes = JSON.stringify(body({ usage: { prompt_tokens: 11, completion_tokens: 50 } }))
     bench.upstream.script(async (reply) => {
@@ -186,9 +185,9 @@ describe('calls at the same time on one account', () => {
   }, 120_000)
 })
 
-describe('many calls at once under neverOverdraw', () => {
+describe('many simultaneous calls under neverOverdraw', () => {
   it('take no account below zero, whatever is reported', async () => {
-    // The prompt is held for at all of its context, which is as large as its estimate elsewhere.
+    // The prompt is held at its whole context, which is as large as its estimate elsewhere.
     const bench = await start({
       accounts: { [PAYER]: '0.02' },
       router: { neverOverdraw: true },

@@ -8,48 +8,57 @@ import { DONE, FINISH, HEAD, TOKENS, USAGE } from './upstream-scripts.js'
 
 type BenchHeaders = Readonly<Record<string, string>>
 
-/** One thing that goes wrong, and what the truth table says of it. */
+/** One fault, and its result by the truth table. */
 export interface Fault {
   readonly row: Row
   readonly name: string
   readonly stream: boolean
   readonly options?: BenchOptions
-  /** Plays it to where nothing more will happen to the call. */
+  /** Plays it until nothing more happens to the call. */
   play(bench: Bench): Promise<BenchCall>
-  /** Worked out by hand. */
+  /** Calculated by hand. */
   readonly due: string
   readonly answer: Answer
-  /** What was charged, where the call's own process cannot tell any more. */
+  /** The charge, if the call's own process can no longer report it. */
   charged?(bench: Bench): Promise<string>
-  /** What must hold besides. */
+  /** Further conditions. */
   also?(bench: Bench, call: BenchCall): void | Promise<void>
   readonly left?: Parameters<Bench['finish']>[0]
 }
 
-/** What the client got in the end. */
+/** The client's final reply. */
 export type Answer =
-  /** 200 and a reply that is complete, with the charge. */
+  /** 200 and a complete reply, with the charge. */
   | 'whole'
   /** The same, with tool calls. */
   | 'calls'
   /** 200 and one embedding, with the charge. */
   | 'embedding'
-  /** The same, its end put there by the router. */
+  /** The same, but ended by the router. */
   | 'cut'
-  /** It went away itself. */
+  /** It disconnected. */
   | 'left'
   /** An HTTP error. */
   | { readonly status: number; readonly code: string }
   /** A stream that ends in an error instead of `[DONE]`, with the charge. */
   | { readonly frame: string }
 
-/** Charges of a call of {@link Bench.call}, worked out by hand: (request + prompt + completion) x 1.2 + 0.0005. */
+/**
+ * Charges of a call of {@link Bench.call}, calculated by hand: (request + prompt + completion) x 1.2 +
+ * 0.0005.
+ */
 export const NOTHING = '0'
-/** 11 prompt and 7 completion tokens, as the scripted provider reports: (0.001 + 0.00011 + 0.00014) x 1.2 + 0.0005. */
+/**
+ * 11 prompt and 7 completion tokens, as the scripted provider reports: (0.001 + 0.00011 + 0.00014) x 1.2 +
+ * 0.0005.
+ */
 export const REPORTED = '0.002'
-/** 10 and 5, by the documented ratios, for {@link PROMPT} and one {@link TEXT}: (0.001 + 0.0001 + 0.0001) x 1.2 + 0.0005. */
+/**
+ * 10 and 5, by the documented ratios, for {@link PROMPT} and one {@link TEXT}: (0.001 + 0.0001 + 0.0001) x
+ * 1.2 + 0.0005.
+ */
 export const ESTIMATED = '0.00194'
-/** No token at all, but reported: 0.001 x 1.2 + 0.0005. */
+/** Zero tokens, but reported: 0.001 x 1.2 + 0.0005. */
 export const FIXED = '0.0017'
 
 export interface Played {
@@ -57,7 +66,7 @@ export interface Played {
   readonly due: string
 }
 
-/** Plays a fault against the package. Rejects where anything but the amount charged is not as it should be. */
+/** Plays a fault against the package. Rejects if anything except the amount charged is wrong. */
 export async function playFault(library: Library, fault: Fault): Promise<Played> {
   const bench = await Bench.start(library, fault.options)
   let finished = false
@@ -83,7 +92,7 @@ async function assertEnd(bench: Bench, call: BenchCall, answer: Answer): Promise
   return assertOneCharge({ requestId: call.id, wire: call.client.text, end, ledger: bench.ledger })
 }
 
-/** How a reply that is complete ends. */
+/** The finish reason of a complete reply. */
 const REASONS = { whole: 'stop', calls: 'tool_calls', cut: 'length' } as const
 
 function assertAnswer({ client, stream }: BenchCall, answer: Answer): void {
@@ -133,7 +142,7 @@ function outcomeOf(answer: Answer): string {
 }
 
 export interface ScriptedFault extends Omit<Fault, 'stream' | 'play' | 'answer' | 'due'> {
-  /** What the providers send, in the order of the routes; what a client asks for that wants the one, or the other. */
+  /** The providers' scripts, in the order of the routes, for a streamed and a JSON request. */
   readonly scripts: { readonly stream?: readonly Script[]; readonly json?: readonly Script[] }
   readonly due: string | { readonly stream: string; readonly json: string }
   readonly answer: Answer | { readonly stream: Answer; readonly json: Answer }
@@ -141,7 +150,7 @@ export interface ScriptedFault extends Omit<Fault, 'stream' | 'play' | 'answer' 
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Faults that come about by what providers send to a client that reads to the end: one for each kind of reply. */
+/** Faults caused by the providers' replies to a client that reads to the end: one for each kind of reply. */
 export function scripted({ scripts, due, answer, body, headers, ...fault }: ScriptedFault): Fault[] {
   return (['stream', 'json'] as const).flatMap((kind): Fault[] => {
     const script = scripts[kind]
@@ -163,7 +172,7 @@ export function scripted({ scripts, due, answer, body, headers, ...fault }: Scri
   })
 }
 
-/** A stream that the router is handed event by event, whatever the network makes of it. */
+/** A stream that reaches the router event by event, however the network groups it. */
 export async function eventByEvent(bench: Bench, body: object, headers?: BenchHeaders): Promise<BenchCall> {
   const { call, reply } = await takeOverCall(bench, true, body, headers)
   for (const [sent, step] of [TOKENS, TOKENS, FINISH, USAGE].entries()) {
@@ -174,19 +183,22 @@ export async function eventByEvent(bench: Bench, body: object, headers?: BenchHe
   return call
 }
 
-/** The same fault for a client that wants a stream and for one that wants one body. */
+/** The same fault for a streaming client and for a JSON client. */
 export function inBothModes(make: (stream: boolean) => Omit<Fault, 'stream'>): Fault[] {
   return [true, false].map((stream) => ({ ...make(stream), stream }))
 }
 
-/** Starts a call, which {@link takeOver} has taken over when it is given. */
+/** Starts a call whose provider request {@link takeOver} has taken over. */
 export async function takeOverCall(bench: Bench, ...args: Parameters<Bench['call']>) {
   const taken = takeOver(bench)
   const call = bench.call(...args)
   return { call, reply: await taken }
 }
 
-/** Leaves it to the test what a provider sends, and when. After its end the connection takes the next request. */
+/**
+ * Lets the test decide what a provider sends, and when. After its end the connection accepts the next
+ * request.
+ */
 export function takeOver(bench: Bench, index = 0): Promise<ScriptedReply> {
   return new Promise((resolve) => {
     bench.upstreams[index]!.script(

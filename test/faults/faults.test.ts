@@ -5,9 +5,9 @@ import { playFault } from './fault.js'
 import { ROWS, type Row } from './rows.js'
 
 for (const row of Object.keys(ROWS) as Row[]) {
-  describe(`where ${ROWS[row]}`, () => {
+  describe(`in the row: ${ROWS[row]}`, () => {
     for (const fault of FAULTS.filter((each) => each.row === row)) {
-      const reply = fault.stream ? 'streamed' : 'in one body'
+      const reply = fault.stream ? 'streamed' : 'as JSON'
       it(`charges ${fault.due} if ${fault.name}, ${reply}`, async () => {
         const { charged, due } = await playFault(library, fault)
         expect(charged).toBe(due)

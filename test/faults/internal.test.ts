@@ -9,7 +9,10 @@ import { DONE, FINISH, HEAD, TOKENS, USAGE } from './upstream-scripts.js'
 
 const WHOLE_REPLY = [HEAD, TOKENS, FINISH, USAGE, DONE, 'end'] as const
 
-/** A tokenizer of the host's that fails when the tokens of a reply are asked for, or only when they are asked for again. */
+/**
+ * A host's tokenizer that fails when the tokens of a reply are first counted, or only when they are counted
+ * again.
+ */
 function failingCounter(answers: number): NonNullable<NonNullable<BenchOptions['router']>['tokenCounter']> {
   let tallies = 0
   return {
@@ -37,7 +40,7 @@ function inPromises(ledger: LedgerStore): LedgerStore {
   }
 }
 
-describe('a fault of the router’s own after the provider’s reply', () => {
+describe('an internal fault after the provider’s reply', () => {
   it.each([
     [true, 0, 'at once'],
     [true, 1, 'at once'],
@@ -46,7 +49,7 @@ describe('a fault of the router’s own after the provider’s reply', () => {
     [false, 1, 'at once'],
     [false, 1, 'later'],
   ])(
-    'charges nothing, releases the hold and tells the host (stream: %s, after %d answers, a ledger that answers %s)',
+    'charges nothing, releases the hold and reports to the host (stream: %s, after %d answers, a ledger that answers %s)',
     async (stream, answers, when) => {
       const bench = await Bench.start(library, {
         router: { tokenCounter: failingCounter(answers) },
@@ -71,7 +74,7 @@ describe('a fault of the router’s own after the provider’s reply', () => {
   )
 })
 
-describe('a tokenCounter that gives no whole number', () => {
+describe('a tokenCounter that does not return a whole number', () => {
   it.each([
     ['atMost', Number.NaN],
     ['atLeast', 0.5],
@@ -92,8 +95,8 @@ describe('a tokenCounter that gives no whole number', () => {
   })
 })
 
-describe('a client that leaves before anything is dispatched', () => {
-  it.each([true, false])('is charged nothing, and no provider is asked (stream: %s)', async (stream) => {
+describe('a client that leaves before any provider is called', () => {
+  it.each([true, false])('is charged nothing, and no provider is called (stream: %s)', async (stream) => {
     const bench = await Bench.start(library)
     onTestFinished(() => bench.finish())
     const gate = createDeferred()
@@ -112,7 +115,7 @@ describe('a client that leaves before anything is dispatched', () => {
 })
 
 describe('a client that leaves between two routes', () => {
-  it('is charged nothing, and the next provider is not asked', async () => {
+  it('is charged nothing, and the next provider is not called', async () => {
     const prices = { input: '20', output: '40' }
     const bench = await Bench.start(library, { routes: [{}, { prices }] })
     onTestFinished(() => bench.finish())

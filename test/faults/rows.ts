@@ -1,4 +1,4 @@
-/** The rows of the truth table in docs/charging.md, and of the table that follows it, in their order. */
+/** The rows of the truth table in docs/charging.md, and of the table after it, in their order. */
 export const ROWS = {
   'http-error': 'the client is sent an HTTP error status, whatever happened at the provider',
   'all-failed': 'every route failed before the first token',

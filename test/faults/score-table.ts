@@ -8,7 +8,7 @@ export interface Score extends Played {
 
 const HEADS = ['how the call ends', 'fault', 'reply', 'charged', 'due', 'difference']
 
-/** The scores as a table in Markdown, the two kinds of reply in one line where they came to the same. */
+/** The scores as a Markdown table. Both kinds of reply share a line if their results are equal. */
 export function scoreTable(scores: readonly Score[]): string {
   const lines = new Map<string, { cells: string[]; replies: string[] }>()
   for (const { fault, charged, due } of scores) {
@@ -29,7 +29,7 @@ export function scoreTable(scores: readonly Score[]): string {
     .join('\n')
 }
 
-/** What was charged above what was due, as a decimal. */
+/** The excess of the charge over the amount due, as a decimal. */
 export function difference({ charged, due }: Played): string {
   return decimal(nanos(charged) - nanos(due))
 }

@@ -6,10 +6,13 @@ import { playFault } from './fault.js'
 import { difference, type Score, scoreTable } from './score-table.js'
 
 const ENTRY = new URL('../../dist/index.js', import.meta.url)
-/** Far longer than any fault takes. A fault that never ends is a failure too. */
+/** Far longer than any fault takes. A fault that never ends is also a failure. */
 const PATIENCE_MS = 60_000
 
-/** Plays every fault against the built package, prints what came of it, and fails if a charge is not what is due. */
+/**
+ * Plays every fault against the built package, prints the results, and fails if a charge differs from the
+ * amount due.
+ */
 async function main(): Promise<number> {
   if (!existsSync(ENTRY)) {
     console.error(`There is no ${fileURLToPath(ENTRY)}. Build the package first: npm run build`)
@@ -28,7 +31,7 @@ async function main(): Promise<number> {
   console.log(scoreTable(scores))
   const wrong = scores.filter((score) => difference(score) !== '0')
   console.log(
-    `\n${FAULTS.length} faults: ${scores.length - wrong.length} charged what is due, ${wrong.length} did not, ${failures.length} failed.`,
+    `\n${FAULTS.length} faults: ${scores.length - wrong.length} charged the amount due, ${wrong.length} did not, ${failures.length} failed.`,
   )
   for (const failure of failures) console.error(failure)
   return wrong.length + failures.length === 0 ? 0 : 1

@@ -12,7 +12,7 @@ import { DONE, FINISH, HEAD, TOKENS, USAGE } from './upstream-scripts.js'
 const GRACE_MS = 1_000
 const WHOLE_REPLY = [HEAD, TOKENS, FINISH, USAGE, DONE, 'end'] as const
 
-/** A store, asked for something on the way of a call, that answers only when it is told to. */
+/** A store that is asked during a call, and answers when the test says so. */
 class Gate {
   readonly asked = createDeferred()
   private readonly opened = createDeferred()
@@ -99,7 +99,7 @@ async function charged(bench: Bench, { client, id }: BenchCall): Promise<string>
 
 describe.each(phases)('closing while $name', ({ byok, wrap, body, headers }) => {
   it.each([true, false])(
-    'refuses the call once the grace is over, dispatching nothing (stream: %s)',
+    'refuses the call after the grace period, without calling a provider (stream: %s)',
     async (stream) => {
       const gate = new Gate()
       const bench = await start({ routes: [byok === undefined ? {} : { byok }], wrap: wrap(gate) })
@@ -115,7 +115,7 @@ describe.each(phases)('closing while $name', ({ byok, wrap, body, headers }) => 
     },
   )
 
-  it('lets the call run on if there is time', async () => {
+  it('lets the call continue if there is time', async () => {
     const gate = new Gate()
     const bench = await start({
       routes: [byok === undefined ? {} : { byok }],
@@ -133,7 +133,7 @@ describe.each(phases)('closing while $name', ({ byok, wrap, body, headers }) => 
 })
 
 describe('closing while the credential is looked up', () => {
-  it.each([0, GRACE_MS])('refuses the call, which was not yet under way (grace: %s)', async (graceMs) => {
+  it.each([0, GRACE_MS])('refuses the call, which had not yet started (grace: %s)', async (graceMs) => {
     const gate = new Gate()
     const bench = await start({
       wrap: (options) => ({
@@ -153,7 +153,7 @@ describe('closing while the credential is looked up', () => {
 })
 
 describe('closing while a body is read', () => {
-  it('refuses the call once the grace is over', async () => {
+  it('refuses the call after the grace period', async () => {
     const bench = await start()
     const client = await RawClient.connect(bench.port)
     const head = `POST /chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${APP_TOKEN}\r\n`
@@ -170,7 +170,7 @@ describe('closing while a body is read', () => {
 })
 
 describe('closing while a charge is posted', () => {
-  it.each([true, false])('waits until it is (stream: %s)', async (stream) => {
+  it.each([true, false])('waits until it is posted (stream: %s)', async (stream) => {
     const bench = await start()
     const gate = createDeferred()
     bench.plan.next('settle', { when: gate.promise })
@@ -188,7 +188,7 @@ describe('closing while a charge is posted', () => {
     await closing
   })
 
-  it('waits for one whose reply is out already', async () => {
+  it('also waits for one whose reply was already sent', async () => {
     const bench = await start()
     bench.plan.next('settle', 'throws', 'throws', 'throws', 'throws', 'throws')
     bench.upstream.script(WHOLE_REPLY)
@@ -207,7 +207,7 @@ describe('closing while a charge is posted', () => {
     expect(await charged(bench, call)).toBe(REPORTED)
   })
 
-  it('tells of one that cannot be posted, and ends', async () => {
+  it('reports one that cannot be posted, and ends', async () => {
     const bench = await Bench.start(library)
     onTestFinished(() => bench.finish({ openHolds: 1 }))
     bench.plan.always('settle', 'throws')
@@ -233,7 +233,7 @@ describe('a closed router', () => {
     await bench.event('request-end')
   })
 
-  it('drains some calls and aborts others, and says how many', async () => {
+  it('drains some calls, aborts others, and reports both numbers', async () => {
     const bench = await start()
     const firstTaken = takeOver(bench)
     const first = bench.call(true)

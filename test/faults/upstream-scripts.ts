@@ -1,6 +1,6 @@
 import { finishChunk, type Script, type Step, sse, textChunk } from '../helpers/scripted-upstream.js'
 
-/** What a provider sends, in pieces that can be put together in any order. */
+/** Parts of a provider's reply that can be combined in any order. */
 
 /** 20 bytes: 5 tokens by the documented ratio. */
 export const TEXT = 'twenty bytes of text'
@@ -33,7 +33,7 @@ export function choice(delta: object, finishReason: string | null = null): objec
   return { index: 0, delta, finish_reason: finishReason }
 }
 
-/** A reply in one body. */
+/** A JSON reply. */
 export function body(more: object = {}, message: object = { role: 'assistant', content: TEXT }): object {
   return {
     id: 'chatcmpl-upstream',
@@ -47,7 +47,7 @@ export function body(more: object = {}, message: object = { role: 'assistant', c
 
 export const COUNTS = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 }
 
-/** The head and the first half of a reply in one body. */
+/** The head and the first half of a JSON reply. */
 export function halfBody(): Step[] {
   const text = JSON.stringify(body({ usage: COUNTS }))
   return [
@@ -56,7 +56,7 @@ export function halfBody(): Step[] {
   ]
 }
 
-/** A reply in one body that ends with the connection's own end. */
+/** A JSON reply that ends when its connection closes. */
 export function wholeBody(content: object): Script {
   return [
     { head: 200, headers: { 'content-type': 'application/json' } },

@@ -4,7 +4,7 @@ import { createEngine } from '../../src/engine/engine.js'
 import { memoryCatalogue, memoryCredentials, memoryLedger, memoryProviders } from '../../src/memory/index.js'
 import { engineOptions } from '../../src/options.js'
 
-/** The table of endpoints of a router that has all of them. */
+/** The endpoint table of a router that has all endpoints. */
 export function allEndpoints(): readonly Endpoint[] {
   const options = engineOptions({
     credentials: memoryCredentials({}),

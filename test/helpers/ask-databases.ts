@@ -1,7 +1,7 @@
 import { get } from 'node:http'
 import { text } from 'node:stream/consumers'
 
-/** Asks what `databases-setup.ts` started. */
+/** Asks the process that `databases-setup.ts` started. */
 export function askDatabases(
   broker: string,
   path: '/postgres' | '/worker' | '/console' | '/chromium',

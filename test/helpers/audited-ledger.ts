@@ -12,20 +12,20 @@ import type {
 import { andThen } from '../../src/engine/asking/awaitable.js'
 import { nanos } from './decimals.js'
 
-/** What a ledger has been seen to do, and what of it was wrong. */
+/** The recorded actions of a ledger, and its mistakes. */
 export interface LedgerAudit {
-  /** Amounts of the holds that are open, by hold. */
+  /** Amounts of the open holds, by hold. */
   readonly openHolds: ReadonlyMap<string, bigint>
-  /** The largest amount that was on hold at once, by account. */
+  /** The largest amount on hold at once, by account. */
   readonly mostHeld: ReadonlyMap<string, bigint>
   readonly holds: readonly { readonly request: HoldRequest; readonly result: HoldResult }[]
-  /** What each hold was settled with first. */
+  /** The first settlement of each hold. */
   readonly settlements: ReadonlyMap<string, SettleRequest>
   readonly released: ReadonlySet<string>
   readonly posted: ReadonlyMap<string, bigint>
-  /** The lowest that each account has been. */
+  /** The lowest balance of each account so far. */
   readonly lowest: ReadonlyMap<string, bigint>
-  /** One sentence for each thing that may never happen. */
+  /** One sentence for each violation. */
   readonly problems: readonly string[]
 }
 
@@ -36,8 +36,8 @@ interface OpenHold {
 }
 
 /**
- * A ledger that is watched: keeps books of its own, apart from those of the ledger, and compares. Exact for a ledger
- * that does what it is asked in the order in which it is asked, as the one in memory does.
+ * A ledger under observation. It keeps separate books and compares them with the ledger's. Exact for a ledger
+ * that handles requests in order, as the one in memory does.
  */
 export function auditedLedger<Ledger extends LedgerStore>(
   ledger: Ledger,
@@ -143,7 +143,7 @@ export function auditedLedger<Ledger extends LedgerStore>(
   }
 }
 
-/** The same answer, at once where it is there. */
+/** Returns the same answer, synchronously if the ledger does. */
 function seen<Answer>(answer: Awaitable<Answer>, see: (answer: Answer) => void): Awaitable<Answer> {
   return andThen(answer, (value) => {
     see(value)
@@ -156,7 +156,7 @@ export function sameCharge(one: Charge, other: Charge): boolean {
   return chargeText(one) === chargeText(other)
 }
 
-/** A charge as text, its fields in one order. */
+/** A charge as text, its fields in a fixed order. */
 export function chargeText(charge: Charge): string {
   const { base, basis, byok, cost, markup, priceVersion, shortfall, usage } = charge
   const { prompt, cached, cacheWrite, completion, reasoning } = usage

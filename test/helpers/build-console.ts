@@ -5,7 +5,10 @@ import { build } from 'vite'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Builds the pages where they are missing or older than their source; what is up to date others may be reading. */
+/**
+ * Builds the pages if they are missing or older than their source. Up-to-date pages are left alone, because
+ * other processes may be reading them.
+ */
 export async function buildConsole(): Promise<void> {
   const built = changedAt(join(root, 'dist/console/index.html'))
   const folder = join(root, 'src/console/ui')

@@ -1,7 +1,8 @@
 /**
- * What a server of 127.0.0.1 proves itself with: signed by itself, so that nobody trusts it who is not told to, and good
- * for a hundred years. It was made by
- * `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1,DNS:localhost`.
+ * The certificate of a server on 127.0.0.1. It is self-signed, so only clients that are told to trust it do,
+ * and valid for a hundred years. It was made by `openssl req -x509 -newkey ec -pkeyopt
+ * ec_paramgen_curve:prime256v1 -nodes -days 36500 -subj /CN=127.0.0.1 -addext
+ * subjectAltName=IP:127.0.0.1,DNS:localhost`.
  */
 export const CERTIFICATE = {
   cert: `-----BEGIN CERTIFICATE-----

@@ -3,7 +3,7 @@ import type { Charge, Entry, LedgerReader, LedgerStore, RequestEnd } from '../..
 import { chargeText } from './audited-ledger.js'
 import { decimal, nanos } from './decimals.js'
 
-/** What one call came to, wherever it is written down. */
+/** The outcome of one call, in every record of it. */
 export interface CallRecord {
   readonly requestId: string
   /** All bytes of the client's reply. */
@@ -15,7 +15,7 @@ export interface CallRecord {
 const CONTEXT = { requestId: 'assertion', signal: new AbortController().signal }
 const MOST_ENTRIES = 1_000
 
-/** The one entry that the ledger has of a call, undefined if nothing was charged. Fails if there are two. */
+/** The only ledger entry of a call, undefined if nothing was charged. Fails if there are two. */
 export async function entryOf(ledger: LedgerReader, requestId: string): Promise<Entry | undefined> {
   const { entries } = await ledger.entries({ limit: MOST_ENTRIES }, CONTEXT)
   const found = entries.filter((entry) => entry.kind === 'charge' && entry.facts?.requestId === requestId)
@@ -24,8 +24,8 @@ export async function entryOf(ledger: LedgerReader, requestId: string): Promise<
 }
 
 /**
- * Asserts that ledger, wire and event tell of one call the same, to the last digit, and returns what was charged as a
- * decimal. A client that did not get the end of its reply was told nothing, so there is nothing of its to compare.
+ * Asserts that ledger, wire and event agree on one call to the last digit, and returns the charge as a
+ * decimal. If the client did not get the end of its reply, its part is not compared.
  */
 export async function assertOneCharge({ requestId, wire, end, ledger }: CallRecord): Promise<string> {
   const entry = await entryOf(ledger, requestId)
@@ -41,7 +41,9 @@ export async function assertOneCharge({ requestId, wire, end, ledger }: CallReco
   return decimal(charge?.cost ?? 0n)
 }
 
-/** The amounts that the client was told, exactly as the text has them. Fails if it was told more than once. */
+/**
+ * The amounts that the client received, exactly as written in the text. Fails if there is more than one set.
+ */
 export function wireCharge(wire: string): { cost: bigint; base: bigint; markup: bigint } | undefined {
   const cost = amounts(wire, 'cost')
   if (cost.length === 0) return undefined
@@ -71,7 +73,7 @@ function assertConsistent(charge: Charge, entry: Entry): void {
   )
 }
 
-/** Asserts that an account has what it opened with and these changes, and nothing on hold. */
+/** Asserts that an account has its opening balance plus these changes, and nothing on hold. */
 export async function assertBalance(ledger: LedgerStore, account: string, expected: string): Promise<void> {
   const { posted, held } = (await ledger.balance(account, CONTEXT)) ?? { posted: 0n, held: 0n }
   assert.deepEqual([decimal(posted), decimal(held)], [expected, '0'], `${account}: posted and held`)

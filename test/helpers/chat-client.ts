@@ -6,15 +6,15 @@ export interface ChatPost {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** One chat completion asked for over a socket of its own, by a client that can go away at any moment. */
+/** One chat completion over a socket of its own, by a client that can leave at any moment. */
 export class ChatClient {
-  /** What has come of the body so far. */
+  /** The body received so far. */
   text = ''
   status: number | undefined
   headers: IncomingHttpHeaders = {}
-  /** The reply came to an end as its framing said. */
+  /** The reply ended as its framing announced. */
   complete = false
-  /** Settled when nothing more will come: the end, a broken connection, or our own leaving. */
+  /** Settles when nothing more will arrive: after the end, a broken connection, or leaving. */
   readonly over: Promise<void>
   private isOver = false
   private readonly request: http.ClientRequest
@@ -40,7 +40,7 @@ export class ChatClient {
     this.request.end(bytes)
   }
 
-  /** Waits until this has come. Rejects if the reply ends without it. */
+  /** Waits until this has arrived. Rejects if the reply ends without it. */
   async receives(what: string): Promise<void> {
     await this.until(() => this.text.includes(what), what)
   }
@@ -50,12 +50,12 @@ export class ChatClient {
     await this.until(() => this.status !== undefined, 'a status')
   }
 
-  /** Goes away without a word. */
+  /** Disconnects without notice. */
   leave(): void {
     this.request.destroy()
   }
 
-  /** Takes nothing more, and stays. */
+  /** Stops reading, and stays connected. */
   pause(): void {
     this.request.socket?.pause()
   }

@@ -4,8 +4,8 @@ import type { DurableStores } from '../../src/sql/stores.js'
 import { context } from './ledger-requests.js'
 
 /**
- * Sees that every acknowledged settlement is there, none is there twice, every balance is the sum of its postings, all
- * credits are where they were granted or went, and what was on hold comes free when its time is over.
+ * Checks that every acknowledged settlement is present exactly once, every balance is the sum of its
+ * postings, no credits are lost, and holds are released when they expire.
  */
 export async function checkLedger(
   stores: DurableStores,

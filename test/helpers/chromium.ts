@@ -3,17 +3,20 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
 
-/** What the browser needs of its surroundings to be unpacked, and to find the libraries that come with it. */
+/** The environment that the browser needs to be unpacked and to find its own libraries. */
 const LAMBDA = { AWS_LAMBDA_JS_RUNTIME: 'nodejs20.x' }
-/** The browser comes with one font, in which code looks like prose. */
+/** The browser comes with one font, which makes code look like prose. */
 const MONOSPACE = 'DejaVuSansMono.ttf'
 const require = createRequire(import.meta.url)
-/** The pages are to be held to the rules of the web; and one process for all ends with the first page that is closed. */
+/**
+ * The pages must follow the security rules of the web. A browser with a single process would exit with the
+ * first page that closes.
+ */
 const LEFT_OUT = ['--disable-web-security', '--allow-running-insecure-content', '--single-process']
 
 /**
- * Unpacks the browser that npm installed into a folder, with its own copies of the system libraries, so that none has to
- * be installed. Once for each process.
+ * Unpacks the browser that npm installed into a folder, with its own copies of the system libraries, so that
+ * none must be installed. Once for each process.
  */
 export async function unpackChromium(folder: string): Promise<void> {
   const before = { ...process.env }
@@ -29,7 +32,7 @@ export async function unpackChromium(folder: string): Promise<void> {
   }
 }
 
-/** The package looks for its fonts in `/tmp`, wherever they were unpacked; and without any font no page opens. */
+/** The package looks for its fonts in `/tmp`, wherever they were unpacked. Without any font no page opens. */
 function fontsOf(folder: string): string {
   return `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
@@ -41,7 +44,7 @@ function fontsOf(folder: string): string {
 `
 }
 
-/** Starts the browser that stands in a folder. Close it. */
+/** Starts the browser in a folder. The caller closes it. */
 export async function launchChromium(folder: string): Promise<Browser> {
   const { default: packaged } = await import('@sparticuz/chromium')
   const libraries = [join(folder, 'al2023', 'lib'), process.env.LD_LIBRARY_PATH ?? '']

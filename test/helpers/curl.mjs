@@ -1,4 +1,4 @@
-// Stands in for curl where blocks of the README are run: the flags that they use, and no other.
+// Replaces curl in the README's blocks. Supports only the flags that they use.
 const flags = { method: undefined, headers: new Headers(), body: undefined, url: undefined }
 const words = process.argv.slice(2)
 while (words.length > 0) {
@@ -9,7 +9,8 @@ while (words.length > 0) {
   else if (word === '-H') {
     const [, name, value] = /^([^:]+):\s*(.*)$/.exec(words.shift())
     flags.headers.set(name, value)
-  } else if (word.startsWith('-') || flags.url !== undefined) throw new Error(`curl cannot take ${word} here`)
+  } else if (word.startsWith('-') || flags.url !== undefined)
+    throw new Error(`curl stand-in: unsupported argument ${word}`)
   else flags.url = word
 }
 const method = flags.method ?? (flags.body === undefined ? 'GET' : 'POST')

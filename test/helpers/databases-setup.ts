@@ -11,14 +11,15 @@ import { type PostgresServer, startPostgresServer } from './postgres-server.js'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where test files ask for what is started once for the whole run. */
+    /** The address at which test files request servers that start once for the whole run. */
     databases: string
   }
 }
 
 /**
- * Starts nothing by itself. The first test that asks gets a PostgreSQL started (or `DATABASE_URL`, where set), the SQLite
- * worker or the pages of the console built, or the browser unpacked; all others share it, and it ends with the run.
+ * Starts nothing by itself. The first test that asks triggers the start of a PostgreSQL (or uses
+ * `DATABASE_URL`, if set), the build of the SQLite worker or the console's pages, or the unpacking of the
+ * browser. All others share it, and it ends with the run.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   let server: Promise<PostgresServer> | undefined
@@ -64,7 +65,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
 }
 
-/** The worker is found by the package's own name, and so in what was built. */
+/** The worker is found by the package's own name, so in the build. */
 async function buildWorker(): Promise<void> {
   await build({
     config: false,

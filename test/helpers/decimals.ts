@@ -1,8 +1,8 @@
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
 /**
- * A decimal, as it stands in JSON text or in a test, as an exact count of 10^-9. Throws if it is none, or is finer
- * than that. Apart from the code under test on purpose: it is what that code is measured by.
+ * Converts a decimal from JSON text or a test to an exact count of 10^-9. Throws if it is not a decimal or
+ * has more than nine places. Independent of the code under test on purpose, since it checks that code.
  */
 export function nanos(decimal: string): bigint {
   const match = NUMBER.exec(decimal)
@@ -16,7 +16,7 @@ export function nanos(decimal: string): bigint {
   return sign === '-' ? -amount : amount
 }
 
-/** The other way round, with as many digits as it takes. */
+/** The inverse, with as many digits as needed. */
 export function decimal(amount: bigint): string {
   const digits = (amount < 0n ? -amount : amount).toString().padStart(10, '0')
   const text = `${digits.slice(0, -9)}.${digits.slice(-9)}`.replace(/\.?0+$/, '')

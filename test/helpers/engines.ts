@@ -5,16 +5,16 @@ import { sqliteStores } from '../../src/sqlite/index.js'
 import { createTestDatabase, type TestDatabase } from './postgres.js'
 import { createTestFile, type TestFile } from './sqlite.js'
 
-/** One of the durable engines, with a place for databases. */
+/** One of the durable engines, with a location for databases. */
 export interface Engine {
   readonly name: 'SQLite' | 'PostgreSQL'
-  /** Stores of a database that nobody has used; the same `database` again is another process's view of it. */
+  /** Stores of an unused database. The same `database` again gives the view of another process. */
   open(database: string, options?: DurableStoresOptions): DurableStores
 }
 
 export const engineNames = ['SQLite', 'PostgreSQL'] as const
 
-/** Sets an engine up for a test file's `describe`, and takes it down. */
+/** Sets up an engine for a test file's `describe`, and removes it afterwards. */
 export function useEngine(name: Engine['name']): Engine {
   let file: TestFile
   let server: TestDatabase

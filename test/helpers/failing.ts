@@ -1,4 +1,4 @@
-/** The ways in which a function of a host's fails, for a table of tests. */
+/** The ways in which a host's function fails, for a table of tests. */
 export const FAILING: [string, () => undefined | Promise<never>][] = [
   [
     'throws',

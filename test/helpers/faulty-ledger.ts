@@ -4,15 +4,15 @@ import type { Awaitable, CallContext, LedgerStore } from '../../src/contracts/in
 export type LedgerOperation = 'hold' | 'settle' | 'release'
 
 /**
- * What goes wrong with one operation.
+ * The fault of one operation.
  *
- * - `throws`: it is not done, and the caller is told so
- * - `answer-lost`: it is done, and the caller is told that it failed
+ * - `throws`: it is not done, and the caller gets an error
+ * - `answer-lost`: it is done, and the caller gets an error
  * - `hangs`: it is not done, and nobody answers
  * - `hangs-after`: it is done, and nobody answers
- * - `afterMs`: it is done that much later, and answered then
- * - `when`: it is done when the promise is fulfilled, and answered then
- * - `answers`: it is done, and answered with something else
+ * - `afterMs`: it is done and answered after this time
+ * - `when`: it is done and answered when the promise is fulfilled
+ * - `answers`: it is done, and the answer is replaced
  */
 export type LedgerFault =
   | 'throws'
@@ -28,12 +28,12 @@ export interface LedgerCall {
   readonly request: { readonly holdId: string }
 }
 
-/** Decides what goes wrong with a call, if anything. */
+/** Chooses the fault of a call, if any. */
 export type DecideFault = (call: LedgerCall) => LedgerFault | undefined
 
 const UNREACHABLE = 'The ledger cannot be reached.'
 
-/** A ledger with which things go wrong as `decide` says. Reading it is always possible. */
+/** A ledger with the faults that `decide` returns. Reads never fail. */
 export function faultyLedger<Ledger extends LedgerStore>(
   ledger: Ledger,
   clock: Clock,
@@ -79,26 +79,26 @@ export function faultyLedger<Ledger extends LedgerStore>(
   }
 }
 
-/** Faults as a test lines them up. Remembers every call, also those with which nothing went wrong. */
+/** The faults that a test has queued. Records every call, including those without a fault. */
 export class FaultPlan {
   readonly calls: LedgerCall[] = []
   private readonly queues = new Map<LedgerOperation, (LedgerFault | undefined)[]>()
   private readonly standing = new Map<LedgerOperation, LedgerFault>()
   private readonly waiting = new Set<() => void>()
 
-  /** The next calls of an operation meet these faults, one each; `undefined` lets one through. */
+  /** The next calls of an operation get these faults, one each. `undefined` lets one through. */
   next(operation: LedgerOperation, ...faults: readonly (LedgerFault | undefined)[]): this {
     this.queues.set(operation, [...(this.queues.get(operation) ?? []), ...faults])
     return this
   }
 
-  /** Every call meets this fault, once those lined up are used up. */
+  /** Every call gets this fault after the queued ones are used up. */
   always(operation: LedgerOperation, fault: LedgerFault): this {
     this.standing.set(operation, fault)
     return this
   }
 
-  /** Nothing goes wrong from now on. */
+  /** No faults from now on. */
   heal(): void {
     this.queues.clear()
     this.standing.clear()
@@ -108,7 +108,7 @@ export class FaultPlan {
     return this.calls.filter((call) => call.operation === operation).length
   }
 
-  /** Waits until an operation has been asked for so often. */
+  /** Waits until an operation has been called so often. */
   async asked(operation: LedgerOperation, times = 1): Promise<void> {
     while (this.count(operation) < times) {
       await new Promise<void>((resolve) => this.waiting.add(resolve))

@@ -2,7 +2,7 @@ import { sqliteStores } from '../../src/sqlite/index.js'
 import { context, createHold, createSettle } from './ledger-requests.js'
 import { openAccounts } from './open-accounts.js'
 
-// Run as a process of its own whose files cannot grow beyond a limit: settles until a write fails.
+// Runs as a process of its own whose files cannot exceed a size limit: settles until a write fails.
 const stores = sqliteStores({ file: process.argv[2]! })
 await openAccounts(stores.database, { alice: '1' })
 for (;;) {

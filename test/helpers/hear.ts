@@ -1,14 +1,14 @@
 import type { Watch } from '../../src/contracts/index.js'
 
 export interface Hearing {
-  /** The next change that was or will be heard, in order. */
+  /** The next change, past or future, in order. */
   next(): Promise<string | undefined>
   /** The next state of the connection. */
   connection(): Promise<boolean>
   end(): void
 }
 
-/** Watches; fulfilled once changes are being heard, what was told until then left out. */
+/** Watches. Resolves once changes arrive; earlier changes are dropped. */
 export async function hear(watch: Watch): Promise<Hearing> {
   const changes = createInbox<string | undefined>()
   const states = createInbox<boolean>()

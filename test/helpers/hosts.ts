@@ -28,14 +28,14 @@ export interface RequestOptions {
 export interface HostResponse {
   status: number
   headers: IncomingHttpHeaders
-  /** The body as it comes. */
+  /** The body as it arrives. */
   body: Readable
   text(): Promise<string>
   json(): Promise<unknown>
 }
 
 export interface MountedHost {
-  /** Up to and with the mount, without a trailing slash. */
+  /** Including the mount, without a trailing slash. */
   baseUrl: string
   port: number
   /** Sends a request to a path below the mount, in the host's protocol, on a connection that `close` ends. */
@@ -46,18 +46,20 @@ export interface MountedHost {
 export interface Host {
   name: string
   protocol: 'http1' | 'http2'
-  /** What the middleware must be told, because this host does not strip the mount. */
+  /** The option that the middleware needs, because this host does not strip the mount. */
   basePath?: string
   /** Whether another middleware reads the body first. */
   readsBody?: boolean
   mount(middleware: Middleware): Promise<MountedHost>
 }
 
-/** Where every host has the middleware. */
+/** The path at which every host mounts the middleware. */
 export const MOUNT = '/compat/v1'
 const PARSER_LIMIT = '40mb'
 
-/** Every kind of server that the middleware is made for. A suite that runs against all of them loops over this. */
+/**
+ * Every kind of server that the middleware supports. A suite that runs against all of them loops over this.
+ */
 export const hosts: readonly Host[] = [
   overHttp('Express 5', (middleware) => express().use(MOUNT, middleware)),
   overHttp('Express 4', (middleware) => express4().use(MOUNT, middleware)),
@@ -101,7 +103,7 @@ export const hosts: readonly Host[] = [
     mount: (middleware) => mountHttp2(secureHttp2(middleware)),
   },
   {
-    name: 'http2 over TLS, asked by HTTP/1.1',
+    name: 'http2 over TLS, called over HTTP/1.1',
     protocol: 'http1',
     basePath: MOUNT,
     mount: (middleware) => listenHttp(secureHttp2(middleware)),
@@ -133,7 +135,7 @@ function inFrontOfExpress(middleware: Middleware): http.RequestListener {
   return (req, res) => middleware(req, res, () => app(req, res))
 }
 
-/** Starts any server that speaks HTTP/1 on a free port of 127.0.0.1. */
+/** Starts any HTTP/1 server on a free port of 127.0.0.1. */
 export async function listenHttp(
   server: http.Server | https.Server | http2.Http2SecureServer,
   mount = MOUNT,
@@ -183,7 +185,7 @@ function secureHttp2(middleware: Middleware): http2.Http2SecureServer {
   return http2.createSecureServer({ ...CERTIFICATE, allowHTTP1: true }, asHttp2(middleware))
 }
 
-/** The compatibility classes have what middleware uses, but Node's types do not say so. */
+/** The compatibility classes have everything that middleware uses, but Node's types do not say so. */
 function asHttp2(middleware: Middleware) {
   return (req: http2.Http2ServerRequest, res: http2.Http2ServerResponse): void =>
     middleware(req as unknown as IncomingMessage, res as unknown as ServerResponse)
@@ -230,7 +232,7 @@ async function requestHttp2(
 }
 
 function asResponse(status: number, headers: IncomingHttpHeaders, body: Readable): HostResponse {
-  // A server that breaks off is a finding of the test that reads on, not an uncaught error.
+  // A server that closes the connection is a finding of the test that reads on, not an uncaught error.
   body.on('error', () => undefined)
   return { status, headers, body, text: () => text(body), json: async () => JSON.parse(await text(body)) }
 }

@@ -4,12 +4,13 @@ import { sqliteStores } from '../../src/sqlite/index.js'
 import { context, createHold, createSettle } from './ledger-requests.js'
 import { createPool } from './postgres.js'
 
-// Run as a process of its own, to be killed. Holds and settles without pause and writes the id of each settlement to
-// standard output once the ledger has acknowledged it; ends by itself if every account is out of credit.
+// Runs as a process of its own that is meant to be killed. Holds and settles continuously, and writes the id
+// of each settlement to standard output once the ledger has acknowledged it. Ends by itself if every account
+// is out of credit.
 
 interface Load {
   readonly engine: 'SQLite' | 'PostgreSQL'
-  /** A file, or a database's URL. */
+  /** A file, or the URL of a database. */
   readonly place: string
   readonly accounts: readonly string[]
   readonly callers: number

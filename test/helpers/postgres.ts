@@ -3,7 +3,7 @@ import pg from 'pg'
 import { inject, onTestFinished } from 'vitest'
 import { askDatabases } from './ask-databases.js'
 
-/** A database of its own on the server that all tests share. */
+/** A separate database on the server that all tests share. */
 export interface TestDatabase {
   readonly url: string
   readonly pool: pg.Pool
@@ -29,8 +29,8 @@ export async function createTestDatabase(options = ''): Promise<TestDatabase> {
 }
 
 /**
- * A pool that outlives the loss of its idle connections, as it must also once it has ended: it says so before its
- * connections are closed, and the database is dropped beneath them.
+ * A pool that survives the loss of its idle connections. It must do so even after it has ended: it reports
+ * the end before its connections are closed, and then the database is dropped.
  */
 export function createPool(url: string, max = 10, options?: string): pg.Pool {
   const pool = new pg.Pool({ connectionString: url, max, options })
@@ -38,7 +38,7 @@ export function createPool(url: string, max = 10, options?: string): pg.Pool {
   return pool
 }
 
-/** A connection of a test's own, which ends with the test however that goes. */
+/** A connection for one test, which ends with the test in any case. */
 export async function connectTo({ url }: TestDatabase): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => undefined)

@@ -3,21 +3,24 @@ import { createServer, type Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { CERTIFICATE } from './certificate.js'
 
-/** A provider that does what a test tells it to, byte by byte, on a real socket of 127.0.0.1. It has no timers. */
+/** A provider that follows a script byte by byte, on a real socket of 127.0.0.1. It has no timers. */
 export interface ScriptedUpstream {
   /** `http://127.0.0.1:<port>/v1`, as an adapter's base URL. */
   readonly baseUrl: string
-  /** Every request whose body has come in whole, oldest first. */
+  /** Every request whose body has arrived completely, oldest first. */
   readonly requests: readonly ScriptedRequest[]
   /** How many connections have been opened so far. */
   readonly connections: number
   /** How many of them are open now. */
   readonly openConnections: number
-  /** The next request that comes in after this call (also one that is already being read). */
+  /** The next request that arrives after this call, including one that is already being read. */
   nextRequest(): Promise<ScriptedRequest>
-  /** Answers every request from now on with this script. Without one a request is taken and never answered. */
+  /**
+   * Answers every request from now on with this script. Without one, requests are accepted and never
+   * answered.
+   */
   script(script: Script): void
-  /** Answers one request each with these, in order, before the standing script has its turn. */
+  /** Answers one request each with these, in order, before using the standing script. */
   scriptOnce(...scripts: readonly Script[]): void
   /** Drops all connections and stops listening. */
   close(): Promise<void>
@@ -28,14 +31,17 @@ export interface ScriptedRequest {
   readonly path: string
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** The parsed JSON body, or the text where it is none. */
+  /** The parsed JSON body, or the text if it is not JSON. */
   readonly body: unknown
   readonly text: string
-  /** Fulfilled when the client has closed the connection that this request came on, or it broke. */
+  /** Resolves when the connection of this request has been closed by the client, or broke. */
   readonly closed: Promise<void>
 }
 
-/** Either steps, done in order, or a function that acts on the connection. After it the connection takes the next request. */
+/**
+ * Either steps, run in order, or a function that acts on the connection. The connection then accepts the next
+ * request.
+ */
 export type Script =
   | readonly Step[]
   | ((reply: ScriptedReply, request: ScriptedRequest) => void | Promise<void>)
@@ -45,13 +51,13 @@ export type Step =
   | { readonly head: number; readonly headers?: Readonly<Record<string, string>> }
   /** Sends bytes of the body. A string is UTF-8. */
   | { readonly write: string | Uint8Array }
-  /** Sends bytes as they are, outside any framing. */
+  /** Sends bytes unchanged, outside any framing. */
   | { readonly raw: string | Uint8Array }
-  /** Waits for a promise of the test's. */
+  /** Waits for a promise of the test. */
   | { readonly wait: Promise<unknown> }
-  /** Ends the body as it should be. */
+  /** Ends the body correctly. */
   | 'end'
-  /** Closes the connection in the middle of whatever it is (FIN). */
+  /** Closes the connection wherever it is (FIN). */
   | 'hang-up'
   /** Breaks the connection (RST). */
   | 'reset'
@@ -61,19 +67,19 @@ export type Step =
 /** One reply being written. */
 export interface ScriptedReply {
   /**
-   * Sends the head. The body is chunked, unless the headers name a `content-length`, or `connection: close`, which makes
-   * a body that ends with the connection.
+   * Sends the head. The body is chunked, unless the headers contain a `content-length`, or `connection:
+   * close`, which makes a body that ends with the connection.
    */
   head(status?: number, headers?: Readonly<Record<string, string>>): void
   /**
-   * Sends bytes of the body; fulfilled when the system has taken them, which a client that does not read holds up, or
-   * when the connection is closed.
+   * Sends bytes of the body. Resolves when the system has accepted them, which a client that does not read
+   * delays, or when the connection is closed.
    */
   write(bytes: string | Uint8Array): Promise<void>
   raw(bytes: string | Uint8Array): Promise<void>
   end(): void
   hangUp(): void
-  /** Closes the connection (FIN) without the goodbye of TLS. */
+  /** Closes the connection (FIN) without a TLS close_notify. */
   cutOff(): void
   reset(): void
   readonly closed: Promise<void>
@@ -82,8 +88,8 @@ export interface ScriptedReply {
 }
 
 /**
- * Starts one. Close it at the end of the test. One that speaks TLS has a certificate that nobody trusts, unless
- * `NODE_TLS_REJECT_UNAUTHORIZED` is 0 when it is connected to.
+ * Starts one. Close it at the end of the test. With TLS it has an untrusted certificate, which is accepted
+ * only if `NODE_TLS_REJECT_UNAUTHORIZED` is 0 at the time of the connection.
  */
 export async function startScriptedUpstream({ tls = false } = {}): Promise<ScriptedUpstream> {
   const requests: ScriptedRequest[] = []
@@ -93,7 +99,8 @@ export async function startScriptedUpstream({ tls = false } = {}): Promise<Scrip
   let standing: Script = ['stall']
   let connections = 0
 
-  // Or a reset would take with it what the system has kept back to send together with more.
+  // Otherwise a reset would discard the bytes that the system delays in order to send them together with
+  // more.
   const server = createServer({ noDelay: true }, (connection) => {
     const socket = tls ? new TLSSocket(connection, { ...CERTIFICATE, isServer: true }) : connection
     connections++
@@ -159,7 +166,7 @@ export function answerJson(
   ]
 }
 
-/** A script that answers with a whole stream: each event as JSON after `data: `, then `[DONE]`. */
+/** A script that answers with a complete stream: each event as JSON after `data: `, then `[DONE]`. */
 export function answerEvents(events: readonly unknown[], { done = true } = {}): Script {
   return [
     { head: 200, headers: { 'content-type': 'text/event-stream' } },
@@ -168,7 +175,7 @@ export function answerEvents(events: readonly unknown[], { done = true } = {}): 
   ]
 }
 
-/** Events as they stand in a stream. A string stands for itself. */
+/** Events as written in a stream. A string is used unchanged. */
 export function sse(events: readonly unknown[]): string {
   return events
     .map((event) => `data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`)
@@ -217,7 +224,8 @@ function createReply(socket: Socket, connection: Socket, closed: Promise<void>):
   let framing: 'chunked' | 'length' | 'close' = 'close'
   const send = (bytes: string | Uint8Array) =>
     new Promise<void>((resolve) => {
-      // A loop that writes on would otherwise never let the event loop tell that the connection is closed.
+      // Without this, a loop that keeps writing would never let the event loop notice that the connection is
+      // closed.
       if (socket.destroyed) closed.then(resolve)
       else socket.write(bytes, () => resolve())
     })
@@ -258,7 +266,7 @@ function createReply(socket: Socket, connection: Socket, closed: Promise<void>):
   }
 }
 
-/** Reads requests with a `content-length` off a connection, one at a time. */
+/** Reads requests with a `content-length` from a connection, one at a time. */
 async function serve(
   socket: Socket,
   closed: Promise<void>,

@@ -9,7 +9,7 @@ export interface TestFile {
   remove(): void
 }
 
-/** A place for a database file; the worker that opens it has been built. */
+/** A path for a database file. The worker that opens it has been built. */
 export async function createTestFile(): Promise<TestFile> {
   await askDatabases(inject('databases'), '/worker')
   const folder = mkdtempSync(join(tmpdir(), 'compat-router-sqlite-'))

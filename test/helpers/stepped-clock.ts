@@ -1,10 +1,10 @@
 import type { Clock } from '../../src/base/clock.js'
 
-/** Time that stands still until it is told to pass. */
+/** A stopped clock that the test moves. */
 export interface SteppedClock extends Clock {
   /**
-   * Lets time pass. Timers run in the order in which they are due, and after each the process gets a few turns, so that
-   * what the timer set off is under way before the next one is due.
+   * Moves time forward. Timers run in the order in which they are due. After each, the process gets a few
+   * turns, so that the timer's effects begin before the next one is due.
    */
   elapse(ms: number): Promise<void>
   /** How many timers are set. */
@@ -51,7 +51,7 @@ export function createSteppedClock(start = 1_700_000_000_000): SteppedClock {
   }
 }
 
-/** Lets the process do what it has to do, without waiting for time. */
+/** Lets the process finish its pending work, without waiting for time. */
 export async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
 }

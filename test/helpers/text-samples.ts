@@ -1,4 +1,4 @@
-/** A few sentences in each of many languages, to count tokens by. */
+/** A few sentences in each of many languages, for counting tokens. */
 export const PROSE: Readonly<Record<string, string>> = {
   English:
     'The ferry was late again, so we walked along the harbour and talked about the summer. My brother wanted to repair the old boat, although nobody had sailed it for years. In the evening it began to rain, and the whole village came together in the small hall behind the church.',

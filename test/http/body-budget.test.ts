@@ -4,7 +4,7 @@ import { BodyBudget } from '../../src/http/body-budget.js'
 const codeOf = (refusal: { code: string } | undefined) => refusal?.code ?? 'taken'
 
 describe('the bytes of bodies in flight', () => {
-  it('leave others three times as much as one account takes, and give everything back', () => {
+  it('leave others three times as much as one account takes, and release everything', () => {
     const budget = new BodyBudget(1_000)
     const first = budget.open('alice')
     const second = budget.open('alice')
@@ -18,20 +18,20 @@ describe('the bytes of bodies in flight', () => {
     expect(codeOf(budget.open('carol').take(1_000))).toBe('taken')
   })
 
-  it('are never all taken by other accounts, however many', () => {
+  it('are never used up by other accounts, however many', () => {
     const budget = new BodyBudget(1_000_000)
-    // Counted, so that none of theirs is the only body.
+    // Counted, so that its own body is not the only one.
     budget.open('first').take(1)
     for (let number = 0; number < 20; number++) {
       const share = budget.open(`attacker-${number}`)
       while (share.take(100) === undefined) {
-        // As much as it gets.
+        // As many bytes as it gets.
       }
     }
     expect(codeOf(budget.open('alice').take(100))).toBe('taken')
   })
 
-  it('are one body’s alone while there is no other, and no more than the limit', () => {
+  it('are available to a single body while there is no other, up to the limit', () => {
     const budget = new BodyBudget(1_000)
     const only = budget.open('alice')
     expect([only.take(600), only.take(400)]).toEqual([undefined, undefined])

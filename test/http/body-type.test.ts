@@ -47,11 +47,11 @@ describe('a content encoding', () => {
     )
   })
 
-  test('is ignored if the host has inflated the body', () => {
+  test('is ignored if the host has decompressed the body', () => {
     expect(() => checkBodyType({ 'content-encoding': 'gzip' }, true)).not.toThrow()
   })
 
-  test('does not excuse the content type if the host has inflated the body', () => {
+  test('does not excuse the content type if the host has decompressed the body', () => {
     expect(() => checkBodyType({ 'content-type': 'text/plain' }, true)).toThrow(
       expect.objectContaining({ code: 'unsupported_media_type' }),
     )

@@ -51,7 +51,7 @@ function reading(tested: () => TestHandler) {
   }
 }
 
-test('a body that came with its head is read at once: nothing waits, and no timer is set', async () => {
+test('a body that arrives with its head is read at once, without waiting or a timer', async () => {
   const tested = testHandler({
     chatCompletions: async (call, writer) => {
       const body = call.readBody('alice')
@@ -67,10 +67,10 @@ test('a body that came with its head is read at once: nothing waits, and no time
   expect(tested.clock.pending).toBe(0)
 })
 
-describe('a body that the host listens to as well', () => {
+describe('a body that the host also listens to', () => {
   const CALLS = 20
 
-  /** Statuses and counted bytes of calls that are all under way at once. */
+  /** Statuses and byte counts of calls that are all in progress at once. */
   async function callsCounted(count: (req: http.IncomingMessage, handle: () => void) => void) {
     let underWay = 0
     const all = deferred()
@@ -94,7 +94,7 @@ describe('a body that the host listens to as well', () => {
     return lengths.reduce((sum, length) => sum + length, 0)
   }
 
-  test.each(['before', 'after'])('%s it hands the request over is read whole by both', async (when) => {
+  test.each(['before', 'after'])('%s it passes the request on is read completely by both', async (when) => {
     let counted = 0
     const sent = await callsCounted((req, handle) => {
       if (when === 'after') handle()
@@ -133,7 +133,7 @@ describe('a slow body', () => {
     expect(tested.clock.pending).toBe(0)
   })
 
-  test('that never falls silent is refused after bodyMs', async () => {
+  test('that never pauses is refused after bodyMs', async () => {
     const arrivals: (() => void)[] = []
     const { begun, endpoint } = reading(() => tested)
     const tested = testHandler({ chatCompletions: endpoint })
@@ -177,7 +177,7 @@ describe('a slow body', () => {
     expect(tested.clock.pending).toBe(0)
   })
 
-  test('sent in chunks of unknown length is read to its end', async () => {
+  test('sent in chunks without a length is read to its end', async () => {
     const tested = testHandler()
     const client = await connectTo(await serve(tested.handler))
     client.write(`${head('transfer-encoding: chunked')}3\r\n{"a\r\n`)
@@ -188,7 +188,7 @@ describe('a slow body', () => {
 })
 
 describe('a client that leaves while its body is read', () => {
-  test('before anybody reads it has the reading fail at once', async () => {
+  test('before the read starts makes it fail at once', async () => {
     const left = deferred()
     const outcome = deferred<unknown>()
     const tested = testHandler({
@@ -209,7 +209,7 @@ describe('a client that leaves while its body is read', () => {
     expect(tested.clock.pending).toBe(0)
   })
 
-  test('ends the reading with an error, and is told to the endpoint once', async () => {
+  test('ends the read with an error, and is reported to the endpoint once', async () => {
     const outcome = deferred<unknown>()
     const began = deferred()
     let told = 0
@@ -237,7 +237,7 @@ describe('a client that leaves while its body is read', () => {
 describe('a body over limits.bodyBytes', () => {
   const limits = { bodyBytes: 100_000 }
 
-  test('is refused by its declared length before it is read, and the connection closed', async () => {
+  test('is refused by its declared length before it is read, and the connection closes', async () => {
     const tested = testHandler({}, { limits })
     const client = await connectTo(await serve(tested.handler))
     client.write(head('content-length: 2147483648'))
@@ -247,7 +247,7 @@ describe('a body over limits.bodyBytes', () => {
     expect(client.received).toContain('100000 bytes')
   })
 
-  test('a client that uploads 2 GB all the same is cut off after little of it', async () => {
+  test('a client that uploads 2 GB anyway is cut off early', async () => {
     let received = 0
     const tested = testHandler({}, { limits })
     const server = http.createServer(tested.handler)
@@ -273,7 +273,7 @@ describe('a body over limits.bodyBytes', () => {
     expect(received).toBeLessThan(16 * MIB)
   })
 
-  test('of unknown length is refused as soon as it is over', async () => {
+  test('without a length is refused as soon as it exceeds the limit', async () => {
     const tested = testHandler({}, { limits })
     const client = await connectTo(await serve(tested.handler))
     client.write(head('transfer-encoding: chunked'))
@@ -295,7 +295,7 @@ describe('a body over limits.bodyBytes', () => {
     await response.text()
   })
 
-  test('that the host has read as a string or as bytes is refused all the same', async () => {
+  test('that the host has read as a string or as bytes is refused, too', async () => {
     for (const parser of [express.text, express.raw]) {
       const tested = testHandler({}, { limits })
       const host = await serve(express().use(parser({ limit: MIB, type: () => true }), tested.handler))
@@ -312,7 +312,7 @@ describe('a body over limits.bodyBytes', () => {
 })
 
 describe('bodies over limits.bodyBytesInFlight', () => {
-  test('are refused with 503 before they are read, and taken again once there is room', async () => {
+  test('are refused with 503 before they are read, and accepted again once there is room', async () => {
     const { begun, endpoint } = reading(() => tested)
     let first = true
     const tested: TestHandler = testHandler(
@@ -347,7 +347,7 @@ describe('bodies over limits.bodyBytesInFlight', () => {
     const chunked = await connectTo(host)
     chunked.write(`${head('transfer-encoding: chunked')}70\r\n${' '.repeat(0x70)}\r\n`)
     await chunked.untilClosed()
-    // Its account has more than its share by then.
+    // Its account now has more than its share.
     expect(chunked.received).toMatch(/^HTTP\/1\.1 429 /)
     slow.socket.end('}')
     await slow.untilReceived('"body":{}')
@@ -356,7 +356,7 @@ describe('bodies over limits.bodyBytesInFlight', () => {
     await taken.text()
   })
 
-  test('that are announced and do not come keep out nobody else’s', async () => {
+  test('that are announced and do not arrive block only their own account', async () => {
     const { begun, endpoint } = reading(() => tested)
     let first = true
     const tested: TestHandler = testHandler(
@@ -379,7 +379,7 @@ describe('bodies over limits.bodyBytesInFlight', () => {
     await taken.text()
   })
 
-  test('count no more after a body of unknown length was read', async () => {
+  test('no longer count after a body without a length was read', async () => {
     const tested = testHandler({}, { limits: { bodyBytesInFlight: 1_000 } })
     const host = await serve(tested.handler)
     const body = `{"a":"${'x'.repeat(0x270 - 8)}"}`
@@ -390,7 +390,7 @@ describe('bodies over limits.bodyBytesInFlight', () => {
     }
   })
 
-  test('count no more after a body failed', async () => {
+  test('no longer count after a body failed', async () => {
     const tested = testHandler({}, { limits: { bodyBytesInFlight: 1_000 } })
     const host = await serve(tested.handler)
     const body = `{"a":"${'x'.repeat(600)}`
@@ -412,7 +412,7 @@ describe('an answer before the body was read', () => {
     refuse(writer, new CompatError('missing_credential', 'no'))
   }
 
-  test('keeps the connection if at most 64 KiB are still to come', async () => {
+  test('keeps the connection if at most 64 KiB remain', async () => {
     const tested = testHandler({ chatCompletions: refuseUnread })
     const client = await connectTo(await serve(tested.handler))
     client.write(head('content-length: 65536'))
@@ -423,7 +423,7 @@ describe('an answer before the body was read', () => {
     await client.untilReceived('"key":"next"')
   })
 
-  test('keeps the connection if what was sent of a larger one leaves less than that', async () => {
+  test('keeps the connection if no more than that is left of a larger body', async () => {
     const arrived = deferred()
     const tested = testHandler({
       chatCompletions: async (call, writer) => {
@@ -457,7 +457,7 @@ describe('an answer before the body was read', () => {
     },
   )
 
-  test('closes the connection of a path that does not exist just so', async () => {
+  test('closes the connection for a path that does not exist, too', async () => {
     const tested = testHandler()
     const client = await connectTo(await serve(tested.handler))
     client.write(head('content-length: 100000', '/nothing'))
@@ -465,7 +465,7 @@ describe('an answer before the body was read', () => {
     expect(client.received).toMatch(/^HTTP\/1\.1 404 /)
   })
 
-  test('keeps the connection after a whole body that was not asked for', async () => {
+  test('keeps the connection after a complete body that was not requested', async () => {
     const tested = testHandler({ chatCompletions: refuseUnread })
     const client = await connectTo(await serve(tested.handler))
     client.write(`${head('content-length: 2')}{}GET /models/next HTTP/1.1\r\nhost: x\r\n\r\n`)
@@ -473,7 +473,7 @@ describe('an answer before the body was read', () => {
     expect(client.received.toLowerCase()).not.toContain('connection: close')
   })
 
-  test('in the middle of reading ends the reading, and counts what was read as come', async () => {
+  test('during the read ends it, and counts the bytes read as received', async () => {
     const outcome = deferred<unknown>()
     const arrived = deferred()
     const tested = testHandler({
@@ -507,7 +507,7 @@ describe('an answer before the body was read', () => {
     await client.untilReceived('"key":"next"')
   })
 
-  test('by the host itself ends the reading', async () => {
+  test('by the host itself ends the read', async () => {
     const outcome = deferred<unknown>()
     const begun = deferred()
     const tested = testHandler({
@@ -527,7 +527,7 @@ describe('an answer before the body was read', () => {
     expect(tested.clock.pending).toBe(0)
   })
 
-  test('by the host itself has the rest of a large one read off, for the next request', async () => {
+  test('by the host itself drains the rest of a large body, for the next request', async () => {
     const begun = deferred()
     const tested = testHandler({
       chatCompletions: async (call) => {
@@ -546,7 +546,7 @@ describe('an answer before the body was read', () => {
     await client.untilReceived('"key":"next"')
   })
 
-  test('that must wait for its turn does not let the upload go on meanwhile', async () => {
+  test('that must wait for its turn pauses the upload meanwhile', async () => {
     const first = deferred<ReplyWriter>()
     const refused = deferred()
     let connection: Socket | undefined
@@ -592,7 +592,7 @@ describe('an answer before the body was read', () => {
   })
 })
 
-describe('a body that comes with its head', () => {
+describe('a body that arrives with its head', () => {
   test('is read without a timer, and the next request on the connection is served', async () => {
     const tested = testHandler({
       chatCompletions: async (call, writer) => {
@@ -632,7 +632,7 @@ describe('a body that another middleware has read', () => {
       },
     ],
     [
-      'to the half',
+      'half way',
       async (req: http.IncomingMessage & { body?: unknown }) => {
         req.body = {}
         await new Promise((resolve) => req.once('data', resolve))
@@ -653,7 +653,7 @@ describe('a body that another middleware has read', () => {
     expect(tested.consumed).toEqual(['made-1'])
   })
 
-  test('and parsed into an object by hand is taken as it is', async () => {
+  test('and parsed into an object by hand is used as it is', async () => {
     const tested = testHandler()
     const host = await serve(async (req: http.IncomingMessage & { body?: unknown }, res) => {
       req.body = { ...JSON.parse(await readText(req)), b: 2 }
@@ -662,7 +662,7 @@ describe('a body that another middleware has read', () => {
     expect(await post(host)).toMatchObject({ status: 200, body: { body: { a: 1, b: 2 } } })
   })
 
-  test('and parsed in its own end event is taken', async () => {
+  test('and parsed in its own end event is used', async () => {
     const tested = testHandler()
     const host = await serve((req: http.IncomingMessage & { body?: unknown }, res) => {
       let text = ''
@@ -677,7 +677,7 @@ describe('a body that another middleware has read', () => {
     expect(await post(host)).toMatchObject({ status: 200, body: { body: { a: 1 } } })
   })
 
-  test('and inflated is taken whatever its content-encoding', async () => {
+  test('and decompressed is used whatever its content-encoding', async () => {
     const { gzipSync } = await import('node:zlib')
     for (const parser of [
       express.json(),
@@ -695,7 +695,7 @@ describe('a body that another middleware has read', () => {
     }
   })
 
-  test('and parsed into an object that is nested too deep is 400', async () => {
+  test('and parsed into an object that is nested too deeply is 400', async () => {
     const tested = testHandler()
     const host = await serve(express().use(express.json(), tested.handler))
     expect(await post(host, `{"a":${'['.repeat(200)}${']'.repeat(200)}}`)).toMatchObject({
@@ -704,7 +704,7 @@ describe('a body that another middleware has read', () => {
     })
   })
 
-  test('and found to be null, a number or an array is 400', async () => {
+  test('and parsed as null, a number or an array is 400', async () => {
     for (const create of [express, express4]) {
       const tested = testHandler()
       const host = await serve(create().use(create.json({ strict: false }), tested.handler))
@@ -718,7 +718,7 @@ describe('a body that another middleware has read', () => {
     }
   })
 
-  test('is read by us if the parser passed it by, whatever it left in req.body', async () => {
+  test('is read by the router if the parser ignored it, whatever it left in req.body', async () => {
     for (const create of [express, express4]) {
       const tested = testHandler()
       const host = await serve(
@@ -733,7 +733,7 @@ describe('a body that another middleware has read', () => {
   })
 })
 
-test('two authorization lines are counted if Node keeps only the first', async () => {
+test('two authorization headers are detected even though Node keeps only the first', async () => {
   const seen: unknown[] = []
   const tested = testHandler({
     listModels: async (call, writer) => {

@@ -32,7 +32,7 @@ export const LIMITS: Limits = {
   inFlight: 10_000,
 }
 
-/** Time that stands still until it is told to pass. */
+/** A stopped clock that the test moves. */
 export class ManualClock implements Clock {
   readonly #timers = new Set<{ at: number; run: () => void }>()
   #now = 0
@@ -64,7 +64,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Answers what it was asked, as JSON. */
+/** Returns its arguments as JSON. */
 export async function echo(call: IncomingCall, writer: ReplyWriter): Promise<void> {
   try {
     const { value: body } = await call.readBody('alice')
@@ -82,7 +82,7 @@ export function refuse(writer: ReplyWriter, error: unknown): void {
 
 type Answer = Endpoint['answer']
 
-/** An answer for each path that a router may have. A path without one is not there. */
+/** An answer for each path that a router may have. Paths without one do not exist. */
 export interface TestAnswers {
   chatCompletions?: Answer
   listModels?: Answer
@@ -153,7 +153,7 @@ export function testHandler(
   return { handler, clock, faults, consumed }
 }
 
-/** A bare connection, for what no well-behaved client sends. */
+/** A bare connection, for requests that no well-behaved client sends. */
 export class RawClient {
   received = ''
   closed = false
@@ -182,7 +182,7 @@ export class RawClient {
     for (const look of this.#waiting) look()
   }
 
-  /** Waits until the condition holds; fails when the connection closes before. */
+  /** Waits until the condition holds. Fails if the connection closes first. */
   until(condition: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const look = () => {

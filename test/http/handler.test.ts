@@ -38,7 +38,7 @@ describe('an absolute-form target', () => {
     ['Express 4', () => express4().use('/compat/v1', testHandler().handler)],
     ['Connect', () => connect().use('/compat/v1', testHandler().handler)],
     ['bare http', () => testHandler({}, { basePath: '/compat/v1' }).handler],
-  ])('on %s loses scheme and host first', async (_name, build) => {
+  ])('on %s is used without scheme and host', async (_name, build) => {
     const client = await connectTo(await serve(build()))
     client.write('GET http://evil/compat/v1/models/acme%2Fa/b?x HTTP/1.1\r\nhost: x\r\n\r\n')
     await client.untilReceived('"key":"acme%2Fa/b"')
@@ -58,7 +58,7 @@ describe('a base path', () => {
     },
   )
 
-  test('answers 404 outside of it if there is no next', async () => {
+  test('returns 404 for other paths if there is no next', async () => {
     const { handler } = testHandler({}, { basePath: '/compat/v1' })
     const host = await serve((req, res) => handler(req, res))
     const response = await host.request('/models')
@@ -67,7 +67,7 @@ describe('a base path', () => {
     expect(await response.json()).toMatchObject({ error: { code: 'not_found' } })
   })
 
-  test('takes all that is under it, whatever next there is', async () => {
+  test('handles all paths under it, even if there is a next', async () => {
     const { handler } = testHandler({}, { basePath: '/compat/v1' })
     const host = await serve((req, res) => handler(req, res, () => res.end('the host')), '/compat/v1')
     for (const path of ['', '/', '?x', '/nothing']) {
@@ -82,7 +82,7 @@ describe('a base path', () => {
     ['Express 5', (handler: HttpHandler) => express().use('/other', handler).use('/compat/v1', handler)],
     ['Express 4', (handler: HttpHandler) => express4().use('/other', handler).use('/compat/v1', handler)],
     ['Connect', (handler: HttpHandler) => connect().use('/other', handler).use('/compat/v1', handler)],
-  ])('that a mount of %s has taken off is told of', async (_name, build) => {
+  ])('that a mount of %s has stripped is reported', async (_name, build) => {
     let told = 0
     const { handler } = testHandler({}, { basePath: '/compat/v1', onStripped: () => told++ })
     const host = await serve(build(handler))
@@ -100,7 +100,7 @@ describe('a base path', () => {
       ['/compat/v1', '/compat/v1/v1'],
     ],
     ['a mount of Express', (handler: HttpHandler) => express().use('/compat/v1', handler), []],
-  ])('that is missing is reported if nothing takes off the mount: %s', async (_name, build, expected) => {
+  ])('that is missing is reported if nothing strips the mount: %s', async (_name, build, expected) => {
     const told: string[] = []
     const { handler } = testHandler({}, { onUnstripped: (mount) => told.push(mount) })
     const host = await serve(build(handler))
@@ -116,11 +116,11 @@ describe('a base path', () => {
     expect(told).toEqual(expected)
   })
 
-  test('that cannot match is refused when the handler is made', () => {
+  test('that cannot match is refused at creation of the handler', () => {
     expect(() => testHandler({}, { basePath: 'compat' })).toThrow(TypeError)
   })
 
-  test('lets what next throws through to the host', () => {
+  test('passes an error thrown by next through to the host', () => {
     const { handler, faults } = testHandler({}, { basePath: '/compat/v1' })
     const req = new http.IncomingMessage(undefined as never)
     req.url = '/other'
@@ -132,10 +132,10 @@ describe('a base path', () => {
   })
 })
 
-describe('what is no request and response of Node’s', () => {
+describe('arguments that are not Node’s request and response', () => {
   const raw = /takes Node's own request and response/
 
-  test('is told of, and thrown to a host whose response cannot be ended', () => {
+  test('are reported, and thrown to a host whose response cannot be ended', () => {
     const { handler, faults } = testHandler()
     const koa = { url: '/models', method: 'GET', headers: {}, socket: {} }
     expect(() => handler(koa as never, (() => {}) as never)).toThrow(raw)
@@ -143,7 +143,7 @@ describe('what is no request and response of Node’s', () => {
     expect(faults).toMatchObject([{ error: { message: raw } }, { error: { message: raw } }])
   })
 
-  test('is reported if the response is Node’s, which is ended', async () => {
+  test('are reported if the response is Node’s, which is ended', async () => {
     const { handler, faults } = testHandler()
     const host = await serve((_req, res) => handler(new Request('http://host/models') as never, res))
     await expect(host.request('/models')).rejects.toThrow()
@@ -151,7 +151,7 @@ describe('what is no request and response of Node’s', () => {
   })
 })
 
-describe('routes that are turned off', () => {
+describe('disabled endpoints', () => {
   test('are 404, whatever the method', async () => {
     const { handler } = testHandler({ openapi: undefined, envelopeKeys: undefined })
     const host = await serve(handler)
@@ -164,7 +164,7 @@ describe('routes that are turned off', () => {
     }
   })
 
-  test('an error on an open route is not cached', async () => {
+  test('an error on a public endpoint is not cached', async () => {
     const { handler } = testHandler({
       openapi: async (_call, writer) => refuse(writer, new CompatError('internal_error', 'no')),
     })
@@ -203,28 +203,28 @@ describe('x-request-id', () => {
     expect(await idsOf(['a', 'b'])).toEqual({ header: 'made-1', inside: 'made-1' })
   })
 
-  test('that the host has set wins', async () => {
+  test('set by the host takes precedence', async () => {
     const ids = await idsOf('client', (res) => res.setHeader('X-Request-Id', 'host-1'))
     expect(ids).toEqual({ header: 'host-1', inside: 'host-1' })
   })
 
-  test('that the host has left empty is as good as none', async () => {
+  test('left empty by the host counts as absent', async () => {
     const ids = await idsOf('client', (res) => res.setHeader('x-request-id', ''))
     expect(ids).toEqual({ header: 'client', inside: 'client' })
   })
 
-  test('that the host has set as a number wins', async () => {
+  test('set by the host as a number takes precedence', async () => {
     const ids = await idsOf('client', (res) => res.setHeader('x-request-id', 17))
     expect(ids).toEqual({ header: '17', inside: '17' })
   })
 
-  test('that the host has copied unchecked stays on the answer and is cleaned for everything else', async () => {
+  test('copied unchecked by the host stays on the answer and is cleaned for everything else', async () => {
     const ids = await idsOf(undefined, (res) => res.setHeader('x-request-id', `a b\t<${'x'.repeat(300)}`))
     expect(ids.header).toBe(`a b\t<${'x'.repeat(300)}`)
     expect(ids.inside).toBe(`a_b__${'x'.repeat(123)}`)
   })
 
-  test('that the host has set stays on errors', async () => {
+  test('set by the host stays on errors', async () => {
     const { handler } = testHandler()
     const host = await serve((req, res) => {
       res.setHeader('x-request-id', 'host-1')
@@ -237,7 +237,7 @@ describe('x-request-id', () => {
 })
 
 describe('headers of the host', () => {
-  test('stay, and those of an answer win', async () => {
+  test('stay, and those of the answer take precedence', async () => {
     const { handler } = testHandler()
     const host = await serve((req, res) => {
       res.setHeader('access-control-allow-origin', '*')
@@ -281,7 +281,7 @@ describe('a fault', () => {
     }
   })
 
-  test('of an endpoint in the middle of a stream breaks the connection off', async () => {
+  test('of an endpoint in the middle of a stream closes the connection', async () => {
     const { handler, faults } = testHandler({
       chatCompletions: async (_call, writer) => {
         writer.openStream({})
@@ -310,7 +310,7 @@ describe('a fault', () => {
     expect(faults).toHaveLength(1)
   })
 
-  test('of a header that cannot be sent breaks the connection off, and is not a crash', async () => {
+  test('of a header that cannot be sent closes the connection, without a crash', async () => {
     const { handler, faults } = testHandler({
       listModels: async (_call, writer) => writer.send(200, { 'x-bad': 'a\nb' }, '{}'),
     })
@@ -337,7 +337,7 @@ describe('a fault', () => {
     expect(faults).toMatchObject([{ where: 'http handler', error: { message: 'no entropy' } }])
   })
 
-  test('of the report itself goes nowhere', async () => {
+  test('of the report itself is ignored', async () => {
     const { handler } = testHandler(
       { listModels: async () => Promise.reject(new Error('first')) },
       {
@@ -352,7 +352,7 @@ describe('a fault', () => {
   })
 })
 
-test('the handler returns nothing to wait for', async () => {
+test('the handler does not return a promise', async () => {
   const { handler } = testHandler()
   let returned: unknown = 'not called'
   const host = await serve((req, res) => {

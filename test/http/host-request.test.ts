@@ -9,7 +9,7 @@ import { deferred, testHandler } from './fixture.js'
 const POST = { method: 'POST', headers: { 'content-type': 'application/json' } }
 const MIXED = 'é😀'.repeat(30_000)
 
-/** What comes back of a body behind a host that has done something to the request first. */
+/** Returns the body as read behind a host that has changed the request first. */
 async function sendBehind(host: (req: IncomingMessage, next: () => void) => void, sent: unknown) {
   const { handler, consumed, faults } = testHandler()
   const server = http.createServer((req, res) => host(req, () => handler(req, res)))
@@ -32,7 +32,7 @@ test.each([10, 200_000])('a request that the host has paused is read (%i bytes)'
 })
 
 test.each([10, 200_000])(
-  'a body is read whole where `read` gives a piece of it, as in Node 26 (%i bytes)',
+  'a body is read completely if `read` returns a piece of it, as in Node 26 (%i bytes)',
   async (length) => {
     const sent = { a: 'x'.repeat(length) }
     const readInPieces = (req: IncomingMessage, next: () => void): void => {
@@ -63,7 +63,7 @@ test.each<[BufferEncoding, string]>([
   },
 )
 
-test('on http2 a client that hangs up before its body is read is no body that another consumed', async () => {
+test('on http2 a client that hangs up before its body is read is not taken for a body consumed elsewhere', async () => {
   const entered = deferred()
   const left = deferred()
   const outcome = deferred<unknown>()

@@ -10,13 +10,13 @@ import { RawClient, testHandler } from './fixture.js'
 
 type Method = 'writeHead' | 'flushHeaders' | 'write' | 'end'
 
-/** One credit less what `COUNTS` cost. */
+/** One credit minus the price of `COUNTS`. */
 const CHARGED = 1_000_000_000n - 174_000n
 const WHOLE = answerJson(providerReply())
 const STREAM = answerEvents([textChunk('Hello'), finishChunk(), usageChunk()])
 const bareHttp2 = hosts.find(({ name }) => name === 'bare http2')!
 
-/** A host whose responses throw at one method, as they do where a listener of `on-headers` fails. */
+/** A host whose responses throw in one method, as they do if a listener of `on-headers` fails. */
 function throwingAt(method: Method, host = bareHttp, isBroken = (): boolean => true): Host {
   return {
     ...host,
@@ -40,7 +40,7 @@ test.each<[Method, 'json' | 'stream']>([
   ['write', 'stream'],
   ['end', 'stream'],
 ])(
-  'a host that throws at %s of a %s reply has the client dropped, and charged as one that left',
+  'if the host throws at %s of a %s reply, the client is dropped, and charged as one that left',
   async (method, kind) => {
     const service = await WireService.start({ host: throwingAt(method), expectsFaults: true })
     service.upstream.script(kind === 'json' ? WHOLE : STREAM)
@@ -56,7 +56,7 @@ test.each<[Method, 'json' | 'stream']>([
   },
 )
 
-test('a refusal that the host throws at has its request end all the same', async () => {
+test('a refusal whose reply throws in the host still ends its request', async () => {
   const service = await WireService.start({ host: throwingAt('writeHead'), expectsFaults: true })
   const client = new ChatClient(chat(service, 'sk-unknown'))
   await client.over
@@ -65,7 +65,7 @@ test('a refusal that the host throws at has its request end all the same', async
   await service.close()
 })
 
-test('no error follows the charge for a reply that the host throws at once, and a repeat with its key gets it', async () => {
+test('no error follows the charge if the host throws for a reply at once, and a repeat with its key gets the reply', async () => {
   let requests = 0
   const host = throwingAt('writeHead', bareHttp, () => ++requests === 1)
   const service = await WireService.start({ host, expectsFaults: true })
@@ -83,7 +83,7 @@ test('no error follows the charge for a reply that the host throws at once, and 
   await service.close()
 })
 
-test.each([false, true])('on http2 a host that throws has the stream reset (stream: %s)', async (stream) => {
+test.each([false, true])('on http2 a host that throws resets the stream (stream: %s)', async (stream) => {
   const service = await WireService.start({ host: throwingAt('writeHead', bareHttp2), expectsFaults: true })
   service.upstream.script(stream ? STREAM : WHOLE)
   await expect(service.post(ask({ stream }))).rejects.toMatchObject({ code: 'ERR_HTTP2_STREAM_ERROR' })
@@ -92,7 +92,7 @@ test.each([false, true])('on http2 a host that throws has the stream reset (stre
   await service.close()
 })
 
-test('a response that throws at every look at it ends the connection, not the process', async () => {
+test('a response whose every property throws ends the connection, not the process', async () => {
   const { handler, faults } = testHandler({
     listModels: async () => {
       await turn()

@@ -106,7 +106,7 @@ describe('the endpoint', () => {
     ['/v1/models/x', undefined],
     ['/v1/embeddings', undefined],
     [`/${'x'.repeat(100)}/models`, undefined],
-  ])('is found behind a mount that nobody took off: %j has %j', (path, mount) => {
+  ])('is found behind a mount that was not stripped: %j has %j', (path, mount) => {
     expect(table.mountOf(path)).toBe(mount)
   })
 })

@@ -40,7 +40,7 @@ interface Leaver {
   told: () => number
 }
 
-/** An endpoint that hands its writers to the test, which answers in its stead. */
+/** An endpoint that passes its writers to the test, which answers in its place. */
 function handedOver() {
   const waiting: Deferred<Leaver>[] = []
   const ready: Leaver[] = []
@@ -70,7 +70,7 @@ function handedOver() {
 }
 
 describe('a client that leaves', () => {
-  test('before the head is noticed at once, and what is written afterwards does nothing', async () => {
+  test('before the head is noticed at once, and later writes do nothing', async () => {
     const { handler, next, faults } = handedOver()
     const client = await connectTo(await serve(handler))
     client.write(POST)
@@ -101,7 +101,7 @@ describe('a client that leaves', () => {
     expect(writer.left).toBe(true)
   })
 
-  test('is told to the last listener only, and to one that comes too late at once', async () => {
+  test('is reported to the last listener only, and at once to a listener added later', async () => {
     const { handler, next } = handedOver()
     const client = await connectTo(await serve(handler))
     client.write(POST)
@@ -116,7 +116,7 @@ describe('a client that leaves', () => {
     expect(late).toBe(1)
   })
 
-  test('after the end has not left', async () => {
+  test('after the end does not count as having left', async () => {
     const { handler, next } = handedOver()
     const client = await connectTo(await serve(handler))
     client.write(POST)
@@ -152,7 +152,7 @@ describe('a client that leaves', () => {
     expect(warnings).toEqual([])
   })
 
-  test('a listener that throws is a fault and no more', async () => {
+  test('a listener that throws is only a fault', async () => {
     const { handler, next, faults } = handedOver()
     const client = await connectTo(await serve(handler))
     client.write(POST)
@@ -167,7 +167,7 @@ describe('a client that leaves', () => {
     expect(faults).toMatchObject([{ where: 'http leave', error: { message: 'listener' } }])
   })
 
-  test('before the handler is reached is not answered at all', async () => {
+  test('before the handler is reached gets no answer', async () => {
     let calls = 0
     const { handler } = testHandler({
       chatCompletions: async () => {
@@ -194,7 +194,7 @@ describe('a client that leaves', () => {
 })
 
 describe('pipelined requests', () => {
-  test('are answered in their order, streams among them', async () => {
+  test('are answered in order, including streams', async () => {
     const { handler, next } = handedOver()
     const client = await connectTo(await serve(handler))
     client.write(POST + POST)
@@ -214,7 +214,7 @@ describe('pipelined requests', () => {
     expect(first.told() + second.told()).toBe(0)
   })
 
-  test('that are over leave nothing behind on their connection', async () => {
+  test('leave nothing behind on their connection after their end', async () => {
     const added = vi.spyOn(SocketWatch.prototype, 'add')
     const removed = vi.spyOn(SocketWatch.prototype, 'remove')
     const { handler, next } = handedOver()
@@ -230,7 +230,7 @@ describe('pipelined requests', () => {
     vi.restoreAllMocks()
   })
 
-  test('drop of one that waits for its turn ends the connection when that has come, and no reply before it', async () => {
+  test('dropping one that waits for its turn closes the connection at that turn, after the replies before it', async () => {
     const { handler, next } = handedOver()
     const client = await connectTo(await serve(handler))
     client.write(POST + POST)
@@ -253,7 +253,7 @@ describe('pipelined requests', () => {
 
 describe('a slow reader', () => {
   test.each(['bare http with a base path', 'behind compression', 'bare http2'])(
-    'on %s makes write wait, so that little is kept for it',
+    'on %s makes write wait, so that little is buffered for it',
     async (name) => {
       const host = hosts.find((each) => each.name === name)!
       let written = 0
@@ -306,7 +306,7 @@ describe('a slow reader', () => {
     await left
   })
 
-  test('that is dropped is gone at once', async () => {
+  test('that is dropped is disconnected at once', async () => {
     const { handler, next } = handedOver()
     const client = await connectTo(await serve(handler))
     client.socket.pause()
@@ -343,7 +343,7 @@ describe('drop', () => {
     await client.untilReceived('"key":"next"')
   })
 
-  test('on http2 ends the stream as an error and leaves the session', async () => {
+  test('on http2 ends the stream with an error and keeps the session', async () => {
     const { handler, next } = handedOver()
     const server = http2.createServer((req, res) =>
       handler(req as unknown as http.IncomingMessage, res as unknown as http.ServerResponse),
@@ -373,7 +373,7 @@ describe('drop', () => {
 })
 
 describe('a host that answers by itself', () => {
-  test('before the router does, as a timeout does, counts as a client that left', async () => {
+  test('before the router does, like a timeout, counts as a client that left', async () => {
     const { handler, next, faults } = handedOver()
     const kept = deferred<http.ServerResponse>()
     const client = await connectTo(
@@ -424,7 +424,7 @@ describe('a host that answers by itself', () => {
     expect(faults).toEqual([])
   })
 
-  test('before the router is reached is left alone', async () => {
+  test('before the router is reached is not disturbed', async () => {
     let calls = 0
     const { handler, faults } = testHandler({
       chatCompletions: async () => {
@@ -442,7 +442,7 @@ describe('a host that answers by itself', () => {
   })
 })
 
-describe('a client that leaves while compression still works on its answer', () => {
+describe('a client that leaves while its answer is still being compressed', () => {
   test('does not end the process', async () => {
     const { handler, next } = handedOver()
     const client = await connectTo(await serve(express().use(compression({ threshold: 0 }), handler)))
@@ -452,7 +452,7 @@ describe('a client that leaves while compression still works on its answer', () 
     writer.send(200, {}, JSON.stringify({ a: randomBytes(8 * MIB).toString('base64') }))
     client.socket.destroy()
     await closed
-    // An error without a listener would fail the run.
+    // Without a listener, an error would fail the run.
     await afterTurns(200)
     expect(writer.left).toBe(false)
   })
@@ -466,7 +466,7 @@ describe('the bytes of an answer', () => {
     server.on('connection', (socket) => {
       const write = socket.write.bind(socket)
       socket.write = ((...args: Parameters<typeof write>) => {
-        // Node asks for an empty write at the end, which sends nothing.
+        // Node sends an empty write at the end, which has no bytes.
         if (args[0] !== '') writes.push(args[0])
         return write(...args)
       }) as typeof socket.write
@@ -482,7 +482,7 @@ describe('the bytes of an answer', () => {
     expect(writes).toHaveLength(1)
   })
 
-  test('the head of a stream leaves without anything being written', async () => {
+  test('the head of a stream leaves before the first write', async () => {
     const { handler, next } = handedOver()
     const client = await connectTo(await serve(handler))
     client.write(POST)

@@ -7,9 +7,9 @@ import { describe, expect, test } from 'vitest'
 import { deferred, testHandler } from './fixture.js'
 
 const STALL_MS = 200
-/** More than the sockets of both sides hold. */
+/** More than the sockets of both sides buffer. */
 const LARGE = 'x'.repeat(48 * 1024 * 1024)
-/** More than the window of an http2 stream, less than Node lets wait on one session. */
+/** More than the window of an http2 stream, less than Node queues on one session. */
 const SMALLER = 'x'.repeat(4 * 1024 * 1024)
 
 const POST = 'POST /chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}'
@@ -31,7 +31,7 @@ function testing(body: string, sent = () => {}) {
   )
 }
 
-/** A bare connection to a server that is made to listen. */
+/** A bare connection to a listening server. */
 async function connectTo(server: http.Server): Promise<net.Socket> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -40,7 +40,7 @@ async function connectTo(server: http.Server): Promise<net.Socket> {
   return client
 }
 
-test('a client that takes nothing of a whole reply is dropped', async () => {
+test('a client that reads nothing of a complete reply is dropped', async () => {
   const server = http.createServer(answering(LARGE))
   const connected = once(server, 'connection') as Promise<[net.Socket]>
   const client = await connectTo(server)
@@ -53,7 +53,7 @@ test('a client that takes nothing of a whole reply is dropped', async () => {
   server.close()
 })
 
-test('a client that takes it late but steadily gets all of it, and its connection lives on', async () => {
+test('a client that reads slowly but steadily gets all of it, and its connection stays open', async () => {
   const server = http.createServer(answering(LARGE))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -73,14 +73,16 @@ test('a client that takes it late but steadily gets all of it, and its connectio
   server.close()
 })
 
-describe('the timeout that its connection had', () => {
-  /** What it is once the reply to the first request is out, where nobody answers those that come with it. */
+describe('the timeout of its connection', () => {
+  /**
+   * The timeout after the reply to the first request, while nobody answers the requests that came with it.
+   */
   async function timeoutAfter(server: http.Server, requests: number): Promise<number> {
     const handler = answering(LARGE)
     const over = new Promise<number>((resolve) => {
       server.once('request', (req, res) => {
         handler(req, res)
-        // In the next tick every listener has had its turn.
+        // Every listener has run before the next tick.
         res.on('finish', () => process.nextTick(() => resolve(req.socket.timeout ?? 0)))
       })
     })
@@ -93,24 +95,24 @@ describe('the timeout that its connection had', () => {
     return timeout
   }
 
-  test.each([0, 60_000])('is %i again once a reply that had to wait is out', async (timeout) => {
+  test.each([0, 60_000])('is %i again after a reply that had to wait has been sent', async (timeout) => {
     const server = http.createServer({ keepAliveTimeout: 0 })
     server.timeout = timeout
     expect(await timeoutAfter(server, 1)).toBe(timeout)
   })
 
-  test('is there again if the next request was sent before the reply was out', async () => {
+  test('is restored even if the next request arrived before the reply was sent', async () => {
     expect(await timeoutAfter(http.createServer(), 2)).toBe(0)
   })
 
-  test('gives way to that of an idle connection', async () => {
+  test('is replaced by that of an idle connection', async () => {
     expect(await timeoutAfter(http.createServer({ keepAliveTimeout: 70_000 }), 1)).toBeGreaterThanOrEqual(
       70_000,
     )
   })
 })
 
-test('a client that takes nothing of a reply that waited for its turn is dropped', async () => {
+test('a client that reads nothing of a reply that waited for its turn is dropped', async () => {
   const sent = deferred()
   const { handler } = testing(LARGE, sent.resolve)
   const server = http.createServer()
@@ -129,7 +131,7 @@ test('a client that takes nothing of a reply that waited for its turn is dropped
   server.close()
 })
 
-test('a socket that knows no timeout, as those of test clients do not, harms nothing', async () => {
+test('a socket without timeouts, as test clients have, does no harm', async () => {
   const { handler, faults } = testing(LARGE)
   const socket = new Writable({ write: (_chunk, _encoding, done) => void setImmediate(done) })
   const req = Object.assign(new http.IncomingMessage(socket as net.Socket), {
@@ -147,7 +149,7 @@ test('a socket that knows no timeout, as those of test clients do not, harms not
   expect([res.statusCode, faults]).toEqual([200, []])
 })
 
-test('on http2 its stream is ended, and its session lives on', async () => {
+test('on http2 its stream is ended, and its session stays open', async () => {
   const handler = answering(SMALLER)
   const server = http2.createServer((req, res) =>
     handler(req as unknown as http.IncomingMessage, res as unknown as http.ServerResponse),

@@ -22,7 +22,7 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** A server whose calls are all answered in one turn, once as many as `calls` have come. */
+/** A server that answers all calls in one turn, once as many as `calls` have arrived. */
 async function startCrowd(calls: number, around: (res: ServerResponse, run: () => void) => void) {
   const waiting: (() => void)[] = []
   const { handler, faults } = testHandler({
@@ -47,7 +47,7 @@ async function startCrowd(calls: number, around: (res: ServerResponse, run: () =
 }
 
 describe('many calls at once', () => {
-  it('reach their own clients whole, each sent in the async context of its request', async () => {
+  it('reach their own clients completely, each sent in the async context of its request', async () => {
     const context = new AsyncLocalStorage<number>()
     let requests = 0
     const seen: [number, number | undefined][] = []
@@ -67,7 +67,7 @@ describe('many calls at once', () => {
     expect(faults).toEqual([])
   })
 
-  it('tell of an `end()` of the host that throws, and disturb no other', async () => {
+  it('report a host whose `end()` throws, and disturb no other call', async () => {
     let requests = 0
     const { ask, faults } = await startCrowd(12, (res, run) => {
       if (++requests === 5) {
@@ -121,7 +121,7 @@ describe('many calls at once', () => {
     expect(steps).toEqual([...Array(5).fill('begin'), ...Array(5).fill('answer')])
   })
 
-  it('leave an answer alone that the host has given while its call waited to begin', async () => {
+  it('do not touch an answer that the host has given while its call waited to begin', async () => {
     const turns = new TurnGate(true)
     const { handler, faults } = testHandler(
       { listModels: async (_, writer) => writer.send(200, {}, '{}') },
@@ -137,7 +137,7 @@ describe('many calls at once', () => {
     expect(faults).toEqual([])
   })
 
-  it('are out when `close()` is settled', async () => {
+  it('are sent when `close()` settles', async () => {
     let open = (): void => undefined
     const gate = new Promise<void>((resolve) => {
       open = resolve

@@ -6,7 +6,7 @@ import { echo, refuse, type TestHandler, testHandler } from './fixture.js'
 
 const JSON_HEADERS = { 'content-type': 'application/json' }
 
-/** What a real endpoint does, in little: streams where the body asks for it. */
+/** A small version of a real endpoint: streams if the body asks for it. */
 async function complete(call: IncomingCall, writer: ReplyWriter): Promise<void> {
   if (call.headers.authorization === undefined) return echo(call, writer)
   try {
@@ -43,7 +43,7 @@ describe.each(hosts)('on $name', (host) => {
     expect(tested.clock.pending).toBe(0)
   })
 
-  test('a body of JSON is read and answered', async () => {
+  test('a JSON body is read and answered', async () => {
     const response = await mounted.request('/chat/completions', {
       method: 'POST',
       headers: { ...JSON_HEADERS, 'x-request-id': 'mine-1' },
@@ -64,7 +64,7 @@ describe.each(hosts)('on $name', (host) => {
     expect(response.headers).not.toHaveProperty('transfer-encoding', 'identity')
   })
 
-  test('a body of several megabytes is read whole', async () => {
+  test('a body of several megabytes is read completely', async () => {
     const text = 'x\u00e9'.repeat(1_500_000)
     const response = await mounted.request('/chat/completions', {
       method: 'POST',
@@ -113,7 +113,7 @@ describe.each(hosts)('on $name', (host) => {
     ['/envelope-keys', 200],
     ['/openapi.json', 200],
     ['/models/acme/fast', 200],
-  ])('GET %s works, and HEAD gives its headers alone', async (path, status) => {
+  ])('GET %s works, and HEAD returns only its headers', async (path, status) => {
     const get = await mounted.request(path)
     expect(get.status).toBe(status)
     const length = Buffer.byteLength(await get.text())
@@ -134,7 +134,7 @@ describe.each(hosts)('on $name', (host) => {
     ['/models//a', '/a'],
     ['/models/%E0%A4%A', '%E0%A4%A'],
     ['/models/a:b@c', 'a:b@c'],
-  ])('GET %s hands over the key as it stands', async (path, key) => {
+  ])('GET %s passes on the key as written', async (path, key) => {
     expect(await (await mounted.request(path)).json()).toEqual({ key })
   })
 
@@ -173,7 +173,7 @@ describe.each(hosts)('on $name', (host) => {
     ['DELETE', '/models/a/b', 'GET, HEAD, OPTIONS'],
     ['PUT', '/openapi.json', 'GET, HEAD, OPTIONS'],
     ['PATCH', '/envelope-keys', 'GET, HEAD, OPTIONS'],
-  ])('%s %s is 405 and says what is allowed', async (method, path, allow) => {
+  ])('%s %s is 405 and lists the allowed methods', async (method, path, allow) => {
     const response = await mounted.request(path, { method })
     expect(response.status).toBe(405)
     expect(response.headers).toMatchObject({ allow, 'content-type': 'application/json; charset=utf-8' })
@@ -204,7 +204,7 @@ describe.each(hosts)('on $name', (host) => {
     await response.text()
   })
 
-  // express.json refuses other charsets by itself, and makes an empty object of an empty body.
+  // express.json refuses other charsets by itself, and turns an empty body into an empty object.
   const parsesJson = host.name === 'behind express.json'
 
   test.each([
@@ -226,7 +226,7 @@ describe.each(hosts)('on $name', (host) => {
   })
 
   if (!parsesJson) {
-    test('no body at all is 400', async () => {
+    test('a missing body is 400', async () => {
       const response = await mounted.request('/chat/completions', { method: 'POST', headers: JSON_HEADERS })
       expect(response.status).toBe(400)
       expect(await response.json()).toMatchObject({ error: { code: expect.stringMatching(/^invalid_/) } })

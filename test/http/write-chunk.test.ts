@@ -25,7 +25,7 @@ async function connectTo(listener: http.RequestListener): Promise<RawClient> {
   return client
 }
 
-/** A reply whose head has gone out, on a connection with nothing under way. */
+/** A reply whose head has been sent, on a connection without pending writes. */
 async function begun(request = GET, host: (res: http.ServerResponse) => void = (res) => res.flushHeaders()) {
   const reply = deferred<http.ServerResponse>()
   const client = await connectTo((_req, res) => reply.resolve(res))
@@ -36,8 +36,8 @@ async function begun(request = GET, host: (res: http.ServerResponse) => void = (
   return { res, client }
 }
 
-describe('a chunk written past res.write', () => {
-  it('goes out framed, in one piece', async () => {
+describe('a chunk written without res.write', () => {
+  it('is sent framed, in one piece', async () => {
     const { res, client } = await begun()
     expect(writeChunk(res, 'gr\u00fc\u00df')).toBe(true)
     res.end('!')
@@ -47,13 +47,13 @@ describe('a chunk written past res.write', () => {
 
   const others: Record<string, (res: http.ServerResponse) => void> = {
     'before the head': () => undefined,
-    'where the body has a length': (res) => res.writeHead(200, { 'content-length': 3 }).flushHeaders(),
-    'where a middleware writes in its own way': (res) => {
+    'if the body has a length': (res) => res.writeHead(200, { 'content-length': 3 }).flushHeaders(),
+    'if a middleware replaces write': (res) => {
       res.flushHeaders()
       const write = res.write.bind(res) as (...values: unknown[]) => boolean
       res.write = (...values: unknown[]) => write(...values)
     },
-    'where the host gathers what it writes': (res) => {
+    'if the host corks the response': (res) => {
       res.flushHeaders()
       res.cork()
     },
@@ -61,22 +61,22 @@ describe('a chunk written past res.write', () => {
       res.end()
     },
   }
-  it.each(Object.entries(others))('is not taken %s', async (_name, host) => {
+  it.each(Object.entries(others))('is not sent %s', async (_name, host) => {
     const { res } = await begun(GET, host)
     expect(writeChunk(res, 'abc')).toBe(false)
   })
 
-  it('is not taken for a client of HTTP/1.0', async () => {
+  it('is not sent to an HTTP/1.0 client', async () => {
     const { res } = await begun('GET / HTTP/1.0\r\n\r\n')
     expect(writeChunk(res, 'abc')).toBe(false)
   })
 
-  it('is not taken if it might have to be waited for', async () => {
+  it('is not sent if it might have to wait', async () => {
     const { res } = await begun()
     expect(writeChunk(res, 'x'.repeat(res.writableHighWaterMark))).toBe(false)
   })
 
-  it('is not taken while the client takes nothing', async () => {
+  it('is not sent while the client reads nothing', async () => {
     const { res, client } = await begun()
     client.socket.pause()
     const piece = 'x'.repeat(10_000)
@@ -88,7 +88,7 @@ describe('a chunk written past res.write', () => {
     await client.until(() => client.received.length > taken * piece.length)
   })
 
-  it('is not taken by a reply whose turn on its connection has not come', async () => {
+  it('is not sent by a reply before its turn on its connection', async () => {
     const replies: http.ServerResponse[] = []
     const both = deferred()
     const client = await connectTo((_req, res) => {
@@ -102,7 +102,7 @@ describe('a chunk written past res.write', () => {
     expect(writeChunk(replies[0]!, 'first')).toBe(true)
   })
 
-  it('is not taken once the connection is gone', async () => {
+  it('is not sent after the connection has closed', async () => {
     const { res, client } = await begun()
     const closed = deferred()
     res.on('close', () => closed.resolve())
@@ -120,10 +120,13 @@ describe('a stream', () => {
     { weight: 3, arbitrary: fc.constant('turn') },
   )
 
-  /** From Node 26 on `res.write` makes one chunk of what it is given in one tick. */
+  /** From Node 26 on, `res.write` joins the writes of one tick into one chunk. */
   const gathers = Number(process.versions.node.split('.')[0]) >= 26
 
-  /** What a client gets of the steps: the chunks of the body, framing included where it is the same for both ways. */
+  /**
+   * The client's view of the steps: the chunks of the body, with their framing if it is the same for both
+   * ways.
+   */
   async function bytesOf(steps: readonly Step[], last: string, fastPaths: boolean): Promise<string> {
     const { handler } = testHandler(
       {
@@ -144,7 +147,7 @@ describe('a stream', () => {
     return gathers ? withoutFraming(chunks) : chunks
   }
 
-  /** The bytes in all chunks of a whole body. */
+  /** The bytes in all chunks of a complete body. */
   function withoutFraming(chunked: string): string {
     let bytes = ''
     for (let at = 0; ; ) {
@@ -159,7 +162,7 @@ describe('a stream', () => {
     }
   }
 
-  it('is the same to the byte with the fast path and without it', { timeout: 60_000 }, async () => {
+  it('is identical byte for byte with the fast path and without it', { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { maxLength: 12 }),
@@ -172,7 +175,7 @@ describe('a stream', () => {
     )
   })
 
-  it('still goes through a middleware that compresses', async () => {
+  it('still passes through a middleware that compresses', async () => {
     const { handler } = testHandler({
       chatCompletions: async (_call, writer) => {
         writer.openStream({ 'cache-control': 'no-cache' })

@@ -33,9 +33,9 @@ import {
 import { createSteppedClock, type SteppedClock } from '../helpers/stepped-clock.js'
 
 export interface BenchOptions {
-  /** Several stand for several processes on one ledger. */
+  /** More than one represents processes that share one ledger. */
   readonly routers?: number
-  /** One for all routers; by default each has one of its own, in memory. */
+  /** One for all routers. By default each has its own in memory. */
   readonly store?: (clock: SteppedClock) => IdempotencyStore
   readonly idempotency?: Omit<IdempotencyOptions, 'store'>
   readonly limits?: Partial<Limits>
@@ -53,14 +53,14 @@ export interface Ask {
 }
 
 export interface Call {
-  /** The name under which events and ledger know it. */
+  /** The name of the call in events and ledger. */
   readonly id: string
   readonly client: ChatClient
 }
 
 export const MODEL = 'acme/fast'
 export const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
-/** What {@link USAGE} costs. */
+/** The price of {@link USAGE}. */
 export const COST = 0.0012
 const APP = { id: 'app-1', account: 'app', markup: { basisPoints: 0 }, allowedModels: [MODEL] }
 
@@ -92,7 +92,7 @@ const TOKENS: Readonly<Record<string, MemoryCredential>> = {
   },
 }
 
-/** Routers on real sockets, between one scripted provider and clients, over one ledger that is watched. */
+/** Routers on real sockets, between one scripted provider and clients, with one observed ledger. */
 export class Bench {
   readonly clock = createSteppedClock()
   readonly events: RouterEvent[] = []
@@ -159,7 +159,7 @@ export class Bench {
       const server = createServer((req, res) => {
         const id = String(req.headers['x-request-id'])
         router(req, res)
-        // Added after the router's own listeners, so that the router has noticed by the time this is settled.
+        // Added after the router's own listeners, so the router has noticed when this is settled.
         bench.gone.set(id, new Promise((resolve) => res.once('close', resolve)))
         bench.wake()
       })
@@ -173,7 +173,7 @@ export class Bench {
     return { id, client: new ChatClient({ url, headers, body: JSON.parse(body) }) }
   }
 
-  /** What a client of another kind sends. */
+  /** The headers of another kind of client. */
   request({ key, stream = false, router = 0, token = 'alice', body = {}, headers = {} }: Ask = {}) {
     const id = `call-${++this.calls}`
     return {
@@ -195,7 +195,7 @@ export class Bench {
     }
   }
 
-  /** Asks, and waits for the end of the reply and of the call. */
+  /** Sends a request and waits for the end of the reply and of the call. */
   async ask(ask: Ask = {}): Promise<ChatClient> {
     const call = this.call(ask)
     await call.client.over
@@ -203,19 +203,19 @@ export class Bench {
     return call.client
   }
 
-  /** Lets the client go away, and waits until the router has noticed. */
+  /** Disconnects the client and waits until the router has noticed. */
   async leave(call: Call): Promise<void> {
     await this.arrived(call)
     call.client.leave()
     await this.gone.get(call.id)
   }
 
-  /** Waits until the request has come to the router. */
+  /** Waits until the request has reached the router. */
   async arrived(call: Call): Promise<void> {
     await this.until(() => this.gone.has(call.id))
   }
 
-  /** Waits until so many calls have come as far as a recording: each is counted in by then. */
+  /** Waits until so many calls have reached a recording. Each is counted in by then. */
   async inFlight(count: number, router = 0): Promise<void> {
     while (this.routers[router]!.inFlight !== count) await new Promise((resolve) => setImmediate(resolve))
     for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
@@ -246,7 +246,7 @@ export class Bench {
     return this.upstream.requests.length
   }
 
-  /** Closes everything, having looked for what may not be. */
+  /** Closes everything, after checking for forbidden events. */
   async finish(): Promise<void> {
     try {
       for (const router of this.routers) {

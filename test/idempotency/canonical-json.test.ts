@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { digestJson } from '../../src/engine/idempotency/canonical-json.js'
 
-/** The same in one go. */
+/** The same without pauses. */
 function digestAtOnce(value: unknown): string {
   const sort = (_name: string, field: unknown): unknown => {
     if (typeof field !== 'object' || field === null || Array.isArray(field)) return field
@@ -19,11 +19,11 @@ const values: Readonly<Record<string, unknown>> = {
   'numbers and nulls': [0, -0, 1e21, 0.1, null, true, false, undefined],
   'fields in another order': { b: 1, a: { d: [{ f: 1, e: 2 }], c: 'x' } },
   'fields left out': { a: undefined, b: 1, c: undefined },
-  'nothing in it': { a: {}, b: [], c: '' },
+  'empty values': { a: {}, b: [], c: '' },
   'names that are numbers': { b: 1, 10: 2, 9: 3, '-1': 4, '01': 5, 4294967295: 6, 4294967294: 7 },
   'names of Object': JSON.parse('{"__proto__":{"z":1},"constructor":2,"a":3}'),
   'text of all kinds': ['\u2028\u0000"\\', '\ud83d\ude00', 'half \ud83d', '\udc00 other half'],
-  'long text, whose pairs lie across pieces': ['x', 'xy'].map(
+  'long text, whose surrogate pairs lie across pieces': ['x', 'xy'].map(
     (head) => head + '\ud83d\ude00'.repeat(100_000),
   ),
   'a long name': { [`x${'é'.repeat(100_000)}`]: 1 },
@@ -32,18 +32,18 @@ const values: Readonly<Record<string, unknown>> = {
 }
 
 describe('the digest of a request', () => {
-  it.each(Object.entries(values))('is that of its sorted JSON: %s', async (_name, value) => {
+  it.each(Object.entries(values))('is the digest of its sorted JSON: %s', async (_name, value) => {
     expect(await digestJson(value)).toBe(digestAtOnce(value))
   })
 
-  it('does not depend on the order of fields, and on everything else', async () => {
+  it('depends on everything except the order of fields', async () => {
     const one = await digestJson({ a: 1, b: [1, 2] })
     expect(await digestJson({ b: [1, 2], a: 1 })).toBe(one)
     expect(await digestJson({ a: 1, b: [2, 1] })).not.toBe(one)
   })
 
-  it.each(['long text, whose pairs lie across pieces', 'many names', 'many messages'])(
-    'lets others have turns meanwhile: %s',
+  it.each(['long text, whose surrogate pairs lie across pieces', 'many names', 'many messages'])(
+    'lets others run meanwhile: %s',
     async (name) => {
       let turns = 0
       let isDone = false

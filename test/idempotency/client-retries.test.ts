@@ -7,14 +7,14 @@ let bench: Bench
 afterEach(() => bench.finish())
 
 test.each([
-  ['twice where the client is as it came', {}, 2],
+  ['twice with a client as installed', {}, 2],
   [
-    'once where the client sends a key with a call and its retries',
+    'once with a client that sends one key with a call and its retries',
     { idempotencyHeader: 'Idempotency-Key' },
     1,
   ],
 ])(
-  'a call whose first answer never came, and that the openai client sends again by itself, is charged %s',
+  'a call whose first answer is lost, and that the openai client retries by itself, is charged %s',
   async (_, settings, times) => {
     bench = await Bench.start()
     const gate = deferred()
@@ -25,7 +25,7 @@ test.each([
     const client = new OpenAI({
       baseURL: url.replace('/chat/completions', ''),
       apiKey: headers.authorization.replace('Bearer ', ''),
-      // As a time-out would: the first try is broken off once the provider has been asked.
+      // As a timeout would: the first try is aborted once the provider has been called.
       async fetch(input, init) {
         if (++tries > 1) return fetch(input, init)
         const impatient = new AbortController()

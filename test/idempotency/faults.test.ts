@@ -23,7 +23,7 @@ const unreachable = async (): Promise<never> => {
 }
 const silent = () => new Promise<never>(() => undefined)
 
-/** A store in memory of which parts are replaced, until it is healed. */
+/** A store in memory with some methods replaced until it is healed. */
 function broken(parts: (real: IdempotencyStore) => Partial<IdempotencyStore>) {
   const state = { healed: false, real: undefined as IdempotencyStore | undefined }
   const store: NonNullable<BenchOptions['store']> = (clock) => {
@@ -40,7 +40,7 @@ function broken(parts: (real: IdempotencyStore) => Partial<IdempotencyStore>) {
   return { state, store }
 }
 
-/** What the scope of a key is, worked out apart from the code under test. */
+/** The scope of a key, computed independently of the code under test. */
 function claimOf(key: string): string {
   const sha = (text: string) => createHash('sha256').update(text).digest('hex')
   return sha(JSON.stringify(['alice', null, sha('alice').slice(0, 16), key]))
@@ -49,7 +49,7 @@ function claimOf(key: string): string {
 const FACTS: CallFacts = { requestId: 'dead', account: 'alice', credentialId: 'c', model: MODEL }
 
 describe('a store that fails', () => {
-  it('to take the claim: 503, nothing is dispatched, and the key works once it is back', async () => {
+  it('to take the claim: 503, nothing is sent, and the key works once the store is back', async () => {
     const { state, store } = broken(() => ({ claim: unreachable }))
     await start({ store })
     const refused = await bench.ask({ key: 'k' })
@@ -65,12 +65,12 @@ describe('a store that fails', () => {
     expect((await bench.ask({ key: 'k' })).status).toBe(200)
   })
 
-  it('does no harm to calls without a key', async () => {
+  it('does not affect calls without a key', async () => {
     await start({ store: broken(() => ({ claim: unreachable })).store })
     expect((await bench.ask()).status).toBe(200)
   })
 
-  it('to answer in time: 503, and a claim that comes too late is given back', async () => {
+  it('to answer in time: 503, and a claim that arrives too late is released', async () => {
     const late = deferred()
     const { state, store } = broken((real) => ({
       async claim(...request) {
@@ -94,22 +94,25 @@ describe('a store that fails', () => {
   it.each([
     ['throws', unreachable],
     ['hangs', silent],
-  ])('to keep the reply: it goes out, and a repeat is told its charge (%s)', async (_how, complete) => {
-    await start({ store: broken(() => ({ complete })).store })
-    const first = bench.call({ key: 'k' })
-    await first.client.over
-    expect(first.client.status).toBe(200)
-    await bench.inFlight(complete === silent ? 1 : 0)
-    await bench.clock.elapse(5_000)
-    await bench.end(first)
-    expect(bench.of('store-fault')).toMatchObject([{ store: 'idempotency', requestId: 'call-1' }])
-    const again = await bench.ask({ key: 'k' })
-    expect([again.status, errorOf(again.text).code]).toEqual([409, 'idempotency_completed'])
-    expect(errorOf(again.text).metadata.usage.cost).toBe(COST)
-    expect([bench.charges, bench.dispatched]).toEqual([1, 1])
-  })
+  ])(
+    'to keep the reply: the reply still arrives, and a repeat gets its charge (%s)',
+    async (_how, complete) => {
+      await start({ store: broken(() => ({ complete })).store })
+      const first = bench.call({ key: 'k' })
+      await first.client.over
+      expect(first.client.status).toBe(200)
+      await bench.inFlight(complete === silent ? 1 : 0)
+      await bench.clock.elapse(5_000)
+      await bench.end(first)
+      expect(bench.of('store-fault')).toMatchObject([{ store: 'idempotency', requestId: 'call-1' }])
+      const again = await bench.ask({ key: 'k' })
+      expect([again.status, errorOf(again.text).code]).toEqual([409, 'idempotency_completed'])
+      expect(errorOf(again.text).metadata.usage.cost).toBe(COST)
+      expect([bench.charges, bench.dispatched]).toEqual([1, 1])
+    },
+  )
 
-  it('gives the reply to who comes while it hangs over keeping it', async () => {
+  it('serves the reply to clients that arrive while the store hangs on keeping it', async () => {
     await start({ store: broken(() => ({ complete: silent })).store })
     const first = bench.call({ key: 'k' })
     await first.client.over
@@ -141,7 +144,7 @@ describe('two processes', () => {
     ...END,
   ]
 
-  it('with one store: the second is told that it runs, and afterwards replays it', async () => {
+  it('with one store: the second learns that the call is running, and replays it afterwards', async () => {
     await start({ routers: 2, store: (clock) => memoryIdempotency({ clock }) })
     const gate = deferred()
     bench.upstream.script(gated(gate.promise))
@@ -162,7 +165,7 @@ describe('two processes', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('with nothing in common but the ledger: never dispatched twice, and told the charge afterwards', async () => {
+  it('that share only the ledger: sent once, and the other gets the charge afterwards', async () => {
     await start({ routers: 2 })
     const gate = deferred()
     bench.upstream.script(gated(gate.promise))
@@ -180,7 +183,7 @@ describe('two processes', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('that are asked at the same moment dispatch once', async () => {
+  it('that are asked at the same moment send once', async () => {
     await start({ routers: 3 })
     const calls = Array.from({ length: 30 }, (_, number) => bench.call({ key: 'k', router: number % 3 }))
     await Promise.all(calls.map((call) => bench.end(call)))
@@ -191,7 +194,7 @@ describe('two processes', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('where the first failed without a charge: the second may make the call', async () => {
+  it('both make the call if the first failed without a charge', async () => {
     await start({ routers: 2, store: (clock) => memoryIdempotency({ clock }) })
     bench.upstream.scriptOnce(['hang-up'])
     expect((await bench.ask({ key: 'k' })).status).toBe(502)
@@ -201,7 +204,7 @@ describe('two processes', () => {
 })
 
 describe('a process that died', () => {
-  it('before it settled: its claim in the ledger keeps the call from being made until the hold is over', async () => {
+  it('before it settled: its claim in the ledger blocks the call until the hold expires', async () => {
     await start()
     const dead = { holdId: 'dead', account: 'alice', amount: 1n, ttlMs: 60_000, facts: FACTS }
     expect(await bench.ledger.hold({ ...dead, claim: claimOf('k') }, CONTEXT)).toEqual({ ok: true })
@@ -213,7 +216,7 @@ describe('a process that died', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('after it settled, before it kept the reply: nobody pays again, lease or no lease', async () => {
+  it('after it settled and before it kept the reply: nobody pays again, with or without a lease', async () => {
     const { state, store } = broken(() => ({ complete: unreachable, abandon: unreachable }))
     await start({ routers: 2, store })
     await bench.ask({ key: 'k' })
@@ -236,13 +239,13 @@ describe('the claim in the ledger', () => {
     expect([...bench.audit.settlements.values()].map(({ claim }) => claim)).toEqual([claimOf('k')])
   })
 
-  it('is not there without a key', async () => {
+  it('is absent without a key', async () => {
     await start()
     await bench.ask()
     expect(bench.audit.holds.map(({ request }) => request.claim)).toEqual([undefined])
   })
 
-  it('that was lost to another call is told in an event, and the reply is not kept in the other’s place', async () => {
+  it('that another call has taken over is reported, and the reply does not replace the other’s', async () => {
     let completed = 0
     await start({
       store: broken((real) => ({
@@ -260,7 +263,7 @@ describe('the claim in the ledger', () => {
     expect(bench.charges).toBe(1)
   })
 
-  it('keeps a repeat from being paid if the ledger answered the settlement too late', async () => {
+  it('prevents a second payment if the ledger answered the settlement too late', async () => {
     await start()
     const late = deferred()
     bench.plan.next('settle', { when: late.promise })
@@ -277,7 +280,7 @@ describe('the claim in the ledger', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('is leased of the store for longer than any call can take', async () => {
+  it('has a lease in the store that outlasts any call', async () => {
     let leaseMs = 0
     const noting = broken((real) => ({
       claim: (request, context) => {
@@ -291,7 +294,7 @@ describe('the claim in the ledger', () => {
     expect(leaseMs).toBeGreaterThan(totalMs + settleMs)
   })
 
-  it('is free again if the hold could not be taken', async () => {
+  it('is free again if the hold failed', async () => {
     await start()
     bench.plan.next('hold', 'answer-lost')
     const refused = await bench.ask({ key: 'k' })

@@ -18,8 +18,8 @@ const END = [{ write: `${sse([finishChunk(), USAGE_CHUNK])}data: [DONE]\n\n` }, 
 const say = (words: string) => ({ write: sse([textChunk(words)]) })
 const errorOf = (body: string) => JSON.parse(body).error
 
-describe('a repeat while the first runs', () => {
-  it('reads the same stream from its start, and follows it live', async () => {
+describe('a repeat while the first call runs', () => {
+  it('gets the same stream from its start, and follows it live', async () => {
     await start()
     const [gate, last] = [deferred(), deferred()]
     bench.upstream.script([
@@ -50,7 +50,7 @@ describe('a repeat while the first runs', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('gets the same JSON when it comes', async () => {
+  it('gets the same JSON when it arrives', async () => {
     await start()
     const gate = deferred()
     bench.upstream.script([{ wait: gate.promise }, ...(JSON_REPLY as readonly object[])] as Script)
@@ -66,7 +66,7 @@ describe('a repeat while the first runs', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('is 422 for another body, and does the first no harm', async () => {
+  it('is 422 for another body, and does not affect the first', async () => {
     await start()
     const gate = deferred()
     bench.upstream.script([HEAD, say('one'), { wait: gate.promise }, ...END])
@@ -80,7 +80,7 @@ describe('a repeat while the first runs', () => {
     expect(first.client.text).toContain('[DONE]')
   })
 
-  it('is attached also while the claim is being asked for, which is asked for once', async () => {
+  it('joins even while the claim is pending, which is requested once', async () => {
     const gate = deferred()
     let claims = 0
     await start({
@@ -106,7 +106,7 @@ describe('a repeat while the first runs', () => {
     expect([claims, bench.charges, bench.dispatched]).toEqual([1, 1, 1])
   })
 
-  it('gets the first one’s failure if nothing was charged, unmarked, and so does its event', async () => {
+  it('gets the first one’s failure if nothing was charged, without a replay mark, and so does its event', async () => {
     await start()
     const gate = deferred()
     bench.upstream.script([{ wait: gate.promise }, 'hang-up'])
@@ -166,7 +166,7 @@ describe('a repeat while the first runs', () => {
 })
 
 describe('followers', () => {
-  it('may leave one by one; the last that stays gets everything', async () => {
+  it('may leave one by one; the last one gets everything', async () => {
     await start({ onDisconnect: 'abort' })
     const gate = deferred()
     bench.upstream.script([HEAD, say('one '), { wait: gate.promise }, say('two'), ...END])
@@ -176,7 +176,7 @@ describe('followers', () => {
     const [other, last] = calls.filter((call) => call !== first)
     await bench.leave(first)
     await bench.leave(other!)
-    // A drain would be over by now.
+    // A drain would be over here.
     await bench.clock.elapse(61_000)
     gate.open()
     await last!.client.over
@@ -189,7 +189,7 @@ describe('followers', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('that are slow hold up a stream of more than 4 MiB, and newcomers are told to come later', async () => {
+  it('that are slow block a stream of more than 4 MiB, and newcomers must try later', async () => {
     await start({ limits: { clientStallMs: 1_000_000, idleMs: 2_000_000 } })
     const large = sendLarge()
     const slow = await read({ key: 'k', stream: true })
@@ -209,7 +209,7 @@ describe('followers', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('that take nothing are dropped, and the others go on', async () => {
+  it('that stop reading are dropped, and the others continue', async () => {
     await start({ limits: { clientStallMs: 1_000 } })
     const large = sendLarge()
     const stuck = await read({ key: 'k', stream: true })
@@ -233,7 +233,7 @@ describe('followers', () => {
     expect(bench.charges).toBe(1)
   })
 
-  it('count as calls under way', async () => {
+  it('count as calls in progress', async () => {
     await start({ limits: { inFlightPerAccount: 2 } })
     const gate = deferred()
     bench.upstream.script([HEAD, say('one'), { wait: gate.promise }, ...END])
@@ -246,7 +246,7 @@ describe('followers', () => {
 })
 
 describe('a shutdown', () => {
-  it('ends the call for all who follow it, with its charge, and keeps it', async () => {
+  it('ends the call for all its followers, with its charge, and keeps it', async () => {
     await start()
     bench.upstream.script([HEAD, say('twenty bytes of text'), 'stall'])
     const calls = [1, 2].map(() => bench.call({ key: 'k', stream: true }))
@@ -266,7 +266,7 @@ describe('a shutdown', () => {
     expect(bench.charges).toBe(1)
   })
 
-  it('waits for no follower that takes nothing', async () => {
+  it('waits for no follower that stopped reading', async () => {
     await start({ limits: { clientStallMs: 1_000_000 } })
     const large = sendLarge()
     const stuck = await read({ key: 'k', stream: true })
@@ -280,7 +280,7 @@ describe('a shutdown', () => {
     expect(bench.charges).toBe(1)
   })
 
-  it('dispatches nothing whose claim is still being asked for', async () => {
+  it('sends nothing whose claim is still pending', async () => {
     const gate = deferred()
     await start({
       store: (clock) => {
@@ -306,7 +306,7 @@ describe('a shutdown', () => {
   })
 })
 
-/** A reply that is not read until it is told to be. */
+/** A reply that is not read until the test says so. */
 async function read(ask: { key: string; stream: boolean }): Promise<IncomingMessage> {
   const { url, headers, body } = bench.request(ask)
   return new Promise((resolve, reject) => {
@@ -319,13 +319,13 @@ async function read(ask: { key: string; stream: boolean }): Promise<IncomingMess
 const PIECE = 'x'.repeat(64 * 1_024)
 const PIECES = 850
 
-/** Has the provider send 53 MiB, more than all sockets on the way take, once it is told to begin. */
+/** Makes the provider send 53 MiB, more than all sockets on the way buffer, when the test says so. */
 function sendLarge() {
   const gate = deferred()
   const state = {
     sent: 0,
     begin: gate.open,
-    /** Waits until nothing has been sent for many turns, because somebody takes nothing. */
+    /** Waits until nothing has been sent for many turns because somebody stopped reading. */
     async stopped(): Promise<void> {
       for (let last = -1, same = 0; same < 500; ) {
         await new Promise((resolve) => setImmediate(resolve))

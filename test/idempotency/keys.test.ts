@@ -15,7 +15,7 @@ afterEach(() => bench.finish())
 
 const codeOf = (text: string) => JSON.parse(text).error?.code
 
-/** What a second request gets after a first one: the first one's answer, a refusal, or an answer of its own. */
+/** A second request's answer: the first one's answer, a refusal, or an answer of its own. */
 async function second(first: Ask, then: Ask): Promise<'replayed' | 'mismatch' | 'own'> {
   await bench.ask({ key: 'k', ...first })
   const dispatched = bench.dispatched
@@ -45,7 +45,7 @@ describe('an Idempotency-Key', () => {
     expect(bench.dispatched).toBe(0)
   })
 
-  it('is looked at after the credential, the scope and the body', async () => {
+  it('is checked after the credential, the scope and the body', async () => {
     await bench.ask({ key: 'k' })
     const unknown = await bench.ask({ key: 'k', token: 'nobody' })
     expect([unknown.status, codeOf(unknown.text)]).toEqual([401, 'invalid_api_key'])
@@ -59,7 +59,7 @@ describe('an Idempotency-Key', () => {
     expect(bench.charges).toBe(1)
   })
 
-  it('makes no difference if there is none', async () => {
+  it('has no effect if it is absent', async () => {
     const [one, two] = [await bench.ask(), await bench.ask()]
     expect([one.status, two.status, bench.charges]).toEqual([200, 200, 2])
     expect(two.headers['idempotent-replayed']).toBeUndefined()
@@ -69,11 +69,11 @@ describe('an Idempotency-Key', () => {
 describe('the scope of a key', () => {
   it.each<[string, Ask, Ask, string]>([
     ['is one credential', { token: 'alice' }, { token: 'alice-2' }, 'own'],
-    ['is one account, though two have credentials of one name', { token: 'bob' }, { token: 'carol' }, 'own'],
+    ['is one account, even with two credentials of one name', { token: 'bob' }, { token: 'carol' }, 'own'],
     ['is one app', { token: 'app-token' }, { token: 'other-app-token' }, 'own'],
     ['is not shared by an app and its user', { token: 'alice' }, { token: 'app-token' }, 'own'],
     [
-      'outlives the refresh of an access token',
+      'survives the refresh of an access token',
       { token: 'app-token' },
       { token: 'app-token-refreshed' },
       'replayed',
@@ -103,7 +103,7 @@ describe('the digest of a body', () => {
       },
     ],
     ['another way to write a number', { body: { ...base, temperature: 5e-1 } }],
-    ['a default spelt out', { body: { ...base, routing: { ...base.routing, allow_fallbacks: true } } }],
+    ['a default written out', { body: { ...base, routing: { ...base.routing, allow_fallbacks: true } } }],
     ['stream: false', { body: { ...base, stream: false } }],
     ['stream: null', { body: { ...base, stream: null } }],
     ['stream_options', { body: { ...base, stream_options: { include_usage: true } } }],
@@ -134,12 +134,12 @@ describe('the digest of a body', () => {
     ['user', { user: 'u' }],
     ['routing', { routing: { sort: 'latency' } }],
     ['session_id in the body', { session_id: 's' }],
-  ])('is another for %s', async (_name, body) => {
+  ])('is different for %s', async (_name, body) => {
     expect(await second({ body: base }, { body: { ...base, ...body } })).toBe('mismatch')
     expect(bench.charges).toBe(1)
   })
 
-  it('is the same for a provider key that was sealed anew, and another for another provider', async () => {
+  it('is the same for a provider key that was sealed again, and different for another provider', async () => {
     const seal = () => sealProviderKey({ key: 'sk-own', provider: 'p0', account: 'alice' }, publicKey)
     const own = async () => ({ body: { provider: 'p0', provider_key: await seal() } })
     expect(await second(await own(), await own())).toBe('replayed')

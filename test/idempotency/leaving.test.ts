@@ -15,7 +15,7 @@ const HEAD = { head: 200, headers: { 'content-type': 'text/event-stream' } } as 
 const END = [{ write: `${sse([finishChunk(), USAGE_CHUNK])}data: [DONE]\n\n` }, 'end'] as const
 const say = (words: string) => ({ write: sse([textChunk(words)]) })
 
-describe('a client that left and comes back with its key', () => {
+describe('a client that left and returns with its key', () => {
   it.each(['abort', 'drain'] as const)(
     'gets the whole stream after its end, for one charge, on a route that would %s',
     async (onDisconnect) => {
@@ -40,7 +40,7 @@ describe('a client that left and comes back with its key', () => {
     },
   )
 
-  it('gets the whole JSON, though it left before there was any of it', async () => {
+  it('gets the whole JSON, even if it left before the first byte', async () => {
     await start()
     const gate = deferred()
     bench.upstream.script([{ wait: gate.promise }, ...(JSON_REPLY as readonly object[])] as Script)
@@ -55,7 +55,7 @@ describe('a client that left and comes back with its key', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('gets the whole answer also if it left before anything was dispatched', async () => {
+  it('gets the whole answer even if it left before anything was sent', async () => {
     const gate = deferred()
     await start({
       store: (clock) => {
@@ -83,7 +83,7 @@ describe('a client that left and comes back with its key', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('joins what is still running from its start', async () => {
+  it('joins a call in progress from its start', async () => {
     await start()
     const gate = deferred()
     bench.upstream.script([HEAD, say('one '), { wait: gate.promise }, say('two'), ...END])
@@ -102,7 +102,7 @@ describe('a client that left and comes back with its key', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('is read on for when it leaves again, to the end that it would have had', async () => {
+  it('has its call continued when it leaves again, to the same end as otherwise', async () => {
     await start()
     const gate = deferred()
     bench.upstream.script([HEAD, say('one '), { wait: gate.promise }, say('two '), 'stall'])
@@ -123,7 +123,7 @@ describe('a client that left and comes back with its key', () => {
     expect(bench.charges).toBe(0)
   })
 
-  it('is told the same as all others if it left as the last and nothing ever came', async () => {
+  it('gets the same outcome as all others if it left last and nothing ever arrived', async () => {
     await start()
     bench.upstream.scriptOnce(['stall'])
     bench.upstream.script(JSON_REPLY)
@@ -141,7 +141,7 @@ describe('a client that left and comes back with its key', () => {
   })
 })
 
-describe('the limits of a call hold for one that was left, too', () => {
+describe('the limits of a call also apply to an abandoned one', () => {
   const script = (gate: Promise<unknown>): Script => [
     HEAD,
     say('twenty bytes of text'),
@@ -149,7 +149,7 @@ describe('the limits of a call hold for one that was left, too', () => {
     'stall',
   ]
 
-  it('in time: the provider is hung up on, and what came is charged and kept', async () => {
+  it('in time: the provider request is aborted, and the output so far is charged and kept', async () => {
     await start({ limits: { totalMs: 60_000 } })
     bench.upstream.script(script(Promise.resolve()))
     const request = bench.upstream.nextRequest()
@@ -196,7 +196,7 @@ describe('the limits of a call hold for one that was left, too', () => {
     expect(bench.charges).toBe(1)
   })
 
-  it('and without a key an abort route hangs up at once', async () => {
+  it('and without a key an abort route aborts at once', async () => {
     await start()
     bench.upstream.script(script(Promise.resolve()))
     const request = bench.upstream.nextRequest()

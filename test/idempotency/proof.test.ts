@@ -17,9 +17,9 @@ function expectOneChargeEach(result: ProofResult): void {
   expect(none).toBeGreaterThan(0)
 }
 
-describe('an OpenAI client that tries again behind a proxy that loses replies', () => {
+describe('an OpenAI client that retries behind a proxy that loses replies', () => {
   it(
-    'pays once a call and reads each reply in whole, with all in memory',
+    'pays once per call and reads each reply completely, with everything in memory',
     async () => {
       const result = await prove({ name: 'memory', processes: 1 }, { calls: CALLS, seed: 11 })
       expectOneChargeEach(result)
@@ -30,7 +30,7 @@ describe('an OpenAI client that tries again behind a proxy that loses replies', 
   )
 
   it(
-    'pays once a call where two routers share the ledger alone, and is told what it paid',
+    'pays once per call with two routers that share only the ledger, and learns its charge',
     async () => {
       const result = await prove({ name: 'memory', processes: 2 }, { calls: CALLS, seed: 12 })
       expectOneChargeEach(result)
@@ -48,7 +48,7 @@ describe('an OpenAI client that tries again behind a proxy that loses replies', 
     afterAll(() => database.drop())
 
     it(
-      'pays once a call and reads each reply in whole',
+      'pays once per call and reads each reply completely',
       async () => {
         const stores = postgresStores(database.pool)
         await openAccounts(stores.database, { [ACCOUNT]: OPENING })

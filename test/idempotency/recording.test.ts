@@ -9,7 +9,7 @@ import { createSteppedClock, turns } from '../helpers/stepped-clock.js'
 const STALL_MS = 1_000
 const MIB = 1_024 * 1_024
 
-/** A client that takes as much as the test wants. */
+/** A client that accepts as much as the test wants. */
 class FakeClient implements ReplyWriter {
   left = false
   blocked = false
@@ -52,7 +52,7 @@ class FakeClient implements ReplyWriter {
     this.dropped = true
     this.leave()
   }
-  /** Takes what has been written. The next write may block again. */
+  /** Accepts the written bytes. The next write may block again. */
   take(): void {
     this.waiting = undefined
     this.go()
@@ -104,7 +104,7 @@ function roomFor(most: number): Reservation {
 }
 
 describe('a recording', () => {
-  it('lets each client follow at a pace of its own', async () => {
+  it('lets each client follow at its own pace', async () => {
     const { recording, follow } = start()
     const [slow, fast] = [new FakeClient(), new FakeClient()]
     slow.blocked = true
@@ -123,7 +123,7 @@ describe('a recording', () => {
     expect(fast.headers).toEqual({ 'x-should-retry': 'false', 'idempotent-replayed': 'true' })
   })
 
-  it('gives one who joins late everything from the start, in a few writes', async () => {
+  it('sends everything so far to a client that joins late, in a few writes', async () => {
     const { recording, follow } = start()
     recording.openStream({})
     for (let piece = 0; piece < 1_000; piece++) recording.write(`${piece} `)
@@ -135,7 +135,7 @@ describe('a recording', () => {
     expect(late.text).toBe(`${Array.from({ length: 1_000 }, (_, piece) => `${piece} `).join('')}end`)
   })
 
-  it('drops a follower that takes nothing for too long, and no other', async () => {
+  it('drops a follower that stops reading for too long, and no other', async () => {
     const { clock, recording, follow } = start()
     const [stuck, other] = [new FakeClient(), new FakeClient()]
     stuck.blocked = true
@@ -152,7 +152,7 @@ describe('a recording', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('has patience with one who takes a little at a time', async () => {
+  it('keeps a follower that reads a little at a time', async () => {
     const { clock, recording, follow } = start()
     const slow = new FakeClient()
     slow.blocked = true
@@ -169,7 +169,7 @@ describe('a recording', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('tells when the last follower has left, each time', () => {
+  it('reports when the last follower has left, each time', () => {
     const { recording, follow } = start()
     let left = 0
     recording.onLeave(() => left++)
@@ -187,7 +187,7 @@ describe('a recording', () => {
     expect(left).toBe(2)
   })
 
-  it('tells nobody of one who leaves after the end', () => {
+  it('does not report a follower that leaves after the end', () => {
     const { recording, follow } = start()
     let left = 0
     recording.onLeave(() => left++)
@@ -201,7 +201,7 @@ describe('a recording', () => {
     expect(left).toBe(0)
   })
 
-  it('counts a client that had left before as one that leaves', () => {
+  it('counts a client that had already left as one that leaves', () => {
     const { recording, follow } = start()
     let left = 0
     recording.onLeave(() => left++)
@@ -211,7 +211,7 @@ describe('a recording', () => {
     expect([recording.left, left]).toEqual([true, 1])
   })
 
-  it('sends out at once all there is when it is told to hurry, and waits for nobody after', async () => {
+  it('sends everything at once when told to hurry, and then waits for nobody', async () => {
     const { clock, recording, follow } = start()
     const stuck = new FakeClient()
     stuck.blocked = true
@@ -228,7 +228,7 @@ describe('a recording', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('goes on for the others if one cannot be written to', async () => {
+  it('continues for the others if one cannot be written to', async () => {
     const { recording, follow } = start()
     const [bad, good] = [new FakeClient(), new FakeClient()]
     bad.write = () => {
@@ -244,7 +244,7 @@ describe('a recording', () => {
     expect([good.text, good.ended]).toEqual(['text', true])
   })
 
-  it('gives all the error of a call for which nothing was charged, and marks nobody', () => {
+  it('gives everyone the error of a call without a charge, without a replay mark', () => {
     const { recording, follow } = start()
     const [one, two] = [new FakeClient(), new FakeClient()]
     follow(one, false)
@@ -255,7 +255,7 @@ describe('a recording', () => {
     expect(recording.reply).toBeUndefined()
   })
 
-  it('drops who has a part of a stream when it fails: that is no success, and nothing more comes', async () => {
+  it('drops clients that have part of a stream when it fails: that is no success, and nothing more arrives', async () => {
     const { recording, follow } = start()
     const open = new FakeClient()
     const followed = follow(open)
@@ -267,7 +267,7 @@ describe('a recording', () => {
     expect(followed.over).toBe(true)
   })
 
-  it('drops a client whose stream can no longer be written to, says why, and tells the call that it is gone', async () => {
+  it('drops a client whose stream can no longer be written to, says why, and reports to the call that it left', async () => {
     const { recording, follow } = start()
     const client = new FakeClient()
     client.write = () => {
@@ -282,7 +282,7 @@ describe('a recording', () => {
     expect([client.dropped, followed.fault, left]).toEqual([true, new Error('broken'), 1])
   })
 
-  it('drops who waits for a reply that came to no end', async () => {
+  it('drops clients that wait for a reply without an end', async () => {
     const { recording, follow } = start()
     const client = new FakeClient()
     const followed = follow(client)
@@ -292,8 +292,8 @@ describe('a recording', () => {
   })
 })
 
-describe('a reply for which there is no room', () => {
-  it('waits for who follows, takes nobody new, and holds no more than it did', async () => {
+describe('a reply that exceeds the memory limit', () => {
+  it('waits for its followers, accepts no new one, and uses no more memory', async () => {
     const { recording, follow, retained } = start(roomFor(100))
     const [slow, fast] = [new FakeClient(), new FakeClient()]
     slow.blocked = true
@@ -323,7 +323,7 @@ describe('a reply for which there is no room', () => {
   })
 
   it.each(['leaves', 'is dropped by the call', 'takes nothing for too long'])(
-    'goes on when the slow one %s',
+    'continues when the slow one %s',
     async (how) => {
       const { clock, recording, follow, retained } = start(roomFor(0))
       const [slow, fast] = [new FakeClient(), new FakeClient()]
@@ -343,7 +343,7 @@ describe('a reply for which there is no room', () => {
     },
   )
 
-  it('holds nothing if nobody follows', () => {
+  it('uses no memory if nobody follows', () => {
     const { recording, retained } = start(roomFor(10))
     recording.openStream({})
     for (let piece = 0; piece < 100; piece++) {
@@ -356,7 +356,7 @@ describe('a reply for which there is no room', () => {
     expect(() => recording.follow(new FakeClient(), true)).toThrow('too large to be followed')
   })
 
-  it('goes whole to who follows if it is JSON', () => {
+  it('arrives complete at its followers if it is JSON', () => {
     const { recording, follow } = start(roomFor(1))
     const client = new FakeClient()
     follow(client)
@@ -367,8 +367,8 @@ describe('a reply for which there is no room', () => {
   })
 })
 
-describe('what running replies are kept in', () => {
-  it('is 4 MiB for one, a tenth of 64 MiB for an account and 64 MiB in all', () => {
+describe('the memory for running replies', () => {
+  it('is 4 MiB for one, a tenth of 64 MiB for an account and 64 MiB in total', () => {
     const budget = new RecordingBudget()
     const one = budget.open('alice')
     expect([one.grow(4 * MIB), one.grow(1)]).toEqual([true, false])
@@ -381,11 +381,11 @@ describe('what running replies are kept in', () => {
     one.free()
     one.free()
     expect(budget.open('last').grow(2 * MIB)).toBe(true)
-    // What is given back twice makes no more room than it took.
+    // Releasing twice frees no more than was taken.
     expect([budget.open('alice').grow(3.5 * MIB), budget.open('alice').grow(MIB)]).toEqual([true, false])
   })
 
-  it('is given back when the call is over and its last follower has gone', () => {
+  it('is released when the call is over and its last follower has left', () => {
     let freed = 0
     const { recording, follow } = start({ grow: () => true, free: () => freed++ })
     const client = new FakeClient()
@@ -412,7 +412,7 @@ describe('in any order of events', () => {
     { maxLength: 60 },
   )
 
-  it('each follower that stays reads the whole reply, and what is held is bounded', async () => {
+  it('each follower that stays reads the whole reply, and memory is bounded', async () => {
     await fc.assert(
       fc.asyncProperty(actions, fc.integer({ min: 0, max: 300 }), async (steps, most) => {
         const { clock, recording, follow, retained } = start(roomFor(most))
@@ -423,7 +423,7 @@ describe('in any order of events', () => {
         for (const step of steps) {
           switch (step.do) {
             case 'write': {
-              // A call writes no more before what it wrote has been taken.
+              // A call writes no more before its last write has been accepted.
               if (blockedWrite !== undefined) break
               const piece = String.fromCharCode(97 + (written.length % 26)).repeat(
                 (step as { bytes: number }).bytes,

@@ -14,7 +14,7 @@ afterEach(() => bench.finish())
 
 const errorOf = (text: string) => JSON.parse(text).error
 const lastFrame = (text: string) => JSON.parse(text.slice(text.lastIndexOf('data: ') + 'data: '.length))
-/** Without what belongs to one answer rather than to the reply. */
+/** Without the headers that belong to a single answer. */
 const headersOf = ({ headers }: { headers: Readonly<Record<string, unknown>> }) => {
   const { date: _, 'x-request-id': __, ...rest } = headers
   return rest
@@ -49,7 +49,7 @@ describe('a repeat after the end', () => {
     expect(one.headers['x-request-id']).not.toBe(two.headers['x-request-id'])
   })
 
-  it('is told of as replayed, without a charge, with its client’s own count of tries', async () => {
+  it('is reported as replayed, without a charge, with its client’s own retry count', async () => {
     await start()
     await bench.ask({ key: 'k' })
     await bench.ask({ key: 'k', headers: { 'x-stainless-retry-count': '2' } })
@@ -61,7 +61,7 @@ describe('a repeat after the end', () => {
     expect(again?.charge).toBeUndefined()
   })
 
-  it('is known by x-stainless-retry-count alone if there is no key, and no more is done', async () => {
+  it('without a key is recognised only by x-stainless-retry-count, with no further effect', async () => {
     await start()
     await bench.ask({ headers: { 'x-stainless-retry-count': '1' } })
     expect(bench.of('request-end')[0]).toMatchObject({ clientRetry: 1, outcome: 'completed' })
@@ -69,7 +69,7 @@ describe('a repeat after the end', () => {
     expect(bench.charges).toBe(1)
   })
 
-  it('is 422 for another body, whatever the first came to, and the first’s answer stays', async () => {
+  it('is 422 for another body, whatever the outcome of the first, whose answer stays', async () => {
     await start()
     const first = await bench.ask({ key: 'k' })
     const other = await bench.ask({ key: 'k', body: { top_p: 1 } })
@@ -80,7 +80,7 @@ describe('a repeat after the end', () => {
     expect(bench.charges).toBe(1)
   })
 
-  it('is told what was charged if bodies are not kept', async () => {
+  it('gets the charge if bodies are not kept', async () => {
     await start({ idempotency: { keepBodies: false } })
     const first = await bench.ask({ key: 'k' })
     const again = await bench.ask({ key: 'k' })
@@ -91,7 +91,7 @@ describe('a repeat after the end', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('is told what was charged when the store has forgotten it, and is not sent to a provider', async () => {
+  it('gets the charge if the store has forgotten it, and is not sent to a provider', async () => {
     await start({ idempotency: { ttlMs: 1_000 } })
     const first = await bench.ask({ key: 'k' })
     await bench.clock.elapse(999)
@@ -122,7 +122,7 @@ describe('a repeat after the end', () => {
   })
 
   it.each(['json', 'stream'] as const)(
-    'gets no body of more than 4 MiB back, but its charge (%s)',
+    'gets no body of more than 4 MiB, but its charge (%s)',
     async (mode) => {
       const text = 'x'.repeat(4 * 1_024 * 1_024)
       const json = answerJson({ ...replyOf(text), usage: USAGE_CHUNK.usage })
@@ -144,12 +144,12 @@ describe('a repeat after the end', () => {
   )
 })
 
-describe('an answer for which something was charged', () => {
+describe('an answer with a charge', () => {
   it.each<[string, boolean, Script]>([
     ['JSON', false, JSON_REPLY],
     ['a stream', true, STREAM_REPLY],
     ['a stream that breaks after its usage', true, broken()],
-  ])('says that it is not to be repeated, first and replayed: %s', async (_name, stream, script) => {
+  ])('says not to retry, first and replayed: %s', async (_name, stream, script) => {
     await start({}, script)
     for (const _turn of [1, 2]) {
       const { headers } = await bench.ask({ key: 'k', stream })
@@ -160,7 +160,7 @@ describe('an answer for which something was charged', () => {
 })
 
 describe('a call that broke', () => {
-  it('is replayed as it broke, with its charge, if something was captured', async () => {
+  it('is replayed broken, with its charge, if something was captured', async () => {
     await start({}, broken())
     const first = await bench.ask({ key: 'k', stream: true })
     const again = await bench.ask({ key: 'k', stream: true })
@@ -172,7 +172,7 @@ describe('a call that broke', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('is told of as it broke, first and replayed, also to those who come at the same time', async () => {
+  it('is reported as broken, first and replayed, also to clients that arrive at the same time', async () => {
     await start({}, broken())
     await bench.ask({ key: 'k', stream: true })
     await Promise.all([bench.ask({ key: 'k', stream: true }), bench.ask({ key: 'k', stream: true })])
@@ -196,10 +196,10 @@ describe('a call that broke', () => {
   })
 
   it.each<[string, string | undefined, Script, object]>([
-    ['it has none', undefined, broken(), {}],
+    ['it has no key', undefined, broken(), {}],
     ['nothing was charged', 'k', [HEAD, { write: sse([textChunk('half')]) }, 'hang-up'], {}],
-    ['another call has it by now', 'k', broken(), { claimLost: true }],
-  ])('says nothing of its key if %s', async (_, key, script, settled) => {
+    ['another call has taken it over', 'k', broken(), { claimLost: true }],
+  ])('does not mention its key if %s', async (_, key, script, settled) => {
     await start({}, script)
     bench.plan.next('settle', { answers: (real: object) => ({ ...real, ...settled }) } as never)
     const { text } = await bench.ask({ ...(key && { key }), stream: true })
@@ -209,9 +209,9 @@ describe('a call that broke', () => {
   })
 
   it.each<[string, boolean, Script, number]>([
-    ['an upstream that refuses', false, answerJson({ error: { message: 'no' } }, 400), 400],
-    ['an upstream that fails', false, answerJson({ error: { message: 'no' } }, 500), 502],
-    ['an upstream that hangs up', true, ['hang-up'], 502],
+    ['a provider that refuses', false, answerJson({ error: { message: 'no' } }, 400), 400],
+    ['a provider that fails', false, answerJson({ error: { message: 'no' } }, 500), 502],
+    ['a provider that closes the connection', true, ['hang-up'], 502],
   ])('frees its key if nothing was charged: %s', async (_name, stream, failure, status) => {
     await start({}, stream ? STREAM_REPLY : JSON_REPLY)
     bench.upstream.scriptOnce(failure)
@@ -222,7 +222,7 @@ describe('a call that broke', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 2])
   })
 
-  it('frees its key also for another body', async () => {
+  it('frees its key for another body, too', async () => {
     await start()
     bench.upstream.scriptOnce(answerJson({ error: { message: 'no' } }, 400))
     await bench.ask({ key: 'k', body: { top_p: 7 } })
@@ -239,7 +239,7 @@ describe('a call that broke', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 2])
   })
 
-  it('frees its key if there was no credit', async () => {
+  it('frees its key if there was not enough credit', async () => {
     await start()
     const refused = await bench.ask({ key: 'k', body: { max_tokens: 1_000_000 } })
     expect([refused.status, errorOf(refused.text).code]).toEqual([402, 'insufficient_credits'])
@@ -248,7 +248,7 @@ describe('a call that broke', () => {
   })
 })
 
-describe('what a store of a host answers', () => {
+describe("the answer of a host's store", () => {
   const answering =
     (state: unknown): (() => IdempotencyStore) =>
     () => ({
@@ -261,7 +261,7 @@ describe('what a store of a host answers', () => {
     ['nothing', undefined],
     ['an unknown state', { state: 'yours' }],
     ['no reply', { state: 'done' }],
-  ])('is checked, and nothing is dispatched: %s', async (_name, state) => {
+  ])('is checked, and nothing is sent if it is wrong: %s', async (_name, state) => {
     await start({ store: answering(state) })
     const { status, text } = await bench.ask({ key: 'k' })
     expect([status, errorOf(text).code]).toEqual([500, 'internal_error'])
@@ -272,7 +272,7 @@ describe('what a store of a host answers', () => {
 
 const HEAD = { head: 200, headers: { 'content-type': 'text/event-stream' } } as const
 
-/** Breaks after its usage has been reported, so that this is charged. */
+/** Breaks after its usage has been reported, so that it is charged. */
 function broken(): Script {
   return [
     HEAD,

@@ -8,7 +8,7 @@ import type { Script } from '../helpers/scripted-upstream.js'
 import { answerJson } from '../helpers/scripted-upstream.js'
 import { API_KEY, MODEL, type ServiceOptions, tokens, UPSTREAM_MODEL, WireService } from '../wire/service.js'
 
-/** Numbers that 32-bit floats hold exactly. */
+/** Numbers that 32-bit floats represent exactly. */
 const VECTORS = [
   [0.5, -0.25, 1],
   [0.125, 2, -3.5],
@@ -27,7 +27,7 @@ async function start(options: ServiceOptions = {}): Promise<void> {
 const base64Of = (vector: readonly number[]): string =>
   Buffer.from(Float32Array.from(vector).buffer).toString('base64')
 
-/** A provider that embeds each input as the vector of its position. */
+/** A provider that embeds each input as the vector of its index. */
 function embedder({
   form = (vector: readonly number[]): unknown => vector,
   usage = { prompt_tokens: 7, total_tokens: 7 } as unknown,
@@ -98,7 +98,7 @@ describe('POST /embeddings', () => {
     expect(entry?.postings[0]).toEqual({ account: 'alice', amount: -114_000n })
   })
 
-  it('sends a provider what is meant for it, and no format', async () => {
+  it('sends a provider only its fields, without encoding_format', async () => {
     await start()
     await replyTo({
       input: ['a', 'b'],
@@ -118,7 +118,7 @@ describe('POST /embeddings', () => {
     ['several texts', ['a', 'b', 'c'], 3],
     ['tokens', [1, 2, 3], 1],
     ['tokens of several texts', [[1], [2, 3]], 2],
-  ])('takes %s', async (_, input, count) => {
+  ])('accepts %s', async (_, input, count) => {
     await start()
     expect((await replyTo({ input })).data).toHaveLength(count)
     expect(service.asked[0]?.body).toMatchObject({ input })
@@ -161,8 +161,8 @@ describe('POST /embeddings', () => {
   it.each([
     ['no usage', null, 'estimated', 1],
     ['a total alone', { total_tokens: 9 }, 'reported', 9],
-    ['tokens of output too', { prompt_tokens: 4, completion_tokens: 0, total_tokens: 4 }, 'reported', 4],
-    ['a usage of no tokens', { prompt_tokens: 0, total_tokens: 0 }, 'reported', 0],
+    ['output tokens, too', { prompt_tokens: 4, completion_tokens: 0, total_tokens: 4 }, 'reported', 4],
+    ['a usage of zero tokens', { prompt_tokens: 0, total_tokens: 0 }, 'reported', 0],
   ])('charges a reply with %s', async (_, usage, basis, prompt) => {
     await start()
     service.upstream.script(embedder({ usage }))
@@ -173,14 +173,14 @@ describe('POST /embeddings', () => {
     )
   })
 
-  it('counts each token of an input that is given as tokens', async () => {
+  it('counts each token of an input that consists of tokens', async () => {
     await start()
     service.upstream.script(embedder({ usage: null }))
     const { usage } = await replyTo({ input: [[1, 2, 3], [4]] })
     expect(usage).toMatchObject({ prompt_tokens: 4, charge: { basis: 'estimated' } })
   })
 
-  it('holds no less than the provider bills under neverOverdraw, for text that is all tokens', async () => {
+  it('holds no less than the provider bills under neverOverdraw, for text in which each byte is a token', async () => {
     await start({ router: () => ({ neverOverdraw: true }) })
     service.upstream.script(async (reply, { body }) => {
       const { input } = body as { input: readonly string[] }
@@ -211,7 +211,7 @@ describe('POST /embeddings', () => {
   })
 })
 
-describe('a wrong embeddings request', () => {
+describe('an invalid embeddings request', () => {
   it.each<[string, object, string, string]>([
     ['without input', {}, 'invalid_request', 'input'],
     ['with an empty text', { input: '' }, 'invalid_request', 'input'],
@@ -230,7 +230,7 @@ describe('a wrong embeddings request', () => {
     ['with another format', { input: 'a', encoding_format: 'int8' }, 'invalid_request', 'encoding_format'],
     ['with no dimensions', { input: 'a', dimensions: 0 }, 'invalid_request', 'dimensions'],
     ['with dimensions as text', { input: 'a', dimensions: '3' }, 'invalid_request', 'dimensions'],
-    ['with a user that is no text', { input: 'a', user: 5 }, 'invalid_request', 'user'],
+    ['with a user that is not a string', { input: 'a', user: 5 }, 'invalid_request', 'user'],
     ['for a stream', { input: 'a', stream: true }, 'invalid_request', 'stream'],
     ['with an unknown field', { input: 'a', input_type: 'query' }, 'unsupported_parameter', 'input_type'],
     [
@@ -246,12 +246,7 @@ describe('a wrong embeddings request', () => {
       'provider_key_not_encrypted',
       'provider_key',
     ],
-    [
-      'with routing that is wrong',
-      { input: 'a', routing: { sort: 'best' } },
-      'invalid_request',
-      'routing.sort',
-    ],
+    ['with invalid routing', { input: 'a', routing: { sort: 'best' } }, 'invalid_request', 'routing.sort'],
     ['with an empty session', { input: 'a', session_id: '' }, 'invalid_session_id', 'session_id'],
   ])('%s is refused by name, before anything is held or sent', async (_, body, code, param) => {
     await start()
@@ -262,7 +257,7 @@ describe('a wrong embeddings request', () => {
     expect(await entries()).toEqual([])
   })
 
-  it('reports at most 20 faults, and no value', async () => {
+  it('reports at most 20 faults, without values', async () => {
     await start()
     const response = await post({
       input: Array(100)
@@ -287,13 +282,13 @@ describe('a wrong embeddings request', () => {
   })
 })
 
-describe('a reply that cannot be read', () => {
+describe('an unreadable reply', () => {
   it.each<[string, object]>([
     ['has no data', {}],
     ['has too few embeddings', { data: [{ embedding: [1] }] }],
     ['has too many embeddings', { data: [1, 2, 3].map((value) => ({ embedding: [value] })) }],
     [
-      'has two of one index',
+      'has two with the same index',
       {
         data: [
           { index: 0, embedding: [1] },
@@ -319,14 +314,17 @@ describe('a reply that cannot be read', () => {
         ],
       },
     ],
-    ['has an item that is no object', { data: [{ embedding: [1] }, null] }],
+    ['has an item that is not an object', { data: [{ embedding: [1] }, null] }],
     ['has an empty embedding', { data: [{ embedding: [1] }, { embedding: [] }] }],
     ['has null among the numbers', { data: [{ embedding: [1] }, { embedding: [null] }] }],
     ['has text among the numbers', { data: [{ embedding: [1] }, { embedding: ['1'] }] }],
-    ['has base64 of no whole floats', { data: [{ embedding: [1] }, { embedding: 'AAA=' }] }],
-    ['has base64 of no numbers', { data: [{ embedding: [1] }, { embedding: base64Of([Number.NaN]) }] }],
-    ['has text that is no base64', { data: [{ embedding: [1] }, { embedding: '*'.repeat(8) }] }],
-  ])('because it %s is an error that costs nothing', async (_, reply) => {
+    ['has base64 of a partial float', { data: [{ embedding: [1] }, { embedding: 'AAA=' }] }],
+    [
+      'has base64 of floats that are not finite',
+      { data: [{ embedding: [1] }, { embedding: base64Of([Number.NaN]) }] },
+    ],
+    ['has text that is not base64', { data: [{ embedding: [1] }, { embedding: '*'.repeat(8) }] }],
+  ])('that %s is an error that costs nothing', async (_, reply) => {
     await start()
     service.upstream.script(answerJson({ ...reply, usage: { prompt_tokens: 7, total_tokens: 7 } }))
     const response = await post({ input: ['a', 'b'] })
@@ -335,7 +333,7 @@ describe('a reply that cannot be read', () => {
     expect(await entries()).toEqual([])
   })
 
-  it('because it is an error in a 200 moves on to the next provider', async () => {
+  it('that is an error with status 200 falls back to the next provider', async () => {
     await start({ providers: 2 })
     service.upstreams[0]!.script(answerJson({ error: { message: 'It broke', code: 500 } }))
     service.upstreams[1]!.script(embedder())
@@ -345,7 +343,7 @@ describe('a reply that cannot be read', () => {
 })
 
 describe('a model', () => {
-  it('whose routes serve no embeddings is refused, and no provider is asked', async () => {
+  it('whose routes support no embeddings is refused, and no provider is called', async () => {
     await start({ adapter: (baseUrl) => anthropic({ baseUrl, apiKey: 'sk-ant-1234567890' }) })
     const response = await post({ input: 'a' })
     expect(response.status).toBe(400)
@@ -359,7 +357,7 @@ describe('a model', () => {
     expect(service.asked).toEqual([])
   })
 
-  it('is served by those of its routes that embed', async () => {
+  it('is served by those of its routes that support embeddings', async () => {
     const chatOnly: ChatAdapter = { chat: () => Promise.reject(new Error('not called')) }
     let made = 0
     await start({
@@ -381,14 +379,14 @@ describe('a model', () => {
     expect(service.asked).toEqual([])
   })
 
-  it('that lists embeddings alone is refused for chat', async () => {
+  it('that lists only embeddings is refused for chat', async () => {
     await start({ models: [{ id: MODEL, prices: PRICES, operations: ['embeddings'] }] })
     await replyTo({ input: 'a' })
     const response = await service.post({ model: MODEL, messages: [{ role: 'user', content: 'a' }] })
     expect(await response.json()).toMatchObject({ error: { code: 'invalid_request', param: 'model' } })
   })
 
-  it('is refused to an access token without the scope', async () => {
+  it('is refused for an access token without the scope', async () => {
     await start()
     const response = await post({ input: 'a' }, { authorization: `Bearer ${tokens.unscoped}` })
     expect(response.status).toBe(403)
@@ -416,7 +414,7 @@ function embedding(baseUrl: string, maxEmbeddingsPerCall = 1): ChatAdapter {
 }
 
 describe('through the AI SDK', () => {
-  it('embeds in as many calls as the model asks for, and charges their sum', async () => {
+  it('embeds in as many calls as the model requires, and charges their sum', async () => {
     await start({ adapter: (baseUrl) => embedding(baseUrl) })
     const { data, usage } = await replyTo({ input: ['a', 'b'] })
     expect(data).toHaveLength(2)
@@ -424,7 +422,7 @@ describe('through the AI SDK', () => {
     expect(usage).toMatchObject({ prompt_tokens: 14, charge: { basis: 'reported' } })
   })
 
-  it('refuses tokens and dimensions by name, which it has no words for', async () => {
+  it('refuses tokens and dimensions by name, which it cannot express', async () => {
     await start({ adapter: (baseUrl) => embedding(baseUrl) })
     for (const [more, param] of [
       [{ input: [1, 2] }, 'input'],
@@ -439,7 +437,7 @@ describe('through the AI SDK', () => {
 })
 
 describe('real clients', () => {
-  it('the openai client embeds one text and many, in the form that it asks for unasked', async () => {
+  it('the openai client embeds one text and many, in the format that it requests by default', async () => {
     await start()
     const client = new OpenAI({ baseURL: service.host.baseUrl, apiKey: API_KEY, maxRetries: 0 })
     const one = await client.embeddings.create({ model: MODEL, input: 'a' })

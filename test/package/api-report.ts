@@ -7,7 +7,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const REPORTS = fileURLToPath(new URL('api', import.meta.url))
 
 export interface ApiReport {
-  /** The text of each report, by the name of its file. */
+  /** The text of each report, by its file name. */
   readonly texts: ReadonlyMap<string, string>
   /** Types in public signatures that no entry exports, as `entry: name`. */
   readonly hiddenTypes: readonly string[]
@@ -70,7 +70,7 @@ export async function readApi(format: 'import' | 'require'): Promise<ApiReport> 
   return { texts, hiddenTypes: [...hiddenTypes].sort() }
 }
 
-/** The reports in the repository, by the name of their file. */
+/** The reports in the repository, by their file names. */
 export async function readReports(): Promise<ReadonlyMap<string, string>> {
   const names = await readdir(REPORTS)
   return new Map(
@@ -99,7 +99,9 @@ function print(symbol: ts.Symbol, visit: (identifier: ts.Identifier) => void = (
     .join('\n')
 }
 
-/** Whether a file of the build declares the symbol by itself: neither a member, a parameter nor a type of Node's. */
+/**
+ * Whether a file of the build declares the symbol itself, and it is not a member, a parameter or a Node type.
+ */
 function isTopLevel(symbol: ts.Symbol): boolean {
   return (symbol.declarations ?? []).some((declaration) => {
     const node = ts.isVariableDeclaration(declaration) ? declaration.parent.parent : declaration
@@ -107,7 +109,7 @@ function isTopLevel(symbol: ts.Symbol): boolean {
   })
 }
 
-/** The package or module of Node's that a symbol is imported from. */
+/** The package or Node module that a symbol is imported from. */
 function packageOf(symbol: ts.Symbol): string | undefined {
   const specifier = symbol.declarations?.find((declaration) => ts.isImportSpecifier(declaration))
   if (specifier === undefined) return undefined

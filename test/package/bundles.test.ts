@@ -11,7 +11,7 @@ const run = promisify(execFile)
 const DIST = fileURLToPath(new URL('../../dist', import.meta.url))
 const SLOW_MS = 120_000
 
-/** Away from every `node_modules`, as a bundle that is deployed alone. */
+/** Outside every `node_modules`, like a bundle that is deployed alone. */
 const PROGRAM = `
 import { createConsole } from ${JSON.stringify(`${DIST}/console.js`)}
 import { sqliteStores } from ${JSON.stringify(`${DIST}/sqlite.js`)}
@@ -27,7 +27,7 @@ sqliteStores({ file: 'never-made.db' }).ready().catch((error) => {
 })
 `
 
-describe('a bundle that has swallowed the package', () => {
+describe('a bundle that contains the package', () => {
   let folder: string
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'compat-router-bundle-'))
@@ -40,7 +40,7 @@ describe('a bundle that has swallowed the package', () => {
       outExtension: ({ format }) => ({ js: format === 'cjs' ? '.cjs' : '.mjs' }),
       noExternal: [/./],
       external: ['libsql'],
-      // What undici needs of an ESM bundle, whoever makes it.
+      // Any ESM bundle that contains undici needs this.
       banner: ({ format }) =>
         format === 'cjs'
           ? {}
@@ -52,7 +52,7 @@ describe('a bundle that has swallowed the package', () => {
   }, SLOW_MS)
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  it.each(['cjs', 'mjs'])('says where its files are missing, and what to do, as .%s', async (format) => {
+  it.each(['cjs', 'mjs'])('explains, as .%s, which files are missing and how to fix it', async (format) => {
     const { stdout } = await run(process.execPath, [`program.${format}`], { cwd: folder })
     const advice =
       'cannot be found: leave compat-router outside of the bundle (with esbuild: --packages=external) and install it where the program runs'
@@ -63,7 +63,7 @@ describe('a bundle that has swallowed the package', () => {
   })
 })
 
-it('has no thread that `next build` would look for the files of', async () => {
+it('starts no thread whose files `next build` would look for', async () => {
   const names = (await readdir(DIST)).filter((name) => /\.c?js$/.test(name))
   const texts = await Promise.all(names.map((name) => readFile(join(DIST, name), 'utf8')))
   expect(texts.join()).toContain('extends Worker')

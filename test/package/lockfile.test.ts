@@ -9,8 +9,9 @@ const text = await readFile(new URL('../../package-lock.json', import.meta.url),
 const { packages } = JSON.parse(text) as Lockfile
 
 describe('package-lock.json', () => {
-  // npm 11.19 refuses `npm ci` otherwise; npm leaves them out where it could not find them when it wrote the file.
-  it('lists the packages of every platform, so that npm ci works on each', () => {
+  // Otherwise npm 11.19 refuses `npm ci`. npm leaves these out if it did not find them when it wrote the
+  // file.
+  it('lists the packages of every platform, so that npm ci works everywhere', () => {
     const missing = Object.entries(packages).flatMap(([folder, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies).filter(
         (name) => !(`node_modules/${name}` in packages) && !(`${folder}/node_modules/${name}` in packages),

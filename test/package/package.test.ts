@@ -16,7 +16,7 @@ const subpaths = Object.keys(manifest.exports).filter((path) => path !== './pack
 const specifiers = subpaths.map((path) => path.replace(/^\./, 'compat-router'))
 /** Programs, not libraries: importing them starts them. */
 const programs = ['compat-router/sqlite-worker']
-/** Peers that an entry imports at once. */
+/** Peer dependencies that an entry imports at once. */
 const PEERS = ['@opentelemetry/api']
 const libraries = specifiers.filter((specifier) => !programs.includes(specifier))
 
@@ -44,11 +44,11 @@ describe('the packed package', () => {
 
   afterAll(() => rm(project, { recursive: true, force: true }))
 
-  it('says its own version', () => {
+  it('reports its own version', () => {
     expect(version).toBe(manifest.version)
   })
 
-  it('holds what was built, its documents and nothing else', async () => {
+  it('contains the build, its documents and nothing else', async () => {
     const names = await readdir(join(project, 'node_modules', 'compat-router'))
     expect(names.sort()).toEqual([
       'CHANGELOG.md',
@@ -62,7 +62,7 @@ describe('the packed package', () => {
     ])
   })
 
-  it('has no link in its documents that leads nowhere', async () => {
+  it('has no broken link in its documents', async () => {
     const folder = join(project, 'node_modules', 'compat-router')
     const names = await readdir(folder, { recursive: true })
     const documents = names.filter((name) => /^(?:docs\/)?[^/]+\.md$/.test(name))
@@ -85,7 +85,7 @@ describe('the packed package', () => {
     expect(broken).toEqual([])
   })
 
-  it('holds the licence of each package that its pages bundle', async () => {
+  it('contains the licence of each package that its pages bundle', async () => {
     const folder = join(project, 'node_modules', 'compat-router', 'dist', 'console')
     const text = await readFile(join(folder, 'licenses.md'), 'utf8')
     for (const name of ['eventsource-parser', 'preact', 'uplot']) {
@@ -94,7 +94,7 @@ describe('the packed package', () => {
     expect(text.match(/^Copyright \(c\) .+$/gm)).toHaveLength(3)
   })
 
-  it('is imported and required, every entry', async () => {
+  it('can be imported and required, every entry', async () => {
     await writeFile(
       join(project, 'import.mjs'),
       `${libraries.map((specifier, n) => `import * as m${n} from '${specifier}'`).join('\n')}
@@ -112,8 +112,8 @@ describe('the packed package', () => {
     }
   })
 
-  // Node 20.18 cannot require an ES module, and neither can Jest: no dependency may be one.
-  it('is required if only CommonJS can be', async () => {
+  // Neither Node 20.18 nor Jest can require an ES module, so no dependency may be one.
+  it('can be required if only CommonJS is supported', async () => {
     await writeFile(
       join(project, 'strictly.cjs'),
       `${libraries.map((specifier) => `require('${specifier}')`).join('\n')}
@@ -133,7 +133,7 @@ describe('the packed package', () => {
     expect(stdout.trim()).toBe('sk-own')
   })
 
-  it('mixes entries and formats: an error of one copy is known to the other', async () => {
+  it('mixes entries and formats: each copy recognises the errors of the others', async () => {
     await writeFile(
       join(project, 'mix.mjs'),
       `import { createRequire } from 'node:module'
@@ -150,7 +150,7 @@ describe('the packed package', () => {
     expect(JSON.parse(stdout)).toEqual([false, true, true, '[secret]', 'k'])
   })
 
-  it('answers a request from an app of ten lines', async () => {
+  it('answers a request in an app of ten lines', async () => {
     await writeFile(
       join(project, 'app.cjs'),
       `const http = require('node:http')
@@ -172,7 +172,7 @@ describe('the packed package', () => {
     expect((await run(process.execPath, ['app.cjs'], { cwd: project })).stdout.trim()).toBe('m')
   })
 
-  it('serves the pages of the console, and nothing of them to who does not import it', async () => {
+  it('serves the pages of the console, and loads them only if they are imported', async () => {
     await writeFile(
       join(project, 'console.cjs'),
       `const http = require('node:http')
@@ -238,7 +238,7 @@ export const all = [${libraries.map((_, n) => `m${n}`).join(', ')}]
   )
 
   it(
-    'passes publint and attw, also where packages have no exports',
+    'passes publint and attw, even if packages have no exports',
     async () => {
       const publint = await run('npx', ['publint', '--strict', tarball], { cwd: ROOT }).catch(
         (error) => error,

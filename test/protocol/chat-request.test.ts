@@ -7,9 +7,9 @@ function refusalOf(...messages: unknown[]): CompatError {
   return refusal(body({ messages }))
 }
 
-describe('a request that is accepted', () => {
+describe('an accepted request', () => {
   it.each([undefined, true, false])(
-    'is read alike whether it has a model and stream alone, or more to check, with stream %s',
+    'is read the same with only a model and stream as with more fields to check, with stream %s',
     (stream) => {
       const plain = { ...body(stream === undefined ? {} : { stream }), temperature: 0.5 }
       const { forward: short, ...read } = parseChatRequest(plain)
@@ -24,11 +24,11 @@ describe('a request that is accepted', () => {
     [{ model: 7 }, 'model'],
     [{ stream: 'yes' }, 'stream'],
     [{ stream: 1 }, 'stream'],
-  ])('has a model and stream of the right type, if it has nothing more: %j', (wrong, param) => {
+  ])('has a model and stream of the right type, even if it has nothing more: %j', (wrong, param) => {
     expect(refusal(body(wrong))).toMatchObject({ code: 'invalid_request', param })
   })
 
-  it('is split into what goes upstream and what is the router’s own', () => {
+  it('is split into the fields for the provider and those of the router', () => {
     const parsed = parseChatRequest(
       body({
         stream: true,
@@ -78,7 +78,7 @@ describe('a request that is accepted', () => {
     })
   })
 
-  it('has its messages forwarded as they came, without a copy', () => {
+  it('has its messages forwarded unchanged, without a copy', () => {
     const messages = [
       { role: 'system', content: 'x', name: 'n' },
       {
@@ -113,7 +113,7 @@ describe('a request that is accepted', () => {
     expect(parseChatRequest(body({ stream })).stream).toBe(expected)
   })
 
-  it('may have null in the place of an optional field that steers nothing', () => {
+  it('may have null instead of an optional field, except a field that controls the call', () => {
     const fields = {
       n: null,
       user: null,
@@ -172,7 +172,7 @@ describe('messages', () => {
     expect(error.details?.[0]).toEqual({ param, message: error.message })
   })
 
-  it('may stand among 1,000 fields, and no more', () => {
+  it('may be accompanied by 1,000 fields, and no more', () => {
     const others = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`field_${index}`, 0]))
     const own = Object.keys(body({})).length
@@ -193,7 +193,7 @@ describe('messages', () => {
     expect(error.message).toContain('1,000 parts')
   })
 
-  it('have at most 20 faults told, the first one in the message', () => {
+  it('report at most 20 faults, the first one in the message', () => {
     const error = refusal({ stream: 'yes', messages: Array.from({ length: 500 }, () => ({})) })
     expect(error.message).toBe('model is required.')
     expect(error.details).toHaveLength(20)
@@ -203,7 +203,7 @@ describe('messages', () => {
     })
   })
 
-  it('of a million bad parts are refused after the first thousand', () => {
+  it('with a million bad parts are refused after the first thousand', () => {
     let looks = 0
     const part = {
       get type() {
@@ -262,20 +262,20 @@ describe('other fields', () => {
     expect(error.message.startsWith(`${param} `) || code === 'model_not_found').toBe(true)
   })
 
-  it('name an unknown model, cleaned and cut', () => {
+  it('name an unknown model, cleaned and truncated', () => {
     expect(refusal(body({ model: `a\u0000\u202e${'b'.repeat(300)}` })).message).toContain(
       `'a${'b'.repeat(127)}'`,
     )
   })
 
   it.each(['s', 's'.repeat(1_024), 'é'.repeat(512), '\u0000\u001f', ' '])(
-    'take any session id of 1 to 1,024 bytes whole (%#)',
+    'accept any session id of 1 to 1,024 bytes unchanged (%#)',
     (sessionId) => {
       expect(parseChatRequest(body({ session_id: sessionId })).own.sessionId).toBe(sessionId)
     },
   )
 
-  it('point an object in provider to routing', () => {
+  it('point to routing for an object in provider', () => {
     for (const provider of [{ order: ['a'] }, ['a']]) {
       const error = refusal(body({ provider }))
       expect(error).toMatchObject({ code: 'invalid_request', param: 'provider' })

@@ -3,7 +3,7 @@ import { CompatError, errorCodes } from '../../src/base/errors.js'
 import { asCompatError, errorFrame, errorReply } from '../../src/protocol/error-body.js'
 
 describe('an error answer', () => {
-  it('has its members in one order, and only those that it has', () => {
+  it('has its members in a fixed order, and only those that it needs', () => {
     const full = new CompatError('invalid_request', 'No.', {
       param: 'n',
       source: 'provider',
@@ -21,7 +21,7 @@ describe('an error answer', () => {
     )
   })
 
-  it.each(['nonsense', 'toString', undefined])('there is none with the code %s', (code) => {
+  it.each(['nonsense', 'toString', undefined])('rejects the code %s', (code) => {
     expect(() => new CompatError(code as 'not_found', 'No.')).toThrow(
       new TypeError(
         `CompatError: there is no code ${JSON.stringify(code)}; errorCodes has those that there are.`,
@@ -59,7 +59,7 @@ describe('an error answer', () => {
     expect(errorReply(error).headers['retry-after']).toBe(sent)
   })
 
-  it('says whether to repeat a call', () => {
+  it('says whether to retry a call', () => {
     const headers = (code: (typeof errorCodes)[number]['code']) =>
       errorReply(new CompatError(code, 'No.')).headers
     expect(headers('credits_on_hold')).toMatchObject({ 'x-should-retry': 'true', 'retry-after': '5' })
@@ -82,7 +82,7 @@ describe('an error answer', () => {
     expect(errorReply(error).headers).toMatchObject({ allow: 'GET, HEAD' })
   })
 
-  it('of anything else that was thrown is an internal error that tells nothing', () => {
+  it('for anything else that was thrown is an internal error without details', () => {
     const cause = new Error('connect ECONNREFUSED 10.0.0.1')
     const error = asCompatError(cause)
     expect(error).toMatchObject({ code: 'internal_error', status: 500, cause })
@@ -95,7 +95,7 @@ describe('an error answer', () => {
 })
 
 describe('the frame that ends a failed stream', () => {
-  it('has the charge inside the error, no choices, and no byte beyond ASCII', () => {
+  it('has the charge inside the error, no choices, and only ASCII', () => {
     const error = new CompatError('provider_error', 'Né 😀\n', { metadata: { note: 'é' } })
     const frame = errorFrame(error, { cost: 0.0012 })
     expect(frame).toMatch(/^data: [\x20-\x7e]+\n\n$/)

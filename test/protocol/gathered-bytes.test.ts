@@ -9,14 +9,14 @@ import { LIMITS, ManualClock } from '../http/fixture.js'
 
 const TEXT = `{"text":"${'Grüße '.repeat(200)}"}`
 
-/** Each byte on its own. To forget the first ones is to write over them, as if their memory were another's. */
+/** Each byte on its own. Overwriting the first ones simulates that their memory is reused. */
 function inBytes(text: string): { pieces: Buffer[]; forgetFirst(): void } {
   const pieces = [...Buffer.from(text)].map((byte) => Buffer.from([byte]))
   return { pieces, forgetFirst: () => pieces.slice(0, 256).forEach((piece) => void piece.fill(0)) }
 }
 
-describe('a body that comes byte by byte keeps none of its first pieces', () => {
-  it('where a client sends it', async () => {
+describe('a body that arrives byte by byte keeps none of its first pieces', () => {
+  it('from a client', async () => {
     const { pieces, forgetFirst } = inBytes(TEXT)
     const share = new BodyBudget(LIMITS.bodyBytesInFlight).open('alice')
     const request = Readable.from(pieces, { objectMode: false }) as IncomingMessage
@@ -25,7 +25,7 @@ describe('a body that comes byte by byte keeps none of its first pieces', () => 
     expect((await collector.done).toString()).toBe(TEXT)
   })
 
-  it('where a provider sends it', () => {
+  it('from a provider', () => {
     const { pieces, forgetFirst } = inBytes(TEXT)
     const events: ProviderEvent[] = []
     const read: string[] = []

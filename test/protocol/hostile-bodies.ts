@@ -1,6 +1,6 @@
 /**
- * Run as a process of its own: parses bodies of 32 MiB that are made to be dear, and prints for each what it was
- * refused with, how long that took and by how much the peak of memory grew.
+ * Runs as a process of its own. Parses expensive bodies of 32 MiB, and prints for each the refusal, the CPU
+ * time and the growth of peak memory.
  */
 import { isCompatError } from '../../src/base/errors.js'
 import { parseChatRequest } from '../../src/operations/chat/read-request.js'
@@ -55,7 +55,7 @@ for (const [name, make] of Object.entries(BODIES)) {
   } catch (error) {
     code = isCompatError(error) && error.status === 400 ? error.code : String(error)
   }
-  // Of the processor, not of the clock: other processes do not count.
+  // CPU time, so that other processes do not count.
   const { user, system } = process.cpuUsage(start)
   const ms = Math.round((user + system) / 1_000)
   const grownMiB = Math.round((process.resourceUsage().maxRSS - peakBefore) / 1_024)

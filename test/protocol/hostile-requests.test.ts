@@ -14,7 +14,7 @@ const anything = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 20 }),
 )
 
-/** Mostly as it should be, so that what comes after it is reached. */
+/** Mostly valid, so that later checks are reached. */
 function mostly(good: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 12, arbitrary: good }, { weight: 1, arbitrary: anything })
 }
@@ -93,7 +93,7 @@ const MODELS = [undefined, ['temperature', 'tools']].map((supportedParameters) =
 }))
 
 describe('hostile requests', () => {
-  it('are taken or refused with a 4xx that repeats no value of theirs', () => {
+  it('are accepted, or refused with a 4xx that repeats none of their values', () => {
     let taken = 0
     fc.assert(
       fc.property(
@@ -125,7 +125,7 @@ describe('hostile requests', () => {
             expect(error.status).toBeLessThan(500)
             expect(error.details?.length ?? 0).toBeLessThanOrEqual(20)
             const shown = JSON.stringify([error.message, error.param, error.details])
-            // A model that is not found and a tool of a kind that is not taken are named.
+            // Unknown models and tools of an unsupported kind are named in the message.
             if (error.code !== 'model_not_found' && !error.param?.startsWith('tools.'))
               expect(shown).not.toContain(MARKER)
             expect(isPlainText(error.message)).toBe(true)
@@ -138,7 +138,7 @@ describe('hostile requests', () => {
     expect(taken).toBeGreaterThan(500)
   })
 
-  it('given as values that were never JSON end no other way', () => {
+  it('passed as values that were never JSON end the same way', () => {
     fc.assert(
       fc.property(
         fc.anything({ withBigInt: true, withNullPrototype: true, withSparseArray: true, withDate: true }),

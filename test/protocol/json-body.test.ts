@@ -19,13 +19,13 @@ function refusal(run: () => unknown): CompatError {
   throw new Error('The body was accepted.')
 }
 
-/** An object that is nested `depth` deep, itself counted. */
+/** An object with a nesting depth of `depth`, itself included. */
 const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
-/** An object of so many values, itself, its array and its second member counted. */
+/** An object with so many values, including itself, its array and its second member. */
 const numbers = (values: number, pad = '') => `{"a":[${'1,'.repeat(values - 4)}1],"${pad}":1}`
 
 describe('parseJsonBody', () => {
-  it('reads what JSON.parse reads', () => {
+  it('reads everything that JSON.parse reads', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
         const text = JSON.stringify(value)
@@ -36,23 +36,23 @@ describe('parseJsonBody', () => {
     )
   })
 
-  it('takes a byte order mark and a view into a larger buffer', () => {
+  it('accepts a byte order mark and a view into a larger buffer', () => {
     expect(parsed(bytes('\ufeff{"a":1}'))).toEqual({ a: 1 })
     expect(parsed(bytes('xx{"a":1}xx').subarray(2, 9))).toEqual({ a: 1 })
   })
 
-  it('lets the last of duplicate keys count', () => {
+  it('uses the last of duplicate keys', () => {
     expect(parsed(bytes('{"a":1,"a":2}'))).toEqual({ a: 2 })
   })
 
   it.each(['', ' ', '{', '{"a":1,}', "{'a':1}", '{"a":NaN}', '{} {}', '\u0000', '{"a":"\n"}', '{"a":"\\x"}'])(
-    '%j is no JSON',
+    '%j is invalid JSON',
     (text) => {
       expect(refusal(() => parsed(bytes(text)))).toMatchObject({ code: 'invalid_json', status: 400 })
     },
   )
 
-  it('tells where JSON breaks off, and shows nothing of it', () => {
+  it('reports the position of a syntax error, and shows nothing of the text', () => {
     const error = refusal(() => parsed(bytes('{"secret":"sk-123" "b":1}')))
     expect(error.message).toMatch(/character 19/)
     expect(refusal(() => parsed(bytes('sk-123'))).message).not.toContain('sk-')
@@ -66,11 +66,11 @@ describe('parseJsonBody', () => {
     },
   )
 
-  it.each(['[]', '"a"', '1', 'null', 'true', '[{}]'])('%s is no request', (text) => {
+  it.each(['[]', '"a"', '1', 'null', 'true', '[{}]'])('%s is not a request', (text) => {
     expect(refusal(() => parsed(bytes(text)))).toMatchObject({ code: 'invalid_request' })
   })
 
-  it('takes 128 levels, and no more', () => {
+  it('accepts 128 levels, and no more', () => {
     for (const pad of ['', 'x'.repeat(500_000)]) {
       const text = (depth: number) => nested(depth).replace('}', `,"pad":"${pad}"}`)
       expect(parsed(bytes(text(128)))).toHaveProperty('a')
@@ -81,7 +81,7 @@ describe('parseJsonBody', () => {
     }
   })
 
-  it('counts no brackets inside strings', () => {
+  it('ignores brackets inside strings', () => {
     for (const filler of ['[', '{"', '\\', '\\"[', '[\\\\']) {
       for (const times of [200, 200_000]) {
         const value = { a: filler.repeat(times), b: [filler] }
@@ -90,7 +90,7 @@ describe('parseJsonBody', () => {
     }
   })
 
-  it('takes 200,000 values, and no more', () => {
+  it('accepts 200,000 values, and no more', () => {
     for (const pad of ['', 'x'.repeat(100_000)]) {
       expect(parsed(bytes(numbers(200_000, pad)))).toHaveProperty('a')
       const error = refusal(() => parsed(bytes(numbers(200_001, pad))))
@@ -98,7 +98,7 @@ describe('parseJsonBody', () => {
     }
   })
 
-  it('counts the values that checkJsonValue counts', () => {
+  it('counts the same values as checkJsonValue', () => {
     const members = [{}, [], '', 'a:b,[{', 1.5e3, null, true, { a: { b: [1, '"'] } }, [[[]]]]
     const valuesOfRound = 15
     const rounds = Math.floor(199_998 / valuesOfRound)
@@ -113,7 +113,7 @@ describe('parseJsonBody', () => {
     expect(refusal(() => checkJsonValue(over))).toMatchObject({ code: 'invalid_request' })
   })
 
-  it('drops an own __proto__ at every depth, however it is spelt', () => {
+  it('drops an own __proto__ at every depth, however it is spelled', () => {
     for (const key of ['__proto__', '\\u005f_proto__', '_\\u005Fpr\\u006fto__', '__\\u0070roto_\\u005f']) {
       const value = parsed(bytes(`{"${key}":{"x":1},"a":[{"${key}":{"y":1},"b":"__proto__"}]}`))
       expect(Object.getOwnPropertyNames(value)).toEqual(['a'])
@@ -161,7 +161,7 @@ describe('parseJsonBody', () => {
     )
   })
 
-  it('refuses every dear body of 32 MiB within a second and 300 MB', async () => {
+  it('refuses every expensive body of 32 MiB within a second and 300 MB', async () => {
     const script = fileURLToPath(new URL('hostile-bodies.ts', import.meta.url))
     const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', script])
     const results = stdout
@@ -196,16 +196,16 @@ describe('parseJsonBody', () => {
 })
 
 describe('checkJsonValue', () => {
-  it('takes a body that was parsed already, and gives the same object back', () => {
+  it('accepts a parsed body, and returns the same object', () => {
     const value = { a: [1, { b: null }] }
     expect(checkJsonValue(value)).toBe(value)
   })
 
-  it.each([[null], [undefined], ['{}'], [[]], [5]])('%j is no request', (value) => {
+  it.each([[null], [undefined], ['{}'], [[]], [5]])('%j is not a request', (value) => {
     expect(refusal(() => checkJsonValue(value))).toMatchObject({ code: 'invalid_request' })
   })
 
-  it('holds it to the same depth and number of values', () => {
+  it('enforces the same depth and number of values', () => {
     expect(checkJsonValue(JSON.parse(nested(128)))).toBeDefined()
     expect(refusal(() => checkJsonValue(JSON.parse(nested(129))))).toMatchObject({ code: 'invalid_request' })
     expect(checkJsonValue(JSON.parse(numbers(200_000)))).toBeDefined()
@@ -223,7 +223,7 @@ describe('checkJsonValue', () => {
     expect(refusal(() => checkJsonValue(value))).toMatchObject({ code: 'invalid_request' })
   })
 
-  it('leaves a frozen body as it is', () => {
+  it('leaves a frozen body unchanged', () => {
     const value = Object.freeze(JSON.parse('{"__proto__":{},"a":1}'))
     expect(checkJsonValue(value)).toBe(value)
   })

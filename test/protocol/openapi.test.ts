@@ -54,19 +54,19 @@ describe('the OpenAPI document', () => {
     expect(document.info.version).toBe('1.2.3')
   })
 
-  it('has a validator that would say so if it were not', async () => {
+  it('has a validator that detects invalid documents', async () => {
     const { paths: _, ...broken } = { ...document, info: {} }
     expect((await new Validator().validate(structuredClone(broken))).valid).toBe(false)
   })
 
-  it('names for models only what can answer them: limits on calls are not for these', () => {
+  it('lists for the model endpoints only answers that they can give, without limits on calls', () => {
     const responses = responsesOf('/models', 'get')
     expect(Object.keys(responses)).toEqual(['200', '401', '403', '500', '503'])
     const text = JSON.stringify(responses)
     for (const code of ['rate_limited', 'overloaded', 'price_missing']) expect(text).not.toContain(code)
   })
 
-  it('says which answers may tell how long to wait', () => {
+  it('states which answers may have a retry-after', () => {
     const responses = Object.entries(responsesOf('/chat/completions', 'post'))
     const waiting = responses.filter(([, { headers }]) => 'retry-after' in headers)
     const told = errorCodes.filter(
@@ -75,7 +75,7 @@ describe('the OpenAPI document', () => {
     expect(waiting.map(([status]) => Number(status))).toEqual([...new Set(told.map(({ status }) => status))])
   })
 
-  it('names every route, relative to where it is mounted', () => {
+  it('names every endpoint, relative to the mount', () => {
     expect(document.servers).toEqual([{ url: '.' }])
     expect(Object.keys(document.paths)).toEqual([
       '/chat/completions',
@@ -87,7 +87,7 @@ describe('the OpenAPI document', () => {
     ])
   })
 
-  it('holds every error code and resolves every reference', () => {
+  it('contains every error code and resolves every reference', () => {
     const text = JSON.stringify(document)
     for (const { code } of errorCodes) expect(text).toContain(`"${code}"`)
     const references = [...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name!)
@@ -95,7 +95,7 @@ describe('the OpenAPI document', () => {
     for (const name of references) expect(document.components.schemas).toHaveProperty(name)
   })
 
-  it('says of a request what the check of requests says', () => {
+  it('agrees with the check of requests', () => {
     expect(document.components.schemas.ChatCompletionRequest).toMatchObject({
       required: ['model', 'messages'],
       properties: {
@@ -112,8 +112,8 @@ describe('the OpenAPI document', () => {
   })
 })
 
-describe('what is sent', () => {
-  it('is a model as the document describes it', () => {
+describe('a real answer', () => {
+  it('with a model matches the document', () => {
     expect(modelSchema.parse(modelObject(MODEL))).toEqual(modelObject(MODEL))
     expect(JSON.parse(JSON.stringify(modelObject(MODEL)))).toStrictEqual({
       id: 'acme/fast',
@@ -137,7 +137,7 @@ describe('what is sent', () => {
     })
   })
 
-  it('is the least of a model if the catalogue has no more, and nothing that is not the client’s to see', () => {
+  it('with a minimal model contains only what the client may see', () => {
     const row = { id: 'm', created: 0, ownedBy: 'acme', root: 'acme/m', parent: 'p', costPrice: '0.01' }
     expect(JSON.stringify(modelObject(row))).toBe(
       '{"id":"m","object":"model","created":0,"owned_by":"acme","root":"acme/m","parent":"p"}',
@@ -146,12 +146,12 @@ describe('what is sent', () => {
     expect(JSON.parse(JSON.stringify(modelObject(priced))).pricing).toStrictEqual({ input: '1', output: '2' })
   })
 
-  it('is a list as the document describes it', () => {
+  it('with a list matches the document', () => {
     expect(modelListSchema.parse(modelList([MODEL])).data).toHaveLength(1)
     expect(JSON.stringify(modelList([]))).toBe('{"object":"list","data":[]}')
   })
 
-  it('is a usage as the document describes it', () => {
+  it('with a usage matches the document', () => {
     expect(usageSchema.parse(USAGE)).toEqual(USAGE)
     expect(usageSchema.safeParse({ ...USAGE, cost: '0.0012' }).success).toBe(false)
     const choice = { index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }
@@ -160,7 +160,7 @@ describe('what is sent', () => {
     expect(completionSchema.parse(completion)).toEqual(completion)
   })
 
-  it('is an error as the document describes it', () => {
+  it('with an error matches the document', () => {
     for (const { code } of errorCodes) {
       const error = new CompatError(code, 'No.')
       expect(errorSchema.safeParse(JSON.parse(errorReply(error).body)).success).toBe(true)

@@ -20,7 +20,7 @@ describe('provider_key', () => {
     null,
     {},
     [ENVELOPE],
-  ])('that is no envelope is refused without being shown (%#)', (key) => {
+  ])('that is not an envelope is refused without being shown (%#)', (key) => {
     for (const fields of [{ provider: 'openai' }, {}, { messages: 7, session_id: '' }]) {
       const error = refusal(body({ provider_key: key, ...fields }))
       expect(error).toMatchObject({ code: 'provider_key_not_encrypted', status: 400, param: 'provider_key' })
@@ -38,7 +38,7 @@ describe('provider_key', () => {
 })
 
 describe('routing', () => {
-  it('is read whole, its prices as decimal strings', () => {
+  it('is read completely, its prices as decimal strings', () => {
     const routing = {
       order: ['a'],
       only: ['a', 'b'],
@@ -84,7 +84,7 @@ describe('routing', () => {
     expect(refusal(body({ routing }))).toMatchObject({ code: 'invalid_request', param })
   })
 
-  it('of a million names is refused without a look at any', () => {
+  it('with a million names is refused without a look at any', () => {
     const looks: PropertyKey[] = []
     const order = new Proxy(Array(1_000_000).fill(5), {
       get(names, property) {
@@ -98,7 +98,7 @@ describe('routing', () => {
     expect(looks).not.toContain('0')
   })
 
-  it('has an unknown member named without control characters, and cut', () => {
+  it('has an unknown member named without control characters, and truncated', () => {
     const error = refusal(body({ routing: { [`\u0000${'x'.repeat(5_000)}`]: 1 } }))
     expect(error.param).toBe(`routing.${'x'.repeat(64)}`)
   })
@@ -121,7 +121,7 @@ describe('fields in another spelling', () => {
     )
   })
 
-  it('that resembles none of ours passes', () => {
+  it("that resembles none of the router's fields passes", () => {
     const body = { model: 'acme/fast', messages: [{ role: 'user', content: 'hi' }], 'X-Custom': 1 }
     expect(parseChatRequest(body).forward['X-Custom']).toBe(1)
   })

@@ -12,9 +12,9 @@ const shifted = (by: (character: string) => number) => (text: string) =>
     .map((character) => (/[\x21-\x7e]/.test(character) ? String.fromCodePoint(by(character)) : character))
     .join('')
 
-/** Ways to show a secret so that a search for it as it stands finds nothing. */
+/** Ways to show a secret so that a plain search for it finds nothing. */
 const spellings: Readonly<Record<string, (text: string) => string>> = {
-  'as it stands': (text) => text,
+  'as written': (text) => text,
   'spaced out': (text) => [...text].join(' '),
   'in lines': (text) => text.replace(/(.{5})/gu, '$1\n'),
   'between dashes': (text) => [...text].join('-'),
@@ -25,7 +25,7 @@ const spellings: Readonly<Record<string, (text: string) => string>> = {
   'with accents': (text) => [...text].join('\u0301'),
   'full width': shifted((character) => character.charCodeAt(0) + 0xfee0),
   'in invisible tags': shifted((character) => 0xe0000 + character.charCodeAt(0)),
-  'in another case': (text) =>
+  'in different case': (text) =>
     text.replace(/[a-z]/gi, (c) => (c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase())),
   'in capitals': (text) => text.toUpperCase(),
   'percent-escaped': percent,
@@ -40,7 +40,7 @@ const spellings: Readonly<Record<string, (text: string) => string>> = {
   'as base64': (text) => Buffer.from(text).toString('base64'),
   'as base64 of a header': (text) => Buffer.from(`Bearer ${text}`).toString('base64'),
   'as base64 of a pair': (text) => Buffer.from(`me:${text}`).toString('base64'),
-  'as base64 for addresses': (text) => Buffer.from(`x${text}`).toString('base64url'),
+  'as URL-safe base64': (text) => Buffer.from(`x${text}`).toString('base64url'),
   'in hex': (text) => Buffer.from(text).toString('hex'),
 }
 
@@ -49,7 +49,7 @@ describe.each(Object.entries(spellings))('a secret %s', (_, spell) => {
     expect(holdsSecret(`You sent ${spell(secret)}, which is wrong.`, ['another-secret', secret])).toBe(true)
   })
 
-  it('is found if it is cut', () => {
+  it('is found if it is truncated', () => {
     expect(holdsSecret(`You sent ${spell(KEY.slice(0, 12))}…`, [KEY])).toBe(true)
     expect(holdsSecret(`You sent …${spell(KEY.slice(-12))}`, [KEY])).toBe(true)
     expect(holdsSecret(`You sent …${spell(KEY.slice(10, 22))}…`, [KEY])).toBe(true)
@@ -62,14 +62,14 @@ it('finds any run of a secret of 8 letters or digits, or of a fifth, in any two 
     minLength: 12,
     maxLength: 200,
   })
-  // A key that itself looks like an escape is read in one way too many. No provider hands out such keys.
+  // A key that itself looks like an escape is decoded once too often. No provider issues such keys.
   const looksEscaped = /\\|%[0-9a-f]{2}|&#/i
   const secrets = visible.filter(
     (secret) => !looksEscaped.test(secret) && secret.replace(/[^a-z0-9]/gi, '').length >= 8,
   )
   const readable = Object.entries(spellings).filter(([name]) => !/base64|hex$/.test(name))
   const way = fc.constantFrom(...readable.map(([, spell]) => spell))
-  // Pieces of escapes are read by nobody, so those are written last.
+  // Nobody decodes parts of escapes, so those spellings are applied last.
   const unescaped = readable.filter(([name]) => !/escaped|entities|JSON/.test(name))
   const firstWay = fc.constantFrom(...unescaped.map(([, spell]) => spell))
   fc.assert(
@@ -94,7 +94,7 @@ it('finds any run of a secret of 8 letters or digits, or of a fifth, in any two 
   )
 })
 
-describe('no secret is seen', () => {
+describe('no secret is found', () => {
   it('in words that share less than 8 characters with it, or less than a fifth', () => {
     const texts = [
       'Incorrect API key provided: sk-proj-********8tUv.',
@@ -106,7 +106,7 @@ describe('no secret is seen', () => {
     expect(holdsSecret('Keys begin with sk-ant-api03-.', [long])).toBe(false)
   })
 
-  it('in a stand-in key, which is shorter than 8 characters', () => {
+  it('in a placeholder key, which is shorter than 8 characters', () => {
     for (const key of ['', 'x', 'none', 'EMPTY', '1234567']) {
       expect(isSecret(key)).toBe(false)
       expect(holdsSecret(`The value ${key} is not allowed.`, [key])).toBe(false)
@@ -121,7 +121,7 @@ describe('no secret is seen', () => {
   })
 })
 
-it('never throws, whatever the text and the secrets are', () => {
+it('never throws, whatever the text and the secrets', () => {
   const units = fc.array(fc.nat(0xffff), { maxLength: 50 }).map((codes) => String.fromCharCode(...codes))
   const pieces = fc.array(
     fc.oneof(units, fc.constantFrom('%', '%ff', '\\u', '\\u{110000}', '&#x110000;', '&#9999999;', '\\ud83d')),
@@ -139,7 +139,7 @@ it.each([
   ['entities', '&#x'.repeat(1_400)],
   ['one letter', 'a'.repeat(4_096)],
   ['ligatures that fold to many letters', '\ufdfa'.repeat(4_096)],
-])('takes no long time for a text of %s', (_, text) => {
+])('is fast for a text of %s', (_, text) => {
   const before = performance.now()
   holdsSecret(text, [`${'a'.repeat(2_000)}b${'a'.repeat(2_000)}`])
   expect(performance.now() - before).toBeLessThan(2_000)

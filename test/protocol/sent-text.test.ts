@@ -14,7 +14,7 @@ function spelled(body: string): string | undefined {
 
 describe.runIf(usesFastPath('messages'))('the messages of a long request', () => {
   it.each([
-    ['as they stand', `[${sayAll(LONG)}]`],
+    ['as written', `[${sayAll(LONG)}]`],
     [
       'with white space, escapes and other scripts',
       `[ {"role" :\n"user", "content":"\\u00e9 é 漢字 🙂 ${LONG}" }\t]`,
@@ -23,7 +23,7 @@ describe.runIf(usesFastPath('messages'))('the messages of a long request', () =>
       'with parts and calls',
       `[{"role":"user","content":[{"type":"text","text":"${LONG}"}],"tool_calls":null}]`,
     ],
-    ['with what looks like their end in a text', `[${sayAll(`\\"}],\\"messages\\":[{\\\\${LONG}`)}]`],
+    ['with text that looks like their end', `[${sayAll(`\\"}],\\"messages\\":[{\\\\${LONG}`)}]`],
   ])('are kept as text %s', (_, messages) => {
     expect(spelled(`{"model":"m","messages":${messages},"stream":true,"temperature":1}`)).toBe(messages)
     expect(spelled(`\ufeff{"tools":[{"messages":[]}],"messages" : ${messages}}`)).toBe(messages)
@@ -31,8 +31,8 @@ describe.runIf(usesFastPath('messages'))('the messages of a long request', () =>
 
   it.each([
     ['are short', `{"messages":[${sayAll('Hi')}]}`],
-    ['stand there twice', `{"messages":[],"messages":[${sayAll(LONG)}]}`],
-    ['stand there under an escaped name too', `{"messages":[${sayAll(LONG)}],"m\\u0065ssages":[]}`],
+    ['are repeated', `{"messages":[],"messages":[${sayAll(LONG)}]}`],
+    ['are also present under an escaped name', `{"messages":[${sayAll(LONG)}],"m\\u0065ssages":[]}`],
     ['have a field twice', `{"messages":[{"content":"","role":"user","content":"${LONG}"}]}`],
     [
       'have a field twice, once escaped',
@@ -40,7 +40,7 @@ describe.runIf(usesFastPath('messages'))('the messages of a long request', () =>
     ],
     ['have a field that is dropped', `{"messages":[{"__proto__":{},"role":"user","content":"${LONG}"}]}`],
     ['hold a number', `{"messages":[{"role":"user","n":1e400,"content":"${LONG}"}]}`],
-    ['are no list', `{"messages":{"content":"${LONG}"}}`],
+    ['are not a list', `{"messages":{"content":"${LONG}"}}`],
     ['are not there', `{"prompt":"${LONG}"}`],
   ])('are not kept as text if they %s', (_, body) => {
     expect(spelled(body)).toBeUndefined()
@@ -53,7 +53,7 @@ describe.runIf(usesFastPath('messages'))('the messages of a long request', () =>
     expect(sentText?.take(value.messages)).toBeUndefined()
   })
 
-  it('are kept as text only if every reader must find in them what was parsed, however they are written', () => {
+  it('are kept as text only if every reader must find the parsed values in them, however they are written', () => {
     let kept = 0
     let ambiguous = 0
     fc.assert(
@@ -120,7 +120,7 @@ const { node } = fc.letrec<{ node: Node }>((tie) => ({
 const others = fc.array(fc.tuple(name, node), { maxLength: 3 })
 const spaces = fc.array(fc.constantFrom('', '', ' ', '\n\t', '\r'), { minLength: 1, maxLength: 7 })
 
-/** JSON text, with white space from `gaps` in turn wherever it may stand. */
+/** JSON text, with white space from `gaps` in turn wherever it is allowed. */
 function write(root: Node, gaps: readonly string[]): string {
   let used = 0
   const gap = (): string => gaps[used++ % gaps.length]!
@@ -134,7 +134,7 @@ function write(root: Node, gaps: readonly string[]): string {
   return writeNode(root)
 }
 
-/** Whether any object has a name twice, however it is spelled. */
+/** Whether any object has a name twice, in any spelling. */
 function repeats(value: Node): boolean {
   if (typeof value === 'string') return false
   if (!('fields' in value)) return value.some(repeats)

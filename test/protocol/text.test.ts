@@ -14,21 +14,21 @@ function clean(text: string, fields: Partial<Parameters<typeof cleanProviderMess
   })
 }
 
-/** Of any code units: halves of surrogate pairs, control and invisible characters among them. */
+/** Of any code units, including unpaired surrogates, control and invisible characters. */
 function texts(maxLength: number): fc.Arbitrary<string> {
   const unit = fc.oneof(fc.nat(0xff), fc.integer({ min: 0x2000, max: 0x2070 }), fc.nat(0xffff))
   return fc.array(unit, { maxLength }).map((units) => String.fromCharCode(...units))
 }
 
 describe('strings for stores and events', () => {
-  it('are told apart from those that a store refuses', () => {
+  it('are distinguished from those that a store refuses', () => {
     expect(['a', 'é', '😀', ''].every(isPlainText)).toBe(true)
     expect(['\u0000', 'a\u001f', '\u007f', '\ud800', '\udc00a', 'a\ud800b'].some(isPlainText)).toBe(false)
     expect(isWellFormed('\u0000😀')).toBe(true)
     expect(isWellFormed('\ude00\ud83d')).toBe(false)
   })
 
-  it('have control characters written out', () => {
+  it('have control characters escaped', () => {
     expect(escapeControl('a\u0000b\n\u007f\ud800é😀')).toBe('a\\u0000b\\u000a\\u007f\ufffdé😀')
   })
 
@@ -60,7 +60,7 @@ describe('a provider’s message', () => {
     'response_format.json_schema.name must match ^[a-zA-Z0-9_-]+$',
     'tools.0.function.parameters is not a valid JSON Schema (line 3, column 10; 12:30:45).',
     'This model does not support the parameter `reasoning_effort`, e.g. with tools.',
-  ])('that gives nothing away stays as it is: %s', (text) => {
+  ])('without secrets stays unchanged: %s', (text) => {
     expect(clean(text)).toBe(text)
   })
 
@@ -85,13 +85,13 @@ describe('a provider’s message', () => {
     ['no route to fe80::1ff:fe23:4567:890a.', 'fe80'],
     ['listen on [::1]:80', '::1'],
     ['write to ops@example.com', 'ops'],
-  ])('loses what it gives away: %s', (text, gone) => {
+  ])('loses its secrets: %s', (text, gone) => {
     const message = clean(text)
     expect(message).not.toContain(gone)
     expect(message).toContain('[redacted]')
   })
 
-  it('is dropped whole if it holds a secret in use, in whatever spelling', () => {
+  it('is dropped completely if it contains a secret in use, in any spelling', () => {
     const secret = 'plain "words" +/='
     const encoded = Buffer.from(secret).toString('base64')
     for (const spelling of [secret, encodeURIComponent(secret), JSON.stringify(secret), encoded]) {
@@ -100,17 +100,17 @@ describe('a provider’s message', () => {
     expect(clean('You sent nothing.', { secrets: ['', secret] })).toBe('You sent nothing.')
   })
 
-  it.each(['none', 'EMPTY', 'x'])('keeps a stand-in key, which is no secret: %s', (secret) => {
+  it.each(['none', 'EMPTY', 'x'])('keeps a placeholder key, which is not a secret: %s', (secret) => {
     const message = `The top_k ${secret} must be a number; ${secret} is none.`
     expect(clean(message, { secrets: [secret] })).toBe(message)
   })
 
-  it('loses characters that nobody sees and that could spell something out', () => {
+  it('loses invisible characters that could spell something out', () => {
     const tags = [...'sesame'].map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join('')
     expect(clean(`a${tags}\u{e0101}\ufe0f\u180e\u3164b`)).toBe('ab')
   })
 
-  it('names the model by its key', () => {
+  it('has the upstream name of the model replaced by its key', () => {
     expect(
       clean(
         'The model gpt-4o-mini-2024-07-18 (gpt-4o-mini-2024-07-18) is old; gpt-4o-mini-2024-07-189 is not.',
@@ -121,13 +121,13 @@ describe('a provider’s message', () => {
     expect(clean('x', { upstreamModel: '' })).toBe('x')
   })
 
-  it('loses control and bidi characters, and all beyond 500', () => {
+  it('loses control and bidi characters, and everything after 500', () => {
     expect(clean('a\u0000b\r\n\nc\u202ed')).toBe('a b cd')
     expect(clean('word '.repeat(300)).length).toBeLessThanOrEqual(500)
     expect(clean(`${'w'.repeat(499)}😀`)).toBe('w'.repeat(499))
   })
 
-  it('never shows the half of a secret that lies across the cut at 4 KiB', () => {
+  it('never shows half of a secret that crosses the cut at 4 KiB', () => {
     const url = `https://a.b/${'x'.repeat(3_900)} `
     for (let pad = 4_096 - KEY.length; pad <= 4_096; pad += 1) {
       const text = url + '-'.repeat(pad - url.length - 1)
@@ -137,7 +137,7 @@ describe('a provider’s message', () => {
     }
   })
 
-  it('never shows a secret, a control character or the name of the model, whatever surrounds them', () => {
+  it('never shows a secret, a control character or the upstream name of the model, whatever surrounds them', () => {
     const piece = fc.oneof(
       texts(30),
       fc.constantFrom(

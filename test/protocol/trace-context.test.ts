@@ -6,7 +6,7 @@ const SPAN = '00f067aa0ba902b7'
 const PARENT = `00-${TRACE}-${SPAN}-01`
 
 describe('a trace context', () => {
-  it('is read as it came', () => {
+  it('is read unchanged', () => {
     expect(readTraceContext({ traceparent: PARENT, tracestate: 'vendor=opaque' })).toEqual({
       traceparent: PARENT,
       tracestate: 'vendor=opaque',
@@ -26,16 +26,16 @@ describe('a trace context', () => {
     ['empty', ''],
     ['two headers joined', `${PARENT}, ${PARENT}`],
     ['in upper case', PARENT.toUpperCase()],
-    ['of the version that is forbidden', `ff-${TRACE}-${SPAN}-01`],
+    ['of the forbidden version', `ff-${TRACE}-${SPAN}-01`],
     ['longer than version 00 is', `${PARENT}-more`],
-    ['longer than a later version may be here', `01-${TRACE}-${SPAN}-01-${'x'.repeat(512)}`],
-    ['run together with what comes later', `01-${TRACE}-${SPAN}-01x`],
+    ['longer than a later version may be', `01-${TRACE}-${SPAN}-01-${'x'.repeat(512)}`],
+    ['without a separator before later fields', `01-${TRACE}-${SPAN}-01x`],
     ['of no trace', `00-${'0'.repeat(32)}-${SPAN}-01`],
     ['of no span', `00-${TRACE}-${'0'.repeat(16)}-01`],
     ['too short', `00-${TRACE.slice(1)}-${SPAN}-01`],
     ['not hexadecimal', `00-${TRACE.replace('4', 'g')}-${SPAN}-01`],
     ['followed by a line', `${PARENT}\n`],
-  ])('is none if traceparent is %s', (_what, traceparent) => {
+  ])('is absent if traceparent is %s', (_what, traceparent) => {
     expect(readTraceContext({ traceparent, tracestate: 'vendor=opaque' })).toBeUndefined()
   })
 
@@ -43,7 +43,7 @@ describe('a trace context', () => {
     ['a member without a value', 'vendor'],
     ['an empty value', 'vendor='],
     ['a key in upper case', 'Vendor=1'],
-    ['a comma-less pair', 'a=1;b=2=3'],
+    ['a semicolon instead of a comma', 'a=1;b=2=3'],
     ['a control character', 'a=1\u0007'],
     ['more than 32 members', Array.from({ length: 33 }, (_, index) => `k${index}=1`).join(',')],
     ['more than 512 characters', `a=${'x'.repeat(511)}`],
@@ -52,7 +52,7 @@ describe('a trace context', () => {
     expect(readTraceContext({ traceparent: PARENT, tracestate })).toEqual({ traceparent: PARENT })
   })
 
-  it('loses what stands around the members of its state', () => {
+  it('loses the white space around the members of its state', () => {
     const tracestate = 'rojo=00f067aa, \ttenant@system=a b ,,'
     expect(readTraceContext({ traceparent: PARENT, tracestate })?.tracestate).toBe(
       'rojo=00f067aa,tenant@system=a b',

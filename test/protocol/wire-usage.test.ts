@@ -7,7 +7,7 @@ const count = fc.nat({ max: 2_000_000_000 })
 const amount = fc.bigInt({ min: 0n, max: 10n ** 15n })
 
 describe('the usage of a reply', () => {
-  it('is JSON of the counts and of each amount as the decimal that it is, whatever they are', () => {
+  it('is JSON of the counts and of each exact decimal amount, whatever the values', () => {
     const charges = fc.record({
       usage: fc.record({
         prompt: count,

@@ -60,9 +60,9 @@ const keysSeen = () =>
 
 describe.each([
   ['streamed', true],
-  ['in one body', false],
-])("a call on a caller's own key, %s", (_, stream) => {
-  it('goes to the pinned provider with that key alone, and costs nothing by default', async () => {
+  ['as JSON', false],
+])("a call on the caller's own key, %s", (_, stream) => {
+  it('goes to the pinned provider with only that key, and is free by default', async () => {
     const { end, posted } = await start()
     const answer = await askWith(await seal(), { stream })
     expect(answer.status).toBe(200)
@@ -85,26 +85,27 @@ describe.each([
     expect(await posted('alice')).toBe(1_000_000_000n)
   })
 
-  it('wins over the secret of a route', async () => {
+  it('takes precedence over the secret of a route', async () => {
     await start()
     const answer = await askWith(await seal({ provider: 'p1' }), { stream, provider: 'p1' })
     expect(contentOf(answer)).toBe('I am p1')
     expect(keysSeen()).toEqual([[], [`Bearer ${CALLERS_KEY}`]])
   })
 
-  it('costs the fee of the host, the hold of its size, with the markup of the app on it', async () => {
+  it("costs the host's fee plus the app's markup, and its hold covers both", async () => {
     const { end, posted } = await start({
       router: { byokFee: { flat: '0.001', basisPoints: 500 } },
     })
     const answer = await askWith(await seal(), { stream, max_tokens: 100 }, APP)
-    // List price 0.0002; a twentieth of it is 0.00001; a fifth on the whole fee.
+    // List price 0.0002. The fee is 5 % of it, 0.00001, and 0.001. The markup is 20 % of the fee.
     expect(usageOf(answer)).toMatchObject({
       cost: 0.001212,
       is_byok: true,
       charge: { base_cost: 0.00101, markup_cost: 0.000202 },
     })
     const { holdAmount } = await end(answer)
-    // 10 prompt tokens at most and 100 of output at 10 and 20 a million: a twentieth of 0.0021, and 0.001; a fifth on it.
+    // At most 10 prompt tokens and 100 of output, at 10 and 20 a million. The fee is 5 % of 0.0021, and
+    // 0.001. The markup is 20 %.
     expect(holdAmount).toBe(1_326_000n)
     expect([await posted('alice'), await posted('platform'), await posted('app')]).toEqual([
       1_000_000_000n - 1_212_000n,
@@ -113,7 +114,7 @@ describe.each([
     ])
   })
 
-  it('needs no credit if nothing is due, and is refused if the fee is not covered', async () => {
+  it('needs no credit if nothing is due, and is refused if the balance does not cover the fee', async () => {
     await start({ balance: '0' })
     expect((await askWith(await seal(), { stream })).status).toBe(200)
     await service.close()
@@ -135,7 +136,7 @@ describe.each([
     [400, 400, 'provider_key_rejected'],
     [400, 400, 'provider_rejected_request', 'This request is not for'],
   ])(
-    'ends with status %s as %s %s, without another route, a charge, or a mark on the route',
+    'ends with status %s as %s %s, without a fallback, a charge, or a failure of the route',
     async (upstream, status, code, said = 'Incorrect API key provided:') => {
       const { end, posted, router, upstreams } = await start({
         routes: [
@@ -160,18 +161,18 @@ describe.each([
   )
 })
 
-describe('an envelope that is wrong', () => {
+describe('an invalid envelope', () => {
   const cases: [what: string, code: string, param: string, envelope: () => Promise<string>][] = [
     ['for another provider', 'provider_key_mismatch', 'provider_key', () => seal({ provider: 'p1' })],
     [
-      'for a provider in another case',
+      'for a provider in different case',
       'provider_key_mismatch',
       'provider_key',
       () => seal({ provider: 'P0' }),
     ],
     ['for another account', 'provider_key_mismatch', 'provider_key', () => seal({ account: 'bob' })],
     ['expired', 'provider_key_expired', 'provider_key', () => seal({ expiresAt: Date.now() - 1_000 })],
-    ['sealed to a key unknown here', 'provider_key_invalid', 'provider_key', () => seal({}, strange)],
+    ['sealed to an unknown key', 'provider_key_invalid', 'provider_key', () => seal({}, strange)],
     ['cut', 'provider_key_invalid', 'provider_key', async () => (await seal()).slice(0, -1)],
     [
       'of a later version',
@@ -189,7 +190,7 @@ describe('an envelope that is wrong', () => {
     ['empty', 'provider_key_not_encrypted', 'provider_key', async () => ''],
   ]
 
-  it.each(cases)('%s is 400 %s, and nobody is asked', async (_, code, param, envelope) => {
+  it.each(cases)('%s is 400 %s, and no provider is called', async (_, code, param, envelope) => {
     const { end, posted } = await start()
     const sealed = await envelope()
     const answer = await askWith(sealed)
@@ -208,7 +209,7 @@ describe('an envelope that is wrong', () => {
     expect((await askWith(await seal({ account: 'alice' }), {}, APP)).status).toBe(200)
   })
 
-  it('is told after the credential, the model, the parameters and the pin, and before the credit', async () => {
+  it('is refused after the credential, the model, the parameters and the pin, and before the credit', async () => {
     await start({
       balance: '0',
       router: { byokFee: { flat: '1' } },
@@ -225,7 +226,7 @@ describe('an envelope that is wrong', () => {
 })
 
 describe('a pin', () => {
-  it('takes a provider and a key together, not one of them, and not an object', async () => {
+  it('takes a provider and a key together, not one of the two, and not an object', async () => {
     await start()
     const sealed = await seal()
     for (const [body, param] of [
@@ -250,14 +251,14 @@ describe('a pin', () => {
     expect(keysSeen()).toEqual([[], []])
   })
 
-  it('reaches a route that is only for keys of callers, which nothing else does', async () => {
+  it("reaches a route that is only for callers' keys, and no other call does", async () => {
     await start({ routes: [{ byok: 'only' }] })
     expect((await askWith(await seal())).status).toBe(200)
     const other = await service.ask()
     expect([other.status, errorOf(other).code]).toEqual([503, 'no_route_available'])
   })
 
-  it('is refused if the host takes no keys', async () => {
+  it('is refused if the host accepts no keys', async () => {
     service = await startService({ routes: [{ apiKey: HOST_KEY, byok: 'yes' }] })
     const answer = await askWith(await seal())
     expect([answer.status, errorOf(answer).code]).toEqual([400, 'provider_not_enabled'])
@@ -266,7 +267,7 @@ describe('a pin', () => {
 })
 
 it.each([{}, { flat: '0.001' }])(
-  'a fee that is fixed (%o) cuts no stream off under neverOverdraw',
+  'a fixed fee (%o) cuts no stream off under neverOverdraw',
   async (byokFee) => {
     const { upstreams, url } = await start({ router: { neverOverdraw: true, byokFee } })
     let read = () => {}
@@ -299,24 +300,24 @@ it.each([{}, { flat: '0.001' }])(
   },
 )
 
-it('an envelope sealed with a retired key opens, and the key is not published', async () => {
+it('an envelope sealed with a retired key opens, and that key is not published', async () => {
   await start()
   expect(envelopes.publicKeys().keys.map(({ kid }) => kid)).toEqual(['2026-11'])
   expect((await askWith(await seal({}, oldPublic))).status).toBe(200)
 })
 
-describe('an opener of the host that is broken', () => {
+describe('a broken opener of the host', () => {
   const opener = (open: () => unknown): Keyring =>
     ({ open: async () => open() as OpenResult, publicKeys: () => ({ keys: [] }) }) satisfies Keyring
 
   it.each([
-    ['says yes and has no key', () => ({ ok: true })],
-    ['says yes and has no secret', () => ({ ok: true, secret: null })],
+    ['says ok without a key', () => ({ ok: true })],
+    ['says ok without a secret', () => ({ ok: true, secret: null })],
     ['has a key that is not wrapped', () => ({ ok: true, secret: CALLERS_KEY })],
     ['has an empty key', () => ({ ok: true, secret: { reveal: () => '' } })],
-    ['says nothing', () => undefined],
-    ['gives a reason of its own', () => ({ ok: false, reason: 'moon' })],
-  ])('in that it %s is 500, and never a call on the key of the host', async (_, open) => {
+    ['returns undefined', () => undefined],
+    ['returns an unknown reason', () => ({ ok: false, reason: 'moon' })],
+  ])("that %s is 500, and never a call on the host's key", async (_, open) => {
     const { events } = await start({ router: { envelopes: opener(open) } })
     const answer = await askWith(await seal())
     expect([answer.status, errorOf(answer).code]).toEqual([500, 'internal_error'])
@@ -324,7 +325,7 @@ describe('an opener of the host that is broken', () => {
     expect(keysSeen()).toEqual([[], []])
   })
 
-  it('in that it throws is 503', async () => {
+  it('that throws is 503', async () => {
     await start({
       router: {
         envelopes: opener(() => {
@@ -338,7 +339,7 @@ describe('an opener of the host that is broken', () => {
   })
 })
 
-it('a thousand bad keys leave the health of the routes as it was, and calls of others where they were', async () => {
+it('a thousand bad keys change neither the health of the routes nor the routing of other calls', async () => {
   const { ask, router, upstreams } = await start()
   expect(contentOf(await ask())).toBe('I am p0')
   const before = JSON.stringify(router.routes())

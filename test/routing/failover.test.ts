@@ -36,7 +36,7 @@ const HEAD = { head: 200, headers: { 'content-type': 'text/event-stream' } } as 
 const role = { ...textChunk(''), choices: [{ index: 0, delta: { role: 'assistant' }, finish_reason: null }] }
 const frame = { error: { message: 'The model fell over.', code: 500 } }
 
-/** Every way for a provider to fail before its first token after which another route is tried. */
+/** Every failure of a provider before its first token that makes the router try another route. */
 const moving: Record<string, { script: Script; code: string; status: number; shouldRetry?: string }> = {
   ...Object.fromEntries(
     (
@@ -81,7 +81,7 @@ const moving: Record<string, { script: Script; code: string; status: number; sho
     status: 502,
     shouldRetry: 'false',
   },
-  'a stream of a role and no more': {
+  'a stream with only a role': {
     script: [HEAD, { write: sse([role]) }, 'end'],
     code: 'provider_error',
     status: 502,
@@ -93,7 +93,7 @@ const moving: Record<string, { script: Script; code: string; status: number; sho
     status: 502,
     shouldRetry: 'false',
   },
-  'a finish that says error': {
+  'a finish reason of error': {
     script: [HEAD, { write: sse([role, finishChunk('error')]) }, 'end'],
     code: 'provider_error',
     status: 502,
@@ -115,7 +115,7 @@ const moving: Record<string, { script: Script; code: string; status: number; sho
 
 describe.each([
   ['streamed', true],
-  ['in one body', false],
+  ['as JSON', false],
 ])('a provider that fails before its first token, %s', (_, stream) => {
   it.each(Object.entries(moving))('by %s', async (_name, { script, code, status, shouldRetry }) => {
     const { ask, end, posted, upstreams } = await start({ routes: [{}, {}] })
@@ -155,7 +155,7 @@ describe.each([
   })
 
   it.each([400, 413, 422])(
-    'by status %s is told so in its own words, cleaned, and nobody else is asked',
+    'by status %s is reported in its own words, redacted, and no other route is tried',
     async (status) => {
       const { ask, router, upstreams } = await start({ routes: [{}, {}] })
       const message = `${UPSTREAM_MODEL} at 10.0.0.7 does not know "colour" (key sk-live-0123456789)`
@@ -184,7 +184,7 @@ describe('the last error', () => {
     [503, '3600', '59'],
     [503, 'soon', '5'],
     [529, '30', '30'],
-  ])('of status %s with retry-after %s has retry-after %s', async (status, given, shown) => {
+  ])('of status %s with retry-after %s returns retry-after %s', async (status, given, shown) => {
     const { ask, upstreams } = await start({ routes: [{}, {}] })
     for (const upstream of upstreams) upstream.script(fails(status, { 'retry-after': given }))
     const answer = await ask()
@@ -192,7 +192,7 @@ describe('the last error', () => {
     expect(answer.headers['retry-after']).toBe(shown)
   })
 
-  it('is that of the last route', async () => {
+  it('is the error of the last route', async () => {
     const { ask, end, upstreams } = await start({ routes: [{}, {}, {}] })
     for (const [index, status] of [500, 429, 401].entries()) upstreams[index]!.script(fails(status))
     const answer = await ask()
@@ -205,15 +205,15 @@ describe('the last error', () => {
   })
 })
 
-describe('the budget', () => {
-  it('of attempts is three', async () => {
+describe('the limit', () => {
+  it('of attempts is three by default', async () => {
     const { ask, upstreams } = await start({ routes: [{}, {}, {}, {}] })
     for (const upstream of upstreams.slice(0, 3)) upstream.script(fails(500))
     expect((await ask()).status).toBe(502)
     expect(upstreams.map(({ requests }) => requests.length)).toEqual([1, 1, 1, 0])
   })
 
-  it('of attempts is what the host says', async () => {
+  it('of attempts can be set by the host', async () => {
     const { ask, upstreams } = await start({ routes: [{}, {}], router: { limits: { attempts: 1 } } })
     upstreams[0]!.script(fails(500))
     expect((await ask()).status).toBe(502)
@@ -224,27 +224,30 @@ describe('the budget', () => {
     ['of silence', { idleMs: 60_000 }],
     ['without a token', { tokenMs: 60_000 }],
     ['of the whole call', { totalMs: 60_000 }],
-  ])('of time %s asks nobody else, who would bill the call too, and blames no route', async (_, limits) => {
-    const clock = createSteppedClock()
-    const { ask, router, upstreams } = await start({
-      routes: [{}, {}, {}],
-      router: { clock, limits: { openStreamAfterMs: 600_000, ...limits } },
-    })
-    for (const upstream of upstreams) upstream.script(['stall'])
-    for (let call = 0; call < 4; call++) {
-      const dialled = Promise.race(upstreams.map((upstream) => upstream.nextRequest()))
-      const answer = ask({ stream: true })
-      await dialled
-      await clock.elapse(60_000)
-      const { headers, status, ...rest } = await answer
-      expect([status, errorOf({ headers, status, ...rest }).code]).toEqual([504, 'provider_timeout'])
-      expect(headers['x-should-retry']).toBe('false')
-    }
-    expect(upstreams.map(({ requests }) => requests.length).reduce((sum, asked) => sum + asked)).toBe(4)
-    expect(router.routes()).toEqual([])
-  })
+  ])(
+    'of time %s tries no other route, which would bill the call too, and blames no route',
+    async (_, limits) => {
+      const clock = createSteppedClock()
+      const { ask, router, upstreams } = await start({
+        routes: [{}, {}, {}],
+        router: { clock, limits: { openStreamAfterMs: 600_000, ...limits } },
+      })
+      for (const upstream of upstreams) upstream.script(['stall'])
+      for (let call = 0; call < 4; call++) {
+        const dialled = Promise.race(upstreams.map((upstream) => upstream.nextRequest()))
+        const answer = ask({ stream: true })
+        await dialled
+        await clock.elapse(60_000)
+        const { headers, status, ...rest } = await answer
+        expect([status, errorOf({ headers, status, ...rest }).code]).toEqual([504, 'provider_timeout'])
+        expect(headers['x-should-retry']).toBe('false')
+      }
+      expect(upstreams.map(({ requests }) => requests.length).reduce((sum, asked) => sum + asked)).toBe(4)
+      expect(router.routes()).toEqual([])
+    },
+  )
 
-  it('of the whole call is all that a reply in one body waits for', async () => {
+  it('of the whole call is the only timeout of a JSON reply', async () => {
     const clock = createSteppedClock()
     const limits = { idleMs: 60_000, tokenMs: 60_000, totalMs: 900_000 }
     const { ask, router, upstreams } = await start({ routes: [{}, {}], router: { clock, limits } })
@@ -270,7 +273,7 @@ describe('after the first token', () => {
     ['an error frame', [{ write: sse([frame]) }, 'end']],
     ['a broken connection', ['hang-up']],
     ['an early end', ['end']],
-  ] as const)('%s ends the stream with an error, and nobody else is asked', async (_, steps) => {
+  ] as const)('%s ends the stream with an error, and no other route is tried', async (_, steps) => {
     const { ask, posted, upstreams } = await start({ routes: [{}, {}] })
     upstreams[0]!.script([HEAD, { write: sse([role, textChunk('Once upon')]) }, ...steps])
     const answer = await ask({ stream: true })
@@ -282,7 +285,7 @@ describe('after the first token', () => {
     expect(await posted('alice')).toBe(1_000_000_000n)
   })
 
-  it('a reply in one body that was promised as a stream breaks as an HTTP error, and nobody else is asked', async () => {
+  it('a JSON reply that was promised as a stream fails as an HTTP error, and no other route is tried', async () => {
     const { ask, upstreams } = await start({ routes: [{}, {}] })
     upstreams[0]!.script([HEAD, { write: sse([role, textChunk('Once upon')]) }, 'hang-up'])
     const answer = await ask()
@@ -290,7 +293,7 @@ describe('after the first token', () => {
     expect(upstreams[1]!.requests).toHaveLength(0)
   })
 
-  it('a stream that was opened by comments alone still moves on', async () => {
+  it('a stream of only comments so far still falls back', async () => {
     const clock = createSteppedClock()
     const { ask, end, upstreams } = await start({
       routes: [{}, {}],
@@ -315,13 +318,13 @@ describe('after the first token', () => {
 })
 
 describe('the charge', () => {
-  it('is that of the route that answered, by its prices, with the markup of the app', async () => {
+  it("is the charge of the route that answered, at its prices, with the app's markup", async () => {
     const { ask, end, ledger, posted, upstreams } = await start({
       routes: [{}, { prices: { input: '100', output: '200', request: '0.001' } }],
     })
     upstreams[0]!.script(fails(500))
     const answer = await ask({}, { authorization: `Bearer ${APP}` })
-    // 10 x 0.0001 + 5 x 0.0002 + 0.001 = 0.003; a fifth on it.
+    // 10 x 0.0001 + 5 x 0.0002 + 0.001 = 0.003, plus 20 %.
     expect(usageOf(answer)).toMatchObject({
       cost: 0.0036,
       is_byok: false,
@@ -336,7 +339,7 @@ describe('the charge', () => {
     expect(entries.map(({ facts }) => facts?.routeId)).toEqual([`p1:${MODEL}`])
   })
 
-  it('is never that of what a route reported before it failed', async () => {
+  it('never includes the usage that a route reported before it failed', async () => {
     const { ask, posted, upstreams } = await start({ routes: [{}, {}] })
     const usage = { ...COUNTS, completion_tokens: 900_000 }
     upstreams[0]!.script([
@@ -349,10 +352,10 @@ describe('the charge', () => {
   })
 })
 
-describe('a dearer fallback', () => {
+describe('a more expensive fallback', () => {
   const dear = { prices: { input: '10000', output: '20000' } }
 
-  it('swaps the hold for a larger one, and leaves none behind', async () => {
+  it('replaces the hold with a larger one, and leaves none behind', async () => {
     const holds: { amount: bigint; replaces: boolean }[] = []
     const { ask, end, ledger, upstreams } = await start({
       routes: [{}, dear],
@@ -379,7 +382,7 @@ describe('a dearer fallback', () => {
     })
   })
 
-  it('that cannot be paid is skipped for one that can, and the event says so', async () => {
+  it('that the balance does not cover is skipped for a cheaper one, and the event says so', async () => {
     const { ask, end, upstreams } = await start({
       routes: [{}, dear, { prices: { input: '11', output: '21' } }],
     })
@@ -394,13 +397,13 @@ describe('a dearer fallback', () => {
     ])
   })
 
-  it('that cannot be paid leaves the error of the route before it', async () => {
+  it('that the balance does not cover leaves the error of the route before it', async () => {
     const { ask, upstreams } = await start({ routes: [{}, dear] })
     upstreams[0]!.script(fails(503))
     expect((await ask({ max_tokens: 100 })).status).toBe(503)
   })
 
-  it('is 402 if no route can be paid', async () => {
+  it('is 402 if the balance covers no route', async () => {
     const { ask, upstreams } = await start({ routes: [dear, dear] })
     const answer = await ask({ max_tokens: 100 })
     expect([answer.status, errorOf(answer).code]).toEqual([402, 'insufficient_credits'])
@@ -408,7 +411,7 @@ describe('a dearer fallback', () => {
   })
 })
 
-it('each route is asked for its own name of the model, with its own key, and never with the fields of the router', async () => {
+it("each route gets its own name of the model and its own key, and never the router's fields", async () => {
   const { ask, upstreams } = await start({ routes: [{ apiKey: 'key-of-p0' }, { apiKey: 'key-of-p1' }] })
   upstreams[0]!.script(fails(500))
   upstreams[1]!.script(answers('yes'))

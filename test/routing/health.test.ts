@@ -30,7 +30,7 @@ const of = (routes: readonly RouteHealth[], provider: string) =>
 const counts = () => service.upstreams.map(({ requests }) => requests.length)
 
 describe('the health that a host can read', () => {
-  it('is nothing before the first call, then the averages of each route that was called', async () => {
+  it('is empty before the first call, then the averages of each route that was called', async () => {
     const { ask, router } = await start({ routes: [{}, {}] })
     expect(router.routes()).toEqual([])
     await ask({ stream: true })
@@ -79,7 +79,7 @@ describe('the health that a host can read', () => {
 })
 
 describe('a route that fails', () => {
-  it('is tried behind the others once its breaker is open, and probed by one call of many when half-open', async () => {
+  it('moves behind the others once its breaker is open, and gets one probe among many calls when half-open', async () => {
     const { ask, end, ledger, router, upstreams } = await start({ routes: [{}, {}], balance: '10' })
     upstreams[0]!.script(fails(500))
     for (let call = 0; call < 3; call++) expect(contentOf(await ask())).toBe('I am p1')
@@ -106,7 +106,7 @@ describe('a route that fails', () => {
       reply.head(500)
       reply.end()
     })
-    // All have chosen the half-open route by the time that the first of them dials it.
+    // All calls have chosen the half-open route before the first one calls it.
     const hold = ledger.hold
     let asked = 0
     let open = () => {}
@@ -136,7 +136,7 @@ describe('a route that fails', () => {
     expect(of(router.routes(), 'p0')).toMatchObject({ state: 'closed' })
   })
 
-  it('is tried all the same if it is the last, breaker and retry-after or not', async () => {
+  it('is still tried if it is the last, whatever its breaker or retry-after', async () => {
     const { ask, upstreams } = await start({ routes: [{}] })
     upstreams[0]!.script(fails(429, { 'retry-after': '30' }))
     for (let call = 0; call < 10; call++) expect((await ask()).status).toBe(429)
@@ -145,7 +145,7 @@ describe('a route that fails', () => {
     expect(counts()).toEqual([11])
   })
 
-  it('with a retry-after is left alone until then, by one call', async () => {
+  it('with a retry-after is avoided until then, after a single call', async () => {
     const { ask, end, upstreams } = await start({ routes: [{}, {}] })
     upstreams[0]!.scriptOnce(fails(429, { 'retry-after': '30' }))
     expect(contentOf(await ask())).toBe('I am p1')
@@ -168,7 +168,7 @@ describe('a route that fails', () => {
   })
 })
 
-describe('what says nothing of a route', () => {
+describe('an outcome that does not affect the health of a route', () => {
   it.each([400, 401, 402, 403, 404, 405, 409, 413, 418, 422, 451])('is status %s', async (status) => {
     const { ask, router, upstreams } = await start({ routes: [{}] })
     upstreams[0]!.script(fails(status, { 'retry-after': '30' }))
@@ -214,7 +214,7 @@ describe('what says nothing of a route', () => {
     },
   )
 
-  it('is the end of a long reply by the limit of time', async () => {
+  it('is a long reply that ends at totalMs', async () => {
     const { router, upstreams } = await start({
       routes: [{}],
       router: { limits: { totalMs: 10_000 } },
@@ -244,7 +244,7 @@ describe('sessions', () => {
     return found
   }
 
-  it('stay with their route in another router, and with the header as with the field', async () => {
+  it('stay with their route in another router, with the header and with the field alike', async () => {
     const { ask } = await start({ routes: [{}, {}, {}] })
     const first = await places(service)
     expect(new Set(first.values()).size).toBe(3)
@@ -259,7 +259,7 @@ describe('sessions', () => {
     }
   })
 
-  it('of a route that fails move, those of the others do not, and all is as before when it is well again', async () => {
+  it('of a failing route move, the others do not, and all return after it recovers', async () => {
     const { upstreams } = await start({ routes: [{}, {}, {}] })
     const before = await places(service)
     upstreams[1]!.script(fails(503))
@@ -268,7 +268,7 @@ describe('sessions', () => {
       if (place === 'I am p1') expect(during.get(session)).not.toBe(place)
       else expect(during.get(session)).toBe(place)
     }
-    // Where each went to once, it stays.
+    // The route that each session used first, and keeps.
     expect(await places(service)).toEqual(during)
     upstreams[1]!.script(answers('I am p1'))
     await clock.elapse(60_000)

@@ -42,7 +42,7 @@ afterEach(async () => {
   await service.close()
 })
 
-/** Says all that it was sent as its credential, in every spelling. */
+/** Repeats its credential in every spelling. */
 function echo({ headers }: ScriptedRequest): string {
   const credential = headers.authorization ?? ''
   const bare = credential.replace('Bearer ', '')
@@ -69,7 +69,7 @@ const echoing: Record<string, (said: string) => Script> = {
     { write: sse([textChunk('Once'), { error: { message: said, code: 400 } }]) },
     'end',
   ],
-  'a reply that cannot be read': (said) => answerJson(`{"choices": ${said}`),
+  'an unreadable reply': (said) => answerJson(`{"choices": ${said}`),
 }
 
 async function ask(...request: Parameters<Service['ask']>): Promise<Answer> {
@@ -86,7 +86,7 @@ function seal(more: object = {}): Promise<string> {
   )
 }
 
-/** A secret in the spellings in which it would still be one. */
+/** The spellings of a secret that would still reveal it. */
 function spellings(secret: string): string[] {
   return [secret, Buffer.from(secret).toString('base64').replace(/=+$/, ''), encodeURIComponent(secret)]
 }
@@ -99,7 +99,7 @@ const upstreamTraffic = (index: number) =>
   service.upstreams[index]!.requests.map(({ headers, path, text }) => ({ headers, rest: path + text }))
 
 describe('a secret is seen by its own provider and by nobody else', () => {
-  it('whatever providers say, callers send and stores do', async () => {
+  it('despite all that providers say, callers send and stores do', async () => {
     const store = memoryIdempotency()
     const kept: unknown[] = []
     service = await startService({
@@ -112,7 +112,7 @@ describe('a secret is seen by its own provider and by nobody else', () => {
       router: {
         envelopes,
         byokFee: { flat: '0.0001' },
-        // A host that logs all that it is told.
+        // A host that logs everything it gets.
         onEvent: (event) => console.log(inspect(event, { depth: 20, showHidden: true })),
         idempotency: {
           store: {
@@ -218,7 +218,7 @@ describe('a secret is seen by its own provider and by nobody else', () => {
     service.upstreams[0]!.script((reply, request) =>
       perform(answerJson({ choices: [{ message: { role: 'assistant', content: echo(request) } }] }), reply),
     )
-    // What a provider puts into the reply itself is the reply.
+    // A secret that the provider puts into the reply itself stays in the reply.
     expect(holds((await ask()).text, PLAIN_HOST_KEY)).toBe(true)
   })
 })

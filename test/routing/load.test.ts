@@ -7,7 +7,7 @@ const SESSIONS = Array.from({ length: 36 }, (_, number) => `session-${number}`)
 const HEAD = { head: 200, headers: { 'content-type': 'text/event-stream' } } as const
 const ROLE = { ...textChunk(''), choices: [{ index: 0, delta: { role: 'assistant' }, finish_reason: null }] }
 
-/** Three providers under load, each of which can be told how to behave. */
+/** Three providers under load. The test sets how each behaves. */
 class Field {
   readonly service: Service
   private calls = 0
@@ -54,7 +54,7 @@ class Field {
     return this.clock.elapse(120_000)
   }
 
-  /** Every call was charged once, by what answered it, and nothing is left on hold. */
+  /** Every call was charged exactly once, by the route that answered, and nothing is left on hold. */
   async audit(): Promise<void> {
     const context = { requestId: 'test', signal: new AbortController().signal }
     const paid = BigInt(this.calls) * 200_000n
@@ -86,7 +86,7 @@ class Field {
   }
 }
 
-/** Who served a call that was served as it should be. */
+/** The provider of a call that was served correctly. */
 function place(answer: Answer): string {
   expect(answer.status, answer.text).toBe(200)
   expect(answer.text).not.toContain('"error"')
@@ -108,7 +108,7 @@ const FAULTS = ['killed', 'killed after the role', 'limited', 'overloaded', 'fai
 
 describe('under load', () => {
   it.each(FAULTS)(
-    'no caller sees that one of three providers is %s, and its sessions alone move',
+    'no caller notices that one of three providers is %s, and only its sessions move',
     async (fault) => {
       field = await Field.start()
       const before = await field.round()
@@ -124,7 +124,7 @@ describe('under load', () => {
     },
   )
 
-  it('no caller sees that two of three providers are killed and limited at once', async () => {
+  it('no caller notices that two of three providers are killed and rate limited at once', async () => {
     field = await Field.start()
     const before = await field.round()
     field.set(1, 'killed', 'limited', 'failing', 'killed after the role', 'empty')
@@ -145,7 +145,7 @@ describe('under load', () => {
     await field.audit()
   })
 
-  it('no caller sees that two providers come and go, well one moment and not the next', async () => {
+  it('no caller notices that two providers keep failing and recovering', async () => {
     field = await Field.start()
     const before = await field.round()
     field.set(1, 'well', 'killed', 'well', 'limited')
@@ -160,7 +160,7 @@ describe('under load', () => {
     await field.audit()
   })
 
-  it('no caller sees that two providers are gone for good', async () => {
+  it('no caller notices that two providers fail for good', async () => {
     field = await Field.start()
     const before = await field.round()
     field.set(1, 'slow')

@@ -49,7 +49,7 @@ async function start(adapter: ChatAdapter, route: Partial<MemoryProvider>): Prom
   return service
 }
 
-/** What reaches the provider of a call on the made-up key, and what the caller is answered. */
+/** The request that reaches the provider of a call on the made-up key, and the answer to the caller. */
 async function pay(adapter: ChatAdapter, route: Partial<MemoryProvider>) {
   const { ask, end } = await start(adapter, route)
   const answer = await ask({ provider: 'p', provider_key: await seal() })
@@ -61,21 +61,21 @@ const keyless: readonly [what: string, make: () => ChatAdapter, route?: Partial<
   ['openaiCompatible without a key', () => openaiCompatible({ baseUrl: upstream.baseUrl })],
   ['anthropic without a key', () => anthropic({ baseUrl: upstream.baseUrl })],
   [
-    'a credential that is in headers',
+    'a credential in the headers',
     () => openaiCompatible({ baseUrl: upstream.baseUrl, headers: HOST_HEADERS }),
   ],
   ...['none', 'EMPTY', 'x'].map((apiKey): (typeof keyless)[number] => [
-    `the stand-in ${apiKey}`,
+    `the placeholder ${apiKey}`,
     () => openaiCompatible({ baseUrl: upstream.baseUrl, apiKey }),
   ]),
   [
-    'a stand-in for the secret of its route',
+    'a placeholder as the secret of its route',
     () => openaiCompatible({ baseUrl: upstream.baseUrl }),
     { secret: createSecret('none') },
   ],
-  ['a model of the AI SDK, of which nothing says that it uses keys', () => aiSdk({ model: sdkModel })],
+  ['a model of the AI SDK that is not known to use keys', () => aiSdk({ model: sdkModel })],
   [
-    'an adapter that does not say that it takes keys',
+    'an adapter without takesKeys',
     () => ({ chat: openaiCompatible({ baseUrl: upstream.baseUrl, apiKey: HOST_KEY }).chat }),
     { secret: createSecret(HOST_KEY) },
   ],
@@ -103,7 +103,7 @@ describe('a made-up key buys nothing', () => {
   })
 
   it.each(['no', 'yes'] as const)(
-    'from a route that is null where it says nothing: secret, byok %s',
+    'from a route with null for its unset fields, secret and byok (byok %s)',
     async (byok) => {
       const adapter = openaiCompatible({ baseUrl: upstream.baseUrl })
       adapters.push(adapter)
@@ -141,7 +141,7 @@ const speaking: readonly [name: string, connect: Connect, header: string, wrap: 
   ],
 ]
 
-describe.each(speaking)('what %s sends', (_name, connect, header, wrap) => {
+describe.each(speaking)('the credentials that %s sends', (_name, connect, header, wrap) => {
   const refusing = answerJson({ error: { message: 'no' } }, 401)
   const credentials = Object.entries(HOST_HEADERS).filter(([name]) => name !== 'x-team')
 
@@ -154,10 +154,14 @@ describe.each(speaking)('what %s sends', (_name, connect, header, wrap) => {
   })
 
   it.each([
-    ['byok is yes, beside a key', HOST_KEY, { byok: 'yes' as const }],
-    ['byok is yes, beside a secret', undefined, { byok: 'yes' as const, secret: createSecret(HOST_KEY) }],
+    ['byok is yes, and there is a key', HOST_KEY, { byok: 'yes' as const }],
+    [
+      'byok is yes, and there is a secret',
+      undefined,
+      { byok: 'yes' as const, secret: createSecret(HOST_KEY) },
+    ],
     ['byok is only', undefined, { byok: 'only' as const }],
-  ])("on a caller's key is that key and no credential of the host's: %s", async (_what, apiKey, route) => {
+  ])("on a caller's key are that key and no credential of the host: %s", async (_what, apiKey, route) => {
     upstream.script(refusing)
     const { answer, requests } = await pay(connect(upstream.baseUrl, apiKey), route)
     expect(errorOf(answer).code).toBe('provider_key_rejected')
@@ -168,14 +172,14 @@ describe.each(speaking)('what %s sends', (_name, connect, header, wrap) => {
   })
 })
 
-it('a model of the AI SDK of which the host says so is called with the key of a caller alone', async () => {
+it('a model of the AI SDK with takesKeys is called with only the key of the caller', async () => {
   upstream.script(answers('paid elsewhere'))
   const { answer, requests } = await pay(aiSdk({ model: sdkModel, takesKeys: true }), { byok: 'yes' })
   expect(usageOf(answer)).toMatchObject({ cost: 0, is_byok: true })
   expect(requests.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${MADE_UP}`])
 })
 
-it('a credential of its own kind among the headers is refused at construction, beside a key or not', () => {
+it("a credential of the adapter's own kind in the headers is refused at construction, with or without a key", () => {
   const baseUrl = 'http://127.0.0.1:9/v1'
   for (const apiKey of [undefined, HOST_KEY]) {
     const key = apiKey === undefined ? {} : { apiKey }

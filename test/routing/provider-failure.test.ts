@@ -17,7 +17,7 @@ function read(reason: ProviderErrorReason, fields: ProviderErrorFields = {}, byo
 
 const constant = /^The provider of this model [a-z' ]+\.( Try again shortly\.)?$/
 
-describe('a failure under the key of the host', () => {
+describe("a failure under the host's key", () => {
   const rows: [number, string, number, boolean][] = [
     [401, 'provider_auth_failed', 502, false],
     [402, 'provider_error', 502, false],
@@ -39,7 +39,7 @@ describe('a failure under the key of the host', () => {
   ]
 
   it.each(rows)(
-    'with status %s moves on, else is %s, in constant text',
+    'with status %s falls back, and is %s in constant text if no route is left',
     (upstream, code, status, atFault) => {
       for (const reason of ['status', 'error-frame'] as const) {
         const seen = read(reason, { status: upstream })
@@ -50,7 +50,7 @@ describe('a failure under the key of the host', () => {
   )
 
   it.each([400, 413, 422])(
-    'with status %s is the request: no other route, no blame, the words cleaned',
+    "with status %s is the request's fault: no other route, no blame, its words redacted",
     (status) => {
       for (const reason of ['status', 'error-frame'] as const) {
         expect(
@@ -74,19 +74,19 @@ describe('a failure under the key of the host', () => {
     ['invalid-response', 'provider_invalid_response', 502, 'false'],
     ['cut-short', 'provider_error', 502, 'false'],
     ['error-frame', 'provider_error', 502, 'false'],
-  ] as const)('of kind %s moves on, else is %s', (reason, code, status, retry) => {
+  ] as const)('of kind %s falls back, and is %s if no route is left', (reason, code, status, retry) => {
     const seen = read(reason)
     expect(seen).toMatchObject({ code, status, movesOn: true, routeAtFault: true, source: 'provider' })
     expect(seen.headers['x-should-retry']).toBe(retry)
     expect(seen.message).toMatch(constant)
   })
 
-  it.each([429, 503, 529])('with status %s passes its retry-after', (status) => {
+  it.each([429, 503, 529])('with status %s passes on its retry-after', (status) => {
     expect(read('status', { status, retryAfterSeconds: 7 }).headers).toEqual({ 'retry-after': '7' })
     expect(read('status', { status }).headers).toEqual({})
   })
 
-  it('tells a prompt that is too long from other refusals, by code or by words', () => {
+  it('is recognised as a prompt that is too long, by code or by words', () => {
     for (const fields of [
       { status: 400, providerCode: 'context_length_exceeded', providerMessage: 'no' },
       { status: 413, providerMessage: 'The prompt is too long.' },
@@ -100,13 +100,13 @@ describe('a failure under the key of the host', () => {
     }
   })
 
-  it('that says nothing has a text of ours', () => {
+  it('without a message gets a message of the router', () => {
     expect(read('status', { status: 400, providerMessage: '' }).message).toBe(
       'The provider of this model refused the request.',
     )
   })
 
-  it('whose request no adapter of this kind can express may go to another, and is named as the request else', () => {
+  it('of a request that no adapter of this kind can express falls back, and is an invalid request if no route is left', () => {
     const seen = read('unsupported-request', { param: 'tools', providerMessage: 'tools cannot be sent' })
     expect(seen).toMatchObject({
       code: 'unsupported_parameter',
@@ -119,7 +119,7 @@ describe('a failure under the key of the host', () => {
 })
 
 describe("a failure under a caller's own key", () => {
-  it('never moves on, whatever it is', () => {
+  it('never falls back', () => {
     const reasons = [
       'unreachable',
       'timeout',
@@ -134,7 +134,7 @@ describe("a failure under a caller's own key", () => {
     }
   })
 
-  it.each([401, 403])('with status %s is the key: 400, and to be repeated by nobody', (status) => {
+  it.each([401, 403])("with status %s is the key's fault: 400, and nobody must retry it", (status) => {
     expect(read('status', { status }, true)).toMatchObject({
       code: 'provider_key_rejected',
       status: 400,
@@ -143,7 +143,7 @@ describe("a failure under a caller's own key", () => {
     })
   })
 
-  it('with status 429 is the rate of the caller at the provider', () => {
+  it("with status 429 is the caller's rate limit at the provider", () => {
     expect(read('status', { status: 429, retryAfterSeconds: 3 }, true)).toMatchObject({
       code: 'rate_limited',
       status: 429,

@@ -32,7 +32,7 @@ const user = (...content: unknown[]) => ({
 })
 const refusal = (error: unknown, status = 400): Script => answerJson(error as object, status)
 
-/** What a caller sends, and what it makes a provider say. */
+/** A caller's request and the words it makes a provider say. */
 const attacks: readonly [what: string, body: object, refusal: Script][] = [
   ...['stream_options', 'messages.1.reasoning'].flatMap((word): (typeof attacks)[number][] => {
     const address = `https://img.example.com/${word}.png`
@@ -87,7 +87,7 @@ async function honest(): Promise<[answer: Answer, sent: string]> {
 
 describe.each([true, false])('words that a caller makes a provider quote (streamed: %s)', (stream) => {
   it.each(attacks)(
-    'change no request of others, and cost the caller what its call costs: %s',
+    'change no other request, and the caller still pays the normal price: %s',
     async (_, body, refused) => {
       service = await startService({ balance: '100' })
       const [upstream] = service.upstreams
@@ -103,21 +103,21 @@ describe.each([true, false])('words that a caller makes a provider quote (stream
       expect(attacker.status).toBe(400)
       expect(errorOf(attacker).code).toBe('provider_rejected_request')
       expect((await service.end(attacker)).charge).toBeUndefined()
-      // Nobody was asked a second time without the usage.
+      // No provider was called again without usage.
       expect(upstream!.requests).toHaveLength(2)
 
       const [after, sentAfter] = await honest()
       expect(sentAfter).toBe(sentBefore)
       expect(usageOf(after)).toEqual(usageOf(before))
       expect(usageOf(after)).toMatchObject(REPORTED)
-      // The attacker's own call, once the provider takes it.
+      // The attacker's own call, once the provider accepts it.
       const served = await service.ask(attack)
       expect(usageOf(served)).toMatchObject({ cost: usageOf(before).cost, ...REPORTED })
     },
   )
 })
 
-it('reasoning that a provider refuses is left out of the caller’s own call alone, which is charged as reported', async () => {
+it('reasoning that a provider refuses is left out of the caller’s own call only, which is charged as reported', async () => {
   service = await startService({ balance: '100' })
   const [upstream] = service.upstreams
   const [before, sentBefore] = await honest()
@@ -132,7 +132,7 @@ it('reasoning that a provider refuses is left out of the caller’s own call alo
   expect((await honest())[1]).toBe(sentBefore)
 })
 
-it('a host is told what to set if its provider takes no stream_options', async () => {
+it('the host gets the setting to change if its provider refuses stream_options', async () => {
   service = await startService()
   const words = 'Extra inputs are not permitted: stream_options'
   service.upstreams[0]!.script((reply, { body }) =>
@@ -153,7 +153,7 @@ it('a host is told what to set if its provider takes no stream_options', async (
   ])
 })
 
-it('a key that a provider spells oddly reaches neither the caller nor the host', async () => {
+it('a key that a provider spells unusually reaches neither the caller nor the host', async () => {
   const apiKey = 'sk-host-Zq81mVx0Tr55'
   service = await startService({ routes: [{ apiKey }] })
   const spelt = [...apiKey.toUpperCase()].join(' ')

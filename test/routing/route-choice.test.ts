@@ -7,7 +7,7 @@ const b = route('b')
 const c = route('c')
 const all = [a, b, c]
 
-/** What a caller is told where there is no route. */
+/** The error for a caller if there is no route. */
 function refusal(run: () => unknown): Record<string, unknown> {
   try {
     run()
@@ -18,20 +18,20 @@ function refusal(run: () => unknown): Record<string, unknown> {
   throw new Error('A route was chosen.')
 }
 
-describe('routes without preferences of the caller', () => {
-  it('come in the order of the host if they cost the same', () => {
+describe("routes without the caller's preferences", () => {
+  it("keep the host's order if they cost the same", () => {
     const choice = choose(all)
     expect(ids(choice)).toEqual(['a', 'b', 'c'])
     expect(choice.explanation).toEqual({ considered: ['a', 'b', 'c'], excluded: [], chosenBy: 'price' })
   })
 
-  it('come cheapest first if their prices differ', () => {
+  it('are cheapest first if their prices differ', () => {
     const cheap = route('cheap', { prices: { input: '0.5', output: '1' } })
     const free = route('free', { prices: { input: '0', output: '0' } })
     expect(ids(choose([a, cheap, free]))).toEqual(['free', 'cheap', 'a'])
   })
 
-  it('come cheapest first if a row holds null for their weight', () => {
+  it('are cheapest first if a row has null for their weight', () => {
     const cheap = { ...route('cheap', { prices: { input: '0.5', output: '1' } }), weight: null }
     expect(ids(choose([a, cheap as unknown as Route]))).toEqual(['cheap', 'a'])
   })
@@ -44,7 +44,7 @@ describe('routes without preferences of the caller', () => {
     expect(ids(choose([a, tiered], { promptTokens: 1_001 }))).toEqual(['a', 'tiered'])
   })
 
-  it('leave out what is disabled, and what is only for keys of callers', () => {
+  it("exclude disabled ones, and those that are only for callers' keys", () => {
     const choice = choose([route('off', { enabled: false }), route('own', { byok: 'only' }), a])
     expect(ids(choice)).toEqual(['a'])
     expect(choice.explanation).toEqual({
@@ -63,7 +63,7 @@ describe('routes without preferences of the caller', () => {
     }
   })
 
-  it('are told apart from none just now if there is not one', () => {
+  it('are a different error from temporarily unavailable ones if none exists', () => {
     expect(refusal(() => choose([]))).toMatchObject({
       message: expect.stringContaining('no provider is set up'),
     })
@@ -72,7 +72,7 @@ describe('routes without preferences of the caller', () => {
     })
   })
 
-  it('leave out one without a price while another has one', () => {
+  it('exclude one without a price if another has one', () => {
     const unpriced: Model = { id: 'acme/fast', created: 0, ownedBy: 'acme' }
     const priced = route('priced', { prices: { input: '1', output: '1' } })
     const unreadable = route('unreadable', { prices: { input: 'one', output: '1' } })
@@ -82,11 +82,11 @@ describe('routes without preferences of the caller', () => {
       { routeId: 'a', why: 'has no price' },
       { routeId: 'unreadable', why: 'has no price' },
     ])
-    // Their quote says that a price is missing.
+    // Their quote reports that a price is missing.
     expect(ids(choose([a, unreadable], { model: unpriced }))).toEqual(['a', 'unreadable'])
   })
 
-  it('share calls out by weight if there is one, by a key of this call', () => {
+  it('are distributed by weight if there is one, by a key of this call', () => {
     const heavy = route('heavy', { weight: 3 })
     const first = new Map<string, number>()
     for (let call = 0; call < 4_000; call++) {
@@ -98,7 +98,7 @@ describe('routes without preferences of the caller', () => {
     expect(first.get('heavy')! / first.get('a')!).toBeLessThan(3.3)
   })
 
-  it('stay with a session, and spread those of one name over the accounts that have them', () => {
+  it('stay with a session, and sessions with the same name are spread over their accounts', () => {
     const firsts = new Set<string | undefined>()
     for (let number = 0; number < 30; number++) {
       const options = { account: `account-${number}`, body: { session_id: '1' } }
@@ -121,7 +121,7 @@ describe('routing', () => {
     expect(choice.explanation.chosenBy).toBe('order')
   })
 
-  it('takes the providers of only, and leaves those of ignore', () => {
+  it('keeps the providers of only, and drops those of ignore', () => {
     expect(ids(choosePreferred({ only: ['b', 'c'] }))).toEqual(['b', 'c'])
     expect(ids(choosePreferred({ ignore: ['a'] }))).toEqual(['b', 'c'])
     const both = choosePreferred({ only: ['b', 'c'], ignore: ['b'] })
@@ -136,7 +136,7 @@ describe('routing', () => {
     })
   })
 
-  it('without fallbacks tries one route, or those of order', () => {
+  it('without fallbacks tries a single route, or those of order', () => {
     const one = choosePreferred({ allow_fallbacks: false })
     expect(ids(one)).toEqual(['a'])
     expect(one.explanation.excluded.map(({ why }) => why)).toEqual([
@@ -147,14 +147,14 @@ describe('routing', () => {
     expect(ids(choosePreferred({ order: ['c', 'a'], allow_fallbacks: true }))).toEqual(['c', 'a', 'b'])
   })
 
-  it('sorts by price, and leaves equals to the host', () => {
+  it("sorts by price, and keeps the host's order among equals", () => {
     const cheap = route('cheap', { prices: { input: '0', output: '1' } })
     const choice = choosePreferred({ sort: 'price' }, [...all, cheap])
     expect(ids(choice)).toEqual(['cheap', 'a', 'b', 'c'])
     expect(choice.explanation.chosenBy).toBe('sort')
   })
 
-  it('sorts by measured latency and throughput; what was not measured lately is first', () => {
+  it('sorts by measured latency and throughput; routes without a recent measurement come first', () => {
     const { book, clock, tell } = healthBook()
     tell(a, { ok: true, firstTokenMs: 300, tokensPerSecond: 90 })
     tell(b, { ok: true, firstTokenMs: 200, tokensPerSecond: 50 })
@@ -184,7 +184,7 @@ describe('routing', () => {
     ['input', { input: '1.5', output: '2' }],
     ['output', { input: '1', output: '2.5' }],
     ['request', { input: '1', output: '2', request: '0.01' }],
-  ])('leaves out a route that is dearer in %s than max_price', (part, prices) => {
+  ])('drops a route that is more expensive in %s than max_price', (part, prices) => {
     const dear = route('dear', { prices })
     const max: Record<string, unknown> = { input: '1', output: 2, request: '0.009' }
     expect(ids(choosePreferred({ max_price: max }, [dear, a]))).toEqual(['a'])
@@ -192,7 +192,7 @@ describe('routing', () => {
     expect(new Set(ids(choosePreferred({ max_price: max }, [dear, a])))).toEqual(new Set(['a', 'dear']))
   })
 
-  it('takes a route at exactly max_price, a number meaning its shortest decimal', () => {
+  it('keeps a route at exactly max_price, read as its shortest decimal', () => {
     const exact = route('exact', { prices: { input: '0.15', output: '0.6' } })
     expect(ids(choosePreferred({ max_price: { input: 0.15, output: 0.6 } }, [exact]))).toEqual(['exact'])
     expect(refusal(() => choosePreferred({ max_price: { input: '0.149999999' } }, [exact])).code).toBe(
@@ -200,7 +200,7 @@ describe('routing', () => {
     )
   })
 
-  it('holds max_price against every tier that the prompt may fall into', () => {
+  it('compares max_price with every tier that the prompt may fall into', () => {
     const tiered = route('tiered', {
       prices: { input: '0.5', output: '1', tiers: [{ above: 1_000, input: '3', output: '1' }] },
     })
@@ -210,7 +210,7 @@ describe('routing', () => {
     expect(refusal(() => at(1_001)).code).toBe('no_route_matches')
   })
 
-  it('with require_parameters takes only routes that know every parameter of the request', () => {
+  it('with require_parameters keeps only routes that know every parameter of the request', () => {
     const bare = route('bare', { supportedParameters: ['temperature'] })
     const rich = route('rich', { supportedParameters: ['temperature', 'top_p'] })
     const more = { temperature: 0, top_p: 0.5 }
@@ -222,14 +222,14 @@ describe('routing', () => {
     ])
   })
 
-  it('asks the list of the model if a route has none', () => {
+  it("uses the model's list if a route has none", () => {
     const model = { ...MODEL, supportedParameters: ['top_p'] }
     const bare = route('bare', { supportedParameters: ['temperature'] })
     const choice = choose([bare, a], { model, body: { top_p: 0.5, routing: { require_parameters: true } } })
     expect(ids(choice)).toEqual(['a'])
   })
 
-  it('leaves out routes that may not be sent a parameter, and refuses it if none is left', () => {
+  it('drops routes that do not support a parameter, and refuses it if none is left', () => {
     const search = route('search', { supportedParameters: ['enable_search'] })
     const body = { enable_search: true }
     expect(ids(choose([a, search], { body }))).toEqual(['search'])
@@ -258,7 +258,7 @@ describe('routing', () => {
     )
   })
 
-  it('says of every provider why it does not match if none is left', () => {
+  it('explains for every provider why it does not match if none is left', () => {
     const off = route('off', { enabled: false })
     expect(
       refusal(() => choosePreferred({ only: ['b', 'off'], max_price: { output: 1 } }, [a, b, off])),
@@ -281,7 +281,7 @@ describe('a pin', () => {
   const pin = (provider: string, routes = all, more: object = {}) =>
     choose(routes, { body: { provider, provider_key: ENVELOPE, ...more } })
 
-  it('leaves the one route of that provider, whatever routing says', () => {
+  it('keeps the one route of that provider, whatever routing says', () => {
     const choice = pin('b', all, { routing: { only: ['a'], order: ['c'] } })
     expect(ids(choice)).toEqual(['b'])
     expect(choice.explanation).toEqual({
@@ -294,11 +294,11 @@ describe('a pin', () => {
     })
   })
 
-  it('takes routes that are only for keys of callers', () => {
+  it("includes routes that are only for callers' keys", () => {
     expect(ids(pin('own', [route('own', { byok: 'only' })]))).toEqual(['own'])
   })
 
-  it('of a provider with several routes takes one, and the same for a session', () => {
+  it('to a provider with several routes picks one, always the same for a session', () => {
     const routes = Array.from({ length: 4 }, (_, number) => route(`b:${number}`))
     const picked = new Set<string>()
     for (let session = 0; session < 40; session++) {
@@ -316,7 +316,7 @@ describe('a pin', () => {
     ['disabled', 'b', [a, route('b', { enabled: false })]],
     ['closed to keys of callers', 'b', [a, route('b', { byok: 'no' })]],
   ])(
-    'is refused where the provider is %s, naming those that could be and not what was sent',
+    'is refused if the provider is %s, naming valid ones without repeating the given name',
     (_, name, routes) => {
       const { code, message, param, status } = refusal(() => pin(name, routes))
       expect({ code, param, status }).toEqual({
@@ -328,7 +328,7 @@ describe('a pin', () => {
     },
   )
 
-  it('never looks at another case or spelling', () => {
+  it('never ignores case or spelling', () => {
     for (const name of ['B', 'b ', ' b', 'b:']) {
       expect(refusal(() => pin(name)).code, name).toBe('provider_not_enabled')
     }
@@ -336,7 +336,7 @@ describe('a pin', () => {
 })
 
 describe('health', () => {
-  it('moves a route behind the others, says why, and never leaves one out', () => {
+  it('moves a route behind the others, says why, and never drops one', () => {
     const { book, clock, tell } = healthBook()
     tell(a, ...THREE_FAILURES)
     tell(b, { ok: false, retryAfterSeconds: 30 })
@@ -363,7 +363,7 @@ describe('health', () => {
     })
   })
 
-  it('outranks order and sort, and picks the one route if there are no fallbacks', () => {
+  it('takes precedence over order and sort, and picks the single route without fallbacks', () => {
     const { book, tell } = healthBook()
     tell(a, ...THREE_FAILURES)
     const choosePreferred = (routing: object) => ids(choose(all, { body: { routing }, health: book }))

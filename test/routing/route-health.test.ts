@@ -3,8 +3,8 @@ import { FAILED, FINE, healthBook, route, THREE_FAILURES } from './unit-routes.j
 
 const a = route('a')
 
-describe('what a route is measured at', () => {
-  it('is not told before a call has told something of it', () => {
+describe('the measurements of a route', () => {
+  it('are absent until a call has provided some', () => {
     const { book } = healthBook()
     expect(book.snapshot()).toEqual([])
     book.begin(a)(undefined)
@@ -12,7 +12,7 @@ describe('what a route is measured at', () => {
     expect(book.average(a, 'firstTokenMs')).toBeUndefined()
   })
 
-  it('is a moving average that follows the latest call by a fifth', () => {
+  it('are moving averages in which the latest call counts for a fifth', () => {
     const { book, tell } = healthBook()
     tell(a, { ok: true, firstTokenMs: 100, tokensPerSecond: 50 })
     tell(a, { ok: true, firstTokenMs: 200, tokensPerSecond: 100 })
@@ -32,7 +32,7 @@ describe('what a route is measured at', () => {
     expect(book.snapshot()[0]!.failureRate).toBeCloseTo(0.16)
   })
 
-  it('says nothing for choosing after ten minutes, and begins anew', () => {
+  it('no longer affect the choice after ten minutes, and start again', () => {
     const { book, clock, tell } = healthBook()
     tell(a, { ok: true, firstTokenMs: 100 })
     clock.advance(600_000)
@@ -54,7 +54,7 @@ describe('the breaker', () => {
     expect(book.snapshot()[0]!.state).toBe('open')
   })
 
-  it('opens if half of the calls fail, though never three in a row', () => {
+  it('opens if half of the calls fail, even if never three in a row', () => {
     const { book, tell } = healthBook()
     for (let round = 0; round < 3; round++) tell(a, FAILED, FAILED, FINE)
     expect(book.troubleOf(a)).toBeUndefined()
@@ -62,7 +62,7 @@ describe('the breaker', () => {
     expect(book.troubleOf(a)).toBe('breaker open')
   })
 
-  it('is half-open after five seconds, when one call is let through as a probe', () => {
+  it('is half-open after five seconds, when one call passes as a probe', () => {
     const { book, clock, tell } = healthBook()
     tell(a, ...THREE_FAILURES)
     clock.advance(4_999)
@@ -80,7 +80,7 @@ describe('the breaker', () => {
     expect(book.snapshot()[0]!.state).toBe('closed')
   })
 
-  it('stays half-open after a probe that says nothing, so that the next call is one', () => {
+  it('stays half-open after an inconclusive probe, so that the next call is a probe', () => {
     const { book, clock, tell } = healthBook()
     tell(a, ...THREE_FAILURES)
     clock.advance(5_000)
@@ -90,7 +90,7 @@ describe('the breaker', () => {
     expect(book.troubleOf(a)).toBe('probe under way')
   })
 
-  it('waits twice as long after each probe that fails, up to a minute, and five seconds again once closed', () => {
+  it('doubles the wait after each failed probe, up to a minute, and starts at five seconds again once closed', () => {
     const { book, clock, tell } = healthBook()
     tell(a, ...THREE_FAILURES)
     for (const seconds of [5, 10, 20, 40, 60, 60]) {
@@ -129,7 +129,7 @@ describe('the breaker', () => {
     expect(book.troubleOf(a)).toBeUndefined()
   })
 
-  it('is of one route alone', () => {
+  it('belongs to a single route', () => {
     const { book, tell } = healthBook()
     tell(a, ...THREE_FAILURES)
     expect(book.troubleOf(route('b'))).toBeUndefined()
@@ -138,7 +138,7 @@ describe('the breaker', () => {
 })
 
 describe('a retry-after', () => {
-  it('is remembered to its end', () => {
+  it('is remembered until it ends', () => {
     const { book, clock, tell } = healthBook()
     tell(a, { ok: false, retryAfterSeconds: 30 })
     clock.advance(29_999)
@@ -147,7 +147,7 @@ describe('a retry-after', () => {
     expect(book.troubleOf(a)).toBeUndefined()
   })
 
-  it('is not cut short by a later one that ends earlier', () => {
+  it('is not shortened by a later one that ends earlier', () => {
     const { book, clock, tell } = healthBook()
     tell(a, { ok: false, retryAfterSeconds: 30 }, { ok: false, retryAfterSeconds: 1 })
     clock.advance(29_000)
@@ -161,7 +161,7 @@ describe('a retry-after', () => {
     expect(book.troubleOf(a)).toBeUndefined()
   })
 
-  it.each([0, -5, Number.NaN])('of %s seconds is none', (retryAfterSeconds) => {
+  it.each([0, -5, Number.NaN])('of %s seconds is ignored', (retryAfterSeconds) => {
     const { book, tell } = healthBook()
     tell(a, { ok: false, retryAfterSeconds })
     expect(book.troubleOf(a)).toBeUndefined()

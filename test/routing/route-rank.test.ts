@@ -6,7 +6,7 @@ import type { Route } from '../../src/contracts/index.js'
 import { rankByKey } from '../../src/engine/routing/route-rank.js'
 import { choose, healthBook, ids, route, THREE_FAILURES } from './unit-routes.js'
 
-/** By SHA-256 of account, session and route as a JSON list, computed apart from this code. */
+/** By SHA-256 of account, session and route as a JSON list, computed independently of this code. */
 const GOLDEN = ['bcda', 'dcba', 'dcab', 'bcad']
 
 const SESSIONS = Array.from({ length: 2_000 }, (_, number) => `session-${number}`)
@@ -27,7 +27,7 @@ function shares(routes: readonly Route[]): Map<string, number> {
 describe('the route of a session', () => {
   const routes = ['a', 'b', 'c', 'd'].map((id) => route(id))
 
-  it('does not depend on the order in which the routes are listed', () => {
+  it('does not depend on the order of the routes', () => {
     for (const session of SESSIONS.slice(0, 200)) {
       expect(firstOf(session, [...routes].reverse())).toBe(firstOf(session, routes))
     }
@@ -51,7 +51,7 @@ describe('the route of a session', () => {
         .join(''),
     )
     expect(JSON.parse(stdout)).toEqual(here)
-    // And in any later version: a deployment in steps must not move sessions.
+    // Later versions must agree too: a rolling deployment must not move sessions.
     expect(here.slice(0, 4)).toEqual(GOLDEN)
   })
 
@@ -63,7 +63,7 @@ describe('the route of a session', () => {
     expect(moved.length / SESSIONS.length).toBeLessThan(0.8)
   })
 
-  it('tells an account and a session from others that read the same when joined', () => {
+  it('distinguishes an account and a session from others that read the same when joined', () => {
     const order = (key: string[]) =>
       rankByKey(
         key,
@@ -72,7 +72,7 @@ describe('the route of a session', () => {
     expect(order(['ab', 'c'])).not.toEqual(order(['a', 'bc']))
   })
 
-  it('moves only if its own route goes', () => {
+  it('moves only if its own route disappears', () => {
     const without = routes.filter(({ id }) => id !== 'b')
     for (const session of SESSIONS) {
       const before = firstOf(session, routes)
@@ -81,7 +81,7 @@ describe('the route of a session', () => {
     expect([...shares(routes).values()].every((count) => count > 400 && count < 600)).toBe(true)
   })
 
-  it('moves only sessions of a route whose breaker is open, and they come back', () => {
+  it('moves only for a route whose breaker is open, and moves back afterwards', () => {
     const { book, clock, tell } = healthBook()
     const routeOf = (session_id: string) => ids(choose(routes, { body: { session_id }, health: book }))[0]!
     const before = new Map(SESSIONS.slice(0, 400).map((session) => [session, routeOf(session)]))
@@ -100,11 +100,11 @@ describe('the route of a session', () => {
     for (const [session, id] of before) expect(routeOf(session)).toBe(id)
   })
 
-  it('explains itself', () => {
+  it('is named as the reason for the choice', () => {
     expect(choose(routes, { body: { session_id: 's' } }).explanation.chosenBy).toBe('affinity')
   })
 
-  it('respects weights, and gives none to a route of weight 0 while there is another', () => {
+  it('respects weights, and never picks a route of weight 0 while there is another', () => {
     const weighted = [route('a', { weight: 1 }), route('b', { weight: 3 }), route('c', { weight: 0 })]
     const counts = shares(weighted)
     expect(counts.get('c')).toBeUndefined()
@@ -114,7 +114,7 @@ describe('the route of a session', () => {
     expect(shares(weighted.slice(2)).get('c')).toBe(SESSIONS.length)
   })
 
-  it('moves no session from a route whose weight grows', () => {
+  it('moves no session away from a route whose weight grows', () => {
     const grown = [route('a', { weight: 2 }), ...routes.slice(1)]
     for (const session of SESSIONS) {
       const after = firstOf(session, grown)

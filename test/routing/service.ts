@@ -41,7 +41,7 @@ export interface ServiceOptions {
   /** One provider each, `p0` first. */
   readonly routes?: readonly (Partial<Omit<MemoryProvider, 'adapter' | 'models'>> & {
     readonly apiKey?: string
-    /** Nobody listens there. */
+    /** Nothing listens there. */
     readonly dead?: boolean
   })[]
   readonly model?: Partial<MemoryModel>
@@ -151,7 +151,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   }
 }
 
-/** A script that answers as it is asked: a stream, or one body. */
+/** A script that answers as requested: a stream or JSON. */
 export function answers(text: string, usage: object = COUNTS): Script {
   const choices = [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }]
   const whole = { id: 'up-1', object: 'chat.completion', created: 1, model: UPSTREAM_MODEL, choices, usage }
@@ -171,7 +171,7 @@ export function isStream({ body }: ScriptedRequest): boolean {
   return (body as { stream?: unknown }).stream === true
 }
 
-/** Does the steps of a script that has any. */
+/** Plays the steps of a script that has any. */
 export async function perform(script: Script, reply: ScriptedReply): Promise<void> {
   if (typeof script === 'function') throw new Error('Steps are expected.')
   for (const step of script) await performStep(step, reply)
@@ -199,7 +199,7 @@ export function errorOf({ text }: Answer): {
   return JSON.parse(text).error
 }
 
-/** What the client reads of a reply: its text, whichever way it came. */
+/** The text of a reply, streamed or not. */
 export function contentOf({ text }: Answer): string {
   if (text.startsWith('{')) return JSON.parse(text).choices[0].message.content
   return dataOf(text)

@@ -30,21 +30,21 @@ const sent = (upstream: Service['upstreams'][number]) =>
   }))
 
 describe("a caller's trace context", () => {
-  it('is neither told nor passed on if the host says nothing of it', async () => {
+  it('is neither reported nor passed on if the host does not configure it', async () => {
     await start(undefined)
     expect((await service.ask({}, TRACE)).status).toBe(200)
     expect(starts(service)[0]).not.toHaveProperty('trace')
     expect(sent(service.upstreams[0]!)).toEqual([{}])
   })
 
-  it('is told in the event at the start, and not passed on, if the host reads it', async () => {
+  it('is in the event at the start, and not passed on, if the host reads it', async () => {
     await start('read')
     expect((await service.ask({}, TRACE)).status).toBe(200)
     expect(starts(service)[0]!.trace).toEqual(TRACE)
     expect(sent(service.upstreams[0]!)).toEqual([{}])
   })
 
-  it('is sent to every provider that is tried, if the host forwards it', async () => {
+  it('is sent to every provider that is called, if the host forwards it', async () => {
     await start('forward', 2)
     service.upstreams[0]!.script(fails(503))
     const answers = [await service.ask({}, TRACE), await service.ask({ stream: true }, TRACE)]
@@ -54,7 +54,7 @@ describe("a caller's trace context", () => {
     expect(sent(service.upstreams[1]!)).toEqual([TRACE, TRACE])
   })
 
-  it('is left alone if it is malformed', async () => {
+  it('is ignored if it is malformed', async () => {
     await start('forward')
     await service.ask({}, { ...TRACE, traceparent: '00-not-a-trace-01' })
     await service.ask({})
@@ -62,7 +62,7 @@ describe("a caller's trace context", () => {
     expect(sent(service.upstreams[0]!)).toEqual([{}, {}])
   })
 
-  it('comes with what was asked for', async () => {
+  it('accompanies the request', async () => {
     await start('read')
     await service.ask({}, TRACE)
     const headers = { authorization: 'Bearer token-of-alice', ...TRACE }

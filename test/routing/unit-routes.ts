@@ -14,7 +14,7 @@ export const MODEL: Model = {
   prices: { input: '1', output: '2' },
 }
 
-/** A route that nobody calls, open to keys of callers. Its provider is its id without what follows a colon. */
+/** A route that nobody calls, open to callers' keys. Its provider is the part of its id before the colon. */
 export function route(id: string, more: Partial<Route> = {}): Route {
   const adapter = { chat: () => Promise.reject(new Error('not called')), takesKeys: true, hasKey: true }
   return { id, provider: id.split(':')[0]!, adapter, upstreamModel: 'upstream-model', byok: 'yes', ...more }
@@ -51,7 +51,7 @@ export function ids(choice: RouteChoice): readonly string[] {
   return choice.routes.map(({ id }) => id)
 }
 
-/** A health book with a clock of its own, and short words for what calls bring. */
+/** A health book with its own clock, and short names for the outcomes of calls. */
 export function healthBook(): {
   readonly book: RouteHealthBook
   readonly clock: ManualClock
@@ -74,5 +74,5 @@ export const FINE: CallResult = { ok: true }
 /** Opens a route's breaker. */
 export const THREE_FAILURES = [FAILED, FAILED, FAILED]
 
-/** An envelope in form only. */
+/** An envelope in shape only. */
 export const ENVELOPE = 'v1.eyJ.eyJ.eyJ.eyJ.eyJ'

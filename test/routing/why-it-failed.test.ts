@@ -9,14 +9,14 @@ const why = (...error: ConstructorParameters<typeof ProviderError>): string =>
   whyItFailed(new ProviderError(...error), CONTEXT)
 
 describe('why a provider failed', () => {
-  it('is told with its status and its own words', () => {
+  it('is reported with its status and its own words', () => {
     expect(
       why('status', 'The provider answered 402.', { status: 402, providerMessage: 'Insufficient Balance' }),
     ).toBe('The provider answered 402. It said: Insufficient Balance')
   })
 
   it.each([400, 403, 413, 422, 451])(
-    'is told without its words where it may have refused the request (%i)',
+    'is reported without its words if it may have refused the request (%i)',
     (status) => {
       const providerMessage = 'Bad word in: my secret diary'
       expect(why('status', `The provider answered ${status}.`, { status, providerMessage })).toBe(
@@ -25,7 +25,7 @@ describe('why a provider failed', () => {
     },
   )
 
-  it('is told with the code in place of its words, if that is one', () => {
+  it('is reported with the code instead of its words, if that is a valid code', () => {
     const refusal = (providerCode: string) =>
       why('status', 'The provider answered 403.', { status: 403, providerCode, providerMessage: 'my diary' })
     expect(refusal('unsupported_country')).toBe('The provider answered 403. Its code: unsupported_country.')
@@ -33,14 +33,14 @@ describe('why a provider failed', () => {
     expect(refusal('x'.repeat(65))).toBe('The provider answered 403.')
   })
 
-  it('is told without the words about what the request asks for', () => {
+  it('is reported without its words about the content of the request', () => {
     const providerMessage = 'Write "my secret diary" as text.'
     expect(why('unsupported-request', 'It cannot be put so.', { providerMessage })).toBe(
       'It cannot be put so.',
     )
   })
 
-  it('is told with the cause beneath, and its code if it does not say it itself', () => {
+  it('is reported with the underlying cause, and its code if the message lacks it', () => {
     const cause = Object.assign(new Error('self-signed certificate'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
     const words = 'No connection could be made.'
     expect(why('unreachable', words, { cause })).toBe(
@@ -51,7 +51,7 @@ describe('why a provider failed', () => {
     expect(why('cut-short', words, { cause: 'no error' })).toBe(words)
   })
 
-  it('is clean of keys and of the name that the provider gives the model', () => {
+  it("is free of keys and of the provider's name for the model", () => {
     const told = (providerMessage: string) =>
       why('status', 'The provider answered 401.', { status: 401, providerMessage })
     expect(told('Key sk-proj-0123456789 may not use up-1.')).toBe(
@@ -63,7 +63,7 @@ describe('why a provider failed', () => {
     )
   })
 
-  it.each([true, false])('never quotes a reply that cannot be read (streamed: %s)', async (stream) => {
+  it.each([true, false])('never quotes an unreadable reply (streamed: %s)', async (stream) => {
     const service = await startService()
     onTestFinished(() => service.close())
     const type = stream ? 'text/event-stream' : 'application/json'
@@ -74,7 +74,7 @@ describe('why a provider failed', () => {
     expect(routing?.attempts[0]?.why).not.toMatch(/diary|secret/)
   })
 
-  it('stands in the event, and not in the answer', async () => {
+  it('is in the event, and not in the answer', async () => {
     const service = await startService({ routes: [{ dead: true }] })
     onTestFinished(() => service.close())
     const answer = await service.ask()

@@ -1,6 +1,6 @@
 import type { Random } from './random.js'
 
-/** What one client sends, and how it behaves. */
+/** One client's request and behaviour. */
 export interface CallPlan {
   readonly id: string
   readonly atMs: number
@@ -8,7 +8,7 @@ export interface CallPlan {
   readonly caller: number
   readonly key: string | undefined
   readonly body: ChatBody
-  /** How long its body takes to come, and whether it does. */
+  /** The time until its body arrives, or whether it fails. */
   readonly bodyMs: number
   readonly bodyFails: boolean
   readonly retryCount: number
@@ -24,12 +24,15 @@ export interface ChatBody {
   readonly [field: string]: unknown
 }
 
-/** The client goes away at a moment, or when so many things have happened to its call, and some promise turns later. */
+/** The client leaves at a time, or after so many steps of its call, plus some promise turns. */
 export type LeavePlan =
   | { readonly after: 'ms'; readonly ms: number }
   | { readonly after: 'steps'; readonly steps: number; readonly turns: number }
 
-/** Every so many writes the client's socket is full for a while; `stalls` for good, from some write on. */
+/**
+ * At every so many writes the client's socket is full for a while. With `stalls` it is full forever from some
+ * write on.
+ */
 export interface SlowPlan {
   readonly every: number
   readonly ms: number
@@ -45,7 +48,7 @@ interface PlanOptions {
 
 const TEXTS = ['', 'Hi', 'How are you today?', 'Größe: 12 µm', '🙂 '.repeat(9), 'word '.repeat(30)]
 const BOUNDS = [1, 5, 20, 60, -1, 0, 1.5, '9', 1e30, null]
-/** Long after everything else is over, or about when the router sweeps up holds, or when holds have expired. */
+/** Long after everything else has ended, or near the sweep of holds, or near the expiry of holds. */
 const LATE_MS = [20_000, 20_000, 29_990, 100_000]
 
 export function planCalls(random: Random, options: PlanOptions): CallPlan[] {

@@ -7,7 +7,7 @@ import type { ReadReply } from './reply.js'
 import type { Dial } from './upstream.js'
 import type { SimCall, World } from './world.js'
 
-/** What was charged for a call is what the table says, and the reply and the event say the same. */
+/** Checks that the charge of a call is the one in the table, and that reply and event agree. */
 export function checkCharge(world: World, call: SimCall, reply: ReadReply): void {
   const { plan, process } = call
   const violate = (what: string): void => world.violate(`${plan.id}: ${what}`)
@@ -23,7 +23,7 @@ export function checkCharge(world: World, call: SimCall, reply: ReadReply): void
   const hold = held.find(({ holdId }) => holdId === settlement?.holdId) ?? lastGranted(world, held)
   const due = whatIsDue(world, last, hold?.amount ?? 0n, dials[0]!.at)
   if (due.length === 0 && process.alive) {
-    violate('the provider was hung up on for no reason')
+    violate('the provider was aborted for no reason')
     return
   }
   if (settlement === undefined) {
@@ -114,7 +114,7 @@ function checkReply(
     violate('cut off, but not for its length')
 }
 
-/** The counts on the wire are those that were charged. */
+/** The counts on the wire are the charged ones. */
 function checkUsage({ charge }: SettleRequest, { usage }: ReadReply, violate: (what: string) => void): void {
   const { prompt, completion } = charge.usage
   const isSame =
@@ -127,7 +127,7 @@ function checkUsage({ charge }: SettleRequest, { usage }: ReadReply, violate: (w
     violate(`the wire counts ${JSON.stringify(usage)}, charged was ${JSON.stringify(charge.usage)}`)
 }
 
-/** A complete reply has all that the provider said. */
+/** A complete reply contains everything that the provider sent. */
 function checkText(dial: Dial, reply: ReadReply, violate: (what: string) => void): void {
   const heard = new Heard({ prompt: 0, completion: 0, choice: 0 }, 9)
   for (const { said } of dial.deliveries) for (const word of said) heard.hear(word)

@@ -4,7 +4,10 @@ import type { ReadReply } from './reply.js'
 import type { Posted } from './shared-ledger.js'
 import type { SimCall, World } from './world.js'
 
-/** At most one charge for each key of a client's, whatever the claims say, and every answer under it is the same one. */
+/**
+ * At most one charge for each key of a client, whatever the claims say, and every answer under it is the
+ * same.
+ */
 export function checkClaims(world: World, replies: ReadonlyMap<SimCall, ReadReply>): void {
   const byKey = new Map<string, { charged: SettleRequest[]; lostClaims: number }>()
   for (const posted of world.ledger.posted.values()) {
@@ -26,13 +29,13 @@ export function checkClaims(world: World, replies: ReadonlyMap<SimCall, ReadRepl
   }
 }
 
-/** Only a hold whose time ran out can lose its claim, and the host is told. */
+/** Only a hold that has expired can lose its claim, and the host gets an event. */
 function checkLostClaim(world: World, { isLate, request: { facts, holdId } }: Posted): void {
   const { faults, outage } = world.scenario
   if (!isLate) world.violate(`${holdId} lost its claim`)
   const { alive, events } = world.callOf(facts.requestId)!.process
   const isTold = events.some((event) => event.type === 'claim-lost' && event.holdId === holdId)
-  // An answer that was lost on the way told nobody, and a repeat does not know of it.
+  // A lost answer reached nobody, and a repeat does not know about it.
   const isHeard = alive && faults.ledger === 0 && faults.rivals === 0 && outage === undefined
   if (isHeard && !isTold) world.violate(`${holdId} lost its claim in silence`)
 }
@@ -58,7 +61,7 @@ function checkReplays(
     if (reply.kind === 'refused') checkRefusal(world, lead, call, reply, amounts, violate)
     if (reply.kind !== 'complete') continue
     if (!isLeads) {
-      // What ran under the same key before, or after, and was free.
+      // A call under the same key ran before or after, free of charge.
       if (reply.cost !== 0n && world.scenario.leap === undefined)
         violate(`a reply under the key shows ${reply.cost}, charged was ${amounts[0]}`)
       continue
@@ -72,7 +75,7 @@ function checkReplays(
   }
 }
 
-/** Who repeats a call that was charged is told so, and not that the call failed. */
+/** A repeat of a charged call learns of the charge, and does not get a failure. */
 function checkRefusal(
   world: World,
   lead: SimCall,
@@ -85,7 +88,8 @@ function checkRefusal(
     violate(`409 shows ${cost}, charged was ${amounts[0]}`)
   }
   if (call === lead || call.process !== lead.process || !code?.startsWith('provider_')) return
-  // By their holds: one whose client had left is given up before it is dialled, and those who follow it are told so.
+  // By their holds. A call whose client had left is abandoned before a provider is called, and its followers
+  // get that failure.
   const ran = call.process.book.holds.filter(({ facts }) => {
     const { plan, doneAt = Infinity, startedAt } = world.callOf(facts.requestId)!
     const overlaps = doneAt >= call.startedAt && startedAt <= (call.doneAt ?? Infinity)
@@ -97,7 +101,7 @@ function checkRefusal(
   }
 }
 
-/** A field that is null, and a bound of -1, are as good as absent. */
+/** A null field, and a limit of -1, count as absent. */
 function meaningOf(body: ChatBody): string {
   return JSON.stringify(body, (_, value) => (value === null || value === -1 ? undefined : value))
 }

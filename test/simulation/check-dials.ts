@@ -3,7 +3,7 @@ import { endOf, holdDue } from './oracle.js'
 import type { Dial } from './upstream.js'
 import type { SimCall, World } from './world.js'
 
-/** Routes are tried one after another, each on a hold that covers it, and only while nothing has been said. */
+/** Routes are tried one after another, each on a hold that covers it, and only before the first output. */
 export function checkDials(
   world: World,
   call: SimCall,
@@ -30,7 +30,7 @@ export function checkDials(
     const heard = new Heard({ prompt: 0, completion: 0, choice: 0 }, 9)
     for (const { said } of dial.deliveries) for (const word of said) heard.hear(word)
     if (heard.token) violate('another route was tried after the first token')
-    // It may be at work on the call, and bill it.
+    // The provider may be working on the call, and bill it.
     const hungUpOn = dial.abortedFirst && heard.failure === undefined && !heard.isFinished
     const timedOut = hungUpOn || dial.end?.reason === 'answer-timeout'
     if (timedOut) violate('another route was tried after one that did not answer in time')
@@ -40,7 +40,7 @@ export function checkDials(
   checkLeaving(call, dials.at(-1), violate)
 }
 
-/** On a route that is to be hung up on, it is, at the very moment at which the client leaves. */
+/** A route with onDisconnect 'abort' is aborted at the moment the client leaves. */
 function checkLeaving(call: SimCall, dial: Dial | undefined, violate: (what: string) => void): void {
   const { leftAt } = call.client
   if (dial === undefined || leftAt === undefined || call.plan.key !== undefined || !call.process.alive) return

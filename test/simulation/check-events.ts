@@ -3,9 +3,9 @@ import type { ReadReply } from './reply.js'
 import type { SimCall } from './world.js'
 
 /**
- * One start, one end, and the end says what the client was sent.
+ * One start and one end, and the end agrees with the client's reply.
  *
- * @param threw whether an adapter failed in a way that no adapter may
+ * @param threw whether an adapter failed in a forbidden way
  */
 export function checkEvents(
   call: SimCall,
@@ -37,7 +37,7 @@ export function checkEvents(
   if (end.status !== reply.status)
     violate(`the event says ${end.status}, the client was sent ${reply.status}`)
   const said = reply.kind === 'complete' ? 'completed' : reply.code
-  // What a stored reply told its first reader stands in that one's event.
+  // The event of the first reader agrees with the stored reply.
   if (end.replayed === true && reply.kind === 'failed') return
   if (end.outcome !== said) violate(`the event says ${end.outcome}, the client was told ${said}`)
 }

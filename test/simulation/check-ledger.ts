@@ -1,7 +1,7 @@
 import type { SettleRequest } from '../../src/contracts/ledger.js'
 import type { World } from './world.js'
 
-/** Each hold is settled or released, not both; each settlement is repeated as it was. */
+/** Each hold is settled or released, not both. Each settlement is repeated unchanged. */
 export function checkLedger(world: World): void {
   for (const { book, name } of world.processes) {
     const asked = new Set<string>()
@@ -26,7 +26,7 @@ export function checkLedger(world: World): void {
     }
   }
   checkExpiries(world)
-  // A charge that is posted after the time of its hold is no longer covered by it.
+  // A charge that is posted after its hold has expired is no longer covered by it.
   const isAnyLate = [...world.ledger.posted.values()].some(({ isLate }) => isLate)
   for (const [account, above] of world.ledger.excess) {
     if (above === 0n || isAnyLate || !world.scenario.neverOverdraw) continue
@@ -35,7 +35,7 @@ export function checkLedger(world: World): void {
   for (const { request } of world.ledger.posted.values()) checkPostings(world, request)
 }
 
-/** Of each hold whose time ran out the hosts are told once, by one process. */
+/** Each expired hold is reported to the hosts once, by one process. */
 function checkExpiries(world: World): void {
   const told = new Set<string>()
   for (const { events } of world.processes) {
@@ -49,7 +49,7 @@ function checkExpiries(world: World): void {
   }
 }
 
-/** Payer, platform and app each get what is theirs, also if two of them are one. */
+/** Payer, platform and app each get their share, even if two of them are the same account. */
 function checkPostings(world: World, { charge, facts, postings }: SettleRequest): void {
   const call = world.callOf(facts.requestId)
   if (call === undefined) return

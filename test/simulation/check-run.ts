@@ -5,7 +5,7 @@ import { checkLedger } from './check-ledger.js'
 import { type ReadReply, readReply } from './reply.js'
 import type { SimCall, World } from './world.js'
 
-/** Everything that must hold once a run is over. */
+/** All conditions that must hold after a run. */
 export function checkRun(world: World): void {
   checkLedger(world)
   const replies = new Map<SimCall, ReadReply>()

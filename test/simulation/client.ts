@@ -5,14 +5,14 @@ import type { SlowPlan } from './call-plan.js'
 type Headers = Readonly<Record<string, string>>
 
 export interface ClientHooks {
-  /** Something was sent to this client. */
+  /** This client received something. */
   readonly step: () => void
   readonly later: (ms: number, run: () => void) => void
   readonly now: () => number
   readonly broken: (what: string) => void
 }
 
-/** A client of the router as the router sees it, and all that it was sent. */
+/** A client from the router's view, and everything it received. */
 export class SimClient implements ReplyWriter {
   left = false
   leftAt: number | undefined
@@ -20,9 +20,9 @@ export class SimClient implements ReplyWriter {
   status: number | undefined
   headers: Headers = {}
   body: string | undefined
-  /** What came of a stream, as latin1. */
+  /** The stream so far, as latin1. */
   text = ''
-  /** All was sent. */
+  /** Everything was sent. */
   over = false
   overAt: number | undefined
   opened = false
@@ -83,7 +83,7 @@ export class SimClient implements ReplyWriter {
     this.leave()
   }
 
-  /** The client goes away. After the end of its reply that is nothing to anybody. */
+  /** The client leaves. After the end of its reply this has no effect. */
   leave(): void {
     if (this.left || this.over) return
     this.left = true

@@ -1,7 +1,7 @@
 import type { Usage } from '../../src/protocol/usage.js'
 import { LOST_TEXT, type Said } from './upstream-script.js'
 
-/** Token counts that the oracle believes. */
+/** Token counts that the oracle accepts. */
 export interface Bounds {
   readonly prompt: number
   readonly completion: number
@@ -9,20 +9,22 @@ export interface Bounds {
   readonly choice: number
 }
 
-/** JSON that is an event, with something in it that no client could read. */
+/** Valid JSON events with a part that no client can read. */
 export function isUnreadable(said: Said): boolean {
   return said.say === 'garbage' && said.how !== 'json' && said.how !== 'choices'
 }
 
 const FIELDS = ['prompt', 'cached', 'cacheWrite', 'completion', 'reasoning'] as const
 
-/** What a provider's words amount to, by the definitions of docs/charging.md: tokens, finish, usage reported. */
+/**
+ * The result of a provider's events by the definitions of docs/charging.md: tokens, finish, reported usage.
+ */
 export class Heard {
   token = false
   /** It gave a finish reason. */
   reason = false
   whole = false
-  /** A piece of content cannot be read. */
+  /** A piece of content is unreadable. */
   unreadable = false
   failure: 'error' | 'garbage' | undefined
   final = false
@@ -40,12 +42,12 @@ export class Heard {
     private readonly n: number,
   ) {}
 
-  /** Every choice begun has a finish reason, or it came in one body. */
+  /** Every choice that began has a finish reason, or the reply was JSON. */
   get isFinished(): boolean {
     return this.whole || (this.finished.size > 0 && [...this.finished.values()].every(Boolean))
   }
 
-  /** @param isDone whether the provider said that it was done */
+  /** @param isDone whether the provider reported its end */
   reported(isDone: boolean): boolean {
     const counted = this.counts.prompt !== undefined || this.counts.completion !== undefined
     return counted && (this.final || (isDone && this.lastWasUsage))
@@ -104,7 +106,7 @@ export class Heard {
     return tokens + Math.floor(this.lostBytes / 4)
   }
 
-  /** The provider's counts, with what stands in for a missing prompt or completion. */
+  /** The provider's counts, with an estimate for a missing prompt or completion. */
   asReported(promptEstimate: number): { usage: Usage; basis: 'reported' | 'estimated' } {
     if (this.counts.completion === undefined || this.completionIsEarly) {
       return { usage: this.asEstimated(promptEstimate), basis: 'estimated' }
@@ -113,13 +115,13 @@ export class Heard {
     return { usage: this.filled(prompt, completion), basis: this.isComplete ? 'reported' : 'estimated' }
   }
 
-  /** Nothing of the report has to be estimated. */
+  /** No part of the report has to be estimated. */
   get isComplete(): boolean {
     const { prompt, completion } = this.counts
     return prompt !== undefined && completion !== undefined && !this.completionIsEarly
   }
 
-  /** Without a report at the end: what was reported before, and of the output at least what has come. */
+  /** Without a report at the end: the counts reported before, and at least the output so far. */
   asEstimated(promptEstimate: number): Usage {
     const { prompt, completion = 0 } = this.counts
     return this.filled(prompt ?? promptEstimate, Math.max(completion, this.completionEstimate))
@@ -138,7 +140,7 @@ export class Heard {
     this.lastWasUsage = false
     if (!this.final) this.completionIsEarly = true
     if (how !== 'index') this.begin(0)
-    // A text in it is counted, whoever's it is.
+    // Its text is counted, whichever field it is in.
     this.lostBytes += LOST_TEXT[how]?.length ?? 0
   }
 

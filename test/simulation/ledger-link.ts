@@ -11,11 +11,11 @@ import type { SharedLedger } from './shared-ledger.js'
 import type { SimProcess } from './sim-process.js'
 import { turns } from './virtual-time.js'
 
-/** What becomes of one message to the ledger, and of its answer. */
+/** The fate of one message to the ledger, and of its answer. */
 interface Fate {
-  /** When the ledger acts on it: not at all, once, or twice, each so many milliseconds later. */
+  /** When the ledger handles it: never, once, or twice, each after so many milliseconds. */
   readonly arrivesAfterMs: readonly number[]
-  /** What comes back: the answer, an error, or nothing; an error need not wait for the ledger. */
+  /** The result: the answer, an error, or nothing. An error need not wait for the ledger. */
   readonly reply: 'answer' | 'error' | 'silence'
   readonly replyAfterMs: number
   readonly throwsAtOnce: boolean
@@ -24,10 +24,12 @@ interface Fate {
 const LOST: Fate = { arrivesAfterMs: [], reply: 'error', replyAfterMs: 1, throwsAtOnce: false }
 const PROMPT: Fate = { arrivesAfterMs: [0], reply: 'answer', replyAfterMs: 0, throwsAtOnce: false }
 
-/** Half of an amount that was rounded for the wire need not be exact there. */
+/** An amount that was rounded for the wire may not be exactly divisible by two. */
 const MOST_A_RIVAL_HALVES = 10n ** 15n
 
-/** The way from one process to the ledger, on which messages are lost, held up, doubled and overtaken. */
+/**
+ * The connection of one process to the ledger, on which messages are lost, delayed, duplicated and reordered.
+ */
 export function createLedgerLink(process: SimProcess, ledger: SharedLedger): LedgerStore {
   const { world } = process
   const { faults } = world.scenario
@@ -87,7 +89,7 @@ export function createLedgerLink(process: SimProcess, ledger: SharedLedger): Led
     )
   }
 
-  /** More than any account can hold may be asked for, and is not to be had. */
+  /** A request may ask for more than any account can hold, and is refused. */
   function refused(name: string, error: unknown): void {
     if (name !== 'hold' || !(error instanceof RangeError)) world.violate(`ledger ${name}: ${String(error)}`)
   }
@@ -101,7 +103,7 @@ export function createLedgerLink(process: SimProcess, ledger: SharedLedger): Led
   return {
     hold: (request: HoldRequest): Promise<HoldResult> => {
       process.book.holds.push(request)
-      // A store repeats a message of its own whose answer it has lost, not one that was refused.
+      // A store repeats its own message if the answer was lost, but not if it was refused.
       let refusal: HoldResult | undefined
       return send('hold', request.facts.requestId, async () => {
         const answer = refusal ?? (await ledger.hold(request))
@@ -151,7 +153,7 @@ async function replyOf<Answer>(
   return value
 }
 
-/** The same settlement for another amount. */
+/** The same settlement with another amount. */
 function rivalOf(request: SettleRequest): SettleRequest {
   const less = (amount: Credits): Credits => amount / 2n
   const base = less(request.charge.base)

@@ -18,7 +18,7 @@ does not hold; the seed of each that fails is printed, and plays the same run ag
 failed. A seed is any text. --skip N leaves out the first N seeds.
 `
 const DEFAULT_RUNS = 5_000
-/** From so many runs on, a second process plays the second half. */
+/** From this number of runs on, a second process plays the second half. */
 const MANY_RUNS = 10_000
 const SHOWN_SEEDS = 20
 const SHOWN_VIOLATIONS = 5
@@ -61,7 +61,7 @@ async function main(): Promise<number> {
   }
   const plant = PLANTS.find(({ name }) => name === values.plant)
   if (values.plant !== undefined && plant === undefined) {
-    throw new TypeError(`There is no plant '${values.plant}'; --plants lists them.`)
+    throw new TypeError(`Unknown plant '${values.plant}'; --plants lists them.`)
   }
   const job: Job = {
     seed: values.seed ?? String(Math.floor(Date.now() / 1_000)),
@@ -145,7 +145,7 @@ function report(seed: string, violations: readonly string[]): void {
   for (const violation of violations.slice(0, SHOWN_VIOLATIONS)) console.log(`  ${violation}`)
 }
 
-/** Whole numbers count on from the first; any other text gets a number behind it, but the first time. */
+/** Whole numbers count up from the first. Any other text gets a number appended, except the first time. */
 function seedAt(seed: string, index: number): string {
   if (/^\d{1,30}$/.test(seed)) return String(BigInt(seed) + BigInt(index))
   return index === 0 ? seed : `${seed}.${index}`

@@ -3,8 +3,8 @@ import type { Markup } from '../../src/contracts/credentials.js'
 import type { Usage } from '../../src/protocol/usage.js'
 
 /**
- * Prices as docs/charging.md has them, written a second time: fractions of whole numbers, rounded up once. Nothing here
- * is shared with the engine, so that a mistake would have to be made twice.
+ * The prices of docs/charging.md, implemented a second time: fractions of whole numbers, rounded up once.
+ * Nothing here is shared with the engine, so that a mistake would have to be made twice.
  */
 export interface OracleTerms {
   readonly prices: Prices
@@ -42,7 +42,7 @@ export function oraclePrice(usage: Usage, { prices, markup, byokFee }: OracleTer
   return marked(millionths, markup, byokFee)
 }
 
-/** What must be on hold for so many tokens. */
+/** The amount that must be on hold for so many tokens. */
 export function oracleHold(prompt: number, output: number, { prices, markup, byokFee }: OracleTerms): bigint {
   const rows = [prices, ...(prices.tiers ?? []).filter(({ above }) => above < prompt * 2)]
   let dearest = 0n
@@ -61,7 +61,7 @@ function marked(
   markup: Markup | undefined,
   fee: { readonly flat: string; readonly basisPoints: number } | undefined,
 ): OraclePrice {
-  // In units of a billionth / (10^6 x 10^4): a price per million tokens, of which a share in basis points.
+  // In units of a billionth / (10^6 x 10^4): a price per million tokens, times a share in basis points.
   const exact =
     fee === undefined ? list * WHOLE : nano(fee.flat) * MILLION * WHOLE + list * BigInt(fee.basisPoints)
   const unit = MILLION * WHOLE

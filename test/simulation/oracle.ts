@@ -4,7 +4,7 @@ import { type OracleTerms, oracleHold, oraclePrice } from './oracle-price.js'
 import type { Dial } from './upstream.js'
 import type { SimCall, World } from './world.js'
 
-/** What may be due for a call: nothing, or a charge of exactly this. */
+/** A possible charge for a call: nothing, or exactly this. */
 export type Due = { readonly charged: false; readonly reply: Reply } | DueCharge
 type Reply = 'whole' | 'length' | 'error'
 
@@ -21,8 +21,8 @@ export interface DueCharge {
 type Ending = 'finished' | 'broken' | 'left' | 'stopped' | 'cut'
 
 /**
- * The truth table of docs/charging.md, read from what the provider said and the client did. Where two things came at
- * one moment, both rows that fit are due.
+ * The truth table of docs/charging.md, applied to the provider's events and the client's behaviour. If two
+ * things happen at one moment, both matching rows are due.
  */
 export function whatIsDue(world: World, dial: Dial, holdAmount: bigint, firstDialAt: number): Due[] {
   const { neverOverdraw } = world.scenario
@@ -68,14 +68,14 @@ export function whatIsDue(world: World, dial: Dial, holdAmount: bigint, firstDia
   })
 }
 
-/** The first row of the table that fits. */
+/** The first matching row of the table. */
 function row(
   ending: Ending,
   isDone: boolean,
   dial: Dial,
   heard: Heard,
 ): { due: 'nothing' | 'reported' | 'estimated' | 'partial'; reply: Reply } {
-  // In one body it is left out of the reply.
+  // In JSON it is left out of the reply.
   if (heard.unreadable && dial.stream) {
     return { due: heard.reported(isDone) ? 'reported' : 'partial', reply: 'error' }
   }
@@ -85,7 +85,7 @@ function row(
       if (heard.token) return { due: 'estimated', reply: 'whole' }
       return { due: 'nothing', reply: heard.reason ? 'whole' : 'error' }
     case 'broken':
-      // In one body this is an HTTP error, and nobody pays for one.
+      // In JSON this is an HTTP error, which is free.
       return {
         due:
           dial.stream && heard.token && heard.reported(isDone) && heard.isComplete ? 'reported' : 'nothing',
@@ -127,12 +127,12 @@ function endings(
   return found
 }
 
-/** Why the router hung up: every reason that it had at that moment. */
+/** Every reason the router had to abort at that moment. */
 function whyHungUp(world: World, call: SimCall, dial: Dial, at: number, firstDialAt: number): Ending[] {
   const { limits } = world.scenario
   const why: Ending[] = []
   if (at >= firstDialAt + limits.totalMs || at >= dial.process.forcedAt) why.push('stopped')
-  // A reply in one body may take as long as the call; what comes after its first byte may not.
+  // A JSON reply may take as long as the call. The rest of it after its first byte may not.
   const from = dial.stream ? dial.at : (dial.deliveries[0]?.at ?? Infinity)
   const lastByte = dial.deliveries.reduce(
     (last, { readAgainAt, at: came }) => Math.max(last, readAgainAt ?? came),
@@ -148,7 +148,10 @@ function whyHungUp(world: World, call: SimCall, dial: Dial, at: number, firstDia
   return why
 }
 
-/** Whether its client's leaving let the router hang up at that moment: at once, on a route that says so, and without a key. */
+/**
+ * Whether the router could abort at that moment because its client left: at once, on an abort route, and
+ * without a key.
+ */
 function mayHangUpFor({ client, plan }: SimCall, dial: Dial, at: number): boolean {
   const leftAt = client.leftAt
   if (leftAt === undefined || plan.key !== undefined || dial.route.onDisconnect !== 'abort') return false
@@ -159,7 +162,7 @@ export function endOf(dial: Dial): number {
   return Math.min(dial.end?.at ?? Infinity, dial.abortedAt ?? Infinity)
 }
 
-/** All requests that may have been reading one call's reply: with a key there may be several. */
+/** All requests that may have read one call's reply. With a key there may be several. */
 export function followersOf(world: World, call: SimCall): SimCall[] {
   const { key, caller } = call.plan
   if (key === undefined) return [call]
@@ -190,7 +193,7 @@ export function termsOf(
   }
 }
 
-/** What must be on hold before this route is dialled. */
+/** The amount that must be on hold before this route is called. */
 export function holdDue(world: World, dial: Dial): bigint {
   const { body } = world.callOf(dial.requestId)!.plan
   const { limits, model } = world.scenario
@@ -202,7 +205,10 @@ export function holdDue(world: World, dial: Dial): bigint {
   return oracleHold(promptDue(world, world.callOf(dial.requestId)!), output, termsOf(world, dial))
 }
 
-/** Prompt tokens on hold: as the simulated counter has them, or all that its bytes can be under `neverOverdraw`. */
+/**
+ * Prompt tokens on hold: the count of the simulated counter, or all that its bytes can be under
+ * `neverOverdraw`.
+ */
 function promptDue({ scenario }: World, call: SimCall): number {
   const { messages } = call.plan.body
   const { contextLength = Infinity, mediaTokens } = scenario.model
@@ -215,7 +221,7 @@ function promptDue({ scenario }: World, call: SimCall): number {
   return Math.min(bytes + 16 * messages.length + 200 + media, contextLength)
 }
 
-/** Beyond these a count is nonsense, whatever the catalogue lists. */
+/** A count above these is invalid, whatever the catalogue lists. */
 function boundsOf(world: World, dial: Dial) {
   return {
     prompt: 10_000_000,

@@ -14,16 +14,16 @@ import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import { ChatReply } from '../../src/operations/chat/reply/chat-reply.js'
 import type { UsageReport } from '../../src/protocol/usage.js'
 
-/** A bug put in on purpose, to see that the simulation finds it. */
+/** A bug made on purpose, to check that the simulation finds it. */
 export interface Plant {
   readonly name: string
-  /** Stands in front of what the engine is made of. */
+  /** Wraps a dependency of the engine. */
   readonly options?: (options: EngineOptions) => EngineOptions
-  /** Changes a part of the engine; returns what puts it right again. */
+  /** Changes a part of the engine, and returns a function that restores it. */
   readonly patch?: () => () => void
 }
 
-/** Replaces a method for the time of a run. */
+/** Replaces a method for the duration of a run. */
 function patched<Owner extends object, Name extends keyof Owner>(
   owner: Owner,
   name: Name,
@@ -85,7 +85,7 @@ function adapter(name: string, change: (chat: ChatAdapter['chat']) => ChatAdapte
   }))
 }
 
-/** What a plant reaches into. */
+/** The objects that a plant can change. */
 interface AttemptInside {
   readonly options: { readonly client: ClientReply }
   readonly startedAt: number

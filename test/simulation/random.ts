@@ -10,7 +10,7 @@ export interface Random {
   weighted<Item>(items: readonly (readonly [weight: number, item: Item])[]): Item
 }
 
-/** Seeds as they are typed: any text will do; a number and its text are the same seed. */
+/** Seeds as typed. Any text is valid, and a number and its text are the same seed. */
 export function createRandom(seed: string): Random {
   const [one, two, three, four] = [1, 2, 3, 4].map((salt) => hashText(`${salt}:${seed}`))
   let [a, b, c, d] = [one!, two!, three!, four!]
@@ -41,7 +41,7 @@ export function createRandom(seed: string): Random {
   }
 }
 
-/** FNV-1a, stirred so that texts which differ in one digit start far apart. */
+/** FNV-1a, mixed so that texts that differ in one digit start far apart. */
 function hashText(text: string): number {
   let hash = 0x811c9dc5
   for (let index = 0; index < text.length; index++) {

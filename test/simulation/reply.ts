@@ -1,6 +1,6 @@
 import type { SimClient } from './client.js'
 
-/** What a client reads in what it was sent. */
+/** The content of a client's reply. */
 export interface ReadReply {
   readonly kind: /** A whole JSON completion, or a stream up to `[DONE]`. */
     | 'complete'
@@ -8,7 +8,7 @@ export interface ReadReply {
     | 'refused'
     /** A stream that ended in an error frame. */
     | 'failed'
-    /** Cut off by the client's leaving, or the router's end. */
+    /** Cut off because the client left, or the router ended. */
     | 'partial'
     | 'none'
   readonly status?: number
@@ -39,7 +39,7 @@ interface Choice {
 
 const FORBIDDEN = /secret-upstream|cost_details|"cost":99[,}]|the-callers-own-key/
 
-/** Reads a reply as strictly as docs say that it is written; `broken` is told of whatever is not so. */
+/** Reads a reply as strictly as documented. Reports each deviation to `broken`. */
 export function readReply(client: SimClient, broken: (what: string) => void): ReadReply {
   const sent = client.body ?? client.text
   if (FORBIDDEN.test(sent)) broken('the reply shows something of the provider or the key')
@@ -140,14 +140,14 @@ function addChoices(choices: readonly Choice[], broken?: (what: string) => void)
   return { finishReasons, texts }
 }
 
-/** The amounts as they are written, since a reader's doubles would hide a digit. */
+/** The amounts as written, since a double could hide a digit. */
 function costOf(json: string): { cost: bigint; base: bigint; markup: bigint } {
   const found = (name: string): bigint =>
     decimal(new RegExp(`"${name}":([-+.0-9eE]+)`).exec(json)?.[1] ?? 'none')
   return { cost: found('cost'), base: found('base_cost'), markup: found('markup_cost') }
 }
 
-/** A JSON number in billionths; -1 where it is none, or has more than nine places. */
+/** A JSON number in billionths, or -1 if it is not a number or has more than nine places. */
 export function decimal(text: string): bigint {
   const match = /^(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(text)
   if (match === null) return -1n

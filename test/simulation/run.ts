@@ -7,7 +7,7 @@ export interface RunResult {
   readonly calls: number
   readonly charged: number
   readonly violations: readonly string[]
-  /** What happened, in order; empty unless asked for. */
+  /** The events in order, empty unless requested. */
   readonly notes: readonly string[]
 }
 

@@ -19,7 +19,7 @@ export interface FaultRates {
   readonly rivals: number
 }
 
-/** Everything about a run that is decided before it starts. The rest is drawn on the way from the same seed. */
+/** All decisions made before a run starts. The rest is drawn during the run from the same seed. */
 export interface Scenario {
   readonly seed: string
   readonly limits: Limits
@@ -36,19 +36,19 @@ export interface Scenario {
   readonly calls: readonly CallPlan[]
   readonly processes: number
   readonly faults: FaultRates
-  /** Process 0 is killed when so many things have happened in it. */
+  /** Process 0 is killed after so many steps in it. */
   readonly killAtStep: number | undefined
   readonly closes: readonly { readonly process: number; readonly atMs: number; readonly graceMs: number }[]
-  /** The store of replies forgets each claim at once, so that only the ledger's claims are left. */
+  /** The reply store forgets each claim at once, so that only the ledger's claims are left. */
   readonly forgetsReplies: boolean
-  /** For a while the ledger cannot be reached at all. */
+  /** For a while the ledger is unreachable. */
   readonly outage: { readonly fromMs: number; readonly toMs: number } | undefined
-  /** The ledger's clock jumps ahead, past the time of every hold. */
+  /** The ledger's clock jumps ahead, past the expiry of every hold. */
   readonly leap: { readonly atMs: number; readonly byMs: number } | undefined
 }
 
 export const MODEL = 'acme/fast'
-/** When a router first looks for holds whose time is over. */
+/** When a router first looks for expired holds. */
 const SWEEP_MS = 30_000
 export const PROVIDERS = ['north', 'south', 'west'] as const
 
@@ -57,7 +57,7 @@ export function planScenario(seed: string, random: Random = createRandom(seed)):
   const model = planModel(random)
   const callers = planCallers(random)
   const routes = planRoutes(random)
-  // Repeats of one call in two processes, whose holds' time runs out meanwhile.
+  // Repeats of one call in two processes, whose holds expire meanwhile.
   const isContested = random.chance(0.04)
   const processes = isContested || random.chance(0.35) ? 2 : 1
   const rate = (share: number): number => (random.chance(0.35) ? share : 0)
@@ -158,7 +158,7 @@ function planModel(random: Random): Model {
     ownedBy: 'acme',
     ...(!random.chance(0.02) && { prices: planPrices(random) }),
     ...(random.chance(0.4) && { maxOutputTokens: random.pick([8, 50]) }),
-    // One of the two bounds the images of a prompt.
+    // One of the two limits the images of a prompt.
     ...(contextLength === undefined ? { mediaTokens: random.pick([70, 1_600]) } : { contextLength }),
     ...(random.chance(0.5) && { priceVersion: 'spring' }),
   }
@@ -184,7 +184,7 @@ export function planPrices(random: Random): Prices {
   }
 }
 
-/** Who pays, who earns and who runs the platform may be one. */
+/** Payer, app and platform may be the same account. */
 function planCallers(random: Random): Scenario['callers'] {
   return Array.from({ length: random.int(1, 2) }, (_, index) => {
     const account = random.weighted([

@@ -2,13 +2,13 @@ import type { ExpiredHold, HoldRequest, SettleRequest, SettleResult } from '../.
 import { type MemoryLedger, memoryLedger } from '../../src/memory/ledger.js'
 import type { VirtualTime } from './virtual-time.js'
 
-/** What was posted for a hold, as the ledger took it. */
+/** The settlement of a hold, as the ledger accepted it. */
 export interface Posted {
   readonly request: SettleRequest
-  /** It was made by somebody else, before the router's. */
+  /** Somebody else made it before the router did. */
   readonly byRival: boolean
   readonly claimLost: boolean
-  /** The time of its hold had run out. */
+  /** Its hold had expired. */
   readonly isLate: boolean
 }
 
@@ -21,19 +21,19 @@ interface OpenHold {
 }
 
 /**
- * The one ledger of a run, with books of the simulation's own beside it: what was granted and posted, and by how much
- * charges went above what was on hold for them.
+ * The one ledger of a run, with separate books: the granted and posted amounts, and the excess of charges
+ * over their holds.
  */
 export class SharedLedger {
   readonly store: MemoryLedger
   readonly posted = new Map<string, Posted>()
   readonly balances = new Map<string, bigint>()
-  /** By account: how far its charges went above their holds. */
+  /** By account: the excess of its charges over their holds. */
   readonly excess = new Map<string, bigint>()
   readonly holds = new Map<string, OpenHold>()
   /** How far its clock is ahead. */
   aheadMs = 0
-  /** Something was ended by its time being over. */
+  /** Something ended because it expired. */
   expired = 0
 
   constructor(
@@ -104,7 +104,7 @@ export class SharedLedger {
     return expired
   }
 
-  /** Every hold's time is over now. */
+  /** All holds expire now. */
   leap(ms: number): void {
     this.aheadMs += ms
     for (const hold of this.holds.values()) hold.open = false

@@ -8,17 +8,17 @@ import { createLedgerLink, never } from './ledger-link.js'
 import { createStores } from './stores.js'
 import type { World } from './world.js'
 
-/** What a router that has closed may not do any more. */
+/** The steps that a closed router may no longer take. */
 const AFTER_CLOSE = /^(?:hold|settle|release|sweep|dialled .*)$/
 
-/** What one process asked of the ledger. */
+/** The requests of one process to the ledger. */
 export class LedgerBook {
   readonly holds: HoldRequest[] = []
   readonly settlements: SettleRequest[] = []
   readonly releases: ReleaseRequest[] = []
-  /** When each settlement was first asked for. */
+  /** When each settlement was first requested. */
   readonly settlingAt = new Map<string, number>()
-  /** What the ledger answered to each settlement, whether or not the process heard it. */
+  /** The ledger's answer to each settlement, whether or not it reached the process. */
   readonly settled = new Map<string, SettleResult>()
 
   requestOf(holdId: string): string {
@@ -26,7 +26,7 @@ export class LedgerBook {
   }
 }
 
-/** One router process: an engine of its own, over stores that it shares with the others. */
+/** One router process: its own engine, over stores that it shares with the others. */
 export class SimProcess {
   readonly name: string
   alive = true
@@ -35,7 +35,7 @@ export class SimProcess {
   readonly events: RouterEvent[] = []
   readonly book = new LedgerBook()
   closed: { drained: number; aborted: number } | undefined
-  /** When its router was told to close, and when it began to break calls off. */
+  /** When its router was closed, and when it began to abort calls. */
   closingAt: number | undefined
   forcedAt = Infinity
   killedAt: number | undefined
@@ -89,7 +89,7 @@ export class SimProcess {
     if (this.index === 0 && killAtStep !== undefined && this.steps === killAtStep) this.kill()
   }
 
-  /** Nothing that this process waits for comes any more, and nothing that it does has an effect. */
+  /** The process receives nothing any more, and nothing it does has an effect. */
   kill(): void {
     if (!this.alive || this.closed !== undefined) return
     this.world.note(() => `${this.name} is killed`)
@@ -98,7 +98,7 @@ export class SimProcess {
     this.world.cutOff(this)
   }
 
-  /** What it is told, unless it has been killed by then. */
+  /** Settles like the answer, or never if the process has been killed by then. */
   async hears<Value>(value: Promise<Value>): Promise<Value> {
     try {
       const heard = await value

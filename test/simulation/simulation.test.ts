@@ -8,7 +8,7 @@ const MOST_RUNS_FOR_A_PLANT = 1_500
 const FIRST_SEED = 20_260_101
 const LONG_MS = 240_000
 
-describe('the engine, in worlds if everything fails', () => {
+describe('the engine, in worlds in which everything fails', () => {
   it(
     'keeps every promise about money, replies and events',
     async () => {
@@ -28,7 +28,7 @@ describe('the engine, in worlds if everything fails', () => {
     LONG_MS,
   )
 
-  it('plays a seed again exactly as before', async () => {
+  it('replays a seed exactly', async () => {
     for (let seed = 0; seed < 60; seed++) {
       const first = await run(`again ${seed}`, undefined, true)
       const second = await run(`again ${seed}`, undefined, true)
@@ -52,7 +52,7 @@ describe('a planted bug', () => {
     LONG_MS,
   )
 
-  it('leaves nothing behind for the runs after it', async () => {
+  it('does not affect later runs', async () => {
     for (const plant of PLANTS) {
       await run('1', plant)
       expect((await run('1')).violations).toEqual([])

@@ -83,7 +83,7 @@ function failed(name: string): never {
   throw new Error(`${name} is broken`)
 }
 
-/** The way from one process to the replies that all of them keep. */
+/** The connection of one process to the shared replies. */
 export function createIdempotencyLink(process: SimProcess, shared: IdempotencyStore): IdempotencyStore {
   const { world } = process
   async function send<Answer>(name: string, requestId: string, act: () => Promise<Answer>): Promise<Answer> {

@@ -3,7 +3,7 @@ import type { ProviderEvent } from '../../src/contracts/providers.js'
 import type { UsageReport } from '../../src/protocol/usage.js'
 import type { Random } from './random.js'
 
-/** What a provider says, by its meaning. The oracle reads this, and the router only what is made of it. */
+/** A provider's output by meaning. The oracle reads this, and the router only the events made from it. */
 export type Said =
   | { readonly say: 'text' | 'reasoning' | 'refusal'; readonly choice: number; readonly text: string }
   | { readonly say: 'tool'; readonly choice: number; readonly name: string; readonly text: string }
@@ -16,7 +16,7 @@ export type Said =
 
 export type Garbage = 'json' | 'choices' | 'index' | 'content' | 'delta' | 'arguments'
 
-/** What of it is text, or a number, and counts as output. */
+/** The part of each that is text, or a number, and counts as output. */
 export const LOST_TEXT: Partial<Record<string, string>> = {
   index: 'out of range',
   content: '7',
@@ -43,7 +43,7 @@ export interface Script {
   readonly beats: readonly Beat[]
   readonly endAfterMs: number
   readonly end: ScriptEnd
-  /** What the adapter does once its signal aborts, and how many promise turns later. */
+  /** The adapter's behaviour after its signal aborts, and the delay in promise turns. */
   readonly onAbort: 'reject' | 'resolve' | 'ignore'
   readonly turns: number
 }
@@ -190,7 +190,7 @@ function inBeats(random: Random, said: readonly Said[], pace: number, faults: nu
   return beats
 }
 
-/** What an adapter would hand over for this. A provider's own idea of the cost rides along, to be ignored. */
+/** The event of an adapter for this. It includes a cost that the provider reports, which must be ignored. */
 export function asEvent(said: Said, parsed: boolean): ProviderEvent {
   switch (said.say) {
     case 'usage':

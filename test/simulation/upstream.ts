@@ -8,16 +8,16 @@ import { turns } from './virtual-time.js'
 
 export type Take = (events: readonly ProviderEvent[]) => void | Promise<void>
 
-/** One read that the router took. */
+/** One read that the router accepted. */
 export interface Delivery {
   readonly at: number
   readonly said: readonly Said[]
   readonly bytes: number
-  /** When the router wanted more. */
+  /** When the router asked for more. */
   readAgainAt: number | undefined
 }
 
-/** One route dialled for one call, as the provider saw it. */
+/** One call to a route, as the provider saw it. */
 export interface Dial {
   readonly process: SimProcess
   readonly requestId: string
@@ -27,13 +27,13 @@ export interface Dial {
   readonly request: ProviderCall['request']
   readonly at: number
   readonly deliveries: Delivery[]
-  /** How its own side of it ended. */
+  /** How it ended on the provider's side. */
   end:
     | { readonly at: number; readonly how: Exclude<ScriptEnd['how'], 'hang'>; readonly reason?: string }
     | undefined
-  /** When the router hung up on it. */
+  /** When the router aborted it. */
   abortedAt: number | undefined
-  /** Whether that came before its own end. */
+  /** Whether that happened before its own end. */
   abortedFirst: boolean
 }
 
@@ -148,7 +148,7 @@ async function hungUp({ onAbort, turns: count }: Script): Promise<{ terminated: 
   await turns(count)
   if (onAbort === 'ignore') return never()
   if (onAbort === 'resolve') return { terminated: true }
-  throw new ProviderError('cut-short', 'The scripted provider was hung up on.')
+  throw new ProviderError('cut-short', 'The router aborted the scripted provider.')
 }
 
 function bytesOf(event: ProviderEvent): number {

@@ -3,14 +3,14 @@ import type { Random } from './random.js'
 
 interface Timer {
   readonly at: number
-  /** Decides among timers of one moment, at random, so that no order of theirs is relied on. */
+  /** Chooses among timers of one moment at random, so that no code relies on their order. */
   readonly tie: number
   readonly run: () => void
   readonly owner: TimerOwner | undefined
   cancelled: boolean
 }
 
-/** Whose timers are counted together. */
+/** The owner for which timers are counted together. */
 export interface TimerOwner {
   timers: number
   alive: boolean
@@ -18,14 +18,16 @@ export interface TimerOwner {
 
 export const START_MS = 1_700_000_000_000
 
-/** Time that stands still until everything that can happen at a moment has happened, and then jumps to the next one. */
+/**
+ * A clock that waits until everything possible at a moment has happened, and then jumps to the next timer.
+ */
 export class VirtualTime {
   now = START_MS
   private readonly heap: Timer[] = []
 
   constructor(private readonly random: Random) {}
 
-  /** Runs `run` at that moment. Returns what cancels it. */
+  /** Runs `run` at that moment. Returns a function that cancels it. */
   at(moment: number, run: () => void, owner?: TimerOwner): () => void {
     const timer: Timer = {
       at: Math.max(moment, this.now),
@@ -39,7 +41,7 @@ export class VirtualTime {
     return () => this.cancel(timer)
   }
 
-  /** The clock of one process. Nothing runs in a process that has been killed. */
+  /** The clock of one process. Nothing runs in a killed process. */
   clock(owner: TimerOwner): Clock {
     return {
       now: () => this.now,
@@ -50,7 +52,7 @@ export class VirtualTime {
     }
   }
 
-  /** Jumps to the next timer and runs it. Returns false where there is none. */
+  /** Jumps to the next timer and runs it. Returns false if there is none. */
   step(): boolean {
     for (;;) {
       const timer = this.pop()
@@ -113,7 +115,7 @@ function isBefore(one: Timer, other: Timer): boolean {
   return one.at < other.at || (one.at === other.at && one.tie < other.tie)
 }
 
-/** Lets every promise that can be settled now be settled. */
+/** Settles every promise that can settle now. */
 export function settlePromises(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -14,7 +14,7 @@ import { createIdempotencyLink } from './stores.js'
 import type { Dial } from './upstream.js'
 import { START_MS, settlePromises, turns, VirtualTime } from './virtual-time.js'
 
-/** One request of a run: what was planned, and what came of it. */
+/** One request of a run: its plan and its outcome. */
 export interface SimCall {
   readonly plan: CallPlan
   readonly process: SimProcess
@@ -25,12 +25,12 @@ export interface SimCall {
   steps: number
 }
 
-/** Far beyond every limit of a run: whoever still waits then waits for ever. */
+/** Far beyond every limit of a run. A call that still waits then waits forever. */
 const HANG_MS = 130_000
-/** Past the time of every hold. */
+/** After the expiry of every hold. */
 const AFTERWARDS_MS = 200_000
 
-/** A router or two, their ledger, providers and clients, on a clock of their own. */
+/** One or two routers, their ledger, providers and clients, on one clock. */
 export class World {
   readonly random: Random
   readonly scenario: Scenario
@@ -88,7 +88,7 @@ export class World {
     await this.afterwards()
   }
 
-  /** What a host does in the end: failed charges are posted by hand, and holds whose time is over are swept. */
+  /** A host's final actions: failed charges are posted by hand, and expired holds are swept. */
   private async afterwards(): Promise<void> {
     const { time, ledger } = this
     while (time.step()) await settlePromises()
@@ -108,7 +108,7 @@ export class World {
     }
   }
 
-  /** A hold may be left open only by a process that was killed, or that said that it could not free it. */
+  /** Only a killed process, or one that reported that it could not release it, may leave a hold open. */
   private checkOpenHolds(open: ReadonlySet<string>): void {
     for (const { alive, book, events } of this.processes) {
       if (!alive) continue
@@ -190,7 +190,7 @@ export class World {
     )
   }
 
-  /** Counts what happens to a call, and has its client leave when its time has come. */
+  /** Counts the steps of a call, and makes its client leave at its time. */
   stepOf(requestId: string): void {
     const call = this.byId.get(requestId)
     if (call === undefined) return

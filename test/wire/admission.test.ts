@@ -9,14 +9,14 @@ import { chat, headOf } from './requests.js'
 import { ACCESS_TOKEN, API_KEY, ask, providerReply, WireService } from './service.js'
 
 describe('inFlightPerAccount and inFlightPerCredential', () => {
-  /** Three requests at once, of which the third is one too many; and then one more, when there is room again. */
+  /** Sends three requests at once, one more than the limit allows, and a fourth when a slot is free again. */
   async function crowd(limits: Partial<Limits>, third: string, fourth: string) {
     const service = await WireService.start({ limits, onDisconnect: 'abort' })
     service.credentials.put('sk-wire-alice-2', { kind: 'api-key', account: 'alice' })
     service.upstream.script((reply) => reply.closed)
     const running = [1, 2].map(() => new ChatClient(chat(service, API_KEY)))
     while (service.asked.length < 2) await service.upstream.nextRequest()
-    // The body never comes: a refusal does not wait for it.
+    // The body never arrives: a refusal does not wait for it.
     const refused = await RawClient.connect(service.host.port)
     refused.write(headOf(third, 1_000))
     await refused.untilReceived('\r\n\r\n')
@@ -33,7 +33,7 @@ describe('inFlightPerAccount and inFlightPerCredential', () => {
     return { refused: refused.received, next: next.status }
   }
 
-  test('an account with as many calls as it may have waits, whichever key it uses; another does not', async () => {
+  test('an account at its limit is refused with any of its keys; another account is not', async () => {
     const { next, refused } = await crowd({ inFlightPerAccount: 2 }, 'sk-wire-alice-2', ACCESS_TOKEN)
     expect(refused).toMatch(/^HTTP\/1\.1 429 /)
     expect(refused).toMatch(/retry-after: 1\r\n/)
@@ -42,7 +42,7 @@ describe('inFlightPerAccount and inFlightPerCredential', () => {
     expect(next).toBe(200)
   })
 
-  test('a credential with as many calls as it may have waits; another of its account does not', async () => {
+  test('a credential at its limit is refused; another credential of the account is not', async () => {
     const { next, refused } = await crowd({ inFlightPerCredential: 2 }, API_KEY, 'sk-wire-alice-2')
     expect(refused).toMatch(/^HTTP\/1\.1 429 /)
     expect(refused).toMatch(/retry-after: 1\r\n/)
@@ -51,7 +51,7 @@ describe('inFlightPerAccount and inFlightPerCredential', () => {
 })
 
 describe('inFlight', () => {
-  test('a process with as many calls as it can take refuses others, counts those who left, and cuts none', async () => {
+  test('a process at its limit refuses new calls, still counts calls whose client left, and aborts none', async () => {
     const service = await WireService.start({ limits: { inFlight: 2 } })
     const gate = createDeferred()
     const reply = answerJson(providerReply())
@@ -61,7 +61,7 @@ describe('inFlight', () => {
     while (service.asked.length < 2) await service.upstream.nextRequest()
     leaves.leave()
     await leaves.over
-    // The body never comes: a refusal does not wait for it.
+    // The body never arrives: a refusal does not wait for it.
     const refused = await RawClient.connect(service.host.port)
     refused.write(headOf(ACCESS_TOKEN, 1_000))
     await refused.untilReceived('\r\n\r\n')
@@ -76,14 +76,14 @@ describe('inFlight', () => {
     const next = await service.post(ask())
     expect(next.status).toBe(200)
     const { cost } = ((await next.json()) as { usage: { cost: number } }).usage
-    // Who left has paid as who stayed.
+    // The client that left paid as much as the one that stayed.
     expect(await service.posted('alice')).toBe(1_000_000_000n - 3n * parseCredits(String(cost)))
     await service.close()
   })
 })
 
 describe('admit', () => {
-  test('is asked with the principal, after the credential and before the body, and may refuse', async () => {
+  test('is called with the principal, after the credential and before the body, and may refuse', async () => {
     const seen: Principal[] = []
     const service = await WireService.start({
       router: () => ({
@@ -114,7 +114,7 @@ describe('admit', () => {
       },
     ],
     ['answers nothing', () => undefined as never],
-    ['answers neither yes nor no', () => ({ ok: 'no' }) as never],
+    ['returns neither true nor false', () => ({ ok: 'no' }) as never],
   ])('that %s refuses with 503 overloaded', async (_what, admit) => {
     const service = await WireService.start({ expectsFaults: true, router: () => ({ admit }) })
     const response = await service.post(ask())

@@ -23,12 +23,13 @@ import { API_KEY, ask, COUNTS, MODEL, PRICES, UPSTREAM_MODEL, usageChunk } from 
 
 const MEBIBYTE = 1_024 * 1_024
 const PIECE_EVENTS = 64
-/** What a kernel takes for a socket of this machine that nobody reads, at most: both ends of two connections. */
+/** The most that a kernel buffers for a local socket that nobody reads: both ends of two connections. */
 const KERNEL_BYTES = 24 * MEBIBYTE
 
 /**
- * Reads nothing of a stream until the provider has been held up for long, and looks at what of it the process then has.
- * Bytes are counted, not time: the provider counts what its socket took, the response what the client's did not.
+ * Reads nothing of a stream until the provider has been blocked for a long time, then looks at what the
+ * process holds. It counts bytes, not time: the provider counts the bytes its socket accepted, the response
+ * counts those the client's socket accepted.
  */
 async function heldUp(pieceText: string, totalBytes: number, tls: boolean) {
   const upstream = await startScriptedUpstream({ tls })
@@ -112,15 +113,17 @@ test.each([
   ['long texts', 'x'.repeat(20_000), false],
   ['over TLS', 'x'.repeat(20_000), true],
 ])(
-  'a client that does not read a long stream holds up its provider: %s',
+  'a client that does not read a long stream blocks its provider: %s',
   async (_what, text, tls) => {
     // Nobody trusts the certificate of the test's provider.
     if (tls) vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
     const total = 96 * MEBIBYTE
     const { end, most, received, sent, taken } = await heldUp(text, total, tls)
-    // Whatever the process read of the provider is in here, and what the kernel keeps of both connections.
+    // The difference contains all that the process read from the provider, and the kernel's buffers of both
+    // connections.
     expect(sent).toBeLessThan(KERNEL_BYTES)
-    // It reads on only when the client has taken what came before; so it never holds more than a read or two.
+    // The router reads on only after the client accepted the last chunk, so it never holds more than a read
+    // or two.
     expect(taken).toBeLessThan(KERNEL_BYTES / 2)
     expect(most).toBeLessThan(MEBIBYTE)
     expect(received).toBeGreaterThan(total / 2)

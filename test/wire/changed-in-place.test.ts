@@ -16,7 +16,7 @@ async function costOf(answered: ReturnType<WireService['post']>): Promise<number
   return usage.cost
 }
 
-describe('an object that a store hands out at every call, and changes in place', () => {
+describe('an object that a store returns for every call and changes in place', () => {
   const model = (prices: Prices) => ({ id: MODEL, created: 1, ownedBy: 'acme', prices })
   const cases: readonly [string, Changing<Prices>, (prices: Changing<Prices>) => void][] = [
     [
@@ -27,7 +27,7 @@ describe('an object that a store hands out at every call, and changes in place',
       },
     ],
     [
-      'a price of a tier, of prices that are frozen themselves',
+      'a price of a tier whose prices are frozen',
       Object.freeze({ ...PRICES, tiers: [{ ...PRICES, above: 5 }] }) as Changing<Prices>,
       ({ tiers }) => {
         tiers![0]!.request = '0.0002'
@@ -44,7 +44,7 @@ describe('an object that a store hands out at every call, and changes in place',
     await service.close()
   })
 
-  test('is as it was for a call under way: who pays, and whose the markup is', async () => {
+  test('stays the same for a call in progress: the payer and the recipient of the markup', async () => {
     const principal: Changing<Principal> = {
       kind: 'access-token',
       account: 'bob',

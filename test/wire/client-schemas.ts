@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { MODEL } from './service.js'
 
 /**
- * What the strictest of the clients that are known accept, put together. Each rule has a client that throws, loses text
- * or calls again where it is broken.
+ * The rules of the strictest known clients, combined. For each rule, some client throws, loses text or calls
+ * again if it is broken.
  */
 
 const count = z.int().nonnegative()
 
-/** All three counts beside the cost, integers in the details, nothing that is null, no `cost_details`. */
+/** All three counts and the cost, integers in the details, no null, no `cost_details`. */
 const usage = z.strictObject({
   prompt_tokens: count,
   completion_tokens: count,
@@ -49,7 +49,9 @@ const delta = z.looseObject({
 
 const head = { id: filled, created: z.int(), model: z.literal(MODEL), service_tier: filled.optional() }
 
-/** The key `finish_reason` in every choice; no null at the top level; nothing of the provider's there but two strings. */
+/**
+ * The key `finish_reason` in every choice, no null at the top level, and only two strings from the provider.
+ */
 const chunk = z.strictObject({
   ...head,
   object: z.literal('chat.completion.chunk'),
@@ -64,7 +66,7 @@ const toolCall = z.looseObject({
   function: z.object({ name: filled, arguments: filled }),
 })
 
-/** `system_fingerprint` always, null or a string: the other way round than in a stream. */
+/** Always `system_fingerprint`, null or a string. In a stream it is the other way round. */
 const completion = z.strictObject({
   ...head,
   object: z.literal('chat.completion'),
@@ -90,7 +92,7 @@ const completion = z.strictObject({
 type Delta = z.infer<typeof delta>
 type Choice = z.infer<typeof chunk>['choices'][number]
 
-/** One choice of a reply, whichever way it came. */
+/** One choice of a reply, streamed or not. */
 export interface ReadChoice {
   text: string
   reasoning: string
@@ -103,7 +105,7 @@ export interface ReadReply {
   readonly usage: z.infer<typeof usage>
 }
 
-/** Reads a stream as strictly as can be. Throws at the first thing that some client trips over. */
+/** Reads a stream as strictly as possible. Throws at the first thing that some client cannot read. */
 export function readStream(stream: string): ReadReply {
   const frames = stream.split('\n\n')
   must(frames.pop() === '' && frames.pop() === 'data: [DONE]', 'the stream ends with [DONE]')
@@ -160,7 +162,7 @@ function readToolCalls({ toolCalls }: ReadChoice, deltas: NonNullable<Delta['too
   }
 }
 
-/** Reads a reply in one body as strictly as can be. */
+/** Reads a JSON reply as strictly as possible. */
 export function readBody(text: string): ReadReply {
   const reply = completion.parse(JSON.parse(text))
   const choices = reply.choices.map(({ finish_reason: finishReason, message }) => {

@@ -4,7 +4,7 @@ import { type ReadReply, readBody, readStream } from './client-schemas.js'
 import { message, oddBodies, oddStreams } from './odd-replies.js'
 import { ask, framesOf, WireService } from './service.js'
 
-describe.each([true, false])('asked for a stream: %s; a provider’s stream', (wanted) => {
+describe.each([true, false])('requested as a stream: %s; the provider replies with a stream', (wanted) => {
   let service: WireService
   beforeAll(async () => {
     service = await WireService.start()
@@ -38,7 +38,7 @@ describe.each([true, false])('asked for a stream: %s; a provider’s stream', (w
     })
   })
 
-  test.each(Object.keys(oddBodies))('in one body, %s, can be read by every client', async (name) => {
+  test.each(Object.keys(oddBodies))('as JSON, %s, can be read by every client', async (name) => {
     const [body, choices] = oddBodies[name]!
     const reply = await read(answerJson(body))
     expect([...reply.choices]).toMatchObject(choices)
@@ -48,16 +48,19 @@ describe.each([true, false])('asked for a stream: %s; a provider’s stream', (w
   test.each([
     ['no choices', { choices: [] }],
     ['an error in a 200', { error: { message: 'No.' } }],
-    ['an error of nothing and nothing else', { error: {} }],
-    ['an error beside choices', { ...message({ content: 'Hello' }), error: { message: 'No.' } }],
+    ['an empty error and nothing else', { error: {} }],
+    ['an error next to choices', { ...message({ content: 'Hello' }), error: { message: 'No.' } }],
     ['a finish reason of error', message({ content: 'Hello' }, 'error')],
-    ['a finish reason of a lack of resources', message({ content: 'Hi' }, 'insufficient_system_resource')],
-    ['a finish reason of a broken network', message({ content: 'Hello' }, 'network_error')],
+    [
+      'a finish reason that reports a lack of resources',
+      message({ content: 'Hi' }, 'insufficient_system_resource'),
+    ],
+    ['a finish reason that reports a broken network', message({ content: 'Hello' }, 'network_error')],
     ['a choice without a message', { choices: [{ index: 0, finish_reason: 'stop' }] }],
     ['a list', []],
     ['a string', '"Hello"'],
     ['null', 'null'],
-  ])('that is %s is never a success', async (_what, body) => {
+  ])('a reply that is %s is never a success', async (_what, body) => {
     service.upstream.scriptOnce(answerJson(body))
     const response = await service.post(ask({ stream: wanted }))
     expect(response.status).toBe(502)
@@ -65,27 +68,32 @@ describe.each([true, false])('asked for a stream: %s; a provider’s stream', (w
   })
 
   test.each([
-    ['choices that are none', { choices: [5] }],
+    ['choices that are numbers', { choices: [5] }],
     ['content that is a number', message({ content: 5 })],
     ['a tool call without a name', message({ tool_calls: [{ id: 'a', function: {} }] })],
     [
-      'a finish reason of a dropped tool call',
+      'a finish reason that reports a dropped tool call',
       message({ content: null }, 'function_call_filter: MALFORMED_FUNCTION_CALL'),
     ],
-  ])('that is %s is charged: a stream says so, and one body has what can be read', async (_what, body) => {
-    service.upstream.scriptOnce(answerJson(body))
-    const response = await service.post(ask({ stream: wanted }))
-    expect(response.status).toBe(200)
-    const text = await response.text()
-    if (wanted) {
-      const { error } = framesOf(text).at(-1) as { error: { metadata: { usage: { cost: number } } } }
-      expect(error).toMatchObject({ code: 'provider_invalid_response' })
-      expect(error.metadata.usage.cost).toBeGreaterThan(0)
-      expect(text).not.toContain('[DONE]')
-      return
-    }
-    const { choices, usage } = JSON.parse(text)
-    expect(choices).toMatchObject([{ message: { role: 'assistant', content: null }, finish_reason: 'stop' }])
-    expect(usage.cost).toBeGreaterThan(0)
-  })
+  ])(
+    'a reply that is %s is charged: a stream ends with an error, and a JSON reply contains the readable part',
+    async (_what, body) => {
+      service.upstream.scriptOnce(answerJson(body))
+      const response = await service.post(ask({ stream: wanted }))
+      expect(response.status).toBe(200)
+      const text = await response.text()
+      if (wanted) {
+        const { error } = framesOf(text).at(-1) as { error: { metadata: { usage: { cost: number } } } }
+        expect(error).toMatchObject({ code: 'provider_invalid_response' })
+        expect(error.metadata.usage.cost).toBeGreaterThan(0)
+        expect(text).not.toContain('[DONE]')
+        return
+      }
+      const { choices, usage } = JSON.parse(text)
+      expect(choices).toMatchObject([
+        { message: { role: 'assistant', content: null }, finish_reason: 'stop' },
+      ])
+      expect(usage.cost).toBeGreaterThan(0)
+    },
+  )
 })

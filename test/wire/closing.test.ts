@@ -30,7 +30,7 @@ async function start(options: ServiceOptions = {}): Promise<WireService> {
   return service
 }
 
-/** The steps of a provider that answers once it is told to. */
+/** The steps of a provider that answers when the test says so. */
 function heldBack() {
   const told = deferred()
   const script: readonly Step[] = [
@@ -40,7 +40,7 @@ function heldBack() {
   return { script, answer: told.resolve }
 }
 
-/** A service on a server whose end can be waited for, and a client that has one connection and keeps it. */
+/** A service on a server whose end can be awaited, and a client with a single kept-alive connection. */
 async function startKeptAlive() {
   const server = http.createServer()
   const ended = once(server, 'close')
@@ -70,7 +70,7 @@ async function startKeptAlive() {
 
 describe('graceMs', () => {
   test.each([Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER])(
-    'of %s lets calls end that take longer than a millisecond',
+    'of %s lets calls finish that take longer than a millisecond',
     async (graceMs) => {
       const service = await start({ router: () => ({ clock: systemClock }) })
       const { script, answer } = heldBack()
@@ -79,7 +79,8 @@ describe('graceMs', () => {
       const answered = service.post(ask())
       await asked
       const closing = service.router.close({ graceMs })
-      // Timers of one length fire in the order in which they were set: one of the router's would be over before.
+      // Timers of equal length fire in the order they were set, so one of the router's would already have
+      // fired.
       await new Promise((resolve) => setTimeout(resolve, 1))
       answer()
       expect((await answered).status).toBe(200)
@@ -99,7 +100,7 @@ describe('graceMs', () => {
   })
 
   test.each([[5], ['30s'], [null], [{ grace: 5 }], [() => undefined]])(
-    'given as %o is refused, and nothing is closed',
+    'passed as %o is refused, and nothing is closed',
     async (options) => {
       const service = await start()
       service.upstream.script(answerJson(providerReply()))
@@ -111,7 +112,7 @@ describe('graceMs', () => {
   )
 })
 
-test('closing is a listener of signals', async () => {
+test('closing is a signal listener', async () => {
   const service = await start()
   const signals = new EventEmitter()
   const closed = new Promise((resolve, reject) => {
@@ -122,8 +123,8 @@ test('closing is a listener of signals', async () => {
   expect((await service.post(ask())).status).toBe(503)
 })
 
-describe('a connection that its client keeps', () => {
-  test('ends with the reply to the call that was under way, and the server with it', async () => {
+describe('a kept-alive connection', () => {
+  test('ends with the reply to the call in progress, and then the server ends', async () => {
     const { service, server, post, ended } = await startKeptAlive()
     service.upstream.scriptOnce(answerJson(providerReply()))
     const first = await post(ask())
@@ -144,7 +145,7 @@ describe('a connection that its client keeps', () => {
     await ended
   })
 
-  test('ends with the refusal of the next call if a stream had begun before', async () => {
+  test('ends with the refusal of the next call if a stream had already begun', async () => {
     const { service, server, post, ended } = await startKeptAlive()
     const told = deferred()
     service.upstream.script([
@@ -169,7 +170,7 @@ describe('a connection that its client keeps', () => {
   test.each([
     ['the first', [0, 1]],
     ['the second', [1, 0]],
-  ])('ends with the last of two pipelined replies, %s being ready before', async (_which, order) => {
+  ])('ends with the last of two pipelined replies if %s is ready first', async (_which, order) => {
     const { service, server, ended } = await startKeptAlive()
     const held = [heldBack(), heldBack()]
     service.upstream.scriptOnce(...held.map(({ script }) => script))

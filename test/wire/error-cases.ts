@@ -24,16 +24,19 @@ import {
 
 export interface ErrorCase {
   readonly options?: ServiceOptions
-  /** How the provider answers. Without it the provider must not be asked. */
+  /** The provider's answer. If absent, the provider must not be called. */
   readonly provider?: Script
   readonly run: (service: WireService) => Promise<HostResponse | RawAnswer>
   readonly param?: string
   readonly source?: 'provider'
-  /** What stands in the message. */
+  /** A part of the message. */
   readonly says?: RegExp
-  /** Headers that this answer has and most do not. `retry-after` may be any number of seconds that clients heed. */
+  /**
+   * Headers that most other answers do not have. `retry-after` may be any number of seconds that clients
+   * respect.
+   */
   readonly headers?: Readonly<Record<string, string>>
-  /** Some other part of the error. */
+  /** Another field of the error. */
   readonly more?: object
 }
 
@@ -70,7 +73,7 @@ const withKeyring = given(({ clock }) => ({ envelopes: keyring([envelopeKey], { 
 const UNAUTHENTICATED = 'Bearer realm="compat"'
 const NEVER_AGAIN = { 'x-should-retry': 'false' }
 
-/** Every code of the table in the README, and how a client comes to it. */
+/** Every error code of the table in the README, and how a client gets it. */
 export const cases: Record<ErrorCode, ErrorCase> = {
   invalid_json: { run: (service) => service.post('{"model":') },
   invalid_request: { run: posts({ messages: [{ role: 'user', content: 5 }] }), param: 'messages.0.content' },
@@ -152,7 +155,7 @@ export const cases: Record<ErrorCode, ErrorCase> = {
   credits_on_hold: {
     provider: (reply) => reply.closed,
     async run(service) {
-      // 50 tokens of output at 8 credits a million, 2,000 times: nearly all that Alice has is on hold.
+      // 50 output tokens at 8 credits a million, 2,000 times: nearly all of Alice's credits are on hold.
       const asked = service.upstream.nextRequest()
       void service.post(ask({ max_tokens: 120_000 })).catch(() => undefined)
       await asked
@@ -291,7 +294,7 @@ function store(parts: Partial<IdempotencyStore>): IdempotencyStore {
   }
 }
 
-/** Waits until the router waits for the rest of a body. */
+/** Waits until the router is waiting for the rest of a body. */
 async function untilPending(service: WireService): Promise<void> {
   const before = service.clock.pending
   while (service.clock.pending <= before) await new Promise((resolve) => setImmediate(resolve))

@@ -5,55 +5,67 @@ import { RawClient } from '../http/fixture.js'
 import { cases, PROVIDER_KEY, rawAnswer, refusedWith } from './error-cases.js'
 import { ACCESS_TOKEN, API_KEY, ask, UPSTREAM_KEY, UPSTREAM_MODEL, WireService } from './service.js'
 
-test.each(errorCodes)('$status $code comes whole, costs nothing, and tells no secret', async (expected) => {
-  const { headers = {}, more = {}, options, param = null, provider, run, says, source } = cases[expected.code]
-  const service = await WireService.start(options)
-  try {
-    if (provider !== undefined) service.upstream.script(provider)
-    const response = await run(service)
-    const text = await response.text()
-    expect(response.status).toBe(expected.status)
-    const { error, ...rest } = JSON.parse(text)
-    expect(rest).toEqual({})
-    expect(error).toEqual({
-      message: expect.stringMatching(says ?? /./),
-      type: expected.type,
-      param,
-      code: expected.code,
-      source: source ?? 'gateway',
-      ...('details' in error && { details: expect.any(Array) }),
-      ...('metadata' in error && { metadata: expect.any(Object) }),
-      ...more,
-    })
-    const waits = expected.status === 429 || expected.status === 503
-    expect(response.headers).toMatchObject({
-      'content-type': 'application/json; charset=utf-8',
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-      'x-request-id': expect.stringMatching(/^[\w.:/+=@-]{1,128}$/),
-      ...(waits && { 'retry-after': expect.stringMatching(/^(?:[1-9]|[1-5]\d)$/) }),
-      ...headers,
-    })
-    for (const name of ['www-authenticate', 'x-should-retry', 'allow', 'etag']) {
-      if (!Object.hasOwn(headers, name)) expect(response.headers).not.toHaveProperty(name)
+test.each(errorCodes)(
+  '$status $code arrives complete, costs nothing, and reveals no secret',
+  async (expected) => {
+    const {
+      headers = {},
+      more = {},
+      options,
+      param = null,
+      provider,
+      run,
+      says,
+      source,
+    } = cases[expected.code]
+    const service = await WireService.start(options)
+    try {
+      if (provider !== undefined) service.upstream.script(provider)
+      const response = await run(service)
+      const text = await response.text()
+      expect(response.status).toBe(expected.status)
+      const { error, ...rest } = JSON.parse(text)
+      expect(rest).toEqual({})
+      expect(error).toEqual({
+        message: expect.stringMatching(says ?? /./),
+        type: expected.type,
+        param,
+        code: expected.code,
+        source: source ?? 'gateway',
+        ...('details' in error && { details: expect.any(Array) }),
+        ...('metadata' in error && { metadata: expect.any(Object) }),
+        ...more,
+      })
+      const waits = expected.status === 429 || expected.status === 503
+      expect(response.headers).toMatchObject({
+        'content-type': 'application/json; charset=utf-8',
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        'x-request-id': expect.stringMatching(/^[\w.:/+=@-]{1,128}$/),
+        ...(waits && { 'retry-after': expect.stringMatching(/^(?:[1-9]|[1-5]\d)$/) }),
+        ...headers,
+      })
+      for (const name of ['www-authenticate', 'x-should-retry', 'allow', 'etag']) {
+        if (!Object.hasOwn(headers, name)) expect(response.headers).not.toHaveProperty(name)
+      }
+      if (!waits && !Object.hasOwn(headers, 'retry-after')) {
+        expect(response.headers).not.toHaveProperty('retry-after')
+      }
+      for (const secret of [UPSTREAM_KEY, PROVIDER_KEY, API_KEY, ACCESS_TOKEN, '10.0.0.7', UPSTREAM_MODEL]) {
+        expect(text + JSON.stringify(response.headers)).not.toContain(secret)
+      }
+      if (provider === undefined) expect(service.asked).toEqual([])
+      const answered = service.asked.length > 0 && expected.status >= 409 && expected.status < 423
+      const credit = 1_000_000_000n
+      if (!answered) expect(await service.posted('alice')).toBe(credit)
+      expect(await service.posted('bob')).toBe(credit)
+    } finally {
+      await service.close()
     }
-    if (!waits && !Object.hasOwn(headers, 'retry-after')) {
-      expect(response.headers).not.toHaveProperty('retry-after')
-    }
-    for (const secret of [UPSTREAM_KEY, PROVIDER_KEY, API_KEY, ACCESS_TOKEN, '10.0.0.7', UPSTREAM_MODEL]) {
-      expect(text + JSON.stringify(response.headers)).not.toContain(secret)
-    }
-    if (provider === undefined) expect(service.asked).toEqual([])
-    const answered = service.asked.length > 0 && expected.status >= 409 && expected.status < 423
-    const credit = 1_000_000_000n
-    if (!answered) expect(await service.posted('alice')).toBe(credit)
-    expect(await service.posted('bob')).toBe(credit)
-  } finally {
-    await service.close()
-  }
-})
+  },
+)
 
-test('an error of the provider before the first token is the same for a client that asked for a stream', async () => {
+test('a provider error before the first token looks the same to a client that requested a stream', async () => {
   const service = await WireService.start()
   const scripts: readonly (readonly [Script, number, ErrorCode])[] = [
     [refusedWith(429), 429, 'rate_limited'],
@@ -82,7 +94,7 @@ test('an error of the provider before the first token is the same for a client t
   await service.close()
 })
 
-test('a second authorization line is refused, whatever stands in the first', async () => {
+test('a second authorization header is refused, whatever the first contains', async () => {
   const service = await WireService.start()
   const client = await RawClient.connect(service.host.port)
   const line = `authorization: Bearer ${API_KEY}\r\n`

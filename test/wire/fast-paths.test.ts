@@ -38,7 +38,7 @@ describe('fast paths', () => {
     },
   )
 
-  it('are taken if they are open, and not if they are closed', () => {
+  it('are used if they are open, and not if they are closed', () => {
     const [open, closed] = lastPlayed.map(({ accounts }) => accounts.taken)
     for (const times of Object.values(open!)) expect(times).toBeGreaterThan(100)
     expect(closed).toEqual({ gathered: 0, spliced: 0, chunks: 0, lines: 0, messages: 0 })

@@ -37,7 +37,7 @@ const value = fc.oneof(
   { weight: 2, arbitrary: fc.jsonValue({ maxDepth: 4 }) },
   { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 30 }) },
 )
-/** Mostly as it should be, so that what comes after it is reached. */
+/** Mostly valid, so that later checks are reached. */
 const mostly = (good: fc.Arbitrary<unknown>) =>
   fc.oneof({ weight: 9, arbitrary: good }, { weight: 1, arbitrary: value })
 
@@ -123,7 +123,7 @@ const request = fc
 const body = fc.oneof(
   { weight: 8, arbitrary: request.map((text) => Buffer.from(text)) },
   { weight: 1, arbitrary: fc.json().map((text) => Buffer.from(text)) },
-  // Cut off, and with a byte changed: no JSON, or no UTF-8.
+  // Truncated or with one byte changed: invalid JSON or invalid UTF-8.
   {
     weight: 1,
     arbitrary: fc
@@ -148,7 +148,7 @@ const STREAM = sse([textChunk('Hi'), finishChunk(), usageChunk(), '[DONE]'])
 const BODIES = 5_000
 const AT_ONCE = 8
 
-test(`${BODIES} random and hostile bodies are answered, each with a completion or a 4xx that repeats nothing of its own`, async () => {
+test(`${BODIES} random and hostile bodies are answered, each with a completion or a 4xx that repeats none of its content`, async () => {
   const service = await WireService.start()
   service.upstream.script((reply, { body: asked }) => {
     const { stream } = asked as { stream?: boolean }
@@ -198,7 +198,7 @@ test(`${BODIES} random and hostile bodies are answered, each with a completion o
     if (index % 50 === 0) expect(service.router.inFlight).toBe(0)
   }
   expect(sent).toBe(BODIES)
-  // The provider saw nothing of the router’s own, and one model.
+  // The provider saw none of the router's own fields, and only one model.
   for (const { body: asked } of service.asked) {
     expect(asked).toMatchObject({ model: UPSTREAM_MODEL })
     for (const own of [
@@ -214,7 +214,7 @@ test(`${BODIES} random and hostile bodies are answered, each with a completion o
       expect(Object.hasOwn(asked as object, own)).toBe(false)
     }
   }
-  // Enough got through, and enough did not, and for different reasons.
+  // Enough bodies passed, and enough failed, for different reasons.
   expect(statuses.get('ok')).toBeGreaterThan(BODIES / 20)
   for (const code of [
     'invalid_json',

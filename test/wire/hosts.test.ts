@@ -69,14 +69,14 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
   const label = () => ({ 'x-request-id': `wire-${++requests}` })
   const requestIdOf = (response: HostResponse) => String(response.headers['x-request-id'])
 
-  /** The one entry of a call, once it is over. */
+  /** The only entry of a call, after it has ended. */
   async function entryAfter(requestId: string): Promise<Entry | undefined> {
     await service.event('request-end', requestId)
     return entryOf(service.ledger, requestId)
   }
 
-  describe('a completion in one body', () => {
-    test('has exactly the documented shape, and costs what the ledger says', async () => {
+  describe('a completion as JSON', () => {
+    test('has exactly the documented shape, and costs the amount in the ledger', async () => {
       service.upstream.scriptOnce(answerJson(providerReply()))
       const before = await service.posted('alice')
       const response = await service.post(ask(), label())
@@ -112,7 +112,7 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
       expect(before - (await service.posted('alice'))).toBe(nanos(BASE_COST))
     })
 
-    test('asks the provider for its own model under the host’s key, and hands on no header of the client', async () => {
+    test('is sent to the provider with its own model name and the host’s key, without any header of the client', async () => {
       service.upstream.scriptOnce(answerJson(providerReply()))
       const response = await service.post(ask(), {
         ...label(),
@@ -136,7 +136,7 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
   })
 
   describe('a stream', () => {
-    test('has exactly the documented frames, and costs what the ledger says', async () => {
+    test('has exactly the documented frames, and costs the amount in the ledger', async () => {
       service.upstream.scriptOnce(STREAM)
       const response = await service.post(ask({ stream: true }), label())
       expect(response.status).toBe(200)
@@ -171,7 +171,7 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
       expect(wireCharge(text)?.cost).toBe(nanos(BASE_COST))
     })
 
-    test('is asked for with its usage, whatever the client said of it', async () => {
+    test('is requested with its usage, whatever the client asked for', async () => {
       service.upstream.scriptOnce(STREAM)
       const response = await service.post(
         ask({ stream: true, stream_options: { include_usage: false } }),
@@ -184,7 +184,7 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
       })
     })
 
-    test('arrives while the provider is still writing, also to a client that takes gzip', async () => {
+    test('arrives while the provider is still writing, even at a client that accepts gzip', async () => {
       const { reply, response } = await openStream(service, { ...label(), 'accept-encoding': 'gzip' })
       expect(response.headers).not.toHaveProperty('content-encoding')
       let received = ''
@@ -203,7 +203,7 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
       expect(received).toMatch(/data: \[DONE\]\n\n$/)
     })
 
-    test('that the provider breaks off ends with the error and its charge, and without [DONE]', async () => {
+    test('that the provider breaks off ends with the error and its charge, without [DONE]', async () => {
       const { reply, response } = await openStream(service, label())
       reply.reset()
       const text = await response.text()
@@ -223,7 +223,7 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
       expect(await entryAfter(requestIdOf(response))).toBeUndefined()
     })
 
-    test('that breaks off after its usage ends with the error and what was charged', async () => {
+    test('that breaks off after its usage ends with the error and the charge', async () => {
       service.upstream.scriptOnce(
         answerEvents([
           textChunk('Hi'),
@@ -241,7 +241,7 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
       expect((await entryAfter(requestIdOf(response)))?.charge?.cost).toBe(nanos(BASE_COST))
     })
 
-    test('whose client leaves is hung up on at the provider, and what came is charged', async () => {
+    test('whose client leaves is aborted at the provider, and the output so far is charged', async () => {
       const { reply, request, response } = await openStream(service, label())
       response.body.destroy()
       await request.closed
@@ -266,7 +266,7 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
     test.each([
       [false, answerJson(providerReply())],
       [true, STREAM],
-    ])('pays base and markup, which platform and app earn (stream: %s)', async (stream, script) => {
+    ])('pays base and markup, which go to platform and app (stream: %s)', async (stream, script) => {
       service.upstream.scriptOnce(script)
       const accounts = ['alice', 'bob', 'platform', 'app-owner']
       const before = await Promise.all(accounts.map((account) => service.posted(account)))
@@ -289,7 +289,7 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
       ])
     })
 
-    test('lists every model, and gets none served that its app may not use', async () => {
+    test('lists every model, but cannot use a model that its app may not use', async () => {
       const list = await service.get('/models', ACCESS_TOKEN)
       expect(((await list.json()) as { data: unknown[] }).data).toHaveLength(4)
       const asked = service.asked.length
@@ -359,7 +359,7 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
       })
     })
 
-    test('need a credential', async () => {
+    test('require a credential', async () => {
       for (const path of ['/models', '/models/acme/fast']) {
         const response = await service.host.request(path)
         expect(response.status).toBe(401)
@@ -369,8 +369,8 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
     })
   })
 
-  describe('the other routes', () => {
-    test('openapi.json is the document of these routes, for anybody', async () => {
+  describe('the other endpoints', () => {
+    test('openapi.json describes these endpoints and is public', async () => {
       const response = await service.host.request('/openapi.json')
       expect(response.status).toBe(200)
       expect(response.headers['cache-control']).toBe('public, max-age=300')
@@ -382,13 +382,13 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
       expect(JSON.stringify(document.servers)).not.toMatch(/127\.0\.0\.1|localhost/)
     })
 
-    test('envelope-keys is not there without a keyring', async () => {
+    test('envelope-keys does not exist without a keyring', async () => {
       const response = await service.host.request('/envelope-keys')
       expect(response.status).toBe(404)
       expect(await response.json()).toMatchObject({ error: { code: 'not_found' } })
     })
 
-    test('a path that does not exist is 404, before any credential', async () => {
+    test('a path that does not exist is 404, before any credential is checked', async () => {
       const response = await service.host.request('/responses', { method: 'POST' })
       expect(response.status).toBe(404)
       expect(await response.json()).toMatchObject({
@@ -400,14 +400,14 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
       ['GET', '/chat/completions', 'POST, OPTIONS'],
       ['POST', '/models', 'GET, HEAD, OPTIONS'],
       ['DELETE', '/models/acme/fast', 'GET, HEAD, OPTIONS'],
-    ])('%s %s is 405, before any credential', async (method, path, allow) => {
+    ])('%s %s is 405, before any credential is checked', async (method, path, allow) => {
       const response = await service.host.request(path, { method })
       expect(response.status).toBe(405)
       expect(response.headers.allow).toBe(allow)
       expect(await response.json()).toMatchObject({ error: { code: 'method_not_allowed' } })
     })
 
-    test('OPTIONS is 204 with what is allowed', async () => {
+    test('OPTIONS is 204 with the allowed methods', async () => {
       const response = await service.host.request('/chat/completions', { method: 'OPTIONS' })
       expect([response.status, response.headers.allow]).toEqual([204, 'POST, OPTIONS'])
       expect(await response.text()).toBe('')
@@ -429,7 +429,7 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
   })
 
   describe('the request id', () => {
-    test('of the client is kept if it is acceptable, on every kind of answer', async () => {
+    test('of the client is kept if it is valid, on every kind of answer', async () => {
       service.upstream.scriptOnce(answerJson(providerReply()), STREAM)
       const id = { 'x-request-id': 'Client:1/a+b=@c._-' }
       for (const request of [
@@ -454,7 +454,7 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
   })
 })
 
-/** A stream that has begun at both ends, and goes on when the test says so. */
+/** A stream that has begun at both ends and continues when the test says so. */
 async function openStream(
   service: WireService,
   headers: Readonly<Record<string, string>>,

@@ -10,17 +10,17 @@ const BODY_BYTES = 32 * 1_024 * 1_024
 const CHAT = '{"model":"m","messages":['
 const PARTS = `{"role":"user","content":[${'{},'.repeat(999)}{}]},`
 
-/** Bodies of as many bytes as are taken, made to be dear: a beginning, what is repeated, an end. */
+/** Bodies of the maximum size, made to be expensive: a beginning, a repeated part, an end. */
 const bodies: Readonly<Record<string, readonly [string, string, string]>> = {
   'objects and commas': ['', '{},', ''],
   'an array of objects': ['[', '{},', '{}]'],
   brackets: ['', '[', ''],
-  'messages that are none': [CHAT, '{},', '{}]}'],
-  'parts that are none': [`${CHAT}{"role":"user","content":[`, '{},', '{}]}]}'],
+  'empty messages': [CHAT, '{},', '{}]}'],
+  'empty parts': [`${CHAT}{"role":"user","content":[`, '{},', '{}]}]}'],
   'messages of a thousand bad parts': [CHAT, PARTS, '{"role":"user","content":""}]}'],
-  'one key again and again': ['{', '"model":1,', '"model":1}'],
+  'one key repeated many times': ['{', '"model":1,', '"model":1}'],
   'a text that never ends': [`${CHAT}"`, '\\"', ''],
-  // The bytes of `ſ`, which stands for an s.
+  // The bytes of `ſ`, which case folding turns into an s.
   'a name in another spelling': ['{"', '\xc5\xbf', '":0,"model":1}'],
 }
 
@@ -37,7 +37,7 @@ beforeAll(async () => {
   const script = fileURLToPath(new URL('large-bodies.ts', import.meta.url))
   server = fork(script, { execArgv: ['--import', 'tsx'] })
   ;[last] = (await once(server, 'message')) as [LargeBodyReport]
-  // So that what is compiled and allocated once is not counted.
+  // A first run, so that one-off compilation and allocation do not count.
   for (let warm = 0; warm < 50; warm++) await post(Buffer.from(`${CHAT}{}]}`))
 })
 afterAll(async () => {
@@ -61,7 +61,7 @@ async function post(body: Buffer): Promise<{ status: number | undefined; code: s
 }
 
 test.each(Object.entries(bodies))(
-  '32 MiB of %s are refused within a second of the processor and 300 MB',
+  '32 MiB of %s are refused within one second of CPU time and 300 MB',
   async (_what, [start, repeated, end]) => {
     const times = Math.floor((BODY_BYTES - start.length - end.length) / repeated.length)
     const body = Buffer.alloc(start.length + times * repeated.length + end.length)

@@ -1,6 +1,6 @@
 /**
- * Run as a process of its own: serves a router, and says to its parent, whenever asked, what it has used of the
- * processor and of memory so far. So nothing that the client does is counted.
+ * Runs as a process of its own: serves a router and reports the CPU time and memory used so far to its parent
+ * on request. The client's work is therefore not counted.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -17,7 +17,7 @@ export interface LargeBodyReport {
   readonly cpuMs: number
   readonly rssMiB: number
   readonly peakMiB: number
-  /** How often the provider was asked. */
+  /** How often the provider was called. */
   readonly dispatched: number
 }
 

@@ -15,29 +15,29 @@ import { RawClient } from '../http/fixture.js'
 import { chat, headOf } from './requests.js'
 import { API_KEY, ask, framesOf, providerReply, tokens, usageChunk, WireService } from './service.js'
 
-/** Where a test passes each limit, and what that test is called: here, or closer to what keeps the limit. */
+/** The file and title of the test that exceeds each limit, here or closer to the code that enforces it. */
 const TESTS: Record<keyof Required<Limits>, readonly [file: string, name: string]> = {
   bodyBytes: ['http/body.test.ts', 'is refused by its declared length before it is read'],
-  bodyBytesInFlight: ['wire/limits.test.ts', 'and frees what it counted'],
+  bodyBytesInFlight: ['wire/limits.test.ts', 'and releases the bytes it counted'],
   bodyIdleMs: ['http/body.test.ts', 'after bodyIdleMs of silence'],
   bodyMs: ['wire/limits.test.ts', 'bodyMs ends an upload'],
-  lookUps: ['wire/look-ups.test.ts', 'as many look-ups as limits.lookUps'],
+  lookUps: ['wire/look-ups.test.ts', 'never exceed limits.lookUps'],
   storeMs: ['wire/store-deadlines.test.ts', 'that does not answer is 503'],
   connectMs: ['faults/cases/http-errors.ts', 'connectMs: 20'],
   idleMs: ['faults/cases/broken.ts', 'the provider falls silent after the first token'],
   tokenMs: ['faults/cases/broken.ts', 'the provider sends comments and no further token'],
   totalMs: ['faults/cases/stopped.ts', 'totalMs: 10_000'],
-  clientStallMs: ['faults/cases/left-calls.ts', 'the client takes nothing for too long'],
+  clientStallMs: ['faults/cases/left-calls.ts', 'the client reads nothing for too long'],
   eventBytes: ['wire/limits.test.ts', 'an event too long after a token'],
   replyBytes: ['wire/limits.test.ts', 'a stream that never ends'],
-  settleWaitMs: ['faults/cases/ledger.ts', 'the reply goes out before the ledger has answered'],
-  settleMs: ['faults/cases/ledger.ts', 'until settling is given up; the event reconciles'],
+  settleWaitMs: ['faults/cases/ledger.ts', 'the reply is sent before the ledger has answered'],
+  settleMs: ['faults/cases/ledger.ts', 'until the settlement is abandoned; the event reconciles'],
   openStreamAfterMs: ['wire/limits.test.ts', 'opens a silent stream, and comments keep it alive'],
   holdOutputTokens: ['faults/cases/overdraw.ts', 'holdOutputTokens: 50'],
   attempts: ['wire/limits.test.ts', 'limits.attempts of %i'],
-  inFlight: ['wire/admission.test.ts', 'a process with as many calls as it can take'],
-  inFlightPerAccount: ['wire/admission.test.ts', 'an account with as many calls as it may have waits'],
-  inFlightPerCredential: ['wire/admission.test.ts', 'a credential with as many calls as it may have waits'],
+  inFlight: ['wire/admission.test.ts', 'a process at its limit'],
+  inFlightPerAccount: ['wire/admission.test.ts', 'an account at its limit'],
+  inFlightPerCredential: ['wire/admission.test.ts', 'a credential at its limit'],
 }
 
 test.each(Object.entries(TESTS))('the limit %s has its test', (_limit, [file, name]) => {
@@ -45,12 +45,12 @@ test.each(Object.entries(TESTS))('the limit %s has its test', (_limit, [file, na
   expect(text.split(name).length).toBeGreaterThan(file === 'wire/limits.test.ts' ? 2 : 1)
 })
 
-test('every limit with a default has one', () => {
+test('every limit with a default is listed', () => {
   expect(Object.keys(TESTS)).toEqual(expect.arrayContaining(Object.keys(DEFAULT_LIMITS)))
 })
 
 describe('bodies', () => {
-  test('bodyMs ends an upload that never falls silent, and frees what it counted', async () => {
+  test('bodyMs ends an upload that never pauses, and releases the bytes it counted', async () => {
     const service = await WireService.start({ limits: { bodyMs: 30_000, bodyBytesInFlight: 1_000 } })
     service.upstream.script(answerJson(providerReply()))
     const slow = await RawClient.connect(service.host.port)
@@ -71,7 +71,7 @@ describe('bodies', () => {
     await service.close()
   })
 
-  test('of one account that never end refuse its own, and nobody else’s', async () => {
+  test('of one account that never end block that account, and nobody else', async () => {
     const service = await WireService.start({ limits: { bodyBytesInFlight: 4_000 } })
     service.upstream.script(answerJson(providerReply()))
     const halves = await Promise.all(Array.from({ length: 4 }, () => RawClient.connect(service.host.port)))
@@ -97,7 +97,7 @@ describe('attempts', () => {
     [3, 3],
     [9, 5],
   ])(
-    'limits.attempts of %i with five routes dials %i of them, and the last one’s error is told',
+    'limits.attempts of %i with five routes calls %i of them, and reports the last error',
     async (attempts, dials) => {
       const service = await WireService.start({ providers: 5, limits: { attempts } })
       const statuses = [503, 500, 429, 500, 408]
@@ -146,7 +146,7 @@ describe('eventBytes and replyBytes', () => {
     ['a stream of comments that never ends', { replyBytes: 20_000 }, true, endless('', ': hm\n\n'), false],
   ]
 
-  test.each(scripts)('%s is a reply that cannot be read', async (_what, limits, stream, script, begun) => {
+  test.each(scripts)('%s is an unreadable reply', async (_what, limits, stream, script, begun) => {
     const service = await WireService.start({ limits })
     service.upstream.script(script)
     const response = await service.post(ask({ stream }))
@@ -156,13 +156,13 @@ describe('eventBytes and replyBytes', () => {
     expect(error).toMatchObject({ code: 'provider_invalid_response', source: 'provider' })
     expect(text).not.toContain('[DONE]')
     await service.asked[0]!.closed
-    // What came of a stream before it grew too long is charged: its caller asked for it.
+    // The part of a stream before it grew too long is charged: its caller requested it.
     const isCharged = (await service.posted('alice')) !== 1_000_000_000n
     expect(isCharged).toBe(begun)
     await service.close()
   })
 
-  test('a body too long is asked of no other provider, which would be paid for as much', async () => {
+  test('a body that is too long is not requested from another provider, which would cost as much', async () => {
     const service = await WireService.start({ providers: 2, limits: { replyBytes: 2_000 } })
     for (const upstream of service.upstreams) {
       upstream.script(answerJson(providerReply({ pad: 'x'.repeat(5_000) })))
@@ -175,7 +175,7 @@ describe('eventBytes and replyBytes', () => {
     await service.close()
   })
 
-  test('a client pays for what it has got of a stream too long, and the route is not blamed', async () => {
+  test('a client pays for the part it received of a stream that is too long, and the route is not blamed', async () => {
     const service = await WireService.start({ limits: { replyBytes: 20_000 } })
     const piece = textChunk('twenty bytes of text')
     service.upstream.script(endless(sse([piece]), sse([piece])))
@@ -193,7 +193,7 @@ describe('eventBytes and replyBytes', () => {
 })
 
 describe('openStreamAfterMs', () => {
-  test('opens a silent stream, and comments keep it alive from then on until the reply comes', async () => {
+  test('opens a silent stream, and comments keep it alive until the reply arrives', async () => {
     const service = await WireService.start()
     let reply!: Parameters<Extract<Script, (...args: never) => unknown>>[0]
     const asked = service.upstream.nextRequest()
@@ -222,7 +222,7 @@ describe('openStreamAfterMs', () => {
     await service.close()
   })
 
-  test('does not open a stream whose provider fails within it', async () => {
+  test('does not open a stream whose provider fails first', async () => {
     const service = await WireService.start()
     const asked = service.upstream.nextRequest()
     service.upstream.scriptOnce(['stall'])
@@ -236,7 +236,7 @@ describe('openStreamAfterMs', () => {
   })
 })
 
-/** A stream that goes on until it is hung up on. */
+/** A stream that continues until it is aborted. */
 function endless(start: string, piece: string): Script {
   return async (reply) => {
     reply.head(200, { 'content-type': 'text/event-stream' })

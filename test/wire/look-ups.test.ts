@@ -17,7 +17,7 @@ interface LookUp {
   answer(result: CredentialResult): void
 }
 
-/** A store that answers when it is told to. */
+/** A store that answers when the test says so. */
 function heldStore() {
   const asked: LookUp[] = []
   const credentials: CredentialStore = {
@@ -30,8 +30,8 @@ const started = async (lookUps: readonly LookUp[], count: number) => {
   while (lookUps.length < count) await turns(1)
 }
 
-describe('credentials being looked up', () => {
-  test('are as many look-ups as limits.lookUps; one more is 503 at once, and none if one was answered', async () => {
+describe('credential look-ups in progress', () => {
+  test('never exceed limits.lookUps; one more is 503 at once, and succeeds after one is answered', async () => {
     const { asked, credentials } = heldStore()
     const service = await WireService.start({ limits: { lookUps: 2 }, router: () => ({ credentials }) })
     const waiting = [1, 2].map((number) => service.get('/models', `sk-${number}`))
@@ -54,7 +54,7 @@ describe('credentials being looked up', () => {
     await service.close()
   })
 
-  test('of tokens that were good before go on while unknown ones fill the limit', async () => {
+  test('of tokens that were valid before continue while unknown ones fill the limit', async () => {
     const { asked, credentials } = heldStore()
     const service = await WireService.start({ limits: { lookUps: 1 }, router: () => ({ credentials }) })
     service.upstream.script(answerJson(providerReply()))
@@ -78,14 +78,14 @@ describe('credentials being looked up', () => {
     await service.close()
   })
 
-  test('that an answer comes for at once take no place', async () => {
+  test('that are answered synchronously do not count', async () => {
     const service = await WireService.start({ limits: { lookUps: 1 } })
     const all = await Promise.all([1, 2, 3, 4].map(() => service.get('/models')))
     expect(all.map(({ status }) => status)).toEqual([200, 200, 200, 200])
     await service.close()
   })
 
-  test('are told when their client leaves', async () => {
+  test('are aborted when their client leaves', async () => {
     const { asked, credentials } = heldStore()
     const service = await WireService.start({ router: () => ({ credentials }) })
     const client = await RawClient.connect(service.host.port)

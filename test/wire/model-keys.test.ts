@@ -7,7 +7,7 @@ const BOTH = [
   { id: 'acme%2Fone', prices: PRICES },
 ]
 
-/** Asks for a model, and says what of it the catalogue was asked. */
+/** Requests a model and returns the keys that the catalogue was asked for. */
 async function retrieve(path: string) {
   const asked: string[] = []
   const service = await WireService.start({
@@ -31,7 +31,7 @@ test.each([
   ['acme%2Fone', ['acme%2Fone'], 'acme%2Fone'],
   ['acme%252Fone', ['acme%252Fone', 'acme%2Fone'], 'acme%2Fone'],
   ['acme%2fone', ['acme%2fone', 'acme/one'], 'acme/one'],
-])('GET /models/%s looks for it as it stands, then decoded once', async (path, asked, id) => {
+])('GET /models/%s looks for it as written, then decoded once', async (path, asked, id) => {
   expect(await retrieve(path)).toEqual({ asked, id, status: 200 })
 })
 
@@ -45,7 +45,7 @@ test.each([
   expect(asked.filter((id) => id !== path)).toEqual([])
 })
 
-test('a model that a catalogue gives for another key is none, as if its table knows no case', async () => {
+test('a model that a catalogue returns for another key, as a case-insensitive table would, does not exist', async () => {
   const service = await WireService.start({
     router: ({ catalogue }) => ({
       catalogue: { ...catalogue, get: (id, context) => catalogue.get(id.toLowerCase(), context) },

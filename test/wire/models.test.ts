@@ -7,7 +7,7 @@ import { API_KEY, MODEL, WireService } from './service.js'
 const PATHS = ['/models', `/models/${MODEL}`]
 
 describe.each(PATHS)('GET %s', (path) => {
-  test('asks admit, which may refuse it', async () => {
+  test('calls admit, which may refuse', async () => {
     const seen: Principal[] = []
     const service = await WireService.start({
       router: () => ({
@@ -62,7 +62,7 @@ describe('the list of models', () => {
     const { data } = (await (await service.get('/models', API_KEY)).json()) as { data: { name: string }[] }
     return data.map(({ name }) => name)
   }
-  /** A model whose name counts how often it is read. */
+  /** A model that counts how often its name is read. */
   function countingModel(name: string) {
     let reads = 0
     const model = { id: 'acme/a', created: 0, ownedBy: 'acme' } as Model
@@ -70,7 +70,7 @@ describe('the list of models', () => {
     return { model, reads: () => reads }
   }
 
-  test('is made once while the catalogue gives the same frozen list', async () => {
+  test('is built once while the catalogue returns the same frozen list', async () => {
     const { model, reads } = countingModel('A')
     const models = Object.freeze([Object.freeze(model)])
     const service = await WireService.start({
@@ -81,7 +81,7 @@ describe('the list of models', () => {
     await service.close()
   })
 
-  test('shows every change, of stores that cache it and of those that change theirs in place', async () => {
+  test('shows every change, both of stores that cache it and of stores that change it in place', async () => {
     const memory = memoryCatalogue([{ id: 'acme/a', name: 'A' }])
     const cached = cachedCatalogue(memory)
     const list = [

@@ -13,7 +13,10 @@ type Sent = Readonly<Record<string, unknown>> & {
   readonly messages: readonly { readonly content: unknown }[]
 }
 
-/** A provider of the dearest kind: each byte of text is a token, and it writes as much as it may, thinking on top. */
+/**
+ * The most expensive kind of provider: each byte of text is a token, it writes as much as it may, and bills
+ * thinking on top.
+ */
 const dearest: Script = async (reply, request) => {
   const sent = request.body as Sent
   const { max_tokens: bound, messages, n = 1, thinking, tools } = sent
@@ -51,12 +54,12 @@ async function charge(body: object) {
 
 const user = (content: unknown) => ({ messages: [{ role: 'user', content }] })
 
-describe('under neverOverdraw a call costs all that the provider bills, and no more than was held, for', () => {
+describe('under neverOverdraw a call costs all that the provider bills, and no more than its hold, for', () => {
   it.each<[name: string, body: object]>([
     ['prose', user('A letter to the editor.')],
     ['base64', user(Buffer.from('x'.repeat(3_000)).toString('base64'))],
     ['a rare script', user('ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ '.repeat(100))],
-    ['text that becomes longer when it is normalised', user('\ufdfa'.repeat(300))],
+    ['text that becomes longer when normalised', user('\ufdfa'.repeat(300))],
     ['a PDF by its address', user([{ type: 'file', file: { file_data: 'https://example.com/a.pdf' } }])],
     [
       'a video',
@@ -76,7 +79,7 @@ describe('under neverOverdraw a call costs all that the provider bills, and no m
     ],
     ['many empty messages', { messages: Array.from({ length: 200 }, () => ({ role: 'user', content: '' })) }],
     [
-      'tools that hold lists of digits',
+      'tools that contain lists of digits',
       {
         ...user('Go'),
         tools: [
@@ -87,7 +90,7 @@ describe('under neverOverdraw a call costs all that the provider bills, and no m
         ],
       },
     ],
-    ['a bound above the model’s maximum', { ...user('Go'), max_tokens: 50_000 }],
+    ['a limit above the model’s maximum', { ...user('Go'), max_tokens: 50_000 }],
     ['several choices', { ...user('Go'), n: 3, max_tokens: 700 }],
     [
       'a budget for thinking',
@@ -103,8 +106,8 @@ describe('under neverOverdraw a call costs all that the provider bills, and no m
   })
 })
 
-describe('media without a bound', () => {
-  it('are refused before anything is held, naming the part and what the host can set', async () => {
+describe('media without a known maximum', () => {
+  it('is refused before any hold, naming the part and the setting that the host can change', async () => {
     await start({ models: [{ id: MODEL, prices: PRICES }] })
     const part = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
     const response = await service.post({
@@ -120,14 +123,14 @@ describe('media without a bound', () => {
 })
 
 describe('without neverOverdraw', () => {
-  it('a bound above the model’s maximum is held, sent and charged as the maximum', async () => {
+  it('a limit above the model’s maximum is held, sent and charged as the maximum', async () => {
     await start({ router: () => ({}) })
     const made = await charge({ ...user('Go'), max_tokens: 20_000 })
     expect((service.asked[0]!.body as Sent).max_tokens).toBe(1_000)
     expect(made.usage.completion).toBe(1_000)
   })
 
-  it('more tokens than the catalogue lists are charged as reported, and told', async () => {
+  it('more tokens than the catalogue lists are charged as reported, and logged', async () => {
     await start({ router: () => ({}) })
     const usage = { prompt_tokens: 20, completion_tokens: 20_000, total_tokens: 20_020 }
     service.upstream.script(async (reply) => {
@@ -142,7 +145,7 @@ describe('without neverOverdraw', () => {
     ])
   })
 
-  it('more is held for the same text if the adapter states a factor', async () => {
+  it('the hold for the same text is larger if the adapter states a factor', async () => {
     const held: (bigint | undefined)[] = []
     const text = 'The ferry was late again, so we walked along the harbour. '.repeat(50)
     for (const adapter of [

@@ -21,7 +21,7 @@ const REPORT = chunk([], { usage: USAGE })
 const call = (...calls: object[]) => delta({ tool_calls: calls })
 const stream = (...events: readonly object[]) => sse(events) + DONE
 
-/** What most of them are to read. */
+/** The reply that most of them mean. */
 const HELLO: Partial<ReadChoice> = { text: 'Hello', toolCalls: [], finishReason: 'stop' }
 const WEATHER = { id: 'call_1', name: 'weather', arguments: '{"in":"Köln"}' }
 const NOW = { name: 'now', arguments: '{"at":2}' }
@@ -33,7 +33,9 @@ const weather = (args: string, more: object = {}) => ({
 })
 const CALLED: Partial<ReadChoice> = { text: '', toolCalls: [WEATHER], finishReason: 'tool_calls' }
 
-/** Streams as odd providers send them. Every one is to reach every client in the one shape that all can read. */
+/**
+ * Streams from unusual providers. Each must reach every client in the one shape that all clients can read.
+ */
 export const oddStreams: Readonly<
   Record<string, readonly [body: string, read: readonly Partial<ReadChoice>[]]>
 > = {
@@ -55,11 +57,11 @@ export const oddStreams: Readonly<
     [HELLO],
   ],
   'without ids': [stream({ ...text('Hello'), id: undefined }, { ...FINISH, id: undefined }, REPORT), [HELLO]],
-  'with ids of null, numbers and ever new ones': [
+  'with ids that are null, numbers and different each time': [
     stream({ ...text('Hel'), id: null }, { ...text('lo'), id: 5 }, { ...FINISH, id: 'other' }, REPORT),
     [HELLO],
   ],
-  'with nothing but choices': [
+  'with choices alone': [
     stream(
       { choices: [{ delta: { content: 'Hello' } }] },
       { choices: [{ delta: {}, finish_reason: 'stop' }] },
@@ -140,25 +142,25 @@ export const oddStreams: Readonly<
     [{ ...HELLO, finishReason: 'length' }],
   ],
   'without a finish reason': [stream(text('Hello'), REPORT), [HELLO]],
-  'with a finish reason of nobody else': [stream(text('Hello'), delta({}, 'eos_token'), REPORT), [HELLO]],
+  'with an unknown finish reason': [stream(text('Hello'), delta({}, 'eos_token'), REPORT), [HELLO]],
   'with a finish reason in capitals': [stream(text('Hello'), delta({}, 'STOP'), REPORT), [HELLO]],
-  'with a length by another name': [
+  'with another name for length': [
     stream(text('Hello'), delta({}, 'max_tokens'), REPORT),
     [{ ...HELLO, finishReason: 'length' }],
   ],
-  'with a filter by another name': [
+  'with another name for the content filter': [
     stream(text('Hello'), delta({}, 'safety'), REPORT),
     [{ ...HELLO, finishReason: 'content_filter' }],
   ],
-  'with a filter that calls it sensitive': [
+  'with a content filter named sensitive': [
     stream(text('Hello'), delta({}, 'sensitive'), REPORT),
     [{ ...HELLO, finishReason: 'content_filter' }],
   ],
-  'with a filter that is named': [
+  'with a named content filter': [
     stream(text('Hello'), delta({}, 'content_filter: RECITATION'), REPORT),
     [{ ...HELLO, finishReason: 'content_filter' }],
   ],
-  'with a filter of its own, in capitals': [
+  'with a content filter of its own, in capitals': [
     stream(text('Hello'), delta({}, 'PROHIBITED_CONTENT'), REPORT),
     [{ ...HELLO, finishReason: 'content_filter' }],
   ],
@@ -183,14 +185,14 @@ export const oddStreams: Readonly<
     ),
     [HELLO],
   ],
-  'with a message in the place of the delta': [
+  'with a message instead of the delta': [
     stream(
       chunk([{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }]),
       REPORT,
     ),
     [HELLO],
   ],
-  'with chunks that have no choices, null or none of them': [
+  'with chunks whose choices are missing, null or empty': [
     stream(
       { ...HEAD, prompt_filter_results: [] },
       chunk([]),
@@ -201,7 +203,7 @@ export const oddStreams: Readonly<
     ),
     [HELLO],
   ],
-  'with content of null, and none': [
+  'with content that is null, then missing': [
     stream(delta({ content: null }), delta({}), text('Hello'), delta({ content: null }), FINISH, REPORT),
     [HELLO],
   ],
@@ -288,7 +290,7 @@ export const oddStreams: Readonly<
     ),
     [{ ...CALLED, toolCalls: [{ ...WEATHER, arguments: '{}' }] }],
   ],
-  'with two tool calls in one chunk, text before and none of both': [
+  'with two tool calls in one chunk, first with text and then without either': [
     stream(
       delta({ content: 'Let me see.', tool_calls: null }),
       delta({ content: '', tool_calls: [] }),
@@ -346,7 +348,7 @@ export const oddStreams: Readonly<
       },
     ],
   ],
-  'with two tool calls at index 0, told apart by nothing but their names': [
+  'with two tool calls at index 0 that differ only in their names': [
     stream(
       call(weather('{"in":"Köln"}', { index: 0, id: '' })),
       call({ index: 0, id: '', function: NOW }),
@@ -375,7 +377,7 @@ export const oddStreams: Readonly<
     ),
     [{ ...CALLED, toolCalls: [WEATHER, { ...WEATHER, id: 'call_2', arguments: '{"in":"Rom"}' }] }],
   ],
-  'with tool calls whose indexes begin at 1 and leave some out': [
+  'with tool calls whose indexes start at 1 and skip some': [
     stream(
       call(weather(WEATHER.arguments, { index: 1, id: 'call_1' })),
       call({ index: 5, id: 'call_2', function: { ...NOW, arguments: '' } }),
@@ -417,7 +419,7 @@ export const oddStreams: Readonly<
     ),
     [CALLED],
   ],
-  'with a tool call whose pieces have its name and end and begin with braces': [
+  'with a tool call whose pieces each have its name and begin and end with braces': [
     stream(
       ...['{"in":"{}', '{}"}'].map((piece) => call(weather(piece, { index: 0 }))),
       delta({}, 'tool_calls'),
@@ -454,7 +456,7 @@ export const oddStreams: Readonly<
   ],
   'that ends without [DONE], all choices finished': [sse([text('Hello'), FINISH, REPORT]), [HELLO]],
   'whose last event has no blank line': [sse([text('Hello'), FINISH, REPORT]).trimEnd(), [HELLO]],
-  'with an error of nothing in every chunk': [
+  'with an empty error in every chunk': [
     stream(
       text('Hel', { error: '' }),
       text('lo', { error: {} }),
@@ -463,7 +465,7 @@ export const oddStreams: Readonly<
     ),
     [HELLO],
   ],
-  'of two choices, in turns': [
+  'of two choices, alternating': [
     stream(
       chunk([{ index: 1, delta: { content: 'B' } }]),
       chunk([
@@ -482,7 +484,7 @@ export const oddStreams: Readonly<
   'of a single finish': [stream(FINISH, REPORT), [{ text: '', toolCalls: [], finishReason: 'stop' }]],
 }
 
-/** A reply in one body. */
+/** A JSON reply. */
 export const message = (fields: object, finish: unknown = 'stop', more: object = {}) => ({
   ...HEAD,
   object: 'chat.completion',
@@ -491,7 +493,7 @@ export const message = (fields: object, finish: unknown = 'stop', more: object =
   ...more,
 })
 
-/** Replies in one body, as odd as those. */
+/** JSON replies, just as unusual. */
 export const oddBodies: Readonly<
   Record<string, readonly [body: unknown, read: readonly Partial<ReadChoice>[]]>
 > = {
@@ -515,12 +517,12 @@ export const oddBodies: Readonly<
     ),
     [HELLO],
   ],
-  'with nothing but the text': [{ choices: [{ message: { content: 'Hello' } }] }, [HELLO]],
+  'with the text alone': [{ choices: [{ message: { content: 'Hello' } }] }, [HELLO]],
   'with a provider that is an object': [
     message({ content: 'Hello' }, 'stop', { provider: { name: 'x' }, error: null }),
     [HELLO],
   ],
-  'with an error of nothing': [message({ content: 'Hello' }, 'stop', { error: '' }), [HELLO]],
+  'with an empty error': [message({ content: 'Hello' }, 'stop', { error: '' }), [HELLO]],
   'with a usage of null': [message({ content: 'Hello' }, 'stop', { usage: null }), [HELLO]],
   'with a cost in the usage': [
     message({ content: 'Hello' }, 'stop', { usage: { ...USAGE, cost: 9, cost_details: {}, is_byok: true } }),
@@ -543,13 +545,13 @@ export const oddBodies: Readonly<
     message({ content: 'Hello', reasoning_content: 'Hm' }),
     [{ ...HELLO, reasoning: 'Hm' }],
   ],
-  'with a finish reason of nobody else': [message({ content: 'Hello' }, 'eos'), [HELLO]],
+  'with an unknown finish reason': [message({ content: 'Hello' }, 'eos'), [HELLO]],
   'of a choice that was filtered and has no message': [
     { choices: [{ index: 0, finish_reason: 'content_filter: PROHIBITED_CONTENT' }], usage: USAGE },
     [{ text: '', toolCalls: [], finishReason: 'content_filter' }],
   ],
   'with a finish reason of null': [message({ content: 'Hello' }, null), [HELLO]],
-  'with no tool calls': [message({ content: 'Hello', tool_calls: [] }), [HELLO]],
+  'with an empty list of tool calls': [message({ content: 'Hello', tool_calls: [] }), [HELLO]],
   'with a tool call, finished by stop': [
     message({
       content: null,
@@ -557,7 +559,7 @@ export const oddBodies: Readonly<
     }),
     [CALLED],
   ],
-  'with two tool calls of one id': [
+  'with two tool calls that share an id': [
     message(
       {
         content: null,
@@ -578,7 +580,7 @@ export const oddBodies: Readonly<
     message({}, 'stop', { choices: [] }),
     [{ text: '', toolCalls: [], finishReason: 'stop' }],
   ],
-  'of two choices, the second first': [
+  'of two choices, in reverse order': [
     {
       ...message({}),
       choices: [

@@ -5,7 +5,7 @@ import { MODEL, PRICES, providerReply, type ServiceOptions, WireService } from '
 
 const REFUSAL = "Unsupported parameter: 'max_tokens' is not supported with this model."
 
-/** As OpenAI's reasoning models do. */
+/** Like OpenAI's reasoning models. */
 const refusingMaxTokens: Script = async (reply, request) => {
   const refused = 'max_tokens' in (request.body as object)
   reply.head(refused ? 400 : 200, { 'content-type': 'application/json' })
@@ -27,16 +27,16 @@ async function ask(options: ServiceOptions): Promise<unknown[]> {
   return [status, older, newer]
 }
 
-test('a model that refuses max_tokens is bound by what its adapter is told to send', async () => {
+test('a model that refuses max_tokens gets the field that its adapter names', async () => {
   const adapter = (baseUrl: string) => openaiCompatible({ baseUrl, outputBound: 'max_completion_tokens' })
   expect(await ask({ adapter })).toEqual([200, undefined, 4_096])
 })
 
-test('a model that refuses max_tokens is bound by what its list names', async () => {
+test('a model that refuses max_tokens gets the field in its list of parameters', async () => {
   const models = [{ id: MODEL, prices: PRICES, supportedParameters: ['max_completion_tokens'] }]
   expect(await ask({ models })).toEqual([200, undefined, 4_096])
 })
 
-test('where nothing tells, the bound is max_tokens, and the refusal the provider’s', async () => {
+test('without such a setting, the field is max_tokens, and the provider refuses it', async () => {
   expect(await ask({})).toEqual([400, 4_096, undefined])
 })

@@ -16,7 +16,7 @@ import {
 const BOB = { authorization: `Bearer ${ACCESS_TOKEN}` }
 const MARKER = 'Zq7MarkerZq7'
 
-/** Fields that steer a request elsewhere, or have the host billed for more than the price. */
+/** Fields that redirect a request or make the provider bill the host more than the price. */
 const STEERING: Readonly<Record<string, readonly unknown[]>> = {
   models: [[MODEL], [MARKER], null, 'a', []],
   route: ['fallback', MARKER, null],
@@ -30,7 +30,7 @@ const STEERING: Readonly<Record<string, readonly unknown[]>> = {
   mock_response: [MARKER, null],
 }
 
-/** Fields that a catalogue may name, having priced them. Each with the parameter that the refusal names. */
+/** Fields that a catalogue may list once they are priced, each with the parameter that the refusal names. */
 const BILLED: readonly (readonly [field: string, value: unknown, param: string])[] = [
   ['plugins', [{ id: 'web' }], 'plugins'],
   ['web_search_options', {}, 'web_search_options'],
@@ -82,7 +82,7 @@ describe('with an access token', () => {
   })
   afterAll(() => service.close())
 
-  /** Sends it and returns the error, having seen that the provider was not asked and nobody paid. */
+  /** Sends the fields and returns the error, after checking that no provider was called and nobody paid. */
   async function refusal(more: Readonly<Record<string, unknown>>) {
     const asked = service.asked.length
     const before = await service.posted('bob')
@@ -93,7 +93,7 @@ describe('with an access token', () => {
     return { status: response.status, text, error: JSON.parse(text).error }
   }
 
-  test.each(Object.keys(STEERING))('%s is refused whatever it holds, for every model', async (field) => {
+  test.each(Object.keys(STEERING))('%s is refused with any value, for every model', async (field) => {
     for (const model of [MODEL, 'acme/listed', 'acme/priced']) {
       for (const value of STEERING[field]!) {
         for (const stream of [false, true]) {
@@ -105,20 +105,17 @@ describe('with an access token', () => {
     }
   })
 
-  test.each(BILLED)(
-    '%s: %j is refused as %s where the catalogue does not name it',
-    async (field, value, param) => {
-      for (const model of [MODEL, 'acme/listed']) {
-        const { error, status } = await refusal({ model, [field]: value })
-        expect([status, error]).toMatchObject([400, { code: 'unsupported_parameter', param }])
-        expect(error.message).toContain(`'${model}'`)
-        expect(error.message).toContain(param)
-      }
-    },
-  )
+  test.each(BILLED)('%s: %j is refused as %s unless the catalogue lists it', async (field, value, param) => {
+    for (const model of [MODEL, 'acme/listed']) {
+      const { error, status } = await refusal({ model, [field]: value })
+      expect([status, error]).toMatchObject([400, { code: 'unsupported_parameter', param }])
+      expect(error.message).toContain(`'${model}'`)
+      expect(error.message).toContain(param)
+    }
+  })
 
   test.each(BILLED)(
-    '%s: %j goes to the provider as it is where the catalogue names it',
+    '%s: %j goes to the provider unchanged if the catalogue lists it',
     async (field, value) => {
       const response = await service.post(ask({ model: 'acme/priced', [field]: value }), BOB)
       expect(response.status).toBe(200)
@@ -127,7 +124,7 @@ describe('with an access token', () => {
     },
   )
 
-  test('a parameter that the model does not list is refused, and one that it lists is not', async () => {
+  test('a parameter outside the model’s list is refused, and one in the list is not', async () => {
     const { error, status } = await refusal({ model: 'acme/listed', top_k: 3, temperature: 1 })
     expect([status, error]).toMatchObject([400, { code: 'unsupported_parameter', param: 'top_k' }])
     const response = await service.post(
@@ -155,7 +152,7 @@ describe('with an access token', () => {
   const TOOLS = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]
   const STREAMED = { stream: true, stream_options: { include_usage: true } }
 
-  /** What agents send unasked. */
+  /** Fields that agents send by default. */
   test.each([
     ['pi', { ...STREAMED, store: false, max_completion_tokens: 8_192, tools: TOOLS }],
     [
@@ -171,7 +168,7 @@ describe('with an access token', () => {
       { ...STREAMED, max_tokens: 32_000, usage: { include: true }, tools: TOOLS, tool_choice: 'auto' },
     ],
     ['OpenClaw', { ...STREAMED, max_completion_tokens: 4_096, store: false, tools: TOOLS, user: 'u' }],
-  ])('a model with a short list takes the requests of %s', async (_program, fields) => {
+  ])('a model with a short list accepts the requests of %s', async (_program, fields) => {
     service.upstream.scriptOnce(answerEvents([textChunk('Hi'), finishChunk(), usageChunk()]))
     const response = await service.post(ask({ model: 'acme/listed', ...fields }), BOB)
     expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('[DONE]')])
@@ -181,7 +178,7 @@ describe('with an access token', () => {
     expect(known.split(' ')).toEqual(expect.arrayContaining(Object.keys(sent)))
   })
 
-  test('members of messages that are not known are left out, and reported once for the model', async () => {
+  test('unknown members of messages are left out, and reported once for the model', async () => {
     const messages = [{ role: 'user', content: 'x', providerOptions: { gateway: { models: [MARKER] } } }]
     for (const requestId of ['first', 'second']) {
       const response = await service.post(ask({ messages }), { ...BOB, 'x-request-id': requestId })
@@ -216,14 +213,14 @@ describe('with an access token', () => {
     ['logit_bias', { 50256: -100 }],
     ['seed', 1.5e3],
     ['user', 'somebody\u0000'],
-  ])('%s: %j goes to the provider as it is', async (field, value) => {
+  ])('%s: %j goes to the provider unchanged', async (field, value) => {
     const response = await service.post(ask({ [field]: value }), BOB)
     expect(response.status).toBe(200)
     await response.text()
     expect(service.asked.at(-1)!.body).toEqual({ ...ask(), model: UPSTREAM_MODEL, [field]: value })
   })
 
-  test('a number that the provider may read more exactly than we do goes on as it was written, if JSON can', async () => {
+  test('a number that the provider may read more exactly than JavaScript is forwarded as written, if JSON can', async () => {
     const response = await service.post(
       '{"model":"acme/fast","messages":[{"role":"user","content":"x"}],"top_p":0.30000000000000004,"seed":9007199254740991}',
       BOB,
@@ -267,7 +264,7 @@ describe('the router’s own fields', () => {
     expect(end.facts).toMatchObject({ sessionId: OWN.session_id })
   })
 
-  test('an app_id sent with an API key is a label and no more', async () => {
+  test('an app_id sent with an API key is only a label', async () => {
     const response = await service.post(ask({ app_id: 'app-1' }), { 'x-request-id': 'claimed' })
     expect(await response.json()).toMatchObject({ usage: { charge: { markup_cost: 0 } } })
     const { facts } = await service.event('request-end', 'claimed')
@@ -284,7 +281,7 @@ describe('the router’s own fields', () => {
     expect(service.asked.at(-1)!.text).not.toContain('__proto__')
   })
 
-  test('of two fields of one name the last counts, for the router and the provider alike', async () => {
+  test('if a field is repeated, the last one counts, for the router and the provider alike', async () => {
     const response = await service.post(
       '{"model":"acme/nowhere","messages":[{"role":"user","content":"x"}],"model":"acme/fast"}',
     )
@@ -299,7 +296,7 @@ describe('the router’s own fields', () => {
     { include_usage: false },
     { include_usage: true, include_obfuscation: false },
   ])(
-    'stream_options %j changes nothing for the client, and the provider is always asked for its usage',
+    'stream_options %j changes nothing for the client, and the provider is always asked for usage',
     async (options) => {
       service.upstream.scriptOnce(answerEvents([textChunk('Hi'), finishChunk(), usageChunk()]))
       const response = await service.post(ask({ stream: true, stream_options: options }))
@@ -311,7 +308,7 @@ describe('the router’s own fields', () => {
     },
   )
 
-  test('stream_options without a stream are not passed on', async () => {
+  test('stream_options without a stream is not passed on', async () => {
     const response = await service.post(ask({ stream_options: { include_usage: true } }))
     await response.text()
     expect(service.asked.at(-1)!.body).not.toHaveProperty('stream_options')
@@ -331,7 +328,7 @@ describe('a provider key', () => {
   const PLAIN = 'sk-proj-Zq7MarkerZq7-T3BlbkFJ'
   const bad: Readonly<Record<string, unknown>> = {
     'in plain text': PLAIN,
-    'in plain text behind the prefix': `v1.${PLAIN}`,
+    'in plain text after the prefix': `v1.${PLAIN}`,
     'with white space': ` v1.a.b.c.d.e${PLAIN}`,
     'of another version': `v2.a.b.c.d.${PLAIN}`,
     'that is too long': `v1.a.b.c.d.${PLAIN}${'x'.repeat(8_192)}`,
@@ -349,7 +346,7 @@ describe('a provider key', () => {
   })
   afterAll(() => service.close())
 
-  test.each(Object.keys(bad))('%s is refused and never shown', async (kind) => {
+  test.each(Object.keys(bad))('%s is refused and never repeated', async (kind) => {
     for (const provider of [{ provider: 'p0' }, {}]) {
       const response = await service.post(ask({ ...provider, provider_key: bad[kind] }))
       const text = await response.text()
@@ -369,7 +366,7 @@ describe('a provider key', () => {
     [{ provider: 'p0' }, 'provider_key'],
     [{ provider_key: 'v1.a.b.c.d.e' }, 'provider'],
     [{ provider: { order: ['p0'] } }, 'provider'],
-  ])('%j is half of a pin, or none: 400 naming %s', async (more, param) => {
+  ])('%j is only half of a pin: 400 naming %s', async (more, param) => {
     const response = await service.post(ask(more))
     expect([response.status, await response.json()]).toMatchObject([
       400,
@@ -378,7 +375,7 @@ describe('a provider key', () => {
     expect(service.asked).toEqual([])
   })
 
-  test('the public keys are published without anything private, for anybody', async () => {
+  test('the public keys are published to everyone, without any private part', async () => {
     const response = await service.host.request('/envelope-keys')
     expect(response.status).toBe(200)
     expect(response.headers['cache-control']).toBe('public, max-age=300')
@@ -389,7 +386,7 @@ describe('a provider key', () => {
   })
 })
 
-describe('an opener of the host’s own', () => {
+describe('an opener supplied by the host', () => {
   const start = (publicKeys: () => unknown) =>
     WireService.start({
       expectsFaults: true,
@@ -406,7 +403,7 @@ describe('an opener of the host’s own', () => {
     await service.close()
   })
 
-  test('whose keys are no JSON publishes nothing, and its host is told', async () => {
+  test('whose keys are not JSON publishes nothing, and the host gets a report', async () => {
     const service = await start(() => ({ keys: [{ kty: 'RSA', n: 1n }] }))
     const response = await service.host.request('/envelope-keys')
     expect([response.status, await response.json()]).toMatchObject([
@@ -425,11 +422,11 @@ describe('an opener of the host’s own', () => {
     ['has nothing', () => null, 500, 'internal_error'],
     ['has no list', () => ({ keys: 'none' }), 500, 'internal_error'],
     ['has no keys in its list', () => ({ keys: [null] }), 500, 'internal_error'],
-    ['hands out a private key', () => ({ keys: [secret] }), 500, 'internal_error'],
+    ['returns a private key', () => ({ keys: [secret] }), 500, 'internal_error'],
   ]
 
   test.each(faults)(
-    'that %s publishes nothing, and its host is told',
+    'that %s publishes nothing, and the host gets a report',
     async (_what, publicKeys, status, code) => {
       const service = await start(publicKeys)
       const response = await service.host.request('/envelope-keys')

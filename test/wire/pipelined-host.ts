@@ -4,8 +4,8 @@ import { Client, type Dispatcher } from 'undici'
 import { type Host, listenHttp, MOUNT, type RequestOptions } from '../helpers/hosts.js'
 
 /**
- * Bare `http`, where each request is the second of two that are pipelined on one connection: the first is handed over
- * only when the second has come, so that the answer to the second has no socket yet.
+ * Bare `http`, with each request as the second of two pipelined on one connection. The first is passed on
+ * only when the second has arrived, so that the second response has no socket yet.
  */
 export const pipelinedHost: Host = {
   name: 'bare http, as the second of two pipelined requests',
@@ -35,7 +35,7 @@ export const pipelinedHost: Host = {
         method: (options.method ?? 'GET') as Dispatcher.HttpMethod,
         headers: options.headers as Record<string, string>,
         body: options.body ?? null,
-        // Otherwise the client waits with it for the answer to the first.
+        // Otherwise the client delays it until the first is answered.
         idempotent: true,
         blocking: false,
       })

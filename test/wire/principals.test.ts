@@ -46,38 +46,41 @@ const wrong: readonly (readonly [answer: unknown, says: string])[] = [
   ).map(([principal, says]) => [{ ok: true, principal }, says] as const),
 ]
 
-test.each(wrong)('a store that answers %o lets nobody in, and its host is told', async (answer, says) => {
-  const resolve = () => answer as CredentialResult
-  const service = await WireService.start({
-    expectsFaults: true,
-    router: () => ({ credentials: { resolve } }),
-  })
-  for (const response of [
-    await service.post(ask()),
-    await service.get('/models'),
-    await service.get(`/models/${MODEL}`),
-  ]) {
-    const got = [response.status, await response.json()]
-    expect(got).toMatchObject([500, { error: { code: 'internal_error' } }])
-  }
-  const faults = service.events.filter(({ type }) => type !== 'request-start' && type !== 'request-end')
-  expect(faults).toHaveLength(3)
-  for (const fault of faults) {
-    expect(fault).toMatchObject({ type: 'store-fault', store: 'credentials' })
-    expect(fault).toMatchObject({ error: { message: expect.stringContaining(says) } })
-  }
-  expect(service.asked).toEqual([])
-  await service.close()
-})
+test.each(wrong)(
+  'a store that returns %o admits nobody, and the host gets a report',
+  async (answer, says) => {
+    const resolve = () => answer as CredentialResult
+    const service = await WireService.start({
+      expectsFaults: true,
+      router: () => ({ credentials: { resolve } }),
+    })
+    for (const response of [
+      await service.post(ask()),
+      await service.get('/models'),
+      await service.get(`/models/${MODEL}`),
+    ]) {
+      const got = [response.status, await response.json()]
+      expect(got).toMatchObject([500, { error: { code: 'internal_error' } }])
+    }
+    const faults = service.events.filter(({ type }) => type !== 'request-start' && type !== 'request-end')
+    expect(faults).toHaveLength(3)
+    for (const fault of faults) {
+      expect(fault).toMatchObject({ type: 'store-fault', store: 'credentials' })
+      expect(fault).toMatchObject({ error: { message: expect.stringContaining(says) } })
+    }
+    expect(service.asked).toEqual([])
+    await service.close()
+  },
+)
 
-test.each([[KEY], [TOKEN]])('those that are whole are let in: %o', async (principal) => {
+test.each([[KEY], [TOKEN]])('complete principals are admitted: %o', async (principal) => {
   const resolve = () => ({ ok: true, principal }) as CredentialResult
   const service = await WireService.start({ router: () => ({ credentials: { resolve } }) })
   expect((await service.get('/models')).status).toBe(200)
   await service.close()
 })
 
-test('a store that throws a CompatError has its client told that, and is no fault', async () => {
+test('a CompatError thrown by a store reaches its client, and is no fault', async () => {
   const resolve = () => {
     throw new CompatError('account_suspended', 'This account has an invoice to pay.')
   }

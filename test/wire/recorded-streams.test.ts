@@ -24,7 +24,7 @@ function readerOf({ kind }: Recording): ReplyReader {
   })
 }
 
-/** What a client gets of these pieces, each read on its own, and what it would be charged for. */
+/** The client's reply to these pieces, each read on its own, and the usage that it would be charged for. */
 function play(recording: Recording, pieces: readonly Buffer[], stream = true) {
   let ids = 0
   const implausible: unknown[] = []
@@ -70,7 +70,7 @@ describe.each(recordings)('a stream of $provider', (recording) => {
   const expectedBody = play(recording, [bytes], false)
   const { cached, completion, prompt, reasoning } = recording.counts
 
-  test('is read as it was meant, by the strictest client', () => {
+  test('is read as intended by the strictest client', () => {
     expect(expected).toMatchObject({
       terminated: true,
       finished: true,
@@ -99,11 +99,11 @@ describe.each(recordings)('a stream of $provider', (recording) => {
     expect(play(recording, pieces, false)).toEqual(expectedBody)
   })
 
-  test('that ends anywhere before its end is never taken for whole, and what came of it is a beginning', () => {
+  test('that ends early is never taken as complete, and its output is a prefix', () => {
     const finishAt = bytes.indexOf(
       Buffer.from(recording.kind === 'anthropic' ? '"message_delta"' : '"finish_reason":"'),
     )
-    // An empty body is another failure.
+    // An empty body is a different failure.
     const first = bytes.indexOf('data:') + 1
     for (let end = first; end < finishAt; end++) {
       const { finished, sent, terminated } = play(recording, [bytes.subarray(0, end)])
@@ -121,7 +121,7 @@ describe.each(recordings)('a stream of $provider, over sockets', (recording) => 
   })
   afterAll(() => service.close())
 
-  // Prime steps, so that the cuts fall into all kinds of places.
+  // Prime steps, so that the cuts fall on all kinds of positions.
   const cuts = Array.from({ length: 12 }, (_, at) => 1 + ((at * 7_919) % (bytes.length - 1)))
 
   test.each([true, false])('is the same wherever it is cut (stream: %s)', async (stream) => {

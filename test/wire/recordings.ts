@@ -3,7 +3,10 @@ import type { ChatAdapter } from '../../src/index.js'
 import { anthropic, openaiCompatible } from '../../src/index.js'
 import type { ReadChoice } from './client-schemas.js'
 
-/** A stream as a provider's server sends it, made up after the shapes of theirs, and what a client is to read of it. */
+/**
+ * A stream as a provider's server sends it, invented in the provider's style, and the reply that a client
+ * must read.
+ */
 export interface Recording {
   readonly provider: string
   readonly adapter: (baseUrl: string) => ChatAdapter
@@ -178,7 +181,7 @@ function mistral(): string {
   )
 }
 
-/** Counts reasoning beside the completion, repeats the role, and ends lines as Windows does. */
+/** Counts reasoning next to the completion, repeats the role, and ends lines as Windows does. */
 function xai(): string {
   const head = { ...envelope('9c1d', 'grok-4'), system_fingerprint: 'fp_x' }
   return (
@@ -207,7 +210,7 @@ function xai(): string {
   )
 }
 
-/** A usage that grows on every chunk, output that only the total counts, and `stop` where a tool is called. */
+/** A usage that grows with every chunk, output that only the total counts, and `stop` after a tool call. */
 function geminiStream(): string {
   const head = envelope('Zr', 'gemini-2.5-flash')
   const usage = (completion: number, total: number) => ({

@@ -1,6 +1,6 @@
 import { ask, type WireService } from './service.js'
 
-/** What a `ChatClient` takes, to ask for a completion. */
+/** The `ChatClient` options for a completion request. */
 export function chat(service: WireService, token: string, more: Readonly<Record<string, unknown>> = {}) {
   return {
     url: `${service.host.baseUrl}/chat/completions`,
@@ -9,7 +9,7 @@ export function chat(service: WireService, token: string, more: Readonly<Record<
   }
 }
 
-/** The head of a completion request whose body is still to come. */
+/** The head of a completion request whose body follows later. */
 export function headOf(token: string, bytes: number): string {
   return (
     `POST /compat/v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${token}\r\n` +

@@ -32,7 +32,10 @@ beforeEach(async () => {
 })
 afterEach(() => service.close())
 
-/** What the provider said, and what it was sent of it when the client went on as OpenAI's documentation shows. */
+/**
+ * The provider's message, and the part of it that the provider gets back when the client continues as
+ * OpenAI's documentation shows.
+ */
 async function goOn(
   question: string,
   said: object,
@@ -71,10 +74,10 @@ function streamed({ tool_calls: calls, ...said }: { tool_calls?: object[] }): Sc
   ])
 }
 
-describe.each(['reasoning', 'reasoning_content'])('a provider that says %s', (name) => {
+describe.each(['reasoning', 'reasoning_content'])('a provider that replies with %s', (name) => {
   it.each([
-    ['in one body, after a short prompt', 'Hi', false],
-    ['in one body, after a long prompt', LONG, false],
+    ['in a JSON reply, after a short prompt', 'Hi', false],
+    ['in a JSON reply, after a long prompt', LONG, false],
     ['in a stream, after a short prompt', 'Hi', true],
     ['in a stream, after a long prompt', LONG, true],
   ])('gets its own message back %s', async (_, question, stream) => {
@@ -85,7 +88,7 @@ describe.each(['reasoning', 'reasoning_content'])('a provider that says %s', (na
 })
 
 it.each([true, false])(
-  'a provider that refuses its reasoning gets the rest back (stream: %s)',
+  'a provider that refuses its reasoning gets everything else back (stream: %s)',
   async (stream) => {
     const thinking = [{ type: 'text', text: 'Hm.' }]
     const said = { refusal: null, content: [{ type: 'thinking', thinking }], tool_calls: [CALL] }

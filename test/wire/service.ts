@@ -23,7 +23,7 @@ export const UPSTREAM_MODEL = 'upstream-fast-0125'
 export const UPSTREAM_KEY = 'sk-hosts-5f1c9d27b4e8'
 /** Credits per million tokens. */
 export const PRICES = { input: '2', cachedInput: '1', output: '8', request: '0.0001' }
-/** What a provider reports, and what it costs: 7 x 2 + 4 x 1 + 7 x 8 millionths and the request itself. */
+/** A provider's usage and its cost: 7 x 2 + 4 x 1 + 7 x 8 millionths, and the price of the request. */
 export const COUNTS = {
   prompt_tokens: 11,
   completion_tokens: 7,
@@ -61,22 +61,25 @@ type EventOf<Type extends RouterEvent['type']> = Extract<RouterEvent, { type: Ty
 export interface ServiceOptions {
   /** Bare `http` by default. */
   readonly host?: Host
-  /** How many providers serve the model; one by default. */
+  /** How many providers serve the model. One by default. */
   readonly providers?: number
   /** Whether the providers are asked over TLS. */
   readonly tls?: boolean
   readonly onDisconnect?: 'abort' | 'drain'
-  /** Speaks to each provider; `openaiCompatible` by default. */
+  /** The adapter for each provider. `openaiCompatible` by default. */
   readonly adapter?: (baseUrl: string) => ChatAdapter
   readonly limits?: Partial<Limits>
   readonly models?: readonly MemoryModel[]
-  /** Anything else that the router is given, made of what it would be given. */
+  /** Further router options, made from the default ones. */
   readonly router?: (options: RouterOptions) => Partial<RouterOptions>
   /** Faults that the test is about. */
   readonly expectsFaults?: boolean
 }
 
-/** A router mounted in a host, between scripted providers and a client, with every store in memory and a clock that stands. */
+/**
+ * A router mounted in a host, between scripted providers and a client, with all stores in memory and a
+ * stopped clock.
+ */
 export class WireService {
   readonly events: RouterEvent[] = []
   readonly clock: SteppedClock
@@ -173,12 +176,12 @@ export class WireService {
     return this.mounted!
   }
 
-  /** What the providers were asked, all of them. */
+  /** All requests to the providers. */
   get asked() {
     return this.upstreams.flatMap(({ requests }) => requests)
   }
 
-  /** Asks for a completion, with Alice's key unless the headers say otherwise. */
+  /** Requests a completion, with Alice's key unless the headers say otherwise. */
   post(body: object | string, headers: Readonly<Record<string, string>> = {}): Promise<HostResponse> {
     return this.host.request('/chat/completions', {
       method: 'POST',
@@ -191,7 +194,7 @@ export class WireService {
     return this.host.request(path, { headers: { authorization: `Bearer ${token}` } })
   }
 
-  /** The first event of this type that there is or will be, of one request if one is given. */
+  /** The first event of this type, past or future, optionally of one request. */
   async event<Type extends RouterEvent['type']>(type: Type, requestId?: string): Promise<EventOf<Type>> {
     const find = () =>
       this.events.find(
@@ -205,7 +208,7 @@ export class WireService {
     }
   }
 
-  /** What an account has, as a decimal with every place. */
+  /** The balance of an account as a decimal with every place. */
   async posted(account: string): Promise<bigint> {
     const balance = await this.ledger.balance(account, CONTEXT)
     return balance?.posted ?? 0n
@@ -216,7 +219,7 @@ export class WireService {
     return balance?.held ?? 0n
   }
 
-  /** Ends everything, having looked for what no request may leave behind. */
+  /** Ends everything, after checking that no request left anything behind. */
   async close(): Promise<void> {
     try {
       const closed = this.router.close({ graceMs: 1 })
@@ -254,12 +257,12 @@ const CONTEXT = { requestId: 'assertion', signal: new AbortController().signal }
 
 export const bareHttp: Host = hosts.find(({ name }) => name === 'bare http with a base path')!
 
-/** A request that asks for little. */
+/** A minimal request. */
 export function ask(more: Readonly<Record<string, unknown>> = {}): object {
   return { model: MODEL, messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 50, ...more }
 }
 
-/** The whole reply of a provider. */
+/** A complete reply of a provider. */
 export function providerReply(more: Readonly<Record<string, unknown>> = {}): object {
   return {
     id: 'chatcmpl-of-the-provider',
@@ -279,7 +282,7 @@ export function usageChunk(usage: object = COUNTS): object {
   return { id: 'chatcmpl-of-the-provider', object: 'chat.completion.chunk', choices: [], usage }
 }
 
-/** The JSON of each `data:` line of a stream, `[DONE]` left out. */
+/** The JSON of each `data:` line of a stream, without `[DONE]`. */
 export function framesOf(stream: string): Record<string, unknown>[] {
   return stream
     .split('\n\n')

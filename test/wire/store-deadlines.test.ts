@@ -9,7 +9,7 @@ describe('storeMs', () => {
   const never = () => new Promise<never>(() => {})
   const key = generateEnvelopeKey('limits')
 
-  /** Which store does not answer, and how a request comes to ask it. */
+  /** The store that does not answer, and the request that asks it. */
   interface SilentStore {
     readonly code: string
     readonly router: (silent: (context: CallContext) => Promise<never>) => ServiceOptions['router']
@@ -73,7 +73,7 @@ describe('storeMs', () => {
   }
 
   test.each(Object.entries(silentStores))(
-    '%s that does not answer is 503, and is told that nobody waits',
+    '%s that does not answer is 503, and its signal aborts',
     async (_name, { body, code, headers, path, router }) => {
       const asked = createDeferred<CallContext>()
       const service = await WireService.start({
@@ -109,7 +109,7 @@ describe('storeMs', () => {
   )
 
   test.each(Object.entries(silentStores).filter(([name]) => !/^(?:ledger|idempotency)/.test(name)))(
-    '%s is told at once that its client has left',
+    '%s is aborted as soon as its client leaves',
     async (_name, { body, headers = {}, path, router }) => {
       const asked = createDeferred<CallContext>()
       const service = await WireService.start({
@@ -135,7 +135,7 @@ describe('storeMs', () => {
     },
   )
 
-  test('a hold that was taken after its deadline is freed', async () => {
+  test('a hold that arrives after its deadline is released', async () => {
     let taken: Promise<HoldResult> | undefined
     const answer = createDeferred()
     const asked = createDeferred()
@@ -162,7 +162,7 @@ describe('storeMs', () => {
     await service.close()
   })
 
-  test('public keys that do not come are 503', async () => {
+  test('public keys that do not arrive are 503', async () => {
     const asked = createDeferred()
     const service = await WireService.start({
       expectsFaults: true,

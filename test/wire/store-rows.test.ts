@@ -3,7 +3,7 @@ import type { CatalogueStore, ChatAdapter, Model, ProviderRegistry } from '../..
 import { answerJson } from '../helpers/scripted-upstream.js'
 import { ask, COUNTS, MODEL, PRICES, providerReply, WireService } from './service.js'
 
-/** A model as a table may have it, whatever its columns are declared to hold. */
+/** A model as a table may store it, with any column types. */
 type Row = Readonly<Record<string, unknown>>
 
 const WHOLE: Row = { id: MODEL, created: 1, ownedBy: 'acme', prices: PRICES }
@@ -23,7 +23,7 @@ async function startWith(row: Row, expectsFaults = false): Promise<WireService> 
   return service
 }
 
-describe('a model whose columns are null', () => {
+describe('a model with null columns', () => {
   test.each([
     { contextLength: null },
     { maxOutputTokens: null },
@@ -36,7 +36,7 @@ describe('a model whose columns are null', () => {
       ...{ contextLength: null, maxOutputTokens: null, mediaTokens: null, promptOverhead: null },
       ...{ supportedParameters: null, priceVersion: null, name: null },
     },
-  ])('is charged as one that leaves them out: %j', async (row) => {
+  ])('is charged as if they were absent: %j', async (row) => {
     const service = await startWith(row)
     const response = await service.post(ask({ temperature: 1 }))
     const { usage } = (await response.json()) as { usage: Record<string, unknown> }
@@ -48,7 +48,7 @@ describe('a model whose columns are null', () => {
     await service.close()
   })
 
-  test('has no price if those of its prices are', async () => {
+  test('has no price if its prices are null', async () => {
     const service = await startWith({ prices: null })
     const response = await service.post(ask())
     expect(response.status).toBe(500)
@@ -68,7 +68,7 @@ describe('a model whose columns are null', () => {
   })
 })
 
-describe('a model that no catalogue may give', () => {
+describe('an invalid model from a catalogue', () => {
   const notTokens = [NaN, Infinity, 0, -5, 100.5, 100n, '100', {}]
   const wrong: readonly [field: string, value: unknown, wanted: string][] = [
     ...['contextLength', 'maxOutputTokens', 'mediaTokens'].flatMap((field) =>
@@ -89,7 +89,7 @@ describe('a model that no catalogue may give', () => {
   ]
 
   test.each(wrong)(
-    'because its %s is %s is a store-fault, and nothing is sent',
+    'is a store-fault because its %s is %s, and nothing is sent',
     async (field, value, wanted) => {
       const service = await startWith({ [field]: value }, true)
       const response = await service.post(ask())
@@ -107,7 +107,7 @@ describe('a model that no catalogue may give', () => {
     },
   )
 
-  test('because a price is a number is a store-fault that names it, and nothing is sent', async () => {
+  test('is a store-fault because a price is a number; the report names it, and nothing is sent', async () => {
     const service = await startWith({ prices: { input: 10, output: '20' } }, true)
     const response = await service.post(ask())
     expect([response.status, await response.json()]).toMatchObject([
@@ -123,8 +123,8 @@ describe('a model that no catalogue may give', () => {
   })
 })
 
-describe('a route whose columns are null', () => {
-  test('is called and charged as one that leaves them out', async () => {
+describe('a route with null columns', () => {
+  test('is called and charged as if they were absent', async () => {
     const asked: unknown[] = []
     const adapter: ChatAdapter = {
       async chat({ auth }, take) {

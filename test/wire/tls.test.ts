@@ -14,7 +14,7 @@ import {
 import { textOf } from '../helpers/stream-text.js'
 import { ask, BASE_COST, framesOf, providerReply, usageChunk, WireService } from './service.js'
 
-/** Longer than many records of TLS, of which each holds 16 KiB at most. */
+/** Longer than many TLS records of at most 16 KiB each. */
 const LONG = 'wörld \u{1f600} '.repeat(20_000)
 
 let service: WireService
@@ -40,7 +40,7 @@ describe('a provider over TLS', () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
   })
 
-  test('is relayed in one body, and charged', async () => {
+  test('is relayed as JSON, and charged', async () => {
     const message = { role: 'assistant', content: LONG }
     service.upstream.script(
       answerJson(providerReply({ choices: [{ index: 0, message, finish_reason: 'stop' }] })),
@@ -53,7 +53,7 @@ describe('a provider over TLS', () => {
     expect(await costOf(response)).toBe(nanos(BASE_COST))
   })
 
-  test('is relayed in a stream, and charged', async () => {
+  test('is relayed as a stream, and charged', async () => {
     service.upstream.script(
       answerEvents([textChunk('Hello, '), textChunk(LONG), finishChunk(), usageChunk()]),
     )
@@ -65,7 +65,7 @@ describe('a provider over TLS', () => {
     expect(await costOf(response)).toBe(nanos(BASE_COST))
   })
 
-  test('has its connections used again', async () => {
+  test('has its connections reused', async () => {
     service.upstream.script(answerJson(providerReply()))
     for (let call = 0; call < 3; call++) await (await service.post(ask())).text()
     expect(service.upstream.connections).toBe(1)
@@ -74,8 +74,8 @@ describe('a provider over TLS', () => {
   test.each([
     ['resets the connection', (reply: ScriptedReply) => reply.reset()],
     ['closes the connection', (reply: ScriptedReply) => reply.hangUp()],
-    ['closes the connection without a goodbye', (reply: ScriptedReply) => reply.cutOff()],
-  ])('that %s in the middle of a stream charges nothing, and says so', async (_what, breakOff) => {
+    ['closes the connection without a close_notify', (reply: ScriptedReply) => reply.cutOff()],
+  ])('that %s in the middle of a stream charges nothing and reports an error', async (_what, breakOff) => {
     const { promise: isRead, resolve: read } = createDeferred<void>()
     service.upstream.script(async (reply) => {
       reply.head(200, { 'content-type': 'text/event-stream' })
@@ -92,7 +92,7 @@ describe('a provider over TLS', () => {
     expect(await costOf(response)).toBeUndefined()
   })
 
-  test('whose reply ends with the connection is not believed if it is cut off', async () => {
+  test('whose reply ends with the connection is not trusted if it is cut off', async () => {
     service.upstream.script(async (reply) => {
       reply.head(200, { 'content-type': 'application/json', connection: 'close' })
       await reply.write(JSON.stringify(providerReply()).slice(0, -1))
@@ -104,7 +104,7 @@ describe('a provider over TLS', () => {
   })
 })
 
-test('a provider whose certificate nobody vouches for is asked nothing, and nothing is charged', async () => {
+test('a provider with an untrusted certificate gets no request, and nothing is charged', async () => {
   const response = await service.post(ask())
   expect(response.status).toBe(502)
   expect(await response.json()).toMatchObject({ error: { code: 'provider_error' } })

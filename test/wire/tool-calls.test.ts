@@ -6,7 +6,7 @@ import { API_KEY, MODEL, usageChunk, WireService } from './service.js'
 const transfer = { name: 'transfer', arguments: '{"to":"a"}' }
 const remove = { name: 'delete', arguments: '{"id":2}' }
 
-/** Two calls, as providers send them that number them as they like. */
+/** Two calls, from providers with different ways to number them. */
 const numberings: Readonly<
   Record<string, readonly { readonly function: object; readonly [field: string]: unknown }[]>
 > = {
@@ -41,7 +41,7 @@ const numberings: Readonly<
   ],
 }
 
-describe('the openai client gets both tool calls whole if they', () => {
+describe('the openai client gets both tool calls complete if they', () => {
   let service: WireService
   let client: OpenAI
   beforeAll(async () => {

@@ -1,11 +1,11 @@
-/** A whole number of at least `least`, or an error that says which option is wrong. */
+/** Returns a whole number of at least `least`, or throws an error that names the option. */
 export function readNumber(name: string, text: string, least: number): number {
   const value = Number(text)
   if (Number.isFinite(value) && value >= least) return value
   throw new Error(`--${name} must be a number of at least ${least}; got ${JSON.stringify(text)}`)
 }
 
-/** Names between commas. */
+/** Names separated by commas. */
 export function readNames(text: string): string[] {
   return text
     .split(',')
@@ -13,7 +13,7 @@ export function readNames(text: string): string[] {
     .filter((name) => name !== '')
 }
 
-/** Some of the names there are, in the order asked for. */
+/** The requested names, in the given order. Throws for an unknown one. */
 export function choose<Item extends { name: string }>(
   option: string,
   items: readonly Item[],
@@ -24,16 +24,16 @@ export function choose<Item extends { name: string }>(
     const found = items.find((item) => item.name === name)
     if (found !== undefined) return found
     const known = items.map((item) => item.name).join(', ')
-    throw new Error(`--${option}: there is no ${JSON.stringify(name)}; there are ${known}`)
+    throw new Error(`--${option}: unknown name ${JSON.stringify(name)}; known are ${known}`)
   })
 }
 
-/** Says a step on stderr, which is no part of the tables. */
+/** Reports a step on stderr, which is not part of the tables. */
 export function say(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
-/** Runs a program of the bench; an error is one line, and ends it. */
+/** Runs a bench program. An error is printed as one line and ends it. */
 export function runMain(main: () => Promise<void>): void {
   main().catch((error: unknown) => {
     say(error instanceof Error ? error.message : String(error))

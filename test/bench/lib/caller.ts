@@ -4,7 +4,7 @@ import { ReplyReader } from './reply-reader.js'
 
 const SLOW_READ_MS = 250
 const RETRY_MS = 20
-/** One for all sockets: what a read brought is used up before the next one. */
+/** One for all sockets: the bytes of a read are consumed before the next read. */
 const BUFFER = Buffer.alloc(65_536)
 
 /** One connection that sends a request as soon as it has the reply to the last. */
@@ -51,7 +51,7 @@ export class Caller {
     this.#socket.write(this.run.nextRequest())
   }
 
-  /** Returns false where nothing more is to be read for now. */
+  /** Returns false if there is nothing more to read for now. */
   #read(bytes: Buffer): boolean {
     const { run } = this
     const before = this.#reply.events

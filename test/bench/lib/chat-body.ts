@@ -1,10 +1,12 @@
-/** What the stand-in for a provider is to answer; it stands in the prompt, which every gateway passes on. */
+/**
+ * The reply that the upstream stand-in must send. It is part of the prompt, which every gateway passes on.
+ */
 export interface Answer {
-  /** How many events with content; none means a reply in one body. */
+  /** The number of events with content. Without one, the reply is JSON. */
   readonly events?: number
   /** Milliseconds between events. 0 sends all of them at once. */
   readonly paceMs?: number
-  /** Each event in a TCP segment of its own, as fast as they go. */
+  /** Each event in a TCP segment of its own, as fast as possible. */
   readonly segments?: boolean
   /** An error of this status instead of a reply. */
   readonly status?: number
@@ -17,7 +19,7 @@ export function eventsOf(answer: Answer): number {
   return (answer.events ?? 0) + 3
 }
 
-/** A request body, its prompt filled up to about so many bytes. */
+/** A request body with a prompt padded to about this many bytes. */
 export function chatBody(model: string, answer: Answer, promptBytes = 0): string {
   const { events = 0, paceMs = 0, segments = false, status = 0 } = answer
   const directive = `${ANSWER_MARK}${events},${paceMs},${Number(segments)},${status};`

@@ -5,7 +5,7 @@ import { queryObjects, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Inventory } from './messages.js'
 
-/** Timers too that do not keep the process alive, which `getActiveResourcesInfo` leaves out. */
+/** Includes timers that do not keep the process alive, which `getActiveResourcesInfo` omits. */
 const LIVE_OBJECTS = {
   timers: setTimeout(() => undefined, 0).constructor,
   signals: AbortSignal,
@@ -15,7 +15,7 @@ const LIVE_OBJECTS = {
   emitters: EventEmitter,
 }
 
-/** Counts what is alive after a full collection. Takes a second on a large heap. */
+/** Counts live resources after a full collection. Takes a second on a large heap. */
 export function takeInventory(
   emitters: Readonly<Record<string, EventEmitter>>,
   more: Readonly<Record<string, number>>,
@@ -38,7 +38,7 @@ export function takeInventory(
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
-  // Twice, since the first one only finds what finalisers still have to let go.
+  // Twice, since the first collection only finds objects that finalisers have yet to release.
   collect()
   collect()
 }

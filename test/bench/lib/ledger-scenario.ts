@@ -12,7 +12,7 @@ export const LEDGER_TITLE = 'Ledgers by themselves: pairs of hold and settlement
 
 export const GROUPING_TITLE = 'Ledgers: calls grouped in a commit beside a commit for each'
 
-/** Pairs a second by round, by store and number of accounts. */
+/** Pairs per second by round, by store and number of accounts. */
 export type LedgerSamples = Readonly<Record<string, readonly number[]>>
 
 const STORES = ['memory', 'sqlite', 'postgres'] as const
@@ -20,7 +20,7 @@ const ACCOUNTS = [1_000, 1] as const
 const CALLERS = 200
 const GROUPING_PATIENCE_MS = 900_000
 
-/** Uses the PostgreSQL at `DATABASE_URL`, else one of its own with fsync on. */
+/** Uses the PostgreSQL at `DATABASE_URL`, or starts its own with fsync on. */
 export async function measureLedgers(
   dist: string,
   rounds: number,
@@ -61,7 +61,7 @@ function sampleName(store: string, accounts: number): string {
   return `${store}, ${accounts === 1 ? 'one hot account' : `${accounts} accounts`}`
 }
 
-/** What `npm run bench:ledger` says: commits for many calls together beside one for each. */
+/** The output of `npm run bench:ledger`: one commit for many calls compared with one for each. */
 export async function compareGrouping(rounds: number, measureMs: number): Promise<string> {
   const file = 'test/bench/ledger.ts'
   const { stdout } = await promisify(execFile)(

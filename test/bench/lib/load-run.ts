@@ -7,7 +7,7 @@ import { quantile } from './statistics.js'
 const CONNECT_PATIENCE_MS = 30_000
 const FINISH_PATIENCE_MS = 20_000
 
-/** One job under way: its callers, and what they have counted since measuring began. */
+/** One job in progress: its callers, and their counts since measuring began. */
 export class LoadRun {
   replies = 0
   events = 0
@@ -75,12 +75,12 @@ export class LoadRun {
     }
     const until = performance.now() + CONNECT_PATIENCE_MS
     while (!this.#callers.every((caller) => caller.isConnected)) {
-      if (performance.now() > until) throw new Error(`connects to port ${this.job.port} in vain`)
+      if (performance.now() > until) throw new Error(`cannot connect to port ${this.job.port}`)
       await delay(1)
     }
   }
 
-  /** Counts from here on; errors count from the start. */
+  /** Counts from here on. Errors count from the start. */
   #forget(): void {
     this.replies = 0
     this.events = 0

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, release, type } from 'node:os'
 import { isPinned } from './program.js'
 
-/** Where and what was measured. */
+/** The machine and the versions of a measurement. */
 export interface Machine {
   readonly date: string
   readonly node: string
@@ -12,7 +12,7 @@ export interface Machine {
   readonly processor: string
   readonly cores: number
   readonly isPinned: boolean
-  /** How many processes wanted to run in the last minute, before the bench began. */
+  /** The number of processes ready to run in the last minute, before the bench began. */
   readonly loadBefore: number
   readonly commit: string
 }

@@ -17,7 +17,7 @@ const WARM_STREAMS = { events: 20, paceMs: 20 }
 const WARM_CONNECTIONS = 200
 const JIT_CONNECTIONS = 50
 
-/** The job that a scenario is for one system. */
+/** The job of a scenario for one system. */
 export function jobFor(scenario: Scenario, target: Target, measureMs: number): LoadJob {
   const { answer, promptBytes = 0, connections, rampMs = 0, reader = 'eager' } = scenario
   const isStream = (answer.events ?? 0) > 0
@@ -37,7 +37,9 @@ export function jobFor(scenario: Scenario, target: Target, measureMs: number): L
   }
 }
 
-/** Runs a system until its code is compiled, which few calls at a time or slow ones would take minutes to do. */
+/**
+ * Runs a system until its code is compiled. With few calls at a time, or slow ones, that would take minutes.
+ */
 export async function warmUp(
   scenario: Scenario,
   target: Target,
@@ -80,7 +82,7 @@ export async function measureLoad(
   }
 }
 
-/** A fresh system, before and while it has all the streams of a scenario open. */
+/** A new system, before it opens all streams of a scenario and while they are open. */
 export async function measureMemory(
   scenario: Scenario,
   target: Target,

@@ -1,25 +1,28 @@
-/** What the processes of the bench say to each other. */
+/** The messages between the processes of the bench. */
 
-/** What a router under test is made of. */
+/** The settings of a router under test. */
 export interface RouterSetup {
-  /** Where the built package is: the folder with `index.js`. */
+  /** The folder of the built package, with `index.js`. */
   readonly dist: string
   readonly upstreamPort: number
   readonly models: number
   readonly keys: number
   readonly openHolds: number
-  /** `rotating` forgets what has ended, so that only a leak can make memory grow. */
+  /** `rotating` forgets ended calls, so that only a leak can make memory grow. */
   readonly ledger: 'memory' | 'rotating'
 }
 
-/** What a system under test is made of. */
+/** The settings of a system under test. */
 export interface SystemSetup extends RouterSetup {
   readonly kind: SystemKind
 }
 
 export type SystemKind = 'pipe' | 'http' | 'connect' | 'express' | 'front'
 
-/** Who hears the events of a router: nobody, a console and metrics, or these with an OpenTelemetry SDK behind them. */
+/**
+ * The listener to the events of a router: none, a console and metrics, or these with an OpenTelemetry SDK
+ * behind them.
+ */
 export const WATCHED_NAMES = ['unwatched', 'watched', 'watched-sdk'] as const
 export type WatchedName = (typeof WATCHED_NAMES)[number]
 
@@ -31,18 +34,18 @@ export interface LoadJob {
   /** Sent in turn. */
   readonly requests: readonly { readonly token: string; readonly body: string }[]
   readonly connections: number
-  /** Connections are opened evenly over this time. */
+  /** Connections open evenly over this time. */
   readonly rampMs: number
   /** Under load, but not measured. */
   readonly warmMs: number
   readonly measureMs: number
-  /** `slow` reads 64 KiB four times a second, `leaves` breaks off after the first event. */
+  /** `slow` reads 64 KiB four times a second, `leaves` disconnects after the first event. */
   readonly reader: 'eager' | 'slow' | 'leaves'
-  /** What every reply must be: anything else is an error. */
+  /** The expected form of every reply. Anything else is an error. */
   readonly expect: { readonly status: number; readonly events?: number }
-  /** Whether replies under way at the end may come to theirs; else they are cut off. */
+  /** Whether replies in progress at the end may finish. Otherwise they are cut off. */
   readonly finish: boolean
-  /** Whose CPU time to read, from `/proc`. */
+  /** The process whose CPU time to read, from `/proc`. */
   readonly processId: number
 }
 
@@ -52,15 +55,15 @@ export interface LoadResult {
   readonly events: number
   readonly errors: number
   readonly firstError?: string
-  /** NaN where there is no `/proc`. */
+  /** NaN if there is no `/proc`. */
   readonly cpuSeconds: number
-  /** Milliseconds from sending a request to the whole reply. */
+  /** Milliseconds from sending a request to the end of the reply. */
   readonly replyMs: { readonly p50: number; readonly p99: number }
   /** Milliseconds from sending a request to the first event. */
   readonly firstEventMs: { readonly p50: number; readonly p99: number }
 }
 
-/** What is alive in a process that has come to rest. */
+/** The live resources of an idle process. */
 export interface Inventory {
   /** Counts by name: resources, listeners, live objects. None of them may grow. */
   readonly counts: Readonly<Record<string, number>>
@@ -68,7 +71,7 @@ export interface Inventory {
   readonly warnings: readonly string[]
 }
 
-/** How many pairs of hold and settlement a ledger does. */
+/** How many pairs of hold and settlement a ledger completes. */
 export interface LedgerJob {
   readonly store: 'memory' | 'sqlite' | 'postgres'
   readonly dist: string

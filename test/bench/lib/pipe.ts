@@ -2,8 +2,8 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { type Dispatcher, Pool } from 'undici'
 
 /**
- * The limit: what node's `http` and undici cost by themselves. Bytes in, bytes out; nothing is read, checked or
- * counted. A reply in one body goes out in one write, head and body.
+ * The limit: the cost of Node's `http` and undici alone. Bytes in, bytes out, without parsing, checks or
+ * counts. A JSON reply is sent in one write, head and body.
  */
 export function createPipe(upstreamUrl: string): RequestListener {
   const { origin, pathname } = new URL(upstreamUrl)

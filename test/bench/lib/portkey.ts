@@ -12,7 +12,7 @@ const VERSION = '1.15.2'
 const ENTRY = 'node_modules/@portkey-ai/gateway/build/start-server.js'
 const INSTALL_PATIENCE_MS = 240_000
 
-/** Installs the gateway to compare with into a temporary folder, once for all runs. Returns the folder. */
+/** Installs the gateway for comparison into a temporary folder, once for all runs. Returns the folder. */
 export async function preparePortkey(): Promise<string> {
   const directory = join(tmpdir(), `compat-router-bench-portkey-${VERSION}`)
   if (existsSync(join(directory, ENTRY))) return directory

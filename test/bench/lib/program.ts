@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url'
 /** A process of the bench. */
 export interface Program {
   readonly processId: number
-  /** What it said when it was ready. */
+  /** Its message when it was ready. */
   readonly ready: unknown
   ask<Answer>(question: object): Promise<Answer>
-  /** Lets it exit by itself, so that a profile is written; kills it after five seconds. */
+  /** Lets it exit by itself, so that it writes a profile. Kills it after five seconds. */
   stop(): Promise<void>
-  /** Closes the channel to it and waits for its end. Returns whether it came within the time. */
+  /** Closes its channel and waits for its end. Returns whether it ended in time. */
   ends(withinMs: number): Promise<boolean>
 }
 
@@ -22,24 +22,24 @@ export interface ProgramOptions {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** The system under test has a core of its own; what feeds it has another. */
+/** The system under test has a core of its own. Its clients and upstream share another. */
 export type Core = 'system' | 'load'
 
 const CORES: Record<Core, string> = { system: '0', load: '1' }
 const READY_PATIENCE_MS = 180_000
 const STOP_PATIENCE_MS = 5_000
 
-/** Whether processes can be kept to a core each. */
+/** Whether processes can be pinned to a core. */
 export const isPinned =
   availableParallelism() >= 2 && spawnSync('taskset', ['-c', '0,1', 'true'], { stdio: 'ignore' }).status === 0
 
-/** How to run one of `programs/`. */
+/** The command that runs one of `programs/`. */
 export function programCommand(name: string, setup: object, nodeArguments: readonly string[] = []): string[] {
   const file = fileURLToPath(new URL(`./${name}.js`, import.meta.url))
   return [process.execPath, ...nodeArguments, file, JSON.stringify(setup)]
 }
 
-/** Starts a process and waits until it says that it is ready. It ends when this process does, however that ends. */
+/** Starts a process and waits for its ready message. It ends when this process ends, for any reason. */
 export async function startProgram({
   command,
   core,

@@ -1,19 +1,19 @@
-/** Reads HTTP/1.1 replies, one after another, and counts the events in them. Cheap, since it shares a core. */
+/** Reads consecutive HTTP/1.1 replies and counts the events in them. Cheap, since it shares a core. */
 export class ReplyReader {
   status = 0
   events = 0
   #state: 'head' | 'counted' | 'size' | 'chunk' | 'chunk-end' | 'last' = 'head'
   #head = ''
   #left = 0
-  /** The last characters of the payload, for what is cut in two. */
+  /** The last characters of the payload, in case a mark is split. */
   #tail = ''
 
-  /** Whether the payload ended as an event stream does. */
+  /** Whether the payload ended like an event stream. */
   get isDone(): boolean {
     return this.#tail.includes('[DONE]')
   }
 
-  /** For the next reply on the connection. */
+  /** Reset for the next reply on the connection. */
   reset(): void {
     this.status = 0
     this.events = 0
@@ -23,7 +23,7 @@ export class ReplyReader {
     this.#tail = ''
   }
 
-  /** Takes what was read; returns whether the reply is complete. */
+  /** Accepts bytes. Returns whether the reply is complete. */
   read(bytes: Buffer): boolean {
     let at = 0
     while (at < bytes.length) {

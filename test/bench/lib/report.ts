@@ -10,7 +10,7 @@ export interface ScenarioReport {
   readonly samples: Readonly<Record<string, readonly Sample[]>>
 }
 
-/** What ratios are to: the bare pipe, or else the first system of the run. */
+/** The base of ratios: the bare pipe, or else the first system of the run. */
 export function referenceOf(systems: readonly string[]): string {
   return systems.includes('pipe') ? 'pipe' : systems[0]!
 }

@@ -2,7 +2,7 @@ import type { LedgerStore } from 'compat-router'
 
 export interface RotatingLedger {
   readonly ledger: LedgerStore
-  /** Drops every ledger that has no open hold, but for the newest, which is new. */
+  /** Drops every ledger without open holds, except the newest, which is new. */
   forget(): void
 }
 
@@ -14,8 +14,9 @@ interface Generation {
 const HOLDS_A_GENERATION = 2_000
 
 /**
- * The memory ledger remembers the latest million charges, as it must: under full load that hides any leak. Here a new one
- * begins every 2,000 holds, with fresh balances, and an old one is dropped when the last of its holds has ended.
+ * The memory ledger remembers the latest 100,000 charges, which hides any leak under full load. Here a new
+ * one begins every 2,000 holds, with fresh balances, and an old one is dropped when the last of its holds has
+ * ended.
  */
 export function createRotatingLedger(open: () => LedgerStore): RotatingLedger {
   let newest: Generation = { store: open(), open: new Set() }

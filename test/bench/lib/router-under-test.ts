@@ -7,7 +7,7 @@ import { createRotatingLedger, type RotatingLedger } from './rotating-ledger.js'
 
 const PLENTY = '1000000000'
 const HOUR_MS = 3_600_000
-/** Keys that calls are made with have a balance; the others only have to be found among. */
+/** Keys used by calls have a balance. The others only make look-ups harder. */
 const PAYERS = 64
 
 export interface RouterUnderTest {

@@ -1,7 +1,7 @@
 import type { Answer } from './chat-body.js'
 import type { LoadJob } from './messages.js'
 
-/** What is done to every system in turn, and what of it is shown. */
+/** The load for every system in turn, and the numbers to show. */
 export interface Scenario {
   readonly name: string
   readonly title: string
@@ -15,7 +15,7 @@ export interface Scenario {
   readonly columns: readonly Column[]
 }
 
-/** One number of a sample, and whether its ratio to the limit's is worth a column. */
+/** One number of a sample, and whether its ratio to the limit gets a column. */
 export interface Column {
   readonly metric: Metric
   readonly title: string

@@ -1,4 +1,4 @@
-/** The child's end of `startProgram`. A program whose parent is gone ends at once. */
+/** The child's end of `startProgram`. A program whose parent has exited ends at once. */
 export function serve<Question>(ready: unknown, answer: (question: Question) => unknown): void {
   const send = (message: object): void => {
     process.send?.(message)
@@ -15,7 +15,7 @@ export function serve<Question>(ready: unknown, answer: (question: Question) => 
   send({ ready })
 }
 
-/** What the parent gave as `setup`. */
+/** The `setup` from the parent. */
 export function readSetup<Setup>(): Setup {
   return JSON.parse(process.argv[2]!) as Setup
 }

@@ -1,4 +1,4 @@
-/** The value below which a share of all values lies; NaN where there are none. */
+/** The value below which a share of all values lies. NaN if there are none. */
 export function quantile(values: readonly number[], share: number): number {
   if (values.length === 0) return Number.NaN
   const sorted = [...values].sort((a, b) => a - b)
@@ -23,7 +23,7 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median: median(known), min: Math.min(...known), max: Math.max(...known) }
 }
 
-/** Round by round, so that what slows a whole round down cancels out. */
+/** Round by round, so that anything that slows a whole round cancels out. */
 export function ratios(values: readonly number[], references: readonly number[]): number[] {
   return values.map((value, round) => value / references[round]!)
 }

@@ -3,15 +3,15 @@ const QUIET_TRIES = 3
 const STEADY = 0.97
 
 /**
- * Repeats a measurement until its least cost has not fallen in three tries, at most twelve times: until the code that it
- * runs is compiled, however few calls the machine does in that time.
+ * Repeats a measurement until its lowest cost has not fallen in three tries, at most twelve times. By then
+ * the measured code is compiled, however few calls the machine makes in that time.
  */
 export async function untilSteady(measureCost: () => Promise<number>): Promise<void> {
   let least = Infinity
   let quiet = 0
   for (let tries = 0; tries < MOST_TRIES && quiet < QUIET_TRIES; tries++) {
     const cost = await measureCost()
-    // Where no cost is known, three tries have to do.
+    // If no cost is known, three tries have to do.
     quiet = cost < least * STEADY ? 0 : quiet + 1
     least = Math.min(least, Number.isNaN(cost) ? Infinity : cost)
   }

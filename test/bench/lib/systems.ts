@@ -10,7 +10,7 @@ import { MODEL, MOUNT, UPSTREAM_MODEL } from './names.js'
 import { preparePortkey, startPortkey } from './portkey.js'
 import { type Program, programCommand, startProgram } from './program.js'
 
-/** A system that runs and can be given load. */
+/** A running system that can get load. */
 export interface Target {
   readonly name: string
   readonly port: number
@@ -22,7 +22,7 @@ export interface Target {
 }
 
 export interface System {
-  /** Unique in a run, also if one system is measured twice. */
+  /** Unique in a run, even if one system is measured twice. */
   readonly name: string
   start(upstream: Program, more?: SystemOptions): Promise<Target>
 }
@@ -32,14 +32,14 @@ export interface SystemOptions extends Partial<Omit<SystemSetup, 'kind' | 'dist'
 }
 
 export interface SystemDefaults {
-  /** Where the built package is. */
+  /** The folder of the built package. */
   readonly dist: string
 }
 
 export const PATH = '/chat/completions'
 const ROUTER_KINDS = ['http', 'connect', 'express', 'front'] as const
 
-/** How a router can be run otherwise, by what follows its name. */
+/** Variants of a router, by the suffix of its name. */
 const VARIANTS: Readonly<Record<string, Variant>> = {
   '-plain': { environment: { COMPAT_ROUTER_FAST_PATHS: 'off' } },
   ...Object.fromEntries(
@@ -51,13 +51,13 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   '-no-memory-reducer': { nodeArguments: ['--no-memory-reducer'] },
 }
 
-/** Every name that `--systems` knows, for its help. */
+/** Every name that `--systems` accepts, for its help. */
 export const SYSTEM_NAMES = ['pipe', 'direct', ...ROUTER_KINDS, 'portkey', ...WATCHED_NAMES]
 
 /**
- * Finds systems by name. `http-plain` is the router without its fast paths, `http-no-lines` without one of them, `http-no-memory-reducer` the one whose V8
- * gives no memory back when it idles, `http@DIR` the one that was built to DIR. `unwatched`, `watched` and the like
- * share one process. A peer that cannot be installed is left out, with a word on stderr.
+ * Finds systems by name. `http-plain` is the router without its fast paths, `http-no-lines` without one of them.
+ * `http-no-memory-reducer` keeps V8 from returning memory when idle. `http@DIR` is the one built to DIR. `unwatched`,
+ * `watched` and similar names share one process. A peer that cannot be installed is left out, with a message on stderr.
  */
 export async function findSystems(names: readonly string[], defaults: SystemDefaults): Promise<System[]> {
   const systems: System[] = []
@@ -89,7 +89,7 @@ async function findSystem(name: string, { dist }: SystemDefaults): Promise<Start
   const suffix = Object.keys(VARIANTS).find((ending) => base.endsWith(ending)) ?? ''
   const kind = base.slice(0, base.length - suffix.length)
   if (kind !== 'pipe' && !ROUTER_KINDS.includes(kind as (typeof ROUTER_KINDS)[number])) {
-    throw new Error(`--systems: there is no ${JSON.stringify(name)}; there are ${SYSTEM_NAMES.join(', ')}`)
+    throw new Error(`--systems: unknown name ${JSON.stringify(name)}; known are ${SYSTEM_NAMES.join(', ')}`)
   }
   return startOwn(kind as SystemKind, resolve(otherDist ?? dist), VARIANTS[suffix] ?? {})
 }

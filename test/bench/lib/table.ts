@@ -1,4 +1,4 @@
-/** A Markdown table whose columns also line up in a terminal; all but the first to the right. */
+/** A Markdown table whose columns also line up in a terminal. All but the first are right-aligned. */
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) =>
     Math.max(3, ...[title, ...rows.map((row) => row[column]!)].map((cell) => cell.length)),

@@ -2,12 +2,12 @@ import type { ScenarioReport } from './report.js'
 import type { Metric } from './scenarios.js'
 import { median } from './statistics.js'
 
-/** What a figure has to reach: the floor always, the aim if it can be. */
+/** The goals of a figure: the floor is required, the aim is desirable. */
 export interface Goal {
   readonly what: string
   readonly scenario: string
   readonly metric: Metric
-  /** Of `http` to this system's, or its own value where there is none to compare with. */
+  /** The ratio of `http` to this system, or the value of `http` if there is nothing to compare with. */
   readonly against?: { readonly system: string; readonly by: 'ratio' | 'difference' }
   readonly better: 'higher' | 'lower'
   readonly floor: number
@@ -62,7 +62,7 @@ export interface Verdict {
   readonly verdict: 'aim reached' | 'floor held' | 'MISSED'
 }
 
-/** Holds what was measured to the goals; what was not measured is left out. */
+/** Compares the measurements with the goals, without those that were not measured. */
 export function judge(reports: readonly ScenarioReport[]): Verdict[] {
   return GOALS.flatMap((goal) => {
     const samples = reports.find(({ scenario }) => scenario === goal.scenario)?.samples

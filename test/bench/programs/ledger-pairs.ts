@@ -1,4 +1,4 @@
-/** A ledger by itself: pairs of hold and settlement, many at once, each waiting for the last. */
+/** A ledger alone: concurrent pairs of hold and settlement, each waiting for the previous one. */
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -71,7 +71,7 @@ async function measure(job: LedgerJob): Promise<number> {
   }
 }
 
-/** Pairs a second. */
+/** Pairs per second. */
 async function run(ledger: LedgerStore, { callers, accounts }: LedgerJob, forMs: number): Promise<number> {
   const from = performance.now()
   let pairs = 0

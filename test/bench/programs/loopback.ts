@@ -1,6 +1,6 @@
 /**
- * Loaded before a program that is not ours: its server listens on a free port of 127.0.0.1 whatever it asks for, and
- * the program ends with the bench.
+ * Preloaded before a third-party program: its server listens on a free port of 127.0.0.1 whatever it
+ * requests, and the program ends with the bench.
  */
 import { type AddressInfo, type ListenOptions, Server } from 'node:net'
 import { serve } from '../lib/serve.js'

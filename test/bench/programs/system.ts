@@ -15,7 +15,7 @@ import { readSetup, serve } from '../lib/serve.js'
 const setup = readSetup<SystemSetup>()
 const warnings: string[] = []
 process.on('warning', (warning) => {
-  // Counting live objects is what is experimental.
+  // Counting live objects is the experimental part.
   if (warning.name !== 'ExperimentalWarning') warnings.push(String(warning))
 })
 

@@ -1,6 +1,6 @@
 /**
- * Stands in for a provider: an OpenAI-shaped server on plain sockets, as cheap as can be, its replies prepared. The
- * prompt says what to answer (`lib/chat-body.ts`).
+ * A stand-in for a provider: an OpenAI-shaped server on plain sockets, as cheap as possible, with prepared
+ * replies. The prompt contains the reply to send (`lib/chat-body.ts`).
  */
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { ANSWER_MARK } from '../lib/chat-body.js'
@@ -152,7 +152,7 @@ const server = createServer({ noDelay: true }, (socket) => {
   })
 })
 
-/** Undefined if the request is not there in whole. */
+/** Undefined if the request is incomplete. */
 function requestLength(bytes: Buffer): number | undefined {
   const headEnd = bytes.indexOf('\r\n\r\n')
   if (headEnd < 0) return undefined

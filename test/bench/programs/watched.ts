@@ -1,6 +1,6 @@
 /**
- * The same router several times in one process, each with other listeners to its events. Two processes of one build
- * differ by more than what watching costs.
+ * The same router several times in one process, each with other listeners to its events. Two processes of one
+ * build differ by more than the cost of listening.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -32,9 +32,12 @@ function prometheusMeter(): Meter {
   return new MeterProvider({ readers: [exporter] }).getMeter('bench')
 }
 
-/** Hears events as a host's console and its metrics do. Without a meter, the one of an API that has no SDK. */
+/**
+ * Passes events to a console and metrics, like a host. Without a meter, uses the one of an API without an
+ * SDK.
+ */
 function listener(options: { meter?: Meter }): RouterOptions['onEvent'] {
-  // Nobody looks at the pages here, so nothing is asked of it.
+  // Nobody looks at the pages here, so it gets no requests.
   const admin = { entries: async () => ({ entries: [] }) } as Partial<Admin> as Admin
   const pages = createConsole({ admin, authorise: () => undefined })
   const telemetry = createTelemetry({ tracer: false, ...options })

@@ -16,47 +16,47 @@ import {
 
 const BROKEN = { frame: 'provider_error' }
 
-/** A stream that broke after its first token. Asked for as one body these are HTTP errors, and free like those. */
+/** A stream that breaks after its first token. As JSON these are HTTP errors, and free like those. */
 export const broken: readonly Fault[] = [
   ...breaks('the provider dies in the middle of the text', [HEAD, TOKENS, 'reset'], NOTHING),
   ...breaks('the provider dies in the middle of an event', [HEAD, TOKENS, HALF_EVENT, 'hang-up'], NOTHING),
   ...breaks('the stream ends without a finish', [HEAD, TOKENS, 'end'], NOTHING),
   ...breaks('the stream ends without a finish, after a usage', [HEAD, TOKENS, USAGE, 'end'], NOTHING),
-  ...breaks('an error comes in the stream', [HEAD, TOKENS, ERROR_FRAME, DONE, 'end'], NOTHING),
+  ...breaks('an error appears in the stream', [HEAD, TOKENS, ERROR_FRAME, DONE, 'end'], NOTHING),
   ...breaks(
-    'an error comes in the stream, then finish and usage',
+    'an error appears in the stream, then finish and usage',
     [HEAD, TOKENS, ERROR_FRAME, FINISH, USAGE, DONE, 'end'],
     NOTHING,
   ),
   ...breaks(
-    'an error comes after the finish, without a usage',
+    'an error follows the finish, without a usage',
     [HEAD, TOKENS, FINISH, ERROR_FRAME, DONE, 'end'],
     NOTHING,
   ),
   ...breaks(
-    'an error comes after finish and usage',
+    'an error follows finish and usage',
     [HEAD, TOKENS, FINISH, USAGE, ERROR_FRAME, DONE, 'end'],
     REPORTED,
   ),
   ...breaks(
-    'an error comes after the finish and half a usage',
+    'an error follows the finish and half a usage',
     [HEAD, TOKENS, FINISH, usage({ prompt_tokens: 11 }), ERROR_FRAME, DONE, 'end'],
     NOTHING,
   ),
   ...breaks('the provider finishes with `error`', [HEAD, TOKENS, ERROR_FINISH, USAGE, DONE, 'end'], NOTHING),
   ...breaks(
-    '`error` comes after the finish, without a usage',
+    '`error` follows the finish, without a usage',
     [HEAD, TOKENS, FINISH, ERROR_FINISH, DONE, 'end'],
     NOTHING,
   ),
   ...breaks(
-    '`error` comes after finish and usage',
+    '`error` follows finish and usage',
     [HEAD, TOKENS, FINISH, USAGE, ERROR_FINISH, DONE, 'end'],
     REPORTED,
   ),
   ...scripted({
     row: 'broken',
-    name: 'an event cannot be read',
+    name: 'an event is unreadable',
     scripts: { stream: [[HEAD, TOKENS, { write: 'data: what?\n\n' }, FINISH, USAGE, DONE, 'end']] },
     due: NOTHING,
     answer: { frame: 'provider_invalid_response' },
@@ -99,7 +99,7 @@ export const broken: readonly Fault[] = [
   },
   {
     row: 'broken',
-    name: 'nothing comes until the stream is opened for keep-alive, then the provider dies',
+    name: 'nothing arrives until the stream is opened for keep-alive, then the provider dies',
     stream: true,
     options: { limits: { openStreamAfterMs: 1_000 } },
     async play(bench) {

@@ -9,16 +9,16 @@ const DRAIN: BenchOptions = { routes: [{ onDisconnect: 'drain' }] }
 const KEYED = { 'idempotency-key': 'key-1' }
 
 interface Leaving {
-  /** What has come when the client leaves. */
+  /** The steps before the client leaves. */
   readonly before: readonly Step[]
-  /** How many events those are. */
+  /** The number of events in them. */
   readonly events: number
-  /** What comes afterwards. Nothing: the provider waits, and is hung up on. */
+  /** The steps afterwards. If absent, the provider waits and is aborted. */
   readonly after?: readonly Step[]
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A client that leaves at one moment of a reply, and a provider that goes on, or would. */
+/** A client that leaves at one moment of a reply, and a provider that could continue. */
 async function leaves(
   bench: Bench,
   stream: boolean,
@@ -57,11 +57,11 @@ function abandonedOnlyWhereFree(bench: Bench, row: Fault['row']): void {
   if (bench.has('call-abandoned') !== expected) throw new Error(`call-abandoned: ${!expected}`)
 }
 
-/** The client goes while its charge is being posted. */
+/** The client leaves while its charge is being posted. */
 function duringSettlement(options: BenchOptions): Fault[] {
   return inBothModes((stream) => ({
     row: 'left-finished',
-    name: `the client leaves during the settlement, on a route that would ${options.routes![0]!.onDisconnect}`,
+    name: `the client leaves during the settlement, on a route with onDisconnect: ${options.routes![0]!.onDisconnect}`,
     options,
     async play(bench) {
       const gate = createDeferred()
@@ -85,7 +85,7 @@ export const clientLeft: readonly Fault[] = [
     events: 2,
     after: [USAGE, DONE, 'end'],
   }),
-  ...left('left-finished', 'the client leaves after the finish, and no usage comes', ABORT, ESTIMATED, {
+  ...left('left-finished', 'the client leaves after the finish, and no usage arrives', ABORT, ESTIMATED, {
     before: [HEAD, TOKENS, FINISH],
     events: 2,
     after: [DONE, 'end'],
@@ -114,36 +114,24 @@ export const clientLeft: readonly Fault[] = [
     before: [HEAD, ROLE],
     events: 1,
   }),
-  ...left(
-    'left-abort-before',
-    'the client leaves before the first token, a usage having come',
-    ABORT,
-    NOTHING,
-    {
-      before: [HEAD, ROLE, USAGE],
-      events: 2,
-    },
-  ),
+  ...left('left-abort-before', 'the client leaves before the first token, after a usage', ABORT, NOTHING, {
+    before: [HEAD, ROLE, USAGE],
+    events: 2,
+  }),
 
   ...left('left-abort-after', 'the client leaves in the middle', ABORT, ESTIMATED, {
     before: [HEAD, ROLE, TOKENS],
     events: 2,
   }),
   // (0.001 + 11 x 0.00001 + 10 x 0.00002) x 1.2 + 0.0005: prompt as reported, two texts as estimated.
+  ...left('left-abort-after', 'the client leaves in the middle, after an interim usage', ABORT, '0.002072', {
+    before: [HEAD, usage({ prompt_tokens: 11, completion_tokens: 1 }), TOKENS, TOKENS],
+    events: 4,
+  }),
+  // (0.001 + 11 x 0.00001 + 90 x 0.00002) x 1.2 + 0.0005: the report is larger than the text.
   ...left(
     'left-abort-after',
-    'the client leaves in the middle, an interim usage having come first',
-    ABORT,
-    '0.002072',
-    {
-      before: [HEAD, usage({ prompt_tokens: 11, completion_tokens: 1 }), TOKENS, TOKENS],
-      events: 4,
-    },
-  ),
-  // (0.001 + 11 x 0.00001 + 90 x 0.00002) x 1.2 + 0.0005: more was reported than the text shows.
-  ...left(
-    'left-abort-after',
-    'the client leaves in the middle, an interim usage counting more',
+    'the client leaves in the middle, after a larger interim usage',
     ABORT,
     '0.003992',
     {
@@ -162,7 +150,7 @@ export const clientLeft: readonly Fault[] = [
     events: 1,
     after: [TOKENS, FINISH, USAGE, DONE, 'end'],
   }),
-  ...left('left-drain', 'the client leaves in the middle, and no usage comes', DRAIN, ESTIMATED, {
+  ...left('left-drain', 'the client leaves in the middle, and no usage arrives', DRAIN, ESTIMATED, {
     before: [HEAD, TOKENS],
     events: 1,
     after: [FINISH, DONE, 'end'],

@@ -16,64 +16,64 @@ const ERROR = { message: 'no' }
 
 const reply = (usage: object | null = USAGE) => ({ data: [{ index: 0, embedding: [0.5] }], usage })
 
-/** Embeddings come in one body, so that most faults are HTTP errors. */
+/** Embeddings are JSON, so most faults are HTTP errors. */
 export const embeddings: readonly Fault[] = [
-  fault('http-error', 'the provider of embeddings dies before its headers', ['reset'], NOTHING, BROKEN),
-  fault('http-error', 'the provider of embeddings closes before its headers', ['hang-up'], NOTHING, BROKEN),
+  fault('http-error', 'the embeddings provider dies before its headers', ['reset'], NOTHING, BROKEN),
+  fault('http-error', 'the embeddings provider closes before its headers', ['hang-up'], NOTHING, BROKEN),
   fault(
     'http-error',
-    'the provider of embeddings answers 500',
+    'the embeddings provider answers 500',
     answerJson({ error: ERROR }, 500),
     NOTHING,
     BROKEN,
   ),
-  fault('http-error', 'the provider of embeddings answers 400', answerJson({ error: ERROR }, 400), NOTHING, {
+  fault('http-error', 'the embeddings provider answers 400', answerJson({ error: ERROR }, 400), NOTHING, {
     status: 400,
     code: 'provider_rejected_request',
   }),
-  fault('http-error', 'the provider of embeddings answers 401', answerJson({ error: ERROR }, 401), NOTHING, {
+  fault('http-error', 'the embeddings provider answers 401', answerJson({ error: ERROR }, 401), NOTHING, {
     status: 502,
     code: 'provider_auth_failed',
   }),
-  fault('http-error', 'the provider of embeddings answers 429', answerJson({ error: ERROR }, 429), NOTHING, {
+  fault('http-error', 'the embeddings provider answers 429', answerJson({ error: ERROR }, 429), NOTHING, {
     status: 429,
     code: 'rate_limited',
   }),
-  fault('http-error', 'the provider of embeddings answers 503', answerJson({ error: ERROR }, 503), NOTHING, {
+  fault('http-error', 'the embeddings provider answers 503', answerJson({ error: ERROR }, 503), NOTHING, {
     status: 503,
     code: 'provider_overloaded',
   }),
   fault(
     'http-error',
-    'the provider of embeddings answers 200 and an error with a usage',
+    'the embeddings provider answers 200 with an error and a usage',
     answerJson({ error: ERROR, usage: USAGE }),
     NOTHING,
     BROKEN,
   ),
   fault(
     'http-error',
-    'the provider of embeddings redirects',
+    'the embeddings provider redirects',
     [{ head: 307, headers: { location: '/elsewhere' } }, 'end'],
     NOTHING,
     UNREADABLE,
   ),
   fault(
     'http-error',
-    'the provider of embeddings dies after its headers',
+    'the embeddings provider dies after its headers',
     [JSON_HEAD, 'reset'],
     NOTHING,
     BROKEN,
   ),
   fault(
     'http-error',
-    'the provider of embeddings dies in the middle of its body',
+    'the embeddings provider dies in the middle of its body',
     [JSON_HEAD, { write: '{"data":[{"embedding":[0.5' }, 'hang-up'],
     NOTHING,
     BROKEN,
   ),
   fault(
     'http-error',
-    'the provider of embeddings sends something else than JSON',
+    'the embeddings provider sends something other than JSON',
     [JSON_HEAD, { write: '<html>' }, 'end'],
     NOTHING,
     UNREADABLE,
@@ -87,14 +87,14 @@ export const embeddings: readonly Fault[] = [
   ),
   fault(
     'http-error',
-    'the provider sends an embedding that is none, with a usage',
+    'the provider sends an invalid embedding, with a usage',
     answerJson({ data: [{ embedding: [null] }], usage: USAGE }),
     NOTHING,
     UNREADABLE,
   ),
   {
     row: 'http-error',
-    name: 'the provider of embeddings is silent until the call may take no longer',
+    name: 'the embeddings provider is silent until the total deadline',
     stream: false,
     options: { limits: { totalMs: 30_000 } },
     async play(bench) {
@@ -110,17 +110,17 @@ export const embeddings: readonly Fault[] = [
   },
   fault(
     'all-failed',
-    'every provider of embeddings answers 500',
+    'every embeddings provider answers 500',
     answerJson({ error: ERROR }, 500),
     NOTHING,
     BROKEN,
     { routes: [{}, {}] },
   ),
-  fault('reported', 'embeddings come with their usage', answerJson(reply()), REPORTED, 'embedding'),
-  fault('estimated', 'embeddings come without a usage', answerJson(reply(null)), ESTIMATED, 'embedding'),
+  fault('reported', 'embeddings arrive with their usage', answerJson(reply()), REPORTED, 'embedding'),
+  fault('estimated', 'embeddings arrive without a usage', answerJson(reply(null)), ESTIMATED, 'embedding'),
   {
     row: 'left-drain',
-    name: 'the client leaves before its embeddings have come',
+    name: 'the client leaves before its embeddings arrive',
     stream: false,
     async play(bench) {
       const taken = takeOver(bench)

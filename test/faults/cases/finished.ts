@@ -46,7 +46,7 @@ export const finished: readonly Fault[] = [
   }),
   ...scripted({
     row: 'empty',
-    name: 'the reply is empty, with a finish reason in its second choice alone: no other route is asked',
+    name: 'the reply is empty, with a finish reason only in its second choice: no other route is tried',
     options: { routes: [{}, {}] },
     body: { n: 2 },
     scripts: {
@@ -77,7 +77,7 @@ export const finished: readonly Fault[] = [
   }),
   ...scripted({
     row: 'empty',
-    name: 'the provider says that it is done, and nothing else',
+    name: 'the provider sends only [DONE]',
     scripts: { stream: [[HEAD, DONE, 'end']], json: [[HEAD, DONE, 'end']] },
     due: NOTHING,
     answer: INVALID,
@@ -94,7 +94,7 @@ export const finished: readonly Fault[] = [
   }),
   ...scripted({
     row: 'reported',
-    name: 'the provider answers the other way than it was asked',
+    name: 'the provider answers a streamed request with JSON, or the reverse',
     scripts: {
       stream: [wholeBody(body({ usage: COUNTS }))],
       json: [[HEAD, ROLE, TOKENS, FINISH, USAGE, DONE, 'end']],
@@ -134,14 +134,14 @@ export const finished: readonly Fault[] = [
   }),
   ...scripted({
     row: 'reported',
-    name: 'the usage comes with the finish, and the connection breaks',
+    name: 'the usage arrives with the finish, and the connection breaks',
     scripts: { stream: [[HEAD, ALL_AT_ONCE, 'hang-up']], json: [[HEAD, ALL_AT_ONCE, 'hang-up']] },
     due: REPORTED,
     answer: 'whole',
   }),
   ...scripted({
     row: 'reported',
-    name: 'the usage grows with every chunk, and its last is not its largest',
+    name: 'the usage grows with every chunk, and the last is not the largest',
     scripts: {
       stream: [
         [
@@ -160,7 +160,7 @@ export const finished: readonly Fault[] = [
   }),
   ...scripted({
     row: 'reported',
-    name: 'a cost of the provider’s own comes with its usage',
+    name: 'the usage contains the provider’s own cost',
     scripts: {
       stream: [
         [
@@ -205,7 +205,7 @@ export const finished: readonly Fault[] = [
   }),
   ...scripted({
     row: 'estimated',
-    name: 'the usage is nonsense',
+    name: 'the usage is implausible',
     scripts: {
       stream: [[HEAD, TOKENS, FINISH, usage({ prompt_tokens: -1, completion_tokens: 1.5 }), DONE, 'end']],
       json: [wholeBody(body({ usage: { prompt_tokens: '11', completion_tokens: 1e30 } }))],

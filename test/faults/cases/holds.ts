@@ -6,7 +6,7 @@ import { body, COUNTS, DONE, FINISH, HEAD, TOKENS, USAGE, wholeBody } from '../u
 import { HOLD } from './overdraw.js'
 
 const WHOLE_REPLY = [HEAD, TOKENS, FINISH, USAGE, DONE, 'end'] as const
-/** Twice as dear. Its hold: (0.002 + 22 x 0.00002 + 100 x 0.00004) x 1.2 + 0.0005. */
+/** Twice as expensive. Its hold: (0.002 + 22 x 0.00002 + 100 x 0.00004) x 1.2 + 0.0005. */
 const DEARER: BenchOptions = {
   routes: [{}, { prices: { input: '20', output: '40', request: '0.002' } }],
 }
@@ -15,11 +15,14 @@ const DEARER_HOLD = '0.008228'
 const DEARER_REPORTED = '0.0035'
 const BROKEN = { status: 502, code: 'provider_error' }
 
-/** A dearer route after a first one that failed: the hold is swapped in one step before it is dialled. */
+/**
+ * A more expensive route after a failed first one: the hold is replaced in one step before the route is
+ * called.
+ */
 export const swaps: readonly Fault[] = [
   ...scripted({
     row: 'reported',
-    name: 'a dearer route takes over: its hold replaces the first',
+    name: 'a more expensive route takes over: its hold replaces the first',
     options: DEARER,
     scripts: { stream: [['reset'], WHOLE_REPLY], json: [['reset'], wholeBody(body({ usage: COUNTS }))] },
     due: DEARER_REPORTED,
@@ -28,26 +31,26 @@ export const swaps: readonly Fault[] = [
       const amounts = bench.audit.holds.map(({ request }) => decimal(request.amount))
       const [first, second] = bench.audit.holds
       if (amounts.join() !== `${HOLD},${DEARER_HOLD}`) throw new Error(`holds: ${amounts}`)
-      if (second!.request.replaces !== first!.request.holdId) throw new Error('the hold was not swapped')
+      if (second!.request.replaces !== first!.request.holdId) throw new Error('the hold was not replaced')
       if (decimal(bench.audit.mostHeld.get('alice')!) !== DEARER_HOLD) throw new Error('two holds at once')
     },
   }),
   ...scripted({
     row: 'http-error',
-    name: 'there is not enough credit for a dearer route: it is passed over',
+    name: 'there is not enough credit for a more expensive route: it is skipped',
     options: { ...DEARER, accounts: { alice: '0.005' } },
     scripts: { stream: [['reset'], WHOLE_REPLY], json: [['reset'], WHOLE_REPLY] },
     due: NOTHING,
     answer: BROKEN,
     also(bench) {
-      if (bench.upstreams[1]!.requests.length > 0) throw new Error('dialled without a hold')
+      if (bench.upstreams[1]!.requests.length > 0) throw new Error('called without a hold')
     },
   }),
   ...scripted({
     row: 'reported',
-    name: 'there is not enough credit for a dearer route, but for the one after it',
+    name: 'there is not enough credit for a more expensive route, but enough for the next one',
     options: {
-      // The order in which they are tried is the caller's.
+      // The caller sets the order of the routes.
       routes: [{}, DEARER.routes![1]!, {}],
       accounts: { alice: '0.005' },
     },
@@ -59,7 +62,7 @@ export const swaps: readonly Fault[] = [
     due: REPORTED,
     answer: 'whole',
     also(bench) {
-      if (bench.upstreams[1]!.requests.length > 0) throw new Error('dialled without a hold')
+      if (bench.upstreams[1]!.requests.length > 0) throw new Error('called without a hold')
     },
   }),
   ...scripted({
@@ -71,7 +74,7 @@ export const swaps: readonly Fault[] = [
     answer: { status: 402, code: 'insufficient_credits' },
     also(bench) {
       if (bench.upstreams.some(({ requests }) => requests.length > 0))
-        throw new Error('dialled without a hold')
+        throw new Error('called without a hold')
     },
   }),
   ...atSwap('the ledger throws at the swap', 'throws'),
@@ -98,7 +101,7 @@ function atSwap(name: string, fault: LedgerFault, elapseMs = 0): Fault[] {
     due: NOTHING,
     answer: { status: 503, code: 'ledger_unavailable' },
     also(bench) {
-      if (bench.upstreams[1]!.requests.length > 0) throw new Error('dialled without a hold')
+      if (bench.upstreams[1]!.requests.length > 0) throw new Error('called without a hold')
       if (bench.plan.count('release') !== 2) throw new Error('not both holds were released')
     },
   }))

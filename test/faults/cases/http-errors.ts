@@ -25,7 +25,7 @@ const UNREADABLE = { status: 502, code: 'provider_invalid_response' }
 const TIMEOUT = { status: 504, code: 'provider_timeout' }
 const JSON_HEAD = { head: 200, headers: { 'content-type': 'application/json' } }
 
-/** The client is sent an HTTP error: nothing, ever. */
+/** The client gets an HTTP error, which is always free. */
 export const httpErrors: readonly Fault[] = [
   ...alike('the provider dies before its headers', [['reset']], BROKEN),
   ...alike('the provider closes before its headers', [['hang-up']], BROKEN),
@@ -39,7 +39,7 @@ export const httpErrors: readonly Fault[] = [
     code: 'rate_limited',
   }),
   ...alike(
-    'the provider answers 200 and an error with a usage',
+    'the provider answers 200 with an error and a usage',
     [answerJson({ error: 'no', usage: COUNTS })],
     BROKEN,
   ),
@@ -64,7 +64,7 @@ export const httpErrors: readonly Fault[] = [
   }),
   ...scripted({
     row: 'http-error',
-    name: 'the provider says that it failed before the first token, with a usage',
+    name: 'the provider reports a failure before the first token, with a usage',
     scripts: {
       stream: [[HEAD, ROLE, USAGE, ERROR_FRAME, 'end']],
       json: [[HEAD, ROLE, USAGE, ERROR_FRAME, 'end']],
@@ -74,7 +74,7 @@ export const httpErrors: readonly Fault[] = [
   }),
   ...scripted({
     row: 'http-error',
-    name: 'one body is asked for, and the stream that comes dies after tokens and usage',
+    name: 'the client wants JSON, and the provider sends a stream that dies after tokens and usage',
     scripts: {
       json: [[HEAD, TOKENS, usage(COUNTS), 'reset']],
     },
@@ -83,7 +83,7 @@ export const httpErrors: readonly Fault[] = [
   }),
   ...scripted({
     row: 'http-error',
-    name: 'one body is asked for, and an error comes after finish and usage',
+    name: 'the client wants JSON, and an error follows finish and usage',
     scripts: { json: [[HEAD, TOKENS, FINISH, USAGE, ERROR_FRAME, DONE, 'end']] },
     due: NOTHING,
     answer: BROKEN,
@@ -100,7 +100,7 @@ export const httpErrors: readonly Fault[] = [
   }),
   ...scripted({
     row: 'http-error',
-    name: 'the provider sends something else than a reply',
+    name: 'the provider sends something other than a reply',
     scripts: {
       stream: [[HEAD, { write: 'data: what?\n\n' }, 'end']],
       json: [[JSON_HEAD, { write: '[1]' }, 'end']],
@@ -111,7 +111,7 @@ export const httpErrors: readonly Fault[] = [
   ...inBothModes((stream) => ({
     row: 'http-error',
     name: 'connecting to the provider takes too long',
-    // A socket that takes connections and never begins TLS. The adapter's own deadline, in real time.
+    // A socket that accepts connections and never begins TLS. The adapter's own timeout, in real time.
     options: {
       limits: { connectMs: 20 },
       routes: [{ baseUrl: (scripted) => scripted.replace('http:', 'https:') }],
@@ -127,7 +127,7 @@ export const httpErrors: readonly Fault[] = [
   ...silent('the provider sends no byte in time', { idleMs: 10_000 }).filter(({ stream }) => stream),
   {
     row: 'reported',
-    name: 'the provider takes minutes before the first byte of a reply in one body',
+    name: 'the provider takes minutes before the first byte of a JSON reply',
     stream: false,
     options: { routes: [{}, {}], limits: { idleMs: 10_000, tokenMs: 20_000, totalMs: 900_000 } },
     async play(bench) {
@@ -145,7 +145,7 @@ export const httpErrors: readonly Fault[] = [
   },
   {
     row: 'http-error',
-    name: 'the provider falls silent in the middle of a reply in one body',
+    name: 'the provider falls silent in the middle of a JSON reply',
     stream: false,
     options: { routes: [{}, {}], limits: { idleMs: 10_000 } },
     async play(bench) {
@@ -160,11 +160,10 @@ export const httpErrors: readonly Fault[] = [
     answer: TIMEOUT,
     also: neverBlamed,
   },
-  ...silent(
-    'two providers could be asked, and the first sends nothing in time',
-    { idleMs: 10_000, totalMs: 10_000 },
-    [{}, {}],
-  ),
+  ...silent('the first of two providers sends nothing in time', { idleMs: 10_000, totalMs: 10_000 }, [
+    {},
+    {},
+  ]),
   ...inBothModes((stream) => ({
     row: 'http-error',
     name: 'the provider sends comments and no token in time',
@@ -203,7 +202,7 @@ export const httpErrors: readonly Fault[] = [
   })),
 ]
 
-/** Nothing of a first route's has reached the client: the next one is tried. */
+/** Nothing from the first route has reached the client, so the next one is tried. */
 export const routesFailed: readonly Fault[] = [
   ...scripted({
     row: 'all-failed',
@@ -249,7 +248,7 @@ function alike(
   })
 }
 
-/** The provider takes a request and never answers, until ten seconds are over. */
+/** The provider accepts a request and does not answer within ten seconds. */
 function silent(name: string, limits: Partial<Limits>, routes: BenchOptions['routes'] = [{}]): Fault[] {
   return inBothModes((stream) => ({
     row: 'http-error',
@@ -269,13 +268,13 @@ function silent(name: string, limits: Partial<Limits>, routes: BenchOptions['rou
   }))
 }
 
-/** Who did not answer in time may bill the call: no other is asked, and others' calls still come to it. */
+/** A provider that timed out may bill the call, so no other is called. Its route still gets other calls. */
 function neverBlamed(bench: Bench, { client, stream }: BenchCall): void {
   const others = bench.upstreams.slice(1).reduce((sum, { requests }) => sum + requests.length, 0)
-  if (others > 0) throw new Error('another provider was asked')
+  if (others > 0) throw new Error('another provider was called')
   if (bench.router.routes().some(({ failureRate }) => failureRate > 0)) throw new Error('the route is blamed')
   if (client.status === 504 && client.headers['x-should-retry'] !== 'false') {
-    throw new Error(`it may be repeated, ${stream ? 'streamed' : 'in one body'}`)
+    throw new Error(`it may be retried, ${stream ? 'streamed' : 'as JSON'}`)
   }
 }
 

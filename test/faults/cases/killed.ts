@@ -11,8 +11,8 @@ const CONTEXT = { requestId: 'test', signal: new AbortController().signal }
 const PAST_EXPIRY_MS = 1_200_000
 
 /**
- * The process ends in the middle of a call. Here that is a second router whose time stands still from the start, and
- * which the ledger never hears of again after its hold; then its connections are cut.
+ * The process ends in the middle of a call. Here that is a second router whose clock never moves, and whose
+ * requests after the hold never reach the ledger. Then its connections are cut.
  */
 export const killed: readonly Fault[] = inBothModes((stream) => ({
   row: 'killed',

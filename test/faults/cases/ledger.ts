@@ -10,7 +10,7 @@ const UNAVAILABLE = { status: 503, code: 'ledger_unavailable' }
 const KEYED = { 'idempotency-key': 'key-1' }
 const WHOLE_REPLY = [HEAD, TOKENS, FINISH, USAGE, DONE, 'end'] as const
 
-/** No hold: nothing is dispatched, and what may have been taken is released. */
+/** No hold: no provider is called, and a possible hold is released. */
 export const holdFaults: readonly Fault[] = [
   ...atHold('the ledger throws at the hold', 'throws'),
   ...atHold('the ledger takes the hold, and its answer is lost', 'answer-lost'),
@@ -54,10 +54,14 @@ export const settleFaults: readonly Fault[] = [
   ...atSettle('the ledger throws at the settlement, twice', ['throws', 'throws'], 300),
   ...atSettle('the settlement is posted, and its answer is lost', ['answer-lost'], 100),
   ...atSettle('the settlement is posted, and never answered', ['hangs-after'], 6_000),
-  ...atSettle('the ledger never answers the settlement, and is asked again', ['hangs'], 6_000),
-  ...atSettle('the settlement is posted once after it has been asked for again', [{ afterMs: 7_000 }], 8_000),
+  ...atSettle('the ledger never answers the settlement, which is then retried', ['hangs'], 6_000),
   ...atSettle(
-    'the ledger answers every settlement later than a try may take',
+    'the settlement is delayed until after its retry, and posted once',
+    [{ afterMs: 7_000 }],
+    8_000,
+  ),
+  ...atSettle(
+    'the ledger answers every settlement after the timeout of a try',
     Array(10).fill({ afterMs: 7_000 }),
     70_000,
   ),
@@ -66,14 +70,14 @@ export const settleFaults: readonly Fault[] = [
   ...atAnswer('the cost is a number', withCharge({ cost: 0.002 })),
   ...atAnswer('the cost is below zero', withCharge({ cost: -2_000_000n })),
   ...atAnswer('the charge has no basis', withCharge({ basis: null })),
-  ...atAnswer('the charge does not say whose key it was', withCharge({ byok: 0 })),
+  ...atAnswer('the charge does not state whose key was used', withCharge({ byok: 0 })),
   ...atAnswer('the overdraft is missing', ({ overdraft: _, ...settled }) => settled),
-  ...atAnswer('nothing is answered', () => undefined, 100),
-  ...atAnswer('null is answered', () => null, 100),
-  ...atAnswer('no charge is answered', ({ charge: _, ...settled }) => settled, 100),
+  ...atAnswer('the answer is undefined', () => undefined, 100),
+  ...atAnswer('the answer is null', () => null, 100),
+  ...atAnswer('the answer has no charge', ({ charge: _, ...settled }) => settled, 100),
   ...inBothModes((stream) => ({
     row: 'ledger-settle',
-    name: 'the ledger never says what it has posted; the event reconciles',
+    name: 'the ledger never returns the posted charge; the event reconciles',
     async play(bench) {
       bench.plan.always('settle', { answers: () => undefined })
       const call = await callToSettle(bench, stream)
@@ -90,7 +94,7 @@ export const settleFaults: readonly Fault[] = [
   })),
   ...inBothModes((stream) => ({
     row: 'ledger-settle',
-    name: 'the settlement of a call with a key is answered without usage: its repeat gets the same',
+    name: 'the settlement of a call with an `Idempotency-Key` is answered without usage: its repeat gets the same reply',
     async play(bench) {
       bench.plan.next('settle', { answers: withCharge({ usage: undefined }) })
       bench.upstream.script(WHOLE_REPLY)
@@ -108,7 +112,7 @@ export const settleFaults: readonly Fault[] = [
   })),
   ...inBothModes((stream) => ({
     row: 'ledger-settle',
-    name: 'the reply goes out before the ledger has answered',
+    name: 'the reply is sent before the ledger has answered',
     async play(bench) {
       bench.plan.next('settle', 'hangs')
       const call = await callToSettle(bench, stream)
@@ -125,7 +129,7 @@ export const settleFaults: readonly Fault[] = [
   ...untilGivenUp('the ledger hangs', 'hangs', 70_000),
   ...inBothModes((stream) => ({
     row: 'ledger-settle',
-    name: 'the ledger has another charge for the hold: the client is shown that',
+    name: 'the ledger has another charge for the hold: the client gets that one',
     async play(bench) {
       const gate = createDeferred()
       bench.plan.next('settle', { when: gate.promise })
@@ -137,7 +141,7 @@ export const settleFaults: readonly Fault[] = [
     },
     due: '0.0009',
     answer: 'whole',
-    // The auditor was passed by, so it wonders at the repeat.
+    // This settlement bypassed the auditor, which therefore reports the repeat.
     left: { problems: 1 },
   })),
   ...inBothModes((stream) => ({
@@ -158,7 +162,7 @@ export const settleFaults: readonly Fault[] = [
   })),
   ...inBothModes((stream) => ({
     row: 'reported',
-    name: 'the claim was lost, which the ledger says only when the reply is out',
+    name: 'the claim was lost, which the ledger reports after the reply is sent',
     async play(bench) {
       bench.plan.next('settle', { afterMs: 3_000 })
       const call = await callToSettle(bench, stream, KEYED)
@@ -173,14 +177,14 @@ export const settleFaults: readonly Fault[] = [
   })),
 ]
 
-/** Nothing is due, and the hold cannot be freed at once. */
+/** Nothing is due, and the hold cannot be released at once. */
 export const releaseFaults: readonly Fault[] = [
   ...atRelease('the ledger throws at the release, twice', ['throws', 'throws'], 300),
   ...atRelease('the ledger releases, and its answer is lost', ['answer-lost'], 100),
-  ...atRelease('the ledger never answers the release, and is asked again', ['hangs'], 6_000),
+  ...atRelease('the ledger never answers the release, which is then retried', ['hangs'], 6_000),
   ...inBothModes((stream) => ({
     row: 'http-error',
-    name: 'the hold can never be released, and ends by its expiry',
+    name: 'the hold can never be released, and expires',
     async play(bench) {
       bench.plan.always('release', 'throws')
       bench.upstream.script(['reset'])
@@ -215,14 +219,14 @@ function atHold(name: string, fault: LedgerFault, elapseMs = 0): Fault[] {
     due: NOTHING,
     answer: UNAVAILABLE,
     also(bench) {
-      if (bench.upstream.requests.length > 0) throw new Error('dispatched without a hold')
+      if (bench.upstream.requests.length > 0) throw new Error('called without a hold')
       expectCount(bench, 'release', 1)
       if (!bench.has('store-fault')) throw new Error('no store-fault')
     },
   }))
 }
 
-/** A call with a whole reply, whose settlement has been asked for. */
+/** A call with a complete reply, whose settlement has been requested. */
 async function callToSettle(
   bench: Bench,
   stream: boolean,
@@ -237,7 +241,7 @@ async function callToSettle(
 function untilGivenUp(name: string, fault: LedgerFault, elapseMs: number): Fault[] {
   return inBothModes((stream) => ({
     row: 'ledger-settle',
-    name: `${name} until settling is given up; the event reconciles`,
+    name: `${name} until the settlement is abandoned; the event reconciles`,
     async play(bench) {
       bench.plan.always('settle', fault)
       const call = await callToSettle(bench, stream)
@@ -253,7 +257,7 @@ function untilGivenUp(name: string, fault: LedgerFault, elapseMs: number): Fault
   }))
 }
 
-/** A whole reply whose settlement goes so, and what comes in so much time after it was asked for. */
+/** A complete reply whose settlement has this fault, and the events within some time after its request. */
 async function playSettlement(
   bench: Bench,
   stream: boolean,
@@ -283,7 +287,7 @@ function atSettle(name: string, faults: readonly LedgerFault[], elapseMs: number
 
 type Settled = Awaited<ReturnType<Bench['ledger']['settle']>>
 
-/** The settlement is posted, and the answer to it is not what the contract asks for. */
+/** The settlement is posted, and its answer breaks the contract. */
 function atAnswer(name: string, answers: (settled: Settled) => unknown, elapseMs = 0): Fault[] {
   return inBothModes((stream) => ({
     row: 'ledger-settle',
@@ -326,16 +330,16 @@ function atRelease(name: string, faults: readonly LedgerFault[], elapseMs: numbe
 
 function expectCount(bench: Bench, operation: 'hold' | 'settle' | 'release', times: number): void {
   const count = bench.plan.count(operation)
-  if (count !== times) throw new Error(`${operation} was asked for ${count} times, not ${times}`)
+  if (count !== times) throw new Error(`${operation} was called ${count} times, not ${times}`)
 }
 
 async function reconcileTwice(bench: Bench, request: SettleRequest): Promise<void> {
   const first = await bench.faulty.settle(request, CONTEXT)
   const second = await bench.faulty.settle(request, CONTEXT)
-  if (first.repeated || !second.repeated) throw new Error('reconciling charged twice, or not at all')
+  if (first.repeated || !second.repeated) throw new Error('the reconciliation charged twice, or not at all')
 }
 
-/** Somebody reconciles the hold with a charge of their own. */
+/** Somebody reconciles the hold with another charge. */
 async function settleElsewhere(bench: Bench, call: BenchCall): Promise<void> {
   const { facts, holdId } = bench.audit.holds[0]!.request
   const usage = { prompt: 1, cached: 0, cacheWrite: 0, completion: 1, reasoning: 0 }
@@ -355,7 +359,7 @@ async function settleElsewhere(bench: Bench, call: BenchCall): Promise<void> {
   await bench.ledger.settle({ holdId, charge, postings, facts: { ...facts, requestId: call.id } }, CONTEXT)
 }
 
-/** The hold's time is over, and another call with the same claim gets it. */
+/** The hold has expired, and another call with the same claim gets it. */
 async function expireAndClaim(bench: Bench): Promise<void> {
   const { request } = bench.audit.holds[0]!
   await bench.ledger.release({ holdId: request.holdId, account: request.account }, CONTEXT)

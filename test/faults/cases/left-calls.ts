@@ -14,14 +14,16 @@ import { DONE, FINISH, HEAD, ROLE, TOKENS, USAGE } from '../upstream-scripts.js'
 
 const KEYED = { 'idempotency-key': 'key-1' }
 
-/** A call whose client left goes on to its own end, by the limits that it would have had with its client there. */
+/**
+ * A call whose client left continues to its own end, with the same limits as if the client were still there.
+ */
 export const leftCalls: readonly Fault[] = [
   ...goesSilent('after the first token', [HEAD, TOKENS], 1),
   ...goesSilent('before the first token', [HEAD, ROLE], 1),
   ...goesSilent('after the first token', [HEAD, TOKENS], 1, KEYED),
   ...inBothModes((stream) => ({
     row: 'left-drain',
-    name: 'the client leaves, and the reply takes minutes more',
+    name: 'the client leaves, and the reply takes several more minutes',
     options: { limits: { idleMs: 60_000, tokenMs: 60_000, totalMs: 900_000 } },
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, stream)
@@ -42,7 +44,7 @@ export const leftCalls: readonly Fault[] = [
   })),
   ...inBothModes((stream) => ({
     row: 'left-drain',
-    name: 'the client leaves with the last token, while others of its account are read on',
+    name: 'the client leaves with the last token, while abandoned calls of its account continue',
     async play(bench) {
       const others: { call: BenchCall; reply: Awaited<ReturnType<typeof takeOver>> }[] = []
       for (let other = 0; other < 3; other++) {
@@ -68,7 +70,7 @@ export const leftCalls: readonly Fault[] = [
     due: REPORTED,
     answer: 'left',
   })),
-  // A reply in one body would have ended in an HTTP error.
+  // A JSON reply would have ended in an HTTP error.
   {
     row: 'stopped',
     name: 'the total deadline passes after the client has left',
@@ -106,7 +108,7 @@ export const leftCalls: readonly Fault[] = [
   },
   {
     row: 'left-drain',
-    name: 'the client takes nothing for too long',
+    name: 'the client reads nothing for too long',
     stream: true,
     options: { limits: { clientStallMs: 10_000 } },
     async play(bench) {
@@ -114,7 +116,7 @@ export const leftCalls: readonly Fault[] = [
       await send(reply, HEAD, TOKENS)
       await call.client.receives('twenty bytes')
       call.client.pause()
-      // More than both sockets hold: the router stops reading, so that this is written only once it reads again.
+      // More than both sockets buffer: the router stops reading, so this is written only when it reads again.
       const rest = send(reply, ...Array.from({ length: 400 }, () => LARGE), FINISH, USAGE, DONE, 'end')
       await bench.dropsClient(call, 10_000)
       await rest
@@ -127,7 +129,7 @@ export const leftCalls: readonly Fault[] = [
   },
   {
     row: 'left-abort-after',
-    name: 'the client takes nothing for too long',
+    name: 'the client reads nothing for too long',
     stream: true,
     options: { limits: { clientStallMs: 10_000 }, routes: [{ onDisconnect: 'abort' }] },
     async play(bench) {
@@ -154,7 +156,7 @@ const LARGE: Step = {
   write: `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(LARGE_BYTES) }, finish_reason: null }] })}\n\n`,
 }
 
-/** As had the client stayed: nobody pays an estimate for a provider that fell silent. */
+/** As if the client had stayed: nobody pays an estimate for a provider that fell silent. */
 function goesSilent(
   when: string,
   before: readonly Step[],

@@ -25,14 +25,19 @@ import {
   wholeBody,
 } from '../upstream-scripts.js'
 
-/** (0.001 + 22 x 0.00001 + 100 x 0.00002) x 1.2 + 0.0005: the prompt at 14 tokens and 8 more, and `max_tokens`. */
+/**
+ * (0.001 + 22 x 0.00001 + 100 x 0.00002) x 1.2 + 0.0005: the prompt at 14 tokens and 8 more, and
+ * `max_tokens`.
+ */
 export const HOLD = '0.004364'
 /** 11 and 1,000 tokens: (0.001 + 0.00011 + 0.02) x 1.2 + 0.0005. */
 const BEYOND = { prompt_tokens: 11, completion_tokens: 1_000 }
 const BEYOND_COST = '0.025832'
 /** 500 bytes, 125 tokens: more than the hold covers. */
 const LONG_TEXT = events(textChunk('x'.repeat(500)))
-/** The prompt is held for at its bytes, at most the model's context: as large as the estimate elsewhere. */
+/**
+ * The prompt is held at its bytes, up to the model's context, which is as large as the estimate elsewhere.
+ */
 const NEVER: BenchOptions = {
   router: { neverOverdraw: true } satisfies Partial<RouterOptions>,
   model: { contextLength: 22 },
@@ -41,7 +46,7 @@ const NEVER: BenchOptions = {
 export const overdraw: readonly Fault[] = [
   ...scripted({
     row: 'overdraft',
-    name: 'more is reported than was on hold',
+    name: 'the reported usage costs more than the hold',
     scripts: {
       stream: [[HEAD, TOKENS, FINISH, usage(BEYOND), DONE, 'end']],
       json: [wholeBody(body({ usage: BEYOND }))],
@@ -51,7 +56,7 @@ export const overdraw: readonly Fault[] = [
   }),
   ...scripted({
     row: 'overdraft',
-    name: 'more is reported than the account has',
+    name: 'the reported usage costs more than the account has',
     options: { accounts: { alice: '0.01' } },
     scripts: {
       stream: [[HEAD, TOKENS, FINISH, usage(BEYOND), DONE, 'end']],
@@ -66,7 +71,7 @@ export const overdraw: readonly Fault[] = [
   }),
   ...scripted({
     row: 'estimated',
-    name: 'the estimate is above the hold',
+    name: 'the estimate exceeds the hold',
     scripts: {
       stream: [[HEAD, LONG_TEXT, FINISH, DONE, 'end']],
       json: [wholeBody(body({}, { role: 'assistant', content: 'x'.repeat(500) }))],
@@ -76,7 +81,7 @@ export const overdraw: readonly Fault[] = [
   }),
   ...scripted({
     row: 'estimated',
-    name: 'the usage came before the tokens alone: the estimate takes the prompt from it',
+    name: 'the usage arrives only before the tokens: the estimate uses its prompt',
     scripts: {
       stream: [[HEAD, usage({ prompt_tokens: 11, completion_tokens: 1 }), TOKENS, FINISH, DONE, 'end']],
     },
@@ -86,7 +91,7 @@ export const overdraw: readonly Fault[] = [
   }),
   ...scripted({
     row: 'estimated',
-    name: 'the usage came before the tokens, and at the end without a completion',
+    name: 'the usage arrives before the tokens, and at the end without a completion',
     scripts: {
       stream: [
         [
@@ -105,7 +110,7 @@ export const overdraw: readonly Fault[] = [
   }),
   {
     row: 'broken',
-    name: 'with `neverOverdraw`, an error comes with a usage of more than the hold',
+    name: 'with `neverOverdraw`, an error arrives with a usage above the hold',
     stream: true,
     options: NEVER,
     async play(bench) {
@@ -133,7 +138,7 @@ export const overdraw: readonly Fault[] = [
   }),
   ...scripted({
     row: 'never-overdraw',
-    name: 'more is reported than was on hold',
+    name: 'the reported usage costs more than the hold',
     options: { ...NEVER, accounts: { alice: HOLD } },
     scripts: {
       stream: [[HEAD, TOKENS, FINISH, usage(BEYOND), DONE, 'end']],
@@ -146,7 +151,7 @@ export const overdraw: readonly Fault[] = [
   }),
   {
     row: 'never-overdraw',
-    name: 'the stream costs more than the hold: it is cut there',
+    name: 'the stream exceeds the hold: it is cut there',
     stream: true,
     options: { ...NEVER, accounts: { alice: HOLD } },
     async play(bench) {
@@ -162,7 +167,7 @@ export const overdraw: readonly Fault[] = [
   },
   ...inBothModes((stream) => ({
     row: 'never-overdraw',
-    name: 'the prompt alone is reported to cost more than the hold: nothing is cut',
+    name: 'the reported prompt alone exceeds the hold: nothing is cut',
     options: { ...NEVER, accounts: { alice: HOLD } },
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, stream)
@@ -180,7 +185,7 @@ export const overdraw: readonly Fault[] = [
   })),
   {
     row: 'never-overdraw',
-    name: 'the stream finishes in the read in which it costs more than the hold: its usage is waited for',
+    name: 'the stream finishes in the read that exceeds the hold: the router waits for its usage',
     stream: true,
     options: { ...NEVER, accounts: { alice: HOLD } },
     async play(bench) {
@@ -195,7 +200,7 @@ export const overdraw: readonly Fault[] = [
   },
   {
     row: 'never-overdraw',
-    name: 'the model is free, and the stream comes event by event',
+    name: 'the model is free, and the stream arrives event by event',
     stream: true,
     options: { ...NEVER, accounts: {}, model: { prices: { input: '0', output: '0' } } },
     play: (bench) => eventByEvent(bench, {}, { authorization: 'Bearer key-of-alice' }),
@@ -214,14 +219,14 @@ export const overdraw: readonly Fault[] = [
     due: '0',
     answer: 'whole',
     async also(bench, call) {
-      // A charge of 0 is a charge: it is settled.
+      // A charge of 0 is still settled.
       const { charge } = await bench.event('request-end', call)
       if (charge?.cost !== 0n || charge.basis !== 'reported') throw new Error('no charge of 0')
     },
   }),
   ...inBothModes((stream) => ({
     row: 'never-overdraw',
-    name: 'the request names no bound that counts: the provider is given that of the hold',
+    name: 'the request has no effective output limit: the provider gets that of the hold',
     options: { ...NEVER, limits: { holdOutputTokens: 50 } },
     async play(bench) {
       bench.upstream.script([HEAD, TOKENS, FINISH, USAGE, DONE, 'end'])
@@ -235,7 +240,7 @@ export const overdraw: readonly Fault[] = [
   })),
   ...inBothModes((stream) => ({
     row: 'never-overdraw',
-    name: 'the request names two bounds: each stays as it is',
+    name: 'the request has two output limits: both stay unchanged',
     options: NEVER,
     async play(bench) {
       bench.upstream.script([HEAD, TOKENS, FINISH, USAGE, DONE, 'end'])
@@ -270,7 +275,7 @@ const FINISH_CHUNK = { ...textChunk(''), choices: [{ index: 0, delta: {}, finish
 function expectUpstream(bench: Bench, expected: Readonly<Record<string, unknown>>): void {
   const asked = bench.upstream.requests[0]!.body as Readonly<Record<string, unknown>>
   for (const [field, value] of Object.entries(expected)) {
-    if (asked[field] !== value) throw new Error(`${field} went upstream as ${JSON.stringify(asked[field])}`)
+    if (asked[field] !== value) throw new Error(`${field} was sent as ${JSON.stringify(asked[field])}`)
   }
 }
 

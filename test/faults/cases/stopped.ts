@@ -11,7 +11,10 @@ import {
 } from '../fault.js'
 import { COMMENT, DONE, events, FINISH, HEAD, ROLE, TOKENS, USAGE } from '../upstream-scripts.js'
 
-/** The total deadline, the most bytes of a reply, or a shutdown. Before the head of the reply is out these are HTTP errors. */
+/**
+ * The total deadline, the limit of a reply's bytes, or a shutdown. Before the head of the reply is sent these
+ * are HTTP errors.
+ */
 export const stopped: readonly Fault[] = [
   {
     row: 'stopped',
@@ -113,7 +116,7 @@ export const stopped: readonly Fault[] = [
   },
   ...inBothModes((stream) => ({
     row: 'reported',
-    name: 'the router is closed, and the reply ends within the grace',
+    name: 'the router is closed, and the reply ends within the grace period',
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, stream)
       await send(reply, HEAD, TOKENS)

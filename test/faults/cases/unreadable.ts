@@ -26,10 +26,10 @@ const call = (fields: object, name: string | undefined = 'f') => ({
 })
 const nested = (depth: number): unknown => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`)
 
-/** Must not be asked: the first has billed the call. */
+/** Must not be called: the first has billed the call. */
 const OTHER_ROUTE: Script = [HEAD, TOKENS, FINISH, USAGE, DONE, 'end']
 
-/** Messages of which a piece cannot be read, whatever the model was made to say. Each has a text that can. */
+/** Messages with an unreadable piece, whatever made the model write it. Each also has readable text. */
 const MESSAGES: Readonly<Record<string, object>> = {
   'a tool call has no name': { tool_calls: [{ index: 0, id: 'a', ...NAMELESS }] },
   'there are 1,025 tool calls': {
@@ -42,12 +42,12 @@ const MESSAGES: Readonly<Record<string, object>> = {
   'the arguments of a tool call are a list': { tool_calls: [call({ arguments: [1] })] },
   'the arguments of a tool call are a number': { tool_calls: [call({ arguments: 5 })] },
   'the arguments of a tool call are nested too deeply': { tool_calls: [call({ arguments: nested(200) })] },
-  'tool_calls is no list': { tool_calls: { 0: call({ arguments: '' }) } },
-  'a tool call is no object': { tool_calls: ['f()'] },
+  'tool_calls is not a list': { tool_calls: { 0: call({ arguments: '' }) } },
+  'a tool call is not an object': { tool_calls: ['f()'] },
   'the input of a custom tool call is a number': {
     tool_calls: [{ id: 'a', type: 'custom', custom: { name: 'f', input: 5 } }],
   },
-  'a part of the content is no object': { content: ['text'] },
+  'a part of the content is not an object': { content: ['text'] },
   'a field of the message is nested too deeply': { extra: nested(200) },
 }
 
@@ -70,7 +70,7 @@ export const unreadable: readonly Fault[] = [
     }),
     ...scripted({
       row: 'unreadable',
-      name: `${name}, and nothing else comes`,
+      name: `${name}, and nothing else arrives`,
       options: withRoutes(),
       scripts: {
         stream: [[HEAD, ROLE, events(chunkOf(message)), FINISH, USAGE, DONE, 'end'], OTHER_ROUTE],
@@ -110,7 +110,7 @@ export const unreadable: readonly Fault[] = [
   }),
   ...scripted({
     row: 'unreadable',
-    name: 'there is a choice more than was asked for',
+    name: 'there is one choice more than requested',
     options: withRoutes(),
     scripts: {
       stream: [
@@ -144,7 +144,7 @@ export const unreadable: readonly Fault[] = [
   // The text, and that of the call: (0.001 + 0.0001 + 5 x 0.00002 + 1 x 0.00002) x 1.2 + 0.0005.
   ...scripted({
     row: 'unreadable',
-    name: 'a tool call has no name, and no usage comes',
+    name: 'a tool call has no name, and no usage arrives',
     scripts: {
       stream: [
         [HEAD, TOKENS, events(chunkOf({ tool_calls: [{ index: 0, ...NAMELESS }] })), FINISH, DONE, 'end'],
@@ -156,14 +156,14 @@ export const unreadable: readonly Fault[] = [
   }),
   ...scripted({
     row: 'unreadable',
-    name: 'a piece cannot be read, and then the provider dies',
+    name: 'a piece is unreadable, and then the provider dies',
     scripts: { stream: [[HEAD, TOKENS, events(chunkOf({ tool_calls: 'f()' })), 'reset']] },
     due: ESTIMATED,
     answer: { frame: 'provider_error' },
   }),
   ...scripted({
     row: 'unreadable',
-    name: 'a piece cannot be read, and an error comes after the usage',
+    name: 'a piece is unreadable, and an error follows the usage',
     scripts: {
       stream: [
         [HEAD, TOKENS, events(chunkOf({ tool_calls: 'f()' })), FINISH, USAGE, ERROR_FRAME, DONE, 'end'],
@@ -179,7 +179,7 @@ export const unreadable: readonly Fault[] = [
   ].flatMap((reason) => [
     ...scripted({
       row: 'unreadable' as const,
-      name: `the provider dropped a tool call that it could not read (\`${reason}\`), and nothing else comes`,
+      name: `the provider dropped a tool call that it could not read (\`${reason}\`), and nothing else arrives`,
       options: withRoutes(),
       scripts: {
         stream: [[HEAD, ROLE, ends(reason), USAGE, DONE, 'end'], OTHER_ROUTE],
@@ -191,7 +191,7 @@ export const unreadable: readonly Fault[] = [
     }),
     ...scripted({
       row: 'reported' as const,
-      name: `the provider dropped a tool call that it could not read (\`${reason}\`), after a text`,
+      name: `the provider dropped a tool call that it could not read (\`${reason}\`), after text`,
       scripts: {
         stream: [[HEAD, TOKENS, ends(reason), USAGE, DONE, 'end']],
         json: [
@@ -207,7 +207,7 @@ export const unreadable: readonly Fault[] = [
   ]),
   {
     row: 'unreadable',
-    name: 'a piece cannot be read, and the client leaves before the usage',
+    name: 'a piece is unreadable, and the client leaves before the usage',
     stream: true,
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, true)
@@ -229,9 +229,9 @@ function withRoutes(): BenchOptions {
 
 function onlyOneRoute(bench: Bench): void {
   const asked = bench.upstreams.map(({ requests }) => requests.length)
-  if (asked[0] !== 1 || asked[1] !== 0) throw new Error(`asked ${asked.join(' and ')} times`)
+  if (asked[0] !== 1 || asked[1] !== 0) throw new Error(`called ${asked.join(' and ')} times`)
   for (const { failureRate } of bench.router.routes()) {
-    if (failureRate > 0) throw new Error('the route is blamed for what the model said')
+    if (failureRate > 0) throw new Error("the route is blamed for the model's output")
   }
 }
 
@@ -247,7 +247,7 @@ function ends(reason: string): Step {
   return events({ choices: [choice({}, reason)] })
 }
 
-/** Calls that can be read are there, so that the reply ends in them. */
+/** There are readable calls, so the reply ends with them. */
 function wholeAnswer(message: object): 'whole' | 'calls' {
   const calls = (message as { tool_calls?: unknown }).tool_calls
   return Array.isArray(calls) && calls.length > 1_024 ? 'calls' : 'whole'

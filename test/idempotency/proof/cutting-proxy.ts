@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /**
- * Where a reply is lost: when the request has been passed on, when the reply begins, in its head, in its body, or
- * nowhere.
+ * The point at which a reply is lost: after the request was passed on, at the start of the reply, in its
+ * head, in its body, or never.
  */
 export type Cut = 'after-request' | 'before-head' | 'in-head' | 'in-body' | 'none'
 
@@ -21,10 +21,13 @@ const SHARES: readonly (readonly [Cut, number])[] = [
   ['none', 0.4],
 ]
 const HEAD_END = '\r\n\r\n'
-/** A cut this far into a body is in it, or after its end. */
+/** A cut this far into a body is inside it or after its end. */
 const BODY_BYTES = 2_500
 
-/** A proxy of connections that loses replies at random, and passes each connection on to one of several servers. */
+/**
+ * A proxy of connections that loses replies at random, and passes each connection on to one of several
+ * servers.
+ */
 export async function startCuttingProxy(
   ports: readonly number[],
   random: () => number,
@@ -60,7 +63,7 @@ export async function startCuttingProxy(
       else client.resetAndDestroy()
     }
 
-    /** How many bytes of what has come may be passed on, and whether the connection is lost then. */
+    /** How many of the received bytes to pass on, and whether the connection is then lost. */
     function limit(): { bytes: number; ends: boolean } {
       const headEnd = reply.indexOf(HEAD_END)
       const all = { bytes: reply.length, ends: false }

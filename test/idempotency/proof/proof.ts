@@ -10,11 +10,14 @@ import { type CountingProvider, startProvider, wordsOf } from './provider.js'
 import { seeded } from './random.js'
 import { ACCOUNT, MODEL, type Service, startService, TOKEN } from './service.js'
 
-/** Where the services and their ledger are. */
+/** The location of the services and their ledger. */
 export interface Setting {
   readonly name: string
   readonly processes: number
-  /** A database for processes of their own, already with {@link OPENING} for {@link ACCOUNT}; else all is in this one. */
+  /**
+   * A database for separate processes, in which {@link ACCOUNT} already has {@link OPENING}. If absent,
+   * everything is in this process.
+   */
   readonly database?: { readonly url: string; readonly ledger: LedgerStore & LedgerReader }
 }
 
@@ -28,17 +31,17 @@ export interface ProofResult {
   readonly setting: string
   readonly calls: number
   readonly seconds: number
-  /** HTTP requests that reached the proxy, and what it did to them. */
+  /** HTTP requests that reached the proxy, and the proxy's actions on them. */
   readonly cuts: Readonly<Record<Cut, number>>
-  /** Calls whose client read the whole reply, and how many of these replies were marked as replayed. */
+  /** Calls whose client read the whole reply, and the number of these replies marked as replayed. */
   readonly answered: number
   readonly replayed: number
-  /** Calls whose client was told the charge alone, the reply being another process's. */
+  /** Calls whose client only got the charge, because another process has the reply. */
   readonly toldCharge: number
   readonly chargedOnce: number
   readonly dispatchedOnce: number
   readonly costs: string
-  /** One sentence for each thing that may not be. */
+  /** One sentence for each violation. */
   readonly problems: readonly string[]
 }
 
@@ -48,7 +51,7 @@ interface Answer {
   readonly replayed: boolean
 }
 
-/** The part of a reply's usage that a client library does not know of. */
+/** The part of a reply's usage that client libraries do not know. */
 interface Cost {
   readonly cost?: number
 }
@@ -58,12 +61,13 @@ const CONTEXT: CallContext = { requestId: 'proof', signal: new AbortController()
 const MAX_TRIES = 100
 const MAX_PROBLEMS = 20
 const PAGE = 1_000
-/** All calls are of one account, which may have a tenth of it. */
+/** All calls belong to one account, which may hold a tenth of the total. */
 const STORE_BYTES = 2 * 1_024 ** 3
 
 /**
- * Makes calls with an OpenAI client and an `Idempotency-Key` each, through a proxy that loses replies, trying each again
- * until it is answered in whole; half of them as streams. Then compares what clients, ledger and provider say.
+ * Makes calls with an OpenAI client and an `Idempotency-Key` each, half of them streamed, through a proxy
+ * that loses replies. Retries each until it is answered completely. Then compares the records of clients,
+ * ledger and provider.
  */
 export async function prove(
   setting: Setting,
@@ -122,7 +126,7 @@ async function askUntilAnswered(client: OpenAI, seed: number, call: number): Pro
   }
 }
 
-/** A lost connection has no status; 409 says that the call runs in another process. */
+/** A lost connection has no status. 409 means that the call is running in another process. */
 function isWorthAnotherTry(error: unknown): boolean {
   if (error instanceof APIError && error.status !== undefined) return error.status === 409
   return !(error instanceof WrongReply)

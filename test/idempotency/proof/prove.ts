@@ -6,7 +6,10 @@ import { startPostgresServer } from '../../helpers/postgres-server.js'
 import { OPENING, type ProofResult, prove, type Setting } from './proof.js'
 import { ACCOUNT } from './service.js'
 
-/** `npm run prove:idempotency -- --calls 10000 [--seed 1]`: ends with 1 where a call was not charged exactly once. */
+/**
+ * `npm run prove:idempotency -- --calls 10000 [--seed 1]` exits with 1 if any call was not charged exactly
+ * once.
+ */
 const { values } = parseArgs({
   options: { calls: { type: 'string', default: '10000' }, seed: { type: 'string', default: '1' } },
 })
@@ -26,7 +29,7 @@ async function run(setting: Setting): Promise<void> {
 }
 
 await run({ name: 'memory, one process', processes: 1 })
-await run({ name: 'memory, two routers with replies of their own', processes: 2 })
+await run({ name: 'memory, two routers with separate replies', processes: 2 })
 
 const server = await startPostgresServer(['-c', 'max_connections=100'])
 try {

@@ -5,7 +5,7 @@ import { json } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { seeded } from './random.js'
 
-/** A provider that remembers how often it was asked for each call. What it answers depends on the call's number alone. */
+/** A provider that counts how often each call reached it. Its answer depends only on the call's number. */
 export interface CountingProvider {
   readonly baseUrl: string
   readonly asked: ReadonlyMap<number, number>
@@ -14,7 +14,7 @@ export interface CountingProvider {
 
 const SLOWEST_MS = 20
 
-/** What the provider says to a call, word by word. */
+/** The provider's answer to a call, word by word. */
 export function wordsOf(call: number): readonly string[] {
   const random = seeded(call)
   return Array.from({ length: 3 + Math.floor(random() * 15) }, (_, word) => `${call}.${word} ünï 日本 `)

@@ -3,7 +3,7 @@ import { postgresStores } from '../../../src/postgres/index.js'
 import { sqliteStores } from '../../../src/sqlite/index.js'
 import { startService } from './service.js'
 
-/** A process of its own, told by its parent which database and provider to use, and when to end. */
+/** A separate process. Its parent sends the database and the provider to use, and tells it when to end. */
 const [databaseUrl = '', providerUrl = ''] = process.argv.slice(2)
 const pool = databaseUrl.startsWith('postgres:')
   ? new pg.Pool({ connectionString: databaseUrl, max: 10 })

@@ -16,7 +16,7 @@ export const APP_ACCOUNT = 'app'
 export const TOKEN = 'token-of-an-app'
 const PRICES = { input: '1.37', output: '7.91', request: '0.000001' }
 
-/** Of all events only these are worth a word here. */
+/** Only these events matter here. */
 const FAULTS: readonly RouterEvent['type'][] = [
   'fault',
   'store-fault',
@@ -25,12 +25,12 @@ const FAULTS: readonly RouterEvent['type'][] = [
   'call-abandoned',
 ]
 
-/** A machine that is short of time is not what is looked for. */
+/** This test does not look for slow machines. */
 const PATIENT = { storeMs: 60_000, connectMs: 60_000, settleWaitMs: 60_000 }
 
 export interface ServiceOptions {
   readonly ledger: LedgerStore
-  /** In memory, and of this service alone, where absent. */
+  /** If absent, in memory and private to this service. */
   readonly store?: IdempotencyStore
   readonly providerUrl: string
 }
@@ -41,7 +41,7 @@ export interface Service {
   close(): Promise<readonly string[]>
 }
 
-/** One process: a router on a socket of its own. */
+/** One process: a router on its own socket. */
 export async function startService({ ledger, store, providerUrl }: ServiceOptions): Promise<Service> {
   const faults: string[] = []
   const adapter = openaiCompatible({ baseUrl: providerUrl })
@@ -57,7 +57,7 @@ export async function startService({ ledger, store, providerUrl }: ServiceOption
     }),
     catalogue: memoryCatalogue([{ id: MODEL, prices: PRICES }]),
     ledger,
-    // Whoever leaves without a key would have the provider hung up on.
+    // If a client without a key left, the provider request would be aborted.
     providers: memoryProviders([
       { id: 'p', models: { [MODEL]: 'upstream-model' }, adapter, onDisconnect: 'abort' },
     ]),

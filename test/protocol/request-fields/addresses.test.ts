@@ -14,7 +14,7 @@ describe('an address in a message', () => {
     'https://internal.example.com/',
     'data:image/png;base64,AAAA',
     'DATA:,x',
-  ])('passes as it is if it is public: %s', (url) => {
+  ])('passes unchanged if it is public: %s', (url) => {
     const given = image(url)
     expect(parseChatRequest(given).forward.messages).toBe(given.messages)
   })
@@ -60,8 +60,8 @@ describe('an address in a message', () => {
     'https://nas.lan./',
     7,
     ['https://example.com'],
-  ])('is refused if it is not: %j', (url) => {
-    // Some of these are not even addresses; the rest lead into the network of who opens them.
+  ])('is refused if it is not public: %j', (url) => {
+    // Some of these are not even addresses. The rest point into the network of the machine that opens them.
     const error = refusal(image(url))
     expect(error).toMatchObject({ code: 'invalid_request', param: 'messages.0.content.0.image_url.url' })
     expect(error.message).not.toContain('127.0.0.1')
@@ -78,16 +78,16 @@ describe('an address in a message', () => {
     [{ type: 'input_audio', input_audio: { data: 'http://x', format: 'wav' } }, 'input_audio.data'],
     [{ type: 'input_audio', input_audio: { data: 'file:///etc/passwd', format: 'wav' } }, 'input_audio.data'],
     [{ type: 'file', file: { file_url: 'https://x' } }, 'file.file_url'],
-  ])('is looked for in %j', (part, place) => {
+  ])('is found in %j', (part, place) => {
     expect(refusal(withPart(part)).param).toBe(`messages.0.content.0.${place}`)
   })
 
-  it('is none in the base64 of a file', () => {
+  it('is not found in the base64 of a file', () => {
     const given = withPart({ type: 'file', file: { filename: 'c: d.pdf', file_data: 'JVBERi0xLjc=' } })
     expect(parseChatRequest(given).forward.messages).toBe(given.messages)
   })
 
-  it('of an image that a reply held is inline', () => {
+  it('of an image from a reply must be inline', () => {
     const reply = (url: string) =>
       body({
         messages: [{ role: 'assistant', content: null, images: [{ type: 'image_url', image_url: { url } }] }],

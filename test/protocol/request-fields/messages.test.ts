@@ -58,13 +58,13 @@ describe('a message', () => {
     { role: 'tool', content: [{ type: 'text', text: 'x' }], tool_call_id: 'c', name: 'f', is_error: true },
     { role: 'function', content: 'x', name: 'f' },
     { role: 'a-role-of-a-server', content: 'x' },
-  ])('goes on as it came: %j', (message) => {
+  ])('is forwarded unchanged: %j', (message) => {
     const { leftOut, messages } = read({ role: 'user', content: 'x' }, message)
     expect(messages[1]).toBe(message)
     expect(leftOut).toEqual([])
   })
 
-  it('loses members that repeat a reply or say nothing, in silence', () => {
+  it('silently loses members that repeat a reply or say nothing', () => {
     const given = {
       role: 'assistant',
       content: 'x',
@@ -82,7 +82,7 @@ describe('a message', () => {
     expect(given).toHaveProperty('parsed')
   })
 
-  it('loses members that are not known, which are noted by their place', () => {
+  it('loses unknown members, which are noted by their path', () => {
     const { leftOut, messages } = read(
       { role: 'user', content: 'x', toolCalls: [], providerOptions: { gateway: {} } },
       user({ type: 'text', text: 'y', role: 'user', tool_calls: [call], 'bad\u0000name': 1 }),
@@ -110,7 +110,7 @@ describe('a message', () => {
     ])
   })
 
-  it('loses what could be media in the reasoning of a reply, which no hold covers', () => {
+  it('loses possible media in the reasoning of a reply, which no hold covers', () => {
     const source = { type: 'url', url: 'http://169.254.169.254/' }
     const { leftOut, messages } = read({
       role: 'assistant',
@@ -135,7 +135,7 @@ describe('a message', () => {
   })
 
   it.each(['images', 'image', 'videos', 'audios', 'documents', 'files', 'attachments'])(
-    'is refused with content in %s, which nobody would read, but of a reply loses it',
+    'is refused with content in %s, which nobody would read, but a reply loses it',
     (name) => {
       for (const role of ['user', 'system', 'tool']) {
         const error = refusal(body({ messages: [{ role, content: 'x', tool_call_id: 'c', [name]: ['a'] }] }))
@@ -186,7 +186,7 @@ describe('a message', () => {
       'messages.0.content.0.cache_control.ttl',
     ],
     [user({ type: 'text', text: 'x', cache_control: true }), 'messages.0.content.0.cache_control'],
-  ])('is refused as %j, with the place named', (message, param) => {
+  ])('is refused as %j, with the path named', (message, param) => {
     expect(refusal(body({ messages: [message] }))).toMatchObject({ code: 'invalid_request', param })
   })
 
@@ -201,7 +201,7 @@ describe('a message', () => {
     ])
   })
 
-  it('asks for no longer a cache than is priced', () => {
+  it('requests no longer cache time than is priced', () => {
     const mark = (ttl?: string) => ({
       type: 'text',
       text: 'x',
@@ -212,7 +212,7 @@ describe('a message', () => {
     expect(read({ role: 'user', content: 'x' }).marksCache).toBe(false)
   })
 
-  it('names what only a host can allow: files and audio of earlier calls', () => {
+  it('lists the fields that only a host can allow: files and audio of earlier calls', () => {
     const { unlisted } = read(user({ type: 'file', file: { file_id: 'file-1' } }), {
       role: 'assistant',
       content: null,

@@ -9,7 +9,7 @@ function read(fields: Record<string, unknown>) {
   return { sent, leftOut, unlisted: unlisted.map(({ name }) => name) }
 }
 
-/** For each field a value that goes on as it is. */
+/** For each field, a value that is forwarded unchanged. */
 const PASSED: Record<string, unknown> = {
   stream: true,
   n: 3,
@@ -72,21 +72,21 @@ function passed(field: string): unknown {
   throw new Error(`Give a value for ${field} that passes.`)
 }
 
-describe('a field that is known', () => {
+describe('a known field', () => {
   it.each([...KNOWN_FIELDS.keys()].filter((field) => !(field in DROPPED)))(
-    '%s goes on as it came',
+    '%s is forwarded unchanged',
     (field) => {
       const value = passed(field)
       expect(read({ [field]: value })).toEqual({ sent: { [field]: value }, leftOut: [], unlisted: [] })
     },
   )
 
-  it.each(Object.entries(DROPPED))('%s is accepted and not sent on', (field, value) => {
+  it.each(Object.entries(DROPPED))('%s is accepted and not forwarded', (field, value) => {
     expect(read({ [field]: value })).toEqual({ sent: {}, leftOut: [], unlisted: [] })
   })
 
   it.each([...KNOWN_FIELDS.keys()])(
-    '%s is absent as null, and refused as something of no type of its own',
+    '%s counts as absent if null, and is refused if it has no JSON type',
     (field) => {
       expect(read({ [field]: null }).sent).toEqual({})
       const error = refusal(body({ [field]: () => {} }))
@@ -136,11 +136,11 @@ describe('a field that is known', () => {
     ],
     [{ response_format: {} }, 'response_format.type'],
     [{ response_format: { type: 'json_schema' } }, 'response_format.json_schema'],
-  ])('is refused as %j, with the place named', (fields, param) => {
+  ])('is refused as %j, with the path named', (fields, param) => {
     expect(refusal(body(fields))).toMatchObject({ code: 'invalid_request', param })
   })
 
-  it('is absent as an empty list or object', () => {
+  it('counts as absent if it is an empty list or object', () => {
     const fields = {
       tools: [],
       functions: [],
@@ -153,11 +153,11 @@ describe('a field that is known', () => {
     expect(read(fields)).toEqual({ sent: {}, leftOut: [], unlisted: [] })
   })
 
-  it('has a bound of -1 taken for none', () => {
+  it('has a limit of -1 read as none', () => {
     expect(read({ max_tokens: -1, max_completion_tokens: 5 }).sent).toEqual({ max_completion_tokens: 5 })
   })
 
-  it('loses members that are not known, wherever they stand', () => {
+  it('loses unknown members, at any depth', () => {
     const definition = { name: 'f', parameters: { x: 1 } }
     const { leftOut, sent, unlisted } = read({
       tools: [
@@ -205,7 +205,7 @@ describe('a field that is known', () => {
   })
 })
 
-describe('a field that is not known', () => {
+describe('an unknown field', () => {
   it.each<[Record<string, unknown>, string]>([
     ...[
       'providerOptions user_config context_window_fallbacks compound_custom venice_parameters enable_search',
@@ -224,11 +224,11 @@ describe('a field that is not known', () => {
     [{ tools: [null] }, 'tools.type'],
     [{ tools: [{ type: 'Function', function: { name: 'f' } }] }, 'tools.Function'],
     [{ response_format: { type: 'grammar', grammar: 'x' } }, 'response_format.grammar'],
-  ])('as in %j must be named by the host, and is then sent as it came', (fields, name) => {
+  ])('like %j must be named by the host, and is then forwarded unchanged', (fields, name) => {
     expect(read(fields)).toMatchObject({ sent: fields, unlisted: [name] })
   })
 
-  it('is nothing if it is null', () => {
+  it('is ignored if it is null', () => {
     expect(read({ enable_search: null })).toEqual({ sent: {}, leftOut: [], unlisted: [] })
   })
 
@@ -236,7 +236,7 @@ describe('a field that is not known', () => {
     ['store', { store: 'true' }],
     ['service_tier', { service_tier: ['priority'] }],
     ['modalities', { modalities: 'audio' }],
-  ])('is no way around the type of a known one: %s', (param, fields) => {
+  ])('cannot bypass the type of a known one: %s', (param, fields) => {
     expect(refusal(body(fields))).toMatchObject({ code: 'invalid_request', param })
   })
 
@@ -265,7 +265,7 @@ describe('a field that is not known', () => {
     'max_length',
     'options',
     'generation_config',
-  ])('is refused if it is another bound on output: %s', (field) => {
+  ])('is refused if it is another limit on output: %s', (field) => {
     const error = refusal(body({ [field]: 1 }))
     expect(error).toMatchObject({ code: 'unsupported_parameter', param: field })
     expect(error.message).toContain('max_completion_tokens')

@@ -18,7 +18,7 @@ const oddJsonBodies = Object.values(oddBodies).map(([body]) =>
 const recordedBodies = recordings.filter(({ kind }) => kind === 'openai').map(({ stream }) => stream)
 const anthropicBodies = recordings.filter(({ kind }) => kind === 'anthropic').map(({ stream }) => stream)
 
-/** The body of a reply with status 200: a stream or one document, mostly what was asked for. */
+/** The body of a reply with status 200: a stream or one document, usually the one requested. */
 export function someBody(random: Random, choices: number, stream: boolean): string {
   return random.weighted([
     [stream ? 14 : 4, () => someStream(random, choices)],
@@ -33,7 +33,7 @@ export function someAnthropicBody(random: Random): string {
   return random.pick(anthropicBodies)
 }
 
-/** What a provider sends with a status of its own making, and what is neither a stream nor a document. */
+/** Replies with an unusual status, and bodies that are neither a stream nor a document. */
 export function someNonsense(random: Random): string {
   return random.pick([
     '{"error":{"message":"No.","type":"invalid_request_error","param":"messages","code":"bad"}}',
@@ -44,7 +44,7 @@ export function someNonsense(random: Random): string {
   ])
 }
 
-/** Writes a value as JSON in one of the ways in which providers do. */
+/** Writes a value as JSON in one of the ways providers do. */
 type Serialise = (value: object) => string
 const WAYS_TO_SERIALISE: readonly Serialise[] = [
   (value) => JSON.stringify(value),
@@ -64,7 +64,7 @@ function someStream(random: Random, choices: number): string {
   return asEvents(random, events)
 }
 
-/** The same events in any of the ways in which a stream may be written. */
+/** Writes the same events in any of the ways a stream may be written. */
 function asEvents(random: Random, events: readonly string[]): string {
   const isOdd = random.chance(0.4)
   const lineEnd = isOdd ? random.pick(['\n', '\r\n', '\r\n', '\r']) : '\n'

@@ -18,7 +18,7 @@ const TEXTS = [
 ]
 const LONG_TEXT_CHARACTERS = 3_000
 
-/** A text that a splicer may meet: short or long, plain or made to be taken for something else. */
+/** A text that a splicer may see: short or long, plain or easily mistaken for something else. */
 export function someText(random: Random): string {
   const parts = Array.from({ length: random.int(1, 3) }, () => random.pick(TEXTS))
   return random.chance(0.5) ? `word${random.int(0, 999)} ` : parts.join('')
@@ -40,7 +40,7 @@ export function someFinish(random: Random): string {
   return random.chance(0.6) ? 'stop' : random.pick(FINISHES)
 }
 
-/** The chunks of one streamed reply, in the shapes of all kinds of providers. */
+/** The chunks of one streamed reply, in the shapes used by all kinds of providers. */
 export function someChunks(random: Random, choices: number): readonly object[] {
   const head = {
     id: 'upstream-1',

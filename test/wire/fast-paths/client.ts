@@ -4,14 +4,14 @@ import { type Head, Incoming } from './incoming.js'
 import type { Lane, PlannedCall } from './scenario.js'
 import { type TakeTurn, writeSegments } from './segments.js'
 
-/** A reply as its client has it, `head` and `body` byte by byte. */
+/** A reply as its client received it, `head` and `body` byte for byte. */
 export interface Reply {
   readonly head: Head
   /** Undefined if the client did not stay for it. */
   readonly body: string | undefined
 }
 
-/** Plays a lane, reading replies without a client library that could mend them. */
+/** Plays a lane and reads the replies without a client library that could repair them. */
 export async function playLane(
   port: number,
   lane: Lane,
@@ -63,12 +63,13 @@ class Connection {
     return { head, body: undefined }
   }
 
-  /** Throws where anything has come behind the last reply. */
+  /** Throws if any bytes follow the last reply. */
   async close(): Promise<void> {
     if (this.socket.destroyed) return
     this.socket.end()
     if (!this.socket.closed) await once(this.socket, 'close')
     const { unread } = this.#incoming
-    if (unread !== '') throw new Error(`Behind the last reply came ${JSON.stringify(unread.slice(0, 200))}.`)
+    if (unread !== '')
+      throw new Error(`The last reply was followed by ${JSON.stringify(unread.slice(0, 200))}.`)
   }
 }

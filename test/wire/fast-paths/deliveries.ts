@@ -14,13 +14,13 @@ export function someAnthropicReply(random: Random): Delivery {
   return deliver(random, 200, someAnthropicBody(random), 0.15)
 }
 
-/** A reply of which nothing can reach a client but an error. */
+/** A reply that can reach a client only as an error. */
 export function someFailure(random: Random): Delivery {
   const status = random.chance(0.8) ? random.pick(STATUSES) : 200
   return deliver(random, status, someNonsense(random), 0.1)
 }
 
-/** Cuts a reply into segments; now and then all that comes after some byte is never sent. */
+/** Cuts a reply into segments. Sometimes everything after some byte is never sent. */
 function deliver(random: Random, status: number, text: string, breaks: number): Delivery {
   const { wire, closes } = frame(random, status, Buffer.from(text))
   if (!random.chance(breaks)) return { segments: cut(random, wire), closes }

@@ -7,10 +7,13 @@ import { ID } from './settings.js'
 import type { Played } from './side.js'
 import type { Asked } from './upstream.js'
 
-/** All of what was played that does not depend on luck, in an order that does not either. */
+/** All findings that do not depend on luck, in an order that does not either. */
 export interface Findings {
   readonly replies: Readonly<Record<string, object>>
-  /** How many replies to the calls of a prompt say that they are those to another. Which of two calls is first is luck. */
+  /**
+   * The number of replies to the calls of a prompt that claim to be the reply to another call. Which call
+   * comes first is luck.
+   */
   readonly replayed: Readonly<Record<string, number>>
   readonly asked: Readonly<Record<string, readonly Asked[]>>
   readonly charges: readonly string[]
@@ -29,12 +32,12 @@ export function findingsOf(scenario: Scenario, { accounts, asked, replies }: Pla
   const charged = new Set(accounts.entries.map(promptOf))
   return {
     replies: Object.fromEntries(calls.map((call) => [call.id, comparable(call, replies.get(call.id))])),
-    // A repeat of a call that was not charged joins it, or is sent to the provider again, as it comes.
+    // A repeat of a call that was not charged either joins it or is sent to the provider again.
     replayed: replaysOf(
       calls.filter(({ prompt }) => charged.has(prompt)),
       replies,
     ),
-    // Whether a call and its repeat are both sent is luck; they ask the same.
+    // Whether a call and its repeat are both sent is luck. Their requests are the same.
     asked: Object.fromEntries(
       [...asked].map(([reply, requests]) => [
         reply,
@@ -46,7 +49,7 @@ export function findingsOf(scenario: Scenario, { accounts, asked, replies }: Pla
   }
 }
 
-/** What the replies say that each prompt has cost, those left out whose client did not stay. */
+/** The cost of each prompt according to the replies, without those whose client did not stay. */
 export function costsOnWire(scenario: Scenario, { replies }: Played): Costs {
   const stayed = scenario.lanes.flat(2).filter(({ leaves }) => !leaves)
   return Object.fromEntries(stayed.map(({ id, prompt }) => [prompt, costIn(replies.get(id)?.body ?? '')]))
@@ -89,7 +92,7 @@ function distinct(requests: readonly Asked[]): readonly Asked[] {
   )
 }
 
-/** Ids numbered as they appear. */
+/** Replaces ids by numbers in order of appearance. */
 function withoutIds(text: string): string {
   const seen = new Map<string, string>()
   return text.replace(ID.pattern, (id) => {

@@ -2,13 +2,13 @@ import type { Socket } from 'node:net'
 
 const LINE_END = '\r\n'
 
-/** The first line of a message over HTTP/1.1, and its headers, their names in lower case. */
+/** The first line of an HTTP/1.1 message and its headers, with names in lower case. */
 export interface Head {
   readonly first: string
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Reads messages off a connection. Throws if it ends before what is asked for has come. */
+/** Reads messages from a connection. Throws if the connection ends too early. */
 export class Incoming {
   #bytes = Buffer.alloc(0)
   #wake: () => void = () => undefined
@@ -42,12 +42,12 @@ export class Incoming {
       if (!/^[0-9a-f]+$/i.test(length)) throw new Error(`A chunk has the length ${JSON.stringify(length)}.`)
       chunks.push(await this.#take(Number.parseInt(length, 16)))
       const end = await this.#line()
-      if (end !== '') throw new Error(`A chunk goes on after its end with ${JSON.stringify(end)}.`)
+      if (end !== '') throw new Error(`A chunk continues after its end with ${JSON.stringify(end)}.`)
       if (chunks.at(-1)!.length === 0) return Buffer.concat(chunks)
     }
   }
 
-  /** Whether so many bytes have come, or will. */
+  /** Whether so many bytes have arrived or will arrive. */
   async has(count: number): Promise<boolean> {
     while (this.#bytes.length < count) {
       if (this.socket.readableEnded || this.socket.destroyed) return false

@@ -1,9 +1,9 @@
 import type { Random } from '../../simulation/random.js'
 
-/** A name as it stands between its quotes, and the JSON text of its value. */
+/** A name as written between its quotes, and the JSON text of its value. */
 export type Field = readonly [name: string, json: string]
 
-/** Writes JSON as one client does. Members and values are JSON text. */
+/** Writes JSON in the style of one client. Members and values are JSON text. */
 export interface JsonWriter {
   text(value: string): string
   list(members: readonly string[]): string
@@ -11,11 +11,11 @@ export interface JsonWriter {
 }
 
 interface Spelling {
-  /** White space of which one is picked for each place. */
+  /** White space; one of these is picked at each position. */
   readonly aroundCommas: readonly (readonly [before: string, after: string])[]
   readonly aroundColons: readonly (readonly [before: string, after: string])[]
   readonly insideBrackets: readonly string[]
-  /** Characters that are escaped although they need not be: none that may stand in an escape themselves. */
+  /** Characters that are escaped although they need not be. None of them may be part of an escape. */
   readonly escaped: RegExp
 }
 
@@ -36,7 +36,7 @@ const SPELLINGS: readonly Spelling[] = [
   { ...NO_SPACE, escaped: NOT_ASCII, aroundCommas: [['', ' ']], aroundColons: [['', ' ']] },
   { ...NO_SPACE, escaped: /[<>&\u2028\u2029]/g },
   { ...NO_SPACE, escaped: /[/\u0080-\uffff]/g },
-  // By people, and by nobody.
+  // Written by people, and by nobody.
   { aroundCommas: [['', '\n  ']], aroundColons: [['', ' ']], insideBrackets: ['\n  '], escaped: NOTHING },
   { aroundCommas: ANYWHERE, aroundColons: ANYWHERE, insideBrackets: SOME_SPACE, escaped: NOTHING },
   { aroundCommas: ANYWHERE, aroundColons: ANYWHERE, insideBrackets: SOME_SPACE, escaped: /[oiT<{[\]}]/g },

@@ -12,7 +12,7 @@ const WORDS = [
   ...['"}],"messages":[{', '{"role":"user"}', ']}', '"model":"none"', '__proto__', '"__proto__":1'],
 ]
 
-/** Fields beside the messages, some of them made to be taken for messages. */
+/** Fields next to the messages, some of them easily mistaken for messages. */
 const OTHER_FIELDS: readonly Field[] = [
   ['temperature', '0.50'],
   ['user', '"\\"messages\\":[]"'],
@@ -24,7 +24,7 @@ const OTHER_FIELDS: readonly Field[] = [
   ],
 ]
 
-/** What a message may begin with. What stands twice in it is meant the second time. */
+/** How a message may begin. A repeated name counts the second time. */
 const ODD_FIELDS: readonly Field[] = [
   ['content', '"Not this."'],
   ['content', '[{"type":"text","text":"Nor this."}]'],
@@ -41,7 +41,7 @@ const ODD_FIELDS: readonly Field[] = [
   ['nested', '{"messages":[{"messages":[]}],"":null}'],
 ]
 
-/** What a body may hold before its messages. */
+/** JSON that may precede the messages in a body. */
 const ODD_STARTS: readonly Field[] = [
   ['messages', '[]'],
   ['messages', '[{"role":"user","content":"Not this."}]'],
@@ -53,11 +53,11 @@ const ODD_STARTS: readonly Field[] = [
 const SHARE_OF_ODD_MESSAGES = 0.04
 const SHARE_OF_ODD_STARTS = 0.08
 
-/** The JSON text of a request with a long prompt and these settings, in the spelling of some client. */
+/** The JSON text of a request with a long prompt and these settings, as some client would write it. */
 export function someLongRequest(random: Random, prompt: string, settings: object): string {
   const writer = someWriter(random)
   const fields: Field[] = Object.entries(settings).map(([name, value]) => [name, JSON.stringify(value)])
-  // Of calls of one session that run at once, the one that ends first would choose the route of the next.
+  // If calls of one session ran at once, the first to end would choose the route of the next.
   const session: Field = ['session_id', JSON.stringify(`session of ${prompt}`)]
   fields.push(...[session, ...OTHER_FIELDS].filter(() => random.chance(0.2)))
   fields.splice(random.int(0, fields.length), 0, ['messages', someMessages(random, writer, prompt)])

@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import { TurnGate } from '../../../src/base/turn-gate.js'
 import { Splicer } from '../../../src/operations/chat/reply/splice.js'
 
-/** How often each fast path was taken. */
+/** How often each fast path was used. */
 export interface PathsTaken {
   readonly gathered: number
   readonly spliced: number
@@ -18,7 +18,7 @@ const COVERED: ReadonlyMap<string, 'lines' | 'messages'> = new Map([
   ['withMessages', 'messages'],
 ])
 
-/** Counts in this process from now on. What is returned tells the counts so far. */
+/** Starts to count in this process. The returned function gives the counts so far. */
 export async function watchPaths(): Promise<() => Promise<PathsTaken>> {
   const taken = { gathered: 0, spliced: 0, chunks: 0, lines: 0, messages: 0 }
 
@@ -36,12 +36,12 @@ export async function watchPaths(): Promise<() => Promise<PathsTaken>> {
   }
   const write = Socket.prototype.write as (...values: unknown[]) => boolean
   Socket.prototype.write = function (this: Socket, ...values: unknown[]) {
-    // Node hands the length of a chunk to the socket alone.
+    // Only Node writes the length of a chunk to the socket.
     if (typeof values[0] === 'string' && WHOLE_CHUNK.test(values[0])) taken.chunks++
     return write.apply(this, values)
   }
 
-  // Functions that are private to their class or file, and leave what looks the same from outside.
+  // Functions that are private to their class or file and have no visible effect outside it.
   const profiler = new Session()
   profiler.connect()
   await profiler.post('Profiler.enable')

@@ -8,15 +8,15 @@ import type { Asked, Delivery } from './upstream.js'
 export interface PlannedCall {
   /** Sent as `x-request-id`. */
   readonly id: string
-  /** What its prompt begins with. A repeat has that of the call that it repeats, and both are charged as one. */
+  /** How its prompt begins. A repeat has the same prefix as its call, and both are charged as one. */
   readonly prompt: string
   readonly isKeyed: boolean
   readonly request: readonly Segment[]
-  /** The client goes away as soon as it has a byte of the body. */
+  /** The client leaves as soon as it has a byte of the body. */
   readonly leaves: boolean
 }
 
-/** What one kept-alive connection is used for: calls one after the other, some of them sent two at once. */
+/** The use of one kept-alive connection: calls one after the other, some of them sent two at once. */
 export type Lane = readonly (readonly PlannedCall[])[]
 
 export interface Scenario {
@@ -31,7 +31,7 @@ const PROMPT = /<(prompt-[^>]+)>/
 const FILLERS = ['Say hello.', 'Grüß Gott, 日本 😀', 'x'.repeat(2_000), '"model"\n']
 const SHARE_OF_LONG_REQUESTS = 1 / 6
 
-/** Which of the planned replies a request to the provider asks for. */
+/** Which planned reply a request to the provider asks for. */
 export function replyName({ messages, model }: Asked['body']): string {
   return `${PROMPT.exec(JSON.stringify(messages))?.[1]} of ${model}`
 }
@@ -49,7 +49,7 @@ export function createScenario(seed: string): Scenario {
   return { lanes, replies }
 }
 
-/** One call, or the same one again under its key, or two that share nothing but their connection. */
+/** One call, or the same call again under its key, or two that share only their connection. */
 function someCalls(random: Random, prompt: string, replies: Map<string, Delivery>): readonly PlannedCall[] {
   const isRefused = random.chance(0.06)
   const kind = isRefused
@@ -76,7 +76,7 @@ function someCalls(random: Random, prompt: string, replies: Map<string, Delivery
   ]
 }
 
-/** A request that no provider hears of. */
+/** A request that never reaches a provider. */
 function someRefusedCall(random: Random, prompt: string): PlannedCall {
   const content = `<${prompt}>`
   const ask = JSON.stringify({ model: MODELS.one, messages: [{ role: 'user', content }] })
@@ -88,7 +88,7 @@ function someRefusedCall(random: Random, prompt: string): PlannedCall {
   ])()
 }
 
-/** The text of a request body. What the providers answer to it goes into `replies`. */
+/** The text of a request body. The providers' answers to it are added to `replies`. */
 function someBodyText(random: Random, prompt: string, replies: Map<string, Delivery>): string {
   const choices = random.chance(0.1) ? 2 : 1
   const model = random.pick([MODELS.one, MODELS.one, MODELS.one, MODELS.two, MODELS.claude])

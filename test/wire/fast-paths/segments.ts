@@ -1,21 +1,21 @@
 import type { Socket } from 'node:net'
 import type { Random } from '../../simulation/random.js'
 
-/** Lets the router's process take a turn. */
+/** Lets the router's process run a turn of its event loop. */
 export type TakeTurn = () => Promise<void>
 
-/** What goes out in one write. */
+/** The bytes of one write. */
 export interface Segment {
-  /** How many turns of the router it waits, so that it is not read together with the one before. */
+  /** How many turns of the router to wait, so that this segment is not read together with the one before. */
   readonly turns: number
   readonly bytes: Buffer
 }
 
-/** So many bytes may go out one by one. */
+/** The number of bytes that may be sent one by one. */
 const SHORT_BYTES = 200
 const MOST_CUTS = 40
 
-/** Cuts bytes anywhere: inside of characters, of lines, of lengths. */
+/** Cuts bytes anywhere: inside characters, lines and lengths. */
 export function cut(random: Random, bytes: Buffer): readonly Segment[] {
   const pace = random.pick([[0], [1], [0, 1], [0, 0, 0, 1, 2], [1, 3], [3]])
   return pieces(random, bytes).map((piece) => ({ turns: random.pick(pace), bytes: piece }))
@@ -36,7 +36,7 @@ export function pieces(random: Random, bytes: Buffer): readonly Buffer[] {
   )
 }
 
-/** As most providers send: an event at a time. */
+/** Like most providers: one event at a time. */
 function eventEnds(bytes: Buffer): number[] {
   return [...bytes.toString('latin1').matchAll(/\n\n/g)].map(({ index }) => index + 2)
 }

@@ -1,5 +1,5 @@
 export const MODELS = { one: 'acme/one', two: 'acme/two', claude: 'acme/claude' } as const
-/** What the providers call them. Those of `two` are asked in this order. */
+/** The providers' names for them. Those of `two` are called in this order. */
 export const UPSTREAM_MODELS = { first: 'first', second: 'second', claude: 'claude' } as const
 export const TOKENS = {
   alice: 'sk-fast-alice',
@@ -9,7 +9,7 @@ export const TOKENS = {
 } as const
 export const OPENING = { alice: '1000', bob: '1000', pauper: '0.0000001' } as const
 
-/** The router's ids, which are made in the order in which calls get on: no two runs have the same. */
+/** The router's ids, which depend on the order in which calls proceed. No two runs have the same. */
 export const ID = {
   make: (number: number): string => `fastid${String(number).padStart(10, '0')}`,
   pattern: /fastid\d{10}/g,

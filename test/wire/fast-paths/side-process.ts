@@ -16,7 +16,7 @@ import { createSteppedClock } from '../../helpers/stepped-clock.js'
 import { type PathsTaken, watchPaths } from './paths-taken.js'
 import { ID, MODELS, OPENING, TOKENS, UPSTREAM_MODELS } from './settings.js'
 
-/** What a router leaves behind. */
+/** The end state of a router. */
 export interface Accounts {
   readonly posted: Readonly<Record<string, bigint>>
   readonly held: bigint
@@ -27,7 +27,7 @@ export interface Accounts {
   readonly taken: PathsTaken
 }
 
-/** What this process is told to do: to start a router before a provider, to end it, or nothing. */
+/** A command for this process: start a router in front of a provider, end it, or nothing. */
 export type Order = { readonly upstreamPort: number } | 'finish' | 'take a turn'
 export type Answer = { readonly port: number } | { readonly accounts: Accounts } | 'turn taken'
 
@@ -39,7 +39,7 @@ const ALL_ENTRIES = 1_000
 
 const countPaths = await watchPaths()
 
-/** Routes of their own for each call, so that none knows how others have fared. */
+/** Each call gets its own routes, so that no call learns from another's failures. */
 function createRegistry(baseUrl: string): { registry: ProviderRegistry; close(): Promise<void> } {
   const compatible = openaiCompatible({ baseUrl, apiKey: 'sk-upstream' })
   const claude = anthropic({ baseUrl, apiKey: 'sk-upstream' })
@@ -65,7 +65,7 @@ function createRegistry(baseUrl: string): { registry: ProviderRegistry; close():
   }
 }
 
-/** A router on a clock that stands, until `finish` is called. */
+/** A router on a stopped clock, until `finish` is called. */
 async function start(upstreamPort: number): Promise<{ port: number; finish(): Promise<Accounts> }> {
   const clock = createSteppedClock()
   const ledger = memoryLedger(OPENING, { clock })
@@ -121,5 +121,5 @@ async function answer(order: Order): Promise<Answer> {
 }
 
 process.on('message', async (order: Order) => process.send?.(await answer(order)))
-// A test that is ended in the middle leaves no process behind.
+// A test that is interrupted leaves no process behind.
 process.on('disconnect', () => process.exit())

@@ -6,7 +6,7 @@ import { replyName, type Scenario } from './scenario.js'
 import type { Accounts, Answer, Order } from './side-process.js'
 import { type Asked, startUpstream } from './upstream.js'
 
-/** What came of a scenario. */
+/** The outcome of a scenario. */
 export interface Played {
   /** By the id of the call. */
   readonly replies: ReadonlyMap<string, Reply>
@@ -15,7 +15,7 @@ export interface Played {
   readonly accounts: Accounts
 }
 
-/** A process that was started with the fast paths open, or with them closed. */
+/** A process that was started with the fast paths open, or closed. */
 export interface Side {
   play(scenario: Scenario): Promise<Played>
   close(): Promise<void>

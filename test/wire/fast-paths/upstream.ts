@@ -4,17 +4,17 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { Incoming } from './incoming.js'
 import { type Segment, type TakeTurn, writeSegments } from './segments.js'
 
-/** A reply as it goes over the wire. */
+/** A reply as bytes on the wire. */
 export interface Delivery {
   readonly segments: readonly Segment[]
-  /** Whether the provider ends the connection behind it. */
+  /** Whether the provider then ends the connection. */
   readonly closes: boolean
 }
 
-/** A request as a provider reads it, its long texts shortened. */
+/** A request as the provider reads it, with its long texts shortened. */
 export interface Asked {
   readonly body: Readonly<Record<string, unknown>>
-  /** How many names its text has: more than its body where an object has one twice. */
+  /** The number of names in its text. It is larger than in its body if an object repeats a name. */
   readonly names: number
 }
 
@@ -29,7 +29,7 @@ export interface PlannedUpstream {
   close(): Promise<void>
 }
 
-/** `find` tells which reply a request asks for. */
+/** `find` returns the name of the reply that a request asks for. */
 export async function startUpstream(
   replies: ReadonlyMap<string, Delivery>,
   find: (request: Asked['body']) => string,
@@ -78,7 +78,7 @@ function read(text: string): Asked {
   return { body: JSON.parse(text, shorten), names: strings.filter(([, colon]) => colon !== undefined).length }
 }
 
-/** A difference in thousands of characters would be hard to read. */
+/** A difference within thousands of characters would be hard to read. */
 function shorten(_: string, value: unknown): unknown {
   if (typeof value !== 'string' || value.length <= SHORT_CHARACTERS) return value
   const digest = createHash('sha256').update(value, 'utf16le').digest('hex')
