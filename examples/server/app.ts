@@ -50,7 +50,7 @@ export interface ExampleApp {
 /** Opens everything except the listening socket. If a step fails, everything opened before is closed. */
 export async function createApp(options: ExampleOptions): Promise<ExampleApp> {
   const log = options.log ?? (() => undefined)
-  // The stores need a listener before the console and the metrics, which are built on the stores, exist.
+  // The stores can report events before the console and the metrics exist, so these are added as listeners later.
   const listeners: Listener[] = []
   const report: Listener = (event) => {
     for (const listener of listeners) listener(event)
