@@ -35,19 +35,19 @@ export interface ExampleApp {
   readonly app: Express
   readonly router: CompatRouter
   readonly models: readonly OfferedModel[]
-  /** Describes the database that is used. */
+  /** Describes the database. */
   readonly where: string
-  /** Returns the demo keys. Their tokens are set only if they were just issued: at the first start, and with `renew`. */
+  /** The demo keys. Their tokens are set only if just issued: at the first start, and with `renew`. */
   credentials(options?: { renew?: boolean }): Promise<DemoCredentials>
-  /** Returns a link that signs an operator in to the console, once. */
+  /** A link that signs an operator in to the console, once. */
   signInLink(origin: string): string
-  /** Returns the balances of the accounts that pay for the API key and for the access token. */
+  /** Balances of the accounts that pay for the API key and the access token. */
   balances(): Promise<{ apiKey: Balance; accessToken: Balance }>
   /** Lets calls finish, then closes everything that `createApp` opened. */
   close(): Promise<void>
 }
 
-/** Opens everything except the listening socket. If a step fails, everything opened before is closed. */
+/** Opens everything but a listening socket. If a step fails, the resources opened before it are closed. */
 export async function createApp(options: ExampleOptions): Promise<ExampleApp> {
   const log = options.log ?? (() => undefined)
   // The stores can report events before the console and the metrics exist, so these are added as listeners later.

@@ -23,10 +23,7 @@ export interface DemoUpstream {
 }
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024
-/**
- * The size of a body times the choices that it requests. A reply is built in one go, in the process that serves all
- * callers.
- */
+/** Bytes of a body times its choices. All callers share the process that builds the replies. */
 const MAX_WORK_BYTES = 4 * 1024 * 1024
 
 /** Starts a provider on a loopback port. It speaks OpenAI's wire format, but has no model behind it. */

@@ -2,7 +2,7 @@ import { type Balance, formatCredits } from 'compat-router'
 import { type ExampleApp, MOUNT } from './app.js'
 import { type DemoCredential, type DemoCredentials, demoAccounts } from './demo-accounts.js'
 
-/** Returns the text that is printed once the server listens. */
+/** The text that is printed once the server listens. */
 export async function greeting(
   example: ExampleApp,
   credentials: DemoCredentials,

@@ -7,7 +7,7 @@ import type { RequestHandler } from 'express'
 
 export interface PrometheusMetrics {
   readonly onEvent: (event: RouterEvent) => void
-  /** Returns a handler of `GET /metrics` that sends the metrics of events and of this router. */
+  /** A handler of `GET /metrics` with the metrics of events and of this router. */
   serve(router: CompatRouter): RequestHandler
 }
 

@@ -3,9 +3,9 @@ import { createContext, Script } from 'node:vm'
 type Schema = Readonly<Record<string, unknown>>
 
 const MAX_DEPTH = 24
-/** A limit for each schema, because callers choose it and all of them share this process. */
+/** Limits the work for one schema. Callers choose it, and all of them share this process. */
 const MAX_STEPS = 10_000
-/** The time for all patterns of a schema together. */
+/** For all patterns of a schema together. */
 const PATTERNS_MS = 200
 const FIND_FITTING = new Script(
   "(() => { const expression = new RegExp(pattern, 'u'); return texts.find((text) => expression.test(text)) })()",

@@ -14,7 +14,7 @@ export type DatabaseSettings = (
   | { readonly kind: 'sqlite'; readonly file: string }
   | { readonly kind: 'postgres'; readonly url: string; readonly schema?: string }
 ) & {
-  /** `id:key` pairs that encrypt providers' keys. If absent, a file beside the database has the key. */
+  /** `id:key` pairs that encrypt providers' keys. If absent, the key is in a file beside the database. */
   readonly secretKeys?: string
 }
 
