@@ -1,5 +1,5 @@
 /**
- * The fast lane: the router sees each request first and hands on what is not its own, so that calls to it do not
+ * The fast lane: the router gets each request first and passes on those that are not its own, so that its calls do not
  * pay for a framework. Run it with `OPENAI_API_KEY=sk-… npx tsx examples/bare-http.ts`.
  */
 import { createServer } from 'node:http'

@@ -1,6 +1,6 @@
 /**
- * An application that was there before: its own users, its own routes, its own JSON parser. The router goes in front of
- * the parser, and looks its callers up among the application's own users.
+ * An existing application with its own users, routes and JSON parser. The router is mounted before the parser, and finds
+ * its callers among the application's users.
  * Run it with `OPENAI_API_KEY=sk-… npx tsx examples/existing-app.ts`.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'

@@ -52,7 +52,7 @@ describe('the tables of the README', () => {
     expect(rows.sort()).toEqual(errorCodes.map(({ code, status }) => `${status} ${code}`).sort())
   })
 
-  it('names every function of administration', () => {
+  it('have every function of administration', () => {
     const admin = createAdmin({ database: {}, secrets: {}, ledger: {} } as unknown as DurableStores)
     const named = tableUnder(readme, 'Administration').flatMap(([, functions]) =>
       codeSpans(functions!).filter((name) => name in admin),
@@ -71,7 +71,7 @@ describe('the tables of the README', () => {
 describe('the tables of the request fields', () => {
   const document = read('docs/request-fields.md')
 
-  it('have every known field, with what it takes and why it is safe', () => {
+  it('have every known field, with the values that it accepts and why it is safe', () => {
     const rows = tableUnder(document, 'Known fields').flatMap(([names, takes, isSent, why]) =>
       codeSpans(names!).map((name) => [name, takes, isSent, why]),
     )
@@ -91,7 +91,7 @@ describe('the tables of the request fields', () => {
 })
 
 describe('the README', () => {
-  it('names scripts and a package that exist', () => {
+  it('names only scripts and packages that exist', () => {
     const checked = codeBlocks(readme).filter(({ directives }) => directives.check)
     const words = checked.flatMap(({ text }) => text.trim().split(/\s+/))
     expect(words.filter((word) => word === 'npm').length).toBeGreaterThan(0)
@@ -111,14 +111,14 @@ describe('the map in CONTRIBUTING.md', () => {
       .filter(({ name }) => !name.startsWith('.'))
       .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
 
-  it('has every room', () => {
+  it('lists every room', () => {
     const named = namedIn('The rooms of the house')
     expect(entriesOf('src').filter((name) => !named.has(name))).toEqual([])
     const rooms = new Set(entriesOf('src'))
     expect(entriesOf('test').filter((name) => !named.has(name) && !rooms.has(name))).toEqual([])
   })
 
-  it('has every command that is not a part of another', () => {
+  it('lists every command that is not part of another', () => {
     const named = [...contributing.matchAll(/npm (?:run )?([\w:]+)/g)].map(([, name]) => name)
     const scripts = Object.keys(packageJson.scripts).filter((name) => name !== 'bench:build')
     expect(scripts.filter((name) => !named.includes(name))).toEqual([])
@@ -126,12 +126,12 @@ describe('the map in CONTRIBUTING.md', () => {
 })
 
 describe.each(documents)('%s', (name) => {
-  it('names commands that there are', () => {
+  it('names only commands that exist', () => {
     const named = [...read(name).matchAll(/npm run ([\w:]+)/g)].map(([, script]) => script!)
     expect(named.filter((script) => !Object.hasOwn(packageJson.scripts, script))).toEqual([])
   })
 
-  it('has links that lead somewhere', () => {
+  it('has no broken relative links', () => {
     const text = read(name)
     const broken = relativeLinks(text).filter((link) => {
       const [path, anchor] = link.split('#')

@@ -51,7 +51,7 @@ const others = [
 ]
 const upstreamKey = 'sk-upstream-for-the-readme'
 
-/** `options` of the README: those of its first example. */
+/** The `options` that blocks of the README use: those of its first example. */
 const OPTIONS = `
 import { memoryCatalogue, memoryCredentials, memoryLedger, memoryProviders, openaiCompatible } from 'compat-router'
 const openai = openaiCompatible({ baseUrl: 'https://api.openai.com/v1', apiKey: process.env.OPENAI_API_KEY! })
@@ -63,7 +63,7 @@ export const options = {
 }
 `
 
-/** `stores` of the README, for those blocks that work on them. */
+/** The `stores` that blocks of the README use. */
 const STORES = `
 import { openaiCompatible } from 'compat-router'
 import { sqliteStores } from 'compat-router/sqlite'
@@ -74,7 +74,7 @@ export const stores = sqliteStores({
 })
 `
 
-/** What a block exports that has to be closed. */
+/** Exports of a block that must be closed. */
 interface Closable {
   stores?: { close(): Promise<void> }
   pool?: { end(): Promise<void> }
@@ -89,7 +89,7 @@ const open: Server[] = []
 const toClose: Closable[] = []
 const listen = Server.prototype.listen
 
-/** Whatever port a block names, it gets a free one, on the loopback address. */
+/** Listens on a free port of the loopback address, whichever port the block names. */
 function listenAnywhere(this: Server): Server {
   started.push(this)
   open.push(this)
@@ -107,8 +107,8 @@ beforeAll(async () => {
   vi.stubEnv('SECRET_KEY', '5'.repeat(64))
   await mkdir(join(root, 'test', '.readme'), { recursive: true })
   folder = await mkdtemp(join(root, 'test', '.readme', 'blocks-'))
-  await writeFile(join(folder, 'options.ts'), onTheseAddresses(OPTIONS))
-  await writeFile(join(folder, 'stores.ts'), onTheseAddresses(STORES))
+  await writeFile(join(folder, 'options.ts'), withTestAddresses(OPTIONS))
+  await writeFile(join(folder, 'stores.ts'), withTestAddresses(STORES))
   mounted = await serve('mount')
 })
 
@@ -137,7 +137,7 @@ function block(directive: 'run' | 'shows', name: string): CodeBlock {
   return found[0]!
 }
 
-function onTheseAddresses(text: string, base = mounted): string {
+function withTestAddresses(text: string, base = mounted): string {
   return text
     .replaceAll('https://api.openai.com/v1', upstream.baseUrl)
     .replaceAll('http://localhost:3000', base ?? 'http://localhost:3000')
@@ -154,11 +154,11 @@ function withPrelude({ directives, text }: CodeBlock): string {
 async function importBlock(name: string, base?: string, suffix = ''): Promise<Record<string, unknown>> {
   const found = block('run', name)
   const file = join(folder, `${name}-${imports++}.${found.language}`)
-  await writeFile(file, onTheseAddresses(withPrelude(found) + suffix, base))
+  await writeFile(file, withTestAddresses(withPrelude(found) + suffix, base))
   return (await import(file)) as Record<string, unknown>
 }
 
-/** Runs a block that starts one server, and returns where it listens. */
+/** Runs a block that starts one server, and returns the server's URL. */
 async function serve(name: string, suffix = ''): Promise<string> {
   started = []
   const spy = vi.spyOn(Server.prototype, 'listen').mockImplementation(listenAnywhere)
@@ -170,7 +170,7 @@ async function serve(name: string, suffix = ''): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Runs a block that talks to the first example, and returns what it logged. */
+/** Runs a block that calls the first example, and returns the values that it logged. */
 async function logged(name: string, base = mounted): Promise<unknown[]> {
   const log = vi.spyOn(console, 'log').mockImplementation(() => {})
   await importBlock(name, base)
@@ -179,7 +179,7 @@ async function logged(name: string, base = mounted): Promise<unknown[]> {
 
 async function shell(name: string): Promise<string> {
   const curl = fileURLToPath(new URL('helpers/curl.mjs', import.meta.url))
-  const script = `curl() { "$NODE" "$CURL" "$@"; }\n${onTheseAddresses(block('run', name).text)}`
+  const script = `curl() { "$NODE" "$CURL" "$@"; }\n${withTestAddresses(block('run', name).text)}`
   const env = { ...process.env, NODE: process.execPath, CURL: curl }
   return (await promisify(execFile)('sh', ['-c', script], { env })).stdout
 }
@@ -198,8 +198,8 @@ interface Health {
   routes: { firstTokenMs?: number; tokensPerSecond?: number }[]
 }
 
-function withoutMeasures({ firstTokenMs: _, tokensPerSecond: __, ...told }: Health['routes'][number]) {
-  return told
+function withoutMeasures({ firstTokenMs: _, tokensPerSecond: __, ...state }: Health['routes'][number]) {
+  return state
 }
 
 interface Reply {
@@ -212,7 +212,7 @@ interface Reply {
   }
 }
 
-const TELLING = new Set([
+const CONSTANT_KEYS = new Set([
   'object',
   'model',
   'role',
@@ -225,7 +225,7 @@ const TELLING = new Set([
   'source',
 ])
 
-/** What an example promises: its keys, the types of their values, and the values that do not change. */
+/** Returns the parts that must match an example: keys, the types of their values, and values that never change. */
 function shapeOf(value: unknown, key = ''): unknown {
   if (Array.isArray(value)) return value.map((item) => shapeOf(item))
   if (typeof value === 'object' && value !== null) {
@@ -233,10 +233,10 @@ function shapeOf(value: unknown, key = ''): unknown {
       Object.entries(value).map(([name, item]) => [name, shapeOf(item, name)] as const),
     )
   }
-  return TELLING.has(key) ? value : value === null ? null : typeof value
+  return CONSTANT_KEYS.has(key) ? value : value === null ? null : typeof value
 }
 
-/** The shapes of a stream's events, as many alike in a row as one. */
+/** Returns the shapes of a stream's events. Several equal ones in a row count as one. */
 function streamShape(text: string): string[] {
   const events = text.split('\n\n').filter((event) => event.trim() !== '')
   const shapes = events.map((event) => {
@@ -247,7 +247,7 @@ function streamShape(text: string): string[] {
 }
 
 describe('the README', () => {
-  it('has no block that nothing here runs or checks', () => {
+  it('has no code block that this test neither runs nor checks', () => {
     const idle = blocks.filter(({ directives }) => !directives.run && !directives.shows && !directives.check)
     expect(idle.map(({ line }) => `line ${line}`)).toEqual([])
     const run = blocks.flatMap(({ directives }) => directives.run ?? [])
@@ -263,7 +263,7 @@ describe('the README', () => {
     expect(streamShape(await shell('stream'))).toEqual(streamShape(block('shows', 'stream').text))
   })
 
-  it('shows the error that a model that does not exist gets, word for word', async () => {
+  it('shows the exact error for a model that does not exist', async () => {
     expect(JSON.parse(await shell('error'))).toEqual(JSON.parse(block('shows', 'error').text))
   })
 
@@ -274,7 +274,7 @@ describe('the README', () => {
     expect(body.usage!.cost).toBeGreaterThan(0)
   })
 
-  it('leaves other requests to the application in the fast lane', async () => {
+  it('passes other requests to the application in the fast lane', async () => {
     const base = await serve('fast-lane')
     expect(await (await fetch(base)).text()).toBe('The rest of the application')
   })
@@ -284,7 +284,7 @@ describe('the README', () => {
     expect(status).toBe(401)
   })
 
-  it('prints what a call cost from its event', async () => {
+  it('prints the cost of a call from its event', async () => {
     const base = await serve('events')
     const printed = new Promise((done) => vi.spyOn(console, 'log').mockImplementation(done))
     await complete(base)
@@ -325,7 +325,7 @@ describe('the README', () => {
     expect(Math.min(...(costs as number[]))).toBeGreaterThan(0)
   })
 
-  it('has credentials of both kinds that work, the app adding its markup', async () => {
+  it('has working credentials of both kinds, with the app’s markup', async () => {
     const { credentials } = await importBlock('credentials', undefined, 'export { credentials }')
     const base = await serveWith({ credentials, ledger: memoryLedger({ alice: '5', bob: '5' }) })
     const key = (await complete(base, 'acme/fast', 'sk-demo')).body.usage!.charge
@@ -354,7 +354,7 @@ describe('the README', () => {
     }
   })
 
-  it('has adapters of the other kinds, of which one completes here', async () => {
+  it('has the other adapters, and one of them completes a call', async () => {
     const { providers } = (await importBlock('adapters', undefined, 'export { providers }')) as {
       providers: ProviderRegistry
     }
@@ -364,7 +364,7 @@ describe('the README', () => {
     expect(await providers.routes(model, context)).toMatchObject([{ id: 'anthropic:acme/smart' }])
   })
 
-  it('shows what its health page answers', async () => {
+  it('shows the response of its health page', async () => {
     const base = await serve('health')
     await complete(base)
     const { inFlight, routes } = (await (await fetch(`${base}/health`)).json()) as Health
@@ -376,7 +376,7 @@ describe('the README', () => {
     expect(Object.keys(shown.routes[0]!)).toEqual(expect.arrayContaining(Object.keys(routes[0]!)))
   })
 
-  it('keeps everything in a file, administers it, and serves the key that was issued', async () => {
+  it('keeps everything in a file, administers it, and accepts the key that it issues', async () => {
     await askDatabases(inject('databases'), '/worker')
     const base = await serve('durable', 'export { stores }')
     const { stores } = (await import(join(folder, 'stores.ts'))) as { stores: DurableStores }
@@ -389,7 +389,7 @@ describe('the README', () => {
     expect(posted).toBe(parseCredits('25') - parseCredits(cost.toFixed(9)))
   })
 
-  it('has a console that the link it prints opens, once', async () => {
+  it('has a console that opens once with the link that it prints', async () => {
     await askDatabases(inject('databases'), '/worker')
     const print = vi.spyOn(console, 'log').mockImplementation(() => {})
     const base = await serve('console', 'export { stores }')
@@ -439,13 +439,13 @@ describe('the README', () => {
     expect(written.join('')).toMatch(/ sk-/)
   })
 
-  it('seals a key of a caller that the router opens, and charges nothing for it', async () => {
+  it('seals a caller’s key that the router can open, and charges nothing for its use', async () => {
     const base = await serve('keyring')
     const [usage] = (await logged('seal', base)) as [Reply['usage']]
     expect(usage).toMatchObject({ is_byok: true, cost: 0 })
   })
 
-  it('holds a ledger to the published cases with the test runner of Node', async () => {
+  it('runs the published ledger cases with the test runner of Node', async () => {
     const file = join(folder, 'cases.ts')
     await writeFile(file, withPrelude(block('run', 'cases')))
     const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', file], { cwd: root })

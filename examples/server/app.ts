@@ -18,16 +18,16 @@ import { offer } from './offer.js'
 import type { DatabaseSettings, UpstreamSettings } from './settings.js'
 
 export const MOUNT = '/compat/v1'
-const SIGN_IN_HINT = 'Stop the server and start it again with npm start: it prints a new link.'
+const SIGN_IN_HINT = 'Stop the server and start it again with npm start. It prints a new link.'
 
 export interface ExampleOptions {
-  /** Where everything is kept: credentials, balances, models, routes, replies under an `Idempotency-Key`. */
+  /** The database that keeps credentials, balances, models, routes and replies under an `Idempotency-Key`. */
   readonly database: DatabaseSettings
-  /** A real provider. Without one a stand-in is started on a loopback port. */
+  /** A real provider. If absent, a stand-in is started on a loopback port. */
   readonly upstream?: UpstreamSettings
-  /** Pace of the stand-in. */
+  /** Time between two tokens of the stand-in. */
   readonly tokenDelayMs?: number
-  /** Takes one line for each call, and one for whatever the operator should see. */
+  /** Called with one line for each call, and one for each event that the operator should see. */
   readonly log?: (line: string) => void
 }
 
@@ -35,27 +35,27 @@ export interface ExampleApp {
   readonly app: Express
   readonly router: CompatRouter
   readonly models: readonly OfferedModel[]
-  /** Which database is used. */
+  /** Describes the database. */
   readonly where: string
-  /** The demo keys. Their tokens are there only when they are made: at the first start, and with `renew`. */
+  /** The demo keys. Their tokens are set only if just issued: at the first start, and with `renew`. */
   credentials(options?: { renew?: boolean }): Promise<DemoCredentials>
   /** A link that signs an operator in to the console, once. */
   signInLink(origin: string): string
-  /** Of the accounts that pay for the key and for the access token. */
+  /** Balances of the accounts that pay for the API key and the access token. */
   balances(): Promise<{ apiKey: Balance; accessToken: Balance }>
-  /** Lets calls end, then closes what was opened here. */
+  /** Lets calls finish, then closes everything that `createApp` opened. */
   close(): Promise<void>
 }
 
-/** Everything but the listening. What fails closes what was opened before it. */
+/** Opens everything but a listening socket. If a step fails, the resources opened before it are closed. */
 export async function createApp(options: ExampleOptions): Promise<ExampleApp> {
   const log = options.log ?? (() => undefined)
-  // The console and the metrics are made of what the stores are opened for, so they listen later.
+  // The stores can report events before the console and the metrics exist, so these are added as listeners later.
   const listeners: Listener[] = []
-  const tell: Listener = (event) => {
+  const report: Listener = (event) => {
     for (const listener of listeners) listener(event)
   }
-  const database = await openDatabase(options.database, log, tell)
+  const database = await openDatabase(options.database, log, report)
   try {
     const demo = options.upstream === undefined ? await startDemo(options.tokenDelayMs) : undefined
     try {

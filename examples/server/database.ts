@@ -7,7 +7,7 @@ import { type DatabaseSettings, SettingsError } from './settings.js'
 
 export interface OpenDatabase {
   readonly stores: DurableStores
-  /** Which database this is, without its password. */
+  /** Describes the database, without its password. */
   readonly where: string
   close(): Promise<void>
 }
@@ -17,7 +17,7 @@ type SharedOptions = Omit<SqliteStoresOptions, 'file'>
 const CONNECT_MS = 10_000
 const QUIET_MS = 2_000
 
-/** Opens the database and brings its schema up to date. Throws a {@link SettingsError} that says what to do. */
+/** Opens the database and migrates its schema. Throws a {@link SettingsError} that says what to do. */
 export async function openDatabase(
   settings: DatabaseSettings,
   log: (line: string) => void,
@@ -39,7 +39,7 @@ export async function openDatabase(
   } finally {
     clearTimeout(patience)
   }
-  // Spares most calls the look-up of their key. A revoked one is dropped within a second.
+  // Saves most calls the look-up of their key. A revoked key leaves the cache within a second.
   const credentials = cachedCredentials(opened.stores.credentials)
   return {
     ...opened,
@@ -64,7 +64,7 @@ function openServer(
   log: (line: string) => void,
 ): OpenDatabase {
   const pool = new pg.Pool({ connectionString: url, connectionTimeoutMillis: CONNECT_MS })
-  // Without a listener, an idle connection that is lost would end the process.
+  // Without a listener, losing an idle connection would end the process.
   pool.on('error', (error) => log(`database connection lost: ${error.message}`))
   const stores = postgresStores(pool, schema === undefined ? options : { ...options, schema })
   return {
@@ -90,26 +90,26 @@ function whyNot(settings: DatabaseSettings, error: unknown): string {
     '28P01': `${place} refuses this user and password. Correct DATABASE_URL.`,
     '28000': `${place} refuses this user. Correct DATABASE_URL, or pg_hba.conf.`,
     '3D000': `${place} does not exist: the server has no database of this name. Create it, or correct DATABASE_URL.`,
-    '42501': `${place} does not let this user make a schema. Run: grant create on database … to …`,
+    '42501': `${place} does not let this user create a schema. Run: grant create on database … to …`,
   }
   return (
     known[code] ??
-    `${place} cannot be used (${message || code}). Check DATABASE_URL and that the server runs. Without DATABASE_URL a SQLite file is used.`
+    `${place} cannot be used (${message || code}). Check DATABASE_URL, and that the server is running. Without DATABASE_URL, an SQLite file is used.`
   )
 }
 
 function whyNotFile(file: string, code: string, message: string): string {
   const elsewhere = 'or name another file in COMPAT_ROUTER_FILE'
   if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) {
-    return `${file} is not a SQLite database, or is damaged. Put back a backup, move it away to begin anew, ${elsewhere}.`
+    return `${file} is not an SQLite database, or is damaged. Restore a backup, move the file away to start afresh, ${elsewhere}.`
   }
   if (/^SQLITE_(BUSY|LOCKED)/.test(code)) {
-    return `${file} is locked by another program. Close that one, ${elsewhere}.`
+    return `${file} is locked by another program. Close that program, ${elsewhere}.`
   }
-  return `${file} cannot be used (${message}). Check its folder, its owner and the room on the disk, ${elsewhere}.`
+  return `${file} cannot be used (${message}). Check its folder, its owner and the free space on the disk, ${elsewhere}.`
 }
 
-/** Node reports a host of several addresses as one error that holds one for each. */
+/** If a host has several addresses, Node throws one error that contains one for each address. */
 function firstOf(error: unknown): { code?: string; message: string } {
   const first = error instanceof AggregateError ? error.errors[0] : error
   return first instanceof Error ? first : { message: String(first) }

@@ -3,10 +3,10 @@ import type { OfferedModel } from './models.js'
 
 export const demoAccounts = { owner: 'alice', appUser: 'bob', app: 'demo-app' } as const
 
-/** A credential of the example. Only its digest is stored, so `token` is here just once. */
+/** A credential of the example. Only its digest is stored, so `token` is set only when it is issued. */
 export interface DemoCredential {
   readonly token?: string
-  /** How it begins and ends, to tell it from others. */
+  /** Its first and last characters, to recognise it. */
   readonly hint: string
   readonly isRevoked: boolean
 }
@@ -19,7 +19,7 @@ export interface DemoCredentials {
 const APP_ID = 'demo-app'
 const LABEL = 'example server'
 
-/** Grants the credits at the first start only; the app may use whatever models are offered now. */
+/** Grants the credits, only at the first start, and allows the app the models that are offered now. */
 export async function openDemoAccounts(admin: Admin, models: readonly OfferedModel[]): Promise<void> {
   for (const account of [demoAccounts.owner, demoAccounts.appUser]) {
     await admin.grant({ account, amount: '5', reference: `${LABEL}: ${account}`, memo: 'To try it out' })
@@ -33,7 +33,7 @@ export async function openDemoAccounts(admin: Admin, models: readonly OfferedMod
   })
 }
 
-/** Makes both at the first start. Later starts find them, and with `renew` put new tokens in place of those before. */
+/** Issues both at the first start. Later starts find them; if `renew` is true, both get new tokens. */
 export async function demoCredentials(admin: Admin, renew: boolean): Promise<DemoCredentials> {
   const rows = (await admin.listCredentials()).filter(({ label }) => label === LABEL)
   const { owner, appUser } = demoAccounts

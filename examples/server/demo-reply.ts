@@ -1,9 +1,9 @@
 import { schemaInstance } from './schema-instance.js'
 
-/** One choice of a reply: its text or its tool call, cut into tokens. */
+/** One choice of a reply: its text or its tool call, split into tokens. */
 export interface DemoChoice {
   readonly index: number
-  /** Joined, they are the message's content, or the arguments of the tool call. */
+  /** Together they are the message's content, or the arguments of the tool call. */
   readonly tokens: readonly string[]
   readonly tool?: { readonly id: string; readonly name: string }
   readonly finishReason: 'stop' | 'length' | 'tool_calls'
@@ -15,7 +15,7 @@ export interface DemoReply {
   readonly completionTokens: number
 }
 
-/** The parts of a request that the demo model understands. Anything else about it is ignored. */
+/** The fields of a request that the demo model understands. It ignores all others. */
 export interface DemoRequest {
   readonly messages: readonly { readonly role?: unknown; readonly content?: unknown }[]
   readonly n?: unknown
@@ -30,7 +30,7 @@ export interface DemoRequest {
 const TOKENS_PER_MESSAGE = 4
 
 /**
- * What the demo model says: a call of a tool where there is one to call, JSON where JSON was asked for, else a
+ * Returns the demo model's reply: a tool call if the request has a tool to call, JSON if it requires JSON, otherwise a
  * few sentences that quote the question.
  */
 export function demoReply(request: DemoRequest): DemoReply {
@@ -44,17 +44,17 @@ export function demoReply(request: DemoRequest): DemoReply {
   }
 }
 
-/** How many choices an `n` asks for. */
+/** Returns the number of choices that an `n` requests. */
 export function choiceCount(n: unknown): number {
   return Number.isInteger(n) ? Math.min(Math.max(Number(n), 1), 128) : 1
 }
 
-/** Cuts text the way a tokenizer might: short pieces, each with the white space before it. Joined, they are the text. */
+/** Splits text into short pieces, as a tokenizer might. Each includes the white space before it. */
 export function tokensOf(text: string): string[] {
   return text.match(/\s*[\p{L}\p{N}]{1,6}|\s*[^\s\p{L}\p{N}]|\s+$/gu) ?? []
 }
 
-/** What all choices of a reply say. */
+/** The content that all choices of a reply share. */
 type Answer =
   | { readonly kind: 'tool'; readonly name: string; readonly text: string }
   | { readonly kind: 'json' | 'prose'; readonly text: string }
@@ -101,7 +101,7 @@ function sentences(request: DemoRequest, question: string): string {
   if (last?.role === 'tool') return `The tool answered: ${textOf(last.content)}`
   return (
     `Hello from the demo model. You wrote: "${question}". I am a small stand-in that runs on this machine, ` +
-    'so that a whole call can be seen, from the client to the ledger. Set UPSTREAM_BASE_URL to talk to a real model.'
+    'so that you can see a whole call, from the client to the ledger. Set UPSTREAM_BASE_URL to talk to a real model.'
   )
 }
 
@@ -131,7 +131,7 @@ function toolToCall(request: DemoRequest): FunctionTool | undefined {
   return closest(tools, lastQuestion(request))
 }
 
-/** The tool whose name and description share most words with the question; the first of equals. */
+/** Returns the tool whose name and description share the most words with the question; of equals, the first. */
 function closest(tools: readonly FunctionTool[], question: string): FunctionTool | undefined {
   const asked = new Set(words(question))
   const rated = tools.map((tool) => {
@@ -145,7 +145,7 @@ function words(text: string): string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 }
 
-/** The last capitalised word but the first of the question: "Is it warm in Paris?" is about Paris. */
+/** Returns the last capitalised word, but not the first word: "Is it warm in Paris?" is about Paris. */
 function nameIn(question: string): string {
   return question.match(/(?<=\S\s+)\p{Lu}\p{L}+/gu)?.at(-1) ?? 'text'
 }

@@ -8,11 +8,11 @@ import { choiceCount, type DemoChoice, type DemoReply, type DemoRequest, demoRep
 export const demoModels = ['demo-small', 'demo-large'] as const
 
 export interface DemoUpstreamOptions {
-  /** The key that callers must show. */
+  /** The key that callers must send. */
   readonly apiKey: string
   /** `demo-small` and `demo-large` by default. */
   readonly models?: readonly string[]
-  /** Between two tokens of a stream. 40 by default, about the pace of a fast reader. */
+  /** The time between two tokens of a stream. 40 by default, about the speed of a fast reader. */
   readonly tokenDelayMs?: number
 }
 
@@ -23,10 +23,10 @@ export interface DemoUpstream {
 }
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024
-/** Of a body, times the choices it asks for: an answer is made at one go, in the process that serves all others. */
-const MAX_ASKED_BYTES = 4 * 1024 * 1024
+/** Bytes of a body times its choices. All callers share the process that builds the replies. */
+const MAX_WORK_BYTES = 4 * 1024 * 1024
 
-/** Starts a provider of its own on a loopback port: it speaks the OpenAI wire, but no model stands behind it. */
+/** Starts a provider on a loopback port. It speaks OpenAI's wire format, but has no model behind it. */
 export async function startDemoUpstream(options: DemoUpstreamOptions): Promise<DemoUpstream> {
   const server = createServer((req, res) => {
     answer(req, res, options).catch((error: unknown) => {
@@ -70,8 +70,8 @@ function modelList({ models = demoModels }: DemoUpstreamOptions) {
 async function chat(req: IncomingMessage, res: ServerResponse, options: DemoUpstreamOptions): Promise<void> {
   const { body, bytes } = await readJson(req)
   if (body === undefined) return fail(res, 400, 'We could not parse the JSON body of your request.')
-  if (bytes * choiceCount(body.n) > MAX_ASKED_BYTES) {
-    return fail(res, 400, 'This is more than the demo model can answer.')
+  if (bytes * choiceCount(body.n) > MAX_WORK_BYTES) {
+    return fail(res, 400, 'The request is too large for the demo model.')
   }
   const { models = demoModels, tokenDelayMs = 40 } = options
   if (!models.some((model) => model === body.model)) {

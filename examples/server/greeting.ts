@@ -2,7 +2,7 @@ import { type Balance, formatCredits } from 'compat-router'
 import { type ExampleApp, MOUNT } from './app.js'
 import { type DemoCredential, type DemoCredentials, demoAccounts } from './demo-accounts.js'
 
-/** What is printed once the server listens. */
+/** The text that is printed once the server listens. */
 export async function greeting(
   example: ExampleApp,
   credentials: DemoCredentials,
@@ -25,9 +25,9 @@ export async function greeting(
     ].join('\n')
   return `
 Console             ${example.signInLink(origin)}
-                    opens once, within an hour; npm start prints a new link
+                    works once, within an hour; npm start prints a new link
 
-${isDemo ? 'A stand-in answers, no real model. Set UPSTREAM_BASE_URL and UPSTREAM_API_KEY for one.' : 'Every model costs the same here: this is an example.'}
+${isDemo ? 'A stand-in answers instead of a real model. To use a real one, set UPSTREAM_BASE_URL and UPSTREAM_API_KEY.' : 'This is an example, so every model costs the same.'}
 
 Base URL            ${baseUrl}
 Models              ${example.models.map(({ id }) => id).join(', ')}
@@ -37,7 +37,7 @@ Demo access token   ${shown(accessToken)}  (${demoAccounts.appUser} pays, ${text
 
 ${advice(credentials)}
 
-A completion${apiKey.token === undefined ? ', with the API key in the variable KEY' : ''}:
+A completion${apiKey.token === undefined ? ' (set the variable KEY to the API key)' : ''}:
 
 ${curl('', { model, messages })}
 
@@ -49,14 +49,14 @@ ${curl('-N ', { model, messages, stream: true })}
 
 function shown({ token, hint, isRevoked }: DemoCredential): string {
   if (token !== undefined) return token
-  return `${hint}, ${isRevoked ? 'revoked' : 'shown when it was made'}`
+  return `${hint}, ${isRevoked ? 'revoked' : 'shown when it was created'}`
 }
 
 function advice({ apiKey, accessToken }: DemoCredentials): string {
   const isNew = apiKey.token !== undefined && accessToken.token !== undefined
   return isNew
-    ? 'Keep both: only their digests are stored, and they are not shown again. Should one be lost, npm start -- --new-keys makes new ones.'
-    : 'Keys are shown once. To have new ones in place of these: npm start -- --new-keys'
+    ? 'Save both. Only their digests are stored, so they are not shown again. If you lose one, run: npm start -- --new-keys'
+    : 'Keys are shown only once. To replace both with new ones, run: npm start -- --new-keys'
 }
 
 function textOf({ available, held }: Balance): string {

@@ -18,7 +18,7 @@ async function main(): Promise<void> {
     throw error
   }
   closeOnSignal(server, example)
-  // Only now, where nothing can keep them from being shown.
+  // Not earlier: new keys are shown only here, and listening could have failed.
   const credentials = await example.credentials({ renew: settings.newKeys })
   const isDemo = settings.upstream === undefined
   say(await greeting(example, credentials, originOf(server, settings.host), isDemo))
@@ -29,22 +29,22 @@ async function listen(server: Server, { port, host }: Settings): Promise<void> {
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
     const where = `port ${port} of ${host}`
     const help: Record<string, string> = {
-      EADDRINUSE: `Something else listens on ${where} already. Choose another port: PORT=${port === 65_535 ? 3001 : port + 1} npm start`,
-      EACCES: `This user may not listen on ${where}. Choose a port from 1024 on: PORT=3000 npm start`,
-      EADDRNOTAVAIL: `${host} is no address of this machine. Set HOST to one, or to 0.0.0.0 for all.`,
-      ENOTFOUND: `HOST names no known machine: ${host}. Leave it out for 127.0.0.1.`,
+      EADDRINUSE: `Another program already listens on ${where}. Choose another port: PORT=${port === 65_535 ? 3001 : port + 1} npm start`,
+      EACCES: `This user may not listen on ${where}. Choose a port of at least 1024: PORT=3000 npm start`,
+      EADDRNOTAVAIL: `${host} is not an address of this machine. Set HOST to one of its addresses, or to 0.0.0.0 for all of them.`,
+      ENOTFOUND: `HOST is not a known machine: ${host}. Without HOST, the server listens on 127.0.0.1.`,
     }
     throw new SettingsError(help[error.code ?? ''] ?? `Cannot listen on ${where}: ${error.message}`)
   })
 }
 
-/** The first signal lets calls end; a second one does not wait. */
+/** The first signal lets calls finish. A second one ends the process at once. */
 function closeOnSignal(server: Server, example: ExampleApp): void {
   let closing = false
   const close = (): void => {
     if (closing) process.exit(1)
     closing = true
-    say('Closing: calls in flight may end.')
+    say('Closing. Calls in flight may finish.')
     server.close()
     example
       .close()

@@ -7,7 +7,7 @@ import type { RequestHandler } from 'express'
 
 export interface PrometheusMetrics {
   readonly onEvent: (event: RouterEvent) => void
-  /** Answers `GET /metrics` with the metrics of events and of this router. */
+  /** A handler of `GET /metrics` with the metrics of events and of this router. */
   serve(router: CompatRouter): RequestHandler
 }
 
@@ -20,8 +20,8 @@ const PROXIED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
  * Metrics for a Prometheus on this machine, served by the example's own server.
  *
  * They name models, providers and amounts, so only programs on this machine get them. Requests through a proxy are
- * refused, because they all look local. So are requests under another host name, which a page in a local browser could
- * send after pointing its own name to this machine.
+ * refused, because they all look local. So are requests with another host name: a page in a local browser could send
+ * those after its own name was pointed at this machine.
  */
 export function prometheusMetrics(): PrometheusMetrics {
   const exporter = new PrometheusExporter({

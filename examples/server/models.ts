@@ -2,21 +2,21 @@ import type { Prices } from 'compat-router'
 import { demoModels } from './demo-upstream.js'
 import { SettingsError, type UpstreamSettings } from './settings.js'
 
-/** A model key, what the upstream calls it, and what it costs. */
+/** A model that the example offers, with its name at the upstream and its prices. */
 export interface OfferedModel {
   readonly id: string
   readonly upstreamModel: string
   readonly prices: Prices
-  /** Names these prices in what was charged by them. */
+  /** Recorded with each charge at these prices. */
   readonly priceVersion: string
 }
 
-/** To be changed with the prices below. */
+/** Change it together with the prices below. */
 const PRICE_VERSION = 'example-1'
 
 const LIST_TIMEOUT_MS = 10_000
 
-/** An example has no price list, so every model of a real upstream costs the same. Credits per million tokens. */
+/** In credits per million tokens. The example has no price list, so every model of a real upstream costs the same. */
 const EXAMPLE_PRICES: Prices = { input: '1', cachedInput: '0.5', output: '4' }
 
 /** The models of the stand-in: `demo/small`, `demo/large`. */
@@ -33,7 +33,7 @@ export function offeredDemoModels(): OfferedModel[] {
   }))
 }
 
-/** The models of a real provider: those in `UPSTREAM_MODELS`, else all that it lists, under its own names. */
+/** The models of a real provider: those in `UPSTREAM_MODELS`, otherwise all that it lists, under its own names. */
 export async function offeredModels(upstream: UpstreamSettings): Promise<OfferedModel[]> {
   const names = upstream.models ?? (await listedModels(upstream))
   return Object.entries(names).map(([id, upstreamModel]) => ({
@@ -57,7 +57,7 @@ async function listedModels({ baseUrl, apiKey }: UpstreamSettings): Promise<Reco
   if (!response.ok) return fail(`answered with status ${response.status}`)
   const list: unknown = await response.json().catch(() => undefined)
   const ids = idsOf(list)
-  if (ids.length === 0) return fail('names no model')
+  if (ids.length === 0) return fail('lists no model')
   return Object.fromEntries(ids.map((id) => [id, id]))
 }
 

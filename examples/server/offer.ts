@@ -2,13 +2,13 @@ import type { Admin, RouteListing } from 'compat-router/admin'
 import type { OfferedModel } from './models.js'
 import type { UpstreamSettings } from './settings.js'
 
-/** How the routes that settings make begin; all others are an operator's. */
+/** Prefix of the routes that come from settings. All other routes are an operator's. */
 const ROUTE_PREFIX = 'settings:'
 const PROVIDER = 'upstream'
 
 /**
- * Puts what the settings offer into the stores, and takes out what former settings offered. What an operator added, or
- * changed about a model or a route, stays; the address and the key of a route follow the settings.
+ * Writes the models and routes of the settings to the stores, and removes those of former settings. Models and routes
+ * that an operator added stay, and so do an operator's changes. Only a route's URL and key always follow the settings.
  */
 export async function offer(
   admin: Admin,
@@ -16,12 +16,12 @@ export async function offer(
   { baseUrl, apiKey }: UpstreamSettings,
 ): Promise<void> {
   const [models, routes] = await Promise.all([admin.listModels(), admin.listRoutes()])
-  const isThere = new Set(models.map(({ id }) => id))
+  const existing = new Set(models.map(({ id }) => id))
   const former = new Map(
     routes.filter(({ id }) => id.startsWith(ROUTE_PREFIX)).map((route) => [route.model, route] as const),
   )
   for (const { id, prices, priceVersion, upstreamModel } of offered) {
-    if (!isThere.has(id)) await admin.putModel({ id, prices, priceVersion })
+    if (!existing.has(id)) await admin.putModel({ id, prices, priceVersion })
     await admin.putRoute({
       ...kept(former.get(id)),
       id: `${ROUTE_PREFIX}${id}`,

@@ -3,15 +3,15 @@ import { createContext, Script } from 'node:vm'
 type Schema = Readonly<Record<string, unknown>>
 
 const MAX_DEPTH = 24
-/** What a caller asks for is made in the process that serves all others. */
+/** Limits the work for one schema. Callers choose it, and all of them share this process. */
 const MAX_STEPS = 10_000
-/** For all patterns of a schema. */
+/** For all patterns of a schema together. */
 const PATTERNS_MS = 200
 const FIND_FITTING = new Script(
   "(() => { const expression = new RegExp(pattern, 'u'); return texts.find((text) => expression.test(text)) })()",
 )
 
-/** Strings to try, in order, until one fits the schema's `format`, `pattern` and lengths. */
+/** Strings to try, in order, until one satisfies the schema's `format`, `pattern` and lengths. */
 const STRINGS = ['text', 'a', 'A', '0', '1', '00', '000', 'aaaaa', 'AAA', '2025-01-31', 'ab-12']
 
 const FORMATS: Readonly<Record<string, string>> = {
@@ -28,10 +28,11 @@ const FORMATS: Readonly<Record<string, string>> = {
 }
 
 /**
- * A small value that a JSON schema accepts: required properties only, the first of an `enum`, bounds kept.
+ * Returns a small value that a JSON schema accepts: only required properties, the first value of an `enum`, numbers
+ * within their bounds.
  *
- * `hint` is used for strings that may be anything. A `pattern` is met where a short list of candidates has a match.
- * A schema that asks for endless nesting, or for more than a small value, throws.
+ * A string without further rules is the `hint`. A `pattern` is satisfied if one of a few candidates matches. Throws a
+ * `RangeError` if the schema requires endless nesting or a large value.
  */
 export function schemaInstance(schema: unknown, hint = 'text'): unknown {
   return build(schema, { root: schema, hint, stepsLeft: MAX_STEPS, patternMsLeft: PATTERNS_MS }, 0)
@@ -46,18 +47,18 @@ interface Building {
 
 function spend(steps: number, building: Building): void {
   building.stepsLeft -= steps
-  if (building.stepsLeft < 0) throw new RangeError('The schema asks for too much')
+  if (building.stepsLeft < 0) throw new RangeError('The schema requires a value that is too large')
 }
 
 function build(input: unknown, building: Building, depth: number): unknown {
-  if (depth > MAX_DEPTH) throw new RangeError('The schema nests without end')
+  if (depth > MAX_DEPTH) throw new RangeError('The schema requires endless nesting')
   spend(1, building)
   if (!isSchema(input)) return building.hint
   const schema = merge(input, building, depth)
   if ('const' in schema) return schema.const
   if (Array.isArray(schema.enum) && schema.enum.length > 0) return schema.enum[0]
   const alternatives = schema.anyOf ?? schema.oneOf
-  if (Array.isArray(alternatives)) return firstThatEnds(schema, alternatives, building, depth)
+  if (Array.isArray(alternatives)) return firstPossible(schema, alternatives, building, depth)
   switch (typeOf(schema)) {
     case 'object':
       return objectOf(schema, building, depth)
@@ -76,9 +77,9 @@ function build(input: unknown, building: Building, depth: number): unknown {
   }
 }
 
-/** Follows `$ref` and joins `allOf`. */
+/** Resolves `$ref` and merges `allOf`. */
 function merge(schema: Schema, building: Building, depth: number): Schema {
-  if (depth > MAX_DEPTH) throw new RangeError('The schema nests without end')
+  if (depth > MAX_DEPTH) throw new RangeError('The schema requires endless nesting')
   const { $ref: reference, allOf, ...rest } = schema
   spend(Object.keys(rest).length, building)
   const parts: Schema[] = []
@@ -110,7 +111,7 @@ function resolve(reference: string, root: unknown): Schema {
   return isSchema(found) ? found : {}
 }
 
-function firstThatEnds(schema: Schema, alternatives: unknown[], building: Building, depth: number): unknown {
+function firstPossible(schema: Schema, alternatives: unknown[], building: Building, depth: number): unknown {
   const { anyOf: _anyOf, oneOf: _oneOf, ...rest } = schema
   let failure: unknown
   for (const alternative of alternatives) {
@@ -170,7 +171,7 @@ function stringOf(schema: Schema, building: Building): string {
   return first.padEnd(least, '.').slice(0, most)
 }
 
-/** Of a pattern that is none, the first. Throws where patterns cannot be matched in a moment: a caller may write any. */
+/** Returns the first text if the pattern is invalid. Throws if matching is too slow: callers choose the pattern. */
 function firstThatMatches(texts: readonly string[], pattern: string, building: Building): string | undefined {
   const context = createContext({ texts, pattern })
   const start = performance.now()

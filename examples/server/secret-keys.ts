@@ -8,16 +8,16 @@ const SERVER_FOLDER = '.data'
 const KEY_BYTES = 32
 
 /**
- * The keys that providers' secrets are sealed under in the database: those of `COMPAT_ROUTER_SECRET_KEYS`, else the one
- * in a file beside the database, which is made where there is none and is its owner's alone to read.
+ * Returns the keys that encrypt providers' secrets in the database: those of `COMPAT_ROUTER_SECRET_KEYS`, otherwise the
+ * key in a file beside the database. The file is created if it does not exist, and only its owner can read it.
  */
 export function readSecretKeys(settings: DatabaseSettings): readonly SecretKey[] {
   if (settings.secretKeys !== undefined) return parse(settings.secretKeys, 'COMPAT_ROUTER_SECRET_KEYS')
   const file = join(settings.kind === 'sqlite' ? dirname(settings.file) : SERVER_FOLDER, 'secret.key')
-  return parse(readOrMake(file), file)
+  return parse(readOrCreate(file), file)
 }
 
-function readOrMake(file: string): string {
+function readOrCreate(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
@@ -29,7 +29,7 @@ function readOrMake(file: string): string {
     writeFileSync(file, text, { flag: 'wx', mode: 0o600 })
     return text
   } catch (error) {
-    // Another server of the same start was first.
+    // Another server that starts at the same moment has created it.
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return readFileSync(file, 'utf8')
     throw cannot(file, error)
   }
@@ -43,7 +43,7 @@ function parse(text: string, where: string): readonly SecretKey[] {
       const [, id, key] = /^\s*([^:\s]+):([0-9a-f]{64}|[A-Za-z0-9+/_-]{43}=?)\s*$/i.exec(pair) ?? []
       if (id === undefined || key === undefined) {
         throw new SettingsError(
-          `${where} must hold id:key pairs parted by commas, each key 32 bytes as hex or base64. Provider keys in the database open only with the key that they were sealed under.`,
+          `${where} must contain id:key pairs separated by commas, each key 32 bytes as hex or base64. Provider keys in the database can only be decrypted with the key that encrypted them.`,
         )
       }
       return { id, key }
@@ -52,6 +52,6 @@ function parse(text: string, where: string): readonly SecretKey[] {
 
 function cannot(file: string, error: unknown): SettingsError {
   return new SettingsError(
-    `${file} cannot be used (${(error as Error).message}). It seals providers' keys in the database; put keys into COMPAT_ROUTER_SECRET_KEYS instead, or correct its folder and owner.`,
+    `${file} cannot be used (${(error as Error).message}). Its key encrypts providers' keys in the database. Correct its folder and owner, or set COMPAT_ROUTER_SECRET_KEYS instead.`,
   )
 }

@@ -1,12 +1,12 @@
-/** What the environment says about the example server. */
+/** The settings of the example server, from the environment. */
 export interface Settings {
   readonly host: string
   readonly port: number
   /** Where balances and keys are kept. */
   readonly database: DatabaseSettings
-  /** Puts new demo keys in place of those that were shown. */
+  /** Whether to replace the demo keys with new ones. */
   readonly newKeys: boolean
-  /** A real provider. Without one the server starts a stand-in of its own. */
+  /** A real provider. If absent, the server starts its own stand-in. */
   readonly upstream?: UpstreamSettings
 }
 
@@ -14,18 +14,18 @@ export type DatabaseSettings = (
   | { readonly kind: 'sqlite'; readonly file: string }
   | { readonly kind: 'postgres'; readonly url: string; readonly schema?: string }
 ) & {
-  /** `id:key` pairs that providers' keys are sealed under. Without them a file beside the database is used. */
+  /** `id:key` pairs that encrypt providers' keys. If absent, the key is in a file beside the database. */
   readonly secretKeys?: string
 }
 
 export interface UpstreamSettings {
   readonly baseUrl: string
   readonly apiKey?: string
-  /** Model key to upstream name. Without it, the upstream's own list is offered. */
+  /** Maps model ids to the upstream's names. If absent, all models that the upstream lists are offered. */
   readonly models?: Readonly<Record<string, string>>
 }
 
-/** A variable of the environment that cannot be used. The message says which, and what to do. */
+/** A setting that cannot be used. The message names it and says what to do. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
 }
@@ -33,13 +33,13 @@ export class SettingsError extends Error {
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Reads `PORT`, `HOST`, `UPSTREAM_BASE_URL`, `UPSTREAM_API_KEY` and `UPSTREAM_MODELS`, what the command line of the
- * package reads for its database, and the one flag. Throws a {@link SettingsError}.
+ * Reads `PORT`, `HOST`, `UPSTREAM_BASE_URL`, `UPSTREAM_API_KEY` and `UPSTREAM_MODELS`, the variables that the package's
+ * command line reads for its database, and the flag. Throws a {@link SettingsError}.
  */
 export function readSettings(env: Environment, args: readonly string[] = []): Settings {
-  const stranger = args.find((arg) => arg !== '--new-keys')
-  if (stranger !== undefined) {
-    throw new SettingsError(`There is no flag ${stranger}; there is only: npm start -- --new-keys`)
+  const unknown = args.find((arg) => arg !== '--new-keys')
+  if (unknown !== undefined) {
+    throw new SettingsError(`Unknown flag ${unknown}. The only one is: npm start -- --new-keys`)
   }
   const upstream = readUpstream(env)
   return {
@@ -54,7 +54,7 @@ export function readSettings(env: Environment, args: readonly string[] = []): Se
 function readPort(text: string | undefined): number {
   if (text === undefined || text === '') return 3000
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) {
-    throw new SettingsError(`PORT must be a number from 0 to 65535, such as 3000; it is "${text}".`)
+    throw new SettingsError(`PORT must be a number from 0 to 65535, such as 3000; got "${text}".`)
   }
   return Number(text)
 }
@@ -65,7 +65,7 @@ function readDatabase(env: Environment): DatabaseSettings {
   if (!url) return { kind: 'sqlite', file: env.COMPAT_ROUTER_FILE || '.data/compat-router.db', ...sealing }
   if (!URL.canParse(url) || !['postgres:', 'postgresql:'].includes(new URL(url).protocol)) {
     throw new SettingsError(
-      'DATABASE_URL must be the address of a PostgreSQL database, such as postgres://user:password@localhost:5432/credits. Without it a SQLite file is used.',
+      'DATABASE_URL must be the URL of a PostgreSQL database, such as postgres://user:password@localhost:5432/credits. If it is not set, an SQLite file is used.',
     )
   }
   const schema = env.COMPAT_ROUTER_SCHEMA
@@ -91,12 +91,12 @@ function readBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
     throw new SettingsError(
-      'UPSTREAM_BASE_URL must be an http or https address, such as https://api.openai.com/v1.',
+      'UPSTREAM_BASE_URL must be an http or https URL, such as https://api.openai.com/v1.',
     )
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw new SettingsError(
-      'UPSTREAM_BASE_URL must hold no credentials, query or fragment; the key goes into UPSTREAM_API_KEY.',
+      'UPSTREAM_BASE_URL must not contain credentials, a query or a fragment. Put the key into UPSTREAM_API_KEY.',
     )
   }
   return text.replace(/\/+$/, '')
@@ -109,7 +109,7 @@ function readModels(text: string): Readonly<Record<string, string>> {
     if (key === undefined || name === undefined) {
       throw new SettingsError(
         'UPSTREAM_MODELS must be a list of key=upstream-name pairs, such as ' +
-          `acme/fast=gpt-4o-mini,acme/smart=gpt-4o; "${pair.trim()}" is none.`,
+          `acme/fast=gpt-4o-mini,acme/smart=gpt-4o; got "${pair.trim()}".`,
       )
     }
     if (models.has(key)) throw new SettingsError(`UPSTREAM_MODELS names the model "${key}" twice.`)

@@ -48,16 +48,16 @@ describe('the demo upstream, read by the openai client', () => {
     expect(ids).toEqual(['demo-small', 'demo-large'])
   })
 
-  it('refuses what would keep this process busy for seconds', async () => {
+  it('refuses requests that would keep the process busy for seconds', async () => {
     const messages = [{ role: 'user' as const, content: 'word '.repeat(20_000) }]
     const whole = await client.chat.completions.create({ model: 'demo-small', messages, n: 2 })
     expect(whole.choices).toHaveLength(2)
     await expect(client.chat.completions.create({ model: 'demo-small', messages, n: 128 })).rejects.toThrow(
-      '400 This is more than the demo model can answer.',
+      '400 The request is too large for the demo model.',
     )
   })
 
-  it('says the same in one body and as a stream, with the same counts', async () => {
+  it('sends the same reply in one body and as a stream, with the same counts', async () => {
     const whole = await client.chat.completions.create({ model: 'demo-small', messages: hello })
     const chunks = await streamed({ messages: hello, stream_options: { include_usage: true } })
     const text = chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('')
@@ -68,12 +68,12 @@ describe('the demo upstream, read by the openai client', () => {
     expect(chunks.at(-2)!.choices[0]!.finish_reason).toBe('stop')
   })
 
-  it('reports usage in a stream only if it was asked to', async () => {
+  it('reports usage in a stream only if the request asks for it', async () => {
     const chunks = await streamed({ messages: hello })
     expect(chunks.filter((chunk) => 'usage' in chunk)).toEqual([])
   })
 
-  it('stops at max_tokens, and says so', async () => {
+  it('stops at max_tokens, with the finish reason length', async () => {
     const reply = await client.chat.completions.create({
       model: 'demo-small',
       messages: hello,
@@ -92,7 +92,7 @@ describe('the demo upstream, read by the openai client', () => {
     expect(reply.choices[0]!.message.content).toBe('Hello from the demo model. You ')
   })
 
-  it('gives as many choices as n, also in a stream', async () => {
+  it('returns n choices, also in a stream', async () => {
     const reply = await client.chat.completions.create({ model: 'demo-small', messages: hello, n: 3 })
     expect(reply.choices.map((choice) => choice.message.content?.slice(0, 11))).toEqual([
       'Choice 1 of',
@@ -105,7 +105,7 @@ describe('the demo upstream, read by the openai client', () => {
     expect(finished.map((chunk) => chunk.choices[0]!.index)).toEqual([0, 1, 2])
   })
 
-  it('calls a tool with arguments that its schema accepts, then reads its answer', async () => {
+  it('calls a tool with arguments that its schema accepts, then reads its result', async () => {
     const question = { role: 'user' as const, content: 'Is it warm in Paris today?' }
     const runner = client.chat.completions.stream({
       model: 'demo-small',
@@ -127,7 +127,7 @@ describe('the demo upstream, read by the openai client', () => {
     expect(final.choices[0]!.message.content).toBe('The tool answered: 21 degrees')
   })
 
-  it('calls the tool that fits the question, the one that was chosen, or none', async () => {
+  it('calls the tool that matches the question, the chosen one, or none', async () => {
     const time = {
       type: 'function' as const,
       function: { name: 'get_time', description: 'The time in a city', parameters: {} },
@@ -148,7 +148,7 @@ describe('the demo upstream, read by the openai client', () => {
     expect(await called('none')).toBeUndefined()
   })
 
-  it('answers in JSON if JSON was asked for', async () => {
+  it('replies in JSON if the request requires it', async () => {
     const reply = await client.chat.completions.create({
       model: 'demo-small',
       messages: hello,

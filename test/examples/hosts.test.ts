@@ -86,7 +86,7 @@ describe.each(Object.keys(hosts))('examples/%s', (name) => {
     await expect(client.models.list()).rejects.toMatchObject({ status: 401, code: 'invalid_api_key' })
   })
 
-  it('prints a curl that works once it is run', { timeout: 60_000 }, async () => {
+  it('prints a curl command that works', { timeout: 60_000 }, async () => {
     const program = runFile(`examples/${name}`, { PORT: '0', OPENAI_API_KEY: apiKey })
     const text = await said(program, /\n$/)
     expect(JSON.parse(await paste(text))).toMatchObject({ data: [{ id: 'acme/fast' }] })
@@ -114,7 +114,7 @@ describe('examples/existing-app.ts', () => {
     expect((await fetch(`${base}/users/nobody/balance`)).status).toBe(404)
   })
 
-  it('debits its own user what the reply says', async () => {
+  it('debits its own user by the cost in the reply', async () => {
     const base = await hosts['existing-app.ts']!()
     const { usage } = await clientOf(base, 'sk-alice').chat.completions.create({
       model: 'acme/fast',
@@ -126,7 +126,7 @@ describe('examples/existing-app.ts', () => {
     expect(nano('5.000000000') - nano(balance.available)).toBe(BigInt(Math.round(cost * 1e9)))
   })
 
-  it('turns a suspended user away', async () => {
+  it('refuses a suspended user', async () => {
     const client = clientOf(await hosts['existing-app.ts']!(), 'sk-mallory')
     await expect(client.chat.completions.create({ model: 'acme/fast', messages })).rejects.toMatchObject({
       status: 403,

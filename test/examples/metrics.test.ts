@@ -54,7 +54,7 @@ function post(token: string, body: object, signal?: AbortSignal): Promise<Respon
   })
 }
 
-/** A call of each kind: in one piece, as a stream, refused, and left in the middle. */
+/** Makes a call of each kind: in one body, as a stream, refused, and left in the middle. */
 async function callAllKinds(): Promise<{ readonly tokens: readonly string[] }> {
   const { accessToken, apiKey } = await example.credentials()
   const tokens = [apiKey.token!, accessToken.token!]
@@ -73,7 +73,7 @@ async function callAllKinds(): Promise<{ readonly tokens: readonly string[] }> {
 
 const LABELS = /\{([^}]*)\}|\b(?:by|without) \(([^)]*)\)/g
 
-/** The names of metrics in a query: what is left of it when its labels are taken out. */
+/** Returns the names of metrics in a query. Labels are removed first. */
 const metricsIn = (query: string) =>
   query.replaceAll(LABELS, '').match(/\b(?:gen_ai|compat_router)_\w+/g) ?? []
 
@@ -83,7 +83,7 @@ const labelsIn = (query: string) =>
     .filter((name) => name !== 'le')
 
 describe('the metrics of the example server', () => {
-  it('are all that the dashboard asks for, by name and label', async () => {
+  it('include every name and label that the dashboard uses', async () => {
     await callAllKinds()
     const text = await scrape()
     const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
@@ -106,7 +106,7 @@ describe('the metrics of the example server', () => {
     expect([...asked].filter((name) => !labels.has(name))).toEqual([])
   })
 
-  it('count a route once on the dashboard, however many processes tell of it', () => {
+  it('count a route once on the dashboard, however many processes report it', () => {
     const ofRoutes = queries.filter((query) =>
       metricsIn(query).some((name) => /_route_(?!attempts)/.test(name)),
     )
@@ -125,7 +125,7 @@ describe('the metrics of the example server', () => {
     expect(names.filter((name) => !shown.has(name))).toEqual([])
   })
 
-  it('count what was called, and name no key and nobody', async () => {
+  it('count the calls, and contain no key, account or message', async () => {
     const { tokens } = await callAllKinds()
     const text = await scrape()
     expect(text).toMatch(/^compat_router_requests_total\{[^}]*outcome="completed"[^}]*\} 4$/m)
@@ -135,7 +135,7 @@ describe('the metrics of the example server', () => {
     for (const secret of [...tokens, 'alice', 'bob', 'Hello']) expect(text).not.toContain(secret)
   })
 
-  it('are for this machine alone, and not through a proxy', async () => {
+  it('are served only to this machine, and not through a proxy', async () => {
     expect((await fetch(`${base}/metrics`)).status).toBe(200)
     for (const name of ['x-forwarded-for', 'forwarded', 'via', 'x-real-ip']) {
       const reply = await fetch(`${base}/metrics`, { headers: { [name]: '127.0.0.1' } })
@@ -143,7 +143,7 @@ describe('the metrics of the example server', () => {
     }
   })
 
-  it('are not for a page whose name was made to point here', async () => {
+  it('are not served under a foreign host name that points to this machine', async () => {
     const { port } = new URL(base)
     const statusFor = async (host: string) => {
       const asked = request(`${base}/metrics`, { headers: { host } }).end()

@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 afterEach(() => place.remove())
 
-/** What the operator is told, and the lines that came before. */
+/** Returns the message of the refusal, and the lines logged before it. */
 async function refusal(settings: DatabaseSettings): Promise<{ message: string; lines: string[] }> {
   const lines: string[] = []
   const error = await openDatabase(
@@ -38,7 +38,7 @@ async function refusal(settings: DatabaseSettings): Promise<{ message: string; l
 describe('the SQLite file of the example', () => {
   const sqlite = (file: string) => ({ kind: 'sqlite', file }) as const
 
-  it('is made with its folders if there is none', async () => {
+  it('is created with its folders if it does not exist', async () => {
     const opened = await openDatabase(
       sqlite(join(dirname(place.file), 'a', 'b.db')),
       () => undefined,
@@ -55,7 +55,7 @@ describe('the SQLite file of the example', () => {
     const bytes = readFileSync(place.file)
     writeFileSync(place.file, bytes.fill(0xff, 100))
     expect((await refusal(sqlite(place.file))).message).toContain(
-      `${place.file} is not a SQLite database, or is damaged.`,
+      `${place.file} is not an SQLite database, or is damaged.`,
     )
   })
 
@@ -66,13 +66,13 @@ describe('the SQLite file of the example', () => {
     const { message } = await refusal(sqlite(folder))
     expect(message).toContain(`${folder} cannot be used`)
     expect(message).toContain('Check its folder')
-    // The key of providers' secrets stands beside the database, and is the first to miss the folder.
+    // The key file is beside the database and is opened first, so its error comes first.
     const inFile = await refusal(sqlite(join(place.file, 'credits.db')))
     expect(inFile.message).toContain(`${join(place.file, 'secret.key')} cannot be used`)
-    expect(inFile.message).toContain('correct its folder and owner')
+    expect(inFile.message).toContain('Correct its folder and owner')
   })
 
-  it('is waited for while another program has it locked, and then refused', { timeout: 90_000 }, async () => {
+  it('is refused after a wait if another program has it locked', { timeout: 90_000 }, async () => {
     const other = new Database(place.file)
     other.exec('pragma locking_mode = exclusive; begin exclusive; create table other (id)')
     try {
@@ -102,7 +102,7 @@ describe('the PostgreSQL database of the example', () => {
     return { kind: 'postgres', url: url.href, secretKeys, ...(schema === undefined ? {} : { schema }) }
   }
 
-  it('is opened in the schema that was asked for', async () => {
+  it('is opened in the given schema', async () => {
     const opened = await openDatabase(
       changed(() => undefined, 'example'),
       () => undefined,
@@ -115,7 +115,7 @@ describe('the PostgreSQL database of the example', () => {
 
   it.each<[string, (url: URL) => void, string]>([
     [
-      'the server does not run',
+      'the server is not running',
       (url) => {
         url.port = '9'
       },
@@ -129,14 +129,14 @@ describe('the PostgreSQL database of the example', () => {
       'Check DATABASE_URL',
     ],
     [
-      'there is no such database',
+      'the database does not exist',
       (url) => {
         url.pathname = '/nothing'
       },
       'does not exist: the server has no',
     ],
     [
-      'there is no such user',
+      'the user does not exist',
       (url) => {
         url.username = 'nobody_at_all'
       },
@@ -148,7 +148,7 @@ describe('the PostgreSQL database of the example', () => {
     expect(message).not.toContain('hunter2')
   })
 
-  it('says what to do if the user may not make a schema', async () => {
+  it('says what to do if the user may not create a schema', async () => {
     const role = `bystander_${randomBytes(4).toString('hex')}`
     await database.pool.query(`create role ${role} login password 'hunter2'`)
     try {
@@ -158,7 +158,7 @@ describe('the PostgreSQL database of the example', () => {
           url.password = 'hunter2'
         }),
       )
-      expect(message).toContain('does not let this user make a schema')
+      expect(message).toContain('does not let this user create a schema')
     } finally {
       await database.pool.query(`drop role ${role}`)
     }

@@ -40,8 +40,8 @@ const upstream = { baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'sk-upstream' }
 const modelIds = async () => (await admin.listModels()).map(({ id }) => id)
 const routeIds = async () => (await admin.listRoutes()).map(({ id }) => id)
 
-describe('what the settings of the example offer', () => {
-  it('is put into the stores, its key sealed', async () => {
+describe('models and routes from the settings of the example', () => {
+  it('are written to the stores, with the key encrypted', async () => {
     await offer(admin, [model('b'), model('a')], upstream)
     expect(await modelIds()).toEqual(['b', 'a'])
     expect(await admin.listRoutes({ model: 'a' })).toEqual([
@@ -57,7 +57,7 @@ describe('what the settings of the example offer', () => {
     ])
   })
 
-  it('takes the place of what former settings offered, and leaves what an operator added or changed', async () => {
+  it('replace those of former settings, and leave an operator’s models, routes and changes', async () => {
     await offer(admin, [model('a'), model('b'), model('c')], upstream)
     await admin.putModel({ id: 'a', prices: { input: '7', output: '8' } })
     const { secretKeyId: _, ...offered } = (await admin.listRoutes({ model: 'a' }))[0]!
@@ -86,7 +86,7 @@ describe('what the settings of the example offer', () => {
 describe('the key beside the database', () => {
   const settings = () => ({ kind: 'sqlite', file: place.file }) as const
 
-  it('is made once, for its owner alone', () => {
+  it('is created once, readable only by its owner', () => {
     const file = join(dirname(place.file), 'secret.key')
     expect((statSync(file).mode & 0o777).toString(8)).toBe('600')
     expect(readSecretKeys(settings())).toEqual(readSecretKeys(settings()))
@@ -95,7 +95,7 @@ describe('the key beside the database', () => {
     ])
   })
 
-  it('gives way to those of the environment', () => {
+  it('is not used if the environment has keys', () => {
     const [one, two] = ['1'.repeat(64), '2'.repeat(64)]
     expect(readSecretKeys({ ...settings(), secretKeys: `new:${two}, old:${one}` })).toEqual([
       { id: 'new', key: two },
@@ -103,10 +103,10 @@ describe('the key beside the database', () => {
     ])
   })
 
-  it('is refused if it is none, without showing it', () => {
+  it('is refused if it is invalid, without showing it', () => {
     writeFileSync(join(dirname(place.file), 'secret.key'), 'old:hunter2')
     expect(() => readSecretKeys(settings())).toThrow(SettingsError)
-    expect(() => readSecretKeys(settings())).toThrow(/secret\.key must hold id:key pairs/)
+    expect(() => readSecretKeys(settings())).toThrow(/secret\.key must contain id:key pairs/)
     expect(() => readSecretKeys(settings())).not.toThrow(/hunter2/)
   })
 })

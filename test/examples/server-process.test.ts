@@ -18,7 +18,7 @@ afterEach(() => place.remove())
 
 const KEY_PATTERN = /^Demo API key +(sk-[\w-]+) /m
 
-/** Nine decimal places, as an integer. */
+/** Converts credits to an integer of 10⁻⁹ credit. */
 function nano(decimal: string): bigint {
   const [whole, fraction = ''] = decimal.split('.')
   return BigInt(whole + fraction.padEnd(9, '0'))
@@ -33,7 +33,7 @@ function balanceOf(text: string): bigint {
 }
 
 describe('npm start', { timeout: 120_000 }, () => {
-  it('prints keys and curls that work as they are printed, and closes on a signal', async () => {
+  it('prints keys and curl commands that work as printed, and closes on a signal', async () => {
     const server = run({ PORT: '0', COMPAT_ROUTER_FILE: place.file })
     const text = await greeting(server)
     expect(text).toMatch(/Base URL +http:\/\/127\.0\.0\.1:\d+\/compat\/v1\n/)
@@ -55,10 +55,10 @@ describe('npm start', { timeout: 120_000 }, () => {
     expect(server.said.stderr).toBe('')
   })
 
-  it('prints first a link that opens the console once, and whose secret it never shows again', async () => {
+  it('first prints a link that opens the console once, and never shows its secret again', async () => {
     const server = run({ PORT: '0', COMPAT_ROUTER_FILE: place.file })
     const text = await greeting(server)
-    const [, link] = /^\nConsole +(\S+)\n +opens once, within an hour; npm start prints a new link\n/.exec(
+    const [, link] = /^\nConsole +(\S+)\n +works once, within an hour; npm start prints a new link\n/.exec(
       text,
     )!
     const { origin, hash } = new URL(link!)
@@ -74,7 +74,7 @@ describe('npm start', { timeout: 120_000 }, () => {
     const used = await signIn()
     expect([used.status, await used.json()]).toEqual([
       403,
-      { error: { message: expect.stringContaining('start it again with npm start: it prints a new link') } },
+      { error: { message: expect.stringContaining('start it again with npm start. It prints a new link') } },
     ])
 
     const ask = async (path: string) =>
@@ -98,7 +98,7 @@ describe('npm start', { timeout: 120_000 }, () => {
   })
 
   describe.each(['SQLite', 'PostgreSQL'])('on %s', (engine) => {
-    it('keeps balances and keys over kill -9, and says which database it uses', async () => {
+    it('keeps balances and keys after kill -9, and prints which database it uses', async () => {
       const folder = join(dirname(place.file), '.data')
       const file = join(folder, 'credits.db')
       const database = engine === 'SQLite' ? undefined : await createTestDatabase()
@@ -125,7 +125,7 @@ describe('npm start', { timeout: 120_000 }, () => {
         const again = await greeting(second)
         expect(balanceOf(again)).toBe(nano('5') - nano(usage.cost.toFixed(9)))
         expect(again).not.toContain(key)
-        expect(again).toContain(`${key.slice(0, 10)}…${key.slice(-4)}, shown when it was made`)
+        expect(again).toContain(`${key.slice(0, 10)}…${key.slice(-4)}, shown when it was created`)
         expect(again).toContain('npm start -- --new-keys')
         const reply = JSON.parse(await paste(curlsOf(again)[0]!, { KEY: key })) as { usage: unknown }
         expect(reply.usage).toEqual(usage)
@@ -146,7 +146,7 @@ describe('npm start', { timeout: 120_000 }, () => {
     })
   })
 
-  it('shows nobody a key if it cannot listen, and leaves the keys as they are', async () => {
+  it('shows no key if it cannot listen, and does not change the keys', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as { port: number }
@@ -154,7 +154,7 @@ describe('npm start', { timeout: 120_000 }, () => {
       '--new-keys',
     ])
     expect(await once(child, 'close')).toEqual([1, null])
-    expect(output.stderr).toContain(`Something else listens on port ${port} of 127.0.0.1 already`)
+    expect(output.stderr).toContain(`Another program already listens on port ${port} of 127.0.0.1`)
     expect(output.stderr).not.toContain('    at ')
     expect(output.stdout).toBe('')
     await new Promise((done) => other.close(done))
@@ -164,18 +164,18 @@ describe('npm start', { timeout: 120_000 }, () => {
     expect(rows).toEqual([{ rows: 0n }])
   })
 
-  it('says what is wrong with a setting', async () => {
+  it('names the setting that is wrong', async () => {
     const { child, said: output } = run({ PORT: 'http' })
     expect(await once(child, 'close')).toEqual([1, null])
-    expect(output.stderr).toBe('PORT must be a number from 0 to 65535, such as 3000; it is "http".\n')
+    expect(output.stderr).toBe('PORT must be a number from 0 to 65535, such as 3000; got "http".\n')
   })
 
-  it('says what to do about a file that is no database', async () => {
+  it('says what to do about a file that is not a database', async () => {
     writeFileSync(place.file, 'Nothing that SQLite could read. '.repeat(200))
     const { child, said: output } = run({ PORT: '0', COMPAT_ROUTER_FILE: place.file })
     expect(await once(child, 'close')).toEqual([1, null])
     expect(output.stderr).toBe(
-      `${place.file} is not a SQLite database, or is damaged. Put back a backup, move it away to begin anew, or name another file in COMPAT_ROUTER_FILE.\n`,
+      `${place.file} is not an SQLite database, or is damaged. Restore a backup, move the file away to start afresh, or name another file in COMPAT_ROUTER_FILE.\n`,
     )
     expect(output.stdout).toBe('')
   })

@@ -13,12 +13,12 @@ afterEach(() => {
   running = []
 })
 
-/** The example server in a process of its own, which ends with the test. */
+/** Starts the example server in its own process, which ends with the test. */
 export function run(env: Readonly<Record<string, string>>, args: readonly string[] = []) {
   return runFile('examples/server/main.ts', env, args)
 }
 
-/** Any example in a process of its own, which ends with the test. */
+/** Starts any example in its own process, which ends with the test. */
 export function runFile(file: string, env: Readonly<Record<string, string>>, args: readonly string[] = []) {
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(process.execPath, ['--import', 'tsx', file, ...args], {
@@ -39,7 +39,7 @@ export function runFile(file: string, env: Readonly<Record<string, string>>, arg
 
 type Program = ReturnType<typeof run>
 
-/** Waits for output that matches. Fails with all output where the process ends without it. */
+/** Waits for output that matches. Throws all output if the process ends without a match. */
 export async function said({ child, said: output }: Program, pattern: RegExp): Promise<string> {
   while (!pattern.test(output.stdout)) {
     const ended = once(child, 'close').then(() => 'ended')
@@ -51,7 +51,7 @@ export async function said({ child, said: output }: Program, pattern: RegExp): P
   return output.stdout
 }
 
-/** All that it prints once it listens. */
+/** Returns the text that it prints once it listens. */
 export const greeting = (program: Program): Promise<string> => said(program, /"stream":true}'\n/)
 
 export async function stopped({ child }: Program, signal: NodeJS.Signals): Promise<unknown> {
@@ -60,7 +60,7 @@ export async function stopped({ child }: Program, signal: NodeJS.Signals): Promi
   return closed
 }
 
-/** Runs a command as a shell does that has a `curl`. */
+/** Runs a command in a shell that has a `curl`. */
 export async function paste(
   command: string,
   variables: Readonly<Record<string, string>> = {},

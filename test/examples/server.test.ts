@@ -62,7 +62,7 @@ async function provider(models: string[]): Promise<DemoUpstream> {
 }
 
 describe('the example server', () => {
-  it('completes and streams for both credentials, the app adding 20 %', async () => {
+  it('completes and streams for both credentials, with the app’s markup of 20 %', async () => {
     const { example, client, lines } = await start()
     const { apiKey, accessToken } = await tokensOf(example)
     expect(apiKey).toMatch(/^sk-[\w-]{32,}$/)
@@ -83,14 +83,14 @@ describe('the example server', () => {
     expect(lines.filter((line) => line.startsWith('200 completed, bob paid'))).toHaveLength(2)
   })
 
-  it('makes other keys in every database', async () => {
+  it('issues different keys in every database', async () => {
     const [one, other] = [await start(), await start()]
     const [first, second] = [await tokensOf(one.example), await tokensOf(other.example)]
     expect(first.apiKey).not.toBe(second.apiKey)
     expect(first.accessToken).not.toBe(second.accessToken)
   })
 
-  it('shows its keys once, keeps them over a restart, and says how they begin and end', async () => {
+  it('shows its keys once, keeps them after a restart, and then shows how they begin and end', async () => {
     const first = await start()
     const tokens = await tokensOf(first.example)
     await first.close()
@@ -107,7 +107,7 @@ describe('the example server', () => {
     }
   })
 
-  it('puts new keys in place of lost ones, which end at once, and grants no credits twice', async () => {
+  it('replaces lost keys, which stop working, and grants no credits twice', async () => {
     const { example, client } = await start()
     const lost = await tokensOf(example)
     await client(lost.apiKey).chat.completions.create({ model: 'demo/small', messages })
@@ -127,7 +127,7 @@ describe('the example server', () => {
     expect(await example.balances()).toEqual(before)
   })
 
-  it('leaves a key revoked that was revoked, until new ones are asked for', async () => {
+  it('leaves a revoked key revoked until new keys are requested', async () => {
     const { example, client, database } = await start()
     await tokensOf(example)
     const stores = sqliteStores({ file: database.file })
@@ -160,7 +160,7 @@ describe('the example server', () => {
     expect(await second.example.balances()).toEqual(balance)
   })
 
-  it('tells its log, its console and its metrics of a route that cannot be used', async () => {
+  it('reports a route that cannot be used in its log, its console and its metrics', async () => {
     const { example, client, lines, database, close } = await start()
     const { apiKey } = await tokensOf(example)
     const elsewhere = sqliteStores({ file: database.file })
@@ -202,7 +202,7 @@ describe('the example server', () => {
     expect(reply.model).toBe('vendor/llama')
   })
 
-  it('offers only the models that it was told, under their own names', async () => {
+  it('offers only the models in the settings, under the names given there', async () => {
     const upstream = await provider(['gpt-4o-mini', 'gpt-4o'])
     const { example, client } = await start({
       upstream: { baseUrl: upstream.baseUrl, apiKey: 'sk-real', models: { 'acme/fast': 'gpt-4o-mini' } },
@@ -214,7 +214,7 @@ describe('the example server', () => {
     expect(reply.model).toBe('acme/fast')
   })
 
-  it('says why a provider cannot be listed, and leaves nothing open', async () => {
+  it('says why the models of a provider cannot be listed, and leaves nothing open', async () => {
     const upstream = await provider([])
     const database = await freshDatabase()
     const failure = (settings: ExampleOptions['upstream']) =>
@@ -224,7 +224,7 @@ describe('the example server', () => {
       )
     const { baseUrl } = upstream
     expect(await failure({ baseUrl, apiKey: 'sk-wrong' })).toContain('/models answered with status 401')
-    expect(await failure({ baseUrl, apiKey: 'sk-real' })).toContain('/models names no model')
+    expect(await failure({ baseUrl, apiKey: 'sk-real' })).toContain('/models lists no model')
     expect(await failure({ baseUrl: 'http://127.0.0.1:9/v1' })).toContain('/models cannot be reached')
   })
 })

@@ -4,7 +4,7 @@ import { readSettings, SettingsError } from '../../examples/server/settings.js'
 const database = { kind: 'sqlite', file: '.data/compat-router.db' }
 
 describe('readSettings', () => {
-  it('listens on the loopback address and port 3000 if nothing is said', () => {
+  it('listens on the loopback address and port 3000 by default', () => {
     expect(readSettings({})).toEqual({ host: '127.0.0.1', port: 3000, database, newKeys: false })
     const empty = { PORT: '', HOST: '', UPSTREAM_BASE_URL: '', DATABASE_URL: '', COMPAT_ROUTER_FILE: '' }
     expect(readSettings(empty)).toEqual(readSettings({}))
@@ -32,7 +32,7 @@ describe('readSettings', () => {
     })
   })
 
-  it('reads what the command line of the package reads for its database', () => {
+  it('reads the same variables for its database as the package’s command line', () => {
     const url = 'postgresql://me@db.example.com/credits'
     expect(readSettings({ COMPAT_ROUTER_FILE: '/var/credits.db' }).database).toEqual({
       kind: 'sqlite',
@@ -47,9 +47,9 @@ describe('readSettings', () => {
     })
   })
 
-  it('knows one flag', () => {
+  it('accepts one flag', () => {
     expect(readSettings({}, ['--new-keys']).newKeys).toBe(true)
-    expect(() => readSettings({}, ['--new-key'])).toThrow('There is no flag --new-key; there is only')
+    expect(() => readSettings({}, ['--new-key'])).toThrow('Unknown flag --new-key. The only one is')
   })
 
   const base = { UPSTREAM_BASE_URL: 'https://api.example.com/v1' }
@@ -57,15 +57,15 @@ describe('readSettings', () => {
     [{ PORT: 'http' }, 'PORT must be a number'],
     [{ PORT: '65536' }, 'PORT must be a number'],
     [{ PORT: '-1' }, 'PORT must be a number'],
-    [{ DATABASE_URL: 'localhost' }, 'DATABASE_URL must be the address of a PostgreSQL database'],
-    [{ DATABASE_URL: 'mysql://localhost/db' }, 'DATABASE_URL must be the address'],
+    [{ DATABASE_URL: 'localhost' }, 'DATABASE_URL must be the URL of a PostgreSQL database'],
+    [{ DATABASE_URL: 'mysql://localhost/db' }, 'DATABASE_URL must be the URL'],
     [{ UPSTREAM_API_KEY: 'sk-real' }, 'UPSTREAM_API_KEY is set, but UPSTREAM_BASE_URL is not'],
     [{ UPSTREAM_MODELS: 'a=b' }, 'UPSTREAM_MODELS is set, but UPSTREAM_BASE_URL is not'],
-    [{ UPSTREAM_BASE_URL: 'api.example.com' }, 'must be an http or https address'],
-    [{ UPSTREAM_BASE_URL: 'ftp://api.example.com' }, 'must be an http or https address'],
-    [{ UPSTREAM_BASE_URL: 'https://user:pass@api.example.com/v1' }, 'must hold no credentials'],
-    [{ UPSTREAM_BASE_URL: 'https://api.example.com/v1?key=1' }, 'must hold no credentials'],
-    [{ ...base, UPSTREAM_MODELS: 'acme/fast' }, '"acme/fast" is none'],
+    [{ UPSTREAM_BASE_URL: 'api.example.com' }, 'must be an http or https URL'],
+    [{ UPSTREAM_BASE_URL: 'ftp://api.example.com' }, 'must be an http or https URL'],
+    [{ UPSTREAM_BASE_URL: 'https://user:pass@api.example.com/v1' }, 'must not contain credentials'],
+    [{ UPSTREAM_BASE_URL: 'https://api.example.com/v1?key=1' }, 'must not contain credentials'],
+    [{ ...base, UPSTREAM_MODELS: 'acme/fast' }, 'got "acme/fast"'],
     [{ ...base, UPSTREAM_MODELS: 'a=b,' }, 'must be a list of key=upstream-name pairs'],
     [{ ...base, UPSTREAM_MODELS: 'a=b,a=c' }, 'names the model "a" twice'],
   ])('refuses %j and says what to do', (env, message) => {

@@ -29,11 +29,11 @@ const is =
 const rule = (takes: string) => ({ error: `must be ${takes}` })
 
 const SAMPLING = 'It only changes which tokens are chosen.'
-const SHORTER = 'It can only end a reply earlier.'
+const SHORTER = 'It can only end a reply sooner.'
 const SHAPE = 'It only changes the shape of the reply.'
-const LABEL = 'It is a label.'
-const OUTPUT = 'It only makes for more or less output, which has its price.'
-const NEXT_TO_NOTHING = 'It asks for what happens anyway.'
+const LABEL = 'It is only a label.'
+const OUTPUT = 'It only changes the amount of output, which has a price.'
+const ONLY_THE_DEFAULT = 'It only asks for the default.'
 
 function number(why = SAMPLING, isNeutral?: KnownField['isNeutral']): KnownField {
   return { why, takes: 'a number', schema: z.number(rule('a number')), ...(isNeutral && { isNeutral }) }
@@ -62,7 +62,7 @@ const bound = words(
 )
 
 const stops = 'a string or up to 16 strings'
-const wordsOfLetters = 'a word of up to 16 letters'
+const wordsOfLetters = 'a word of up to 16 lowercase letters'
 const word = z.string(rule(wordsOfLetters)).regex(/^[a-z]{1,16}$/, rule(wordsOfLetters))
 const someIntegers = 'up to 64 integers'
 const someStrings = 'up to 64 strings'
@@ -75,7 +75,7 @@ const textOrParts = 'a string or a list of text parts'
 const reasoning = z.object(
   {
     effort: word.nullish(),
-    max_tokens: z.int(rule('an integer')).min(0, rule('an integer from 0 up')).nullish(),
+    max_tokens: z.int(rule('an integer')).min(0, rule('a non-negative integer')).nullish(),
     exclude: z.boolean(rule('a boolean')).nullish(),
     enabled: z.boolean(rule('a boolean')).nullish(),
     summary: z.string(rule('a string')).nullish(),
@@ -87,7 +87,7 @@ const reasoning = z.object(
 const thinking = z.object(
   {
     type: z.enum(['enabled', 'disabled', 'adaptive', 'auto'], rule('enabled, disabled, adaptive or auto')),
-    budget_tokens: z.int(rule('an integer')).min(0, rule('an integer from 0 up')).nullish(),
+    budget_tokens: z.int(rule('an integer')).min(0, rule('a non-negative integer')).nullish(),
     display: z.string(rule('a string')).nullish(),
   },
   rule('an object with a type'),
@@ -101,7 +101,7 @@ const templateArguments = z.strictObject(
     preserve_thinking: templateFlag,
     clear_thinking: templateFlag,
     reasoning_effort: word.nullish(),
-    thinking_budget: z.int(rule('an integer')).min(0, rule('an integer from 0 up')).nullish(),
+    thinking_budget: z.int(rule('an integer')).min(0, rule('a non-negative integer')).nullish(),
   },
   rule('an object'),
 )
@@ -152,13 +152,13 @@ export const KNOWN_FIELDS: ReadonlyMap<string, KnownField> = new Map(
     ),
     logprobs: words(
       `a boolean or ${topLogprobs}`,
-      'It lengthens the reply, but not by tokens.',
+      'It makes the reply longer, but adds no tokens.',
       z.union([z.boolean(), z.int().min(0).max(20)], rule(`a boolean or ${topLogprobs}`)),
       { isNeutral: is(false, 0) },
     ),
     top_logprobs: words(
       topLogprobs,
-      'It lengthens the reply, but not by tokens.',
+      'It makes the reply longer, but adds no tokens.',
       z.int(rule(topLogprobs)).min(0, rule(topLogprobs)).max(20, rule(topLogprobs)),
       { isNeutral: is(0) },
     ),
@@ -187,7 +187,7 @@ export const KNOWN_FIELDS: ReadonlyMap<string, KnownField> = new Map(
     tool_stream: flag(SHAPE),
     tools: words(
       someTools,
-      'The hold covers its text; only functions and custom tools run at the client.',
+      'The hold covers the text of the tools, and only tools that the client runs are accepted.',
       objects,
       {
         read: tools,
@@ -240,13 +240,13 @@ export const KNOWN_FIELDS: ReadonlyMap<string, KnownField> = new Map(
     thinking: words('{ type, budget_tokens, display }', 'The hold covers its budget.', thinking),
     enable_thinking: flag(OUTPUT),
     thinking_budget: words(
-      'an integer from 0 up',
+      'a non-negative integer',
       'The hold covers it.',
-      z.int(rule('an integer from 0 up')).min(0, rule('an integer from 0 up')),
+      z.int(rule('a non-negative integer')).min(0, rule('a non-negative integer')),
     ),
     chat_template_kwargs: words(
       '{ enable_thinking, thinking, preserve_thinking, clear_thinking, reasoning_effort, thinking_budget }',
-      'These members switch reasoning alone, and the hold covers its budget.',
+      'These members only control reasoning, and the hold covers its budget.',
       templateArguments,
     ),
     verbosity: words(
@@ -255,10 +255,10 @@ export const KNOWN_FIELDS: ReadonlyMap<string, KnownField> = new Map(
       z.enum(['low', 'medium', 'high'], rule('low, medium or high')),
     ),
     prompt_mode: words('reasoning', OUTPUT, z.literal('reasoning', rule('reasoning'))),
-    safe_prompt: flag('Its text is in what the hold has to spare for a request.'),
+    safe_prompt: flag('The hold has a margin for the text that it adds.'),
     prediction: words(
       '{ type, content }',
-      'Tokens of it that are rejected are output; the hold covers them.',
+      'Rejected tokens are billed as output, and the hold covers them.',
       prediction,
     ),
     prompt_cache_key: words(
@@ -271,7 +271,7 @@ export const KNOWN_FIELDS: ReadonlyMap<string, KnownField> = new Map(
     ),
     prompt_cache_retention: words(
       'in_memory, in-memory or 24h',
-      'What is kept in memory is not billed; a host has to name the field for 24h.',
+      'A cache in memory is not billed. A host must name the field to allow 24h.',
       z.enum(['in_memory', 'in-memory', '24h'], rule('in_memory, in-memory or 24h')),
       { isNeutral: always, mustBeNamed: is('24h') },
     ),
@@ -287,7 +287,7 @@ export const KNOWN_FIELDS: ReadonlyMap<string, KnownField> = new Map(
     safety_identifier: words('a string', LABEL, z.string(rule('a string')), { isNeutral: always }),
     store: words(
       'a boolean',
-      `${NEXT_TO_NOTHING} A host has to name the field for true.`,
+      `${ONLY_THE_DEFAULT} A host must name the field to allow true.`,
       z.boolean(rule('a boolean')),
       {
         isNeutral: always,
@@ -297,13 +297,13 @@ export const KNOWN_FIELDS: ReadonlyMap<string, KnownField> = new Map(
     ),
     service_tier: words(
       'a string',
-      `${NEXT_TO_NOTHING} A host has to name the field for others than auto and default.`,
+      `${ONLY_THE_DEFAULT} A host must name the field to allow other values than auto and default.`,
       z.string(rule('a string')),
       { isNeutral: always, mustBeNamed: (tier) => tier !== 'auto' && tier !== 'default', isDropped: true },
     ),
     modalities: words(
       'a list of strings',
-      `${NEXT_TO_NOTHING} A host has to name the field for more than text.`,
+      `${ONLY_THE_DEFAULT} A host must name the field to allow more than text.`,
       z.array(z.string(), rule('a list of strings')).max(16, rule('a list of up to 16 strings')),
       {
         isNeutral: always,
@@ -311,17 +311,17 @@ export const KNOWN_FIELDS: ReadonlyMap<string, KnownField> = new Map(
         isDropped: true,
       },
     ),
-    stream_options: words('an object', 'The usage always comes.', z.looseObject({}, rule('an object')), {
+    stream_options: words('an object', 'The usage is always sent.', z.looseObject({}, rule('an object')), {
       isNeutral: always,
       isDropped: true,
     }),
-    usage: words('{ include }', 'The usage always comes.', z.looseObject({}, rule('an object')), {
+    usage: words('{ include }', 'The usage is always sent.', z.looseObject({}, rule('an object')), {
       isNeutral: always,
       isDropped: true,
     }),
     cache_control: words(
       '{ type: ephemeral, ttl: 5m }',
-      'It is sent only to routes with a price for cache writes, and never for longer than five minutes.',
+      'It is sent only to routes with a price for cache writes, and never asks for more than five minutes.',
       z.looseObject({ type: z.string() }),
       { read: cacheControl, isNeutral: always },
     ),

@@ -1,8 +1,8 @@
 import { CompatError } from '../../base/errors.js'
 
-const ONE_MODEL = 'A request names one model in `model`; `routing` steers which provider serves it'
-const OWN_ENDPOINT = 'Where a request goes, and with which credential, is not for the request to say'
-const ONE_BOUND = 'The bound on output is `max_completion_tokens`'
+const ONE_MODEL = 'A request names one model in `model`; use `routing` to choose the provider that serves it'
+const OWN_ENDPOINT = 'The host decides where a request goes, and with which credential'
+const ONE_BOUND = 'Use `max_completion_tokens` to limit the output'
 
 /** Fields that no host can allow: with them another model would be served than was priced, or another bill be made. */
 export const REFUSED_FIELDS: ReadonlyMap<string, string> = new Map([
@@ -15,7 +15,7 @@ export const REFUSED_FIELDS: ReadonlyMap<string, string> = new Map([
   ['base_url', OWN_ENDPOINT],
   ['extra_body', 'Put its fields into the request itself'],
   ['extra_headers', OWN_ENDPOINT],
-  ['mock_response', 'There are no mock answers'],
+  ['mock_response', 'Mock replies are not supported'],
   ['max_output_tokens', ONE_BOUND],
   ['max_new_tokens', ONE_BOUND],
   ['n_predict', ONE_BOUND],
