@@ -447,7 +447,7 @@ describe('what is no such thing', () => {
     [
       'a parameter of an adapter',
       () => aiSdk({ model: () => ({}) as never, parameters: { seed: 'seed' as never } }),
-      'parameters.seed must be a function that turns its value to providerOptions: { reasoning_effort: (value) => ({ openai: { reasoningEffort: value } }) }',
+      'parameters.seed must be a function that turns its value into providerOptions: { reasoning_effort: (value) => ({ openai: { reasoningEffort: value } }) }',
     ],
     ['a logger', () => logEvents({ info() {} } as never), 'logEvents: logger has no method warn().'],
     [

@@ -148,7 +148,7 @@ it('a host is told what to set if its provider takes no stream_options', async (
     {
       routeId: `p0:${MODEL}`,
       outcome: 'provider_rejected_request',
-      why: 'The provider answered 422. It names stream_options. If this provider takes none, set streamUsage: false.',
+      why: 'The provider answered 422. It names stream_options. If this provider does not accept them, set streamUsage: false.',
     },
   ])
 })

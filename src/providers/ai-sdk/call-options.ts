@@ -31,7 +31,7 @@ const NUMBERS = new Map([
   ['seed', 'seed'],
 ] as const)
 
-/** Turns one field of a request, never null, to options of the provider. */
+/** Turns one field's value, never null, into options of the provider. */
 export type ParameterTranslation = (value: unknown, request: ProviderRequest) => ProviderOptions
 
 export interface TranslatedCall {
@@ -46,12 +46,12 @@ export interface Translation {
 }
 
 /**
- * A chat completion request as the options of a call of an AI SDK model, but for its signal, and which of its fields
- * asked for which option.
+ * Converts a chat completion request to the call options of an AI SDK model, without its signal. Also returns which
+ * field asked for which option.
  *
- * A field that the specification has no place for goes to its translation in `parameters`, or else throws
- * `unsupported-request` with its name, unless its value asks for what happens anyway. `user` is for the record only,
- * as are `strict` of a schema and, in version 2, of a tool.
+ * A field that the specification has no place for is converted by its function in `parameters`. Without one it throws
+ * `unsupported-request` with its name, unless its value asks for the default behaviour. `user` is ignored, and so is
+ * `strict` of a schema and, in version 2, of a tool.
  */
 export function toCallOptions(
   request: ChatRequest,
@@ -107,7 +107,7 @@ function askedFields(
   for (const [name, field] of own) {
     if (options[name] !== undefined) asked.set(name, field)
   }
-  // A model that takes no temperature has this one, and clients send it unasked.
+  // Models without a temperature setting behave like this value, and clients send it by default.
   if (options.temperature === 1) asked.delete('temperature')
   return asked
 }
@@ -181,7 +181,7 @@ function toToolOptions(request: ChatRequest, version: SpecificationVersion): Par
 const toToolChoice = (choice: InputToolChoice): JsonObject =>
   typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.name }
 
-/** Versions 2 and 3 have no setting for it, only options of each provider. */
+/** Versions 2 and 3 have no setting for reasoning, only options of each provider. */
 function toReasoning(request: ChatRequest, version: SpecificationVersion): { reasoning?: string } {
   const reasoning = readReasoning(request)
   if (reasoning === undefined) return {}

@@ -14,8 +14,8 @@ export interface ResultReading {
 }
 
 /**
- * What `doGenerate` gave as one completion and its usage. Throws a `ProviderError` if it is nothing of the kind, or
- * the reply to another request than was made.
+ * Reads a result of `doGenerate` as one completion and its usage. Throws a `ProviderError` if it has no content, or
+ * if the package ignored a field of the request.
  */
 export function readResult(result: unknown, { source, asked, replyBytes }: ResultReading): ProviderEvent[] {
   if (!isObject(result) || !Array.isArray(result.content)) {

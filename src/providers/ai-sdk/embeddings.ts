@@ -9,7 +9,7 @@ import type { ParameterTranslation } from './call-options.js'
 import { toProviderError } from './errors.js'
 import { type AiSdkEmbeddingModel, type ProviderOptions, VERSIONS } from './specification.js'
 
-/** Fields that have a place of their own in the call, or in none. */
+/** Fields that have a place of their own in the call, or that are not sent. */
 const READ = new Set(['model', 'input', 'user'])
 
 export interface EmbeddingsSettings {
@@ -17,7 +17,7 @@ export interface EmbeddingsSettings {
   readonly parameters: ReadonlyMap<string, ParameterTranslation>
 }
 
-/** Embeds with a model of the AI SDK, in as many calls of the model as its own limit asks for. */
+/** Embeds with a model of the AI SDK, in as many calls of the model as its limit requires. */
 export function embedWith({
   model: makeModel,
   parameters,
@@ -55,7 +55,7 @@ const failed = (error: unknown): never => {
 function checkModel(model: AiSdkEmbeddingModel): void {
   if (typeof model?.doEmbed !== 'function') {
     throw new TypeError(
-      'aiSdk: embeddingModel() returned no embedding model, which has doEmbed. A provider of the AI SDK makes one from a name, as openai.embedding(name) does.',
+      'aiSdk: embeddingModel() returned no embedding model with doEmbed. Providers of the AI SDK make one from a name, for example openai.embedding(name).',
     )
   }
   if (VERSIONS.some((known) => known === model.specificationVersion)) return
@@ -65,11 +65,11 @@ function checkModel(model: AiSdkEmbeddingModel): void {
   )
 }
 
-/** The AI SDK embeds texts alone. */
+/** The AI SDK embeds only texts. */
 function textsOf({ input }: EmbeddingRequest): readonly string[] {
   const list = Array.isArray(input) ? input : [input]
   if (list.every((item) => typeof item === 'string')) return list
-  throw unsupported('input', 'must be text: this provider takes no tokens')
+  throw unsupported('input', 'input must be text: this provider does not accept tokens.')
 }
 
 function optionsOf(request: EmbeddingRequest, parameters: EmbeddingsSettings['parameters']): ProviderOptions {
@@ -77,7 +77,7 @@ function optionsOf(request: EmbeddingRequest, parameters: EmbeddingsSettings['pa
   for (const [field, value] of Object.entries(request)) {
     if (READ.has(field) || value === undefined || value === null) continue
     const translate = parameters.get(field)
-    if (translate === undefined) throw unsupported(field, 'is not supported by this provider')
+    if (translate === undefined) throw unsupported(field, `${field} is not supported by this provider.`)
     for (const [provider, its] of Object.entries(translate(value, request))) {
       options[provider] = { ...options[provider], ...its }
     }
@@ -92,7 +92,7 @@ function inBatches(values: readonly string[], limit: number): (readonly string[]
   return batches
 }
 
-/** One list of all results. A usage only if each result has one: an estimate is better than a part. */
+/** Combines all results into one list. Reports usage only if each result has it: an estimate is better than a part. */
 function eventsOf(results: readonly object[]): ProviderEvent[] {
   const data = results.flatMap((result) => {
     const { embeddings } = result as { embeddings?: unknown }

@@ -133,7 +133,7 @@ describe('settings', () => {
   it('refuses headers that are no object, which would be left out', () => {
     for (const headers of [new Headers({ 'x-team': 'a' }), new Map([['x-team', 'a']]), 'x-team: a', null]) {
       expect(() => openaiCompatible({ baseUrl: 'https://example.com', headers: headers as never })).toThrow(
-        /^headers must be an object such as .* Object\.fromEntries makes one of Headers or a Map\.$/,
+        /^headers must be an object such as .* convert Headers or a Map with Object\.fromEntries\.$/,
       )
     }
   })
