@@ -36,7 +36,7 @@ export interface AiSdkSettings {
   /**
    * Request fields that the AI SDK has no setting for, each with a function that turns its value into
    * `providerOptions`, as in `{ reasoning_effort: (value) => ({ openai: { reasoningEffort: value } }) }`. Use
-   * `() => ({})` to drop a field. A request with any other such field is rejected by the field's name.
+   * `() => ({})` to drop a field. Any other such field is rejected by name.
    */
   readonly parameters?: Readonly<Record<string, ParameterTranslation>>
   /**

@@ -9,13 +9,13 @@ const request: ChatRequest = { model: 'upstream-model', messages: [{ role: 'user
 const build = (more: object, stream = false) =>
   JSON.parse(String(buildRequestBody({ ...request, ...more }, stream)))
 
-/** Messages as they come out of a request body. */
+/** Messages as the parser returns them from a request body. */
 function received(messages: readonly object[]): ChatMessage[] {
   return parseJsonBody(Buffer.from(JSON.stringify({ messages }))).messages as ChatMessage[]
 }
 
 describe('buildRequestBody', () => {
-  it('asks for a stream with its usage only if a stream is wanted', () => {
+  it('asks for a stream with its usage only if a stream is requested', () => {
     expect(build({ stream: true }, true)).toEqual({
       ...request,
       stream: true,
@@ -24,7 +24,7 @@ describe('buildRequestBody', () => {
     expect(build({ stream: false, stream_options: { include_usage: true } })).toEqual(request)
   })
 
-  it('passes every other field on as it is', () => {
+  it('passes on every other field unchanged', () => {
     const more = {
       temperature: 0,
       tools: [{ type: 'function' }],
@@ -48,18 +48,18 @@ describe('buildRequestBody', () => {
       { reasoning: null, reasoning_content: null },
       { reasoning: null, reasoning_content: null },
     ],
-  ])('says reasoning once, under the name that came first: of %j sends %j', (given, expected) => {
+  ])('sends reasoning once, under the name that came first: of %j sends %j', (given, expected) => {
     const message = { role: 'assistant', content: 'x' }
     expect(build({ messages: [{ ...message, ...given }] }).messages).toEqual([{ ...message, ...expected }])
   })
 
-  it('leaves out what a result of a tool says to other providers alone', () => {
+  it('omits the member of a tool result that is only for other providers', () => {
     const messages = [{ role: 'tool', content: 'x', tool_call_id: 'c', is_error: true }]
     expect(build({ messages }).messages).toEqual([{ role: 'tool', content: 'x', tool_call_id: 'c' }])
     expect(messages[0]).toHaveProperty('is_error')
   })
 
-  it('writes the schemas of tools and formats digit for digit', () => {
+  it('copies the schemas of tools and formats digit for digit', () => {
     const schema = '{"maximum":9223372036854775807,"multipleOf":1.0,"2":{"const":1e400},"1":"\\u0041 7.50"}'
     const text =
       `{"messages":[],"tools":[{"type":"function","function":{"name":"f","parameters":${schema}}}],` +
@@ -72,9 +72,13 @@ describe('buildRequestBody', () => {
   })
 
   it.each([
-    ['as they are', { role: 'user', content: LONG }, usesFastPaths],
-    ['but not with a member that is for another API', { role: 'tool', content: LONG, is_error: true }, false],
-  ])('sends the bytes of long messages on %s', (_, message, areBytes) => {
+    ['unchanged', { role: 'user', content: LONG }, usesFastPaths],
+    [
+      'unless they have a member that is for another API',
+      { role: 'tool', content: LONG, is_error: true },
+      false,
+    ],
+  ])('sends the bytes of long messages %s', (_, message, areBytes) => {
     const sent = buildRequestBody({ model: 'm', messages: received([message]) }, true)
     expect(Buffer.isBuffer(sent)).toBe(areBytes)
     expect(JSON.parse(String(sent))).toEqual({
@@ -85,7 +89,7 @@ describe('buildRequestBody', () => {
     })
   })
 
-  it('changes long messages as it does short ones', () => {
+  it('changes long messages in the same way as short ones', () => {
     const call = (more: object) => ({ id: 'a', type: 'function', function: { name: 'f', ...more } })
     const long = { role: 'user', content: LONG }
     const given = {
