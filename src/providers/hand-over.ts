@@ -6,8 +6,8 @@ const SETTLED = Promise.resolve()
 
 /**
  * Decides when the events read from a reply are handed over, all at once: in a microtask, immediately at the end of
- * the reply, or at the end of the turn if many calls are under way. More than 64 KiB never wait for the end of the
- * turn. Otherwise a slow client would not slow down its provider.
+ * the reply, or at the end of the turn if many calls are under way. If more than 64 KiB have been read, they do not
+ * wait for that: otherwise a slow client would not slow down its provider.
  */
 export class HandOver {
   #isDue = false
@@ -24,11 +24,11 @@ export class HandOver {
   }
 
   soon(): void {
-    const isMuch = this.#bytes > GATHERED_BYTES
-    if (this.#isDue && !isMuch) return
+    const isLarge = this.#bytes > GATHERED_BYTES
+    if (this.#isDue && !isLarge) return
     this.#isDue = true
-    const turn = isMuch ? undefined : this.turns.wait()
-    if (isMuch) this.#bytes = 0
+    const turn = isLarge ? undefined : this.turns.wait()
+    if (isLarge) this.#bytes = 0
     // Cheaper than `queueMicrotask`, which creates an async resource for each call.
     void (turn ?? SETTLED).then(this.#runIfDue)
   }

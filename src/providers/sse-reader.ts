@@ -79,8 +79,8 @@ export class SseReader {
   }
 
   /**
-   * Reads the events at the start of a text for as long as each is one `data:` line and a blank line. Providers send
-   * nearly all events in this form. Returns the number of characters read; the rest is left to the parser.
+   * Reads the events at the start of a text for as long as each is one `data:` line and a blank line, the usual form.
+   * Returns the number of characters read; the rest is left to the parser.
    */
   #readOneLineEvents(text: string): number {
     let from = 0

@@ -7,12 +7,12 @@ const MENTIONS_CACHE = /cache/i
  * have a price of their own, so these counts are reported to the host.
  */
 export function unreadCounts(
-  places: readonly JsonObject[],
+  objects: readonly JsonObject[],
   read: ReadonlySet<string>,
 ): Record<string, number> | undefined {
   let unread: Record<string, number> | undefined
-  for (const place of places) {
-    for (const [name, value] of Object.entries(place)) {
+  for (const object of objects) {
+    for (const [name, value] of Object.entries(object)) {
       if (!MENTIONS_CACHE.test(name) || read.has(name) || typeof value !== 'number' || value === 0) continue
       unread ??= {}
       unread[name] = value

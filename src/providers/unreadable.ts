@@ -1,6 +1,6 @@
 import type { ProviderEvent } from '../contracts/providers.js'
 
-/** Thrown if a piece of the model's output cannot be put into OpenAI's terms. Never leaves the reading of one event. */
+/** Thrown if a piece of the model's output cannot be put into OpenAI's terms. {@link readOrPassOver} catches it. */
 export class UnreadableContent extends Error {}
 
 /**

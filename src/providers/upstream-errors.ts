@@ -24,8 +24,8 @@ export function readComplaint(value: unknown, nesting = 0): Complaint {
     status: isErrorStatus(value.code) ? value.code : undefined,
   }
   if (nesting >= MAX_NESTING) return own
-  const handedOn = readHandedOn(value.metadata, nesting + 1)
-  if (handedOn.providerMessage !== undefined) return { ...handedOn, status: own.status }
+  const passedOn = readPassedOn(value.metadata, nesting + 1)
+  if (passedOn.providerMessage !== undefined) return { ...passedOn, status: own.status }
   for (const wrapper of WRAPPERS) {
     const inner = value[wrapper]
     if (inner === own.providerMessage || (typeof inner !== 'string' && typeof inner !== 'object')) continue
@@ -41,8 +41,8 @@ export function readComplaint(value: unknown, nesting = 0): Complaint {
   return own
 }
 
-/** OpenRouter reports that a provider failed, and adds the provider's own error as JSON text. */
-function readHandedOn(metadata: unknown, nesting: number): Complaint {
+/** OpenRouter reports that a provider failed, and adds the provider's own error as `raw`. */
+function readPassedOn(metadata: unknown, nesting: number): Complaint {
   const raw = isObject(metadata) ? metadata.raw : undefined
   const error = typeof raw === 'string' ? parseLoosely(raw) : raw
   return typeof error === 'string' ? {} : readComplaint(error, nesting)

@@ -63,7 +63,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   ) {
     this.#call = call
     this.#turns = turns
-    this.#handOver = new HandOver(turns, () => this.#giveEvents())
+    this.#handOver = new HandOver(turns, () => this.#deliver())
     this.#resolve = resolve
     this.#reject = reject
   }
@@ -92,13 +92,13 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   }
 
   onHeaders(status: number, headers: Buffer[]): true {
-    if (status >= 200 && this.#state === 'open') this.#takeHead(status, headers)
+    if (status >= 200 && this.#state === 'open') this.#readHead(status, headers)
     // Each header is a view that keeps the whole read alive, and undici's list of headers outlives the reply.
     headers.length = 0
     return GO_ON
   }
 
-  #takeHead(status: number, headers: readonly Buffer[]): void {
+  #readHead(status: number, headers: readonly Buffer[]): void {
     const encodings = valuesOf('content-encoding', headers)
     const encoded = encodings.some((encoding) => !/^(identity)?$/i.test(encoding))
     if (status >= 400) {
@@ -126,11 +126,11 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   }
 
   onData(bytes: Buffer): true {
-    this.#takeBytes(bytes)
+    this.#readBytes(bytes)
     return GO_ON
   }
 
-  #takeBytes(bytes: Buffer): void {
+  #readBytes(bytes: Buffer): void {
     this.#bytes += bytes.length
     this.#handOver.read(bytes.length)
     if (this.#state !== 'open') {
@@ -228,7 +228,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     if (this.#unsent === undefined && !this.#ended) this.#connection?.drop(new Error(why))
   }
 
-  #giveEvents(): void {
+  #deliver(): void {
     if (this.#state === 'settled' || this.#waiting) return
     // The receiver gets a list of its own; ours lives as long as the reply and must not keep events alive.
     const events = this.#events.splice(0)
@@ -250,12 +250,12 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     this.#waiting = true
     if (this.#state === 'open') this.#connection?.hold()
     waiting.then(
-      () => this.#taken(),
+      () => this.#onTaken(),
       (error) => this.#giveUp(error),
     )
   }
 
-  #taken(): void {
+  #onTaken(): void {
     this.#waiting = false
     // The connection certainly belongs to this call only while the reply is still being read.
     if (this.#state === 'open') this.#connection?.release()

@@ -9,7 +9,7 @@ export function abortedError(signal: AbortSignal): ProviderError {
  * Waits for `work`, but only until the signal aborts, even if `work` ignores it. `onLate` receives a result that
  * arrives after that.
  */
-export function whileWanted<Result>(
+export function untilAborted<Result>(
   work: () => PromiseLike<Result> | Result,
   signal: AbortSignal,
   onLate: (result: Result) => void = () => {},

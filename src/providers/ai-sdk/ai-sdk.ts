@@ -8,7 +8,7 @@ import type {
 } from '../../contracts/index.js'
 import { refuseMisspelt, requireFunctions } from '../../contracts/option-checks.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
-import { whileWanted } from './abort.js'
+import { untilAborted } from './abort.js'
 import { type ParameterTranslation, toCallOptions } from './call-options.js'
 import { readResult } from './completion.js'
 import { embedWith } from './embeddings.js'
@@ -93,12 +93,12 @@ function chatWith(
 ): AdapterRun<ChatRequest> {
   return async (call, take) => {
     const { signal, limits } = call
-    const languageModel = await whileWanted(
+    const languageModel = await untilAborted(
       () => model(call.request.model, call.auth.secret?.reveal()),
       signal,
     )
     const version = versionOf(languageModel)
-    const urls = (await whileWanted(() => languageModel.supportedUrls, signal).catch(failed)) ?? {}
+    const urls = (await untilAborted(() => languageModel.supportedUrls, signal).catch(failed)) ?? {}
     const source = { version, provider: languageModel.provider }
     const translated = toCallOptions(call.request, { version, urls, parameters })
     const { asked } = translated
@@ -108,7 +108,7 @@ function chatWith(
       abortSignal: signal,
     } as never
     if (call.stream) {
-      const { stream } = await whileWanted(
+      const { stream } = await untilAborted(
         () => languageModel.doStream(options),
         signal,
         (late) =>
@@ -119,7 +119,7 @@ function chatWith(
       ).catch(failed)
       return readParts(stream, { source, asked, call, take })
     }
-    const result = await whileWanted(() => languageModel.doGenerate(options), signal).catch(failed)
+    const result = await untilAborted(() => languageModel.doGenerate(options), signal).catch(failed)
     const events: readonly ProviderEvent[] = readResult(result, {
       source,
       asked,

@@ -5,7 +5,7 @@ import { toAnnotation, toArguments, toImage } from './content.js'
 import { toFinish } from './finish.js'
 import { lengthOf } from './length.js'
 import { toUsage, type UsageSource } from './usage.js'
-import { type AskedFields, refuseLeftOut } from './warnings.js'
+import { type AskedFields, rejectIgnored } from './warnings.js'
 
 export interface ResultReading {
   readonly source: UsageSource
@@ -21,7 +21,7 @@ export function readResult(result: unknown, { source, asked, replyBytes }: Resul
   if (!isObject(result) || !Array.isArray(result.content)) {
     throw new ProviderError('invalid-response', 'The result of the model has no content.')
   }
-  refuseLeftOut(result.warnings, asked)
+  rejectIgnored(result.warnings, asked)
   const parts: readonly unknown[] = result.content
   if (parts.reduce((total: number, part) => total + lengthOf(part), 0) > replyBytes) {
     throw replyTooLong(replyBytes)

@@ -4,7 +4,7 @@ import type { EmbeddingRequest } from '../../protocol/embedding-request.js'
 import { isObject } from '../../protocol/json-values.js'
 import { isCount } from '../../protocol/usage.js'
 import { unsupported } from '../openai-input/unsupported.js'
-import { whileWanted } from './abort.js'
+import { untilAborted } from './abort.js'
 import type { ParameterTranslation } from './call-options.js'
 import { toProviderError } from './errors.js'
 import { type AiSdkEmbeddingModel, type ProviderOptions, VERSIONS } from './specification.js'
@@ -23,12 +23,12 @@ export function embedWith({
   parameters,
 }: EmbeddingsSettings): AdapterRun<EmbeddingRequest> {
   return async ({ auth, request, signal, trace }, take) => {
-    const model = await whileWanted(() => makeModel(request.model, auth.secret?.reveal()), signal)
+    const model = await untilAborted(() => makeModel(request.model, auth.secret?.reveal()), signal)
     checkModel(model)
     const values = textsOf(request)
     const providerOptions = optionsOf(request, parameters)
     const embed = (batch: readonly string[]): Promise<object> =>
-      whileWanted(
+      untilAborted(
         () =>
           model.doEmbed({
             values: [...batch],
@@ -38,9 +38,9 @@ export function embedWith({
           } as never),
         signal,
       ).catch(failed)
-    const limit = (await whileWanted(() => model.maxEmbeddingsPerCall, signal).catch(failed)) ?? Infinity
+    const limit = (await untilAborted(() => model.maxEmbeddingsPerCall, signal).catch(failed)) ?? Infinity
     const batches = inBatches(values, limit)
-    const isParallel = await whileWanted(() => model.supportsParallelCalls, signal).catch(failed)
+    const isParallel = await untilAborted(() => model.supportsParallelCalls, signal).catch(failed)
     const results: object[] = isParallel ? await Promise.all(batches.map(embed)) : []
     if (!isParallel) for (const batch of batches) results.push(await embed(batch))
     await take(eventsOf(results))
@@ -78,8 +78,8 @@ function optionsOf(request: EmbeddingRequest, parameters: EmbeddingsSettings['pa
     if (READ.has(field) || value === undefined || value === null) continue
     const translate = parameters.get(field)
     if (translate === undefined) throw unsupported(field, `${field} is not supported by this provider.`)
-    for (const [provider, its] of Object.entries(translate(value, request))) {
-      options[provider] = { ...options[provider], ...its }
+    for (const [provider, fields] of Object.entries(translate(value, request))) {
+      options[provider] = { ...options[provider], ...fields }
     }
   }
   return options

@@ -25,7 +25,8 @@ const STATUS_BY_TYPE = new Map([
  */
 export function toProviderError(error: unknown): ProviderError {
   if (isProviderError(error)) return error
-  if (!isObject(error)) return new ProviderError('invalid-response', 'The model failed without an error.')
+  if (!isObject(error))
+    return new ProviderError('invalid-response', 'The model threw a value that is not an error.')
   const name = textOf(error.name) ?? 'Error'
   if (typeof error.statusCode === 'number') return toStatusError(error, error.statusCode, name)
   if (UNSUPPORTED.has(name)) return toUnsupported(error)
@@ -33,7 +34,7 @@ export function toProviderError(error: unknown): ProviderError {
     return new ProviderError('status', 'The model has no key.', { status: 401 })
   }
   if (name === 'AI_NoSuchModelError') {
-    return new ProviderError('status', 'The model is not known to its package.', { status: 404 })
+    return new ProviderError('status', 'The package does not know the model.', { status: 404 })
   }
   return toConnectionError(error) ?? new ProviderError('invalid-response', `The model failed with ${name}.`)
 }
@@ -90,10 +91,10 @@ function toStatusError(error: JsonObject, status: number, name: string): Provide
 
 function toUnsupported(error: JsonObject): ProviderError {
   const functionality = textOf(error.functionality)
-  const what = functionality === undefined ? '' : `: ${functionality}`
+  const detail = functionality === undefined ? '' : `: ${functionality}`
   return new ProviderError(
     'unsupported-request',
-    `The request cannot be put in this provider's terms${what}.`,
+    `The request cannot be put in this provider's terms${detail}.`,
   )
 }
 
@@ -102,10 +103,10 @@ const ANSWER_TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOU
 
 /** Reads the codes of failed connections. After any other error, the provider may have the request. */
 function toConnectionError(error: JsonObject): ProviderError | undefined {
-  let at: unknown = error
-  for (let depth = 0; depth <= MAX_CAUSES && isObject(at); depth++) {
-    const code = textOf(at.code) ?? ''
-    if (ANSWER_TIMEOUTS.has(code) || at.name === 'TimeoutError') {
+  let current: unknown = error
+  for (let depth = 0; depth <= MAX_CAUSES && isObject(current); depth++) {
+    const code = textOf(current.code) ?? ''
+    if (ANSWER_TIMEOUTS.has(code) || current.name === 'TimeoutError') {
       return new ProviderError('answer-timeout', 'The model did not answer in time.')
     }
     if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT') {
@@ -117,7 +118,7 @@ function toConnectionError(error: JsonObject): ProviderError | undefined {
     if (/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/.test(code)) {
       return new ProviderError('cut-short', `The connection ended before the reply did (${code}).`)
     }
-    at = at.cause
+    current = current.cause
   }
   return undefined
 }

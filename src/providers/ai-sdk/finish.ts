@@ -27,7 +27,7 @@ export function toFinish(
   }
 }
 
-/** Version 2 has no place for Google's own reason. Google's packages use `error` for no other reply that has an end. */
+/** Version 2 has no place for Google's own reason. Google's packages use `error` for no other complete reply. */
 function isDroppedByGoogle(unified: string, { provider, version }: UsageSource): boolean {
   return unified === 'error' && version === 'v2' && provider.startsWith('google.')
 }

@@ -6,7 +6,7 @@ import { toAnnotation, toArguments, toImage } from './content.js'
 import { toFrameError, toUnreadable } from './errors.js'
 import { endedUnnamed, toFinish, unifiedReason } from './finish.js'
 import { toUsage, type UsageSource } from './usage.js'
-import { type AskedFields, refuseLeftOut } from './warnings.js'
+import { type AskedFields, rejectIgnored } from './warnings.js'
 
 /** Turns the parts of one streamed reply into our events, in order. */
 export interface PartReader {
@@ -88,7 +88,7 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
       if (!isObject(part)) throw new ProviderError('invalid-response', NOT_SPECIFIED)
       switch (part.type) {
         case 'stream-start':
-          refuseLeftOut(part.warnings, asked)
+          rejectIgnored(part.warnings, asked)
           return []
         case 'response-metadata':
           id ??= textOf(part.id)
@@ -141,5 +141,5 @@ function requiredString(value: unknown): string {
   return text
 }
 
-const NOT_SPECIFIED = 'A part of the stream is not what the specification describes.'
+const NOT_SPECIFIED = 'A part of the stream does not follow the specification.'
 const unreadablePart = () => new UnreadableContent(NOT_SPECIFIED)

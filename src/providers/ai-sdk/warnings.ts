@@ -8,10 +8,10 @@ export type AskedFields = ReadonlyMap<string, string>
  * Rejects a request if the package warns that it ignored an option that a field asked for. Other warnings do not
  * matter: hints, deprecations, and warnings about options that no field asked for.
  */
-export function refuseLeftOut(warnings: unknown, asked: AskedFields): void {
+export function rejectIgnored(warnings: unknown, asked: AskedFields): void {
   if (!Array.isArray(warnings)) return
   for (const warning of warnings.filter(isObject)) {
-    const field = asked.get(leftOutBy(warning) ?? '')
+    const field = asked.get(ignoredOption(warning) ?? '')
     if (field === undefined) continue
     throw unsupported(
       field,
@@ -21,7 +21,7 @@ export function refuseLeftOut(warnings: unknown, asked: AskedFields): void {
 }
 
 /** Version 2 has one type for settings and one for tools. Later versions have one for both. */
-function leftOutBy({ type, setting, tool, feature }: JsonObject): string | undefined {
+function ignoredOption({ type, setting, tool, feature }: JsonObject): string | undefined {
   switch (type) {
     case 'unsupported-setting':
       return textOf(setting)

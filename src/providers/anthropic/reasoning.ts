@@ -20,8 +20,8 @@ export function encryptedDetail(index: number, data: string): ReasoningDetail {
 }
 
 /**
- * Whether a detail may come from this API. A conversation that changed models contains details of others, which it
- * rejects.
+ * Whether a detail may come from this API. A conversation that changed models contains details of others, which the
+ * API rejects.
  */
 export function isOwnDetail({ format }: ReasoningDetail): boolean {
   return format === undefined || format === null || format === FORMAT

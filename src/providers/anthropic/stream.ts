@@ -170,6 +170,6 @@ function objectIn(event: JsonObject, field: string): JsonObject {
   return value
 }
 
-const NOT_THE_API = 'An event of the stream is not what the API describes.'
+const NOT_THE_API = 'An event of the stream does not have the format of the API.'
 const invalidReply = () => new ProviderError('invalid-response', NOT_THE_API)
 const unreadableEvent = () => new UnreadableContent(NOT_THE_API)

@@ -4,7 +4,7 @@ import { unsupported } from '../openai-input/unsupported.js'
 const MIN_BUDGET_TOKENS = 1_024
 const EFFORT_SHARE = { minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.9, max: 0.95 }
 
-/** Claude models from before adaptive thinking. The list is closed. */
+/** Claude models from before adaptive thinking. The list is final. */
 const BUDGET_ONLY = /claude-(?:instant|v?[123]\b|(?:opus|sonnet|haiku)-4(?![-.][6-9](?!\d)))/
 
 /** The fields that ask the Messages API for reasoning: `thinking`, and `effort` for `output_config`. */

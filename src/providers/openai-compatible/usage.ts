@@ -82,7 +82,7 @@ function withAllInput(counts: Counts, isAnthropics: boolean): Counts {
   return isApart ? { ...counts, prompt: prompt + apart } : counts
 }
 
-/** Some providers list reasoning beside the completion, or part of the output nowhere. The total shows it. */
+/** Some providers list reasoning beside the completion, and some omit part of the output. The total shows it. */
 function withAllOutput(
   { completion: listed, prompt, reasoning, total }: Counts,
   unlistedTokens: UnlistedTokens,

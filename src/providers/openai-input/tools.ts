@@ -19,7 +19,7 @@ export type InputTool =
 
 export type InputToolChoice = 'auto' | 'none' | 'required' | { readonly name: string }
 
-/** Reads `tools`. A tool of another type than `function` is returned unchanged. */
+/** Reads `tools`. Tools of other types than `function` are returned unchanged. */
 export function readTools(request: ChatRequest): InputTool[] {
   const { tools } = request
   if (tools === undefined || tools === null) return []
