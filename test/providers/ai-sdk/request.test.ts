@@ -357,8 +357,8 @@ describe('a warning about an ignored option', () => {
     expect(await told(warning, { temperature: 0.9 })).toMatchObject({ param: 'temperature' })
   })
 
-  it.each([undefined, null, 'does not fail the call if the warnings are %j', [null, 5]])(
-    'fails no call with %j for warnings',
+  it.each([undefined, null, 'none', [null, 5]])(
+    'does not fail the call if the warnings are %j',
     async (warnings) => {
       const request = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], top_k: 5 }
       const result = { content: [], finishReason: { unified: 'stop', raw: 'stop' }, warnings }
