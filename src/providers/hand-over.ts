@@ -1,13 +1,13 @@
 import type { TurnGate } from '../base/turn-gate.js'
 
-/** What may wait for the end of a turn, in which a connection can bring megabytes. */
+/** The number of bytes that may wait for the end of a turn. A connection can bring megabytes in one turn. */
 const GATHERED_BYTES = 64 * 1024
 const SETTLED = Promise.resolve()
 
 /**
- * Decides when what was read of a reply is handed over, all of it at once: in a microtask, with its end at once or, with
- * many calls under way, at the end of the turn. More than 64 KiB never waits for that, or a slow client would not hold up
- * its provider.
+ * Decides when the events read from a reply are handed over, all at once: in a microtask, immediately at the end of
+ * the reply, or at the end of the turn if many calls are under way. If more than 64 KiB have been read, they do not
+ * wait for that: otherwise a slow client would not slow down its provider.
  */
 export class HandOver {
   #isDue = false
@@ -18,22 +18,22 @@ export class HandOver {
     private readonly run: () => void,
   ) {}
 
-  /** So much more has been read. */
+  /** Counts bytes that have been read. */
   read(bytes: number): void {
     this.#bytes += bytes
   }
 
   soon(): void {
-    const isMuch = this.#bytes > GATHERED_BYTES
-    if (this.#isDue && !isMuch) return
+    const isLarge = this.#bytes > GATHERED_BYTES
+    if (this.#isDue && !isLarge) return
     this.#isDue = true
-    const turn = isMuch ? undefined : this.turns.wait()
-    if (isMuch) this.#bytes = 0
-    // Cheaper than `queueMicrotask`, which makes an async resource for each.
+    const turn = isLarge ? undefined : this.turns.wait()
+    if (isLarge) this.#bytes = 0
+    // Cheaper than `queueMicrotask`, which creates an async resource for each call.
     void (turn ?? SETTLED).then(this.#runIfDue)
   }
 
-  /** Nothing more will be read. */
+  /** Called when nothing more will be read. */
   last(): void {
     if (this.turns.wait() === undefined) this.now()
     else this.soon()

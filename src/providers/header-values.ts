@@ -1,4 +1,4 @@
-/** The values of one header in a list of names and values in turn. */
+/** Returns the values of one header from a list of alternating names and values. */
 export function valuesOf(name: string, headers: readonly Buffer[]): string[] {
   const values: string[] = []
   for (let index = 0; index < headers.length; index += 2) {

@@ -7,12 +7,12 @@ const CREDENTIAL_NAME =
 const SCHEME = /^[\w-]+ +(?=\S)/
 const CREDENTIAL_VALUE = /^(?:basic|bearer|digest|token) +\S/i
 
-/** Whether a header is a credential by its name, or by a value such as `Bearer …`. */
+/** Whether a header is a credential, by its name or by a value such as `Bearer …`. */
 export function isCredentialHeader(name: string, value: string): boolean {
   return CREDENTIAL_NAME.test(name) || CREDENTIAL_VALUE.test(value)
 }
 
-/** The credentials among the headers of a call, names and values in turn, without their scheme. */
+/** Returns the credentials in a call's headers, a list of alternating names and values, without their scheme. */
 export function credentialsIn(headers: readonly string[]): readonly string[] {
   return headers.flatMap((name, index) => {
     const value = index % 2 === 0 ? headers[index + 1]! : ''
@@ -21,8 +21,8 @@ export function credentialsIn(headers: readonly string[]): readonly string[] {
 }
 
 /**
- * The same failure without the provider's words that hold a credential of its call: the router, which cleans these words
- * for the client and the host, does not know an adapter's own key.
+ * Returns the failure without any provider text that contains a credential of the call. The router cleans these texts
+ * for the client and the host, but it does not know an adapter's own key.
  */
 export function hideCredentials(failure: unknown, credentials: readonly string[]): unknown {
   if (!isProviderError(failure) || credentials.length === 0) return failure

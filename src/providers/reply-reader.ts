@@ -3,23 +3,23 @@ import type { ProviderEvent } from '../contracts/providers.js'
 import { GatheredBytes } from '../protocol/gathered-bytes.js'
 import { SseReader } from './sse-reader.js'
 
-/** Turns the body of a successful reply into events. What it throws should be a `ProviderError`. */
+/** Turns the body of a successful reply into events. It should throw only `ProviderError`s. */
 export interface ReplyReader {
-  /** The reply itself has begun: what came before are blank lines that keep a connection alive. */
+  /** Whether the reply itself has begun. Blank lines that keep a connection alive do not count. */
   readonly hasBegun: boolean
-  /** Reads one piece, cut anywhere, and adds what it held to `events`. `true` once the provider has said that it is done. */
+  /** Reads one piece, cut anywhere, and adds its events to `events`. Returns `true` once the provider is done. */
   read(bytes: Buffer, events: ProviderEvent[]): boolean
-  /** The body has ended as its framing said. `true` if the provider had said that it is done. */
+  /** Called when the body has ended as announced. Returns `true` if the provider was done. */
   end(events: ProviderEvent[]): boolean
 }
 
-/** How a provider's replies are read. */
+/** Describes how a provider's replies are read. */
 export interface ReplyFormat {
-  /** One event of a stream, in latin1. `true` if it says that the provider is done: nothing after it is read. */
+  /** Reads one event of a stream, in latin1. Returns `true` if it is the last: nothing after it is read. */
   readonly onEvent: (data: string, type: string | undefined, events: ProviderEvent[]) => boolean
-  /** Whether events of one line may be read past the parser. */
+  /** Whether events of one line may bypass the parser. */
   readonly fastPaths: boolean
-  /** A whole JSON body, without what stands before it. */
+  /** Reads a whole JSON body, without the characters that precede it. */
   readonly onBody: (json: Buffer, events: ProviderEvent[]) => void
 }
 
@@ -31,9 +31,9 @@ const MARK_BYTES = 3
 const SKIPPED = new Set([0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf])
 
 /**
- * Reads a reply either way, whatever was asked for: a body whose first visible character is `{` is one JSON document,
- * one that begins like a field or a comment is a stream of events. Content types are not asked, since many are wrong.
- * `eventBytes` is the longest event of a stream.
+ * Reads a reply as JSON or as a stream, regardless of the request: a body whose first visible character is `{` is one
+ * JSON document, a body that begins like a field or a comment is a stream of events. Content types are ignored, since
+ * many are wrong. `eventBytes` is the maximum length of an event in a stream.
  */
 export function createReplyReader(eventBytes: number, format: ReplyFormat): ReplyReader {
   return new EitherReader(eventBytes, format)
@@ -42,7 +42,7 @@ export function createReplyReader(eventBytes: number, format: ReplyFormat): Repl
 class EitherReader implements ReplyReader {
   #stream: SseReader | undefined
   #body: GatheredBytes | undefined
-  /** The beginning of a byte order mark that was cut. */
+  /** The beginning of a byte order mark that was split between two reads. */
   #cutMark: Buffer | undefined
   #done = false
   #sink: ProviderEvent[] = []
@@ -59,7 +59,7 @@ class EitherReader implements ReplyReader {
   read(given: Buffer, events: ProviderEvent[]): boolean {
     const bytes = this.#cutMark === undefined ? given : Buffer.concat([this.#cutMark, given])
     if (this.#body !== undefined) this.#body.add(bytes)
-    else if (this.#stream === undefined) this.#recognise(bytes)
+    else if (this.#stream === undefined) this.#detectFormat(bytes)
     if (this.#stream !== undefined) {
       this.#sink = events
       this.#stream.read(bytes)
@@ -80,8 +80,8 @@ class EitherReader implements ReplyReader {
     return true
   }
 
-  /** Does nothing with bytes that tell nothing yet. */
-  #recognise(bytes: Buffer): void {
+  /** Does nothing if the bytes do not show the format yet. */
+  #detectFormat(bytes: Buffer): void {
     this.#cutMark = undefined
     for (const byte of bytes) {
       if (SKIPPED.has(byte)) continue

@@ -2,35 +2,35 @@ import { createParser, type EventSourceParser } from 'eventsource-parser'
 import { eventTooLong, type ProviderError } from '../base/errors.js'
 
 export interface SseReaderOptions {
-  /** The longest data of one event, and the longest line, in bytes. */
+  /** The maximum length of the data of one event, and of one line, in bytes. */
   readonly eventBytes: number
   /**
-   * Called for each event that has data. `data` is latin1: each character a byte. `type` is what its `event:` line said;
-   * a line `error:` counts as an event of type `error`. What it throws comes out of `read`.
+   * Called for each event that has data. `data` is latin1: one character per byte. `type` is the value of the event's
+   * `event:` line; a line `error:` counts as an event of type `error`. `read` passes on any error that it throws.
    */
   readonly onEvent: (data: string, type: string | undefined) => void
-  /** Whether events of one line may be read past the parser. */
+  /** Whether events of one line may bypass the parser. */
   readonly fastPaths: boolean
 }
 
 const LINE_FEED = 10
 const DATA = 'data: '
-/** A line is its field's name and its value; only the value counts against the limit. */
+/** A line consists of its field's name and its value; only the value counts against the limit. */
 const FIELD_NAME_BYTES = 64
 const BYTE_ORDER_MARK = '\u00ef\u00bb\u00bf'
 
 /**
- * Reads server-sent events to the text of the WHATWG standard: LF, CR and CRLF, several `data:` lines, comments, a byte
- * order mark. Strings are latin1 throughout, so that a cut inside a character does no harm.
+ * Reads server-sent events exactly as the WHATWG standard defines them: LF, CR and CRLF, several `data:` lines,
+ * comments, a byte order mark. All strings are latin1, so a cut inside a character does no harm.
  */
 export class SseReader {
-  /** What may yet become a byte order mark; undefined once past it. */
+  /** Text that may still become a byte order mark; undefined once that is decided. */
   #start: string | undefined = ''
   #endedWithCr = false
-  /** The parser holds nothing of the next event. */
+  /** The parser holds no part of the next event. */
   #isBetweenEvents = true
   #hasEnded = false
-  /** Made for the first event that is not of one line. */
+  /** Created for the first event that is not read as a single line. */
   #parser: EventSourceParser | undefined
 
   constructor(private readonly options: SseReaderOptions) {}
@@ -52,22 +52,23 @@ export class SseReader {
   }
 
   /**
-   * The stream has ended. The standard drops an event without its blank line, since it may have been cut. Some servers
-   * leave the last one out, and with that event would go the usage: it is taken if it is whole.
+   * Called when the stream has ended. The standard drops an event without a blank line after it, since it may have
+   * been cut. Some servers omit the last blank line, and dropping that event would lose the usage, so the event is
+   * accepted if it is complete.
    */
   end(): void {
     this.#hasEnded = true
     this.#parser?.feed('\n\n')
   }
 
-  /** The same lines ended by LF alone. The parser would keep a last CR back, for an LF that might follow. */
+  /** Returns the same lines, each ended by LF alone. The parser would hold back a last CR, in case an LF follows. */
   #withLineFeeds(text: string): string {
     const rest = this.#endedWithCr && text.startsWith('\n') ? text.slice(1) : text
     this.#endedWithCr = text.endsWith('\r')
     return rest.replace(/\r\n?/g, '\n')
   }
 
-  /** The mark may come in pieces; the parser looks for it in its first piece only. */
+  /** The mark may arrive in pieces, but the parser looks for it in the first piece only. */
   #skipByteOrderMark(soFar: string): string {
     if (soFar.length < BYTE_ORDER_MARK.length && BYTE_ORDER_MARK.startsWith(soFar)) {
       this.#start = soFar
@@ -78,8 +79,8 @@ export class SseReader {
   }
 
   /**
-   * Reads the events that a text begins with, as far as each is one `data:` line and a blank one: what providers send,
-   * and what every event pays for. Returns how much of the text that was; the rest is the parser's.
+   * Reads the events at the start of a text for as long as each is one `data:` line and a blank line, the usual form.
+   * Returns the number of characters read; the rest is left to the parser.
    */
   #readOneLineEvents(text: string): number {
     let from = 0
@@ -93,7 +94,7 @@ export class SseReader {
   }
 
   #takeEvent(data: string, type: string | undefined): void {
-    if (this.#hasEnded && !isWhole(data)) return
+    if (this.#hasEnded && !isComplete(data)) return
     if (data.length > this.options.eventBytes) throw this.#tooLong()
     this.options.onEvent(data, type)
   }
@@ -103,12 +104,12 @@ export class SseReader {
       onEvent: ({ data, event }) => this.#takeEvent(data, event),
       onError: (error) => {
         if (error.type === 'max-buffer-size-exceeded') throw this.#tooLong()
-        // llama.cpp said so until late in 2025 why it broke off, and then that it was done.
+        // Until late 2025, llama.cpp sent the reason for breaking off in this field, and then said that it was done.
         if (error.field === 'error' && error.value !== undefined) this.#takeEvent(error.value, 'error')
       },
       maxBufferSize: this.options.eventBytes + FIELD_NAME_BYTES,
     })
-    // It would take a byte order mark off its first piece, which may be anywhere in the stream.
+    // Otherwise the parser would remove a byte order mark from its first piece, which may be anywhere in the stream.
     parser.feed('')
     return parser
   }
@@ -118,8 +119,8 @@ export class SseReader {
   }
 }
 
-/** Whether data that nothing ends but its stream cannot have been cut. */
-function isWhole(data: string): boolean {
+/** Whether data that ends only with its stream is certainly complete. */
+function isComplete(data: string): boolean {
   if (data === '[DONE]') return true
   if (!data.startsWith('{')) return false
   try {

@@ -1,19 +1,19 @@
 import type { JsonObject } from '../protocol/json-values.js'
 
-const SAYS_CACHE = /cache/i
+const MENTIONS_CACHE = /cache/i
 
 /**
- * The counts whose names hold `cache` but are none of those that are read, or undefined if there are none. A cached token
- * has a price of its own, so the host is told of them.
+ * Returns the counts whose names contain `cache` and are not in `read`, or undefined if there are none. Cached tokens
+ * have a price of their own, so these counts are reported to the host.
  */
 export function unreadCounts(
-  places: readonly JsonObject[],
+  objects: readonly JsonObject[],
   read: ReadonlySet<string>,
 ): Record<string, number> | undefined {
   let unread: Record<string, number> | undefined
-  for (const place of places) {
-    for (const [name, value] of Object.entries(place)) {
-      if (!SAYS_CACHE.test(name) || read.has(name) || typeof value !== 'number' || value === 0) continue
+  for (const object of objects) {
+    for (const [name, value] of Object.entries(object)) {
+      if (!MENTIONS_CACHE.test(name) || read.has(name) || typeof value !== 'number' || value === 0) continue
       unread ??= {}
       unread[name] = value
     }

@@ -1,9 +1,11 @@
 import type { ProviderEvent } from '../contracts/providers.js'
 
-/** A piece of the model's output cannot be put into OpenAI's terms. Thrown by what reads one event, and never further. */
+/** Thrown if a piece of the model's output cannot be put into OpenAI's terms. {@link readOrPassOver} catches it. */
 export class UnreadableContent extends Error {}
 
-/** The events that `read` makes of one event of a stream. A piece that it cannot read is one of them, and the rest is read. */
+/**
+ * Returns the events that `read` makes of one event, or an `unreadable` event, so that the rest of a stream is read.
+ */
 export function readOrPassOver(read: () => ProviderEvent[]): ProviderEvent[] {
   try {
     return read()

@@ -1,11 +1,11 @@
 /**
- * Warns of a key that is given as undefined, as that of an environment variable that is not set is: a provider refuses
- * each call then, and nothing at the start would have told.
+ * Warns if the key is given as undefined, for example from an environment variable that is not set. The provider
+ * would reject each call, and nothing would show the mistake at startup.
  */
 export function warnOfUnsetKey(settings: object, adapter: string): void {
   if (!('apiKey' in settings) || settings.apiKey !== undefined) return
   process.emitWarning(
-    `apiKey of ${adapter} is undefined, as an environment variable that is not set is. Calls go out without a key; leave apiKey out where that is meant.`,
+    `apiKey of ${adapter} is undefined. Perhaps an environment variable is not set. Calls are sent without a key; if that is intended, leave apiKey out.`,
     { code: 'COMPAT_ROUTER_API_KEY' },
   )
 }

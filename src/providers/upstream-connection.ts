@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { type buildConnector, Client, type Dispatcher } from 'undici'
 
-/** What is dispatched, so that a call learns which connection it runs on. */
+/** Dispatch options that tell a call which connection it runs on. */
 export interface ConnectionDispatch extends Dispatcher.DispatchOptions {
   onConnection(connection: UpstreamConnection): void
 }
@@ -12,11 +12,12 @@ interface SocketHolder {
 }
 
 /**
- * One connection that can be kept from reading.
+ * One connection whose reading can be paused.
  *
- * undici's own `pause()` stops its parser, and a parser that is stopped when the other side closes a connection without
- * keep-alive fails an assertion in a socket's listener, which ends the process (undici 7). So the parser is never
- * stopped: the socket just does not tell it that there is something to read, fills up, and lets TCP hold the sender.
+ * undici's own `pause()` stops its parser. If the other side closes a connection without keep-alive while the parser
+ * is stopped, an assertion fails in a socket's listener, and the process ends (undici 7). So the parser is never
+ * stopped. Instead, the socket does not tell it that there is data to read; its buffer fills up, and TCP holds the
+ * sender.
  */
 export class UpstreamConnection extends Client {
   readonly #holder: SocketHolder
@@ -46,14 +47,14 @@ export class UpstreamConnection extends Client {
   }
 
   /**
-   * Ends the connection under the call that runs on it. An abort of undici's own would connect again at once, for a
-   * request that it then does not send.
+   * Ends the connection and the call that runs on it. undici's own abort would reconnect at once, for a request that
+   * it then does not send.
    */
   drop(reason: Error): void {
     this.#holder.socket?.destroy(reason)
   }
 
-  /** Whether part of what was sent is still here: the other side has not taken it. */
+  /** Whether part of the request is still buffered because the other side has not accepted it. */
   get isSending(): boolean {
     return (this.#holder.socket?.writableLength ?? 0) > 0
   }

@@ -9,7 +9,7 @@ const MESSAGE_MEMBERS = ['message', 'msg', 'detail', 'error_description', 'title
 const WRAPPERS = ['error', 'errors', 'detail', 'message', 'x_groq']
 
 /**
- * Finds message, param and code in what a provider says of a failure, in the many shapes of that:
+ * Finds the message, param and code in a provider's report of a failure, which has many shapes:
  * `{error: {message, param, code}}`, `{error: 'x'}`, `{message}`, `{detail: [{loc, msg}]}`, a list of these, or text.
  * `status` is the `code` if that is an HTTP error status.
  */
@@ -24,8 +24,8 @@ export function readComplaint(value: unknown, nesting = 0): Complaint {
     status: isErrorStatus(value.code) ? value.code : undefined,
   }
   if (nesting >= MAX_NESTING) return own
-  const handedOn = readHandedOn(value.metadata, nesting + 1)
-  if (handedOn.providerMessage !== undefined) return { ...handedOn, status: own.status }
+  const passedOn = readPassedOn(value.metadata, nesting + 1)
+  if (passedOn.providerMessage !== undefined) return { ...passedOn, status: own.status }
   for (const wrapper of WRAPPERS) {
     const inner = value[wrapper]
     if (inner === own.providerMessage || (typeof inner !== 'string' && typeof inner !== 'object')) continue
@@ -41,28 +41,28 @@ export function readComplaint(value: unknown, nesting = 0): Complaint {
   return own
 }
 
-/** OpenRouter says that a provider failed, and beside that, as text, what the provider said. */
-function readHandedOn(metadata: unknown, nesting: number): Complaint {
+/** OpenRouter reports that a provider failed, and adds the provider's own error as `raw`. */
+function readPassedOn(metadata: unknown, nesting: number): Complaint {
   const raw = isObject(metadata) ? metadata.raw : undefined
-  const said = typeof raw === 'string' ? parseLoosely(raw) : raw
-  return typeof said === 'string' ? {} : readComplaint(said, nesting)
+  const error = typeof raw === 'string' ? parseLoosely(raw) : raw
+  return typeof error === 'string' ? {} : readComplaint(error, nesting)
 }
 
-/** The words of Anthropic, Google and xAI in a 400 if the account or the key is wrong, not the request. */
+/** Messages of Anthropic, Google and xAI in a 400 that is about the account or the key, not the request. */
 const MEANT = new Map([
   [/^(?:Your credit balance is too low|You have reached your specified API usage limits)/, 402],
   [/^(?:API key (?:not valid|expired)|Incorrect API key)/, 401],
   [/^This organization has been disabled/, 403],
 ])
 
-/** The HTTP status that a provider means by the one it answers, and by its words. */
-export function meantStatus(status: number, said: string | undefined): number {
-  if (status !== 400 || said === undefined) return status
-  for (const [words, meant] of MEANT) if (words.test(said)) return meant
+/** Returns the HTTP status that a provider means, from the status and the message that it sent. */
+export function meantStatus(status: number, message: string | undefined): number {
+  if (status !== 400 || message === undefined) return status
+  for (const [pattern, meant] of MEANT) if (pattern.test(message)) return meant
   return status
 }
 
-/** The failure that an HTTP error status and its body, as far as it was read, stand for. */
+/** Returns the failure for an HTTP error status and the part of its body that was read. */
 export function statusError(status: number, body: Buffer, retryAfter: string | undefined): ProviderError {
   const { providerMessage, param, providerCode } = readErrorBody(body.toString('utf8').trim())
   return new ProviderError('status', `The provider answered ${status}.`, {
@@ -74,12 +74,12 @@ export function statusError(status: number, body: Buffer, retryAfter: string | u
   })
 }
 
-/** The failure that a frame inside a reply stands for. */
+/** Returns the failure for an error frame inside a reply. */
 export function frameError(frame: unknown): ProviderError {
-  return new ProviderError('error-frame', 'The reply said that it failed.', readComplaint(frame))
+  return new ProviderError('error-frame', 'The reply contained an error.', readComplaint(frame))
 }
 
-/** Seconds from now that a `retry-after` names, as a number or as a date. */
+/** Returns the seconds from now that a `retry-after` header gives, as a number or as a date. */
 export function parseRetryAfter(value: string | undefined): number | undefined {
   if (value === undefined) return undefined
   if (/^\s*\d{1,9}(\.\d{1,9})?\s*$/.test(value)) return Number(value)
@@ -89,23 +89,23 @@ export function parseRetryAfter(value: string | undefined): number | undefined {
 
 const TIMEOUT_CODES = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT'])
 
-/** Whether, before anything of a call was sent, the connection kept for it turned out to have been reset. */
+/** Whether a kept connection turned out to be reset before anything of the call was sent. */
 export function isLostConnection(error: Error): boolean {
   return (error as NodeJS.ErrnoException).syscall === 'read'
 }
 
-/** The failure that a fault of the connection stands for. `sent`: the request had begun to go out. */
+/** Returns the failure for an error of the connection. `sent` is true if sending the request had begun. */
 export function connectionError(cause: unknown, sent: boolean): ProviderError {
   const code = isObject(cause) && isText(cause.code) ? cause.code : ''
   if (code === 'UND_ERR_HEADERS_OVERFLOW' || isProtocolError(cause)) {
-    return new ProviderError('invalid-response', 'The provider does not speak HTTP as it should.', { cause })
+    return new ProviderError('invalid-response', 'The provider did not send valid HTTP.', { cause })
   }
   if (sent) return new ProviderError('cut-short', 'The connection ended before the reply did.', { cause })
   if (TIMEOUT_CODES.has(code)) return new ProviderError('timeout', 'Connecting took too long.', { cause })
   return new ProviderError('unreachable', 'No connection could be made.', { cause })
 }
 
-/** undici's parser complains of an end that comes too early as well; its errors have no code. */
+/** Errors of undici's parser have no code. Those about an end that comes too early are not protocol errors. */
 function isProtocolError(cause: unknown): boolean {
   return cause instanceof Error && cause.name === 'HTTPParserError' && !cause.message.includes('EOF')
 }

@@ -9,12 +9,12 @@ import type { ConnectionDispatch, UpstreamConnection } from './upstream-connecti
 import { connectionError, isLostConnection, statusError } from './upstream-errors.js'
 
 const ERROR_BODY_BYTES = 64 * 1024
-/** How long the body of an error may take, whose status has said enough. */
+/** The time limit for the body of an error, whose status already says enough. */
 const ERROR_BODY_MS = 1_000
-/** What may follow the provider's last word before its connection is given up. */
+/** The bytes and the time that a body may go on after its end was signalled. Then its connection is closed. */
 const TAIL_BYTES = 64 * 1024
 const TAIL_MS = 1_000
-/** Tells undici to go on parsing. */
+/** Tells undici to continue parsing. */
 const GO_ON = true
 const NO_EVENTS: readonly ProviderEvent[] = Object.freeze([])
 
@@ -27,26 +27,26 @@ interface ErrorReply {
 /**
  * One request and its reply.
  *
- * What one network read brought may come in many pieces (each HTTP chunk is one), all in the same turn of the event
- * loop: they are gathered, and handed over together.
+ * One network read may arrive in many pieces (each HTTP chunk is one), all in the same turn of the event loop. They
+ * are gathered and handed over together.
  *
- * Takes the reply by undici's older handler methods, which cost a tenth of a bare pipe's time less than the newer ones.
+ * Uses undici's older handler methods, which are faster than the newer ones by a tenth of the time of a bare pipe.
  */
 export class UpstreamExchange implements Dispatcher.DispatchHandler {
   #connection: UpstreamConnection | undefined
-  /** Until the call is sent: kept longer, all that it was made of would outlive many a garbage collection. */
+  /** Set until the call is sent. Kept longer, all that the call was made of would survive many garbage collections. */
   #unsent: { readonly dispatcher: Dispatcher; readonly options: ConnectionDispatch } | undefined
   #dispatchedAgain = false
   readonly #events: ProviderEvent[] = []
   #bytes = 0
   #errorReply: ErrorReply | undefined
-  /** `done`: nothing more is read, the last events are still to be handed over. */
+  /** `done`: nothing more is read, but the last events are still to be handed over. */
   #state: 'open' | 'done' | 'settled' = 'open'
   #ended = false
   #terminated = false
   #failure: ProviderError | undefined
   #waiting = false
-  /** Ends a body of which nothing more is needed. */
+  /** Ends a body if the rest of it is not needed. */
   #bodyTimer: NodeJS.Timeout | undefined
   readonly #onAbort = (): void => this.#giveUp(abortedError(this.#call.signal.reason))
   readonly #call: UpstreamCall
@@ -63,7 +63,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   ) {
     this.#call = call
     this.#turns = turns
-    this.#handOver = new HandOver(turns, () => this.#giveEvents())
+    this.#handOver = new HandOver(turns, () => this.#deliver())
     this.#resolve = resolve
     this.#reject = reject
   }
@@ -92,13 +92,13 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   }
 
   onHeaders(status: number, headers: Buffer[]): true {
-    if (status >= 200 && this.#state === 'open') this.#takeHead(status, headers)
-    // Each header is a view that keeps the whole read, and undici's list of them outlives the reply.
+    if (status >= 200 && this.#state === 'open') this.#readHead(status, headers)
+    // Each header is a view that keeps the whole read alive, and undici's list of headers outlives the reply.
     headers.length = 0
     return GO_ON
   }
 
-  #takeHead(status: number, headers: readonly Buffer[]): void {
+  #readHead(status: number, headers: readonly Buffer[]): void {
     const encodings = valuesOf('content-encoding', headers)
     const encoded = encodings.some((encoding) => !/^(identity)?$/i.test(encoding))
     if (status >= 400) {
@@ -111,28 +111,30 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     if (status >= 300) {
       this.#fail(new ProviderError('invalid-response', `The provider redirected the call (${status}).`))
     } else if (encoded) {
-      this.#fail(new ProviderError('invalid-response', 'The provider encoded its reply unasked.'))
+      this.#fail(
+        new ProviderError('invalid-response', 'The provider sent an encoded reply that was not requested.'),
+      )
     } else {
-      this.#tellSigns()
+      this.#reportProgress()
     }
   }
 
-  /** A reply in one body may take as long as the call: what keeps its connection alive does not begin it. */
-  #tellSigns(): void {
+  /** A reply in one body may take as long as the call: bytes that keep its connection alive do not begin it. */
+  #reportProgress(): void {
     const { reader, stream } = this.#call
     if (stream || reader.hasBegun) this.#handOver.soon()
   }
 
   onData(bytes: Buffer): true {
-    this.#takeBytes(bytes)
+    this.#readBytes(bytes)
     return GO_ON
   }
 
-  #takeBytes(bytes: Buffer): void {
+  #readBytes(bytes: Buffer): void {
     this.#bytes += bytes.length
     this.#handOver.read(bytes.length)
     if (this.#state !== 'open') {
-      if (this.#bytes > TAIL_BYTES) this.#hangUp('The reply goes on after its end.')
+      if (this.#bytes > TAIL_BYTES) this.#hangUp('The reply continued after its end.')
       return
     }
     if (this.#errorReply !== undefined) {
@@ -151,15 +153,16 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
         this.#state = 'done'
         this.#bytes = 0
       }
-      this.#tellSigns()
+      this.#reportProgress()
     } catch (error) {
       this.#fail(asProviderError(error))
     }
   }
 
   onComplete(): void {
-    // Answered before the request was out: another would be sent behind the rest of it, and perhaps never be read.
-    if (this.#connection?.isSending === true) this.#hangUp('The reply came before the end of the request.')
+    // Answered before the whole request was sent. Another would be sent behind the rest, and might never be read.
+    if (this.#connection?.isSending === true)
+      this.#hangUp('The reply came before the whole request was sent.')
     this.#ended = true
     clearTimeout(this.#bodyTimer)
     if (this.#state !== 'open') return
@@ -181,7 +184,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     const unsent = this.#unsent
     if (unsent !== undefined && this.#state === 'open' && !this.#dispatchedAgain && isLostConnection(error)) {
       this.#dispatchedAgain = true
-      // Not from within undici's own handling of the error, which asserts that its queue is empty then.
+      // Not within undici's own handling of the error: it asserts that its queue is empty then.
       setImmediate(() => {
         if (this.#state === 'open') unsent.dispatcher.dispatch(unsent.options, this)
       })
@@ -197,7 +200,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     )
   }
 
-  /** Nothing is dispatched. */
+  /** Rejects the call without dispatching it. */
   refuse(closed: boolean): void {
     this.#state = 'settled'
     this.#reject(
@@ -211,7 +214,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     return statusError(status, Buffer.concat(pieces).subarray(0, ERROR_BODY_BYTES), retryAfter)
   }
 
-  /** Ends the reply. What had been read before is still handed over first. */
+  /** Ends the reply with an error. Events read before are still handed over first. */
   #fail(error: ProviderError): void {
     clearTimeout(this.#bodyTimer)
     this.#failure = error
@@ -220,14 +223,14 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     this.#handOver.soon()
   }
 
-  /** A connection whose reply has ended may already be another call's, and is left alone. */
+  /** Closes the connection if it is still this call's. After the end of the reply, it may belong to another call. */
   #hangUp(why: string): void {
     if (this.#unsent === undefined && !this.#ended) this.#connection?.drop(new Error(why))
   }
 
-  #giveEvents(): void {
+  #deliver(): void {
     if (this.#state === 'settled' || this.#waiting) return
-    // A list of its own for whoever takes them; ours, which lives as long as the reply, keeps none.
+    // The receiver gets a list of its own; ours lives as long as the reply and must not keep events alive.
     const events = this.#events.splice(0)
     if (this.#failure !== undefined && events.length === 0) {
       this.#settle()
@@ -247,14 +250,14 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     this.#waiting = true
     if (this.#state === 'open') this.#connection?.hold()
     waiting.then(
-      () => this.#taken(),
+      () => this.#onTaken(),
       (error) => this.#giveUp(error),
     )
   }
 
-  #taken(): void {
+  #onTaken(): void {
     this.#waiting = false
-    // Only while the reply is still being read is the connection surely this call's own.
+    // The connection certainly belongs to this call only while the reply is still being read.
     if (this.#state === 'open') this.#connection?.release()
     if (this.#events.length > 0) this.#handOver.now()
     else if (this.#state === 'done') this.#settle()
@@ -262,7 +265,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
 
   #giveUp(error: unknown): void {
     if (!this.#close()) return
-    this.#hangUp('The reply is no longer wanted.')
+    this.#hangUp('The reply is no longer needed.')
     this.#reject(error)
   }
 
@@ -272,7 +275,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
       this.#reject(this.#failure)
       return
     }
-    // The caller need not wait for the end of a body that has said all; its connection can then be used again.
+    // The caller need not wait for the end of a body that is complete. If it does end, its connection is used again.
     if (!this.#ended) {
       this.#bodyTimer = setTimeout(() => this.#hangUp('The reply did not end.'), TAIL_MS).unref()
     }

@@ -6,33 +6,33 @@ import type { HeaderList, UpstreamCall } from './upstream-call.js'
 import { UpstreamConnection } from './upstream-connection.js'
 import { UpstreamExchange } from './upstream-exchange.js'
 
-/** One provider's HTTP server, and the connections kept open to it. */
+/** A provider's HTTP server, and the connections kept open to it. */
 export interface Upstream {
   /**
-   * Posts a JSON body and reads the reply as `ProviderAdapter.chat` promises to. Rejects with a `ProviderError` for
-   * everything that goes wrong on the way, its credentials hidden in what the provider said; what `prepare` and `take`
-   * throw comes out as it is.
+   * Posts a JSON body and reads the reply as `ProviderAdapter.chat` promises. Rejects with a `ProviderError` if
+   * anything goes wrong on the way; credentials are hidden in the provider's text. Errors that `prepare` and `take`
+   * throw are passed on unchanged.
    */
   post(prepare: () => UpstreamCall): Promise<{ terminated: boolean }>
-  /** Ends idle connections, and the others when their calls end. */
+  /** Closes idle connections at once, and the others when their calls end. */
   close(): Promise<void>
 }
 
 type Resolve = (result: { terminated: boolean }) => void
 
 export interface UpstreamSettings {
-  /** http or https, without credentials, query or fragment. */
+  /** An http or https URL without credentials, query or fragment. */
   readonly baseUrl: string
   /**
-   * Go out with every call. Those that are credentials, by a name such as `api-key` or `x-proxy-token` or by a value such
-   * as `Bearer …`, stay out of calls on a caller's key.
+   * Sent with every call. Headers that are credentials, by a name such as `api-key` or `x-proxy-token` or by a value
+   * such as `Bearer …`, are not sent with calls on a caller's key.
    */
   readonly headers?: Readonly<Record<string, string>>
 }
 
 /**
- * Checks the settings, with a `TypeError` that names the one at fault and never shows a value that may be secret.
- * Each endpoint has a leading slash; calls go to one of them under the base URL.
+ * Checks the settings. Throws a `TypeError` that names the wrong setting and never shows a value that may be secret.
+ * Each endpoint has a leading slash; a call is posted to one of them under the base URL.
  */
 export function createUpstream(
   { baseUrl, headers = {} }: UpstreamSettings,
@@ -112,16 +112,17 @@ function withoutCredentials(headers: Readonly<Record<string, string>>): Record<s
 }
 
 function parseBaseUrl(baseUrl: string, endpoints: readonly string[]): URL {
-  const wrong = (what: string) => new TypeError(`baseUrl ${what}. Give it as 'https://api.example.com/v1'.`)
+  const wrong = (problem: string) =>
+    new TypeError(`baseUrl ${problem}. Give it as 'https://api.example.com/v1'.`)
   if (typeof baseUrl !== 'string') throw wrong('must be a string')
   if (!URL.canParse(baseUrl)) throw wrong('is not an absolute URL')
   const url = new URL(baseUrl)
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw wrong('must begin with https: or http:')
-  if (url.username !== '' || url.password !== '') throw wrong('must not hold credentials')
+  if (url.username !== '' || url.password !== '') throw wrong('must not contain credentials')
   if (baseUrl.includes('?')) throw wrong('must not have a query')
   if (baseUrl.includes('#')) throw wrong('must not have a fragment')
   const endpoint = endpoints.find((candidate) => pathOf(url).endsWith(candidate))
-  if (endpoint !== undefined) throw wrong(`must end before ${endpoint}, which is added to it`)
+  if (endpoint !== undefined) throw wrong(`must end before ${endpoint}, which the router adds`)
   return url
 }
 
@@ -132,7 +133,7 @@ function pathOf({ pathname }: URL): string {
 function checkHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   if (typeof headers !== 'object' || headers === null || Symbol.iterator in headers) {
     throw new TypeError(
-      "headers must be an object such as { 'x-team': 'a' }; Object.fromEntries makes one of Headers or a Map.",
+      "headers must be an object such as { 'x-team': 'a' }; convert Headers or a Map with Object.fromEntries.",
     )
   }
   const checked: Record<string, string> = {}

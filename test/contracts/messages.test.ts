@@ -451,7 +451,7 @@ describe('an invalid argument', () => {
     [
       'a parameter of an adapter',
       () => aiSdk({ model: () => ({}) as never, parameters: { seed: 'seed' as never } }),
-      'parameters.seed must be a function that turns its value to providerOptions: { reasoning_effort: (value) => ({ openai: { reasoningEffort: value } }) }',
+      'parameters.seed must be a function that turns its value into providerOptions: { reasoning_effort: (value) => ({ openai: { reasoningEffort: value } }) }',
     ],
     ['a logger', () => logEvents({ info() {} } as never), 'logEvents: logger has no method warn().'],
     [

@@ -4,7 +4,7 @@ import { HandOver } from '../../src/providers/hand-over.js'
 
 const KIB = 1_024
 
-/** Several of them at one gate, and which of them have run. */
+/** Several hand-overs at one gate, and a list of those that have run. */
 function handOvers(count: number, inside: number) {
   const turns = new TurnGate(true)
   for (let call = 0; call < inside; call++) turns.enter()
@@ -16,7 +16,7 @@ function handOvers(count: number, inside: number) {
 const microtask = () => Promise.resolve()
 const turnsEnd = () => new Promise((resolve) => setImmediate(resolve))
 
-it('runs once in a microtask for all that was read until then', async () => {
+it('runs once in a microtask for everything read until then', async () => {
   const { each, ran } = handOvers(1, 1)
   for (let piece = 0; piece < 3; piece++) {
     each[0]!.read(100)
@@ -42,7 +42,7 @@ it('runs at the end of the turn, with the others, if many calls are under way', 
   expect(ran).toEqual([0, 1, 2])
 })
 
-it('does not wait for the end of the turn with more than 64 KiB, and counts anew afterwards', async () => {
+it('does not wait for the end of the turn with more than 64 KiB, and then starts counting again', async () => {
   const { each, ran } = handOvers(1, 9)
   const [one] = each as [HandOver]
   for (const bytes of [60 * KIB, 5 * KIB]) {
@@ -59,7 +59,7 @@ it('does not wait for the end of the turn with more than 64 KiB, and counts anew
   expect(ran).toEqual([0, 0])
 })
 
-it('does not run again for what was handed over meanwhile', async () => {
+it('does not run again for events that were handed over in the meantime', async () => {
   const { each, ran } = handOvers(1, 9)
   each[0]!.soon()
   each[0]!.now()

@@ -18,7 +18,10 @@ afterEach(async () => {
 
 type Said = { readonly message: string; readonly param: string; readonly code: string }
 
-/** What an adapter says of a provider that answers with what it makes of the credential and the fixed header it was sent. */
+/**
+ * Returns an adapter's failure for a provider whose error is made from the credential and the fixed header that it
+ * received.
+ */
 async function failure(
   adapterOf: typeof openaiCompatible | typeof anthropic,
   auth: ProviderCall['auth'],
@@ -69,13 +72,13 @@ const shown = (error: ProviderError) => [error.providerMessage, error.param, err
 describe.each([
   ['openaiCompatible', openaiCompatible],
   ['anthropic', anthropic],
-])('what %s passes on of a refusal', (_, adapterOf) => {
+])('a refusal passed on by %s', (_, adapterOf) => {
   it.each([
     ['the adapter', { kind: 'host' }],
     ['the route', { kind: 'host', secret: createSecret(ROUTE_KEY) }],
     ['a caller', { kind: 'byok', secret: createSecret(CALLERS_KEY) }],
   ] as const)(
-    'holds no key of %s, in no spelling, and nothing of the words around it',
+    'contains no key of %s, in no spelling, and nothing of the text around it',
     async (_owner, auth) => {
       const spellings: readonly ((key: string) => string)[] = [
         (key) => key,
@@ -96,7 +99,7 @@ describe.each([
     },
   )
 
-  it('holds no credential among the headers of the host', async () => {
+  it('contains no credential among the host’s headers', async () => {
     const say = (_key: string, fixed: string) => ({
       message: `You sent ${fixed}.`,
       param: fixed,
@@ -105,7 +108,7 @@ describe.each([
     expect(shown(await failure(adapterOf, { kind: 'host' }, say))).toEqual([undefined, undefined, 'odd'])
   })
 
-  it('is whole if a key is a stand-in, which is no secret', async () => {
+  it('is complete if a key is a placeholder, which is no secret', async () => {
     const say = (key: string, fixed: string) => ({
       message: `Not ${key} and ${fixed}`,
       param: key,

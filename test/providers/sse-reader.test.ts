@@ -16,13 +16,16 @@ function read(pieces: readonly Buffer[], eventBytes = 1_000_000): Event[] {
   return events
 }
 
-/** The standard's own steps, over a stream that is there as a whole. At its end an event that is an object counts, too. */
+/**
+ * The standard's own algorithm, for a complete stream. If the stream ends with an event that is an object, it counts
+ * too.
+ */
 function interpret(stream: Buffer): Event[] {
   const lines = stream
     .toString('latin1')
     .replace(/^\u00ef\u00bb\u00bf/, '')
     .split(/\r\n|\n|\r/)
-  const rest = lines.pop() ?? '' // What follows the last line end is no line.
+  const rest = lines.pop() ?? '' // The text after the last line ending is not a line.
   const events: Event[] = []
   let data: string[] = []
   let type = ''
@@ -65,14 +68,14 @@ const streams: Record<string, string> = {
   'extra blank lines': '\n\n\ndata: a\n\n\n\n\ndata: b\n\n\n',
   'carriage returns and line feeds': 'data: a\r\n\r\nevent: t\r\ndata: b\r\ndata: c\r\n\r\n',
   'bare carriage returns': 'data: a\r\rdata: b\rdata: c\r\revent: t\rdata: d\r\r',
-  'mixed line ends': 'data: a\n\r\ndata: b\r\n\ndata: c\n\ndata: d\r\r\n',
+  'mixed line endings': 'data: a\n\r\ndata: b\r\n\ndata: c\n\ndata: d\r\r\n',
   'a byte order mark': '\ufeffdata: a\n\ndata: \ufeffb\n\n',
-  'a byte order mark that is none, since a stream has one only':
+  'a byte order mark that is not one, since only the first in a stream counts':
     'data: a\n\n\ufeffdata: b\n\ndata: c\n\n: x\n\n\ufeffdata: d\n\n',
   'two byte order marks': '\ufeff\ufeffdata: a\n\ndata: b\n\n',
   'an unfinished event': 'data: a\n\ndata: lost\n',
   'empty data': 'data:\n\ndata: \n\ndata: x\n\n',
-  'events of one line among others':
+  'one-line events among others':
     'data: a\n\ndata: b\n\nevent: t\ndata: c\n\ndata: d\n\ndata: e\ndata: f\n\n: x\n\ndata: g\n\ndata: h\rdata: i\n\n',
 }
 
@@ -85,7 +88,7 @@ describe.each([
   })
 
   for (const [name, stream] of Object.entries(streams)) {
-    it(`reads ${name} alike wherever the bytes are cut`, () => {
+    it(`reads ${name} the same way wherever the bytes are cut`, () => {
       const bytes = Buffer.from(stream)
       const expected = interpret(bytes)
       expect(expected.length).toBeGreaterThan(0)
@@ -96,17 +99,17 @@ describe.each([
 
   const unended: Record<string, readonly [end: string, read: string | undefined]> = {
     'without its blank line': ['data: {"b":"é"}\n', '{"b":"Ã©"}'],
-    'without any line end': ['data: {"b":2}', '{"b":2}'],
+    'without any line ending': ['data: {"b":2}', '{"b":2}'],
     'with a CRLF': ['data: {"b":2}\r\n', '{"b":2}'],
     'with a CR': ['data: {"b":2}\r', '{"b":2}'],
     'of several lines': ['data: {"b":\ndata: 2}', '{"b":\n2}'],
     'that is the terminator': ['data: [DONE]', '[DONE]'],
     'that is cut': ['data: {"b":2', undefined],
-    'that is no object': ['data: 12', undefined],
-    'that has not even its data': ['event: t', undefined],
+    'that is not an object': ['data: 12', undefined],
+    'without its data': ['event: t', undefined],
   }
   for (const [name, [end, data]] of Object.entries(unended)) {
-    it(`takes a last event ${name} only where it is whole`, () => {
+    it(`accepts a last event ${name} only if it is complete`, () => {
       const expected = data === undefined ? ['a'] : ['a', data]
       for (const pieces of everyCut(Buffer.from(`data: a\n\n${end}`))) {
         expect(read(pieces).map(([text]) => text)).toEqual(expected)
@@ -145,7 +148,7 @@ describe.each([
     )
   })
 
-  it('gives an event with the CR that ends it, whether or not an LF follows', () => {
+  it('reports an event at the CR that ends it, whether or not an LF follows', () => {
     const events: string[] = []
     const reader = new SseReader({ eventBytes: 1_000, fastPaths, onEvent: (data) => events.push(data) })
     reader.read(Buffer.from('data: a\r\r'))
@@ -158,18 +161,18 @@ describe.each([
     expect(events).toEqual(['a', 'b', 'c\nd'])
   })
 
-  it('keeps each byte of a character as a character of its own', () => {
+  it('keeps each byte of a character as one character', () => {
     expect(read([Buffer.from('data: é\n\n')])).toEqual([['Ã©', undefined]])
   })
 
-  it('refuses an event that is longer than the limit, in one piece or in many', () => {
+  it('rejects an event that is longer than the limit, in one piece or in many', () => {
     const event = Buffer.from(`data: ${'x'.repeat(101)}\n\n`)
     expect(read([Buffer.from(`data: ${'x'.repeat(100)}\n\n`)], 100)).toHaveLength(1)
     expect(reasonOf(() => read([event], 100))).toBe('invalid-response')
     for (const pieces of everyCut(event)) expect(reasonOf(() => read(pieces, 100))).toBe('invalid-response')
   })
 
-  it('refuses an event whose lines add up to more than the limit', () => {
+  it('rejects an event whose lines together exceed the limit', () => {
     const stream = Buffer.from(`${'data: 0123456789\n'.repeat(20)}\n`)
     expect(reasonOf(() => read([stream], 100))).toBe('invalid-response')
     expect(
@@ -182,12 +185,12 @@ describe.each([
     ).toBe('invalid-response')
   })
 
-  it('refuses a line that does not end within the limit', () => {
+  it('rejects a line that does not end within the limit', () => {
     const pieces = Array.from({ length: 100 }, () => Buffer.from(': comment '))
     expect(reasonOf(() => read(pieces, 200))).toBe('invalid-response')
   })
 
-  it('lets what the listener throws out of read', () => {
+  it('passes on errors of the listener', () => {
     const reader = new SseReader({
       eventBytes: 100,
       fastPaths,

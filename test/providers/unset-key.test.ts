@@ -9,13 +9,13 @@ afterEach(() => {
   warn.mockClear()
 })
 
-// Written so by those whose compiler takes `process.env.KEY!` at its word.
+// With `process.env.KEY!`, the compiler accepts an undefined key.
 const unset = { baseUrl, apiKey: undefined } as unknown as { baseUrl: string }
 
 it.each([
   ['openaiCompatible', () => openaiCompatible(unset)],
   ['anthropic', () => anthropic(unset)],
-])('a key of %s that is given as undefined is warned of', (adapter, make) => {
+])('warns of a key of %s that is given as undefined', (adapter, make) => {
   make()
   expect(warn).toHaveBeenCalledTimes(1)
   expect(warn).toHaveBeenCalledWith(expect.stringContaining(`apiKey of ${adapter} is undefined`), {
@@ -27,7 +27,7 @@ it.each([
   ['openaiCompatible', () => openaiCompatible({ baseUrl })],
   ['anthropic', () => anthropic({ baseUrl })],
   ['a key', () => openaiCompatible({ baseUrl, apiKey: 'sk-1' })],
-])('nothing is said without a key at all, nor of one that is there: %s', (_what, make) => {
+])('does not warn if there is no key setting, or if it is set: %s', (_what, make) => {
   make()
   expect(warn).not.toHaveBeenCalled()
 })

@@ -44,13 +44,13 @@ describe('readComplaint', () => {
       const said = { error: { message: 'Too long', param: 'input', code: 'context_length_exceeded' } }
       const raw = form === 'text' ? JSON.stringify(said) : said
       return [
-        `what OpenRouter hands on as ${form}`,
+        `a provider’s error that OpenRouter passes on as ${form}`,
         { error: { message: 'Provider returned error', code: 502, metadata: { raw, provider_name: 'X' } } },
         { providerMessage: 'Too long', param: 'input', providerCode: 'context_length_exceeded', status: 502 },
       ]
     }),
     [
-      'what OpenRouter hands on of Mistral',
+      'an error of Mistral that OpenRouter passes on',
       {
         error: {
           message: 'Provider returned error',
@@ -88,7 +88,7 @@ describe('readComplaint', () => {
     })
   }
 
-  it('does not follow an error that is nested without end', () => {
+  it('does not follow an error that is nested endlessly', () => {
     let body: unknown = { message: 'deep' }
     for (let level = 0; level < 50; level++) body = { error: body }
     expect(readComplaint(body).providerMessage).toBeUndefined()
@@ -113,18 +113,18 @@ describe('statusError', () => {
       { error: { message: 'You have reached your specified API usage limits.' } },
       402,
     ],
-    ['Anthropic of a closed account', { error: { message: 'This organization has been disabled.' } }, 403],
+    ['Anthropic about a closed account', { error: { message: 'This organization has been disabled.' } }, 403],
     ['Google', [{ error: { code: 400, message: 'API key not valid. Please pass a valid API key.' } }], 401],
-    ['Google of an old key', { error: { message: 'API key expired. Please renew the API key.' } }, 401],
+    ['Google about an old key', { error: { message: 'API key expired. Please renew the API key.' } }, 401],
     ['xAI', { code: 'invalid', error: 'Incorrect API key provided: x***y.' }, 401],
-    ['others of a request', { error: { message: 'The text "API key not valid" is too long.' } }, 400],
-  ])('has the status that is meant if %s answers 400', (_name, body, status) => {
+    ['others about a request', { error: { message: 'The text "API key not valid" is too long.' } }, 400],
+  ])('reports the status that is meant if %s answers 400', (_name, body, status) => {
     const bytes = Buffer.from(JSON.stringify(body))
     expect(statusError(400, bytes, undefined)).toMatchObject({ reason: 'status', status })
     expect(statusError(422, bytes, undefined).status).toBe(422)
   })
 
-  it('takes no page of HTML for a message', () => {
+  it('does not use an HTML page as a message', () => {
     expect(
       statusError(502, Buffer.from('<html>Bad gateway</html>'), undefined).providerMessage,
     ).toBeUndefined()
@@ -156,7 +156,7 @@ describe('parseRetryAfter', () => {
 describe('connectionError', () => {
   const withCode = (code: string) => Object.assign(new Error(code), { code })
 
-  it('tells a call that was never sent from one that was', () => {
+  it('distinguishes a call that was never sent from one that was', () => {
     expect(connectionError(withCode('ECONNREFUSED'), false).reason).toBe('unreachable')
     expect(connectionError(withCode('ENOTFOUND'), false).reason).toBe('unreachable')
     expect(connectionError(withCode('DEPTH_ZERO_SELF_SIGNED_CERT'), false).reason).toBe('unreachable')
@@ -165,7 +165,7 @@ describe('connectionError', () => {
     expect(connectionError(withCode('ECONNRESET'), true).reason).toBe('cut-short')
   })
 
-  it('tells what is not HTTP from what ended too early', () => {
+  it('distinguishes invalid HTTP from a reply that ended too early', () => {
     const parserError = (message: string) => Object.assign(new Error(message), { name: 'HTTPParserError' })
     expect(connectionError(parserError('Expected HTTP/'), true).reason).toBe('invalid-response')
     expect(connectionError(parserError('Invalid EOF state'), true).reason).toBe('cut-short')

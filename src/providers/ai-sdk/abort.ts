@@ -1,15 +1,15 @@
 import { ProviderError } from '../../base/errors.js'
 
-/** How a call ends whose signal aborted. */
+/** Returns the error of a call whose signal was aborted. */
 export function abortedError(signal: AbortSignal): ProviderError {
   return new ProviderError('cut-short', 'The call was aborted.', { cause: signal.reason })
 }
 
 /**
- * Waits for `work`, but only until the signal aborts, even if `work` ignores it. `onLate` gets
- * a result that comes after that.
+ * Waits for `work`, but only until the signal aborts, even if `work` ignores it. `onLate` receives a result that
+ * arrives after that.
  */
-export function whileWanted<Result>(
+export function untilAborted<Result>(
   work: () => PromiseLike<Result> | Result,
   signal: AbortSignal,
   onLate: (result: Result) => void = () => {},

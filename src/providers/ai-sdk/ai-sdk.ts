@@ -8,7 +8,7 @@ import type {
 } from '../../contracts/index.js'
 import { refuseMisspelt, requireFunctions } from '../../contracts/option-checks.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
-import { whileWanted } from './abort.js'
+import { untilAborted } from './abort.js'
 import { type ParameterTranslation, toCallOptions } from './call-options.js'
 import { readResult } from './completion.js'
 import { embedWith } from './embeddings.js'
@@ -23,35 +23,35 @@ import {
 
 export interface AiSdkSettings {
   /**
-   * Makes the model of one call. `key` is the caller's own key if there is one, otherwise the route's secret, otherwise
-   * `undefined`: then the model brings the host's key itself. If there is a `key`, use no other. A throw is a fault of the
-   * host, and becomes a `fault` event.
+   * Makes the model for one call. `key` is the caller's own key if there is one, otherwise the route's secret,
+   * otherwise `undefined`: then the model must have the host's key. If there is a `key`, use no other. An error
+   * thrown here is the host's fault and becomes a `fault` event.
    */
   readonly model?: (upstreamModel: string, key?: string) => Awaitable<AiSdkLanguageModel>
   /**
-   * Makes the embedding model of one call, as {@link model} does a language model. An adapter without it serves no
-   * embeddings, one without `model` no chat completions. At least one of the two must be there.
+   * Makes the embedding model for one call, as {@link model} makes a language model. An adapter without it does not
+   * serve embeddings, and one without `model` does not serve chat completions. At least one of the two is required.
    */
   readonly embeddingModel?: (upstreamModel: string, key?: string) => Awaitable<AiSdkEmbeddingModel>
   /**
-   * Request fields that the AI SDK has no setting for, each with what turns its value to `providerOptions`, as in
-   * `{ reasoning_effort: (value) => ({ openai: { reasoningEffort: value } }) }`; `() => ({})` leaves the field out. A field
-   * without one is refused by name.
+   * Request fields that the AI SDK has no setting for, each with a function that turns its value into
+   * `providerOptions`, as in `{ reasoning_effort: (value) => ({ openai: { reasoningEffort: value } }) }`. Use
+   * `() => ({})` to drop a field. Any other such field is rejected by name.
    */
   readonly parameters?: Readonly<Record<string, ParameterTranslation>>
   /**
-   * Says that callers may bring keys of their own: that `model` uses the `key` it is given and no other, in no header
-   * either, and that the provider refuses a wrong one. `false` by default, since nothing else tells.
+   * Declares that callers may bring their own keys: `model` uses the `key` that it is given and no other, not even in
+   * a header, and the provider rejects a wrong key. `false` by default, since the adapter cannot find this out.
    */
   readonly takesKeys?: boolean
 }
 
 /**
- * An adapter to any language model of the AI SDK, specification version 2, 3 or 4, and so to every provider that has a
+ * An adapter to any model of the AI SDK with specification version 2, 3 or 4, and so to every provider that has a
  * package for it.
  *
- * The model's package controls connections, redirects and the time to connect: give it a `fetch` if they matter. An
- * address in a message reaches the model only if `supportedUrls` of the model names it. Nothing is downloaded.
+ * The model's package controls connections, redirects and the time limit for connecting: give it a `fetch` if they
+ * matter. A URL in a message reaches the model only if it matches the model's `supportedUrls`. Nothing is downloaded.
  */
 export function aiSdk(settings: AiSdkSettings & Required<Pick<AiSdkSettings, 'model'>>): ChatAdapter
 export function aiSdk(settings: AiSdkSettings): ProviderAdapter
@@ -68,17 +68,17 @@ export function aiSdk(settings: AiSdkSettings): ProviderAdapter {
   requireFunctions(
     'parameters',
     parameters,
-    'that turns its value to providerOptions',
+    'that turns its value into providerOptions',
     '{ reasoning_effort: (value) => ({ openai: { reasoningEffort: value } }) }',
   )
   const translations = new Map(Object.entries(parameters))
 
   return {
     parameters: [...translations.keys()],
-    // It may be any provider's model, also Claude: as many tokens as `anthropic` says.
+    // The model may be any provider's, including Claude, so the factor is that of `anthropic`.
     tokenFactor: 1.5,
     takesKeys,
-    // Whose key its model has, nothing tells; that the provider asks for one is what the host says with `takesKeys`.
+    // Nothing shows whether the model has a key. With `takesKeys`, the host says that its provider requires one.
     hasKey: takesKeys,
     ...(model !== undefined && { chat: chatWith(model, translations) }),
     ...(embeddingModel !== undefined && {
@@ -93,12 +93,12 @@ function chatWith(
 ): AdapterRun<ChatRequest> {
   return async (call, take) => {
     const { signal, limits } = call
-    const languageModel = await whileWanted(
+    const languageModel = await untilAborted(
       () => model(call.request.model, call.auth.secret?.reveal()),
       signal,
     )
     const version = versionOf(languageModel)
-    const urls = (await whileWanted(() => languageModel.supportedUrls, signal).catch(failed)) ?? {}
+    const urls = (await untilAborted(() => languageModel.supportedUrls, signal).catch(failed)) ?? {}
     const source = { version, provider: languageModel.provider }
     const translated = toCallOptions(call.request, { version, urls, parameters })
     const { asked } = translated
@@ -108,7 +108,7 @@ function chatWith(
       abortSignal: signal,
     } as never
     if (call.stream) {
-      const { stream } = await whileWanted(
+      const { stream } = await untilAborted(
         () => languageModel.doStream(options),
         signal,
         (late) =>
@@ -119,7 +119,7 @@ function chatWith(
       ).catch(failed)
       return readParts(stream, { source, asked, call, take })
     }
-    const result = await whileWanted(() => languageModel.doGenerate(options), signal).catch(failed)
+    const result = await untilAborted(() => languageModel.doGenerate(options), signal).catch(failed)
     const events: readonly ProviderEvent[] = readResult(result, {
       source,
       asked,
@@ -137,7 +137,7 @@ const failed = (error: unknown): never => {
 function versionOf(model: AiSdkLanguageModel): SpecificationVersion {
   if (typeof model?.doGenerate !== 'function' || typeof model.doStream !== 'function') {
     throw new TypeError(
-      'aiSdk: model() returned no language model, which has doGenerate and doStream. A provider of the AI SDK makes one from a name, as openai.chat(name) does.',
+      'aiSdk: model() returned no language model with doGenerate and doStream. Providers of the AI SDK make one from a name, for example openai.chat(name).',
     )
   }
   const version = VERSIONS.find((known) => known === model.specificationVersion)

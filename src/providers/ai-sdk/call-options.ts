@@ -31,7 +31,7 @@ const NUMBERS = new Map([
   ['seed', 'seed'],
 ] as const)
 
-/** Turns one field of a request, never null, to options of the provider. */
+/** Turns one field's value, never null, into options of the provider. */
 export type ParameterTranslation = (value: unknown, request: ProviderRequest) => ProviderOptions
 
 export interface TranslatedCall {
@@ -46,12 +46,12 @@ export interface Translation {
 }
 
 /**
- * A chat completion request as the options of a call of an AI SDK model, but for its signal, and which of its fields
- * asked for which option.
+ * Converts a chat completion request to the call options of an AI SDK model, without its signal. Also returns which
+ * field asked for which option.
  *
- * A field that the specification has no place for goes to its translation in `parameters`, or else throws
- * `unsupported-request` with its name, unless its value asks for what happens anyway. `user` is for the record only,
- * as are `strict` of a schema and, in version 2, of a tool.
+ * A field that the specification has no place for is converted by its function in `parameters`. Without one it throws
+ * `unsupported-request` with its name, unless its value asks for the default behaviour. `user` is ignored, and so is
+ * `strict` of a schema and, in version 2, of a tool.
  */
 export function toCallOptions(
   request: ChatRequest,
@@ -60,42 +60,46 @@ export function toCallOptions(
   const translated = [...parameters].filter(
     ([field]) => request[field] !== undefined && request[field] !== null,
   )
-  const taken = new Set(translated.map(([field]) => field))
-  const rest = Object.fromEntries(Object.entries(request).filter(([field]) => !taken.has(field)))
-  const own: ChatRequest = { ...rest, model: request.model, messages: request.messages }
-  const others = otherParameters(own, READ)
+  const translatedFields = new Set(translated.map(([field]) => field))
+  const rest = Object.fromEntries(Object.entries(request).filter(([field]) => !translatedFields.has(field)))
+  const untranslated: ChatRequest = { ...rest, model: request.model, messages: request.messages }
+  const others = otherParameters(untranslated, READ)
   if (others.get('parallel_tool_calls') === true) others.delete('parallel_tool_calls')
   const numbers = takeNumbers(others)
   refuseParameters(others)
-  const stopSequences = readStop(own)
-  const turned = translated.map(([field, turn]) => [field, turn(request[field], request)] as const)
+  const stopSequences = readStop(untranslated)
+  const translations = translated.map(
+    ([field, translate]) => [field, translate(request[field], request)] as const,
+  )
   const options = {
     prompt: toPrompt(readMessages(request.messages), version, urls),
-    ...toMaxOutputTokens(own),
+    ...toMaxOutputTokens(untranslated),
     ...numbers,
     ...(stopSequences.length === 0 ? {} : { stopSequences }),
-    ...toResponseFormat(own),
-    ...toToolOptions(own, version),
-    ...toReasoning(own, version),
-    ...(turned.length === 0 ? {} : { providerOptions: merge(turned.map(([, fields]) => fields)) }),
+    ...toResponseFormat(untranslated),
+    ...toToolOptions(untranslated, version),
+    ...toReasoning(untranslated, version),
+    ...(translations.length === 0
+      ? {}
+      : { providerOptions: merge(translations.map(([, fields]) => fields)) }),
   }
-  return { options, asked: askedFields(own, options, turned) }
+  return { options, asked: askedFields(untranslated, options, translations) }
 }
 
 function askedFields(
   request: ChatRequest,
   options: Partial<CallOptions>,
-  turned: readonly (readonly [field: string, options: ProviderOptions])[],
+  translations: readonly (readonly [field: string, options: ProviderOptions])[],
 ): AskedFields {
   const asked = new Map<string, string>()
-  for (const [field, all] of turned) {
+  for (const [field, all] of translations) {
     for (const [provider, fields] of Object.entries(all)) {
       for (const name of Object.keys(fields)) {
         asked.set(name, field).set(`providerOptions.${provider}.${name}`, field)
       }
     }
   }
-  const own = [
+  const settings = [
     ...[...NUMBERS].map(([field, name]) => [name, field] as const),
     ['maxOutputTokens', maxTokensField(request)],
     ['stopSequences', 'stop'],
@@ -104,10 +108,10 @@ function askedFields(
     ['toolChoice', 'tool_choice'],
     ['reasoning', readReasoning(request)?.param ?? 'reasoning'],
   ] as const
-  for (const [name, field] of own) {
+  for (const [name, field] of settings) {
     if (options[name] !== undefined) asked.set(name, field)
   }
-  // A model that takes no temperature has this one, and clients send it unasked.
+  // Models without a temperature setting use this value, and clients send it by default.
   if (options.temperature === 1) asked.delete('temperature')
   return asked
 }
@@ -181,7 +185,7 @@ function toToolOptions(request: ChatRequest, version: SpecificationVersion): Par
 const toToolChoice = (choice: InputToolChoice): JsonObject =>
   typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.name }
 
-/** Versions 2 and 3 have no setting for it, only options of each provider. */
+/** Versions 2 and 3 have no setting for reasoning, only options of each provider. */
 function toReasoning(request: ChatRequest, version: SpecificationVersion): { reasoning?: string } {
   const reasoning = readReasoning(request)
   if (reasoning === undefined) return {}

@@ -5,7 +5,7 @@ import { toAnnotation, toArguments, toImage } from './content.js'
 import { toFinish } from './finish.js'
 import { lengthOf } from './length.js'
 import { toUsage, type UsageSource } from './usage.js'
-import { type AskedFields, refuseLeftOut } from './warnings.js'
+import { type AskedFields, rejectIgnored } from './warnings.js'
 
 export interface ResultReading {
   readonly source: UsageSource
@@ -14,14 +14,14 @@ export interface ResultReading {
 }
 
 /**
- * What `doGenerate` gave as one completion and its usage. Throws a `ProviderError` if it is nothing of the kind, or
- * the reply to another request than was made.
+ * Reads a result of `doGenerate` as one completion and its usage. Throws a `ProviderError` if it has no content, or
+ * if the package ignored a field of the request.
  */
 export function readResult(result: unknown, { source, asked, replyBytes }: ResultReading): ProviderEvent[] {
   if (!isObject(result) || !Array.isArray(result.content)) {
     throw new ProviderError('invalid-response', 'The result of the model has no content.')
   }
-  refuseLeftOut(result.warnings, asked)
+  rejectIgnored(result.warnings, asked)
   const parts: readonly unknown[] = result.content
   if (parts.reduce((total: number, part) => total + lengthOf(part), 0) > replyBytes) {
     throw replyTooLong(replyBytes)

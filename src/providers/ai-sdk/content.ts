@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 
-/** A generated image as clients read it; `undefined` for other files, which have no place in a reply. */
+/** Converts a generated image to the form that clients read. Other files have no place in a reply. */
 export function toImage(file: JsonObject): JsonObject | undefined {
   const mediaType = textOf(file.mediaType)
   if (mediaType === undefined || !mediaType.startsWith('image/')) return undefined
@@ -14,7 +14,7 @@ export function toImage(file: JsonObject): JsonObject | undefined {
 const imageAt = (url: string): JsonObject => ({ type: 'image_url', image_url: { url } })
 const inline = (mediaType: string, base64: string) => `data:${mediaType};base64,${base64}`
 
-/** A source with an address as an annotation. */
+/** Converts a source with a URL to an annotation. */
 export function toAnnotation(source: JsonObject): JsonObject | undefined {
   const url = textOf(source.url)
   if (url === undefined) return undefined
@@ -22,7 +22,7 @@ export function toAnnotation(source: JsonObject): JsonObject | undefined {
   return { type: 'url_citation', url_citation: { url, ...(title === undefined ? {} : { title }) } }
 }
 
-/** The arguments of a call as JSON text; never empty, since clients want an object. */
+/** Returns the arguments of a call as JSON text. Never empty, since clients expect an object. */
 export function toArguments(input: unknown): string {
   if (typeof input === 'string') return input.trim() === '' ? '{}' : input
   return input === undefined || input === null ? '{}' : JSON.stringify(input)

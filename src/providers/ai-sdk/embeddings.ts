@@ -4,12 +4,12 @@ import type { EmbeddingRequest } from '../../protocol/embedding-request.js'
 import { isObject } from '../../protocol/json-values.js'
 import { isCount } from '../../protocol/usage.js'
 import { unsupported } from '../openai-input/unsupported.js'
-import { whileWanted } from './abort.js'
+import { untilAborted } from './abort.js'
 import type { ParameterTranslation } from './call-options.js'
 import { toProviderError } from './errors.js'
 import { type AiSdkEmbeddingModel, type ProviderOptions, VERSIONS } from './specification.js'
 
-/** Fields that have a place of their own in the call, or in none. */
+/** Fields that have a place of their own in the call, or that are not sent. */
 const READ = new Set(['model', 'input', 'user'])
 
 export interface EmbeddingsSettings {
@@ -17,18 +17,18 @@ export interface EmbeddingsSettings {
   readonly parameters: ReadonlyMap<string, ParameterTranslation>
 }
 
-/** Embeds with a model of the AI SDK, in as many calls of the model as its own limit asks for. */
+/** Embeds with a model of the AI SDK, in as many calls of the model as its limit requires. */
 export function embedWith({
   model: makeModel,
   parameters,
 }: EmbeddingsSettings): AdapterRun<EmbeddingRequest> {
   return async ({ auth, request, signal, trace }, take) => {
-    const model = await whileWanted(() => makeModel(request.model, auth.secret?.reveal()), signal)
+    const model = await untilAborted(() => makeModel(request.model, auth.secret?.reveal()), signal)
     checkModel(model)
     const values = textsOf(request)
     const providerOptions = optionsOf(request, parameters)
     const embed = (batch: readonly string[]): Promise<object> =>
-      whileWanted(
+      untilAborted(
         () =>
           model.doEmbed({
             values: [...batch],
@@ -38,9 +38,9 @@ export function embedWith({
           } as never),
         signal,
       ).catch(failed)
-    const limit = (await whileWanted(() => model.maxEmbeddingsPerCall, signal).catch(failed)) ?? Infinity
+    const limit = (await untilAborted(() => model.maxEmbeddingsPerCall, signal).catch(failed)) ?? Infinity
     const batches = inBatches(values, limit)
-    const isParallel = await whileWanted(() => model.supportsParallelCalls, signal).catch(failed)
+    const isParallel = await untilAborted(() => model.supportsParallelCalls, signal).catch(failed)
     const results: object[] = isParallel ? await Promise.all(batches.map(embed)) : []
     if (!isParallel) for (const batch of batches) results.push(await embed(batch))
     await take(eventsOf(results))
@@ -55,7 +55,7 @@ const failed = (error: unknown): never => {
 function checkModel(model: AiSdkEmbeddingModel): void {
   if (typeof model?.doEmbed !== 'function') {
     throw new TypeError(
-      'aiSdk: embeddingModel() returned no embedding model, which has doEmbed. A provider of the AI SDK makes one from a name, as openai.embedding(name) does.',
+      'aiSdk: embeddingModel() returned no embedding model with doEmbed. Providers of the AI SDK make one from a name, for example openai.embedding(name).',
     )
   }
   if (VERSIONS.some((known) => known === model.specificationVersion)) return
@@ -65,11 +65,11 @@ function checkModel(model: AiSdkEmbeddingModel): void {
   )
 }
 
-/** The AI SDK embeds texts alone. */
+/** The AI SDK embeds only texts. */
 function textsOf({ input }: EmbeddingRequest): readonly string[] {
   const list = Array.isArray(input) ? input : [input]
   if (list.every((item) => typeof item === 'string')) return list
-  throw unsupported('input', 'must be text: this provider takes no tokens')
+  throw unsupported('input', 'input must be text: this provider does not accept tokens.')
 }
 
 function optionsOf(request: EmbeddingRequest, parameters: EmbeddingsSettings['parameters']): ProviderOptions {
@@ -77,9 +77,9 @@ function optionsOf(request: EmbeddingRequest, parameters: EmbeddingsSettings['pa
   for (const [field, value] of Object.entries(request)) {
     if (READ.has(field) || value === undefined || value === null) continue
     const translate = parameters.get(field)
-    if (translate === undefined) throw unsupported(field, 'is not supported by this provider')
-    for (const [provider, its] of Object.entries(translate(value, request))) {
-      options[provider] = { ...options[provider], ...its }
+    if (translate === undefined) throw unsupported(field, `${field} is not supported by this provider.`)
+    for (const [provider, fields] of Object.entries(translate(value, request))) {
+      options[provider] = { ...options[provider], ...fields }
     }
   }
   return options
@@ -92,7 +92,7 @@ function inBatches(values: readonly string[], limit: number): (readonly string[]
   return batches
 }
 
-/** One list of all results. A usage only if each result has one: an estimate is better than a part. */
+/** Combines all results into one list. Reports usage only if each result has it: an estimate is better than a part. */
 function eventsOf(results: readonly object[]): ProviderEvent[] {
   const data = results.flatMap((result) => {
     const { embeddings } = result as { embeddings?: unknown }

@@ -6,7 +6,7 @@ import { meantStatus, parseRetryAfter, readComplaint } from '../upstream-errors.
 const MAX_CAUSES = 3
 const MESSAGE_CHARACTERS = 65_536
 
-/** Names of errors of the AI SDK that mean that the request cannot be put in the provider's terms. */
+/** Errors for a request that cannot be put in the provider's terms. */
 const UNSUPPORTED = new Set([
   'AI_UnsupportedFunctionalityError',
   'AI_InvalidPromptError',
@@ -19,12 +19,14 @@ const STATUS_BY_TYPE = new Map([
 ])
 
 /**
- * What a model of the AI SDK threw, as a `ProviderError`. Known by its fields and name, since each package may bring its
- * own copy of the classes. The error itself is not kept: it holds the request, and with it the caller's words.
+ * Converts an error thrown by a model of the AI SDK to a `ProviderError`. Recognises it by its fields and name, since
+ * each package may bring its own copy of the classes. The error itself is not kept: it contains the request, and so
+ * the caller's text.
  */
 export function toProviderError(error: unknown): ProviderError {
   if (isProviderError(error)) return error
-  if (!isObject(error)) return new ProviderError('invalid-response', 'The model failed without an error.')
+  if (!isObject(error))
+    return new ProviderError('invalid-response', 'The model threw a value that is not an error.')
   const name = textOf(error.name) ?? 'Error'
   if (typeof error.statusCode === 'number') return toStatusError(error, error.statusCode, name)
   if (UNSUPPORTED.has(name)) return toUnsupported(error)
@@ -32,39 +34,39 @@ export function toProviderError(error: unknown): ProviderError {
     return new ProviderError('status', 'The model has no key.', { status: 401 })
   }
   if (name === 'AI_NoSuchModelError') {
-    return new ProviderError('status', 'The model is not known to its package.', { status: 404 })
+    return new ProviderError('status', 'The package does not know the model.', { status: 404 })
   }
   return toConnectionError(error) ?? new ProviderError('invalid-response', `The model failed with ${name}.`)
 }
 
-/** An `error` part inside a stream. */
+/** Converts an `error` part of a stream. */
 export function toFrameError(error: unknown): ProviderError {
   if (isObject(error) && typeof error.statusCode === 'number' && error.statusCode >= 400) {
     const status = toStatusError(error, error.statusCode, 'Error')
-    return new ProviderError('error-frame', 'The reply said that it failed.', fieldsOf(status))
+    return new ProviderError('error-frame', 'The reply contained an error.', fieldsOf(status))
   }
   const failure = isObject(error) ? (toConnectionError(error) ?? toOwnError(error)) : undefined
   if (failure !== undefined) return failure
   const complaint = readComplaint(error instanceof Error ? error.message : error)
   const status = complaint.status ?? STATUS_BY_TYPE.get(complaint.providerCode ?? '')
-  return new ProviderError('error-frame', 'The reply said that it failed.', { ...complaint, status })
+  return new ProviderError('error-frame', 'The reply contained an error.', { ...complaint, status })
 }
 
-/** Errors of packages that read JSON of another shape than they know, as of a tool call without a name. */
+/** Errors of packages for JSON that has an unexpected shape, such as a tool call without a name. */
 const UNREADABLE = new Set(['AI_TypeValidationError', 'AI_InvalidResponseDataError'])
 
-/** A piece of the reply that the package could not read, although it was JSON: the model may have been made to say it. */
+/** Returns an error if the package could not read a piece that was JSON: the model may have been made to write it. */
 export function toUnreadable(error: unknown): UnreadableContent | undefined {
   if (!isObject(error)) return undefined
   const name = textOf(error.name) ?? ''
-  // Without the piece it says something else of the reply, as that it had no end.
+  // Without the piece, the error is about the whole reply, for example that it had no end.
   const isOfPiece = error.data !== undefined || error.value !== undefined
   return UNREADABLE.has(name) && isOfPiece ? new UnreadableContent(couldNotRead(name)) : undefined
 }
 
 const couldNotRead = (name: string) => `The model could not read the reply (${name}).`
 
-/** An error that the package itself made of a reply that it could not read. Its message may hold the reply. */
+/** Converts an error that the package made of a reply that it could not read. Its message may contain the reply. */
 function toOwnError(error: JsonObject): ProviderError | undefined {
   const name = textOf(error.name)
   return name?.startsWith('AI_') ? new ProviderError('invalid-response', couldNotRead(name)) : undefined
@@ -74,7 +76,7 @@ function fieldsOf({ status, retryAfterSeconds, providerMessage, param, providerC
   return { status, retryAfterSeconds, providerMessage, param, providerCode }
 }
 
-/** A success whose body the model could not read also comes with a status. */
+/** A successful reply whose body the model could not read also has a status. */
 function toStatusError(error: JsonObject, status: number, name: string): ProviderError {
   if (status < 400 || status > 599) {
     return new ProviderError('invalid-response', couldNotRead(name))
@@ -89,22 +91,22 @@ function toStatusError(error: JsonObject, status: number, name: string): Provide
 
 function toUnsupported(error: JsonObject): ProviderError {
   const functionality = textOf(error.functionality)
-  const what = functionality === undefined ? '' : `: ${functionality}`
+  const detail = functionality === undefined ? '' : `: ${functionality}`
   return new ProviderError(
     'unsupported-request',
-    `The request cannot be put in this provider's terms${what}.`,
+    `The request cannot be put in this provider's terms${detail}.`,
   )
 }
 
-/** Limits of the `fetch` that a model was given: the provider has the request, and may bill it. */
+/** Timeouts of the `fetch` that a model was given. The provider has the request, and may bill it. */
 const ANSWER_TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 
-/** Codes that Node and undici give to a connection that failed; anything else may have reached the provider. */
+/** Reads the codes of failed connections. After any other error, the provider may have the request. */
 function toConnectionError(error: JsonObject): ProviderError | undefined {
-  let at: unknown = error
-  for (let depth = 0; depth <= MAX_CAUSES && isObject(at); depth++) {
-    const code = textOf(at.code) ?? ''
-    if (ANSWER_TIMEOUTS.has(code) || at.name === 'TimeoutError') {
+  let current: unknown = error
+  for (let depth = 0; depth <= MAX_CAUSES && isObject(current); depth++) {
+    const code = textOf(current.code) ?? ''
+    if (ANSWER_TIMEOUTS.has(code) || current.name === 'TimeoutError') {
       return new ProviderError('answer-timeout', 'The model did not answer in time.')
     }
     if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT') {
@@ -116,7 +118,7 @@ function toConnectionError(error: JsonObject): ProviderError | undefined {
     if (/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/.test(code)) {
       return new ProviderError('cut-short', `The connection ended before the reply did (${code}).`)
     }
-    at = at.cause
+    current = current.cause
   }
   return undefined
 }

@@ -2,14 +2,15 @@ import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js
 import { isCount, type UsageReport } from '../../protocol/usage.js'
 import type { UsageSource } from './usage.js'
 
-/** Models of version 2 whose counts grow with the reply, so that a reply cut short has them too. */
+/** Models of version 2 whose counts grow with the reply, so that even a reply cut short has them. */
 const COUNTS_ON_THE_WAY = new Set(['google.generative-ai', 'google.vertex.chat'])
 
 /**
- * `finish_reason` and `native_finish_reason` of a choice, from the word of version 2 or the object of later ones.
+ * Returns `finish_reason` and `native_finish_reason` of a choice, from the string of version 2 or the object of later
+ * versions.
  *
- * `undefined` if the provider said nothing: packages then fill in `unknown`, or `other` without a word of its own,
- * and a reply that was cut short would pass for a whole one.
+ * Returns `undefined` if the provider gave no reason. Packages then report `unknown`, or `other` without the
+ * provider's own reason, and an incomplete reply would pass for a complete one.
  */
 export function toFinish(
   reason: unknown,
@@ -26,24 +27,24 @@ export function toFinish(
   }
 }
 
-/** Version 2 has no place for Google's own word, and Google's packages call nothing else an error that has an end. */
+/** Version 2 has no place for Google's own reason. Google's packages use `error` for no other complete reply. */
 function isDroppedByGoogle(unified: string, { provider, version }: UsageSource): boolean {
   return unified === 'error' && version === 'v2' && provider.startsWith('google.')
 }
 
-/** The word that is the same for all packages. */
+/** Returns the reason in the words that all packages share. */
 export function unifiedReason(reason: unknown): string | undefined {
   return textOf(isObject(reason) ? reason.unified : reason)
 }
 
-/** Whether a package has this word if the provider gave none. OpenRouter's for version 2 then says `other`. */
+/** Whether a package uses this word if the provider gave no reason. OpenRouter's for version 2 uses `other`. */
 function isMadeUp(word: unknown, { provider, version }: UsageSource): boolean {
   return word === 'unknown' || (word === 'other' && version === 'v2' && provider === 'openrouter')
 }
 
 /**
- * Whether a reply ended although its package knows no word for how. Version 2 says `unknown` of a reason that it does
- * not know and of none at all; but providers send the counts of the output last, and a reply cut short has none.
+ * Whether a reply ended although its package has no word for the reason. Version 2 uses `unknown` both for a reason
+ * that it does not know and for none. But providers send the output counts last, and a reply cut short has none.
  */
 export function endedUnnamed(reason: unknown, usage: UsageReport | undefined, source: UsageSource): boolean {
   if (source.version !== 'v2' || !isMadeUp(reason, source) || COUNTS_ON_THE_WAY.has(source.provider))

@@ -2,7 +2,7 @@ import { isObject } from '../../protocol/json-values.js'
 
 const FIELDS = ['delta', 'text', 'input', 'data']
 
-/** About how many bytes the content of a part takes: its text and data, nothing else being long. */
+/** Returns roughly the bytes of a part's content: its text and data. Nothing else is long. */
 export function lengthOf(part: unknown): number {
   if (!isObject(part)) return 0
   let length = 0

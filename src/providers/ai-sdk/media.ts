@@ -5,14 +5,14 @@ import type { SpecificationVersion, SupportedUrls } from './specification.js'
 
 type MediaPart = ContentPart & { type: 'media' }
 
-/** A media part as the specification has it, for a user's message. */
+/** Converts a media part of a user's message to the specification's form. */
 export function toFilePart(part: MediaPart, version: SpecificationVersion, urls: SupportedUrls): JsonObject {
   const mediaType = mediaTypeOf(part)
   const filename = part.filename === undefined ? {} : { filename: part.filename }
   return { type: 'file', mediaType, data: dataOf(part, version, urls), ...filename }
 }
 
-/** A media part inside the result of a tool, where each version has another form. */
+/** Converts a media part of a tool result. Each version has another form. */
 export function toResultPart(
   part: MediaPart,
   version: SpecificationVersion,
@@ -42,7 +42,7 @@ function dataOf(part: MediaPart, version: SpecificationVersion, urls: SupportedU
   return version === 'v4' ? { type: 'url', url } : url
 }
 
-/** The media type of an address is a guess from its ending, since nothing is opened. */
+/** The media type of a URL is guessed from its ending, since nothing is opened. */
 function mediaTypeOf({ source, image }: MediaPart): string {
   if (source.kind === 'inline') return source.mediaType
   if (image) return 'image/*'
@@ -51,7 +51,7 @@ function mediaTypeOf({ source, image }: MediaPart): string {
     : 'application/octet-stream'
 }
 
-/** A model is handed only addresses that it says its provider opens: for any other it, or the AI SDK, would download. */
+/** Accepts only a URL that the provider opens itself: the model, or the AI SDK, would download any other. */
 function checkUrl(part: MediaPart, url: string, mediaType: string, urls: SupportedUrls): void {
   const [family] = mediaType.split('/')
   const isTaken = Object.entries(urls).some(([pattern, expressions]) => {
@@ -61,11 +61,14 @@ function checkUrl(part: MediaPart, url: string, mediaType: string, urls: Support
       pattern === mediaType ||
       pattern === `${family}/*` ||
       (mediaType === `${family}/*` && pattern.startsWith(`${family}/`))
-    // `search`, since `test` of an expression with the flag g remembers where it was.
+    // Not `test`: an expression with the flag g remembers its last position.
     return matchesType && expressions.some((expression) => url.search(expression) >= 0)
   })
   if (!isTaken) throw needsInline(part)
 }
 
 const needsInline = ({ param }: MediaPart) =>
-  unsupported(param, `${param}: this provider opens no such address; send the data inline, as a "data:" URL.`)
+  unsupported(
+    param,
+    `${param}: this provider does not open this URL; send the data inline, as a "data:" URL.`,
+  )

@@ -4,12 +4,12 @@ import type { InputMessage } from '../openai-input/messages.js'
 import { toFilePart, toResultPart } from './media.js'
 import type { PromptMessage, PromptPart, SpecificationVersion, SupportedUrls } from './specification.js'
 
-/** The one provider of the AI SDK that has to be told where its cache ends. Others pass over options not theirs. */
+/** The only provider of the AI SDK that must be told where its cache ends. Others ignore these options. */
 const CACHE = { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } }
 
 /**
- * Messages as a prompt of the specification. Results of tools that follow one another are one message, and carry the
- * name of the call that they answer, as the specification wants it.
+ * Converts messages to a prompt of the specification. Consecutive tool results form one message. Each has the name of
+ * the call that it answers, as the specification requires.
  */
 export function toPrompt(
   messages: readonly InputMessage[],

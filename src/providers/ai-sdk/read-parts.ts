@@ -10,7 +10,7 @@ import { createPartReader } from './stream.js'
 import type { UsageSource } from './usage.js'
 import type { AskedFields } from './warnings.js'
 
-/** After so many parts the rest of the process has its turn: else a model that never waits keeps deadlines from firing. */
+/** After this many parts, other work gets a turn. Otherwise a model that never waits would block deadlines. */
 const PARTS_A_TURN = 256
 
 export interface Reading {
@@ -20,7 +20,10 @@ export interface Reading {
   readonly take: (events: readonly ProviderEvent[]) => void | Promise<void>
 }
 
-/** Reads a stream of parts to its end, as `ProviderAdapter.chat` promises to. What `take` throws comes out as it is. */
+/**
+ * Reads a stream of parts to its end, as `ProviderAdapter.chat` promises. Errors that `take` throws are passed on
+ * unchanged.
+ */
 export function readParts(
   stream: ReadableStreamOf<unknown>,
   { source, asked, call, take }: Reading,
@@ -33,7 +36,7 @@ export function readParts(
 
   const check = (part: unknown): void => {
     const partLength = lengthOf(part)
-    // A part without content counts too, or a stream of such would have no end.
+    // A part without content counts too. Otherwise a stream of empty parts might never end.
     length += Math.max(partLength, 1)
     if (partLength > limits.eventBytes) throw eventTooLong(limits.eventBytes)
     if (length > limits.replyBytes) throw replyTooLong(limits.replyBytes)
@@ -63,7 +66,7 @@ export function readParts(
   return new Promise((resolve, reject) => {
     const end = () => {
       signal.removeEventListener('abort', onAbort)
-      // Nothing more is wanted, and a model whose stream cannot be ended has nothing left to tell.
+      // Nothing more is needed, so a failure to cancel the stream does not matter.
       reader.cancel().catch(() => {})
     }
     const onAbort = () => {

@@ -1,26 +1,26 @@
 import type { JsonObject } from '../../protocol/json-values.js'
 
-/** The specification versions of the AI SDK that the bridge speaks. */
+/** The specification versions of the AI SDK that the adapter supports. */
 export const VERSIONS = ['v2', 'v3', 'v4'] as const
 export type SpecificationVersion = (typeof VERSIONS)[number]
 
 /**
- * A language model of the AI SDK, as far as the bridge uses it: `LanguageModelV2`, `V3` and `V4` of `@ai-sdk/provider`
- * all fit. What it takes and gives is told apart at run time by `specificationVersion`.
+ * A language model of the AI SDK, as far as the adapter uses it: `LanguageModelV2`, `V3` and `V4` of
+ * `@ai-sdk/provider` all fit. At run time, `specificationVersion` tells their inputs and outputs apart.
  */
 export interface AiSdkLanguageModel {
   readonly specificationVersion: string
-  /** Its name in the AI SDK, such as `anthropic.messages`. */
+  /** The name of its provider in the AI SDK, such as `anthropic.messages`. */
   readonly provider: string
   readonly modelId: string
-  /** By media type, which addresses the provider opens itself. */
+  /** The URLs that the provider opens itself, by media type. */
   readonly supportedUrls: PromiseLike<SupportedUrls> | SupportedUrls
-  // Any function with one parameter can stand where the parameter is `never`, whatever the version's own type of it.
+  // `never` accepts a function with any parameter, so the types of all versions fit.
   doGenerate(options: never): PromiseLike<object>
   doStream(options: never): PromiseLike<{ readonly stream: ReadableStreamOf<unknown> }>
 }
 
-/** An embedding model of the AI SDK, as far as the bridge uses it: `EmbeddingModelV2`, `V3` and `V4` all fit. */
+/** An embedding model of the AI SDK, as far as the adapter uses it: `EmbeddingModelV2`, `V3` and `V4` all fit. */
 export interface AiSdkEmbeddingModel {
   readonly specificationVersion: string
   readonly provider: string
@@ -32,7 +32,7 @@ export interface AiSdkEmbeddingModel {
 
 export type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>
 
-/** The part of a web `ReadableStream` that the bridge uses. */
+/** The part of a web `ReadableStream` that the adapter uses. */
 export interface ReadableStreamOf<Part> {
   getReader(): {
     read(): Promise<{ done: boolean; value?: Part | undefined }>
@@ -40,10 +40,10 @@ export interface ReadableStreamOf<Part> {
   }
 }
 
-/** Settings for a provider of the AI SDK in its own terms, by the provider's name. */
+/** Options of the AI SDK's providers in their own terms, by the provider's name. */
 export type ProviderOptions = Readonly<Record<string, Record<string, unknown>>>
 
-/** What a call of a model is given. The same in all versions but for what the comments say. */
+/** The options of a model call. They are the same in all versions, except as noted. */
 export interface CallOptions {
   prompt: readonly PromptMessage[]
   abortSignal: AbortSignal
@@ -58,7 +58,7 @@ export interface CallOptions {
   responseFormat?: JsonObject
   tools?: readonly JsonObject[]
   toolChoice?: JsonObject
-  /** From v4 on. */
+  /** Since v4. */
   reasoning?: string
   providerOptions?: ProviderOptions
 }

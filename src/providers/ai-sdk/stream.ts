@@ -6,16 +6,16 @@ import { toAnnotation, toArguments, toImage } from './content.js'
 import { toFrameError, toUnreadable } from './errors.js'
 import { endedUnnamed, toFinish, unifiedReason } from './finish.js'
 import { toUsage, type UsageSource } from './usage.js'
-import { type AskedFields, refuseLeftOut } from './warnings.js'
+import { type AskedFields, rejectIgnored } from './warnings.js'
 
-/** Turns the parts of one streamed reply to our events, in order. */
+/** Turns the parts of one streamed reply into our events, in order. */
 export interface PartReader {
   /**
-   * Takes one part. Throws a `ProviderError` for an `error` part and a field left out, `UnreadableContent` for a part that
-   * makes no sense or that the package itself could not read.
+   * Reads one part. Throws a `ProviderError` for an `error` part or if the package ignored a field, and
+   * `UnreadableContent` for a part that makes no sense or that the package itself could not read.
    */
   read(part: unknown): ProviderEvent[]
-  /** Whether a `finish` part came that says how the provider ended; nothing comes after it. */
+  /** Whether a `finish` part with the provider's reason was received. Nothing comes after it. */
   readonly terminated: boolean
 }
 
@@ -24,7 +24,7 @@ interface OpenCall {
   hasArguments: boolean
 }
 
-/** Parts of unknown types are passed over. Calls that the provider made itself are no calls of the client's. */
+/** Skips parts of unknown types, and calls that the provider executes itself: they are not for the client. */
 export function createPartReader(source: UsageSource, asked: AskedFields): PartReader {
   const calls = new Map<string, OpenCall>()
   const passedOver = new Set<unknown>()
@@ -70,7 +70,7 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
   const finish = (part: JsonObject): ProviderEvent[] => {
     const usage = toUsage(part.usage, part.providerMetadata, source)
     const unnamed = endedUnnamed(part.finishReason, usage, source)
-    // A package that could not read a piece calls the end of the whole an error.
+    // If a package could not read a piece, it reports `error` as the reason for the end of the reply.
     const hasEnded = unnamed || (couldNotRead && unifiedReason(part.finishReason) === 'error')
     const end = hasEnded ? { finish_reason: 'stop' } : toFinish(part.finishReason, source)
     const open = [...calls.values()].filter((call) => !call.hasArguments)
@@ -88,7 +88,7 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
       if (!isObject(part)) throw new ProviderError('invalid-response', NOT_SPECIFIED)
       switch (part.type) {
         case 'stream-start':
-          refuseLeftOut(part.warnings, asked)
+          rejectIgnored(part.warnings, asked)
           return []
         case 'response-metadata':
           id ??= textOf(part.id)
@@ -131,15 +131,15 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
 
 function stringOf(value: unknown): string {
   if (value === undefined || value === null) return ''
-  if (typeof value !== 'string') throw senseless()
+  if (typeof value !== 'string') throw unreadablePart()
   return value
 }
 
 function requiredString(value: unknown): string {
   const text = textOf(value)
-  if (text === undefined) throw senseless()
+  if (text === undefined) throw unreadablePart()
   return text
 }
 
-const NOT_SPECIFIED = 'A part of the stream is not what the specification describes.'
-const senseless = () => new UnreadableContent(NOT_SPECIFIED)
+const NOT_SPECIFIED = 'A part of the stream does not follow the specification.'
+const unreadablePart = () => new UnreadableContent(NOT_SPECIFIED)

@@ -5,11 +5,11 @@ import type { SpecificationVersion } from './specification.js'
 
 export interface UsageSource {
   readonly version: SpecificationVersion
-  /** The model's provider, as it calls itself. */
+  /** The name of the provider, as the model reports it. */
   readonly provider: string
 }
 
-/** Models of version 2 that hand over the counts of Anthropic's API and of Bedrock's, by their packages' own names. */
+/** Models of version 2 that report the counts of Anthropic's or Bedrock's API unchanged, by their packages' names. */
 const CACHED_APART = new Set([
   'anthropic.messages',
   'vertex.anthropic.messages',
@@ -17,20 +17,20 @@ const CACHED_APART = new Set([
   'amazon-bedrock',
 ])
 
-/** Models of version 2 whose packages have zeros if the provider reported nothing. */
+/** Models of version 2 whose packages report zeros if the provider reported nothing. */
 const FILLS_IN = new Set(['openrouter', 'xai.responses'])
 
 const READ_FLAT = new Set(['cachedInputTokens'])
 const READ_NESTED = new Set(['noCache', 'cacheRead', 'cacheWrite'])
 
 /**
- * Usage as a model of the AI SDK reports it, in the one meaning.
+ * Converts the usage that a model of the AI SDK reports to a `UsageReport`.
  *
- * From version 3 on the specification tells input and output apart in full. In version 2 each provider handed over the
- * counts of its API: Anthropic's and Bedrock's input excludes what the cache gave and took, and where reasoning is more
- * than output, or completes the total, it is not part of it.
+ * Since version 3, the specification separates all parts of input and output. In version 2, each provider passed on
+ * the counts of its API: Anthropic's and Bedrock's input excludes cached tokens. Reasoning is not part of the output
+ * if it exceeds the output or completes the total.
  *
- * `undefined` if the provider reported nothing, also if its package has zeros for that.
+ * Returns `undefined` if the provider reported nothing, even if its package reports zeros.
  */
 export function toUsage(usage: unknown, metadata: unknown, source: UsageSource): UsageReport | undefined {
   if (!isObject(usage)) return undefined
@@ -38,7 +38,7 @@ export function toUsage(usage: unknown, metadata: unknown, source: UsageSource):
   return report.prompt === 0 && report.completion === 0 && isFilledIn(usage, source) ? undefined : report
 }
 
-/** From version 3 on, what the provider reported stands beside the counts. */
+/** Since version 3, the provider's own report is included beside the counts. */
 function isFilledIn({ raw }: JsonObject, { provider, version }: UsageSource): boolean {
   return version === 'v2' ? FILLS_IN.has(provider) : raw === undefined
 }
@@ -75,7 +75,7 @@ function readFlat(usage: JsonObject, metadata: unknown, provider: string): Usage
     cacheWrite,
     completion: reasoningIsApart ? sum(output, reasoning) : output,
     reasoning,
-    // That of a provider that counts cached tokens apart is without them.
+    // If a provider counts cached tokens separately, its total excludes them.
     ...(total !== undefined && !excludesCached && { total }),
     ...withUnread(usage, READ_FLAT),
   }
@@ -86,13 +86,16 @@ function withUnread(counts: JsonObject, read: ReadonlySet<string>): Pick<UsageRe
   return unread === undefined ? {} : { unread }
 }
 
-/** Whether the input is the very count of Anthropic's API, which stands beside it whatever a host calls the provider. */
+/**
+ * Whether the input is exactly the count of Anthropic's API. The metadata repeats it, even if a host renamed the
+ * provider.
+ */
 function isAnthropicsOwn(input: unknown, metadata: unknown): boolean {
   const anthropic = isObject(metadata) ? metadata.anthropic : undefined
   return isObject(anthropic) && isObject(anthropic.usage) && anthropic.usage.input_tokens === input
 }
 
-/** Version 2 has no place for it but what two providers put beside. */
+/** Version 2 has no field for it, but two providers report it in their metadata. */
 function readCacheWrite(metadata: unknown): unknown {
   if (!isObject(metadata)) return undefined
   const { anthropic, bedrock } = metadata
@@ -100,7 +103,7 @@ function readCacheWrite(metadata: unknown): unknown {
   return isObject(bedrock) && isObject(bedrock.usage) ? bedrock.usage.cacheWriteInputTokens : undefined
 }
 
-/** The sum of the counts among the values; `undefined` if the first is none. */
+/** Returns the sum of the valid counts, or `undefined` if the first value is not a count. */
 function sum(first: unknown, ...more: readonly unknown[]): number | undefined {
   if (!isCount(first)) return undefined
   return more.filter(isCount).reduce((total, count) => total + count, first)

@@ -1,17 +1,17 @@
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { unsupported } from '../openai-input/unsupported.js'
 
-/** The field of the request that asked for each option of a call, by the names that warnings have for options. */
+/** The request field that asked for each option of a call, by the option's name in warnings. */
 export type AskedFields = ReadonlyMap<string, string>
 
 /**
- * Refuses a request of which the package says that it left out what a field asks for. Other warnings fail no call: hints,
- * deprecations, and what is said of options that no field asked for.
+ * Rejects a request if the package warns that it ignored an option that a field asked for. Other warnings do not
+ * matter: hints, deprecations, and warnings about options that no field asked for.
  */
-export function refuseLeftOut(warnings: unknown, asked: AskedFields): void {
+export function rejectIgnored(warnings: unknown, asked: AskedFields): void {
   if (!Array.isArray(warnings)) return
   for (const warning of warnings.filter(isObject)) {
-    const field = asked.get(leftOutBy(warning) ?? '')
+    const field = asked.get(ignoredOption(warning) ?? '')
     if (field === undefined) continue
     throw unsupported(
       field,
@@ -20,8 +20,8 @@ export function refuseLeftOut(warnings: unknown, asked: AskedFields): void {
   }
 }
 
-/** Version 2 has a type for settings and one for tools; later ones have one for both. */
-function leftOutBy({ type, setting, tool, feature }: JsonObject): string | undefined {
+/** Version 2 has one type for settings and one for tools. Later versions have one for both. */
+function ignoredOption({ type, setting, tool, feature }: JsonObject): string | undefined {
   switch (type) {
     case 'unsupported-setting':
       return textOf(setting)

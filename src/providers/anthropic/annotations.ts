@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 
-/** A citation of the API as an annotation; `undefined` if it has no address. */
+/** Converts a citation of the API to an annotation. Returns undefined if it has no URL. */
 export function toAnnotation(citation: unknown): JsonObject | undefined {
   const url = isObject(citation) ? textOf(citation.url) : undefined
   if (!isObject(citation) || url === undefined) return undefined

@@ -4,7 +4,7 @@ import type { NativeBlock } from './wire.js'
 
 const CACHE = { cache_control: { type: 'ephemeral' } }
 
-/** One part of a message as a content block: text, an image, a PDF or a plain text document. */
+/** Converts one part of a message to a content block: text, an image, a PDF or a plain text document. */
 export function toBlock(part: ContentPart): NativeBlock {
   const cache = part.cache ? CACHE : {}
   if (part.type === 'text') return { type: 'text', text: part.text, ...cache }
@@ -30,5 +30,5 @@ function toMediaBlock(part: ContentPart & { type: 'media' }): NativeBlock {
     const data = Buffer.from(base64, 'base64').toString('utf8')
     return { type: 'document', source: { type: 'text', media_type: mediaType, data }, ...title }
   }
-  throw unsupported(param, `${param}: this provider takes images, PDF and plain text only.`)
+  throw unsupported(param, `${param}: this provider accepts only images, PDFs and plain text.`)
 }

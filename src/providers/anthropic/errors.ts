@@ -1,7 +1,7 @@
 import { ProviderError } from '../../base/errors.js'
 import { readComplaint } from '../upstream-errors.js'
 
-/** The HTTP status that the API answers with for each type of error. */
+/** The HTTP status that the API sends for each type of error. */
 const STATUS = new Map([
   ['invalid_request_error', 400],
   ['authentication_error', 401],
@@ -15,10 +15,10 @@ const STATUS = new Map([
   ['overloaded_error', 529],
 ])
 
-/** An error inside a reply whose HTTP status was a success: `{ type: 'error', error: { type, message } }`. */
+/** Returns the failure for an error inside a successful reply: `{ type: 'error', error: { type, message } }`. */
 export function frameError(frame: unknown): ProviderError {
   const complaint = readComplaint(frame)
-  return new ProviderError('error-frame', 'The reply said that it failed.', {
+  return new ProviderError('error-frame', 'The reply contained an error.', {
     ...complaint,
     status: STATUS.get(complaint.providerCode ?? '') ?? complaint.status,
   })

@@ -13,28 +13,33 @@ import { toNativeRequest } from './request.js'
 const BASE_URL = 'https://api.anthropic.com/v1'
 const ENDPOINT = '/messages'
 const VERSION = '2023-06-01'
-/** Claude's tokenizers make up to a third more tokens of a text than OpenAI's, and the latest of them another third. */
+/**
+ * Claude's tokenizers make up to a third more tokens from a text than OpenAI's do, and the latest one another third.
+ */
 const TOKEN_FACTOR = 1.5
 const VISIBLE = /^[\x21-\x7e]+$/
 const SETTINGS = ['apiKey', 'baseUrl', 'version', 'headers']
 const OWN_HEADERS = new Set(['x-api-key', 'anthropic-version'])
 
 export interface AnthropicSettings {
-  /** The host's key. A route's secret wins over it, and a caller's own key stands alone. */
+  /** The host's key. A route's secret takes precedence over it. A call on a caller's own key uses neither. */
   readonly apiKey?: string
-  /** `https://api.anthropic.com/v1` by default; requests go to `/messages` under it. */
+  /** `https://api.anthropic.com/v1` by default. Requests are sent to `/messages` under it. */
   readonly baseUrl?: string
   /** The `anthropic-version` header, `2023-06-01` by default. */
   readonly version?: string
-  /** Go out with every call, as `anthropic-beta` may. Credentials among them stay out of calls on a caller's key. */
+  /**
+   * Sent with every call, for example `anthropic-beta`. Credentials among them are not sent with calls on a caller's
+   * key.
+   */
   readonly headers?: Readonly<Record<string, string>>
 }
 
 /**
  * An adapter to Anthropic's Messages API, or to any server that speaks it.
  *
- * Settings that cannot be right throw a `TypeError` at once. What the API cannot express is refused by name before
- * anything is sent; see `toNativeRequest` for what becomes of each field.
+ * Throws a `TypeError` at once if a setting is invalid. If the API cannot express a field of a request, the request
+ * is rejected with the field's name before anything is sent; `toNativeRequest` lists how each field is converted.
  */
 export function anthropic(settings: AnthropicSettings = {}): ChatAdapter {
   refuseMisspelt(settings, SETTINGS, 'anthropic')

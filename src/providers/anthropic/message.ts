@@ -7,11 +7,13 @@ import { frameError } from './errors.js'
 import { encryptedDetail, type ReasoningDetail, reasoningFields, textDetail } from './reasoning.js'
 import { createUsageReader } from './usage.js'
 
-/** A whole message of the API as one completion and its usage. Throws a `ProviderError` if it is none. */
+/**
+ * Reads a whole message of the API as one completion and its usage. Throws a `ProviderError` if it is not a message.
+ */
 export function readMessage(body: unknown): ProviderEvent[] {
   if (isObject(body) && body.type === 'error') throw frameError(body)
   if (!isObject(body) || !Array.isArray(body.content)) {
-    throw new ProviderError('invalid-response', 'The reply is no message of the API.')
+    throw new ProviderError('invalid-response', 'The reply is not a message of the API.')
   }
   const content: readonly unknown[] = body.content
   const blocks = content.filter(isReadable)

@@ -7,7 +7,7 @@ import { frameError } from './errors.js'
 import { readMessage } from './message.js'
 import { createStreamReader } from './stream.js'
 
-/** Reads one reply of the Messages API, streamed or whole. */
+/** Returns a reader for one reply of the Messages API, streamed or whole. */
 export function createReader(eventBytes: number): ReplyReader {
   const stream = createStreamReader()
   return createReplyReader(eventBytes, {

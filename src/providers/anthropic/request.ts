@@ -9,7 +9,7 @@ import { toToolParameters } from './tools.js'
 import { toTurns } from './turns.js'
 import type { NativeRequest } from './wire.js'
 
-/** For who calls the adapter without the router. */
+/** For callers that use the adapter without the router. */
 const MAX_TOKENS = 4_096
 
 const READ = new Set([
@@ -27,20 +27,22 @@ const READ = new Set([
 ])
 
 /** Parameters that the API has under the same name and meaning. */
-const SAME = new Set(['temperature', 'top_p', 'top_k', 'thinking'])
+const UNCHANGED = new Set(['temperature', 'top_p', 'top_k', 'thinking'])
 
 /**
- * A chat completion request in the terms of the Messages API.
+ * Converts a chat completion request to the terms of the Messages API.
  *
- * - The API wants a bound on output tokens: `max_completion_tokens`, else `max_tokens`. The router sends one always.
- * - `json_schema` is the API's own structured output, the schema as it stands. There is no `json_object` without one.
- * - `user` is `metadata.user_id`. `top_k`, `thinking` and `cache_control` pass as they stand.
- * - A parameter that the API has no words for throws `unsupported-request` with its name, unless its value asks for
- *   what happens anyway (`n: 1`, `frequency_penalty: 0`, `temperature: 1`, …).
+ * - The API requires a limit on output tokens: `max_completion_tokens`, or else `max_tokens`. The router always sends
+ *   one.
+ * - `json_schema` becomes the API's own structured output, with the schema unchanged. `json_object` needs a schema
+ *   too.
+ * - `user` becomes `metadata.user_id`. `top_k`, `thinking` and `cache_control` are passed on unchanged.
+ * - A parameter that the API cannot express throws `unsupported-request` with its name, unless its value asks for the
+ *   default behaviour (`n: 1`, `frequency_penalty: 0`, `temperature: 1`, …).
  */
 export function toNativeRequest(request: ChatRequest, stream: boolean): NativeRequest {
   const others = otherParameters(request, READ)
-  const same = takeSame(others)
+  const same = takeUnchanged(others)
   refuseParameters(others)
   const maxTokens = readMaxTokens(request) ?? MAX_TOKENS
   const { system, turns } = toTurns(readMessages(request.messages), request.model)
@@ -64,14 +66,17 @@ export function toNativeRequest(request: ChatRequest, stream: boolean): NativeRe
   }
 }
 
-/** Takes out what passes as it stands. A temperature of 1 is the API's own, and some models refuse any. */
-function takeSame(others: Map<string, unknown>): JsonObject {
+/**
+ * Removes and returns the parameters that are passed on unchanged. A temperature of 1 is the API's default, and some
+ * models reject any temperature.
+ */
+function takeUnchanged(others: Map<string, unknown>): JsonObject {
   if (others.get('temperature') === 1) others.delete('temperature')
   if (others.has('thinking') && !isObject(others.get('thinking'))) {
     throw unsupported('thinking', 'thinking must be an object.')
   }
   const same: Record<string, unknown> = {}
-  for (const field of SAME) {
+  for (const field of UNCHANGED) {
     if (!others.has(field)) continue
     same[field] = others.get(field)
     others.delete(field)

@@ -7,26 +7,26 @@ import { frameError } from './errors.js'
 import { encryptedDetail, reasoningFields, textDetail } from './reasoning.js'
 import { createUsageReader } from './usage.js'
 
-/** Turns the events of one streamed message to ours, in order. */
+/** Turns the events of one streamed message into ours, in order. */
 export interface StreamReader {
   /**
-   * Takes one event of the API. Throws a `ProviderError` for an `error` event or one that is none of the API's,
+   * Reads one event of the API. Throws a `ProviderError` for an `error` event or an event that is not the API's, and
    * `UnreadableContent` for content that makes no sense.
    */
   read(event: unknown): ProviderEvent[]
-  /** Whether `message_stop` came. */
+  /** Whether `message_stop` was received. */
   readonly terminated: boolean
 }
 
 interface OpenBlock {
   readonly type: unknown
-  /** The tool call's place among tool calls. */
+  /** The index of this block's tool call among all tool calls. */
   readonly call: number
   readonly input: unknown
   hasArguments: boolean
 }
 
-/** Unknown events, blocks and deltas are passed over: the API adds new ones without a new version. */
+/** Skips unknown events, blocks and deltas: the API adds new ones without a new version. */
 export function createStreamReader(): StreamReader {
   const usage = createUsageReader()
   const blocks = new Map<unknown, OpenBlock>()
@@ -51,11 +51,11 @@ export function createStreamReader(): StreamReader {
 
   const startBlock = (index: unknown, content: JsonObject): ProviderEvent[] => {
     const isNameless = content.type === 'tool_use' && textOf(content.name) === undefined
-    // What more comes of a call without a name belongs to no other.
+    // Later deltas of a call without a name must not be added to another call.
     const type = isNameless ? undefined : content.type
     const block: OpenBlock = { type, call: calls, input: content.input, hasArguments: false }
     blocks.set(index, block)
-    if (isNameless) throw senseless()
+    if (isNameless) throw unreadableEvent()
     switch (content.type) {
       case 'text':
         return textDelta(content.text)
@@ -112,10 +112,10 @@ export function createStreamReader(): StreamReader {
     const block = blocks.get(index)
     blocks.delete(index)
     if (block?.type !== 'tool_use' || block.hasArguments) return []
-    // A call without arguments has no piece of them, and clients want an object.
+    // A call without arguments sends no deltas, but clients expect an object.
     return [argumentsOf(block.call, JSON.stringify(block.input ?? {}))]
   }
-  /** Some servers leave out that a block stops. */
+  /** Some servers omit the end of a block. */
   const stopAll = () => [...blocks.keys()].flatMap(stopBlock)
 
   return {
@@ -123,11 +123,11 @@ export function createStreamReader(): StreamReader {
       return terminated
     },
     read(event) {
-      if (!isObject(event)) throw noReply()
+      if (!isObject(event)) throw invalidReply()
       switch (event.type) {
         case 'message_start': {
           const { message } = event
-          if (!isObject(message)) throw noReply()
+          if (!isObject(message)) throw invalidReply()
           id = textOf(message.id)
           return [chunk({ role: 'assistant', content: '' }), ...usageOf(message.usage)]
         }
@@ -139,7 +139,7 @@ export function createStreamReader(): StreamReader {
           return stopBlock(event.index)
         case 'message_delta': {
           const { delta } = event
-          if (!isObject(delta)) throw noReply()
+          if (!isObject(delta)) throw invalidReply()
           const reason = textOf(delta.stop_reason)
           const ended = reason === undefined ? [] : [...stopAll(), chunk({}, reason)]
           return [...ended, ...usageOf(event.usage)]
@@ -160,16 +160,16 @@ const indexOf = (index: unknown) => (typeof index === 'number' ? index : 0)
 
 function stringOf(value: unknown): string {
   if (value === undefined || value === null) return ''
-  if (typeof value !== 'string') throw senseless()
+  if (typeof value !== 'string') throw unreadableEvent()
   return value
 }
 
 function objectIn(event: JsonObject, field: string): JsonObject {
   const value = event[field]
-  if (!isObject(value)) throw senseless()
+  if (!isObject(value)) throw unreadableEvent()
   return value
 }
 
-const NOT_THE_API = 'An event of the stream is not what the API describes.'
-const noReply = () => new ProviderError('invalid-response', NOT_THE_API)
-const senseless = () => new UnreadableContent(NOT_THE_API)
+const NOT_THE_API = 'An event of the stream does not have the format of the API.'
+const invalidReply = () => new ProviderError('invalid-response', NOT_THE_API)
+const unreadableEvent = () => new UnreadableContent(NOT_THE_API)

@@ -4,20 +4,21 @@ import { unsupported } from '../openai-input/unsupported.js'
 const MIN_BUDGET_TOKENS = 1_024
 const EFFORT_SHARE = { minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.9, max: 0.95 }
 
-/** Claude models from before adaptive thinking; the list is closed. */
+/** Claude models from before adaptive thinking. The list is final. */
 const BUDGET_ONLY = /claude-(?:instant|v?[123]\b|(?:opus|sonnet|haiku)-4(?![-.][6-9](?!\d)))/
 
-/** What asks the Messages API for reasoning: `thinking`, and `effort` for `output_config`. */
+/** The fields that ask the Messages API for reasoning: `thinking`, and `effort` for `output_config`. */
 export interface NativeThinking {
   readonly thinking: Readonly<Record<string, unknown>>
   readonly effort?: string
 }
 
 /**
- * Puts what the caller asked of reasoning in the API's terms.
+ * Converts the caller's reasoning settings to the API's terms.
  *
- * `none` disables thinking. A number of tokens is a budget as it stands. An effort is the API's own `effort` with adaptive
- * thinking on Claude models that have it; on all others a budget, a share of `maxTokens`, of which it is a part.
+ * `none` disables thinking. A number of tokens becomes the budget unchanged. An effort becomes the API's own `effort`
+ * on Claude models that have adaptive thinking. On all others it becomes a budget: a share of `maxTokens`, which
+ * includes the budget.
  */
 export function toThinking(reasoning: InputReasoning, model: string, maxTokens: unknown): NativeThinking {
   const { effort } = reasoning

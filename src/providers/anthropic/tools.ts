@@ -4,10 +4,10 @@ import { type InputTool, type InputToolChoice, readToolChoice, readTools } from 
 import { unsupported } from '../openai-input/unsupported.js'
 
 /**
- * `tools` and `tool_choice` of the Messages API.
+ * Returns `tools` and `tool_choice` for the Messages API.
  *
- * Tools of the provider's own types (`web_search_20250305`, …) pass as they stand: whether a caller may use them is the
- * router's to decide, which lets through only what the catalogue names.
+ * Tools of the provider's own types (`web_search_20250305`, …) are passed on unchanged. The router decides whether a
+ * caller may use them: it accepts only those that the catalogue names.
  */
 export function toToolParameters(request: ChatRequest): { tools?: JsonObject[]; tool_choice?: JsonObject } {
   const tools = readTools(request).map(toTool)

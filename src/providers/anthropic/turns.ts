@@ -6,14 +6,17 @@ import { isOwnDetail } from './reasoning.js'
 import type { NativeBlock, NativeTurn } from './wire.js'
 
 /**
- * Messages as the system prompt and turns of the Messages API.
+ * Converts messages to the system prompt and turns of the Messages API.
  *
- * - Every system and developer message, wherever it stands, is a block of the one system prompt, in order.
- * - Neighbours of one role are one turn; results of tools are a user's turn and come before its other content.
- * - Reasoning goes back only as it came with its signature, in `reasoning_details`; the API takes no other, and none of
- *   another provider's.
- * - Ids of calls, which a conversation may have from another provider, are spelt as the API takes them for Claude models.
- * - White space alone is left out, and so is a message of nothing, as a reply may have been: the API refuses both.
+ * - All system and developer messages, in any position, become blocks of the one system prompt, in order.
+ * - Adjacent messages of one role form one turn. Tool results belong to a user's turn and come before its other
+ *   content.
+ * - Reasoning is sent back only with its signature, from `reasoning_details`. The API accepts no other reasoning, and
+ *   none from another provider.
+ * - Call ids may come from another provider. For Claude models, they are reduced to the characters that the API
+ *   accepts.
+ * - Text of white space alone is omitted, and so is a message without content, such as an empty reply: the API
+ *   rejects both.
  */
 export function toTurns(
   messages: readonly InputMessage[],
@@ -41,7 +44,7 @@ export function toTurns(
   return { system, turns }
 }
 
-/** The API takes other characters in no id. A server of another model may know its calls by them. */
+/** The API accepts no other characters in an id. A server of another model may know its calls by them. */
 const cleanId = (id: string) => id.replace(/[^\w-]/g, '_')
 
 function toBlocks(
@@ -74,7 +77,7 @@ function toContent(parts: readonly ContentPart[]): NativeBlock[] {
   return parts.filter((part) => part.type !== 'text' || part.text.trim() !== '').map(toBlock)
 }
 
-/** A client may have kept the pieces of a stream apart: text up to its signature is one block. */
+/** A client may have kept the pieces of a stream apart, so text up to a signature forms one block. */
 function toThinkingBlocks(details: readonly JsonObject[]): NativeBlock[] {
   const blocks: NativeBlock[] = []
   let thinking = ''

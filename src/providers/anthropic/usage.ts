@@ -2,16 +2,16 @@ import { isObject } from '../../protocol/json-values.js'
 import { isCount, type UsageReport } from '../../protocol/usage.js'
 import { unreadCounts } from '../unread-counts.js'
 
-/** Reads the usage of one reply, whose snapshots repeat only some of the counts. */
+/** Reads the usage of one reply. Its snapshots repeat only some of the counts. */
 export interface UsageReader {
   /**
-   * Takes a snapshot in, and gives it in the one meaning, of the input all that is known so far; `undefined` if it is
-   * none. Output is of this snapshot alone: what the start counted of it is no count of the whole.
+   * Reads a snapshot; returns `undefined` if it is not an object. Input counts include those of earlier snapshots.
+   * Output counts come from this snapshot alone: a count from the start does not cover the whole reply.
    */
   read(usage: unknown): UsageReport | undefined
 }
 
-/** The API counts input without what was read from or written to the cache; here prompt is all of it. */
+/** The API's input count excludes tokens read from or written to the cache. The prompt count here includes them. */
 export function createUsageReader(): UsageReader {
   const known = new Map<string, unknown>()
   const note = (field: string, value: unknown) => {

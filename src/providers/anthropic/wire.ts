@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../protocol/json-values.js'
 
-/** The parts of the Messages API that a request of ours is made of. */
+/** The parts of the Messages API that our requests use. */
 export interface NativeRequest {
   model: string
   max_tokens: unknown

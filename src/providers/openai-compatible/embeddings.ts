@@ -8,7 +8,7 @@ import type { ReplyFormat } from '../reply-reader.js'
 import { frameError } from '../upstream-errors.js'
 import { readUsage } from './usage.js'
 
-/** The request is posted as it is: the operation has left out everything that is not for providers. */
+/** The request is posted unchanged: the operation has already removed everything that is not for providers. */
 export function buildEmbeddingsBody(request: EmbeddingRequest): string {
   return JSON.stringify(request)
 }
@@ -33,7 +33,7 @@ function readEmbeddings(json: Buffer, events: ProviderEvent[]): void {
   if (usage !== undefined) events.push({ type: 'usage', usage })
 }
 
-/** Some report a total alone, which then is the input. */
+/** Some providers report only a total, which is then the input. */
 function usageOf({ usage }: JsonObject): UsageReport | undefined {
   if (!isObject(usage)) return undefined
   const { prompt_tokens: prompt, total_tokens: total } = usage

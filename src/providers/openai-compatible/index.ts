@@ -17,25 +17,26 @@ import { readBody, readEvent } from './reply.js'
 import { buildRequestBody } from './request.js'
 
 export interface OpenAiCompatibleSettings extends UpstreamSettings {
-  /** The host's own key, sent as a bearer token. A route's `secret` wins over it; a caller's own key replaces it. */
+  /** The host's own key, sent as a bearer token. A route's `secret` or a caller's own key replaces it. */
   readonly apiKey?: string
-  /** `output` for a provider whose total counts output that it lists nowhere else (Gemini's thoughts). */
+  /** Set to `output` if the provider's total includes output that it lists nowhere else (Gemini's thoughts). */
   readonly unlistedTokens?: 'output'
   /**
-   * The field in which the provider is sent the bound on output, if neither route nor model has `supportedParameters`
-   * that name one of the two. If left out, it is the one that the client used, else `max_tokens`, which most servers
-   * know; OpenAI's reasoning models refuse it and want `max_completion_tokens`.
+   * The field for the output token limit, if neither the route nor the model has `supportedParameters` that name one
+   * of the two. By default it is the field that the client used, or else `max_tokens`, which most servers know.
+   * OpenAI's reasoning models reject that one and require `max_completion_tokens`.
    */
   readonly outputBound?: 'max_tokens' | 'max_completion_tokens'
   /**
-   * Whether to ask for the usage of a stream with `stream_options`. `true` by default, except at `api.mistral.ai`, which
-   * refuses the field and reports usage unasked. Set `false` for another provider that refuses it; calls whose usage such
-   * a provider does not report are charged by an estimate.
+   * Whether to request the usage of a stream with `stream_options`. `true` by default, except for `api.mistral.ai`,
+   * which rejects the field and reports usage without it. Set `false` for any other provider that rejects it. If such
+   * a provider does not report usage, calls are charged by an estimate.
    */
   readonly streamUsage?: boolean
   /**
    * Whether to pass on the reasoning that clients send back with earlier replies. `true` by default: a call that is
-   * refused for it is sent again without it. Set `false` for a provider that takes none, to save that second request.
+   * rejected because of it is sent again without it. Set `false` for a provider that rejects reasoning, to save the
+   * second request.
    */
   readonly reasoningHistory?: boolean
 }
@@ -46,14 +47,14 @@ const SETTINGS = [
   ...['baseUrl', 'apiKey', 'headers', 'unlistedTokens', 'outputBound'],
   ...['streamUsage', 'reasoningHistory'],
 ]
-/** Refuse `stream_options`, and report the usage of each stream all the same. */
+/** Providers that reject `stream_options`, but report the usage of each stream anyway. */
 const REPORT_USAGE_UNASKED = new Set(['api.mistral.ai'])
 
 /**
- * Speaks to any provider with OpenAI's `POST {baseUrl}/chat/completions` or `POST {baseUrl}/embeddings`.
+ * An adapter to any provider with OpenAI's `POST {baseUrl}/chat/completions` or `POST {baseUrl}/embeddings`.
  *
- * Throws a `TypeError` if a setting is wrong; no error ever shows the key. Connections are kept and used again; the time
- * that connecting may take is that of the first call's limits.
+ * Throws a `TypeError` if a setting is wrong. No error ever shows the key. Connections are reused. The time limit for
+ * connecting is that of the first call.
  */
 export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapter & EmbeddingsAdapter {
   refuseMisspelt(settings, SETTINGS, 'openaiCompatible')

@@ -1,11 +1,11 @@
 import { isProviderError, ProviderError } from '../../base/errors.js'
 import type { ProviderCall } from '../../contracts/providers.js'
 
-/** What the adapter leaves out of its requests. */
+/** The parts of its requests that the adapter omits. */
 export interface Omissions {
   /** The request for the usage of a stream. */
   readonly usage: boolean
-  /** The reasoning of earlier replies, which clients send back under the names that the router gave it. */
+  /** The reasoning of earlier replies, which clients send back in the fields that the router added. */
   readonly reasoning: boolean
 }
 
@@ -15,14 +15,14 @@ export const REASONING_FIELDS = ['reasoning', 'reasoning_content', 'reasoning_de
 
 const LONGEST_WORDS = 4_096
 const SAYS_USAGE = /stream_options/
-/** As a path in the request, or in Groq's words. A provider that misses reasoning says neither. Bounded, so linear. */
+/** Matches a path in the request, or Groq's words, but no complaint about missing reasoning. Bounded, so linear. */
 const SAYS_REASONING = /\bmessages?[.[]\S{0,40}reasoning|'reasoning\w{0,20}' is unsupported/
 
 /**
- * Whether a provider may have refused a call for the reasoning that its messages bring along.
+ * Whether a provider may have rejected a call because of the reasoning in its messages.
  *
- * The words can be the caller's: a provider quotes what it was sent. So this decides about the caller's own call alone,
- * which loses no more than reasoning that the caller could have left out. Nothing is remembered for other calls.
+ * The text can be the caller's, since providers quote requests. So it decides about the caller's own call alone,
+ * which loses only reasoning that the caller could have omitted. It is not remembered for other calls.
  */
 export function refusesReasoning(failure: unknown, { request }: ProviderCall): boolean {
   return (
@@ -32,13 +32,13 @@ export function refusesReasoning(failure: unknown, { request }: ProviderCall): b
 }
 
 /**
- * The same failure, with a hint for the host if the provider may take no `stream_options`. Nothing is done about it: a
- * call without them may report no usage, and a caller can have a provider quote these words.
+ * Returns the failure, with a hint for the host if the provider may not accept `stream_options`. The call is not sent
+ * again without them: it might report no usage, and a caller can make a provider quote these words.
  */
 export function hintAtUsage(failure: unknown): unknown {
   if (!isProviderError(failure) || !SAYS_USAGE.test(refusalOf(failure))) return failure
   const { cause, param, providerCode, providerMessage, reason, retryAfterSeconds, status } = failure
-  const hint = 'It names stream_options. If this provider takes none, set streamUsage: false.'
+  const hint = 'It names stream_options. If this provider does not accept them, set streamUsage: false.'
   return new ProviderError(reason, `${failure.message} ${hint}`, {
     cause,
     param,
@@ -49,7 +49,7 @@ export function hintAtUsage(failure: unknown): unknown {
   })
 }
 
-/** The field and the words that a provider refused a request with; empty for any other failure. */
+/** Returns the field and the message with which a provider rejected a request; empty for any other failure. */
 function refusalOf(failure: unknown): string {
   if (!isProviderError(failure) || failure.reason !== 'status') return ''
   const { param = '', providerMessage = '', status } = failure

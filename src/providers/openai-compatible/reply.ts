@@ -7,7 +7,7 @@ import { frameError } from '../upstream-errors.js'
 import { isPlainLine } from './plain-line.js'
 import { readUsage, type UnlistedTokens } from './usage.js'
 
-/** Reads one event of a stream. `true` for `[DONE]`. */
+/** Reads one event of a stream. Returns `true` for `[DONE]`. */
 export function readEvent(
   data: string,
   type: string | undefined,
@@ -50,7 +50,7 @@ function readChoices(choices: unknown): readonly unknown[] | undefined {
   throw new ProviderError('invalid-response', 'The choices of the reply are not a list.')
 }
 
-/** Groq repeats its usage in `x_groq`, and may have it there alone; Moonshot puts it in the last choice. */
+/** Groq repeats its usage in `x_groq`, or sends it only there. Moonshot puts it in the last choice. */
 function usageOf({ choices, usage, x_groq: groq }: JsonObject): unknown {
   const stated = usage ?? (isObject(groq) ? groq.usage : undefined)
   if (stated !== undefined && stated !== null) return stated
@@ -58,7 +58,7 @@ function usageOf({ choices, usage, x_groq: groq }: JsonObject): unknown {
   return isObject(only) ? only.usage : undefined
 }
 
-/** The choices with all else that is told of a reply beside its usage. */
+/** Returns the choices with all other fields that describe a reply, except its usage. */
 function withLabels<Choices>({ id, system_fingerprint, service_tier }: JsonObject, choices: Choices) {
   return { id, system_fingerprint, service_tier, choices }
 }
@@ -70,9 +70,9 @@ function withoutUsage(choice: unknown): unknown {
 }
 
 /**
- * Some servers have an empty error in every reply; alone, one that says nothing is a failure all the same. DeepInfra has
- * the words of a failure at the top, in a chunk without choices: the relay knows them in a line that passed unparsed.
- * Groq says in `x_groq` why it stopped a stream early.
+ * Some servers include an empty error in every reply, but an empty error without choices is a failure. DeepInfra puts
+ * an error message at the top level of a chunk without choices; the relay recognises it in a line that passed
+ * unparsed. Groq reports in `x_groq` why it stopped a stream early.
  */
 function isFailure({
   choices,

@@ -4,7 +4,7 @@ import { writeExactly } from '../../protocol/exact-data.js'
 import type { SentText } from '../../protocol/request-body.js'
 import { NOTHING_OMITTED, type Omissions, REASONING_FIELDS } from './omissions.js'
 
-/** The body to post, as JSON. Messages go out in the client's own bytes if nothing has to be left out of them. */
+/** Returns the JSON body to post. Messages keep the client's own bytes if nothing has to be removed from them. */
 export function buildRequestBody(
   request: ChatRequest,
   stream: boolean,
@@ -31,7 +31,7 @@ function withMessages(text: string, messages: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`${text.slice(0, -1)},"messages":`), messages, Buffer.from('}')])
 }
 
-/** Without members that strict providers refuse: some are for another API, some the router itself put into a reply. */
+/** Removes members that strict providers reject: some are for another API, some the router added to a reply. */
 function prepareMessage(message: ChatMessage, omitted: Omissions): ChatMessage {
   const unwanted: readonly string[] = omitted.reasoning
     ? REASONING_FIELDS.filter((field) => field in message)
@@ -43,8 +43,8 @@ function prepareMessage(message: ChatMessage, omitted: Omissions): ChatMessage {
 }
 
 /**
- * The name under which a reasoning stands a second time, as clients get it from the router. The first is that of the
- * provider it came from, which may want it back, and may refuse the other.
+ * Returns the field that repeats a message's reasoning. Clients get reasoning from the router under two names. The
+ * first is the name of the provider it came from, which may require it and reject the other.
  */
 function repeatedReasoning(message: ChatMessage): readonly string[] {
   const { reasoning } = message

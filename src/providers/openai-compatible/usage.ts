@@ -4,7 +4,7 @@ import { unreadCounts } from '../unread-counts.js'
 
 export type UnlistedTokens = 'output' | undefined
 
-/** The names that providers have for one count, each in `usage` itself or in its details. */
+/** The names that providers use for one count, in `usage` itself or in its details. */
 const CACHED = [
   'cached_tokens',
   'cache_read_input_tokens',
@@ -18,15 +18,15 @@ const CACHE_WRITE = [
   'cache_creation_input_tokens',
   'cache_creation_tokens',
 ]
-/** Anthropic's names, whose `input_tokens` are without them. */
+/** Anthropic's names. Its `input_tokens` excludes these counts. */
 const ANTHROPICS = ['cache_read_input_tokens', 'cache_creation_input_tokens']
-/** Counted in the prompt, at its own price. */
+/** Counted in the prompt, at the prompt's price. */
 const NOT_CACHED = ['prompt_cache_miss_tokens', 'cache_miss_tokens']
 const KNOWN = new Set([...CACHED, ...CACHE_WRITE, ...NOT_CACHED])
 
 /**
- * Turns a provider's `usage` into the one meaning. A value that is no count stays as it was, for the caller to judge;
- * undefined if there is neither a prompt nor a completion count. A cost of the provider's is never read.
+ * Converts a provider's `usage` to a `UsageReport`. Invalid counts are returned as they are, for the caller to judge.
+ * Returns `undefined` if there is neither a prompt nor a completion count. A cost sent by the provider is never read.
  */
 export function readUsage(usage: unknown, unlistedTokens: UnlistedTokens): UsageReport | undefined {
   if (!isObject(usage)) return undefined
@@ -43,7 +43,7 @@ export function readUsage(usage: unknown, unlistedTokens: UnlistedTokens): Usage
   const isAnthropics = usage.prompt_tokens == null && ANTHROPICS.some((name) => isCount(usage[name]))
   const unread = unreadCounts(inputs, KNOWN)
   const all = withAllOutput(withAllInput(counts, isAnthropics), unlistedTokens)
-  // Written out: V8 keeps what a spread copies past its small collections.
+  // Written out: copies made by a spread survive V8's minor garbage collections.
   const report = {
     prompt: all.prompt,
     cached,
@@ -65,8 +65,8 @@ interface Counts {
 }
 
 /**
- * Some list what the cache gave and took beside the prompt: the total tells, or that it is more than the prompt. If there
- * is no total, counts under Anthropic's names have Anthropic's meaning.
+ * Some providers list cached tokens beside the prompt: the total says so, or they exceed the prompt. Without a total,
+ * counts under Anthropic's names have Anthropic's meaning.
  */
 function withAllInput(counts: Counts, isAnthropics: boolean): Counts {
   const { cached, cacheWrite, completion, prompt, reasoning, total } = counts
@@ -82,7 +82,7 @@ function withAllInput(counts: Counts, isAnthropics: boolean): Counts {
   return isApart ? { ...counts, prompt: prompt + apart } : counts
 }
 
-/** Some list reasoning beside the completion, some list part of the output nowhere; the total tells. */
+/** Some providers list reasoning beside the completion, and some omit part of the output. The total shows it. */
 function withAllOutput(
   { completion: listed, prompt, reasoning, total }: Counts,
   unlistedTokens: UnlistedTokens,
@@ -103,7 +103,7 @@ function detailsOf(usage: JsonObject, ...names: readonly string[]): JsonObject {
   return {}
 }
 
-/** What was written to caches of several lifetimes, which some list apart. */
+/** Returns the tokens written to caches of several lifetimes, which some providers list separately. */
 function sumOf(counts: unknown): number | undefined {
   if (!isObject(counts)) return undefined
   return Object.values(counts)
@@ -111,7 +111,7 @@ function sumOf(counts: unknown): number | undefined {
     .reduce((sum, count) => sum + count, 0)
 }
 
-/** The largest count under any of the names; else the first value that is none, for the caller to judge. */
+/** Returns the largest valid count under any of the names, or else the first value, for the caller to judge. */
 function largest(places: readonly JsonObject[], names: readonly string[]): unknown {
   const values = places.flatMap((place) => names.flatMap((name) => place[name] ?? []))
   const counts = values.filter(isCount)

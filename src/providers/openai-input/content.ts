@@ -8,21 +8,21 @@ export interface TextPart {
   readonly cache: boolean
 }
 
-/** A part of a message. `cache` is the caller's `cache_control`: what precedes and includes the part may be cached. */
+/** A part of a message. If `cache` is set, everything up to and including the part may be cached. */
 export type ContentPart =
   | TextPart
   | {
       readonly type: 'media'
-      /** An `image_url` part. Its media type is unknown if its source is a URL. */
+      /** Whether it is an `image_url` part. Its media type is unknown if its source is a URL. */
       readonly image: boolean
       readonly source: MediaSource
       readonly filename?: string
       readonly cache: boolean
-      /** The request field that holds the source, for errors. */
+      /** The request field that contains the source, for errors. */
       readonly param: string
     }
 
-/** Reads `content`: a string, an array of parts, or nothing. Empty text is left out. */
+/** Reads `content`: a string, an array of parts, or nothing. Empty text is omitted. */
 export function readContent(content: unknown, param: string): ContentPart[] {
   if (content === null || content === undefined || content === '') return []
   if (typeof content === 'string') return [{ type: 'text', text: content, cache: false }]
@@ -32,10 +32,10 @@ export function readContent(content: unknown, param: string): ContentPart[] {
     .filter((part) => part.type !== 'text' || part.text !== '')
 }
 
-/** Reads `content` that may only be text. */
+/** Reads `content` that must be text alone. */
 export function readText(content: unknown, param: string): TextPart[] {
   return readContent(content, param).map((part) => {
-    if (part.type !== 'text') throw unsupported(part.param, `${part.param}: only text may stand here.`)
+    if (part.type !== 'text') throw unsupported(part.param, `${part.param}: only text is allowed here.`)
     return part
   })
 }
@@ -53,7 +53,7 @@ function readPart(part: unknown, param: string): ContentPart {
     case 'file':
       return readFile(part.file, `${param}.file`, cache)
     default:
-      throw unsupported(`${param}.type`, `${param}.type: this provider takes no part of this type.`)
+      throw unsupported(`${param}.type`, `${param}.type: this provider does not support parts of this type.`)
   }
 }
 
@@ -79,7 +79,7 @@ function readFile(file: unknown, param: string, cache: boolean): ContentPart {
   return { type: 'media', image: false, source, ...filename, cache, param: field }
 }
 
-/** Whether a message, part or tool is marked with `cache_control`, which the router lets through for five minutes alone. */
+/** Whether a message, part or tool has `cache_control`. The router accepts only the five-minute cache. */
 export function hasCacheMark(part: JsonObject): boolean {
   return (part.cache_control ?? undefined) !== undefined
 }

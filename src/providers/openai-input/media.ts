@@ -1,13 +1,13 @@
 import { unsupported } from './unsupported.js'
 
-/** The place of an image or a file: inline, or at an address that the provider, never this process, may open. */
+/** The source of an image or a file: inline data, or a URL that the provider may open. This process never opens it. */
 export type MediaSource =
   | { readonly kind: 'inline'; readonly mediaType: string; readonly base64: string }
   | { readonly kind: 'url'; readonly url: string }
 
 const NOT_AN_ADDRESS = 'must be a "data:" URL or an "https:" URL'
 
-/** Reads a `data:` or `https:` URL. Anything else throws `unsupported-request`; nothing is ever opened. */
+/** Reads a `data:` or `https:` URL. Anything else throws `unsupported-request`. Nothing is ever opened. */
 export function readMedia(value: unknown, param: string): MediaSource {
   if (typeof value !== 'string') throw unsupported(param, `${param} ${NOT_AN_ADDRESS}.`)
   const scheme = value.slice(0, 8).toLowerCase()
@@ -35,6 +35,6 @@ function encodePercentEncoded(data: string, param: string): string {
   try {
     return Buffer.from(decodeURIComponent(data)).toString('base64')
   } catch {
-    throw unsupported(param, `${param} holds a malformed "data:" URL; send it with ";base64".`)
+    throw unsupported(param, `${param} is a malformed "data:" URL; send it with ";base64".`)
   }
 }

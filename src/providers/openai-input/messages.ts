@@ -10,7 +10,7 @@ export interface InputToolCall {
   readonly input: JsonObject
 }
 
-/** A message of the request with its forms told apart. `param` names it in errors. */
+/** A message of the request, as a union of its forms. `param` names it in errors. */
 export type InputMessage = { readonly param: string } & (
   | { readonly role: 'system'; readonly content: readonly TextPart[] }
   | { readonly role: 'user'; readonly content: readonly ContentPart[] }
@@ -32,8 +32,8 @@ export type InputMessage = { readonly param: string } & (
 /**
  * Reads the messages of a request. `developer` counts as `system`.
  *
- * Fields that only label a message or repeat what a reply said (`name`, `parsed`, `annotations`, …) are left out; what
- * carries content and cannot be read throws `unsupported-request` with its place.
+ * Fields that only label a message or repeat parts of a reply (`name`, `parsed`, `annotations`, …) are ignored.
+ * Content that cannot be read throws `unsupported-request` with its path.
  */
 export function readMessages(messages: readonly ChatMessage[]): InputMessage[] {
   return messages.map((message, index) => readMessage(message, `messages.${index}`))
@@ -44,7 +44,7 @@ function readMessage(message: ChatMessage, param: string): InputMessage {
   return hasCacheMark(message) ? markLast(read) : read
 }
 
-/** A mark for the cache on a message is one on its last part. */
+/** A cache mark on a message applies to its last part. */
 function markLast<Message extends InputMessage>(message: Message): Message {
   const last = message.content.at(-1)
   if (last === undefined) return message
@@ -106,7 +106,7 @@ function readToolCalls(calls: unknown, param: string): InputToolCall[] {
 
 function readToolCall(call: unknown, param: string): InputToolCall {
   if (!isObject(call) || !isObject(call.function)) {
-    throw unsupported(param, `${param} must be a call of a function.`)
+    throw unsupported(param, `${param} must be a function call.`)
   }
   return {
     id: requiredString(call.id, `${param}.id`),

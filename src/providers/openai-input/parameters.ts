@@ -21,7 +21,7 @@ export type InputResponseFormat =
       readonly description?: string
     }
 
-/** The bound on output tokens that counts: `max_completion_tokens`, else `max_tokens`, as it stood. */
+/** Returns the output token limit that applies: `max_completion_tokens`, or else `max_tokens`, unchecked. */
 export function readMaxTokens(request: ChatRequest): unknown {
   return request.max_completion_tokens ?? request.max_tokens ?? undefined
 }
@@ -38,7 +38,7 @@ export function readStop(request: ChatRequest): readonly string[] {
   })
 }
 
-/** Reads `response_format`; `undefined` if plain text is asked for. */
+/** Reads `response_format`. Returns `undefined` if plain text is asked for. */
 export function readResponseFormat(request: ChatRequest): InputResponseFormat | undefined {
   const format = request.response_format
   if (format === undefined || format === null) return undefined
@@ -65,7 +65,7 @@ export function readResponseFormat(request: ChatRequest): InputResponseFormat | 
   )
 }
 
-/** Reads `reasoning_effort` and `reasoning` (`effort`, `max_tokens`, `enabled`); the latter wins. */
+/** Reads `reasoning_effort` and `reasoning` (`effort`, `max_tokens`, `enabled`). The latter takes precedence. */
 export function readReasoning(request: ChatRequest): InputReasoning | undefined {
   const { reasoning } = request
   if (reasoning !== undefined && reasoning !== null) {
@@ -78,7 +78,7 @@ export function readReasoning(request: ChatRequest): InputReasoning | undefined 
   return { effort: readEffort(effort, 'reasoning_effort'), param: 'reasoning_effort' }
 }
 
-/** A summary only changes the shape of the reply. */
+/** Members that are accepted. A summary only changes the shape of the reply. */
 const REASONING_MEMBERS = new Set(['effort', 'max_tokens', 'enabled', 'summary', 'generate_summary'])
 
 function readReasoningObject(reasoning: JsonObject): InputReasoning | undefined {

@@ -12,14 +12,14 @@ export interface FunctionTool {
   readonly cache: boolean
 }
 
-/** A tool as the caller sent it, with its place for errors. */
+/** A tool as the caller sent it, with its path for errors. */
 export type InputTool =
   | { readonly kind: 'function'; readonly tool: FunctionTool }
   | { readonly kind: 'other'; readonly tool: JsonObject; readonly param: string }
 
 export type InputToolChoice = 'auto' | 'none' | 'required' | { readonly name: string }
 
-/** Reads `tools`. A type other than `function` is handed over as it stands, its `cache_control` read. */
+/** Reads `tools`. Tools of other types than `function` are returned unchanged. */
 export function readTools(request: ChatRequest): InputTool[] {
   const { tools } = request
   if (tools === undefined || tools === null) return []
@@ -60,7 +60,7 @@ export function readToolChoice(request: ChatRequest): InputToolChoice | undefine
   const choice = request.tool_choice
   if (choice === undefined || choice === null) return undefined
   if (choice === 'auto' || choice === 'none' || choice === 'required') return choice
-  // Mistral's word.
+  // Mistral's name for it.
   if (choice === 'any') return 'required'
   if (isObject(choice) && choice.type === 'function' && isObject(choice.function)) {
     const name = textOf(choice.function.name)

@@ -33,7 +33,7 @@ describe('the settings', () => {
 })
 
 describe('the model', () => {
-  it('is made for each call from its name and the one key that the call has', async () => {
+  it('is made for each call from its name and the only key that the call has', async () => {
     const made: unknown[] = []
     const adapter = aiSdk({
       model: (...call) => {
@@ -51,27 +51,27 @@ describe('the model', () => {
     ])
   })
 
-  it('is told the trace context of a call that has one', async () => {
+  it('receives the trace context if the call has one', async () => {
     const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` }
     const model = fakeModel({ parts: [finish] })
     await runModel(model, { trace })
     expect(model.calls).toMatchObject([{ headers: trace }])
   })
 
-  it('is told nothing of the caller’s key', async () => {
+  it('learns nothing about the caller’s key', async () => {
     const { options } = await optionsFor({ user: 'u' })
     expect(Object.keys(options)).toEqual(['prompt'])
   })
 
   it.each(['v1', 'v5', undefined])(
-    'is refused with specification version %s',
+    'is rejected if its specification version is %s',
     async (specificationVersion) => {
       const model = { ...fakeModel(), specificationVersion } as never
       expect((await runModel(model)).error).toMatchObject({ reason: 'invalid-response' })
     },
   )
 
-  it('that cannot be made is a fault of the host’s, which comes out as it is', async () => {
+  it('is the host’s fault if it cannot be made, and the error is passed on unchanged', async () => {
     const fault = new TypeError('no such package')
     const makers = [
       async () => {
@@ -85,14 +85,14 @@ describe('the model', () => {
   })
 
   it.each([undefined, 'openai/gpt-4o-mini', () => fakeModel(), { specificationVersion: 'v3', doEmbed() {} }])(
-    'that is none is a fault of the host’s: %o',
+    'is the host’s fault if it is not a language model: %o',
     async (made) => {
       const model = () => made as never
       await expect(runCall(aiSdk({ model }))).rejects.toThrow('model() returned no language model')
     },
   )
 
-  it('that cannot be made for a reason of the provider’s fails the call with that', async () => {
+  it('fails the call with the provider’s error if that is why it cannot be made', async () => {
     const model = () => {
       throw new ProviderError('status', 'No key', { status: 401 })
     }
@@ -101,7 +101,7 @@ describe('the model', () => {
 })
 
 describe('an abort', () => {
-  it('ends a call whose model pays no heed to it, and the stream that comes too late', async () => {
+  it('ends a call whose model ignores it, and a stream that arrives too late', async () => {
     const controller = new AbortController()
     let cancelled = () => {}
     const wasCancelled = new Promise<void>((resolve) => {
@@ -139,7 +139,7 @@ describe('an abort', () => {
 })
 
 describe('reading', () => {
-  it('waits for what take returns', async () => {
+  it('waits for the promise that take returns', async () => {
     let pulled = 0
     const stream = new ReadableStream(
       {
@@ -160,7 +160,7 @@ describe('reading', () => {
     expect(pulledAtTake).toEqual(Array(10).fill(0))
   })
 
-  it('leaves the process its turns if the model never waits', async () => {
+  it('lets the process do other work if the model never waits', async () => {
     let turned = false
     let pulled = 0
     const stream = new ReadableStream({
@@ -176,7 +176,7 @@ describe('reading', () => {
     expect(pulled).toBeLessThan(1000)
   })
 
-  it('ends where take fails, with what take threw', async () => {
+  it('ends if take fails, with the error that take threw', async () => {
     let cancelled = false
     const stream = new ReadableStream({
       pull: (source) => source.enqueue(text('x')),
@@ -197,12 +197,12 @@ describe('reading', () => {
     [{ replyBytes: 5 }, [text('abc'), text('def')]],
     [{ replyBytes: 5 }, Array(6).fill(text(''))],
     [{ eventBytes: 3 }, [{ type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'AAAA' } }]],
-  ])('ends past %j', async (limits, parts) => {
+  ])('ends if the reply exceeds %j', async (limits, parts) => {
     const { error } = await runModel(fakeModel({ parts: [...parts, finish] }), { limits })
     expect(error).toMatchObject({ reason: 'invalid-response' })
   })
 
-  it('refuses a whole reply that is too long', async () => {
+  it('rejects a whole reply that is too long', async () => {
     const model = fakeModel({ result: { content: [{ type: 'text', text: 'too long' }] } })
     const { error } = await runModel(model, { stream: false, limits: { replyBytes: 5 } })
     expect(error).toMatchObject({ reason: 'invalid-response' })
@@ -219,10 +219,10 @@ const apiError = (fields: object) =>
 
 const withCode = (code: string) => Object.assign(new Error(code), { code })
 
-describe('what a model throws', () => {
+describe('an error thrown by a model', () => {
   it.each([
     [
-      'a status with its words',
+      'a status with a message',
       apiError({
         statusCode: 429,
         responseHeaders: { 'Retry-After': '7' },
@@ -231,7 +231,7 @@ describe('what a model throws', () => {
       { reason: 'status', status: 429, retryAfterSeconds: 7, providerMessage: 'Slow' },
     ],
     [
-      'a status of 400 that means another',
+      'a status of 400 that means another status',
       apiError({ statusCode: 400, data: { error: { message: 'Your credit balance is too low.' } } }),
       { reason: 'status', status: 402 },
     ],
@@ -245,7 +245,11 @@ describe('what a model throws', () => {
       apiError({ statusCode: 500, responseBody: '<html>' }),
       { reason: 'status', providerMessage: 'Failed' },
     ],
-    ['a success that it could not read', apiError({ statusCode: 200 }), { reason: 'invalid-response' }],
+    [
+      'a successful reply that the model could not read',
+      apiError({ statusCode: 200 }),
+      { reason: 'invalid-response' },
+    ],
     ['a refused connection', apiError({ cause: withCode('ECONNREFUSED') }), { reason: 'unreachable' }],
     [
       'a slow connection',
@@ -258,7 +262,7 @@ describe('what a model throws', () => {
       { reason: 'cut-short' },
     ],
     [
-      'what it cannot do',
+      'an unsupported feature',
       new UnsupportedFunctionalityError({ functionality: 'image tool results' }),
       { reason: 'unsupported-request', message: expect.stringContaining('image tool results') },
     ],
@@ -269,9 +273,9 @@ describe('what a model throws', () => {
       { reason: 'status', status: 404 },
     ],
     ['any other error', new RangeError('oops'), { reason: 'invalid-response' }],
-    ['no error at all', 'oops', { reason: 'invalid-response' }],
+    ['no error object', 'oops', { reason: 'invalid-response' }],
     ['our own error', new ProviderError('timeout', 'Late'), { reason: 'timeout' }],
-  ])('is %s', async (_name, thrown, expected) => {
+  ])('becomes the matching failure: %s', async (_name, thrown, expected) => {
     const fail = async () => {
       throw thrown
     }
@@ -333,7 +337,7 @@ describe('a real model', () => {
   it.each([
     ['top_k', { top_k: 5 }],
     ['response_format', { response_format: { type: 'json_schema', json_schema: { schema: {} } } }],
-  ])('that leaves out %s has the request refused', async (param, asked) => {
+  ])('that ignores %s has the request rejected', async (param, asked) => {
     const fetch = async (_url: unknown, { body }: RequestInit = {}) =>
       String(body).includes('"stream":true')
         ? new Response(wire, { headers: { 'content-type': 'text/event-stream' } })
@@ -365,7 +369,7 @@ describe('a real model', () => {
     return events
   }
 
-  it('gives the same events wherever its stream is cut', async () => {
+  it('produces the same events wherever its stream is cut', async () => {
     const whole = await read([wire])
     expect(choicesOf(whole).at(-1)).toMatchObject({ finish_reason: 'tool_calls' })
     expect(JSON.stringify(whole)).toContain('Grüße 👋')

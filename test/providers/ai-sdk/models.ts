@@ -14,15 +14,15 @@ export interface FakeModel {
   readonly version?: Version
   readonly provider?: string
   readonly supportedUrls?: Record<string, RegExp[]>
-  /** What `doStream` streams; an `Error` fails the stream there. */
+  /** The parts that `doStream` streams. An `Error` among them fails the stream. */
   readonly parts?: readonly unknown[]
-  /** What `doGenerate` gives. */
+  /** The result of `doGenerate`. */
   readonly result?: object
   readonly generate?: (options: ModelCallOptions) => PromiseLike<object>
   readonly stream?: (options: ModelCallOptions) => PromiseLike<{ stream: ReadableStream<unknown> }>
 }
 
-/** A model of any version, and what it was called with. */
+/** A model of any version, and the options it was called with. */
 export function fakeModel(fake: FakeModel = {}): AiSdkLanguageModel & { calls: ModelCallOptions[] } {
   const calls: ModelCallOptions[] = []
   return {
@@ -60,7 +60,7 @@ export const runModel = (
   settings: Partial<AiSdkSettings> = {},
 ) => runCall(aiSdk({ model: () => model, ...settings }), call)
 
-/** Runs a request and gives what the model was called with. */
+/** Runs a request and returns the options that the model was called with. */
 export async function optionsFor(
   request: object,
   fake: FakeModel = {},
@@ -82,5 +82,5 @@ export const choicesOf = (events: readonly ProviderEvent[]): readonly unknown[] 
 export const usageOf = (events: readonly ProviderEvent[]) =>
   events.flatMap((event) => (event.type === 'usage' ? [event.usage] : []))
 
-/** The models of all three versions fit; a type that no longer does fails to compile here. */
+/** The models of all three versions fit. If one no longer does, this file does not compile. */
 export const fits = (model: LanguageModelV2 | LanguageModelV3 | LanguageModelV4): AiSdkLanguageModel => model

@@ -49,7 +49,7 @@ describe('a stream', () => {
     expect(terminated).toBe(true)
   })
 
-  it('gives calls that come in pieces, whole, or without arguments', async () => {
+  it('reports calls that come in pieces, whole, or without arguments', async () => {
     const deltas = await deltasOf([
       { type: 'tool-input-start', id: 'a', toolName: 'look' },
       { type: 'tool-input-delta', id: 'a', delta: '{"x":' },
@@ -79,7 +79,7 @@ describe('a stream', () => {
     ])
   })
 
-  it('passes over what the provider called itself, and unknown parts', async () => {
+  it('skips calls that the provider executed itself, and unknown parts', async () => {
     expect(
       await deltasOf([
         { type: 'tool-input-start', id: 'a', toolName: 'web_search', providerExecuted: true },
@@ -92,7 +92,7 @@ describe('a stream', () => {
     ).toEqual([])
   })
 
-  it('gives sources as annotations and images as images', async () => {
+  it('reports sources as annotations and images as images', async () => {
     const image = (data: unknown, mediaType = 'image/png') => ({ type: 'file', mediaType, data })
     const deltas = await deltasOf([
       { type: 'source', sourceType: 'url', id: 's', url: 'https://a.example', title: 'A' },
@@ -125,7 +125,7 @@ describe('a stream', () => {
     ['v3', 'other', 'strange', 'other', 'openrouter'],
     ['v4', 'error', undefined, 'error'],
   ] as const)(
-    'of %s that finishes by %s (%s) says %s',
+    'of %s that finishes with %s (%s) reports %s',
     async (version, unified, raw, expected, provider?: string) => {
       const outcome = await stream(
         [{ type: 'finish', usage: {}, finishReason: finishOf(version, unified, raw) }],
@@ -143,7 +143,7 @@ describe('a stream', () => {
     ['v3', { unified: 'other', raw: undefined }, undefined],
     ['v4', { unified: 'interrupted', raw: undefined }, undefined],
   ] as const)(
-    'of %s whose package made the finish up was cut short',
+    'of %s is incomplete if the package made up the finish reason',
     async (version, finishReason, provider) => {
       const text = { type: 'text-delta', id: 't', delta: 'Hel' }
       const { events, terminated } = await stream(
@@ -158,7 +158,7 @@ describe('a stream', () => {
     },
   )
 
-  it('of v2 that ends by a word unknown to its package is whole if its output was counted', async () => {
+  it('of v2 that ends with a reason unknown to its package is complete if its output was counted', async () => {
     const text = { type: 'text-delta', id: 't', delta: 'Hello' }
     const ending = (usage: object, provider?: string) =>
       stream([text, { type: 'finish', usage, finishReason: 'unknown' }], 'v2', provider)
@@ -176,16 +176,16 @@ describe('a stream', () => {
     }
   })
 
-  it('without a finish was cut short', async () => {
+  it('without a finish is incomplete', async () => {
     expect((await stream([{ type: 'text-delta', id: 't', delta: 'x' }])).terminated).toBe(false)
   })
 
-  it('with no object is an invalid response', async () => {
+  it('with a part that is not an object is an invalid response', async () => {
     expect((await stream([5])).error).toMatchObject({ reason: 'invalid-response' })
   })
 
   it.each([
-    ['text that is none', { type: 'text-delta', id: 't', delta: 5 }],
+    ['text that is not a string', { type: 'text-delta', id: 't', delta: 5 }],
     ['a call without an id', { type: 'tool-call', toolName: 'look', input: '' }],
     ['a call without a name', { type: 'tool-call', toolCallId: 'a', input: '' }],
     [
@@ -196,7 +196,7 @@ describe('a stream', () => {
       'a tool call that its package could not read',
       { type: 'error', error: { name: 'AI_InvalidResponseDataError', data: { index: 0 } } },
     ],
-  ])('with %s says so, and is read to its end', async (_name, part) => {
+  ])('with %s reports it, and is read to its end', async (_name, part) => {
     const ends = { type: 'finish', usage: { inputTokens: 3, outputTokens: 4 }, finishReason: 'error' }
     const { error, events, terminated } = await stream([part, ends], 'v2')
     expect([error, events[0]?.type]).toEqual([undefined, 'unreadable'])
@@ -204,12 +204,12 @@ describe('a stream', () => {
     expect(terminated).toBe(true)
   })
 
-  it('with an error of its package that is of no piece is an invalid response', async () => {
+  it('with an error of its package that is not about a piece is an invalid response', async () => {
     const error = { name: 'AI_InvalidResponseDataError', data: undefined }
     expect((await stream([{ type: 'error', error }])).error).toMatchObject({ reason: 'invalid-response' })
   })
 
-  it('whose tool call Google dropped has its word for it, which version 2 has no place for', async () => {
+  it('reports Google’s reason for a dropped tool call, which version 2 has no place for', async () => {
     const ends = { type: 'finish', usage: { inputTokens: 3, outputTokens: 4 }, finishReason: 'error' }
     const { events } = await stream([ends], 'v2', 'google.generative-ai')
     expect(choicesOf(events).at(-1)).toMatchObject({ native_finish_reason: 'MALFORMED_FUNCTION_CALL' })
@@ -226,7 +226,7 @@ describe('usage', () => {
   const v2 = async (usage: unknown, provider = 'openai.chat', metadata?: object) =>
     usageOf((await stream([finish(usage, metadata)], 'v2', provider)).events)[0]
 
-  it('of version 2 has cached input added if the provider leaves it out', async () => {
+  it('of version 2 has cached input added if the provider excludes it', async () => {
     const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15, cachedInputTokens: 8 }
     const written = { anthropic: { cacheCreationInputTokens: 3 } }
     expect(await v2(usage, 'anthropic.messages', written)).toMatchObject({
@@ -246,7 +246,7 @@ describe('usage', () => {
     expect(await v2({ ...usage, cachedInputTokens: 11 })).toMatchObject({ prompt: 21, cached: 11 })
   })
 
-  it('of version 2 goes by what the package reports, not by what the host calls it', async () => {
+  it('of version 2 depends on the package’s report, not on the name that the host chose', async () => {
     const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15, cachedInputTokens: 8 }
     for (const name of ['bedrock', 'anthropic', 'my-anthropic-gateway']) {
       expect(await v2(usage, `${name}.chat`, { [name]: {} })).toMatchObject({ prompt: 10, cached: 8 })
@@ -258,7 +258,7 @@ describe('usage', () => {
     expect(await v2({ ...usage, inputTokens: 21 }, 'gateway', reported(10))).toMatchObject({ prompt: 21 })
   })
 
-  it('of version 2 has reasoning added if the provider leaves it out', async () => {
+  it('of version 2 has reasoning added if the provider excludes it', async () => {
     expect(await v2({ inputTokens: 10, outputTokens: 5, totalTokens: 22, reasoningTokens: 7 })).toMatchObject(
       {
         completion: 12,
@@ -277,7 +277,7 @@ describe('usage', () => {
     )
   })
 
-  it('is none if the package has zeros for what the provider did not report', async () => {
+  it('is not reported if the package has zeros for counts that the provider did not report', async () => {
     const later = async (usage: object) => usageOf((await stream([finish(usage)])).events)
     const zeros = { inputTokens: { total: 0 }, outputTokens: { total: 0 } }
     expect(await later(zeros)).toEqual([])
@@ -290,13 +290,13 @@ describe('usage', () => {
     expect(await v2(flatZeros)).toMatchObject({ prompt: 0, completion: 0 })
   })
 
-  it('of version 2 has the total, from which a missing count follows, if the total has the same meaning', async () => {
+  it('of version 2 includes the total, from which a missing count follows, if the total has the same meaning', async () => {
     expect(await v2({ outputTokens: 5, totalTokens: 15 })).toMatchObject({ completion: 5, total: 15 })
     const apart = { inputTokens: 10, totalTokens: 15, cachedInputTokens: 8 }
     expect(await v2(apart, 'anthropic.messages')).not.toHaveProperty('total')
   })
 
-  it('hands over counts of cached tokens that it does not know', async () => {
+  it('includes unknown counts of cached tokens', async () => {
     const flatUsage = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 1, cacheHits: 3 }
     expect(await v2(flatUsage)).toMatchObject({ unread: { cacheHits: 3 } })
     const inputTokens = { total: 10, noCache: 9, cacheRead: 1, cacheWrite: 0, longCacheWrite: 4 }
@@ -304,7 +304,7 @@ describe('usage', () => {
     expect(later).toMatchObject([{ unread: { longCacheWrite: 4 } }])
   })
 
-  it('of later versions is added up if the totals are missing, and counts that are none stand', async () => {
+  it('of later versions is added up if the totals are missing, and keeps invalid counts', async () => {
     const later = async (usage: unknown) => usageOf((await stream([finish(usage)])).events)[0]
     expect(
       await later({
@@ -368,7 +368,7 @@ describe('a result', () => {
     expect(terminated).toBe(true)
   })
 
-  it('has no content if it is only calls', async () => {
+  it('has no content if it contains only calls', async () => {
     const result = {
       content: [{ type: 'tool-call', toolCallId: 'a', toolName: 'f', input: '{}' }],
       finishReason: 'stop',
@@ -378,7 +378,7 @@ describe('a result', () => {
   })
 
   it.each([[{}], [{ content: 'text' }], [{ content: [{ type: 'tool-call' }] }]])(
-    'is invalid where it is %j',
+    'is invalid if it is %j',
     async (result) => {
       const { error } = await runModel(fakeModel({ result }), { stream: false })
       expect(error).toMatchObject({ reason: 'invalid-response' })

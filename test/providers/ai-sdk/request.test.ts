@@ -10,7 +10,7 @@ const promptOf = async (messages: readonly object[], version: Version = 'v3', su
 }
 
 describe('the prompt', () => {
-  it('has each role in its form', async () => {
+  it('has the right form for each role', async () => {
     const call = (id: string, name: string) => ({
       id,
       type: 'function',
@@ -55,7 +55,7 @@ describe('the prompt', () => {
     ])
   })
 
-  it.each(VERSIONS)('holds inline data as %s wants it', async (version) => {
+  it.each(VERSIONS)('contains inline data in the form of %s', async (version) => {
     const content = [
       { type: 'image_url', image_url: { url: PNG } },
       { type: 'file', file: { file_data: 'data:application/pdf;base64,AAEC', filename: 'a.pdf' } },
@@ -72,7 +72,7 @@ describe('the prompt', () => {
     ])
   })
 
-  it.each(VERSIONS)('holds an address that the model takes as %s wants it', async (version) => {
+  it.each(VERSIONS)('contains a URL that the model accepts in the form of %s', async (version) => {
     const url = 'https://files.example/a.png'
     const prompt = await promptOf(
       [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
@@ -86,11 +86,11 @@ describe('the prompt', () => {
   })
 
   it.each([
-    ['no addresses at all', {}],
-    ['addresses of another type', { 'application/pdf': [/^https:/] }],
-    ['other addresses', { 'image/*': [/^https:\/\/elsewhere\.example\//] }],
+    ['no URLs at all', {}],
+    ['URLs of another type', { 'application/pdf': [/^https:/] }],
+    ['other URLs', { 'image/*': [/^https:\/\/elsewhere\.example\//] }],
     ['plain http', { '*': [/^http:/] }],
-  ])('refuses an address if the model takes %s', async (_name, supportedUrls) => {
+  ])('rejects a URL if the model accepts %s', async (_name, supportedUrls) => {
     const url = _name === 'plain http' ? 'http://files.example/a.png' : 'https://files.example/a.png'
     const messages = [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }]
     expect(await promptOf(messages, 'v3', supportedUrls)).toMatchObject({
@@ -114,7 +114,7 @@ describe('the prompt', () => {
     ['v2', { type: 'media', data: 'AAEC', mediaType: 'image/png' }],
     ['v3', { type: 'image-data', data: 'AAEC', mediaType: 'image/png' }],
     ['v4', { type: 'file', data: { type: 'data', data: 'AAEC' }, mediaType: 'image/png' }],
-  ] as const)('holds an image in the result of a tool as %s wants it', async (version, part) => {
+  ] as const)('contains an image in a tool result in the form of %s', async (version, part) => {
     const content = [
       { type: 'text', text: 'Here' },
       { type: 'image_url', image_url: { url: PNG } },
@@ -127,7 +127,7 @@ describe('the prompt', () => {
     ])
   })
 
-  it('holds an address in the result of a tool if there is a form for it', async () => {
+  it('contains a URL in a tool result if the version has a form for it', async () => {
     const messages = [
       {
         role: 'tool',
@@ -145,7 +145,7 @@ describe('the prompt', () => {
     ])
   })
 
-  it('marks where a cache ends', async () => {
+  it('marks the end of a cache', async () => {
     const content = [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }]
     const providerOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } }
     expect(
@@ -190,7 +190,7 @@ describe('the settings', () => {
     })
   })
 
-  it('hold a schema', async () => {
+  it('include a schema', async () => {
     const json_schema = { name: 'answer', description: 'An answer', strict: true, schema: { type: 'object' } }
     const { options } = await optionsFor({ response_format: { type: 'json_schema', json_schema } })
     expect(options.responseFormat).toEqual({
@@ -201,7 +201,7 @@ describe('the settings', () => {
     })
   })
 
-  it.each(VERSIONS)('hold tools as %s has them', async (version) => {
+  it.each(VERSIONS)('include tools in the form of %s', async (version) => {
     const tool = { type: 'function', function: { name: 'look', description: 'Looks', strict: true } }
     const { options } = await optionsFor({ tools: [tool], tool_choice: 'required' }, { version })
     expect(options.tools).toEqual([
@@ -228,18 +228,18 @@ describe('the settings', () => {
     ['max_completion_tokens', 'many'],
     ['anything', 0],
     ['tool_choice', 'required'],
-  ])('refuse %s: %j by name, before the model is called', async (field, value) => {
+  ])('reject %s: %j by name, before the model is called', async (field, value) => {
     const { error, called } = await optionsFor({ [field]: value })
     expect(error).toMatchObject({ reason: 'unsupported-request', param: field })
     expect(called).toBe(false)
   })
 
-  it('refuse tools that are no functions', async () => {
+  it('reject tools that are not functions', async () => {
     const { error } = await optionsFor({ tools: [{ type: 'web_search' }] })
     expect(error).toMatchObject({ reason: 'unsupported-request', param: 'tools.0.type' })
   })
 
-  it('hold an effort from version 4 on', async () => {
+  it('include an effort since version 4', async () => {
     const { options } = await optionsFor({ reasoning_effort: 'high' }, { version: 'v4' })
     expect(options.reasoning).toBe('high')
     for (const version of ['v2', 'v3'] as const) {
@@ -250,7 +250,7 @@ describe('the settings', () => {
     expect(error).toMatchObject({ param: 'reasoning.max_tokens' })
   })
 
-  it('hold what the host translates', async () => {
+  it('include the options that the host translates', async () => {
     const parameters = {
       reasoning_effort: (value: unknown) => ({ fake: { effort: value } }),
       verbosity: (value: unknown) => ({ fake: { verbosity: value }, other: { a: 1 } }),
@@ -265,7 +265,7 @@ describe('the settings', () => {
   })
 })
 
-describe('what a package leaves out', () => {
+describe('a warning about an ignored option', () => {
   const tool = { type: 'function', function: { name: 'look' } }
   const REQUESTS = [
     ['topK', 'top_k', { top_k: 5 }],
@@ -301,7 +301,7 @@ describe('what a package leaves out', () => {
     return streamed.error
   }
 
-  it.each(REQUESTS)('of %s refuses %s by name, before any token', async (name, param, asked) => {
+  it.each(REQUESTS)('for %s rejects %s by name, before any token', async (name, param, asked) => {
     const refused = { reason: 'unsupported-request', param, message: expect.stringContaining(param) }
     expect(await told({ type: 'unsupported-setting', setting: name }, asked, 'v2')).toMatchObject(refused)
     expect(await told({ type: 'unsupported', feature: name }, asked, 'v3')).toMatchObject(refused)
@@ -310,7 +310,7 @@ describe('what a package leaves out', () => {
     )
   })
 
-  it('of a tool or of reasoning refuses these', async () => {
+  it('rejects tools or reasoning if it is about those', async () => {
     const tools = { tools: [tool] }
     const functionTool = { type: 'function', name: 'look', inputSchema: {} }
     expect(await told({ type: 'unsupported-tool', tool: functionTool }, tools, 'v2')).toMatchObject({
@@ -325,7 +325,7 @@ describe('what a package leaves out', () => {
     })
   })
 
-  it('of what the host translated refuses the field that it stood for', async () => {
+  it('rejects the field that the host translated to that option', async () => {
     const settings = {
       parameters: { reasoning_effort: (value: unknown) => ({ fake: { effort: value } }), top_k: () => ({}) },
     }
@@ -342,24 +342,27 @@ describe('what a package leaves out', () => {
   it.each([
     ['a hint', { type: 'other', message: 'topK is not supported' }],
     ['a deprecation', { type: 'deprecated', setting: 'topK', message: 'Use topP.' }],
-    ['a way around', { type: 'compatibility', feature: 'topK' }],
-    ['what no field asked for', { type: 'unsupported', feature: 'topP' }],
-    ['a setting of the host’s own', { type: 'unsupported', feature: 'providerOptions.fake.effort' }],
-    ['a tool of the host’s own', { type: 'unsupported-tool', tool: { type: 'provider-defined' } }],
+    ['a workaround', { type: 'compatibility', feature: 'topK' }],
+    ['an option that no field asked for', { type: 'unsupported', feature: 'topP' }],
+    ['an option that only the host set', { type: 'unsupported', feature: 'providerOptions.fake.effort' }],
+    ['a tool that only the host set', { type: 'unsupported-tool', tool: { type: 'provider-defined' } }],
     ['nothing', { type: 'unsupported' }],
-  ])('fails no call if the package speaks of %s', async (_name, warning) => {
+  ])('does not fail the call if it is about %s', async (_name, warning) => {
     expect(await told(warning, { top_k: 5, tools: [tool] })).toBeUndefined()
   })
 
-  it('fails no call for a temperature of 1, which models that take none have', async () => {
+  it('does not fail the call for a temperature of 1, the default of models without that setting', async () => {
     const warning = { type: 'unsupported', feature: 'temperature' }
     expect(await told(warning, { temperature: 1 })).toBeUndefined()
     expect(await told(warning, { temperature: 0.9 })).toMatchObject({ param: 'temperature' })
   })
 
-  it.each([undefined, null, 'none', [null, 5]])('fails no call with %j for warnings', async (warnings) => {
-    const request = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], top_k: 5 }
-    const result = { content: [], finishReason: { unified: 'stop', raw: 'stop' }, warnings }
-    expect((await runModel(fakeModel({ result }), { request, stream: false })).error).toBeUndefined()
-  })
+  it.each([undefined, null, 'none', [null, 5]])(
+    'does not fail the call if the warnings are %j',
+    async (warnings) => {
+      const request = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], top_k: 5 }
+      const result = { content: [], finishReason: { unified: 'stop', raw: 'stop' }, warnings }
+      expect((await runModel(fakeModel({ result }), { request, stream: false })).error).toBeUndefined()
+    },
+  )
 })

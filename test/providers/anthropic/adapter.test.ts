@@ -28,8 +28,8 @@ afterEach(async () => {
   await upstream.close()
 })
 
-describe('what is sent', () => {
-  it('goes to /messages with the key, the version and the host’s headers', async () => {
+describe('a request', () => {
+  it('is sent to /messages with the key, the version and the host’s headers', async () => {
     const adapter = connect({ apiKey: 'sk-host', headers: { 'anthropic-beta': 'some-beta' } })
     expect(await runCall(adapter)).toMatchObject({ terminated: true })
     const [request] = upstream.requests
@@ -49,13 +49,13 @@ describe('what is sent', () => {
     })
   })
 
-  it('goes with the trace context of its call, in place of one among the host’s headers', async () => {
+  it('carries the trace context of its call, in place of one among the host’s headers', async () => {
     const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'vendor=1' }
     await runCall(connect({ headers: { traceparent: 'of-the-host' } }), { trace })
     expect(upstream.requests[0]?.headers).toMatchObject(trace)
   })
 
-  it('asks for JSON, with another version, and no key if there is none', async () => {
+  it('asks for JSON, with another version, and without a key if there is none', async () => {
     upstream.script(answerJson({ type: 'message', content: [], stop_reason: 'end_turn' }))
     const adapter = connect({ version: '2030-01-01' })
     expect(await runCall(adapter, { stream: false })).toMatchObject({ terminated: true })
@@ -66,14 +66,14 @@ describe('what is sent', () => {
     expect(request?.body).not.toHaveProperty('stream')
   })
 
-  it('holds the route’s secret before its own, and under byok the caller’s alone', async () => {
+  it('uses the route’s secret before the adapter’s own, and under byok only the caller’s', async () => {
     const adapter = connect({ apiKey: 'sk-host' })
     await runCall(adapter, { auth: { kind: 'host', secret: createSecret('sk-route') } })
     await runCall(adapter, { auth: { kind: 'byok', secret: createSecret('sk-caller') } })
     expect(upstream.requests.map(({ headers }) => headers['x-api-key'])).toEqual(['sk-route', 'sk-caller'])
   })
 
-  it('is nothing if the request cannot be put in the API’s terms', async () => {
+  it('is not sent if it cannot be put in the API’s terms', async () => {
     const request = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], n: 2 }
     const { error } = await runCall(connect(), { request })
     expect(error).toMatchObject({ reason: 'unsupported-request', param: 'n' })
@@ -81,8 +81,8 @@ describe('what is sent', () => {
   })
 })
 
-describe('what comes back', () => {
-  it('is read as it came, whatever was asked for', async () => {
+describe('a reply', () => {
+  it('is read in the form in which it came, regardless of the request', async () => {
     upstream.script(
       answerJson({ type: 'message', content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn' }),
     )
@@ -116,12 +116,12 @@ describe('settings', () => {
     [{ baseURL: 'https://proxy.example' }, 'baseURL is not an option of anthropic; did you mean baseUrl?'],
     ['sk-ant', 'anthropic takes an object with apiKey'],
     [{ headers: null }, 'headers must be an object'],
-  ])('%j are refused at once, by name', (settings, name) => {
+  ])('%j are rejected at once, by name', (settings, name) => {
     expect(() => anthropic(settings as never)).toThrow(TypeError)
     expect(() => anthropic(settings as never)).toThrow(name)
   })
 
-  it('need nothing', async () => {
+  it('are all optional', async () => {
     await anthropic().close?.()
   })
 })

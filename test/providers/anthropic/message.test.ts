@@ -18,7 +18,7 @@ const choiceOf = (body: unknown) => {
 }
 
 describe('a whole message', () => {
-  it('hands over counts of cached tokens that it does not know', () => {
+  it('has its unknown counts of cached tokens reported', () => {
     const usage = { input_tokens: 3, output_tokens: 5, cache_refresh_tokens: 9, cache_read_input_tokens: 4 }
     expect(readMessage(message([], { usage })).at(-1)).toMatchObject({
       usage: { prompt: 7, unread: { cache_refresh_tokens: 9 } },
@@ -44,7 +44,7 @@ describe('a whole message', () => {
     ])
   })
 
-  it('keeps reasoning, calls and citations, and passes over the provider’s own tools', () => {
+  it('keeps reasoning, calls and citations, and skips the provider’s own tools', () => {
     const content = [
       { type: 'thinking', thinking: 'Hm', signature: 'sig' },
       { type: 'redacted_thinking', data: 'hidden' },
@@ -75,7 +75,7 @@ describe('a whole message', () => {
     })
   })
 
-  it('has no content if it is only calls, and empty content if it is nothing', () => {
+  it('has no content if it contains only calls, and empty content if it contains nothing', () => {
     const call = { type: 'tool_use', id: 'a', name: 'f', input: {} }
     expect(choiceOf(message([call]))).toMatchObject({ message: { content: null } })
     expect(choiceOf(message([], { stop_reason: 'refusal' }))).toMatchObject({
@@ -84,13 +84,13 @@ describe('a whole message', () => {
     })
   })
 
-  it('is a failure if it says so', () => {
+  it('is a failure if it reports one', () => {
     expect(() =>
       readMessage({ type: 'error', error: { type: 'overloaded_error', message: 'Busy' } }),
     ).toThrow(expect.objectContaining({ reason: 'error-frame', status: 529, providerMessage: 'Busy' }))
   })
 
-  it.each([[{}], [{ content: 'text' }]])('is an invalid response where it is %j', (body) => {
+  it.each([[{}], [{ content: 'text' }]])('is an invalid response if it is %j', (body) => {
     expect(() => readMessage(body)).toThrow(expect.objectContaining({ reason: 'invalid-response' }))
   })
 })

@@ -1,4 +1,4 @@
-/** Replies shaped as the Messages API sends them, made up for these tests. */
+/** Invented replies in the shape of the Messages API. */
 
 export const messageStart = (usage: object = { input_tokens: 10, output_tokens: 1 }) => ({
   type: 'message_start',
@@ -22,7 +22,7 @@ export const ping = { type: 'ping' }
 export const frame = (event: { type: string }) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 export const frames = (events: readonly { type: string }[]) => events.map(frame).join('')
 
-/** A reply with everything in it: thinking, text beyond ASCII, citations, calls with and without arguments. */
+/** A reply with all kinds of content: thinking, text beyond ASCII, citations, calls with and without arguments. */
 export const richStream = [
   messageStart({
     input_tokens: 10,

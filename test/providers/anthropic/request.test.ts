@@ -34,7 +34,7 @@ describe('messages', () => {
     })
   })
 
-  it('gathers system and developer messages, wherever they stand, in the system prompt', () => {
+  it('gathers all system and developer messages in the system prompt', () => {
     const native = convertMessages(
       { role: 'system', content: 'One' },
       { role: 'developer', content: [{ type: 'text', text: 'Two' }] },
@@ -58,7 +58,7 @@ describe('messages', () => {
     ])
   })
 
-  it('makes calls of tools blocks and merges their results, before other content, into one turn', () => {
+  it('turns tool calls into blocks and merges their results, before other content, into one turn', () => {
     const call = (id: string, text: string) => ({
       id,
       type: 'function',
@@ -93,7 +93,7 @@ describe('messages', () => {
   it.each([
     ['claude-sonnet-4-5', 'functions_look_0'],
     ['kimi-k2', 'functions.look:0'],
-  ])('spells the ids of other providers’ calls as %s takes them', (model, id) => {
+  ])('spells other providers’ call ids as %s accepts them', (model, id) => {
     const given = 'functions.look:0'
     const call = { id: given, type: 'function', function: { name: 'look', arguments: '{}' } }
     const messages = [
@@ -106,7 +106,7 @@ describe('messages', () => {
     ])
   })
 
-  it('leaves out white space alone and messages of nothing, which the API refuses', () => {
+  it('omits text of white space and empty messages, which the API rejects', () => {
     const native = convertMessages(
       { role: 'system', content: ' ' },
       { role: 'user', content: 'Hi' },
@@ -133,7 +133,7 @@ describe('messages', () => {
     ])
   })
 
-  it('gives signed and encrypted reasoning back, and no other', () => {
+  it('sends back signed and encrypted reasoning, and no other', () => {
     const native = convertMessages(
       { role: 'user', content: 'Hi' },
       {
@@ -163,7 +163,7 @@ describe('messages', () => {
   it.each([
     ['role', { role: 'function', content: 'x' }, 'messages.0.role'],
     [
-      'tool call that is no JSON',
+      'tool call that is not JSON',
       toolCall({ arguments: '{"x"' }),
       'messages.0.tool_calls.0.function.arguments',
     ],
@@ -181,7 +181,7 @@ describe('messages', () => {
       { role: 'system', content: [image('data:image/png;base64,AA==')] },
       'messages.0.content.0.image_url.url',
     ],
-  ])('refuses a %s by its place', (_name, message, param) => {
+  ])('rejects a %s by its path', (_name, message, param) => {
     expect(refusal(() => convertMessages(message))).toEqual(refused(param))
   })
 })
@@ -198,14 +198,14 @@ function image(url: unknown) {
 }
 
 describe('images and files', () => {
-  it('sends inline images as base64 and https images as addresses', () => {
+  it('sends inline images as base64 and https images as URLs', () => {
     expect(convertParts(image('data:image/png;base64,AAEC'), image('HTTPS://example.com/a.png'))).toEqual([
       { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAEC' } },
       { type: 'image', source: { type: 'url', url: 'HTTPS://example.com/a.png' } },
     ])
   })
 
-  it('calls a JPEG by the one name that the API takes', () => {
+  it('uses the only name for JPEG that the API accepts', () => {
     expect(convertParts(image('data:image/jpg;base64,AAEC'))).toMatchObject([
       { source: { media_type: 'image/jpeg', data: 'AAEC' } },
     ])
@@ -241,7 +241,7 @@ describe('images and files', () => {
     'data:image/png,%E0%A4%A',
     42,
     null,
-  ])('refuses an image at %s', (url) => {
+  ])('rejects an image at %s', (url) => {
     expect(refusal(() => convertParts(image(url)))).toEqual(refused('messages.0.content.0.image_url.url'))
   })
 
@@ -254,17 +254,17 @@ describe('images and files', () => {
     ],
     [{ type: 'text' }, 'messages.0.content.0.text'],
     ['text', 'messages.0.content.0'],
-  ])('refuses the part %j', (part, param) => {
+  ])('rejects the part %j', (part, param) => {
     expect(refusal(() => convertParts(part))).toEqual(refused(param))
   })
 
-  it('passes marks for the cache', () => {
+  it('passes on cache marks', () => {
     expect(convertParts({ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } })).toEqual([
       { type: 'text', text: 'x', cache_control: { type: 'ephemeral' } },
     ])
   })
 
-  it('takes a mark on a message, as clients of OpenRouter set it, for one on its last part', () => {
+  it('applies a mark on a message, as clients of OpenRouter set it, to its last part', () => {
     const cache_control = { type: 'ephemeral' }
     const marked = { type: 'text', text: 'b', cache_control }
     const call = { id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }
@@ -295,7 +295,7 @@ describe('images and files', () => {
 describe('tools', () => {
   const tool = { type: 'function', function: { name: 'look', description: 'Looks', strict: true } }
 
-  it('gives a function its schema, an empty one if it has none', () => {
+  it('sends a function’s schema, or an empty one if it has none', () => {
     const parameters = { type: 'object', properties: { x: { type: 'number' } } }
     const native = convert({ tools: [tool, { type: 'function', function: { name: 'see', parameters } }] })
     expect(native.tools).toEqual([
@@ -313,11 +313,11 @@ describe('tools', () => {
       { type: 'function', function: { name: 'look' } },
       { type: 'tool', name: 'look' },
     ],
-  ])('turns tool_choice %j', (tool_choice, expected) => {
+  ])('converts tool_choice %j', (tool_choice, expected) => {
     expect(convert({ tools: [tool], tool_choice }).tool_choice).toEqual(expected)
   })
 
-  it('turns parallel_tool_calls to its opposite', () => {
+  it('converts parallel_tool_calls to its opposite', () => {
     expect(convert({ tools: [tool], parallel_tool_calls: false }).tool_choice).toEqual({
       type: 'auto',
       disable_parallel_tool_use: true,
@@ -325,12 +325,12 @@ describe('tools', () => {
     expect(convert({ tools: [tool], parallel_tool_calls: true }).tool_choice).toBeUndefined()
   })
 
-  it('leaves a choice out if there is nothing to choose, and refuses one that needs a tool', () => {
+  it('omits a choice if there is nothing to choose from, and rejects one that needs a tool', () => {
     expect(convert({ tools: [], tool_choice: 'auto' })).toEqual(convert({}))
     expect(refusal(() => convert({ tool_choice: 'required' }))).toEqual(refused('tool_choice'))
   })
 
-  it("passes the provider's own tools as they stand and refuses custom ones", () => {
+  it('passes on the provider’s own tools unchanged and rejects custom ones', () => {
     const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 1 }
     const marked = { ...search, cache_control: { type: 'ephemeral' } }
     expect(convert({ tools: [search, marked] }).tools).toEqual([search, marked])
@@ -342,7 +342,7 @@ describe('tools', () => {
 })
 
 describe('parameters', () => {
-  it('turns limits, stops and sampling', () => {
+  it('converts limits, stops and sampling', () => {
     expect(
       convert({
         max_completion_tokens: 9,
@@ -367,12 +367,12 @@ describe('parameters', () => {
     })
   })
 
-  it('asks for a stream only if one is wanted', () => {
+  it('asks for a stream only if one is requested', () => {
     expect(convert({ stream: true, stream_options: { include_usage: true } }, true).stream).toBe(true)
     expect(convert({ stream: false })).toEqual(convert({}))
   })
 
-  it('leaves out values that ask for what happens anyway', () => {
+  it('omits values that ask for the default behaviour', () => {
     const neutral = {
       n: 1,
       temperature: 1,
@@ -403,11 +403,11 @@ describe('parameters', () => {
     ['stop', [1]],
     ['thinking', true],
     ['tools', {}],
-  ])('refuses %s: %j by name', (field, value) => {
+  ])('rejects %s: %j by name', (field, value) => {
     expect(refusal(() => convert({ [field]: value }))).toEqual(refused(field))
   })
 
-  it("uses the API's own structured output", () => {
+  it('uses the API’s own structured output', () => {
     const schema = { type: 'object', properties: {}, additionalProperties: false }
     const output_config = { format: { type: 'json_schema', schema } }
     const json_schema = { name: 'answer', strict: true, schema }
@@ -426,7 +426,7 @@ describe('parameters', () => {
 })
 
 describe('reasoning', () => {
-  it('makes an effort a share of the output on models that think within a budget', () => {
+  it('turns an effort into a share of the output on models that think within a budget', () => {
     const thinkingOf = (fields: object) => convert(fields).thinking
     const budget = (budget_tokens: number) => ({ type: 'enabled', budget_tokens })
     expect(thinkingOf({ reasoning_effort: 'high', max_tokens: 10_000 })).toEqual(budget(8_000))
@@ -460,13 +460,13 @@ describe('reasoning', () => {
     'claude-opus-4-1',
     'claude-haiku-4-5-20251001',
     'some-other-model',
-  ])('gives a budget to %s', (model) => {
+  ])('sends a budget to %s', (model) => {
     expect(convert({ model, reasoning_effort: 'medium' })).toMatchObject({
       thinking: { type: 'enabled', budget_tokens: 2_048 },
     })
   })
 
-  it('turns it off, and refuses what it cannot read', () => {
+  it('can be turned off, and is rejected if it cannot be read', () => {
     expect(convert({ reasoning_effort: 'none' }).thinking).toEqual({ type: 'disabled' })
     expect(convert({ reasoning: { enabled: false } }).thinking).toEqual({ type: 'disabled' })
     expect(refusal(() => convert({ reasoning_effort: 'wild' }))).toEqual(refused('reasoning_effort'))

@@ -41,7 +41,7 @@ const usageOf = (events: readonly ProviderEvent[]) =>
 describe('a streamed message', () => {
   const events = readAll(richStream)
 
-  it('opens with the role and gives text and reasoning piece by piece', () => {
+  it('begins with the role and reports text and reasoning piece by piece', () => {
     expect(choicesOf(events)[0]).toEqual({
       index: 0,
       delta: { role: 'assistant', content: '' },
@@ -52,7 +52,7 @@ describe('a streamed message', () => {
     expect(joined(events, 'reasoning_content')).toBe('Let me see…')
   })
 
-  it('gives what a client must send back for its reasoning to stand', () => {
+  it('reports the details that a client must send back with its reasoning', () => {
     const details = deltasOf(events).flatMap(
       (delta) => (delta.reasoning_details as unknown[] | undefined) ?? [],
     )
@@ -64,7 +64,7 @@ describe('a streamed message', () => {
     ])
   })
 
-  it('counts only the calls that are the client’s, and gives one without arguments an object', () => {
+  it('counts only the client’s own calls, and gives a call without arguments an empty object', () => {
     const calls = deltasOf(events).flatMap((delta) => (delta.tool_calls as unknown[] | undefined) ?? [])
     expect(calls).toEqual([
       { index: 0, id: 'toolu_1', type: 'function', function: { name: 'look', arguments: '' } },
@@ -78,7 +78,7 @@ describe('a streamed message', () => {
   it.each([
     ['message_delta', [messageDelta('tool_use', { output_tokens: 5 }), messageStop]],
     ['message_stop', [messageStop]],
-  ])('gives the arguments of a call that nothing ended before %s', (_name, end) => {
+  ])('reports the arguments of a call whose block has not ended before %s', (_name, end) => {
     const input = { city: 'Köln' }
     const read = readAll([
       messageStart(),
@@ -89,18 +89,18 @@ describe('a streamed message', () => {
     expect(calls).toMatchObject([{ id: 't' }, { index: 0, function: { arguments: JSON.stringify(input) } }])
   })
 
-  it('gives citations with an address as annotations', () => {
+  it('reports citations with a URL as annotations', () => {
     expect(deltasOf(events).flatMap((delta) => delta.annotations ?? [])).toEqual([
       { type: 'url_citation', url_citation: { url: 'https://a.example', title: 'A', content: 'said' } },
     ])
   })
 
-  it('finishes with the provider’s own word, once', () => {
+  it('finishes with the provider’s own reason, once', () => {
     const reasons = choicesOf(events).map((choice) => (choice as { finish_reason: unknown }).finish_reason)
     expect(reasons.filter((reason) => reason !== null)).toEqual(['tool_use'])
   })
 
-  it('counts cached input as input, early and, with what the start said, after the finish', () => {
+  it('includes cached input, early and, with the counts of the start, after the finish', () => {
     const input = { prompt: 17, cached: 5, cacheWrite: 2 }
     expect(usageOf(events)).toEqual([
       { ...input, completion: 1, reasoning: undefined },
@@ -143,14 +143,14 @@ describe('a streamed message', () => {
 })
 
 describe('the end of a stream', () => {
-  it('is only what message_stop says', () => {
+  it('is signalled only by message_stop', () => {
     const reader = createReader(EVENT_BYTES)
     const read: ProviderEvent[] = []
     reader.read(Buffer.from(frames([messageStart(), messageDelta('end_turn')])), read)
     expect(reader.end(read)).toBe(false)
   })
 
-  it('reads nothing after message_stop', () => {
+  it('is message_stop, and nothing is read after it', () => {
     const reader = createReader(EVENT_BYTES)
     const read: ProviderEvent[] = []
     expect(reader.read(Buffer.from(frames([messageStop, messageStart()])), read)).toBe(true)
@@ -164,18 +164,18 @@ describe('the end of a stream', () => {
     'refusal',
     'pause_turn',
     'model_context_window_exceeded',
-  ])('hands over %s as it is', (reason) => {
+  ])('passes on %s unchanged', (reason) => {
     expect(choicesOf(readAll([messageDelta(reason)]))).toEqual([
       { index: 0, delta: {}, finish_reason: reason },
     ])
   })
 
-  it('takes the larger input that the last word may have', () => {
+  it('takes the larger input if the last event has one', () => {
     const events = readAll([messageStart(), messageDelta('end_turn', { input_tokens: 61, output_tokens: 2 })])
     expect(usageOf(events).at(-1)).toMatchObject({ prompt: 61, completion: 2 })
   })
 
-  it('does not repeat the output of the start if the last word has none', () => {
+  it('does not repeat the output of the start if the last event has none', () => {
     const events = readAll([
       messageStart({ input_tokens: 10, output_tokens: 1 }),
       messageDelta('end_turn', { input_tokens: 10 }),
@@ -186,7 +186,7 @@ describe('the end of a stream', () => {
     ])
   })
 
-  it('takes counts that are none as they stand', () => {
+  it('keeps invalid counts', () => {
     const events = readAll([
       messageStart({ input_tokens: -1, cache_read_input_tokens: 5 }),
       messageDelta('end_turn'),
@@ -218,9 +218,9 @@ describe('a failure inside a stream', () => {
   })
 
   it.each([
-    ['that does not say so itself', '{"error":{"type":"overloaded_error","message":"Sorry"}}', 529],
-    ['that is text', 'Sorry', undefined],
-  ])('is an event named error %s', (_name, data, status) => {
+    ['without an error type of its own', '{"error":{"type":"overloaded_error","message":"Sorry"}}', 529],
+    ['as text', 'Sorry', undefined],
+  ])('may be an event named error: %s', (_name, data, status) => {
     const reader = createReader(EVENT_BYTES)
     const failing = () => reader.read(Buffer.from(`event: error\ndata: ${data}\n\n`), [])
     expect(failing).toThrow(
@@ -229,14 +229,14 @@ describe('a failure inside a stream', () => {
   })
 
   it.each([
-    ['no object', 5],
+    ['not an object', 5],
     ['a start without a message', { type: 'message_start' }],
     ['a finish without a delta', { type: 'message_delta' }],
   ])('is an invalid response: %s', (_name, event) => {
     expect(() => readAll([event])).toThrow(expect.objectContaining({ reason: 'invalid-response' }))
   })
 
-  it('is not an event that is only unknown or empty', () => {
+  it('is not an event that is merely unknown or empty', () => {
     const harmless = [
       ping,
       { type: 'new' },
@@ -263,13 +263,13 @@ describe('content that cannot be read', () => {
       'arguments nested too deeply',
       blockStart(0, { type: 'tool_use', id: 'a', name: 'f', input: deep(200) }),
     ],
-  ])('is told, and the rest is read: %s', (_name, event) => {
+  ])('is reported, and the rest is read: %s', (_name, event) => {
     const found = read([messageStart(), event, messageDelta('end_turn', { output_tokens: 4 }), messageStop])
     expect(found.filter(({ type }) => type === 'unreadable')).toHaveLength(1)
     expect(found.at(-1)).toMatchObject({ type: 'usage', usage: { completion: 4 } })
   })
 
-  it('gives the arguments of a call without a name to no other', () => {
+  it('does not add the arguments of a call without a name to another call', () => {
     const found = read([
       messageStart(),
       blockStart(0, { type: 'tool_use', id: 'a' }),
@@ -282,7 +282,7 @@ describe('content that cannot be read', () => {
     expect(JSON.stringify(found)).not.toContain('of a')
   })
 
-  it('is a block of a whole message that goes without it', () => {
+  it('may be a block of a whole message, which is left out', () => {
     const found = readMessage({
       type: 'message',
       content: [

@@ -38,8 +38,8 @@ afterEach(async () => {
 const counts = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 }
 const report = { prompt: 11, completion: 7 }
 
-describe('what is sent', () => {
-  it('sends the headers that it should and no others', async () => {
+describe('a request', () => {
+  it('has the expected headers and no others', async () => {
     upstream.script(answerEvents([finishChunk()]))
     await runCall(connect({ apiKey: 'sk-host', headers: { 'X-Title': 'Mine' } }))
     const [request] = upstream.requests
@@ -59,7 +59,7 @@ describe('what is sent', () => {
     })
   })
 
-  it('asks for JSON if no stream is wanted', async () => {
+  it('asks for JSON if no stream is requested', async () => {
     upstream.script(answerJson({ choices: [] }))
     await runCall(connect(), { stream: false })
     expect(upstream.requests[0]?.headers.accept).toBe('application/json')
@@ -70,7 +70,7 @@ describe('what is sent', () => {
     })
   })
 
-  it("prefers the route's secret to its own key, and has no other than the caller's under byok", async () => {
+  it('uses the route’s secret before the adapter’s own key, and under byok only the caller’s', async () => {
     upstream.script(answerEvents([finishChunk()]))
     const adapter = connect({ apiKey: 'sk-host' })
     await runCall(adapter, { auth: { kind: 'host', secret: createSecret('sk-route') } })
@@ -89,7 +89,7 @@ describe('what is sent', () => {
     expect(upstream.requests[0]?.path).toBe('/v1/deep/chat/completions')
   })
 
-  it('uses connections again', async () => {
+  it('reuses connections', async () => {
     upstream.script(answerEvents([textChunk('x'), finishChunk()]))
     const adapter = connect()
     for (let call = 0; call < 10; call++) expect((await runCall(adapter)).terminated).toBe(true)
@@ -100,7 +100,7 @@ describe('what is sent', () => {
 })
 
 describe('settings', () => {
-  it('refuses a base URL that it cannot use, and says why', () => {
+  it('reject a base URL that cannot be used, and say why', () => {
     for (const [baseUrl, why] of [
       ['api.example.com/v1', 'absolute'],
       ['ftp://example.com', 'http'],
@@ -117,7 +117,7 @@ describe('settings', () => {
     }
   })
 
-  it('refuses headers that it sets itself or that no header may be, without showing a value', () => {
+  it('reject headers that the adapter sets itself and invalid headers, without showing a value', () => {
     const baseUrl = 'https://example.com'
     for (const headers of [
       { Authorization: 'sk-secret' },
@@ -130,15 +130,15 @@ describe('settings', () => {
     }
   })
 
-  it('refuses headers that are no object, which would be left out', () => {
+  it('reject headers that are not an object, which would have no effect', () => {
     for (const headers of [new Headers({ 'x-team': 'a' }), new Map([['x-team', 'a']]), 'x-team: a', null]) {
       expect(() => openaiCompatible({ baseUrl: 'https://example.com', headers: headers as never })).toThrow(
-        /^headers must be an object such as .* Object\.fromEntries makes one of Headers or a Map\.$/,
+        /^headers must be an object such as .* convert Headers or a Map with Object\.fromEntries\.$/,
       )
     }
   })
 
-  it('refuses a misspelt setting, which would be left out, and leaves others alone', () => {
+  it('reject a misspelt setting, which would have no effect, and leave others alone', () => {
     const baseUrl = 'https://example.com'
     expect(() => openaiCompatible({ baseUrl, apikey: 'sk-secret' } as never)).toThrow(
       new TypeError('apikey is not an option of openaiCompatible; did you mean apiKey?'),
@@ -149,7 +149,7 @@ describe('settings', () => {
     )
   })
 
-  it('refuses a key that no header may hold, without showing it', () => {
+  it('reject a key that is not a valid header value, without showing it', () => {
     for (const apiKey of ['', 'sk secret', 'sk-secret\n', 'sk-sécret']) {
       expect(() => openaiCompatible({ baseUrl: 'https://example.com', apiKey })).toThrow(TypeError)
       expect(() => openaiCompatible({ baseUrl: 'https://example.com', apiKey })).toThrow(
@@ -158,7 +158,7 @@ describe('settings', () => {
     }
   })
 
-  it('refuses another name for the bound on output than there is', () => {
+  it('reject an unknown name for the output limit', () => {
     for (const outputBound of ['maxTokens', '', null] as unknown as 'max_tokens'[]) {
       expect(() => openaiCompatible({ baseUrl: 'https://example.com', outputBound })).toThrow(
         /^outputBound must be 'max_tokens' or/,
@@ -167,8 +167,8 @@ describe('settings', () => {
   })
 })
 
-describe('what is read', () => {
-  it('hands ordinary lines over unparsed, and usage on its own', async () => {
+describe('a reply', () => {
+  it('is handed over line by line, unparsed, and its usage separately', async () => {
     const chunks = [
       textChunk('', { usage: null }),
       textChunk('Grüße ', { usage: null, obfuscation: 'x' }),
@@ -190,7 +190,7 @@ describe('what is read', () => {
     expect(events[5]).toMatchObject({ usage: report })
   })
 
-  it('reads usage on the finish chunk, once if it stands twice', async () => {
+  it('may have usage on the finish chunk, which is reported once if it occurs twice', async () => {
     upstream.script(
       answerEvents([
         textChunk('a'),
@@ -203,7 +203,7 @@ describe('what is read', () => {
     expect(events[2]).toMatchObject({ usage: report })
   })
 
-  it('reads usage that stands in x_groq or in the only choice alone', async () => {
+  it('may have usage only in x_groq or in the only choice', async () => {
     upstream.scriptOnce(answerEvents([finishChunk('stop', { x_groq: { usage: counts } })]))
     expect((await runCall(connect())).events.at(-1)).toMatchObject({ type: 'usage', usage: report })
     upstream.scriptOnce(
@@ -217,12 +217,12 @@ describe('what is read', () => {
     expect(events[1]).toMatchObject({ usage: report })
   })
 
-  it('finds usage whose name is written with escapes', async () => {
+  it('may have usage whose name is written with escapes', async () => {
     upstream.script(answerEvents([`{"choices":[],"us\\u0061ge":${JSON.stringify(counts)}}`]))
     expect((await runCall(connect())).events.at(-1)).toMatchObject({ type: 'usage', usage: report })
   })
 
-  it('hands counts that are none over as they are', async () => {
+  it('may have invalid counts, which are handed over unchanged', async () => {
     upstream.script(
       answerEvents([finishChunk('stop', { usage: { prompt_tokens: -5, completion_tokens: 'many' } })]),
     )
@@ -231,13 +231,13 @@ describe('what is read', () => {
     })
   })
 
-  it('counts unlisted tokens as output if the settings say so', async () => {
+  it('has unlisted tokens counted as output if the settings say so', async () => {
     upstream.script(answerEvents([finishChunk('stop', { usage: { ...counts, total_tokens: 118 } })]))
     const adapter = connect({ unlistedTokens: 'output' })
     expect((await runCall(adapter)).events.at(-1)).toMatchObject({ usage: { prompt: 11, completion: 107 } })
   })
 
-  it('takes a JSON body if a stream was asked for', async () => {
+  it('may be a JSON body if a stream was requested', async () => {
     const choices = [{ index: 0, message: { role: 'assistant', content: 'é' }, finish_reason: 'stop' }]
     upstream.script(answerJson({ id: 'x', choices, usage: counts }))
     const { events, terminated } = await runCall(connect(), { stream: true })
@@ -251,21 +251,21 @@ describe('what is read', () => {
     ['with characters beyond ASCII', '"é 漢字 😀"', 'é 漢字 😀'],
     ['with a character that is escaped by its number', '"é \\u6f22字"', 'é 漢字'],
     ['with something that looks like such an escape', '"C:\\\\users é"', 'C:\\users é'],
-  ])('takes a JSON body %s', async (_, literal, content) => {
+  ])('may be a JSON body %s', async (_, literal, content) => {
     upstream.script(answerJson(`{"choices":[{"message":{"content":${literal}},"finish_reason":"stop"}]}`))
     const [event] = (await runCall(connect())).events
     expect(event?.type).toBe('completion')
     expect(completionOf(event)).toEqual({ choices: [{ message: { content }, finish_reason: 'stop' }] })
   })
 
-  it('takes a JSON body that is not UTF-8', async () => {
+  it('may be a JSON body that is not UTF-8', async () => {
     const json = Buffer.from('{"choices":[{"message":{"content":"\xe9!"}}]}', 'latin1')
     upstream.script(answerJson(json))
     const [event] = (await runCall(connect())).events
     expect(completionOf(event)).toEqual({ choices: [{ message: { content: '\ufffd!' } }] })
   })
 
-  it('takes a stream if JSON was asked for, whatever its content type says', async () => {
+  it('may be a stream if JSON was requested, regardless of its content type', async () => {
     upstream.script([
       { head: 200, headers: { 'content-type': 'application/json' } },
       { write: sse([textChunk('a'), finishChunk()]) },
@@ -277,7 +277,7 @@ describe('what is read', () => {
     expect(textOf(events)).toBe('a')
   })
 
-  it('tells nothing of white space before a JSON body, and of each piece of the body', async () => {
+  it('has not begun with white space before a JSON body, but is reported for each piece of the body', async () => {
     let read = () => {}
     const begun = new Promise<void>((resolve) => {
       read = resolve
@@ -299,7 +299,7 @@ describe('what is read', () => {
     expect(reads[1]).toMatchObject([{ type: 'completion' }])
   })
 
-  it('takes comments, empty data and half an event for signs of life', async () => {
+  it('shows signs of life by comments, empty data and half an event', async () => {
     const taken: (() => void)[] = []
     const turn = () => new Promise<void>((resolve) => taken.push(resolve))
     const event = sse([textChunk('a')])
@@ -320,7 +320,7 @@ describe('what is read', () => {
     expect(events).toHaveLength(1)
   })
 
-  it('hands over in one piece what one read brought in many chunks', async () => {
+  it('is handed over once if one read brought it in many chunks', async () => {
     const pieces = Array.from({ length: 50 }, (_, index) => sse([textChunk(`${index} `)]))
     const framed = pieces.map((piece) => `${Buffer.byteLength(piece).toString(16)}\r\n${piece}\r\n`).join('')
     upstream.script([
@@ -333,7 +333,7 @@ describe('what is read', () => {
     expect(reads.length).toBeLessThan(5)
   })
 
-  it('says that a stream without [DONE] was not terminated', async () => {
+  it('is not terminated if it is a stream without [DONE]', async () => {
     upstream.script(answerEvents([textChunk('a'), finishChunk()], { done: false }))
     const { events, terminated, error } = await runCall(connect())
     expect(error).toBeUndefined()
@@ -341,7 +341,7 @@ describe('what is read', () => {
     expect(events).toHaveLength(2)
   })
 
-  it('reads a stream that ends with its connection', async () => {
+  it('may be a stream that ends with its connection', async () => {
     upstream.script([
       { head: 200, headers: { connection: 'close' } },
       { write: sse([textChunk('a')]) },
@@ -352,7 +352,7 @@ describe('what is read', () => {
     expect([textOf(events), terminated]).toEqual(['a', true])
   })
 
-  it('is done at [DONE], though the body goes on, and reads nothing after it', async () => {
+  it('is done at [DONE], although the body goes on, and nothing after it is read', async () => {
     upstream.script([
       { head: 200 },
       { write: `${sse([textChunk('a')])}data: [DONE]\n\n${sse([textChunk('b')])}` },
@@ -363,7 +363,7 @@ describe('what is read', () => {
     await upstream.requests[0]?.closed
   })
 
-  it('reads a stream alike wherever it is cut', () => {
+  it('is the same wherever the stream is cut', () => {
     const stream = Buffer.from(
       `\ufeff${sse([textChunk('é😀'), textChunk('b', { usage: null })])}: hi\n\nevent: x\r\n${sse([
         finishChunk('stop', { usage: counts }),
@@ -388,7 +388,7 @@ describe('what is read', () => {
     expect(read([...stream].map((byte) => Buffer.from([byte])))).toEqual(whole)
   })
 
-  it('reads a stream that comes over the network a byte at a time', async () => {
+  it('may be a stream that arrives byte by byte', async () => {
     const stream = Buffer.from(
       `${sse([textChunk('é😀'), finishChunk('stop', { usage: counts })])}data: [DONE]\n\n`,
     )

@@ -26,7 +26,7 @@ function deferred(): { promise: Promise<void>; resolve: () => void } {
   return { promise, resolve }
 }
 
-/** A turn of the event loop, in which sockets are read. */
+/** Waits for a turn of the event loop, in which sockets are read. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 async function turns(count: number): Promise<void> {
@@ -40,7 +40,7 @@ const framings: Record<string, Readonly<Record<string, string>>> = {
 
 for (const [name, headers] of Object.entries(framings)) {
   describe(`${name}, read slowly`, () => {
-    it('is not read while a take is waited for, so that the provider is held up', async () => {
+    it('is not read while a take is pending, so that the provider is held up', async () => {
       const piece = sse([textChunk('x'.repeat(1_000))]).repeat(50)
       const total = 32 * 1024 * 1024
       let sent = 0
@@ -70,7 +70,7 @@ for (const [name, headers] of Object.entries(framings)) {
       })
       await first.promise
       const receivedAtFirst = received
-      // Until the sender has been stuck for long: nothing but the buffers of both sockets fill.
+      // Waits until the sender has been stuck for long. Only the buffers of both sockets fill up.
       let before = -1
       while (before !== sent) {
         before = sent
@@ -87,7 +87,7 @@ for (const [name, headers] of Object.entries(framings)) {
     })
 
     for (const ending of ['hang-up', 'reset'] as const) {
-      it(`survives a ${ending} while a take is waited for`, async () => {
+      it(`survives a ${ending} while a take is pending`, async () => {
         const second = deferred()
         const gone = deferred()
         const blocked = deferred()
@@ -109,7 +109,7 @@ for (const [name, headers] of Object.entries(framings)) {
         await turns(50)
         blocked.resolve()
         const { error, terminated, events } = await call
-        // A body that ends with its connection cannot be told from one that was cut off: it was not terminated.
+        // A body that ends with its connection cannot be told from one that was cut off, so it is not terminated.
         if (headers.connection === 'close' && ending === 'hang-up') expect(terminated).toBe(false)
         else expect(error?.reason ?? terminated).toSatisfy((is) => is === 'cut-short' || is === false)
         expect(textOf(events)).toMatch(/^ab?$/)
@@ -118,7 +118,7 @@ for (const [name, headers] of Object.entries(framings)) {
   })
 }
 
-describe('a take that is waited for', () => {
+describe('a pending take', () => {
   it('holds up the end of the call', async () => {
     const blocked = deferred()
     const last = deferred()

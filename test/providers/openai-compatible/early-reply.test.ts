@@ -8,10 +8,10 @@ const BODY = JSON.stringify({
   choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
 })
 const REPLY = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`
-/** More than the sockets on both sides take. */
+/** More than the sockets on both sides accept. */
 const LONG = 'x'.repeat(20_000_000)
 
-/** Answers each connection as soon as anything comes of a request, and reads no more of it. */
+/** Replies on each connection as soon as part of a request arrives, and reads no more of it. */
 async function startHastyProvider() {
   const sockets: Socket[] = []
   const server = createServer((socket) => {
@@ -32,7 +32,7 @@ async function startHastyProvider() {
   return { adapter, sockets }
 }
 
-it('sends nothing behind a request that its provider has answered without reading it', async () => {
+it('sends nothing behind a request that its provider answered without reading it', async () => {
   const { adapter, sockets } = await startHastyProvider()
   const messages = [{ role: 'user', content: LONG }]
   for (const calls of [1, 2]) {
@@ -43,7 +43,7 @@ it('sends nothing behind a request that its provider has answered without readin
     expect(error).toBeUndefined()
     expect(events).toMatchObject([{ type: 'completion' }])
     expect(sockets).toHaveLength(calls)
-    // Until the connection would be there for the next call.
+    // Waits until the connection would be ready for the next call.
     for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
   }
 })

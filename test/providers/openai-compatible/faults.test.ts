@@ -50,7 +50,7 @@ function portOf(server: Server): number {
 const head = { head: 200, headers: { 'content-type': 'text/event-stream' } }
 
 describe('an HTTP error status', () => {
-  it('is a failure with what the body says', async () => {
+  it('is a failure with the details in its body', async () => {
     const body = {
       error: { message: 'No such thing', type: 'x', param: 'messages', code: 'context_length_exceeded' },
     }
@@ -65,12 +65,12 @@ describe('an HTTP error status', () => {
     expect(reads).toEqual([])
   })
 
-  it('has the seconds to wait', async () => {
+  it('includes the seconds to wait', async () => {
     const { error } = await runScript(answerJson({ detail: 'Slow down' }, 429, { 'retry-after': '17' }))
     expect(error).toMatchObject({ status: 429, retryAfterSeconds: 17, providerMessage: 'Slow down' })
   })
 
-  it('has a body that is read to 64 KiB and then hung up on', async () => {
+  it('has its body read up to 64 KiB, and is then disconnected', async () => {
     const { error } = await runScript(async (reply) => {
       reply.head(500)
       while (reply.open) await reply.write('x'.repeat(16_384))
@@ -80,7 +80,7 @@ describe('an HTTP error status', () => {
     await upstream.requests[0]?.closed
   })
 
-  it('counts though its body never ends, with what came of it', async () => {
+  it('is reported with the bytes received even if its body never ends', async () => {
     const { error } = await runScript([
       { head: 429, headers: { 'retry-after': '17' } },
       { write: '{"detail":"Slow down"}' },
@@ -95,7 +95,7 @@ describe('an HTTP error status', () => {
     await upstream.requests[0]?.closed
   })
 
-  it('counts though its body breaks or is encoded', async () => {
+  it('is reported even if its body breaks off or is encoded', async () => {
     expect((await runScript([{ head: 503 }, { write: 'half' }, 'reset'])).error).toMatchObject({
       status: 503,
     })
@@ -110,7 +110,7 @@ describe('an HTTP error status', () => {
 
 const DEEP = `{"x":${'['.repeat(200)}${']'.repeat(200)}}`
 
-describe('a reply that is none', () => {
+describe('an invalid reply', () => {
   const replies: Record<string, Script> = {
     'a redirect': [{ head: 307, headers: { location: 'http://127.0.0.1:1/' } }, 'end'],
     'an encoded body': [{ head: 200, headers: { 'content-encoding': 'gzip' } }, { write: 'x' }, 'end'],
@@ -118,10 +118,10 @@ describe('a reply that is none', () => {
     'an empty body': [{ head: 200 }, 'end'],
     'JSON cut off': answerJson('{"choices":['),
     'JSON without choices': answerJson({ id: 'x' }),
-    'choices that are no list': answerJson({ choices: {} }),
-    'choices of an event that are no list': answerEvents([{ choices: 'x', usage: {} }]),
+    'choices that are not a list': answerJson({ choices: {} }),
+    'choices of an event that are not a list': answerEvents([{ choices: 'x', usage: {} }]),
     'an event that is not JSON': answerEvents(['hello']),
-    'an event that is JSON but no object': answerEvents(['[1]']),
+    'an event that is JSON but not an object': answerEvents(['[1]']),
     'a chunk without a length': [
       { raw: 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n' },
       'stall',
@@ -130,7 +130,7 @@ describe('a reply that is none', () => {
     'something that is not HTTP': [{ raw: 'SSH-2.0-OpenSSH_9.6\r\n\r\n' }, 'stall'],
   }
   for (const [name, script] of Object.entries(replies)) {
-    it(`is refused: ${name}`, async () => {
+    it(`is rejected: ${name}`, async () => {
       const { error } = await runScript(script)
       expect(error).toMatchObject({ reason: 'invalid-response' })
     })
@@ -143,7 +143,7 @@ describe('a reply that is none', () => {
     ],
     ['a body', answerJson(`{"choices":[${DEEP}],"usage":{"prompt_tokens":3,"completion_tokens":4}}`)],
   ])(
-    'is not %s nested too deeply: its usage is read, and the router judges the rest',
+    'is not %s that is nested too deeply: its usage is read, and the router judges the rest',
     async (_what, script) => {
       const { error, events } = await runScript(script)
       expect(error).toBeUndefined()
@@ -153,7 +153,7 @@ describe('a reply that is none', () => {
     },
   )
 
-  it('is refused, and hung up on, past the length of an event', async () => {
+  it('is rejected, and disconnected, if it exceeds the limit for an event', async () => {
     const { error, events } = await runScript(
       [head, { write: sse([textChunk('a'), textChunk('x'.repeat(1_000))]) }, 'stall'],
       { limits: { eventBytes: 500 } },
@@ -163,7 +163,7 @@ describe('a reply that is none', () => {
     await upstream.requests[0]?.closed
   })
 
-  it('is refused, and hung up on, past the length of a reply', async () => {
+  it('is rejected, and disconnected, if it exceeds the limit for a reply', async () => {
     const endless: Script = async (reply) => {
       reply.head(200)
       while (reply.open) await reply.write(sse([textChunk('again ')]))
@@ -178,7 +178,7 @@ describe('a reply that is none', () => {
   })
 })
 
-it('reads a reply that says it is not encoded, in any case', async () => {
+it('reads a reply whose content encoding is identity, in upper or lower case', async () => {
   const encodings = { 'content-encoding': 'Identity' }
   const { error, events } = await runScript(answerJson({ choices: [] }, 200, encodings), { stream: false })
   expect(error).toBeUndefined()
@@ -186,7 +186,7 @@ it('reads a reply that says it is not encoded, in any case', async () => {
 })
 
 describe('a failure inside a reply', () => {
-  it('comes as a frame, after what was said before it', async () => {
+  it('may be a frame, reported after everything before it', async () => {
     const frame = { error: { message: 'Overloaded', type: 'server_error', code: 529 } }
     const { error, events } = await runScript([head, { write: sse([textChunk('half'), frame]) }, 'stall'])
     expect(error).toMatchObject({ reason: 'error-frame', status: 529, providerMessage: 'Overloaded' })
@@ -194,21 +194,21 @@ describe('a failure inside a reply', () => {
     await upstream.requests[0]?.closed
   })
 
-  it('comes as an error that says nothing, if nothing stands beside it', async () => {
+  it('may be an empty error, if nothing else is beside it', async () => {
     for (const error of ['', {}, false]) {
       const failed = await runScript([head, { write: sse([textChunk('half'), { error }]) }, 'stall'])
       expect(failed.error).toMatchObject({ reason: 'error-frame' })
     }
   })
 
-  it('comes as an event of type error, whatever its data are', async () => {
+  it('may be an event of type error, with any data', async () => {
     for (const data of ['{"message":"Broken"}', 'Broken', '{"error":"Broken"}']) {
       const { error } = await runScript([head, { write: `event: error\ndata: ${data}\n\n` }, 'stall'])
       expect(error).toMatchObject({ reason: 'error-frame', providerMessage: 'Broken', status: undefined })
     }
   })
 
-  it('comes as a frame that has choices and usage too', async () => {
+  it('may be a frame that also has choices and usage', async () => {
     const usage = { prompt_tokens: 3, completion_tokens: 4 }
     const frame = { ...finishChunk('error'), usage, error: { code: 502, message: 'Broken' } }
     const { error, events } = await runScript(answerEvents([frame]))
@@ -216,7 +216,7 @@ describe('a failure inside a reply', () => {
     expect(events).toMatchObject([{ type: 'usage', usage: { prompt: 3, completion: 4 } }])
   })
 
-  it('comes on a line of its own kind, before the provider says that it is done', async () => {
+  it('may be a line of its own kind, before the provider says that it is done', async () => {
     const complaint = { code: 400, message: 'the request exceeds the available context size', type: 'x' }
     for (const ending of ['\n\ndata: [DONE]\n\n', '\r\n\r\n', '']) {
       const write = `${sse([textChunk('half')])}error: ${JSON.stringify(complaint)}${ending}`
@@ -230,7 +230,7 @@ describe('a failure inside a reply', () => {
     }
   })
 
-  it('comes beside choices that have no finish, in x_groq', async () => {
+  it('may be in x_groq, beside choices without a finish', async () => {
     const events = [textChunk('half'), { ...textChunk(''), x_groq: { id: 'req_01', error: 'over_capacity' } }]
     const { error, terminated } = await runScript(answerEvents(events))
     expect(error).toMatchObject({ reason: 'error-frame', providerMessage: 'over_capacity' })
@@ -239,15 +239,15 @@ describe('a failure inside a reply', () => {
 
   it.each([
     ['long', { error_message: 'x'.repeat(2_048) }],
-    ['beside a usage', { error_message: 'Too long', usage: { prompt_tokens: 3, completion_tokens: 0 } }],
-  ])('comes as words in the place of choices, %s', async (_name, words) => {
+    ['beside usage', { error_message: 'Too long', usage: { prompt_tokens: 3, completion_tokens: 0 } }],
+  ])('may be a message in the place of choices, %s', async (_name, words) => {
     const events = [textChunk('Hel'), { choices: null, error_type: 'BadRequestError', ...words }]
     const { error, terminated } = await runScript([head, { write: `${sse(events)}data: [DONE]\n\n` }, 'end'])
     expect(error).toMatchObject({ reason: 'error-frame' })
     expect(terminated).toBeUndefined()
   })
 
-  it('comes as a JSON body', async () => {
+  it('may be a JSON body', async () => {
     const { error } = await runScript(answerJson({ error: { message: 'Broken', code: 'x' } }), {
       stream: false,
     })
@@ -256,7 +256,7 @@ describe('a failure inside a reply', () => {
 })
 
 describe('a connection that fails', () => {
-  it('is cut short if it dies after the head, in the middle of an event, or before the head', async () => {
+  it('is cut short if it breaks after the head, in the middle of an event, or before the head', async () => {
     const scripts: Script[] = [
       [head, 'reset'],
       [head, 'hang-up'],
@@ -277,7 +277,7 @@ describe('a connection that fails', () => {
     }
   })
 
-  it('has handed over what came before it died', async () => {
+  it('has handed over everything that arrived before it broke', async () => {
     let taken = () => {}
     const first = new Promise<void>((resolve) => {
       taken = resolve
@@ -290,14 +290,14 @@ describe('a connection that fails', () => {
     expect(textOf(events)).toBe('a')
   })
 
-  it('is unreachable if it is refused, or no name is found', async () => {
+  it('is unreachable if it is refused, or if the name is not found', async () => {
     await upstream.close()
     expect((await runCall(connect())).error).toMatchObject({ reason: 'unreachable' })
     const nowhere = await runCall(connect({ baseUrl: 'http://host.invalid/v1' }))
     expect(nowhere.error).toMatchObject({ reason: 'unreachable' })
   })
 
-  it('is unreachable if the other side does not speak TLS', async () => {
+  it('is unreachable if the other side does not use TLS', async () => {
     const plain = createServer((socket) => {
       socket.on('error', () => {})
       socket.resume()
@@ -310,7 +310,7 @@ describe('a connection that fails', () => {
   })
 
   it('is a timeout if connecting takes too long', async () => {
-    // A socket that takes connections and never begins TLS.
+    // A socket that accepts connections and never begins TLS.
     const silent = createServer((socket) => socket.on('error', () => {}))
     const sockets = new Set<{ destroy(): void }>()
     silent.on('connection', (socket) => sockets.add(socket))
@@ -350,7 +350,7 @@ describe('an abort', () => {
     expect([upstream.connections, upstream.openConnections]).toEqual([1, 0])
   })
 
-  it('works before there is a head', async () => {
+  it('works before a head has arrived', async () => {
     const controller = new AbortController()
     const asked = upstream.nextRequest()
     const call = runCall(connect(), { signal: controller.signal })
@@ -360,7 +360,7 @@ describe('an abort', () => {
     await request.closed
   })
 
-  it('works before there is a connection, and sends nothing', async () => {
+  it('works before there is a connection, and nothing is sent', async () => {
     const controller = new AbortController()
     const call = runCall(connect(), { signal: controller.signal })
     controller.abort()
@@ -371,7 +371,7 @@ describe('an abort', () => {
     expect(upstream.requests).toEqual([])
   })
 
-  it('works while a take is waited for', async () => {
+  it('works while a take is pending', async () => {
     const controller = new AbortController()
     upstream.script([head, { write: sse([textChunk('a')]) }, 'stall'])
     const { error } = await runCall(connect(), { signal: controller.signal }, (events) => {
@@ -403,7 +403,7 @@ describe('an abort', () => {
 })
 
 describe('a take that fails', () => {
-  it('ends the call with what it threw, and hangs up', async () => {
+  it('ends the call with the error that it threw, and disconnects', async () => {
     const fault = new Error('a fault of the caller')
     const takes = [
       () => {
@@ -420,7 +420,7 @@ describe('a take that fails', () => {
 })
 
 describe('close', () => {
-  it('ends idle connections, and refuses calls after it', async () => {
+  it('ends idle connections, and rejects later calls', async () => {
     upstream.script(answerJson({ choices: [] }))
     const adapter = connect()
     await runCall(adapter)

@@ -33,14 +33,14 @@ async function startProvider() {
 
 const settings = { stream: false, request: { model: 'm', messages: [{ role: 'user', content: 'Hi' }] } }
 
-/** What a read does that is told of a reset; undici hears of it in the next tick. */
+/** Emits the error of a read that found the connection reset. undici notices it in the next tick. */
 function reset(connection: Socket): void {
   connection.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' }))
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-it('sends a call on a new connection if the kept one was reset before any of it went out', async () => {
+it('sends a call on a new connection if the kept one was reset before any of it was sent', async () => {
   const { adapter, connections, calls } = await startProvider()
   await runCall(adapter, settings)
   await turn()
@@ -52,7 +52,7 @@ it('sends a call on a new connection if the kept one was reset before any of it 
   expect(connections).toHaveLength(2)
 })
 
-it('sends it no more if it was aborted meanwhile', async () => {
+it('does not send it again if it was aborted in the meantime', async () => {
   const { adapter, connections, calls } = await startProvider()
   await runCall(adapter, settings)
   await turn()

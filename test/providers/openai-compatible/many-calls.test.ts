@@ -3,7 +3,7 @@ import type { ChatAdapter } from '../../../src/contracts/providers.js'
 import { finishChunk, type ScriptedUpstream, sse, textChunk } from '../../helpers/scripted-upstream.js'
 import { openAdapter, runCall, textOf } from './run-call.js'
 
-// So many that what their connections brought waits for the end of a turn.
+// So many that events wait for the end of a turn.
 const CALLS = 20
 
 let upstream: ScriptedUpstream
@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 const names = Array.from({ length: CALLS }, (_, number) => `call-${number}`)
 
-/** Answers each call with its own prompt, letter by letter, once all have come; all of them at the same time. */
+/** Answers each call with its own prompt, letter by letter, all at the same time, once all have arrived. */
 function answerTogether(ending: 'end' | 'hang-up'): void {
   let come = 0
   let open = (): void => {}
@@ -48,7 +48,7 @@ const ask = (name: string, onTake?: Parameters<typeof runCall>[2], signal?: Abor
     onTake,
   )
 
-it('hands each of many calls its own reply, whole and in order', async () => {
+it('hands each of many calls its own reply, complete and in order', async () => {
   answerTogether('end')
   const outcomes = await Promise.all(names.map((name) => ask(name)))
   for (const [number, { events, terminated, error }] of outcomes.entries()) {
@@ -58,7 +58,7 @@ it('hands each of many calls its own reply, whole and in order', async () => {
   }
 })
 
-it('hands over nothing while a take of the same call is waited for, and all of it afterwards', async () => {
+it('hands over nothing while a take of the same call is pending, and everything afterwards', async () => {
   answerTogether('end')
   const outcomes = await Promise.all(
     names.map(async (name) => {
@@ -73,7 +73,7 @@ it('hands over nothing while a take of the same call is waited for, and all of i
   for (const [number, { events }] of outcomes.entries()) expect(textOf(events)).toBe(names[number])
 })
 
-it('keeps little of a reply whose take is waited for, however fast it comes', async () => {
+it('keeps little of a reply whose take is pending, however fast the reply comes', async () => {
   const piece = sse([textChunk('x'.repeat(1_000))]).repeat(50)
   const pieces = 100
   upstream.script(async (reply) => {
@@ -97,7 +97,7 @@ it('keeps little of a reply whose take is waited for, however fast it comes', as
   for (const { events } of outcomes) expect(textOf(events)).toHaveLength(pieces * 50 * 1_000)
 })
 
-it('hands over what came before a hang-up, and then its failure', async () => {
+it('hands over everything that came before a lost connection, and then its failure', async () => {
   answerTogether('hang-up')
   const outcomes = await Promise.all(names.map((name) => ask(name)))
   for (const [number, { events, error }] of outcomes.entries()) {
@@ -106,7 +106,7 @@ it('hands over what came before a hang-up, and then its failure', async () => {
   }
 })
 
-it('hands over nothing more of a call that is aborted, and all of the others', async () => {
+it('hands over nothing more of an aborted call, and everything of the others', async () => {
   answerTogether('end')
   const controller = new AbortController()
   let takenAfter = 0

@@ -16,7 +16,7 @@ const refusing = (...loc: unknown[]) => ({
 })
 const usageExtra = extra('stream_options', 'include_usage')
 
-/** What Mistral, Azure's models, servers on vLLM and Groq have said. */
+/** Errors of Mistral, Azure's models, servers on vLLM and Groq. */
 const USAGE_REFUSALS: readonly Refusal[] = [
   [422, refusing('stream_options', 'include_usage')],
   [422, { detail: [usageExtra] }],
@@ -26,7 +26,7 @@ const USAGE_REFUSALS: readonly Refusal[] = [
   [400, { error: { message: "property 'stream_options' is unsupported, did you mean 'stream'?" } }],
   [400, { error: { message: 'Unknown parameter.', param: 'stream_options' } }],
 ]
-/** And Fireworks and Cerebras. */
+/** Those and errors of Fireworks and Cerebras. */
 const REASONING_REFUSALS: readonly Refusal[] = [
   [422, refusing('messages', 1, 'assistant', 'reasoning')],
   [422, { detail: [extra('messages', 1, 'assistant', 'reasoning_content')] }],
@@ -76,7 +76,7 @@ async function succeed(options: CallOptions = {}): Promise<void> {
   expect(events).toContainEqual({ type: 'usage', usage: expect.objectContaining({ completion: 7 }) })
 }
 
-describe('a provider that refuses the reasoning of earlier replies', () => {
+describe('a provider that rejects the reasoning of earlier replies', () => {
   it.each(REASONING_REFUSALS)('is asked again without it, for that call alone: %s %j', async (...refusal) => {
     opened.upstream.scriptOnce(refuse(refusal))
     await succeed({ request: reasons })
@@ -85,20 +85,20 @@ describe('a provider that refuses the reasoning of earlier replies', () => {
     expect(asked()).toEqual([sent, { ...withoutReasons, ...ASKS }, sent])
   })
 
-  it('is asked again if no stream is asked for', async () => {
+  it('is asked again if no stream is requested', async () => {
     opened.upstream.scriptOnce(refuse(REASONING))
     const { error } = await runCall(opened.adapter, { request: reasons, stream: false })
     expect(error).toBeUndefined()
     expect(asked()).toEqual([reasons, withoutReasons])
   })
 
-  it('is asked twice at most', async () => {
+  it('is asked at most twice', async () => {
     opened.upstream.scriptOnce(refuse(REASONING), refuse(REASONING))
     expect((await runCall(opened.adapter, { request: reasons })).error).toMatchObject({ status: 422 })
     expect(asked()).toHaveLength(2)
   })
 
-  it('gets none in the first place with reasoningHistory: false', async () => {
+  it('is sent none at all with reasoningHistory: false', async () => {
     const adapter = openaiCompatible({ baseUrl: opened.upstream.baseUrl, reasoningHistory: false })
     await runCall(adapter, { request: reasons })
     await adapter.close?.()
@@ -106,22 +106,25 @@ describe('a provider that refuses the reasoning of earlier replies', () => {
   })
 })
 
-describe('a provider that refuses stream_options', () => {
-  it.each(USAGE_REFUSALS)('refuses the call, and the host is told what to set: %s %j', async (...refusal) => {
-    opened.upstream.scriptOnce(refuse(refusal))
-    const { error } = await runCall(opened.adapter)
-    expect(error).toMatchObject({ reason: 'status', status: refusal[0] })
-    expect(error?.message).toMatch(
-      /^The provider answered 4\d\d\. It names stream_options\. .* streamUsage: false\.$/,
-    )
-    await succeed()
-    expect(asked()).toEqual([
-      { ...short, ...ASKS },
-      { ...short, ...ASKS },
-    ])
-  })
+describe('a provider that rejects stream_options', () => {
+  it.each(USAGE_REFUSALS)(
+    'rejects the call, and the host gets a hint about the setting: %s %j',
+    async (...refusal) => {
+      opened.upstream.scriptOnce(refuse(refusal))
+      const { error } = await runCall(opened.adapter)
+      expect(error).toMatchObject({ reason: 'status', status: refusal[0] })
+      expect(error?.message).toMatch(
+        /^The provider answered 4\d\d\. It names stream_options\. .* streamUsage: false\.$/,
+      )
+      await succeed()
+      expect(asked()).toEqual([
+        { ...short, ...ASKS },
+        { ...short, ...ASKS },
+      ])
+    },
+  )
 
-  it('is not asked for the usage of a stream with streamUsage: false, which is read if it comes', async () => {
+  it('is not asked for the usage of a stream with streamUsage: false, but usage is read if it comes', async () => {
     const adapter = openaiCompatible({ baseUrl: opened.upstream.baseUrl, streamUsage: false })
     const request = { ...short, stream_options: { include_usage: true } }
     const { events } = await runCall(adapter, { request })
@@ -143,19 +146,19 @@ it.each([
   ['another refusal', reasons, answerJson({ error: { message: 'Bad top_k.', param: 'top_k' } }, 400)],
   ['another status', reasons, answerJson(REASONING[1], 500)],
   ['a refusal of reasoning that was not sent', short, refuse(REASONING)],
-  ['a refusal for want of reasoning', reasons, answerJson({ error: { message: missing } }, 400)],
+  ['a refusal because of missing reasoning', reasons, answerJson({ error: { message: missing } }, 400)],
   [
     'a reply that failed after it had begun',
     reasons,
     answerEvents([textChunk('Hel'), { error: { code: 400, message: 'messages.1.reasoning' } }]),
   ],
-])('%s stands', async (_what, request, script) => {
+])('%s is final', async (_what, request, script) => {
   opened.upstream.scriptOnce(script)
   expect((await runCall(opened.adapter, { request })).error).toBeDefined()
   expect(asked()).toHaveLength(1)
 })
 
-it('a long text of a provider is searched in no time', () => {
+it('a long message of a provider is searched quickly', () => {
   const said = {
     status: 400,
     providerMessage: 'messages.'.repeat(1_000_000),

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { isPlainLine } from '../../../src/providers/openai-compatible/plain-line.js'
 
 describe('isPlainLine', () => {
-  it('lets ordinary lines pass', () => {
+  it('accepts ordinary lines', () => {
     for (const line of [
       '{"choices":[{"delta":{"content":"Hello"}}],"usage":null}',
       '{"choices":[{"delta":{"content":"Hello"}}],"usage": null,"error" : null}',
@@ -15,7 +15,7 @@ describe('isPlainLine', () => {
     }
   })
 
-  it('holds back whatever may be usage or a failure', () => {
+  it('rejects everything that may be usage or a failure', () => {
     for (const line of [
       '{"choices":[],"usage":{"prompt_tokens":1}}',
       '{"choices":[],"usage":  null}',
@@ -37,7 +37,7 @@ describe('isPlainLine', () => {
     }
   })
 
-  it('never lets a line pass that holds usage or an error, however it is written', () => {
+  it('never accepts a line with usage or an error, however it is written', () => {
     const key = fc
       .constantFrom('usage', 'error')
       .chain((name) =>

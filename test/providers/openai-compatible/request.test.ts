@@ -16,7 +16,7 @@ function sendOn(messages: readonly object[], stream: boolean): string | Buffer {
 }
 
 describe('buildRequestBody', () => {
-  it('asks for a stream with its usage only if a stream is wanted', () => {
+  it('asks for a stream with its usage only if a stream is requested', () => {
     expect(build({ stream: true }, true)).toEqual({
       ...request,
       stream: true,
@@ -25,7 +25,7 @@ describe('buildRequestBody', () => {
     expect(build({ stream: false, stream_options: { include_usage: true } })).toEqual(request)
   })
 
-  it('passes every other field on as it is', () => {
+  it('passes on every other field unchanged', () => {
     const more = {
       temperature: 0,
       tools: [{ type: 'function' }],
@@ -49,18 +49,18 @@ describe('buildRequestBody', () => {
       { reasoning: null, reasoning_content: null },
       { reasoning: null, reasoning_content: null },
     ],
-  ])('says reasoning once, under the name that came first: of %j sends %j', (given, expected) => {
+  ])('sends reasoning once, under the name that came first: of %j sends %j', (given, expected) => {
     const message = { role: 'assistant', content: 'x' }
     expect(build({ messages: [{ ...message, ...given }] }).messages).toEqual([{ ...message, ...expected }])
   })
 
-  it('leaves out what a result of a tool says to other providers alone', () => {
+  it('omits the member of a tool result that is only for other providers', () => {
     const messages = [{ role: 'tool', content: 'x', tool_call_id: 'c', is_error: true }]
     expect(build({ messages }).messages).toEqual([{ role: 'tool', content: 'x', tool_call_id: 'c' }])
     expect(messages[0]).toHaveProperty('is_error')
   })
 
-  it('writes the schemas of tools and formats digit for digit', () => {
+  it('copies the schemas of tools and formats digit for digit', () => {
     const schema = '{"maximum":9223372036854775807,"multipleOf":1.0,"2":{"const":1e400},"1":"\\u0041 7.50"}'
     const text =
       `{"messages":[],"tools":[{"type":"function","function":{"name":"f","parameters":${schema}}}],` +
@@ -86,7 +86,7 @@ describe('buildRequestBody', () => {
     })
   })
 
-  it('changes long messages as it does short ones', () => {
+  it('changes long messages in the same way as short ones', () => {
     const call = (more: object) => ({ id: 'a', type: 'function', function: { name: 'f', ...more } })
     const long = { role: 'user', content: LONG }
     const given = {

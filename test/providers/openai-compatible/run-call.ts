@@ -3,7 +3,7 @@ import type { ChatAdapter, ProviderCall, ProviderEvent } from '../../../src/cont
 import { openaiCompatible } from '../../../src/providers/openai-compatible/index.js'
 import { startScriptedUpstream } from '../../helpers/scripted-upstream.js'
 
-/** An adapter at a scripted provider of its own. */
+/** An adapter with a scripted provider of its own. */
 export async function openAdapter() {
   const upstream = await startScriptedUpstream()
   const adapter = openaiCompatible({ baseUrl: upstream.baseUrl })
@@ -29,14 +29,14 @@ export function createCall({ limits, ...options }: CallOptions = {}): ProviderCa
 }
 
 export interface Outcome {
-  /** What each `take` was given. */
+  /** The events that each `take` received. */
   reads: ProviderEvent[][]
   events: ProviderEvent[]
   terminated?: boolean
   error?: ProviderError
 }
 
-/** Runs a call to its end, however it ends. A rejection with anything but a `ProviderError` is thrown. */
+/** Runs a call until it succeeds or fails. Throws the failure if it is not a `ProviderError`. */
 export async function runCall(
   adapter: ChatAdapter,
   options: CallOptions = {},
@@ -58,7 +58,7 @@ export async function runCall(
   return outcome
 }
 
-/** The text of all content deltas, whether they came parsed or not. */
+/** Returns the text of all content deltas, parsed or not. */
 export function textOf(events: readonly ProviderEvent[]): string {
   return events
     .map((event) => {
@@ -73,7 +73,7 @@ export function textOf(events: readonly ProviderEvent[]): string {
     .join('')
 }
 
-/** The completion of an event, as JSON carries it. */
+/** Returns the completion of an event after a round trip through JSON. */
 export function completionOf(event: ProviderEvent | undefined): unknown {
   if (event?.type !== 'completion') return undefined
   return JSON.parse(JSON.stringify(event.completion))

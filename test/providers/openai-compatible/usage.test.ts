@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { readUsage } from '../../../src/providers/openai-compatible/usage.js'
 
 describe('readUsage', () => {
-  it('reads what OpenAI reports', () => {
+  it('reads OpenAI’s usage', () => {
     const usage = {
       prompt_tokens: 16,
       completion_tokens: 300,
@@ -20,7 +20,7 @@ describe('readUsage', () => {
     })
   })
 
-  it('adds reasoning that the completion leaves out, if the total says so', () => {
+  it('adds reasoning that the completion excludes, if the total shows it', () => {
     const usage = {
       prompt_tokens: 12,
       completion_tokens: 400,
@@ -30,7 +30,7 @@ describe('readUsage', () => {
     expect(readUsage(usage, undefined)).toMatchObject({ completion: 417, reasoning: 17 })
   })
 
-  it('adds reasoning that is more than the completion', () => {
+  it('adds reasoning that exceeds the completion', () => {
     const usage = {
       prompt_tokens: 12,
       completion_tokens: 2,
@@ -43,12 +43,12 @@ describe('readUsage', () => {
     }
   })
 
-  it('leaves reasoning alone that the completion includes', () => {
+  it('does not add reasoning that the completion includes', () => {
     const usage = { prompt_tokens: 10, completion_tokens: 50, total_tokens: 60, reasoning_tokens: 40 }
     expect(readUsage(usage, undefined)).toMatchObject({ completion: 50, reasoning: 40 })
   })
 
-  it('counts tokens that only the total has as output, when told to', () => {
+  it('counts tokens that only the total includes as output, if the setting says so', () => {
     const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 100 }
     expect(readUsage(usage, 'output')).toMatchObject({ completion: 90 })
     expect(readUsage(usage, undefined)).toMatchObject({ completion: 5 })
@@ -56,7 +56,7 @@ describe('readUsage', () => {
     expect(readUsage({ ...usage, total_tokens: 'many' }, 'output')).toMatchObject({ completion: 5 })
   })
 
-  it('finds cached and cache-written tokens if other providers put them', () => {
+  it('finds cached and cache-written tokens in other providers’ fields', () => {
     const counts = { prompt_tokens: 10, completion_tokens: 1 }
     expect(readUsage({ ...counts, prompt_cache_hit_tokens: 6 }, undefined)?.cached).toBe(6)
     expect(readUsage({ ...counts, cached_tokens: 7 }, undefined)?.cached).toBe(7)
@@ -74,7 +74,7 @@ describe('readUsage', () => {
     [{ prompt_tokens_details: { cache_read_input_tokens: 6 }, prompt_cache_hit_tokens: 6 }, { cached: 6 }],
     [{ prompt_cache_hit_tokens: 6, prompt_cache_miss_tokens: 4 }, { cached: 6 }],
     [{ cached_tokens: 'six' }, { cached: 'six' }],
-  ])('reads %j under whatever name', (cache, counts) => {
+  ])('reads %j, whatever the names', (cache, counts) => {
     for (const usage of [
       { prompt_tokens: 10, completion_tokens: 1, ...cache },
       { input_tokens: 10, output_tokens: 1, total_tokens: 11, ...cache },
@@ -84,7 +84,7 @@ describe('readUsage', () => {
     }
   })
 
-  it('adds what the cache gave and took to a prompt that leaves it out', () => {
+  it('adds cached and cache-written tokens to a prompt that excludes them', () => {
     const cache = { cache_read_input_tokens: 100, cache_creation_input_tokens: 20 }
     const counts = { prompt_tokens: 10, completion_tokens: 5, ...cache }
     expect(readUsage({ ...counts, total_tokens: 135 }, undefined)).toMatchObject({
@@ -103,7 +103,7 @@ describe('readUsage', () => {
     expect(readUsage(inside, undefined)).toMatchObject({ prompt: 500, cached: 100, cacheWrite: 20 })
   })
 
-  it('takes counts under Anthropic’s names in Anthropic’s meaning, unless the total says otherwise', () => {
+  it('reads counts under Anthropic’s names with Anthropic’s meaning, unless the total shows otherwise', () => {
     const counts = { input_tokens: 500, output_tokens: 5 }
     const cache = { cache_read_input_tokens: 100, cache_creation_input_tokens: 20 }
     expect(readUsage({ ...counts, ...cache }, undefined)).toMatchObject({
@@ -119,7 +119,7 @@ describe('readUsage', () => {
     expect(readUsage({ ...counts, ...details }, undefined)).toMatchObject({ prompt: 500, cached: 100 })
   })
 
-  it('adds up what was written to caches of several lifetimes', () => {
+  it('adds up the tokens written to caches of several lifetimes', () => {
     const written = { ephemeral_5m_input_tokens: 30, ephemeral_1h_input_tokens: 12 }
     const counts = { prompt_tokens: 100, completion_tokens: 5, cache_creation: written }
     expect(readUsage(counts, undefined)).toMatchObject({ prompt: 100, cacheWrite: 42 })
@@ -132,7 +132,7 @@ describe('readUsage', () => {
     expect(readUsage(counts, undefined)).toMatchObject({ completion: 9, reasoning: 4 })
   })
 
-  it('hands over counts of cached tokens that it does not know', () => {
+  it('reports unknown counts of cached tokens', () => {
     const usage = {
       prompt_tokens: 10,
       completion_tokens: 1,
@@ -144,14 +144,14 @@ describe('readUsage', () => {
     expect(readUsage(usage, undefined)?.unread).toEqual({ semantic_cache_tokens: 4, 'New-Cache-Tokens': 2 })
   })
 
-  it('keeps a zero as a zero', () => {
+  it('keeps a zero', () => {
     expect(readUsage({ prompt_tokens: 0, completion_tokens: 0 }, undefined)).toMatchObject({
       prompt: 0,
       completion: 0,
     })
   })
 
-  it('hands over what is no count as it stood', () => {
+  it('returns invalid counts unchanged', () => {
     for (const nonsense of [-1, 1.5, '12', 1e30, true, [], {}]) {
       const usage = {
         prompt_tokens: nonsense,
@@ -167,7 +167,7 @@ describe('readUsage', () => {
     }
   })
 
-  it('takes null for absent', () => {
+  it('treats null as absent', () => {
     const usage = { prompt_tokens: 3, completion_tokens: null, prompt_tokens_details: null }
     expect(readUsage(usage, undefined)).toEqual({ prompt: 3 })
   })
