@@ -91,7 +91,7 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
   })
   const ledger = createSqlLedger({
     database,
-    own: createPostgresDatabase(ledgerQueries, listener, ready),
+    settlementReads: createPostgresDatabase(ledgerQueries, listener, ready),
     groupCommit,
     async expire(limit) {
       await ready()

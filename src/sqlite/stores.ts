@@ -51,7 +51,7 @@ export function sqliteStores(given: SqliteStoresOptions): DurableStores {
   })
   const ledger = createSqlLedger({
     database,
-    own: {
+    settlementReads: {
       async all(statement) {
         const [rows = []] = await ledgerWorker.ask({ kind: 'batch', statements: [statement] })
         return rows
