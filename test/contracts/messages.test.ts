@@ -490,7 +490,7 @@ describe('what is no such thing', () => {
     ...[true, null].map((schema): [string, () => unknown, string] => [
       `a name of a schema (${schema})`,
       () => postgresStores({ connect() {} } as never, { schema: schema as never }),
-      `schema must be 1 to 40 of a-z, 0-9 and _, not a digit first; got ${schema}`,
+      `schema must be 1 to 40 characters of a-z, 0-9 and _, not starting with a digit; got ${schema}`,
     ]),
     [
       'what is told of routes',

@@ -80,7 +80,7 @@ describe('a PostgreSQL schema', () => {
     await expect(postgresStores(ownPool, options).ready()).rejects.toMatchObject({
       code: '42501',
       message:
-        'This role may not bring the schema earlier up to date (permission denied for schema earlier): run compat-router migrate with one that may',
+        'This role may not migrate the schema earlier (permission denied for schema earlier): run compat-router migrate with a role that may',
     })
   })
 })

@@ -188,7 +188,7 @@ describe('a SQLite file', () => {
     const file = `${place.file}-text`
     writeFileSync(file, 'Not a database. '.repeat(1_000))
     for (let index = 0; index < 5; index++)
-      expect(() => openConnection(file)).toThrow(`${file} cannot be opened: it is no database`)
+      expect(() => openConnection(file)).toThrow(`${file} cannot be opened: it is not a database`)
     const open = readdirSync('/proc/self/fd').filter((name) => {
       const path = `/proc/self/fd/${name}`
       return existsSync(path) && readlinkSync(path) === file
