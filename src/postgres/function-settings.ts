@@ -1,5 +1,5 @@
 /**
- * The settings of every function of the ledger. The tables are large and the arrays small, so an index is always right,
+ * The settings of every function of the ledger. The tables are large and the arrays small, so an index scan is always right,
  * and a plan that was made while the tables were small must not be kept.
  */
 export const SETTINGS = `set search_path = pg_catalog, pg_temp

@@ -53,7 +53,7 @@ const RELEASE = `if cardinality(p_released) > 0 then
  * The variables that the steps share:
  *
  * - `v_now`: the time of the batch, read after the wait for the locks, so that it is not before that of an earlier batch.
- * - `v_plain`: how many commands had the plain outcome.
+ * - `v_plain`: the number of commands with the plain outcome.
  * - `v_entries`: the id of each settlement's entry, null for a repeat.
  * - `v_open_accounts`, `v_open_amounts`: the amounts that were freed by settling open holds.
  * - `v_has_claims`: whether a settled hold may have a claim.

@@ -3,7 +3,7 @@ import { readBigint } from './cells.js'
 import type { Row, SqlDatabase } from './database.js'
 import { HOLD_STATE } from './hold-states.js'
 
-/** SQL for the amount that the account `a` has on hold, without overdue holds, which `a.held` includes until they are swept. */
+/** SQL for the amount that the account `a` has on hold, without overdue holds, which `a.held` includes until a sweep. */
 export function heldOf({ now }: SqlDatabase): string {
   return `a.held - (
       select coalesce(sum(h.amount), 0) from {holds} h

@@ -46,10 +46,10 @@ const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 1_000
 
 /**
- * Commits commands that wait at the same time in one transaction. While one batch runs, the next one fills, so batches
- * grow with the load and a single command does not wait. A command must be safe to repeat: after a transient fault, the
- * same batch is run again. If one command makes a batch fail, the batch is halved until that command fails alone. Commands
- * that wait for another transaction's lock move to the next batch, after the rest of their own.
+ * Commits waiting commands together, in one transaction. While one batch runs, the next one fills, so batches grow with
+ * the load and a single command does not wait. A command must be safe to repeat: after a transient fault, the same batch
+ * is run again. If one command makes a batch fail, the batch is halved until that command fails alone. Commands that wait
+ * for another transaction's lock move to the next batch, after the rest of their own.
  */
 export function createGroupCommit<Command, Outcome>(
   options: GroupCommitOptions<Command, Outcome>,

@@ -14,7 +14,7 @@ export interface Watchers {
   changed(topic: string, id: string): void
   /** Reports that changes were missed, so that any row may have changed. */
   changedAll(): void
-  /** Reports the connection's state to all watchers if it is new. */
+  /** Reports the connection's state to all watchers if it has changed. */
   connected(connected: boolean): void
   /** Runs `last`. After that, `first` does not run again. */
   close(): void

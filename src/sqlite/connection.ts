@@ -18,7 +18,7 @@ import type { Cell, Row, Statement } from '../sql/database.js'
 import { nameTables } from '../sql/database.js'
 import { isBusy } from './faults.js'
 
-/** A prepared statement. Integers come as bigint. */
+/** A prepared statement. Integers are bigint. */
 export interface Prepared {
   /** Returns the first row's cells in order, or undefined if there is no row. */
   first(parameters: readonly unknown[]): readonly Cell[] | undefined

@@ -5,7 +5,7 @@ export interface PostingRow extends Posting {
   readonly entryId: bigint
 }
 
-/** Rows in one statement, the most first. An entry usually has three postings. */
+/** Numbers of rows in one statement, largest first. An entry usually has three postings. */
 const STATEMENT_ROWS = [256, 64, 16, 3, 1] as const
 
 /** Writes the postings of a batch, many rows in one statement, in the table's order. */

@@ -7,7 +7,7 @@ const CLOSED: HoldOutcome = { kind: 'closed' }
 const CONFLICT: HoldOutcome = { kind: 'conflict' }
 const GRANTED: HoldOutcome = { kind: 'granted' }
 
-/** Takes one hold. Tries the common case first, and runs all other checks only if it does not apply. */
+/** Grants or refuses one hold. Tries the common case first, and runs all other checks only if it does not apply. */
 export function takeHold(
   command: HoldCommand,
   holds: HoldRows,
