@@ -1,4 +1,4 @@
-/** What a reply's body takes goes into its account's total with it, and out of it again. */
+/** Adds the size of a reply's body to its account's total, and subtracts it again. */
 export const countReplyFunction = `create function {count_reply_1}() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp

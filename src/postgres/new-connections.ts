@@ -2,11 +2,11 @@ import type { EventEmitter } from 'node:events'
 import type { PostgresClient, PostgresPool } from './pool.js'
 
 /**
- * Hears what goes wrong with a new connection before whoever asked for it can. A server that is shut down, or told to end
- * its connections, may say so in the same packet as that it is ready: `pg` reads both in one go, and an error that nobody
- * listens for ends the process. Only a pool that tells of new connections, as `Pool` of `pg` does, has this gap.
+ * Handles errors of a new connection until its owner can. A server that shuts down or ends its connections may report that
+ * in the same packet as its readiness. `pg` reads both at once, and an error without a listener ends the process. Only a
+ * pool that emits `connect`, as `Pool` of `pg` does, has this gap.
  *
- * @returns what ends it
+ * @returns a function that stops the handling
  */
 export function hearNewConnections(pool: PostgresPool): () => void {
   const { on, removeListener } = pool as Partial<Pick<EventEmitter, 'on' | 'removeListener'>>
@@ -17,7 +17,7 @@ export function hearNewConnections(pool: PostgresPool): () => void {
   }
 }
 
-/** Until this turn is over: from then on it is its owner's, who may want to know. */
+/** Ignores errors until this turn is over. From then on, the connection's owner handles them. */
 function hearForNow(client: Pick<PostgresClient, 'on' | 'removeListener'>): void {
   const ignore = () => undefined
   client.on('error', ignore)

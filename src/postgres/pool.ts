@@ -1,13 +1,13 @@
-/** What is asked of a pool. A `Pool` of `pg` fits as it is. */
+/** The parts of a pool that the stores use. A `Pool` of `pg` fits. */
 export interface PostgresPool {
   connect(): Promise<PostgresClient>
-  /** As a `Pool` of `pg` has them. Without `max`, it counts as 10, which is the default of `pg`. */
+  /** As in a `Pool` of `pg`. If absent, `max` is 10, the default of `pg`. */
   readonly options?: { readonly max?: number | undefined }
 }
 
 export interface PostgresClient {
   query(query: PostgresQuery): Promise<{ readonly rows: unknown[] }>
-  /** Back to the pool; with an error or `true`, the connection is thrown away instead. */
+  /** Returns the connection to the pool. With an error or `true`, discards it instead. */
   release(broken?: Error | boolean): void
   on(
     event: 'notification',
@@ -25,6 +25,6 @@ export interface PostgresClient {
 export interface PostgresQuery {
   readonly text: string
   readonly values?: unknown[]
-  /** Cells come as the text that the server sent, whatever parsers the host has set for its own queries. */
+  /** Returns cells as the server's text, whatever parsers the host has set for its own queries. */
   readonly types?: { getTypeParser(): (text: string) => unknown }
 }

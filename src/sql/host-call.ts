@@ -1,17 +1,17 @@
 /**
- * Calls a function of the host's, whose answer nobody needs. What it throws or rejects with becomes a warning: it must
- * neither end the process nor keep others from being told.
+ * Calls a function of the host and ignores its result. If it throws or rejects, a process warning says so: it must neither
+ * end the process nor keep other listeners from being called.
  */
-export function callHost(what: string, call: () => unknown): void {
+export function callHost(name: string, call: () => unknown): void {
   try {
     const result = call()
-    if (result instanceof Promise) result.catch((error: unknown) => warn(what, error))
+    if (result instanceof Promise) result.catch((error: unknown) => warn(name, error))
   } catch (error) {
-    warn(what, error)
+    warn(name, error)
   }
 }
 
-function warn(what: string, error: unknown): void {
+function warn(name: string, error: unknown): void {
   const why = error instanceof Error ? `: ${error.name}: ${error.message}` : ''
-  process.emitWarning(`${what} of compat-router's durable stores failed${why}`)
+  process.emitWarning(`${name} of compat-router's durable stores failed${why}`)
 }

@@ -1,14 +1,14 @@
-/** Which commands must not run in one transaction. */
+/** Decides which commands must not run in one transaction. */
 export interface Conflicts<Command> {
-  /** What a command works on. Two that name the same key do not share a batch, */
+  /** The keys that a command works on. Two commands with the same key do not share a batch, unless they are alike. */
   readonly keysOf: (command: Command) => readonly string[]
-  /** but where they are alike. */
+  /** Whether two commands with the same key may share a batch. */
   readonly alike: (first: Command, second: Command) => boolean
 }
 
 /**
- * Splits a queue into its next batch, of so many commands at most, and the rest. A command that has to wait makes all
- * after it wait that name one of its keys, so that on each key the order stays.
+ * Splits a queue into its next batch, of at most `maxCommands`, and the rest. If a command has to wait, so do all later
+ * commands with one of its keys, which keeps the order on each key.
  */
 export function takeBatch<Command, Item extends { readonly command: Command }>(
   queue: readonly Item[],

@@ -3,7 +3,7 @@ import { HOLD_STATE } from '../sql/hold-states.js'
 import { createAccounts } from './accounts.js'
 import type { Connection } from './connection.js'
 
-/** Ends at most `limit` overdue holds and gives them back. */
+/** Expires at most `limit` overdue holds and returns them. */
 export function expireHolds(connection: Connection, limit: number): readonly Row[] {
   return connection.transaction(() => {
     const now = BigInt(Date.now())

@@ -3,7 +3,7 @@ import { countReplies, firstTables, replyTotalsTable, type SchemaWords } from '.
 import { type Connection, retryWhileBusy, tableName } from './connection.js'
 import { countReplyTriggers } from './count-reply-triggers.js'
 
-/** Strict tables: an integer that outgrows 64 bits is an error there, and not a double. */
+/** In strict tables, an integer beyond 64 bits is an error and not a double. */
 const WORDS: SchemaWords = {
   name: 'text',
   integer: 'integer',
@@ -39,7 +39,7 @@ export const sqliteMigrations: readonly Migration[] = [
   },
 ]
 
-/** Brings the file up to date. Several processes may do so at once: the first one does it, the others find it done. */
+/** Migrates the file. If several processes do so at once, the first one migrates it, and the others find it done. */
 export function migrate(
   connection: Connection,
   file: string,

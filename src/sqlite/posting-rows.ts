@@ -5,10 +5,10 @@ export interface PostingRow extends Posting {
   readonly entryId: bigint
 }
 
-/** How many rows a statement takes: as many as fit, then fewer. Three is what an entry usually has. */
+/** Numbers of rows in one statement, largest first. An entry usually has three postings. */
 const STATEMENT_ROWS = [256, 64, 16, 3, 1] as const
 
-/** Writes the postings of a batch, many rows a statement, in the order in which the table has them. */
+/** Writes the postings of a batch, many rows in one statement, in the table's order. */
 export function createPostingRows(connection: Connection): {
   insert(rows: PostingRow[], at: bigint): void
 } {

@@ -12,7 +12,7 @@ import type {
 } from './messages.js'
 import { migrate } from './migrations.js'
 
-// The entry of a worker thread that owns one connection to the file. It answers one question after the other.
+// The entry of a worker thread with one connection to the file. It answers one question at a time.
 const port = parentPort
 if (port === null)
   throw new Error('compat-router/sqlite-worker is started by compat-router/sqlite, not imported')
