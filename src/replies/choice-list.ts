@@ -23,10 +23,16 @@ export class ChoiceList {
     return choice
   }
 
-  /** Whether any has begun, and each has its finish reason. */
+  /** Whether any has begun, and each has ended. */
   get haveFinished(): boolean {
-    for (const choice of this.all) if (choice.finishReason === undefined) return false
+    for (const choice of this.all) if (!choice.hasFinished) return false
     return this.all.length > 0
+  }
+
+  /** The provider's own word for the end of the first choice, if all ended with unknown ones. */
+  get unknownReason(): string | undefined {
+    const reasons = this.all.map(({ unknownReason }) => unknownReason)
+    return reasons.includes(undefined) ? undefined : reasons[0]
   }
 
   /** Output tokens of the text that came, each choice at most the model's maximum. */

@@ -1,6 +1,7 @@
 import { ProviderError } from '../base/errors.js'
 import { isObject, type JsonObject } from '../protocol/json-values.js'
 import { fromLatin1 } from '../protocol/latin1.js'
+import { isBareFailure } from '../protocol/reply-errors.js'
 import { invalidReply } from './delta.js'
 
 /** Reads an event from JSON text in latin1. Throws a `ProviderError` if it is not an object. */
@@ -15,7 +16,7 @@ export function parseEvent(bytes: string): JsonObject {
   return event
 }
 
-/** DeepInfra has the words of a failure at the top, in a chunk without choices. */
-export function saysFailure({ choices, error, error_message: message }: JsonObject): boolean {
-  return (error !== undefined && error !== null) || (typeof message === 'string' && !Array.isArray(choices))
+/** Whether an event reports a failure of the whole reply. */
+export function saysFailure(event: JsonObject): boolean {
+  return (event.error !== undefined && event.error !== null) || isBareFailure(event)
 }
