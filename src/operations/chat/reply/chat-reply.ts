@@ -184,7 +184,9 @@ export class ChatReply implements Reply {
   private refuseUnknownEnd(): void {
     if (this.tokenEvents > 0 || this.hasCountedOutput) return
     const unknown = this.choices.unknownReason
-    if (unknown !== undefined) throw endedWithoutOutput(unknown)
+    if (unknown === undefined) return
+    this.failure = endedWithoutOutput(unknown)
+    throw this.failure
   }
 
   private takeEvent(event: ProviderEvent): string {
