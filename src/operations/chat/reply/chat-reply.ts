@@ -104,6 +104,7 @@ export class ChatReply implements Reply {
   }
 
   get finishReason(): FinishReason | undefined {
+    if (this.failure !== undefined) return undefined
     return this.choices.all[0]?.finishReason
   }
 
@@ -286,7 +287,6 @@ export class ChatReply implements Reply {
 
   private takeBody(choices: readonly WholeChoice[]): void {
     this.bodyWriter.takeWhole(choices)
-    this.hasBegun = true
     for (const { index, message, finish_reason: reason, native_finish_reason: native } of choices) {
       const choice = this.choices.at(index)
       choice.takeEnd(reason, native)
