@@ -25,16 +25,23 @@ export interface Operation<A extends Asked = Asked> {
   readonly path: string
   /** The scope that an access token needs. */
   readonly scope: string
-  /** Precedes the id of each reply. */
+  /** Precedes the id of each call's reply, in events and in the ledger. */
   readonly idPrefix: string
   readonly openapi: OpenApiOperation
   /** Reads a body. Throws a `CompatError` if the request is wrong. Does not change the body. */
   read(body: RequestBody): A
-  /** Returns the parameters of a request, at most 20, that are not on a list of supported ones and do ask for something. */
+  /**
+   * Returns the known parameters of a request, at most 20, that ask for something and are not on a list of supported ones.
+   * Parameters that the operation does not know are in {@link Asked.unlisted}.
+   */
   unsupported(asked: A, supported: readonly string[]): readonly string[]
   /** Plans a request for its model. Counts nothing yet. */
   plan(asked: A, model: Model, options: PlanOptions): Plan
-  /** Returns everything in a request that can change the reply: two requests under one key must agree in it. */
+  /**
+   * Returns everything in a request that can change the reply: requests of this operation under one `Idempotency-Key` must
+   * agree in it. The model is part of it, and so are `provider`, `routing` and `sessionId` of the own fields. Labels are
+   * not, nor is the envelope of a provider key, which differs each time that a key is sealed.
+   */
   digest(asked: A): object
   /** Whether an adapter serves this operation. */
   isServedBy(adapter: ProviderAdapter): boolean
@@ -100,10 +107,16 @@ export interface ReplyParts {
   readonly splice: boolean
 }
 
-/** Hears of the tokens and usage that a reply brings. */
+/** Counts the usage and the tokens that a reply reports to it, in any order. */
 export interface Meter {
-  /** @param finished whether the reply had finished before this report came */
+  /**
+   * Accepts a usage that the provider reported. The charge follows it if both counts are given, otherwise an estimate: an
+   * operation without output reports 0 as `completion`, and one that is charged by the request alone 0 as both.
+   *
+   * @param finished whether the reply had finished before the provider sent this report
+   */
   snapshot(report: UsageReport, finished: boolean): void
+  /** Counts an event with content, so that an aborted call is charged for it. */
   token(): void
 }
 
@@ -140,8 +153,8 @@ export interface Reply {
   discard(): void
   /** Ends everything that the provider left open. Throws a `ProviderError` if the end cannot be written. */
   endChoices(reason: 'stop' | 'length'): void
-  /** The last bytes of a stream, with the charge. */
+  /** The last bytes of a stream, with the charge. Latin1: each character is one byte of the UTF-8. */
   closing(charge: WireCharge): string
-  /** The whole reply in one body, with the charge. */
+  /** The whole JSON reply, with the charge, in latin1. */
   body(charge: WireCharge): string
 }

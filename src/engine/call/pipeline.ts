@@ -51,7 +51,8 @@ export async function runOperation(
     const key = idempotencyKey(call)
     if (key === undefined) await complete(accepted, parts, undefined, writer, context)
     else {
-      await idempotency.once(key, caller, operation.digest(read), writer, log, (claim, reply) =>
+      const content = { operation: operation.name, request: operation.digest(read) }
+      await idempotency.once(key, caller, content, writer, log, (claim, reply) =>
         complete(accepted, parts, claim, reply, context),
       )
     }
