@@ -11,9 +11,8 @@ import type { LazyContext } from '../asking/lazy-context.js'
 import type { CallLog } from '../events/call-log.js'
 import { idempotencyKey } from '../idempotency/idempotency.js'
 import { findRoutes } from '../routing/find-routes.js'
-import type { AcceptedRequest, AdmittedCall } from './admitted-call.js'
+import { type AcceptedRequest, type AdmittedCall, callFacts } from './admitted-call.js'
 import { Call } from './call.js'
-import { callFacts } from './facts.js'
 import type { EngineParts } from './parts.js'
 
 /**
