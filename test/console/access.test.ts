@@ -136,7 +136,7 @@ describe('the table of who may what', () => {
       for (const body of [ask('alice'), { nonsense: 1 }]) {
         const answer = await send(bench.as(undefined), name, body)
         expect(answer.status).toBe(401)
-        expect(answer.json).toEqual({ error: { message: expect.stringContaining('Nobody is signed in') } })
+        expect(answer.json).toEqual({ error: { message: expect.stringContaining('You are not signed in') } })
       }
     })
 
@@ -276,7 +276,7 @@ describe('a user', () => {
     const refused = await user().post('api/credentials/issue-token', ask)
     expect([refused.status, refused.json]).toEqual([
       403,
-      { error: { message: 'Only an operator may give the scope "admin"', field: 'scopes' } },
+      { error: { message: 'Only an operator may grant the scope "admin"', field: 'scopes' } },
     ])
     const own = { ...ask, scopes: ['models.run'] }
     expect((await user().post('api/credentials/issue-token', own)).status).toBe(200)
@@ -301,7 +301,7 @@ describe('a user', () => {
         403,
         {
           error: {
-            message: expect.stringContaining('expiresAt must be no later than the end of the token before'),
+            message: expect.stringContaining('expiresAt must be no later than that of the previous token'),
             field: 'expiresAt',
           },
         },
@@ -318,7 +318,7 @@ describe('a user', () => {
       const { status, json } = await reissue(user(), credentialId)
       expect([status, json]).toEqual([
         403,
-        { error: { message: expect.stringContaining('only an operator may renew it: make a new one') } },
+        { error: { message: expect.stringContaining('only an operator may renew it. Make a new one') } },
       ])
       expect((await reissue(bench.as(operator), credentialId)).status).toBe(200)
     })

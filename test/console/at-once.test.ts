@@ -31,7 +31,7 @@ describe('of two operators at one moment', () => {
       for (const { json } of answers.filter(({ status }) => status === 409)) {
         expect(json.error).toMatchObject({
           field: 'id',
-          message: expect.stringContaining('is there already'),
+          message: expect.stringContaining('already exists'),
         })
       }
     }

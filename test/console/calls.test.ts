@@ -227,9 +227,9 @@ describe('a call', () => {
           'Mount it before.',
           'The ledger store failed: why',
           'The client left before the first token; nothing was charged',
-          'x reported -1 as prompt: no count of tokens',
+          'x reported -1 as prompt, which is not a plausible token count',
           'The charge of h was posted although another call had taken its Idempotency-Key',
-          'A hold of 0.000000005 credits ran out, and no longer counts',
+          'A hold of 0.000000005 credits expired and no longer counts',
         ])
       })
   })

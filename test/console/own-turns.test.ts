@@ -65,7 +65,7 @@ describe('questions of users', () => {
     )
     const answers = await Promise.all(asked)
     expect(answers.slice(0, 100)).toEqual(Array(100).fill('Error: locked'))
-    expect(answers[100]).toContain('Too many questions of this account')
+    expect(answers[100]).toContain('Too many queries of this account')
     await expect(turns.adminOf('alice', admin).statement('alice')).rejects.toThrow('locked')
   })
 

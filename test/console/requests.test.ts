@@ -425,7 +425,7 @@ describe('bad input', () => {
     ['spend?by=day&by=model', 'by', 'twice'],
     ['spend?by=day&account=', 'account', 'account must be'],
     ['spend?by=day&from=5&to=5', 'from', 'from must be before to'],
-    ['statement', 'account', 'say which account'],
+    ['statement', 'account', 'account is missing: name one'],
     ['calls?limit=0', 'limit', 'from 1 to 200'],
     ['calls?limit=201', 'limit', 'from 1 to 200'],
     ['calls?after=x', 'after', '`next` of an earlier page'],
@@ -553,8 +553,10 @@ describe('createConsole', () => {
 
   it('refuses options that cannot be meant', () => {
     const make = (options: object) => () => createConsole({ admin: bench.admin, authorise, ...options })
-    expect(make({ origin: 'console.example.com' })).toThrow(/origin must be scheme and host/)
-    expect(make({ origin: 'https://console.example.com/' })).toThrow(/origin must be scheme and host/)
+    expect(make({ origin: 'console.example.com' })).toThrow(/origin must be only a scheme and a host/)
+    expect(make({ origin: 'https://console.example.com/' })).toThrow(
+      /origin must be only a scheme and a host/,
+    )
     expect(make({ routerPath: 'https://other.example/v1' })).toThrow(/routerPath must be a path/)
     expect(make({ routerPath: '//other.example/v1' })).toThrow(/routerPath must be a path/)
     expect(make({ basePath: 'console' })).toThrow(/basePath must begin with a slash/)
@@ -581,9 +583,9 @@ describe('whatever authorise throws', () => {
     ],
     ['a text', secret, secret],
     ['nothing', undefined, 'undefined'],
-    ['an object that has no text', Object.create(null), 'What was thrown cannot be shown'],
+    ['an object that has no text', Object.create(null), 'The thrown value cannot be shown'],
     ['a symbol', Symbol(secret), `Symbol(${secret})`],
-    ['an error that throws when it is read', unreadable, 'What was thrown cannot be shown'],
+    ['an error that throws when it is read', unreadable, 'The thrown value cannot be shown'],
   ])('is a fault, without its words, and a warning: %s', async (_, thrown, words) => {
     for (const authorise of [
       () => {
@@ -598,7 +600,9 @@ describe('whatever authorise throws', () => {
           'api/me',
         )
         expect(status).toBe(500)
-        expect(json).toEqual({ error: { message: expect.stringContaining('see the process’s warnings') } })
+        expect(json).toEqual({
+          error: { message: expect.stringContaining('See the warnings of its process') },
+        })
         expect(text).not.toContain(secret)
         expect(await warned).toMatchObject([{ message: words }])
       } finally {

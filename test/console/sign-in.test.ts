@@ -60,7 +60,7 @@ describe('a one-time link', () => {
   })
 
   it('needs the address of the console', () => {
-    expect(() => oneTimeSignIn().link(undefined as never)).toThrow("link takes the console's address")
+    expect(() => oneTimeSignIn().link(undefined as never)).toThrow("link needs the console's address")
   })
 
   it('opens a page that hands the secret in and takes it out of the history', async () => {
@@ -92,7 +92,9 @@ describe('a one-time link', () => {
     })
     const second = await post('sign-in', { secret: good })
     expect(second.status).toBe(403)
-    expect(second.json).toEqual({ error: { message: expect.stringContaining('has been used, is too old') } })
+    expect(second.json).toEqual({
+      error: { message: expect.stringContaining('has been used, has expired, or is incomplete') },
+    })
     expect(second.headers.get('set-cookie')).toBeNull()
   })
 
@@ -116,7 +118,9 @@ describe('a one-time link', () => {
     const { signIn } = await start({ hint: 'Run it again.' })
     expect(signIn.hint).toBe('A link opens the console once. Run it again.')
     const { signIn: plain } = await start()
-    expect(plain.hint).toBe('A link opens the console once. Get a new link where the last one came from.')
+    expect(plain.hint).toBe(
+      'A link opens the console once. Get a new link from the same source as the last one.',
+    )
   })
 
   it('is good for an hour, and its session for twelve', async () => {
@@ -207,7 +211,7 @@ describe('signing in and out', () => {
     })
     expect(status).toBe(403)
     expect(json).toEqual({
-      error: { message: expect.stringContaining('the option origin of createConsole and of oneTimeSignIn') },
+      error: { message: expect.stringContaining('the origin option of createConsole and oneTimeSignIn') },
     })
   })
 
@@ -236,7 +240,7 @@ describe('oneTimeSignIn', () => {
     ],
     [{ viewer: { kind: 'admin' } }, /^oneTimeSignIn\.viewer\.kind: must be "operator" or "user"/],
     [{ viewer: { kind: 'user' } }, /^oneTimeSignIn\.viewer\.account: is missing/],
-    [{ origin: 'example.com' }, /^oneTimeSignIn\.origin: must be scheme and host alone, such as https:/],
+    [{ origin: 'example.com' }, /^oneTimeSignIn\.origin: must be only a scheme and a host, such as https:/],
     [{ hint: 5 }, /^oneTimeSignIn\.hint: must be a string; got a number/],
     [{ basePath: 'console' }, /^basePath must begin with a slash/],
     [{ linkms: 5 }, /^oneTimeSignIn: has no field "linkms"; its fields are viewer, linkMs, sessionMs/],

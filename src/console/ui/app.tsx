@@ -119,15 +119,15 @@ export function App() {
 /** Nothing that one viewer has on the page is left for another. */
 const keyOf = ({ viewer }: MeReply): string => JSON.stringify(viewer)
 
-const NOBODY = 'Nobody is signed in.'
+const NOT_SIGNED_IN = 'You are not signed in.'
 
-/** No fault, but how to sign in, as the server says it. */
+/** Not an error: shows how to sign in, in the server's words. */
 function SignedOut(props: { problem: Problem; out: 'left' | 'ended' | undefined; onRetry: () => void }) {
   const { message } = props.problem
-  const hint = message.startsWith(NOBODY) ? message.slice(NOBODY.length) : message
+  const hint = message.startsWith(NOT_SIGNED_IN) ? message.slice(NOT_SIGNED_IN.length) : message
   return (
     <div role="status">
-      <Notice title={props.out === 'left' ? 'You have signed out.' : NOBODY}>
+      <Notice title={props.out === 'left' ? 'You have signed out.' : NOT_SIGNED_IN}>
         <p>{hint}</p>
         <Button onPress={props.onRetry}>Try again</Button>
       </Notice>

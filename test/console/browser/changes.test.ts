@@ -148,7 +148,7 @@ describe('a form of something new', { timeout: 120_000 }, () => {
       await form.locator(`[name="${name}"]`).fill(value)
     }
     await form.getByRole('button', { name: button[1]! }).click()
-    await form.getByText('is there already: nothing was saved').waitFor()
+    await form.getByText('already exists: nothing was saved').waitFor()
     await form.locator('[name="id"]:focus').waitFor()
     expect(await now()).toEqual(stored)
     await form.getByRole('button', { name: 'Cancel' }).click()

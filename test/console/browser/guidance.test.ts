@@ -311,8 +311,8 @@ describe('the pages', { timeout: 120_000 }, () => {
 
   it('say how to sign in as something to know, without a status', async () => {
     const stranger = await visit.open(undefined, 'spend')
-    await stranger.getByText('Nobody is signed in.').waitFor()
-    await stranger.getByText('Sign in where this service lets you, then open the console again.').waitFor()
+    await stranger.getByText('You are not signed in.').waitFor()
+    await stranger.getByText('Sign in to this service, then open the console again.').waitFor()
     expect(await stranger.getByText(/sign-in link/).count()).toBe(0)
     expect(await stranger.getByText(/Status 401/).count()).toBe(0)
     expect(await stranger.getByRole('alert').count()).toBe(0)

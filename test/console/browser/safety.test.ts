@@ -121,7 +121,7 @@ describe('a user who tries to see what is another’s', { timeout: 120_000 }, ()
 
   it('sees how to sign in if nobody is signed in', async () => {
     const page = await visit.open(undefined, 'spend')
-    await page.getByText(/Nobody is signed in/).waitFor()
+    await page.getByText(/You are not signed in/).waitFor()
     await page.context().close()
   })
 })

@@ -91,7 +91,7 @@ describe('a session that ends while a page is open', { timeout: 120_000 }, () =>
     await form.locator('[name=label]').fill('typed with care')
     await page.context().clearCookies()
     await form.getByRole('button', { name: 'Make the key' }).click()
-    await page.getByRole('dialog', { name: ended }).getByText('Sign in where this service').waitFor()
+    await page.getByRole('dialog', { name: ended }).getByText('Sign in to this service').waitFor()
     expect(await form.isVisible()).toBe(false)
     expect(await page.getByRole('heading', { name: 'Keys' }).isVisible()).toBe(false)
     return page
@@ -100,7 +100,7 @@ describe('a session that ends while a page is open', { timeout: 120_000 }, () =>
   it('keeps a form as it was filled in, out of sight until its viewer is back', async () => {
     const page = await sendTooLate()
     await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByText('Nobody is signed in.').waitFor()
+    await page.getByText('You are not signed in.').waitFor()
     await signIn(page, 'operator')
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByRole('dialog', { name: ended }).waitFor({ state: 'detached' })
