@@ -22,7 +22,7 @@ const end = (requestId: string, more: Partial<RequestEnd> = {}): RequestEnd => (
 const idsIn = (log: EventLog) => log.newestFirst().map(({ event }) => (event as RequestEnd).requestId)
 
 describe('the log of events', () => {
-  it('keeps the newest only, newest first, and numbers them all', () => {
+  it('keeps only the newest, newest first, and numbers them all', () => {
     const log = createEventLog()
     expect(log.newestFirst()).toEqual([])
     for (let number = 1; number <= log.capacity + 2; number++) log.take(end(`r${number}`))
@@ -31,14 +31,14 @@ describe('the log of events', () => {
     expect([kept[0], kept[1], kept.at(-1)]).toEqual(['1002 r1002', '1001 r1001', '3 r3'])
   })
 
-  it('keeps events as they came, without a copy', () => {
+  it('keeps the events themselves, not copies', () => {
     const log = createEventLog()
     const event = end('a')
     log.take(event)
     expect(log.newestFirst()[0]!.event).toBe(event)
   })
 
-  it('keeps only some of the calls completed in one second, and all that went wrong', () => {
+  it('keeps only some of the calls completed in one second, but all failures', () => {
     const log = createEventLog()
     const charge = {} as RequestEnd['charge']
     const completed = (requestId: string, at: number) => {
@@ -53,7 +53,7 @@ describe('the log of events', () => {
     expect(idsIn(log).slice(0, 4)).toEqual(['next', 'free', 'wrong', `r${log.completedASecond}`])
   })
 
-  it('keeps what it knew however many requests do not authenticate, and the newest of these', () => {
+  it('keeps its events however many requests do not authenticate, and the newest of these', () => {
     const log = createEventLog()
     const caller = { account: 'alice', credentialId: 'key' }
     const refusals: Partial<RequestEnd>[] = [
@@ -74,7 +74,7 @@ describe('the log of events', () => {
     expect([ids[0], ids[1], ...ids.slice(-2)]).toEqual(['last', 'r1999', 'no such model', 'completed'])
   })
 
-  it('keeps what it knew however often the console itself fails, and the newest of that', () => {
+  it('keeps its events however often the console itself fails, and the newest of these faults', () => {
     const log = createEventLog()
     log.take(end('completed'))
     for (let turn = 0; turn < 2 * log.capacity; turn++) {
@@ -90,7 +90,7 @@ describe('the log of events', () => {
     ])
   })
 
-  it('leaves out lists of models that were read, and keeps those that were refused', () => {
+  it('omits successful reads of the models, and keeps refused ones', () => {
     const log = createEventLog()
     log.take(end('m', { operation: 'list-models' }))
     expect(log.newestFirst()).toEqual([])
@@ -98,7 +98,7 @@ describe('the log of events', () => {
     expect(log.newestFirst()).toHaveLength(1)
   })
 
-  it('finds the end of a call by its hold, and not that of a replay', () => {
+  it('finds the end of a call by its hold, but not the end of a replay', () => {
     const log = createEventLog()
     const first = end('a', { holdId: 'h1' })
     log.take(first)

@@ -71,7 +71,7 @@ export function App() {
       }
       look()
     }
-    // Somebody else may have signed in under another tab: what is read from then on is theirs.
+    // Somebody else may have signed in on another tab: later replies are theirs.
     const lookAgain = (): void => {
       if (!document.hidden) look()
     }
@@ -107,7 +107,7 @@ export function App() {
       {isOut && (
         <Dialog title="Your session has ended" onClose={lookAnew} isSticky>
           <p class="intro">
-            Sign in again in another tab, then come back. What you have open here stays as it is.
+            Sign in again in another tab, then come back. Everything you have open here stays as it is.
           </p>
           {notice}
         </Dialog>
@@ -116,7 +116,7 @@ export function App() {
   )
 }
 
-/** Nothing that one viewer has on the page is left for another. */
+/** A key for each viewer, so that nothing on one viewer's page is left for another. */
 const keyOf = ({ viewer }: MeReply): string => JSON.stringify(viewer)
 
 const NOT_SIGNED_IN = 'You are not signed in.'
@@ -186,7 +186,7 @@ function NotFound({ path }: { path: string }) {
       </h1>
       <Empty
         title={
-          known === undefined ? 'The address names no page of the console.' : 'This page is for operators.'
+          known === undefined ? 'The console has no page at this address.' : 'This page is for operators.'
         }
       >
         Go to the <a href={hrefOf('playground')}>playground</a>.

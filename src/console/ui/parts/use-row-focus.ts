@@ -5,7 +5,7 @@ interface Focused {
   readonly key: string
 }
 
-/** Keeps the focus near where it was when its row, or the button in it, goes away: by keyboard one would begin anew. */
+/** Keeps the focus nearby if its row or its button is removed: a keyboard user would have to start over. */
 export function useRowFocus(keys: readonly string[]) {
   const body = useRef<HTMLTableSectionElement>(null)
   const focused = useRef<Focused>(undefined)
@@ -22,7 +22,7 @@ export function useRowFocus(keys: readonly string[]) {
   })
   useEffect(
     () => () => {
-      // The rows are taken out of the page after this.
+      // The rows are removed from the page after this.
       queueMicrotask(() => {
         if (isLost(focused.current?.element)) focusOn(undefined)
       })
@@ -39,7 +39,7 @@ export function useRowFocus(keys: readonly string[]) {
   }
 }
 
-/** Whether it had the focus, and took it away when it went. */
+/** Whether the element had the focus and was removed with it. */
 function isLost(element: Element | undefined): boolean {
   if (element === undefined || element.isConnected) return false
   return document.activeElement === null || document.activeElement === document.body
