@@ -106,7 +106,7 @@ export function createConsole(options: ConsoleOptions): Console {
     const httpError = error instanceof HttpError ? error : undefined
     if (httpError === undefined) {
       const fault = plainError(error)
-      log.take({ type: 'fault', where: 'console', error: { name: fault.name, message: fault.message } })
+      log.record({ type: 'fault', where: 'console', error: { name: fault.name, message: fault.message } })
       process.emitWarning(fault)
     }
     // A reply that fails midway must not look complete.
@@ -145,7 +145,7 @@ export function createConsole(options: ConsoleOptions): Console {
         failed(error, res)
       }
     },
-    { onEvent: log.take, observe: (router: ObservedRouter) => routers.observe(router) },
+    { onEvent: log.record, observe: (router: ObservedRouter) => routers.observe(router) },
   )
 }
 

@@ -85,19 +85,19 @@ async function collect(req: ConsoleRequest): Promise<Buffer> {
   // Not `for await`: leaving its loop early would destroy the socket before the refusal is written.
   return new Promise((done, fail) => {
     const stop = (error?: Error): void => {
-      req.off('data', take).off('end', end).off('error', stop).off('close', left)
+      req.off('data', accept).off('end', finish).off('error', stop).off('close', fallShort)
       if (error === undefined) done(Buffer.concat(parts))
       else fail(error)
     }
-    const take = (part: Buffer): void => {
+    const accept = (part: Buffer): void => {
       bytes += part.length
       parts.push(part)
       if (bytes <= MAX_BODY_BYTES) return
       req.pause()
       stop(tooLarge)
     }
-    const end = (): void => stop()
-    const left = (): void => stop(new HttpError(400, 'The body ended too early'))
-    req.on('data', take).on('end', end).on('error', stop).on('close', left)
+    const finish = (): void => stop()
+    const fallShort = (): void => stop(new HttpError(400, 'The body ended too early'))
+    req.on('data', accept).on('end', finish).on('error', stop).on('close', fallShort)
   })
 }

@@ -79,7 +79,7 @@ export function oneTimeSignIn(given: OneTimeSignInOptions = {}): OneTimeSignIn {
   async function signIn(req: ConsoleRequest, res: ServerResponse): Promise<void> {
     checkOrigin(req, options.origin)
     const { secret } = await readBody(req)
-    if (typeof secret === 'string' && links.take(secret)) {
+    if (typeof secret === 'string' && links.redeem(secret)) {
       sendJson(
         res,
         200,
@@ -96,7 +96,7 @@ export function oneTimeSignIn(given: OneTimeSignInOptions = {}): OneTimeSignIn {
   async function signOut(req: ConsoleRequest, res: ServerResponse): Promise<void> {
     checkOrigin(req, options.origin)
     await readBody(req)
-    for (const session of cookiesOf(req)) sessions.take(session)
+    for (const session of cookiesOf(req)) sessions.redeem(session)
     sendJson(res, 200, { done: true }, { 'set-cookie': cookie(req, '', 0) })
   }
 
@@ -170,7 +170,7 @@ class Expiring {
   }
 
   /** Returns whether the secret was valid, and invalidates it. */
-  take(secret: string): boolean {
+  redeem(secret: string): boolean {
     const isGood = this.has(secret)
     this.ends.delete(digest(secret))
     return isGood

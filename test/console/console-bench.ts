@@ -54,11 +54,11 @@ export interface BenchOptions {
 
 /** A console and a router over one SQLite file, in Express: `/console` and `/compat/v1`. */
 export async function startBench(options: BenchOptions = {}) {
-  const place = await createTestFile()
+  const testFile = await createTestFile()
   let waiting: Promise<void> | undefined
   const usage = options.usage ?? (() => ({ prompt: 100, completion: 10 }))
   const stores = sqliteStores({
-    file: place.file,
+    file: testFile.file,
     adapters: { ...options.adapters, fake: () => fakeAdapter(usage, () => waiting) },
     secretKeys: options.secretKeys ?? [{ id: 'k1', key: '1'.repeat(64) }],
   })
@@ -132,7 +132,7 @@ export async function startBench(options: BenchOptions = {}) {
       server.closeAllConnections()
       await closed
       await stores.close()
-      place.remove()
+      testFile.remove()
     },
   }
 }

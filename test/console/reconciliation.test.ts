@@ -19,7 +19,7 @@ const parse = (text: string) => (text.startsWith('-') ? -parseCredits(text.slice
 
 let bench: Bench
 /** The cost of each payer's calls, as reported to its client. */
-const told = new Map<string, bigint>()
+const reported = new Map<string, bigint>()
 
 beforeAll(async () => {
   const random = createRandom(7)
@@ -44,7 +44,7 @@ beforeAll(async () => {
     expect(status).toBe(200)
     const payer = name.replace(/(Notes|House)$/, '')
     const cost = parseCredits((json.usage as { cost: number }).cost.toFixed(9))
-    told.set(payer, (told.get(payer) ?? 0n) + cost)
+    reported.set(payer, (reported.get(payer) ?? 0n) + cost)
   }
 }, 120_000)
 
@@ -82,13 +82,13 @@ describe('spend', () => {
   })
 
   it('of every account equals the costs reported to its clients', async () => {
-    for (const [account, cost] of told) {
+    for (const [account, cost] of reported) {
       const { json } = await bench.as(operator).get<SpendReply>(`api/spend?by=day&account=${account}`)
       expect(json.total.cost).toBe(formatCredits(cost))
     }
     const { json } = await bench.as(operator).get<SpendReply>('api/spend?by=day')
     expect(json.total.calls).toBe(CALLS)
-    expect(json.total.cost).toBe(formatCredits([...told.values()].reduce((all, cost) => all + cost, 0n)))
+    expect(json.total.cost).toBe(formatCredits([...reported.values()].reduce((all, cost) => all + cost, 0n)))
   })
 
   it('reports the sum that payers kept, since they earn it themselves', async () => {
@@ -148,7 +148,7 @@ describe('the statement', () => {
         account,
         granted: '100',
         corrected: { alice: '-1.000000001', dev: '0.5' }[account] ?? '0',
-        spent: formatCredits(told.get(account)!),
+        spent: formatCredits(reported.get(account)!),
         posted: formatCredits(balance!.posted),
         held: '0',
         sum: formatCredits(balance!.posted),

@@ -16,7 +16,7 @@ export interface EventLog {
   /** The maximum number of requests that are remembered of those that did not authenticate. */
   readonly unauthenticated: number
   /** The router's `onEvent`. Never throws, and formats nothing. */
-  readonly take: (event: RouterEvent) => void
+  readonly record: (event: RouterEvent) => void
   newestFirst(): readonly KeptEvent[]
   /** The end of each remembered call, by the id of its hold. */
   endsByHold(): ReadonlyMap<string, RequestEnd>
@@ -63,7 +63,7 @@ export function createEventLog(): EventLog {
     completedASecond: COMPLETED_A_SECOND,
     unauthenticated: UNAUTHENTICATED,
     newestFirst,
-    take(event) {
+    record(event) {
       if (event.type === 'request-start') return
       let at: number
       let ring = events

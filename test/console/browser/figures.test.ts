@@ -131,9 +131,9 @@ describe(`after ${CALLS} calls`, { timeout: 120_000 }, () => {
     const narrowed = entries.filter(({ facts }) => facts!.account === 'alice' && facts!.appId === 'notes')
     const sums = sumsOf(narrowed, KEYS.model)
     expect(await tableOf('model')).toEqual(sums)
-    for (const [place, figure] of ['cost', 'base', 'markup'].entries()) {
+    for (const [column, figure] of ['cost', 'base', 'markup'].entries()) {
       expect(await page.locator(`[data-figure="${figure}"]`).textContent()).toBe(
-        sums.get('Total')![place + 1],
+        sums.get('Total')![column + 1],
       )
     }
   })

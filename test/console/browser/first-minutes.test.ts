@@ -141,10 +141,10 @@ describe('the first five minutes of a new user', { timeout: 120_000 }, () => {
     await page.goto(`${origin}/#/calls?account=alice&call=${requestId}`)
     const detail = page.locator('.detail')
     await detail.waitFor()
-    const told = await detail.textContent()
-    expect(told).toContain(requestId)
-    expect(told).toContain('because it is the only one')
-    expect(told).toContain('were put on hold')
+    const text = await detail.textContent()
+    expect(text).toContain(requestId)
+    expect(text).toContain('because it is the only one')
+    expect(text).toContain('were put on hold')
   })
 
   it('end with its cost in Spend, under the key, equal to the ledger', async () => {

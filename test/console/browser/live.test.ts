@@ -25,10 +25,10 @@ it('Live makes one request at a time, however often its page was hidden while re
     await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     await expect.poll(() => asked.length).toBe(count)
   }
-  for (const [place, route] of asked.splice(0).entries()) {
-    const problem = { status: 500, json: { error: { message: `answer ${place}` } } }
+  for (const [index, route] of asked.splice(0).entries()) {
+    const problem = { status: 500, json: { error: { message: `reply ${index}` } } }
     await route.fulfill(problem)
-    await page.getByText(`answer ${place}`).waitFor()
+    await page.getByText(`reply ${index}`).waitFor()
   }
   await page.clock.runFor(60_000)
   // A request from the page itself, which arrives after all others.

@@ -60,15 +60,15 @@ describe('an operator', { timeout: 120_000 }, () => {
   ])('%s: is told if the reference was already posted', async (button, action, amount) => {
     await visit.stage.admin.openAccount('fay')
     await page.reload()
-    const told: string[] = []
+    const messages: string[] = []
     for (const start of ['Posted. fay has', 'Nothing was posted: this reference was already posted at']) {
       await page.getByRole('button', { name: button }).click()
       await fill(page.getByRole('dialog'), { Credits: amount, Reference: `invoice ${action}` })
       await page.getByRole('dialog').getByRole('button', { name: action, exact: true }).click()
       await message(start)
-      told.push((await page.locator('.message').textContent())!.replace(/^.* fay has/, ''))
+      messages.push((await page.locator('.message').textContent())!.replace(/^.* fay has/, ''))
     }
-    expect(told[1]).toBe(told[0])
+    expect(messages[1]).toBe(messages[0])
   })
 
   it.each([
@@ -149,9 +149,9 @@ describe('an operator', { timeout: 120_000 }, () => {
     await page.goto(`${visit.stage.consoleUrl}#/playground?model=acme/new&account=carol&app=mail`)
     await say(page, 'Hello')
     await page.locator('[data-cost="0.000028125"]').waitFor()
-    const told = await page.locator('.cost').last().textContent()
-    expect(told).toContain('base 0.000025')
-    expect(told).toContain('markup 0.000003125')
+    const text = await page.locator('.cost').last().textContent()
+    expect(text).toContain('base 0.000025')
+    expect(text).toContain('markup 0.000003125')
   })
 
   it('suspends an account after a dialog that explains the effect, and resumes it', async () => {

@@ -89,8 +89,8 @@ export async function spreadOverDays(stores: DurableStores, days: number): Promi
   const { database } = stores
   const rows = await database.all({ text: "select id from {entries} where kind = 'charge' order by id" })
   const now = Date.now()
-  const statements = rows.flatMap(({ id }, place) => {
-    const at = BigInt(Math.floor(now - DAY_MS * days * (1 - Math.sqrt((place + 1) / rows.length))))
+  const statements = rows.flatMap(({ id }, index) => {
+    const at = BigInt(Math.floor(now - DAY_MS * days * (1 - Math.sqrt((index + 1) / rows.length))))
     return [
       { text: 'update {entries} set at = ?1 where id = ?2', parameters: [at, id as bigint] },
       { text: 'update {postings} set at = ?1 where entry_id = ?2', parameters: [at, id as bigint] },

@@ -17,11 +17,11 @@ const SPARE_MS = 60_000
  * Makes a token for an hour when one is needed. It is only in the memory of this page, so nobody has it once the page is
  * left; {@link withdrawTokens} then revokes it.
  */
-export function useToken(): { take(role: Role): Promise<string>; drop(role: Role): void } {
+export function useToken(): { obtain(role: Role): Promise<string>; drop(role: Role): void } {
   const { tokens } = useSession()
   const keyOf = ({ account, appId }: Role): string => JSON.stringify([account, appId])
   return {
-    async take(role) {
+    async obtain(role) {
       const { account, appId, ownToken } = role
       if (ownToken !== undefined || account === undefined) return ownToken ?? ''
       const found = tokens.get(keyOf(role))

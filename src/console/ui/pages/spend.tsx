@@ -191,8 +191,8 @@ function BooksLine({ reply: { books, total } }: { reply: SpendReply }) {
 
 function pointsOf(rows: readonly SpendRow[], by: SpendBy): readonly ChartPoint[] {
   const shown = by === 'day' ? rows : rows.slice(0, CHART_BARS)
-  return shown.map((row, place) => ({
-    x: by === 'day' ? (dayStart(row.key) ?? 0) / 1_000 : place,
+  return shown.map((row, index) => ({
+    x: by === 'day' ? (dayStart(row.key) ?? 0) / 1_000 : index,
     label: row.name ?? row.key ?? NONE[by],
     lower: Number(row.base),
     upper: Number(row.markup),

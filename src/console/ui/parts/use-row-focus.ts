@@ -11,13 +11,15 @@ export function useRowFocus(keys: readonly string[]) {
   const focused = useRef<Focused>(undefined)
   const before = useRef(keys)
   useLayoutEffect(() => {
-    const place = before.current.indexOf(focused.current?.key ?? '')
+    const position = before.current.indexOf(focused.current?.key ?? '')
     before.current = keys
     if (!isLost(focused.current?.element)) return
     const rows = [...(body.current?.querySelectorAll('tr[data-row]') ?? [])]
     const stays = rows.some((row) => row.getAttribute('data-row') === focused.current?.key)
     focused.current = undefined
-    const next = rows.slice(Math.max(0, stays ? place + 1 : place)).concat(rows.slice(0, place).toReversed())
+    const next = rows
+      .slice(Math.max(0, stays ? position + 1 : position))
+      .concat(rows.slice(0, position).toReversed())
     focusOn(next.map(firstAction).find((found) => found !== null))
   })
   useEffect(

@@ -119,9 +119,9 @@ const indexOf = ({ index }: Json): number => Number(index ?? 0)
 function addToolCalls(before: readonly ToolCall[], pieces: readonly unknown[]): readonly ToolCall[] {
   if (pieces.length === 0) return before
   const calls = [...before]
-  for (const [place, piece] of pieces.entries()) {
+  for (const [position, piece] of pieces.entries()) {
     const { index, id, function: called } = asObject(piece)
-    const at = Math.min(index === undefined ? place : Number(index), calls.length)
+    const at = Math.min(index === undefined ? position : Number(index), calls.length)
     const call = calls[at] ?? { id: '', name: '', arguments: '' }
     calls[at] = {
       id: call.id || asText(id),

@@ -51,7 +51,7 @@ export function TurnView({ turn, onResults }: TurnProps) {
             </p>
           )}
           {reply.error !== undefined && <ErrorView error={reply.error} requestId={turn.requestId} />}
-          {turn.isUntold === true && <Untold turn={turn} />}
+          {turn.isChargeUnreported === true && <UnreportedCharge turn={turn} />}
           {reply.cost !== undefined && <CostView cost={reply.cost} turn={turn} />}
         </>
       )}
@@ -97,7 +97,7 @@ function CostView({ cost, turn }: { cost: Cost; turn: Turn }) {
   )
 }
 
-function Untold({ turn: { reply, state, requestId, account, isChargeLate } }: { turn: Turn }) {
+function UnreportedCharge({ turn: { reply, state, requestId, account, isChargeLate } }: { turn: Turn }) {
   const how = state === 'stopped' ? 'Stopped. ' : ''
   if (reply?.cost !== undefined) return <p class="waiting">{how}The call was charged:</p>
   if (requestId === undefined) return <p class="waiting">Stopped before it was sent.</p>

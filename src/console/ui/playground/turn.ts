@@ -11,8 +11,8 @@ export interface Turn {
   /** Absent until the call is sent. */
   readonly requestId?: string
   /** The call was stopped or its connection broke, so its reply did not report the charge. */
-  readonly isUntold?: boolean
-  /** `isUntold`, and the charge could not be found in time. */
+  readonly isChargeUnreported?: boolean
+  /** `isChargeUnreported`, and the charge could not be found in time. */
   readonly isChargeLate?: boolean
   /** The account that pays; absent if the page does not know it. */
   readonly account?: string

@@ -59,7 +59,7 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
     name: (requestId: string) => void,
   ): Promise<boolean> {
     const startedAt = performance.now()
-    const token = await tokens.take(role)
+    const token = await tokens.obtain(role)
     signal.throwIfAborted()
     // The page's own id, so that a call that is stopped before its reply can be found too.
     const ownId = randomId()
@@ -78,15 +78,15 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
     name(response.headers.get('x-request-id') ?? ownId)
     addLine(`HTTP ${response.status} · ${response.headers.get('content-type') ?? ''}`)
     if (response.status === 401) tokens.drop(role)
-    let isTold = false
+    let isComplete = false
     const accept = (json: string): void => {
       addLine(`data: ${json}`)
       if (json === '[DONE]') {
-        isTold = true
+        isComplete = true
         change(number, ({ reply }) => ({ reply: { ...reply!, isDone: true } }))
         return
       }
-      isTold ||= json.startsWith('{"error":')
+      isComplete ||= json.startsWith('{"error":')
       change(number, ({ reply, firstTokenMs }) => ({
         state: 'streaming',
         reply: addFrame(reply!, json),
@@ -98,7 +98,7 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
       await readEvents(response.body, accept, (comment) => addLine(`: ${comment}`))
     } else {
       const text = await response.text()
-      isTold = true
+      isComplete = true
       addLine(text)
       if (response.ok) change(number, ({ reply }) => ({ reply: { ...addFrame(reply!, text), isDone: true } }))
       else fail(number, readError(asJson(text), response.status))
@@ -107,7 +107,7 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
       durationMs: performance.now() - startedAt,
       ...(state === 'failed' ? {} : endOf(reply!)),
     }))
-    return isTold
+    return isComplete
   }
 
   const fail = (number: number, error: CallError): void =>
@@ -163,14 +163,14 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
           if (!controller.signal.aborted) fail(number, unreachable(caught))
           return !isNetworkFault(caught)
         })
-        .then((isTold) => {
+        .then((isComplete) => {
           if (isGone.current) return
           setRunning(false)
           onPaid()
           const isStopped = controller.signal.aborted
           if (isStopped) change(number, () => ({ state: 'stopped' }))
-          if (isTold && !isStopped) return
-          change(number, () => ({ isUntold: true }))
+          if (isComplete && !isStopped) return
+          change(number, () => ({ isChargeUnreported: true }))
           if (requestId === undefined) return
           awaitCharge(number, role.account, requestId).catch(() => undefined)
         })
