@@ -175,7 +175,7 @@ export const healthColumns: readonly Column<RouteHealth | undefined>[] = [
 ]
 
 function HealthBadge({ health }: { health: RouteHealth | undefined }) {
-  if (health === undefined) return <Badge>no call has ended yet</Badge>
+  if (health === undefined) return <Badge>no calls yet</Badge>
   if (health.state === 'closed') return <Badge tone="good">in use</Badge>
   if (health.state === 'half-open') return <Badge tone="warn">the next call decides</Badge>
   return <Badge tone="bad">failing, tried last</Badge>

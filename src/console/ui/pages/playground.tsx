@@ -250,7 +250,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
             </p>
           )}
           <div class="actions">
-            <span class="hint">Enter sends the message. Shift+Enter starts a new line.</span>
+            <span class="hint">Enter sends, Shift+Enter starts a new line.</span>
             {conversation.turns.length > 0 && (
               <Button onPress={conversation.clear} tone="quiet">
                 New conversation

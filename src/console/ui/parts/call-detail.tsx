@@ -97,7 +97,7 @@ function Story({
       <li>
         {firstTokenMs !== undefined && `The first token came after ${formatDuration(firstTokenMs)}. `}
         Ended after {formatDuration(durationMs)}: <EndBadge of={explanation} />
-        {finishReason !== undefined && ` finish reason ${finishReason}`}.
+        {finishReason !== undefined && `, finish reason ${finishReason}`}.
       </li>
       <li>
         {charge === undefined ? (
