@@ -51,7 +51,7 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
   const { clock, emit, limits, newId } = checked
   const engine = createEngine(checked)
   const endpoints = createEndpoints(engine, { hasOpenApi: options.openapi !== false })
-  const isTold = { stripped: false, unstripped: false }
+  const hasWarned = { stripped: false, unstripped: false }
   const handler = createHttpHandler(endpoints, {
     limits,
     clock,
@@ -61,16 +61,16 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
     isClosing: () => engine.isClosing,
     ...(options.basePath !== undefined && { basePath: options.basePath }),
     onStripped() {
-      if (isTold.stripped) return
-      isTold.stripped = true
+      if (hasWarned.stripped) return
+      hasWarned.stripped = true
       process.emitWarning(
         `basePath of compat-router is ${JSON.stringify(options.basePath)}, but a mount of Express or Connect strips it from requests, so they are passed on. Remove basePath.`,
         { code: 'COMPAT_ROUTER_BASE_PATH' },
       )
     },
     onUnstripped(mount) {
-      if (isTold.unstripped) return
-      isTold.unstripped = true
+      if (hasWarned.unstripped) return
+      hasWarned.unstripped = true
       process.emitWarning(
         `compat-router answered a request under ${JSON.stringify(mount)} with 404, because nothing stripped that part of its path. If it is the mount path, as on bare http, set basePath to it.`,
         { code: 'COMPAT_ROUTER_BASE_PATH' },
