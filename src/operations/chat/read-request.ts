@@ -19,21 +19,21 @@ export interface ParsedChatRequest extends Asked {
   readonly n: number
   /** The request for providers, with the model key as `model`. */
   readonly forward: ChatRequest
-  /** Whether a prompt cache mark is in it. */
+  /** Whether the request has a prompt cache mark. */
   readonly marksCache: boolean
 }
 
 const NOT_PARAMETERS: ReadonlySet<string> = new Set([...OUTLINE_NAMES, 'messages', '__proto__'])
 const SPELLINGS = spellingsOf(OUTLINE_NAMES)
-/** Every step of a call goes over them, and more than a hundred no client has. */
+/** Every step of a call loops over the fields. No real client sends more than a hundred. */
 const MAX_FIELDS = 1_000
 
 /**
- * Checks a request body and splits it into what goes upstream and what is the router's own.
+ * Checks a request body and splits it into the part for providers and the router's own fields.
  *
- * Throws a `CompatError` of status 400 (404 for a `model` that can be none). Its message names the first fault, its
- * `details` at most 20; neither ever holds a value of the client's. The messages are the very list of the body if all of
- * it is to be sent as it came; nothing of the body is changed.
+ * Throws a `CompatError` of status 400 (404 if no model can have the name `model`). Its message names the first fault, its
+ * `details` at most 20. Neither ever contains a value of the client's. The body is not changed. If the messages can be
+ * sent unchanged, the result has the same list as the body.
  */
 export function parseChatRequest(body: JsonObject, sentText?: SentText): ParsedChatRequest {
   const keys = Object.keys(body)

@@ -9,16 +9,16 @@ import { type WireCharge, writeUsage } from '../../protocol/wire-usage.js'
 export interface AskedReply {
   /** The model key of the request. */
   readonly model: string
-  /** How many embeddings were asked for. */
+  /** The number of embeddings requested. */
   readonly count: number
-  /** The form in which the client wants them. */
+  /** The format that the client requested. */
   readonly format: 'float' | 'base64'
 }
 
 const FLOAT_BYTES = 4
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
-/** Embeddings in one body, in the form that the client asked for, whichever one the provider sent. */
+/** A reply with embeddings, in the format that the client requested, whichever one the provider sent. */
 export class EmbeddingsReply implements Reply {
   failure: ProviderError | undefined
   upstreamId: string | undefined
@@ -26,7 +26,7 @@ export class EmbeddingsReply implements Reply {
   readonly gaveReason = false
   readonly finishReason = undefined
   readonly nativeFinishReason = undefined
-  /** JSON, each at its index. */
+  /** The embeddings as JSON, each at its index. */
   private data: string[] | undefined
 
   constructor(
@@ -81,11 +81,11 @@ export class EmbeddingsReply implements Reply {
 
   private takeEvent(event: ProviderEvent): void {
     if (event.type === 'usage') {
-      // Providers report no output. Without a count of it the usage would pass for incomplete.
+      // Providers report no output tokens. Without that count, the usage would look incomplete.
       const { completion = 0 } = event.usage
       this.parts.meter.snapshot({ ...event.usage, completion }, this.finished)
     } else if (event.type === 'completion') this.takeList(event.completion as JsonObject)
-    else throw unreadable(event.type === 'unreadable' ? event.why : `an event of type ${event.type} came`)
+    else throw unreadable(event.type === 'unreadable' ? event.why : `it has an event of type ${event.type}`)
   }
 
   private takeList({ data, id }: JsonObject): void {
