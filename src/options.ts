@@ -19,9 +19,12 @@ import { refuseMisspelt, requireFunction, requireMethods } from './contracts/opt
 import { describeFieldless } from './contracts/schema-faults.js'
 import { creditsSchema, nameSchema, parseInput } from './contracts/schemas.js'
 import type { TokenCounter } from './contracts/token-counter.js'
-import { byteCounter, byteRatioCounter } from './engine/charging/byte-counters.js'
-import { checkedCounter } from './engine/charging/checked-counter.js'
-import { createTextCounter } from './engine/charging/text-counter.js'
+import {
+  byteCounter,
+  byteRatioCounter,
+  checkedCounter,
+  createTextCounter,
+} from './engine/charging/token-counters.js'
 import { createEmitter } from './engine/events/emitter.js'
 import { memoryIdempotency } from './memory/index.js'
 

@@ -25,16 +25,23 @@ export interface Operation<A extends Asked = Asked> {
   readonly path: string
   /** The scope that an access token needs. */
   readonly scope: string
-  /** Precedes the id of each reply. */
+  /** Precedes the id of each call's reply, in events and in the ledger. */
   readonly idPrefix: string
   readonly openapi: OpenApiOperation
   /** Reads a body. Throws a `CompatError` if the request is wrong. Does not change the body. */
   read(body: RequestBody): A
-  /** Returns at most 20 parameters of a request that have an effect but are not in the list of supported ones. */
+  /**
+   * Returns at most 20 known parameters of a request that have an effect but are not in the list of supported ones.
+   * Parameters that the operation does not know are in {@link Asked.unlisted}.
+   */
   unsupported(asked: A, supported: readonly string[]): readonly string[]
   /** Plans a request for its model. Counts nothing yet. */
   plan(asked: A, model: Model, options: PlanOptions): Plan
-  /** Returns every part of a request that can change the reply. Two requests with the same key must have equal parts. */
+  /**
+   * Returns every part of a request that can change the reply. Requests of this operation with the same `Idempotency-Key`
+   * must have equal parts. They include the model, and `provider`, `routing` and `sessionId` of the own fields. They do not
+   * include labels, nor the envelope of a provider key, which is different for each sealing.
+   */
   digest(asked: A): object
   /** Whether an adapter serves this operation. */
   isServedBy(adapter: ProviderAdapter): boolean
@@ -100,10 +107,17 @@ export interface ReplyParts {
   readonly splice: boolean
 }
 
-/** Called for the tokens and usage reports in a reply. */
+/** Counts the usage and the tokens that a reply reports to it, in any order. */
 export interface Meter {
-  /** @param finished whether the reply had finished before this report arrived */
+  /**
+   * Accepts a usage that the provider reported. The charge follows it if both counts are present. Otherwise the charge is
+   * an estimate. So an operation without output reports 0 as `completion`, and one with only a price per request reports 0
+   * as both.
+   *
+   * @param finished whether the reply had finished before the provider sent this report
+   */
   snapshot(report: UsageReport, finished: boolean): void
+  /** Counts an event with content, so that an aborted call is charged for it. */
   token(): void
 }
 
@@ -140,8 +154,8 @@ export interface Reply {
   discard(): void
   /** Ends everything that the provider left open. Throws a `ProviderError` if the end cannot be written. */
   endChoices(reason: 'stop' | 'length'): void
-  /** Returns the last bytes of a stream, with the charge. */
+  /** Returns the last bytes of a stream, with the charge. Latin1: each character is one byte of the UTF-8. */
   closing(charge: WireCharge): string
-  /** Returns the whole JSON reply, with the charge. */
+  /** Returns the whole JSON reply as latin1, with the charge. */
   body(charge: WireCharge): string
 }

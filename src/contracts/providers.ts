@@ -149,8 +149,14 @@ export type ProviderEvent =
   | { readonly type: 'data'; readonly bytes: string }
   /** The router ignores its `usage`: pass that as an event of its own, or the charge is an estimate. */
   | { readonly type: 'chunk'; readonly chunk: ChatChunk }
-  /** A JSON reply. The router ignores its `usage` too. */
-  | { readonly type: 'completion'; readonly completion: ChatCompletion | EmbeddingList }
+  /**
+   * A JSON reply: of chat in OpenAI's shape, of embeddings an {@link EmbeddingList}, of any other operation an object that
+   * the operation can read. The router ignores its `usage` too.
+   */
+  | {
+      readonly type: 'completion'
+      readonly completion: ChatCompletion | EmbeddingList | Readonly<Record<string, unknown>>
+    }
   /** May come more than once. For each field, the largest value counts. */
   | { readonly type: 'usage'; readonly usage: UsageReport }
   /**

@@ -1,6 +1,6 @@
 import type { Parameter } from '../sql/database.js'
 
-/** An array as PostgreSQL reads it. Written here because a batch holds thousands of cells. */
+/** Formats an array for PostgreSQL. Optimized, because a batch contains thousands of cells. */
 export function toArray(cells: readonly Parameter[]): string {
   let text = '{'
   for (let index = 0; index < cells.length; index++) {
@@ -22,14 +22,14 @@ function quote(text: string): string {
 }
 
 /**
- * Cells of JSON as lines of one text. They are most of a batch's bytes and full of quotes, all of which an array would
- * escape; `JSON.stringify` leaves no line end as it is, so that here nothing has to be.
+ * Joins cells of JSON as lines of one text. They are most of a batch's bytes and full of quotes, which an array would
+ * escape. Lines need no escaping, because `JSON.stringify` escapes line breaks.
  */
 export function toLines(cells: readonly Parameter[]): string {
   return cells.join('\n')
 }
 
-/** SQL that makes an array of {@link toLines}. */
+/** SQL that splits {@link toLines} into an array. */
 export function fromLines(text: string): string {
   return `string_to_array(${text}, E'\\n')`
 }

@@ -4,10 +4,10 @@ import { NOW } from './function-settings.js'
 import type { Listener } from './listener.js'
 import type { Queries } from './query.js'
 
-/** PostgreSQL takes payloads of up to 7,999 bytes. */
+/** PostgreSQL accepts payloads of up to 7,999 bytes. */
 const MAX_ID_BYTES = 7_900
 
-/** The engine's way of running statements, over a host's pool. `ready` is awaited before each. */
+/** Runs statements on a host's pool. Awaits `ready` before each. */
 export function createPostgresDatabase(
   queries: Queries,
   listener: Listener,
@@ -30,7 +30,7 @@ export function createPostgresDatabase(
         return results
       })
     },
-    // The payload holds ids and never what changed. An id that does not fit into one is longer than any that is stored.
+    // The payload contains ids and never data. An id that does not fit is longer than any stored id.
     change: (topic: Topic, id = '') => ({
       text: 'select pg_notify(?1, ?2)',
       parameters: [queries.schema, `${topic}:${Buffer.byteLength(id) > MAX_ID_BYTES ? '' : id}`],

@@ -3,7 +3,7 @@ import { DURABLE, NOW, SETTINGS } from './function-settings.js'
 
 const { open, expired } = HOLD_STATE
 
-/** Ends overdue holds, each for one caller only: sweepers take turns. */
+/** Expires overdue holds. Sweepers take turns, so each hold is returned only once. */
 export const expireHoldsFunction = `create function {expire_holds_1}(p_limit bigint)
 returns table (id text, account text, amount bigint, facts text)
 language plpgsql

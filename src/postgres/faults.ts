@@ -1,23 +1,27 @@
 import type { FaultKind } from '../sql/group-commit.js'
 
-/** Network codes of Node, and what pg says of a connection that ended under a query. */
+/** Node's network error codes. */
 const CONNECTION_PATTERN = /^(ECONN|EPIPE|ETIMEDOUT|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ENOTFOUND)/
+/** Messages of `pg` for a connection that was lost during a query. */
 const LOST_PATTERN =
   /connection (terminated|ended|error)|terminated unexpectedly|not queryable|timeout exceeded|read timeout/i
 
 /**
- * Connections lost (08), refused or shut down (57P0x, 53300), a server that has become a standby (25006), deadlocks and
- * serialization failures (40).
+ * Connections that were lost (08), refused or shut down (57P0x, 53300), a server that became a standby (25006), deadlocks
+ * and serialization failures (40).
  */
 const TRANSIENT_PATTERN = /^(08...|40...|57P0.|53300|25006)$/
 
-/** Text, numbers and keys that do not fit (22, 23, 54; 22021 is text that the server's encoding lacks, 54000 a name too long for an index). */
+/**
+ * Invalid text, numbers and keys (22, 23, 54), such as text that the server's encoding lacks (22021) or a name too long for
+ * an index (54000).
+ */
 const ONE_COMMAND_PATTERN = /^(2[23]|54)...$/
 
-/** A lock that was not had in time, be it that of the ledger or of a host's `statement_timeout`. */
+/** A lock that was not acquired within the ledger's `lock_timeout` or a host's `statement_timeout`. */
 const LOCKED_PATTERN = /^(55P03|57014)$/
 
-/** Whether a batch should be tried again, be split, or fail as a whole. */
+/** Decides whether a batch is retried, split, or fails as a whole. */
 export function postgresFault(error: unknown): FaultKind {
   const { code, message } = error as { code?: unknown; message?: unknown }
   if (typeof code === 'string') {

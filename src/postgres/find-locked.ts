@@ -3,7 +3,7 @@ import { accountsOf, type LedgerCommand } from '../sql/ledger-commands.js'
 import { toArray } from './arrays.js'
 import type { Queries } from './query.js'
 
-/** The commands that need an account which somebody else has locked at this moment. */
+/** Returns the commands that need an account that another transaction has locked. */
 export async function findLocked(
   queries: Queries,
   commands: readonly LedgerCommand[],

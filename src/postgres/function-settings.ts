@@ -1,6 +1,6 @@
 /**
- * How every function of the ledger is run: the tables are large and the arrays small, so that an index is always right, and a
- * plan that was made while the tables were young must not stay.
+ * The settings of every function of the ledger. The tables are large and the arrays small, so an index scan is always right,
+ * and a plan that was made while the tables were small must not be kept.
  */
 export const SETTINGS = `set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan
@@ -9,12 +9,12 @@ export const SETTINGS = `set search_path = pg_catalog, pg_temp
   set enable_mergejoin = off
   set jit = off`
 
-/** Milliseconds since the Unix epoch on the server's clock. */
+/** SQL for the server's time, in milliseconds since the Unix epoch. */
 export const NOW = 'floor(extract(epoch from clock_timestamp()) * 1000)::bigint'
 
 /**
- * A host's session may have turned off the wait for the disk. Local to the transaction, and never less than what the
- * host asks for.
+ * Waits for the disk even if the host's session has turned that off. Local to the transaction, and never weaker than the
+ * host's setting.
  */
 export const DURABLE = `if current_setting('synchronous_commit') = 'off' then
     perform set_config('synchronous_commit', 'on', true);

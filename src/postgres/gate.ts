@@ -1,6 +1,6 @@
-/** Lets so many through at once. The others wait in the order in which they came. */
+/** Limits how many callers are inside at once. The others wait in the order of their arrival. */
 export interface Gate {
-  /** Fulfilled with what lets the next one through. */
+  /** Resolves to a function that leaves the gate. */
   enter(): Promise<() => void>
 }
 

@@ -10,7 +10,7 @@ import type {
 } from '../sql/ledger-commands.js'
 import { PLACEHOLDERS, toLedgerParameters } from './ledger-parameters.js'
 
-/** A batch in the three parts of its statement. */
+/** A batch, split into the three parts of its statement. */
 interface Parts {
   readonly releases: readonly ReleaseCommand[]
   readonly settlements: readonly SettleCommand[]
@@ -19,7 +19,7 @@ interface Parts {
 
 const CALL = `select * from {apply_ledger_1}(${PLACEHOLDERS})`
 
-/** One statement for a batch, and its rows as outcomes in the order of the commands. */
+/** Returns one statement for a batch, and a reader of its rows as outcomes in the order of the commands. */
 export function toLedgerBatch(commands: readonly LedgerCommand[]): {
   readonly statement: Statement
   readonly read: (rows: readonly Row[]) => readonly LedgerOutcome[]
@@ -38,7 +38,7 @@ function toStatement({ releases, settlements, holds }: Parts): Statement {
   const postings = settlements.flatMap((settlement, index) =>
     settlement.postings.map(({ account, amount }) => ({ settlement: index + 1, account, amount })),
   )
-  // What stands together in the index is written together.
+  // In the index's order, so that neighbours are written together.
   postings.sort((first, second) =>
     first.account < second.account ? -1 : Number(first.account > second.account),
   )
@@ -81,8 +81,8 @@ function toEntryArrays(settlements: readonly SettleCommand[]): Record<EntryColum
 }
 
 /**
- * The accounts all of whose holds in the batch are plain, with what they ask for together. A hold that must be looked at
- * by itself takes its account's others with it, so that their order stays; its place is 0.
+ * Groups the holds of each account that has only plain holds, with their total. If one hold must be checked by itself, so
+ * are the account's others, which keeps their order; their place is 0.
  */
 function groupHolds(holds: readonly HoldCommand[]): {
   readonly accounts: readonly string[]
@@ -158,10 +158,10 @@ function readOutcomes(
         special.set(parts.holds[place - 1]!, { kind })
         break
       default:
-        throw new Error(`The database's ledger function answered ${JSON.stringify(kind)}`)
+        throw new Error(`The database's ledger function returned an unknown outcome: ${JSON.stringify(kind)}`)
     }
   }
-  // Silence means that all went well, so it counts as an answer only if the count agrees.
+  // A missing row means success, so it is trusted only if the count agrees.
   if (plain + special.size !== commands.length) {
     throw new Error(`The database answered ${plain + special.size} of ${commands.length} commands`)
   }

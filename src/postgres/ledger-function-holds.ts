@@ -2,8 +2,8 @@ import { HOLD_STATE } from '../sql/hold-states.js'
 import { arrayOf } from './ledger-parameters.js'
 
 /**
- * An account that covers all its holds of the batch gets them together, in one statement for all such accounts. Overdue
- * holds count against it here; who lacks credit is looked at again by itself.
+ * If an account covers all its holds of the batch, they are taken together, in one statement for all such accounts.
+ * Overdue holds count as held here; if credit is lacking, the holds are checked again one by one.
  */
 const TAKE_GROUPS = `if cardinality(p_group_accounts) > 0 then
       begin
@@ -29,7 +29,7 @@ const TAKE_GROUPS = `if cardinality(p_group_accounts) > 0 then
       end;
     end if;`
 
-/** The others, and holds with a claim or a predecessor, are taken one by one. */
+/** The other holds, including those with a claim or a predecessor, are taken one by one. */
 const TAKE_OTHERS = `for v_place in 1 .. cardinality(p_holds) loop
       continue when v_covered[p_hold_groups[v_place]];
       select t.kind, t.posted, t.available, t.entry_id into kind, posted, available, entry_id
@@ -43,7 +43,7 @@ const TAKE_OTHERS = `for v_place in 1 .. cardinality(p_holds) loop
       end if;
     end loop;`
 
-/** The holds of a batch: a step of the ledger function, on its parameters and variables. */
+/** The step of the ledger function that takes a batch's holds. */
 export const TAKE_HOLDS = `if cardinality(p_holds) > 0 then
     v_facts := ${arrayOf('facts')};
     ${TAKE_GROUPS}

@@ -4,7 +4,7 @@ import { arrayOf } from './ledger-parameters.js'
 
 const { released, settled, expired } = HOLD_STATE
 
-/** An entry's id is drawn before anything is known of its hold, and lost if the settlement turns out to be a repeat. */
+/** An entry's id is drawn before its hold is known, and lost if the settlement is a repeat. */
 const END_OPEN_HOLDS = `v_entries := array(select nextval('{entries_id_seq}') from generate_series(1, cardinality(p_hold_id)));
     -- Not "state = 0", which would let the planner walk through all open holds by the index of those. The entry has the
     -- facts from here on.
@@ -18,9 +18,9 @@ const END_OPEN_HOLDS = `v_entries := array(select nextval('{entries_id_seq}') fr
     into v_open_accounts, v_open_amounts, v_has_claims, v_count from ended e;`
 
 /**
- * A repeat loses its entry. What was never heard of, released or expired is settled all the same: the call was made. Where
- * no row could be made or changed, another batch has been at the hold at this moment, under another account's lock: this
- * one has done nothing then, and goes again.
+ * A repeat loses its entry. An unknown, released or expired hold is settled all the same, because the call was made. If no
+ * row could be inserted or updated, another batch has changed the hold at the same time, under another account's lock.
+ * This batch then has no effect and is retried.
  */
 const END_OTHER_HOLDS = `-- Those that were not open: settled, ended otherwise, or never heard of.
     if v_count < cardinality(p_hold_id) then
@@ -60,7 +60,7 @@ const WRITE_ENTRIES = `insert into {entries} (id, at, kind, ${columns}) overridi
     from unnest(p_posting_settlements, p_posting_accounts, p_posting_amounts) p(settlement, account, amount)
     where v_entries[p.settlement] is not null;`
 
-/** A settlement without a claim of its own takes that of its hold. Who has it already, settled or open, keeps it. */
+/** A settlement without a claim takes that of its hold. A hold that already has the claim, open or settled, keeps it. */
 const TAKE_CLAIMS = `if v_has_claims or array_remove(p_claims, null) <> '{}' then
       for v_place, v_claim in
         select s.place, coalesce(s.claim, h.claim)
@@ -77,7 +77,7 @@ const TAKE_CLAIMS = `if v_has_claims or array_remove(p_claims, null) <> '{}' the
       end loop;
     end if;`
 
-/** Every settlement counts as plain but for repeats: a claim that was lost is told beside the plain outcome. */
+/** Every settlement except a repeat counts as plain. A lost claim is reported in addition. */
 const ANSWER = `v_plain := v_plain + cardinality(p_hold_id);
     if array_position(v_entries, null) is not null then
       return query
@@ -90,7 +90,7 @@ const ANSWER = `v_plain := v_plain + cardinality(p_hold_id);
     return query
       select 'claim-lost'::text, l.place, null::bigint, null::numeric, null::bigint from unnest(v_lost) l(place);`
 
-/** One row an account, for all that the batch posted and set free. Payers are in it with nothing, so that each is read. */
+/** Changes each account once, by all its postings and freed holds. Payers are included with zero, so that each is read. */
 const CHANGE_BALANCES = `return query
       with changed as (
         update {accounts} a set posted = a.posted + d.posted, held = a.held - d.freed
@@ -110,7 +110,7 @@ const CHANGE_BALANCES = `return query
       select 'balance'::text, s.place, c.posted, null::numeric, null::bigint
       from changed c join unnest(p_payers, p_payer_places) s(id, place) on s.id = c.id where c.posted < 0;`
 
-/** The settlements of a batch: a step of the ledger function, on its parameters and variables. */
+/** The step of the ledger function that runs a batch's settlements. */
 export const SETTLE = `if cardinality(p_hold_id) > 0 then
     ${END_OPEN_HOLDS}
 

@@ -7,9 +7,9 @@ import { DECLARED_PARAMETERS } from './ledger-parameters.js'
 const { open, released, settled } = HOLD_STATE
 
 /**
- * Batches that share an account wait here for each other, in whatever process; what follows sees all that earlier ones
- * did. The order is the same everywhere, so that no two wait for each other for ever. An account is made by its first
- * posting: another process may make it at the same moment, so all are locked again.
+ * Batches that share an account wait for each other here, in any process. Later statements see all changes of earlier
+ * batches. The order is always the same, so batches cannot deadlock. An account is created by its first posting. Another
+ * process may create it at the same time, so all accounts are locked again.
  */
 const LOCK_ACCOUNTS = `perform from {accounts} a where a.id = any (p_accounts) order by a.id for no key update;
   get diagnostics v_count = row_count;
@@ -21,7 +21,7 @@ const LOCK_ACCOUNTS = `perform from {accounts} a where a.id = any (p_accounts) o
     perform from {accounts} a where a.id = any (p_accounts) order by a.id for no key update;
   end if;`
 
-/** A hold that was never heard of is kept as released, so that it is refused should it still come. */
+/** An unknown hold is stored as released, so that it is refused if it arrives later. */
 const RELEASE = `if cardinality(p_released) > 0 then
     return query
       with ended as (
@@ -45,20 +45,19 @@ const RELEASE = `if cardinality(p_released) > 0 then
   end if;`
 
 /**
- * All commands of a batch in one transaction: releases, then settlements, then holds in their order.
+ * Runs all commands of a batch in one transaction: releases, then settlements, then holds in their order.
  *
- * Gives a row for each command whose outcome is not the plain one, a `balance` row for each payer below zero, and one
- * `done` row with the number of plain outcomes, by which the caller sees that none was forgotten.
+ * Returns a row for each command whose outcome is not the plain one, a `balance` row for each payer below zero, and one
+ * `done` row with the number of plain outcomes, so that the caller can check that none is missing.
  *
- * What the steps hand on to each other:
+ * The variables that the steps share:
  *
- * - `v_now`: the time of the batch, read after the wait for the locks: who waited must not write an earlier time than who
- *   went before.
- * - `v_plain`: how many commands had the plain outcome.
- * - `v_entries`: the id of each settlement's entry, null for a repeat, which has none of its own.
- * - `v_open_accounts`, `v_open_amounts`: what the open holds that were settled set free.
- * - `v_has_claims`: whether a hold that was settled may have a claim.
- * - `v_lost`: the places of settlements whose claim somebody else has.
+ * - `v_now`: the time of the batch, read after the wait for the locks, so that it is not before that of an earlier batch.
+ * - `v_plain`: the number of commands with the plain outcome.
+ * - `v_entries`: the id of each settlement's entry, null for a repeat.
+ * - `v_open_accounts`, `v_open_amounts`: the amounts that were freed by settling open holds.
+ * - `v_has_claims`: whether a settled hold may have a claim.
+ * - `v_lost`: the places of settlements whose claim another hold has.
  * - `v_covered`: for each group of holds, whether they were taken together.
  */
 export const applyLedgerFunction = `create function {apply_ledger_1}(

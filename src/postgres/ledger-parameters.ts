@@ -3,15 +3,15 @@ import { ENTRY_COLUMN_TYPES } from '../sql/entry-rows.js'
 import { fromLines, toArray, toLines } from './arrays.js'
 
 /**
- * What the ledger function is given, as arrays: the type of their elements by the name of the parameter, less its `p_`.
- * The function's declaration and its call are both made from this table. Its names, types and order are those of a
- * function that databases have, so a change of any is a function of another name, made by a migration.
+ * The arrays that are passed to the ledger function: the name of each parameter, without its `p_`, and the type of its
+ * elements. The function's declaration and its call are both made from this table. Databases already have this function,
+ * so any change of a name, a type or the order needs a migration that creates a function with another name.
  *
- * Arrays that stand together here have an element for each of the same things, in the same order. A place in an array
- * counts from 1, as in SQL.
+ * The arrays of one group have an element for each of the same things, in the same order. A place in an array counts from
+ * 1, as in SQL.
  */
 const LEDGER_PARAMETERS = {
-  // Accounts that are locked: all of the batch, each once.
+  // The accounts to lock: all of the batch, each once.
   accounts: 'text',
 
   // Releases.
@@ -22,20 +22,20 @@ const LEDGER_PARAMETERS = {
   claims: 'text',
   ...ENTRY_COLUMN_TYPES,
 
-  // Those who pay, each once, with the place of one of their settlements.
+  // Paying accounts, each once, with the place of one of their settlements.
   payers: 'text',
   payer_places: 'bigint',
-  // Accounts that have postings, each once: they are made if there are none.
+  // Accounts with postings, each once. They are created if they do not exist.
   creditors: 'text',
-  // Postings, with the place of the settlement.
+  // Postings, with the place of their settlement.
   posting_settlements: 'int',
   posting_accounts: 'text',
   posting_amounts: 'bigint',
 
-  // Accounts whose holds are asked for together, with their sum.
+  // Accounts whose holds are taken together, with their total.
   group_accounts: 'text',
   group_totals: 'numeric',
-  // Holds, with the place of the group; 0 is none.
+  // Holds, with the place of their group, or 0 for none.
   holds: 'text',
   hold_groups: 'int',
   hold_accounts: 'text',
@@ -56,7 +56,7 @@ export const DECLARED_PARAMETERS = NAMES.map((name) => {
   return `p_${name} ${type === 'json' ? 'text' : `${type}[]`}`
 }).join(',\n  ')
 
-/** SQL that stands for the parameters in a call. */
+/** SQL for the parameters of a call. */
 export const PLACEHOLDERS = NAMES.map((_, index) => `?${index + 1}`).join(', ')
 
 /** SQL for a parameter as an array. */
@@ -64,7 +64,7 @@ export function arrayOf(name: LedgerParameter): string {
   return LEDGER_PARAMETERS[name] === 'json' ? fromLines(`p_${name}`) : `p_${name}`
 }
 
-/** The parameters of a call, in their order. */
+/** Returns the parameters of a call, in their order. */
 export function toLedgerParameters(
   arrays: Readonly<Record<LedgerParameter, readonly Parameter[]>>,
 ): readonly Parameter[] {

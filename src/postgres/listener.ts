@@ -14,9 +14,9 @@ const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000
 
 /**
- * Hears `NOTIFY` on a connection of its own while somebody watches. The payload is `topic:id`. When the connection is
- * lost, which a question every two seconds finds out, watchers are told so; when there is a new one, that everything may
- * have changed, since what was said meanwhile is gone.
+ * Listens for `NOTIFY` on a connection of its own while there are watches. The payload is `topic:id`. A query every two
+ * seconds detects a lost connection, which is reported to the watchers. On a new connection, everything is reported as
+ * changed, since notifications were missed.
  */
 export function createListener(pool: PostgresPool, channel: string): Listener {
   const watchers = createWatchers({ first: start, last: stop })
@@ -24,9 +24,9 @@ export function createListener(pool: PostgresPool, channel: string): Listener {
   let ended: Promise<void> = Promise.resolve()
 
   function start(): void {
-    const own = new AbortController()
-    session = own
-    ended = ended.then(() => listen(own.signal))
+    const started = new AbortController()
+    session = started
+    ended = ended.then(() => listen(started.signal))
   }
 
   function stop(): void {
@@ -43,7 +43,7 @@ export function createListener(pool: PostgresPool, channel: string): Listener {
           pauseMs = FIRST_PAUSE_MS
         })
       } catch {
-        // Told to the watchers as a lost connection; the reason is the pool's to report.
+        // Reported to the watchers as a lost connection. The pool reports the reason.
       }
       watchers.connected(false)
       await pause(pauseMs, signal)
@@ -51,7 +51,7 @@ export function createListener(pool: PostgresPool, channel: string): Listener {
     }
   }
 
-  /** Fulfilled or rejected when the connection is lost or no longer wanted. */
+  /** Settles when the connection is lost or no longer wanted. */
   async function hear(client: PostgresClient, signal: AbortSignal, onListening: () => void): Promise<void> {
     const lost = new AbortController()
     const lose = () => lost.abort()
@@ -80,7 +80,7 @@ export function createListener(pool: PostgresPool, channel: string): Listener {
       signal.removeEventListener('abort', lose)
       client.removeListener('notification', notified)
       client.removeListener('end', lose)
-      // The connection still listens, so it does not go back to the pool. Its errors stay handled until it is gone.
+      // The connection still listens, so it is not returned to the pool. Its errors stay handled until it is closed.
       client.release(true)
     }
   }
@@ -94,7 +94,7 @@ export function createListener(pool: PostgresPool, channel: string): Listener {
   }
 }
 
-/** Does not wait for a connection that is no longer wanted; it goes back when it comes. */
+/** Does not wait for a connection that is no longer wanted. It is released when it arrives. */
 async function connect(pool: PostgresPool, signal: AbortSignal): Promise<PostgresClient> {
   const connecting = pool.connect()
   let giveUp: () => void = () => undefined
@@ -115,7 +115,7 @@ async function connect(pool: PostgresPool, signal: AbortSignal): Promise<Postgre
   throw new Error('The watch has ended')
 }
 
-/** Waits so long, or until the signal aborts. Keeps no process alive. */
+/** Waits until the time is over or the signal aborts. Does not keep the process alive. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await setTimeout(ms, undefined, { ref: false, signal }).catch(() => undefined)
 }

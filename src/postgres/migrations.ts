@@ -1,13 +1,33 @@
 import { type Migration, migrationsTable, pendingMigrations } from '../sql/migrations.js'
 import { countReplies, firstTables, replyTotalsTable, type SchemaWords } from '../sql/tables.js'
-import { countReplyFunction, countReplyTrigger } from './count-reply-function.js'
 import { expireHoldsFunction } from './expire-holds-function.js'
 import { NOW } from './function-settings.js'
 import { applyLedgerFunction } from './ledger-function.js'
 import type { Queries } from './query.js'
 import { takeHoldFunction } from './take-hold-function.js'
 
-/** Names compare byte by byte, as in SQLite and as their readers do; room is left on pages whose rows change in place. */
+/** Adds the size of a reply's body to its account's total, and subtracts it again. */
+const countReplyFunction = `create function {count_reply_1}() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $function$
+begin
+  if tg_op <> 'INSERT' and old.size_bytes > 0 then
+    update {reply_totals} set size_bytes = size_bytes - old.size_bytes where account = old.account;
+  end if;
+  if tg_op <> 'DELETE' and new.size_bytes > 0 then
+    insert into {reply_totals} as t (account, size_bytes) values (new.account, new.size_bytes)
+    on conflict (account) do update set size_bytes = t.size_bytes + excluded.size_bytes;
+  end if;
+  return null;
+end
+$function$`
+
+const countReplyTrigger = `create trigger compat_count_reply
+  after insert or delete or update of account, size_bytes on {replies}
+  for each row execute function {count_reply_1}()`
+
+/** Names are compared byte by byte, as in SQLite. Pages have free space if their rows change in place. */
 const WORDS: SchemaWords = {
   name: 'text collate "C"',
   integer: 'bigint',
@@ -39,14 +59,14 @@ export const postgresMigrations: readonly Migration[] = [
   {
     version: 3,
     name: 'lock timeout',
-    // Whoever keeps an account locked must not keep up the calls of all others with it.
+    // An account that is kept locked must not delay the calls of all others.
     statements: ['apply_ledger_1', 'expire_holds_1'].map(
       (name) => `alter function {${name}} set lock_timeout = '1s'`,
     ),
   },
 ]
 
-/** Brings the schema up to date. Several processes may do so at once: the first one does it, the others find it done. */
+/** Migrates the schema. If several processes do so at once, the first one migrates it, and the others find it done. */
 export async function migrate(
   queries: Queries,
   migrations: readonly Migration[] = postgresMigrations,
@@ -62,7 +82,7 @@ export async function migrate(
     })
     const pending = await pendingOf(run)
     if (pending.length === 0) return
-    // Who may not make a schema may not say "if not exists" either, also if it was made for them.
+    // A role that may not create schemas may not use "if not exists" either, even if the schema exists.
     const [made] = await run({
       text: 'select 1 from pg_catalog.pg_namespace where nspname = ?1',
       parameters: [schema],
@@ -83,15 +103,15 @@ export async function migrate(
   })
 }
 
-/** A role that may not make tables is told who may, also if a new release needs more of them. */
+/** Explains the error if the role may not create the tables that this release needs. */
 function toRefusal(error: unknown, schema: string): unknown {
   if (!(error instanceof Error) || (error as { code?: unknown }).code !== INSUFFICIENT_PRIVILEGE) return error
-  const message = `This role may not bring the schema ${schema} up to date (${error.message}): run compat-router migrate with one that may`
+  const message = `This role may not migrate the schema ${schema} (${error.message}): run compat-router migrate with a role that may`
   return Object.assign(new Error(message, { cause: error }), { code: INSUFFICIENT_PRIVILEGE })
 }
 
 async function readVersion(run: Queries['run'], schema: string): Promise<number> {
-  // Not to_regclass(): it may answer from a cache that has not yet heard of what another process has just made.
+  // Not to_regclass(): it may read a cache that lacks a table that another process has just created.
   const [table] = await run({
     text: `select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
       where n.nspname = ?1 and c.relname = 'migrations'`,

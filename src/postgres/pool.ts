@@ -1,13 +1,15 @@
-/** What is asked of a pool. A `Pool` of `pg` fits as it is. */
+import type { EventEmitter } from 'node:events'
+
+/** The parts of a pool that the stores use. A `Pool` of `pg` fits. */
 export interface PostgresPool {
   connect(): Promise<PostgresClient>
-  /** As a `Pool` of `pg` has them. Without `max`, it counts as 10, which is the default of `pg`. */
+  /** As in a `Pool` of `pg`. If absent, `max` is 10, the default of `pg`. */
   readonly options?: { readonly max?: number | undefined }
 }
 
 export interface PostgresClient {
   query(query: PostgresQuery): Promise<{ readonly rows: unknown[] }>
-  /** Back to the pool; with an error or `true`, the connection is thrown away instead. */
+  /** Returns the connection to the pool. With an error or `true`, discards it instead. */
   release(broken?: Error | boolean): void
   on(
     event: 'notification',
@@ -25,6 +27,29 @@ export interface PostgresClient {
 export interface PostgresQuery {
   readonly text: string
   readonly values?: unknown[]
-  /** Cells come as the text that the server sent, whatever parsers the host has set for its own queries. */
+  /** Returns cells as the server's text, whatever parsers the host has set for its own queries. */
   readonly types?: { getTypeParser(): (text: string) => unknown }
+}
+
+/**
+ * Handles errors of a new connection until its owner can. A server that shuts down or ends its connections may report that
+ * in the same packet as its readiness. `pg` reads both at once, and an error without a listener ends the process. Only a
+ * pool that emits `connect`, as `Pool` of `pg` does, has this gap.
+ *
+ * @returns a function that stops the handling
+ */
+export function hearNewConnections(pool: PostgresPool): () => void {
+  const { on, removeListener } = pool as Partial<Pick<EventEmitter, 'on' | 'removeListener'>>
+  if (typeof on !== 'function' || typeof removeListener !== 'function') return () => undefined
+  on.call(pool, 'connect', hearForNow)
+  return () => {
+    removeListener.call(pool, 'connect', hearForNow)
+  }
+}
+
+/** Ignores errors until this turn is over. From then on, the connection's owner handles them. */
+function hearForNow(client: Pick<PostgresClient, 'on' | 'removeListener'>): void {
+  const ignore = () => undefined
+  client.on('error', ignore)
+  setImmediate(() => client.removeListener('error', ignore))
 }

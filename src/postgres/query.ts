@@ -3,7 +3,7 @@ import { type Gate, OPEN_GATE } from './gate.js'
 import type { PostgresClient, PostgresPool } from './pool.js'
 import { within } from './within.js'
 
-/** Runs statements, each on a connection of the pool, and never waits for the server without end. */
+/** Runs statements on connections of the pool, each with a timeout. */
 export interface Queries {
   readonly schema: string
   run(statement: Statement): Promise<readonly Row[]>
@@ -13,11 +13,11 @@ export interface Queries {
 const ANSWER_MS = 15_000
 const REPORTING = { through: OPEN_GATE, answerMs: 600_000 }
 const MAX_TRIES = 5
-/** A process that stops in the middle of a transaction keeps its locks no longer. */
+/** How long a process that stops within a transaction keeps its locks. */
 const IDLE_MS = 5_000
 /**
- * One message. What the host has set for its sessions does not do here: `read committed`, since a statement must see what
- * was committed while the one before it waited for a lock; and the wait for the disk, as in `DURABLE`.
+ * One message. It overrides the settings of the host's sessions: `read committed`, since a statement must see the commits
+ * during the previous statement's wait for a lock, and the wait for the disk, as in `DURABLE`.
  */
 const BEGIN = `begin isolation level read committed;
   set local statement_timeout = ${ANSWER_MS};
@@ -26,7 +26,7 @@ const BEGIN = `begin isolation level read committed;
 const PARAMETER_PATTERN = /\?(\d+)/g
 const RAW_TYPES = { getTypeParser: () => (text: string) => text }
 
-/** `gate` bounds how many connections the statements take at once; reports, which take one, pass it by. */
+/** `gate` limits how many connections statements use at once. Reports, which use one, bypass it. */
 export function createQueries(pool: PostgresPool, schema: string, gate: Gate = OPEN_GATE): Queries {
   const texts = new Map<string, string>()
 
@@ -51,7 +51,7 @@ export function createQueries(pool: PostgresPool, schema: string, gate: Gate = O
     return rows as Readonly<Record<string, Cell>>[]
   }
 
-  /** A connection, and what is to be called once it has been given back. */
+  /** Returns a connection, and a function to call once it has been released. */
   async function connect(through: Gate): Promise<{ client: PostgresClient; leave: () => void }> {
     const leave = await through.enter()
     try {
@@ -62,7 +62,7 @@ export function createQueries(pool: PostgresPool, schema: string, gate: Gate = O
     }
   }
 
-  /** A connection that failed, or on which nobody knows what happens, is not used again. */
+  /** Discards a connection that failed or whose state is unknown. */
   async function withClient<Result>(
     body: (client: PostgresClient) => Promise<Result>,
     { through, answerMs } = { through: gate, answerMs: ANSWER_MS },
@@ -81,7 +81,7 @@ export function createQueries(pool: PostgresPool, schema: string, gate: Gate = O
       return result
     } catch (error) {
       const isSound = keepsConnection(error)
-      // A connection thrown away may still fail while it goes, and nobody else listens then.
+      // A discarded connection may still fail while it closes, and nobody else listens then.
       if (isSound) client.removeListener('error', ignore)
       client.release(!isSound)
       throw error
@@ -90,7 +90,7 @@ export function createQueries(pool: PostgresPool, schema: string, gate: Gate = O
     }
   }
 
-  /** One after the other: each may take minutes, and together they would take the pool's connections from the ledger. */
+  /** Reports run one at a time: each may take minutes, and together they would take the ledger's connections. */
   let lastReport: Promise<unknown> = Promise.resolve()
   function report(statement: Statement): Promise<readonly Row[]> {
     const answer = lastReport.then(() => withClient((client) => query(client, statement), REPORTING))
@@ -119,13 +119,13 @@ export function createQueries(pool: PostgresPool, schema: string, gate: Gate = O
   }
 }
 
-/** A transaction that lost a deadlock has done nothing and may go again. */
+/** A transaction that lost a deadlock had no effect and may be retried. */
 async function withRetries<Result>(body: () => Promise<Result>): Promise<Result> {
-  for (let tried = 1; ; tried++) {
+  for (let tries = 1; ; tries++) {
     try {
       return await body()
     } catch (error) {
-      if (tried === MAX_TRIES || !/^40/.test(String((error as { code?: unknown }).code))) throw error
+      if (tries === MAX_TRIES || !/^40/.test(String((error as { code?: unknown }).code))) throw error
     }
   }
 }
@@ -134,7 +134,7 @@ function toValue(parameter: Parameter): string | null {
   return parameter === null ? null : String(parameter)
 }
 
-/** Errors of the statement, after which the connection is as good as before. */
+/** Returns whether the error is the statement's, so that the connection can be used again. */
 function keepsConnection(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code
   return typeof code === 'string' && /^(2[23]|54|42|40|P0|55|0A)/.test(code) && code.length === 5

@@ -15,28 +15,27 @@ import { createGate } from './gate.js'
 import { toLedgerBatch } from './ledger-batch.js'
 import { createListener } from './listener.js'
 import { migrate } from './migrations.js'
-import { hearNewConnections } from './new-connections.js'
-import type { PostgresPool } from './pool.js'
+import { hearNewConnections, type PostgresPool } from './pool.js'
 import { createQueries } from './query.js'
 
 export interface PostgresStoresOptions extends DurableStoresOptions {
-  /** Where all tables and functions are, `compat_router` by default. Made if it does not exist. */
+  /** The schema of all tables and functions, `compat_router` by default. Created if it does not exist. */
   readonly schema?: string
 }
 
 const MAX_COMMANDS = 1_000
-/** Of a pool of `pg` that was not told. */
+/** The default of a pool of `pg`. */
 const DEFAULT_CONNECTIONS = 10
-/** One each for the ledger, for the listener and for a report. */
+/** One each for the ledger, the listener and a report. */
 const OTHER_CONNECTIONS = 3
 const PATIENCE_MS = 10_000
 const SCHEMA_PATTERN = /^[a-z_][a-z0-9_]{0,39}$/
 
 /**
- * All stores in one PostgreSQL schema, for any number of processes and machines. `pool` is a `Pool` of `pg`, or anything
- * with its `connect`; it stays the host's to close. Of its connections one is left to the ledger, one listens for changes
- * while somebody watches, and one reads reports; look-ups and administration share the others. Of fewer than four, they
- * take turns with the ledger. It needs two at least, three if there are reports.
+ * Creates all stores in one PostgreSQL schema, for any number of processes and machines. `pool` is a `Pool` of `pg`, or any
+ * object with its `connect`; the host closes it. One connection is left to the ledger, one listens for changes while there
+ * are watches, and one runs reports. Look-ups and administration share the others. In a pool of fewer than four, they take
+ * turns with the ledger. The pool needs at least two connections, or three with reports.
  */
 export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions = {}): DurableStores {
   if (typeof (pool as Partial<PostgresPool> | undefined)?.connect !== 'function') {
@@ -46,11 +45,11 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
   const { schema = 'compat_router', ...options } = given
   if (typeof schema !== 'string' || !SCHEMA_PATTERN.test(schema)) {
     throw new TypeError(
-      `schema must be 1 to 40 of a-z, 0-9 and _, not a digit first; got ${JSON.stringify(schema)}`,
+      `schema must be 1 to 40 characters of a-z, 0-9 and _, not starting with a digit; got ${JSON.stringify(schema)}`,
     )
   }
   const stopHearing = hearNewConnections(pool)
-  // Whatever is asked for rows, a connection is left for the ledger.
+  // However many look-ups there are, a connection is left for the ledger.
   const queries = createQueries(pool, schema, createGate(rowConnections(pool)))
   const ledgerQueries = createQueries(pool, schema)
   const listener = createListener(pool, schema)
@@ -83,7 +82,7 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
         command.kind === 'hold' && command.replaces !== null
           ? [command.holdId, command.replaces]
           : [command.holdId],
-      // Holds are taken in their order within a batch; every other pair on one hold needs a batch each.
+      // Holds run in order within a batch. Any other two commands on one hold need separate batches.
       alike: (first, second) => first.kind === 'hold' && second.kind === 'hold',
     },
     maxCommands: MAX_COMMANDS,
@@ -91,7 +90,7 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
   })
   const ledger = createSqlLedger({
     database,
-    own: createPostgresDatabase(ledgerQueries, listener, ready),
+    settlementReads: createPostgresDatabase(ledgerQueries, listener, ready),
     groupCommit,
     async expire(limit) {
       await ready()
@@ -114,7 +113,7 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
   })
 }
 
-/** How many connections look-ups and administration may take at once. */
+/** Returns how many connections look-ups and administration may use at once. */
 function rowConnections(pool: PostgresPool): number {
   const { max = DEFAULT_CONNECTIONS } = pool.options ?? {}
   return Math.max(1, max - OTHER_CONNECTIONS)

@@ -2,7 +2,7 @@ import { HOLD_STATE, hasClaim } from '../sql/hold-states.js'
 
 const { open, released, settled } = HOLD_STATE
 
-/** One hold, with everything that can stand in its way. The caller has locked the account and set the planner. */
+/** Grants or refuses one hold, after all checks. The caller has locked the account and set the planner's options. */
 export const takeHoldFunction = `create function {take_hold_1}(
   p_id text, p_account text, p_amount bigint, p_now bigint, p_ttl bigint, p_claim text, p_replaces text, p_facts text
 ) returns table (kind text, posted bigint, available numeric, entry_id bigint)

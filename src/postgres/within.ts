@@ -1,6 +1,6 @@
 /**
- * The promise's result, or a rejection that says so if it takes longer. What comes after that goes to `onLate`; a late
- * rejection is nobody's.
+ * Returns the promise's result. Rejects with `ETIMEDOUT` if it takes longer. A late result goes to `onLate`; a late
+ * rejection is ignored.
  */
 export async function within<Result>(
   ms: number,

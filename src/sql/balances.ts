@@ -3,7 +3,7 @@ import { readBigint } from './cells.js'
 import type { Row, SqlDatabase } from './database.js'
 import { HOLD_STATE } from './hold-states.js'
 
-/** SQL for what the account `a` has on hold: not what is overdue, which counts in `a.held` until somebody sweeps it. */
+/** SQL for the amount that the account `a` has on hold, without overdue holds, which `a.held` includes until a sweep. */
 export function heldOf({ now }: SqlDatabase): string {
   return `a.held - (
       select coalesce(sum(h.amount), 0) from {holds} h
@@ -11,7 +11,7 @@ export function heldOf({ now }: SqlDatabase): string {
     )`
 }
 
-/** The balance in a row of `a.posted` and of {@link heldOf} as `held`. */
+/** Reads the balance from a row that has `posted`, and {@link heldOf} as `held`. */
 export function readBalance(row: Row): Balance {
   const posted = readBigint(row, 'posted')
   const held = readBigint(row, 'held')

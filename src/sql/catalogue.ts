@@ -3,7 +3,7 @@ import { readJson } from './cells.js'
 import type { SqlDatabase } from './database.js'
 import { UNSTORABLE_PATTERN } from './text.js'
 
-/** The host's models, read from their rows in the order in which they were first put. */
+/** The host's models, read from the database in the order in which they were first added. */
 export function createSqlCatalogue(database: SqlDatabase): CatalogueStore {
   return {
     async list() {
@@ -11,7 +11,7 @@ export function createSqlCatalogue(database: SqlDatabase): CatalogueStore {
       return rows.map((row) => readJson<Model>(row, 'definition'))
     },
     async get(id) {
-      // Comes from a client, and what no row can hold is no model.
+      // The id comes from a client. If a database cannot store it, no model has it.
       if (UNSTORABLE_PATTERN.test(id)) return undefined
       const [row] = await database.all({
         text: 'select definition from {models} where id = ?1',

@@ -1,6 +1,6 @@
 import type { Cell, Row } from './database.js'
 
-/** The cell as text. Throws if it is empty or not text: then schema and code disagree. */
+/** Throws if the cell is empty or not text, since then schema and code disagree. */
 export function readText(row: Row, column: string): string {
   const cell = row[column]
   if (typeof cell !== 'string') throw unreadable(column, 'text')
@@ -11,7 +11,7 @@ export function readOptionalText(row: Row, column: string): string | undefined {
   return isEmpty(row[column]) ? undefined : readText(row, column)
 }
 
-/** An integer of any size. */
+/** Reads an integer of any size. */
 export function readBigint(row: Row, column: string): bigint {
   const cell = row[column]
   if (typeof cell === 'bigint') return cell
@@ -19,7 +19,7 @@ export function readBigint(row: Row, column: string): bigint {
   throw unreadable(column, 'an integer')
 }
 
-/** An integer that a double carries exactly: a time, a count. */
+/** Reads an integer that a double represents exactly, such as a time or a count. */
 export function readNumber(row: Row, column: string): number {
   const value = Number(readBigint(row, column))
   if (!Number.isSafeInteger(value)) throw unreadable(column, 'an integer below 2^53')
@@ -30,7 +30,7 @@ export function readOptionalNumber(row: Row, column: string): number | undefined
   return isEmpty(row[column]) ? undefined : readNumber(row, column)
 }
 
-/** JSON text as a value. What wrote it checked its shape. */
+/** Parses JSON text. Its shape was checked when it was written. */
 export function readJson<Value>(row: Row, column: string): Value {
   return JSON.parse(readText(row, column)) as Value
 }
@@ -39,15 +39,15 @@ export function readOptionalJson<Value>(row: Row, column: string): Value | undef
   return isEmpty(row[column]) ? undefined : readJson<Value>(row, column)
 }
 
-/** A value as a cell, `undefined` as an empty one. */
+/** `undefined` becomes an empty cell. */
 export function toJsonCell(value: unknown): string | null {
   return value === undefined ? null : JSON.stringify(value)
 }
 
-/** Milliseconds as an integer cell, rounded up. Throws a `TypeError` for what is no such number. */
-export function toTimeCell(value: number, what: string): bigint {
+/** Returns milliseconds as an integer cell, rounded up. Throws a `TypeError` if the value is not a valid time. */
+export function toTimeCell(value: number, name: string): bigint {
   const time = Math.ceil(value)
-  if (!Number.isSafeInteger(time)) throw new TypeError(`${what} must be milliseconds since the Unix epoch`)
+  if (!Number.isSafeInteger(time)) throw new TypeError(`${name} must be milliseconds since the Unix epoch`)
   return BigInt(time)
 }
 
@@ -57,6 +57,6 @@ function isEmpty(cell: Cell | undefined): boolean {
   return cell === null || cell === undefined
 }
 
-function unreadable(column: string, what: string): Error {
-  return new Error(`The column ${column} does not hold ${what}: the database was written by something else`)
+function unreadable(column: string, expected: string): Error {
+  return new Error(`The column ${column} does not contain ${expected}: another program wrote to the database`)
 }

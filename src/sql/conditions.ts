@@ -5,9 +5,9 @@ export function createConditions(): {
   readonly conditions: string[]
   readonly parameters: Parameter[]
   readonly add: (condition: (value: string) => string, parameter: Parameter) => void
-  /** The column holds one of these. */
+  /** Requires the column to contain one of these values. */
   readonly addOneOf: (column: string, values: readonly Parameter[]) => void
-  /** The clause that they make; empty if there is none. */
+  /** The SQL clause, or an empty string if there are no conditions. */
   readonly where: () => string
 } {
   const conditions: string[] = []

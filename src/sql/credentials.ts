@@ -19,15 +19,15 @@ import { createGroupCommit } from './group-commit.js'
 import { digestToken, mayBeIssued } from './tokens.js'
 
 const UNKNOWN: CredentialResult = Object.freeze({ ok: false, reason: 'unknown' })
-/** Look-ups in one statement. */
+/** The most look-ups in one statement. */
 const MAX_LOOK_UPS = 1_000
 
 /**
- * The host's keys and access tokens, read from their rows. A token that administration cannot have issued is unknown
- * without a look-up, unless `otherTokens` says that the host has put rows of its own in.
+ * The host's keys and access tokens, read from the database. A token that administration cannot have issued is unknown
+ * without a look-up, unless `otherTokens` is set because the host inserts tokens of its own.
  *
- * Tokens that come while a look-up is under way are looked up together by the next one: however many there are, they take
- * one connection, and whoever leaves meanwhile is left out.
+ * Tokens that arrive during a look-up are looked up together by the next one, so any number of them uses one connection.
+ * A token is skipped if its request is aborted before then.
  */
 export function createSqlCredentials(database: SqlDatabase, otherTokens: boolean): CredentialStore {
   const lookUps = createGroupCommit<string, Row | undefined>({
@@ -58,7 +58,7 @@ export function createSqlCredentials(database: SqlDatabase, otherTokens: boolean
 }
 
 function tokensStatement({ engine, now }: SqlDatabase, digests: readonly string[]): Statement {
-  // Digests are hexadecimal, so that they need no quotes in an array of PostgreSQL.
+  // Digests are hexadecimal, so they need no quotes in a PostgreSQL array.
   const [condition, parameter] =
     engine === 'postgres'
       ? ['t.digest = any (cast(?1 as text[]))', `{${digests.join()}}`]

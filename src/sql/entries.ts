@@ -8,17 +8,17 @@ const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1_000
 const CURSOR_PATTERN = /^(\d{1,16})\.(\d{1,18})$/
 
-/** What administration may ask besides. */
+/** An entry query with filters that only administration may use. */
 export interface PayerQuery extends EntryQuery {
-  /** Charges that this account paid. */
+  /** Only charges that this account paid. */
   readonly payer?: string
-  /** Charges of calls with this credential. */
+  /** Only charges of calls with this credential. */
   readonly credentialId?: string
-  /** Charges of calls with this request id. A client may have given several calls one. */
+  /** Only charges of calls with this request id. Several calls may share one, since clients may choose it. */
   readonly requestId?: string
 }
 
-/** A page of entries, newest first. Throws a `RangeError` or `TypeError` for a bad `limit` or `after`. */
+/** Returns a page of entries, newest first. Throws a `RangeError` or `TypeError` if `limit` or `after` is invalid. */
 export async function readEntries(database: SqlDatabase, query: PayerQuery): Promise<EntryPage> {
   const limit = query.limit ?? DEFAULT_LIMIT
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
@@ -26,7 +26,7 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
   }
   const { conditions, parameters, add, where } = createConditions()
   const { account, appId, credentialId, model, requestId, sessionId } = query
-  // With an account, its postings are the index: they stand in the same order as the entries. A session has few entries.
+  // An account's postings are in the same order as its entries, so they serve as the index. A session has few entries.
   const isByPostings = account !== undefined && sessionId === undefined
   const [at, id] = isByPostings ? ['p.at', 'p.entry_id'] : ['e.at', 'e.id']
   if (isByPostings) add((value) => `p.account = ${value}`, account)
@@ -46,7 +46,7 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
   if (model !== undefined) add((value) => `e.model = ${value}`, model)
   if (sessionId !== undefined) add((value) => `e.session_id = ${value}`, sessionId)
   if (requestId !== undefined) {
-    // With its quotes it is in no other string of the details, where they would be escaped. A `like` may ignore case.
+    // This text occurs in no other string of the details, because its quotes would be escaped. `like` may ignore case.
     add(
       (value) => `replace(e.details, ${value}, '') <> e.details`,
       `"requestId":${JSON.stringify(requestId)}`,
@@ -76,8 +76,8 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
 }
 
 /**
- * Whether a page may take as long as a report. No index has two of these, nor credentials or requests: it would cost every
- * settlement, for a question seldom asked.
+ * Returns whether a query may take as long as a report. No index covers two of these filters, or a credential or a request:
+ * it would slow down every settlement for a rare query.
  */
 export function isSearch({ account, appId, credentialId, model, requestId, sessionId }: PayerQuery): boolean {
   const narrowing = [account, appId, model, sessionId].filter((one) => one !== undefined)

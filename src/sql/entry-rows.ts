@@ -4,7 +4,7 @@ import { readBigint, readJson, readNumber, readOptionalJson, readOptionalText, r
 import type { Parameter, Row } from './database.js'
 import { checkOptionalText, checkText } from './text.js'
 
-/** The columns of a charge's entry, but for `id` and `at`, which are the engine's, and what stands in each. */
+/** The columns of a charge's entry and their types, except `id` and `at`, which the engine sets. */
 export const ENTRY_COLUMN_TYPES = {
   hold_id: 'text',
   account: 'text',
@@ -29,10 +29,10 @@ export type EntryColumn = keyof typeof ENTRY_COLUMN_TYPES
 
 export const ENTRY_COLUMNS = Object.keys(ENTRY_COLUMN_TYPES) as readonly EntryColumn[]
 
-/** A cell for each of {@link ENTRY_COLUMNS}, in their order. */
+/** A cell for each of {@link ENTRY_COLUMNS}, in the same order. */
 export type EntryCells = readonly Parameter[]
 
-/** What an entry holds as JSON. Amounts are text. */
+/** The details that an entry contains as JSON. Amounts are text. */
 interface Details {
   readonly facts: Omit<CallFacts, 'account' | 'credentialId' | 'model' | 'appId' | 'sessionId' | 'provider'>
   readonly basis: Charge['basis']
@@ -84,7 +84,6 @@ export function toPostingsCell(postings: readonly Posting[]): string {
   return JSON.stringify(postings.map(({ account, amount }) => [account, amount.toString()]))
 }
 
-/** The charge in an entry's row. */
 export function readCharge(row: Row): Charge {
   const details = readJson<Details>(row, 'details')
   return {
@@ -99,7 +98,7 @@ export function readCharge(row: Row): Charge {
   }
 }
 
-/** The tokens in an entry's row, or in one of their sums. */
+/** Reads the tokens from an entry's row, or from a row of sums. */
 export function readUsage(row: Row): Usage {
   return {
     prompt: readNumber(row, 'prompt'),

@@ -8,22 +8,22 @@ import { checkOptionalText, checkText } from './text.js'
 export interface PostRequest {
   readonly kind: 'grant' | 'correction'
   readonly account: string
-  /** Negative takes credits away. */
+  /** A negative amount takes credits away. */
   readonly amount: bigint
-  /** Names this posting, so that a repeat posts nothing. */
+  /** Identifies this posting, so that a repeat posts nothing. */
   readonly reference: string
   readonly memo?: string
 }
 
-/** An entry that a posting made, or found. */
+/** The entry of a posting, whether it was posted now or before. */
 export interface PostedEntry extends Entry {
-  /** Its reference had been posted before: nothing was posted now. */
+  /** Set if the reference had been posted before, and nothing was posted now. */
   readonly isRepeat?: true
 }
 
 /**
- * Adds to an account, or takes from it, in one transaction; the account is made if there is none. The same reference
- * again posts nothing and gives the first entry; with another kind, account or amount it throws.
+ * Adds credits to an account, or takes them away, in one transaction. Creates the account if it does not exist. A repeat
+ * of a reference posts nothing and returns the first entry. It throws if its kind, account or amount is different.
  */
 export async function post(database: SqlDatabase, request: PostRequest): Promise<PostedEntry> {
   const account = checkText(request.account, 'account')

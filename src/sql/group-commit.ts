@@ -1,33 +1,34 @@
-import { type Conflicts, takeBatch } from './take-batch.js'
-
-/** What a fault of a whole batch means for the commands in it. */
+/** The cause of a batch's failure. */
 export type FaultKind =
-  /** The connection or the moment is to blame: the same batch again may well succeed. */
+  /** A passing fault, such as a lost connection. The same batch may succeed when it is retried. */
   | 'transient'
-  /** One command is to blame: the others must not suffer. */
+  /** The fault of one command, which must not harm the others. */
   | 'one-command'
-  /** Some of the commands need what somebody else keeps locked, and nobody knows for how long. */
+  /** Some commands need rows that another transaction has locked, for an unknown time. */
   | 'locked'
-  /** The same batch again would fail again. */
+  /** A retry would fail, too. */
   | 'permanent'
 
 export interface GroupCommitOptions<Command, Outcome> {
-  /** Runs a batch as one transaction and gives each command's outcome in order; a rejection means that none took effect, or that nobody knows. */
+  /**
+   * Runs a batch in one transaction and returns the outcomes in the commands' order. After a rejection, no command took
+   * effect, or it is unknown.
+   */
   readonly apply: (batch: readonly Command[]) => Promise<readonly Outcome[]>
   readonly faultOf: (error: unknown) => FaultKind
-  /** After a `locked` fault: the commands that still have to wait. */
+  /** After a `locked` fault, returns the commands that still have to wait. */
   readonly findLocked?: (batch: readonly Command[]) => Promise<ReadonlySet<Command>>
-  /** Without, any commands may share a batch. */
+  /** If absent, any commands may share a batch. */
   readonly conflicts?: Conflicts<Command>
   readonly maxCommands: number
-  /** How long a command is tried again through transient faults. */
+  /** How long a command is retried after transient faults. */
   readonly patienceMs: number
 }
 
 export interface GroupCommit<Command, Outcome> {
-  /** Waits for the next commit. Rejected without being run if `signal` aborts before its turn. */
+  /** Runs a command in the next batch. Rejects without running it if `signal` aborts before its turn. */
   add(command: Command, signal?: AbortSignal): Promise<Outcome>
-  /** Runs what waits; after that every call rejects. */
+  /** Runs the waiting commands. Every later `add` rejects. */
   close(): Promise<void>
 }
 
@@ -43,10 +44,10 @@ const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 1_000
 
 /**
- * Commits calls that wait at the same moment together. While one batch is under way the next one gathers, so that the
- * batches grow with the load and a call alone waits for nobody. Commands must bear repeating: after a transient fault the
- * same batch is run again, and a batch that fails for one command's sake is halved until that one fails alone. Commands
- * that wait for a lock of somebody else's wait in the next batch, after the others of theirs.
+ * Commits waiting commands together, in one transaction. While one batch runs, the next one fills, so batches grow with
+ * the load and a single command does not wait. A command must be safe to repeat: after a transient fault, the same batch
+ * is run again. If one command makes a batch fail, the batch is halved until that command fails alone. Commands that wait
+ * for another transaction's lock move to the next batch, after the rest of their own.
  */
 export function createGroupCommit<Command, Outcome>(
   options: GroupCommitOptions<Command, Outcome>,
@@ -58,7 +59,7 @@ export function createGroupCommit<Command, Outcome>(
 
   async function run(): Promise<void> {
     for (;;) {
-      // A turn of the event loop lets every call of this moment join the batch.
+      // One turn of the event loop lets all concurrent calls join the batch.
       await new Promise<void>((resolve) => setImmediate(resolve))
       if (queue.length === 0) {
         running = undefined
@@ -98,10 +99,10 @@ export function createGroupCommit<Command, Outcome>(
     await runBatch(items.slice(middle))
   }
 
-  /** Those that wait for the lock are first in the next batch, before any that came after them. */
+  /** Puts the commands that wait for the lock first in the next batch, and runs the others. */
   async function runUnlocked(items: readonly Item[], error: unknown): Promise<void> {
     const locked = items.length === 1 ? new Set(items) : await findLocked(items)
-    // Nobody knows who waits, or the lock is gone by now: one that fails alone still waits.
+    // The lock may be gone, or `findLocked` does not know. A command that then fails alone still waits.
     if (locked.size === 0) return runHalves(items)
     if (closed) reject([...locked], error)
     else queue.unshift(...dropImpatient([...locked], error))
@@ -154,4 +155,46 @@ function dropAborted<Command, Outcome>(
     item.reject(item.signal.reason)
     return false
   })
+}
+
+/** Decides which commands must not run in one transaction. */
+export interface Conflicts<Command> {
+  /** The keys that a command works on. Two commands with the same key do not share a batch, unless they are alike. */
+  readonly keysOf: (command: Command) => readonly string[]
+  /** Whether two commands with the same key may share a batch. */
+  readonly alike: (first: Command, second: Command) => boolean
+}
+
+/**
+ * Splits a queue into its next batch, of at most `maxCommands`, and the rest. If a command has to wait, so do all later
+ * commands with one of its keys, which keeps the order on each key.
+ */
+export function takeBatch<Command, Item extends { readonly command: Command }>(
+  queue: readonly Item[],
+  maxCommands: number,
+  conflicts: Conflicts<Command> | undefined,
+): { readonly batch: readonly Item[]; readonly rest: Item[] } {
+  if (conflicts === undefined) {
+    return { batch: queue.slice(0, maxCommands), rest: queue.slice(maxCommands) }
+  }
+  const batch: Item[] = []
+  const rest: Item[] = []
+  const taken = new Map<string, Command>()
+  const waiting = new Set<string>()
+  for (const item of queue) {
+    const keys = conflicts.keysOf(item.command)
+    const mustWait = keys.some((key) => {
+      if (waiting.has(key)) return true
+      const first = taken.get(key)
+      return first !== undefined && !conflicts.alike(first, item.command)
+    })
+    if (mustWait || batch.length >= maxCommands) {
+      rest.push(item)
+      for (const key of keys) waiting.add(key)
+    } else {
+      batch.push(item)
+      for (const key of keys) taken.set(key, item.command)
+    }
+  }
+  return { batch, rest }
 }

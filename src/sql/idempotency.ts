@@ -4,16 +4,16 @@ import { readNumber, readOptionalText, readText } from './cells.js'
 import type { SqlDatabase } from './database.js'
 import { checkText } from './text.js'
 
-/** A body above this is not kept, only its charge. */
+/** If a body is larger, only its charge is kept. */
 const REPLY_MAX_BYTES = 4 * 1_024 * 1_024
-/** What the bodies of one account may take together. */
+/** The limit for all stored bodies of one account. */
 const ACCOUNT_MAX_BYTES = 256 * 1_024 * 1_024
-/** How many replies past their time go with each new one. */
+/** How many expired replies are deleted with each new one. */
 const TIDIED_ROWS = 4
 
 /**
- * Replies of calls with an `Idempotency-Key`, for every process on the database. Time runs on its clock. What is gone
- * from here is still not paid twice: the ledger knows the claim.
+ * Replies to calls with an `Idempotency-Key`, shared by all processes on the database. Times are read from its clock. A
+ * call whose reply has been deleted is still not charged twice, because the ledger keeps the claim.
  */
 export function createSqlIdempotency(database: SqlDatabase): IdempotencyStore {
   const { now } = database
@@ -45,14 +45,14 @@ export function createSqlIdempotency(database: SqlDatabase): IdempotencyStore {
       const bodyBytes = bodyBytesOf(reply)
       const { bytes: _, ...withoutBody } = reply
       const whole = bodyBytes <= REPLY_MAX_BYTES ? reply : withoutBody
-      const room = `coalesce((select t.size_bytes from {reply_totals} t where t.account = r.account), 0)
+      const fits = `coalesce((select t.size_bytes from {reply_totals} t where t.account = r.account), 0)
         - r.size_bytes + cast(?2 as bigint) <= ${ACCOUNT_MAX_BYTES}`
       const size = whole === reply ? bodyBytes : 0
       await database.batch([
         {
           text: `update {replies} as r set done = 1, expires_at = ${now} + cast(?3 as bigint),
-              size_bytes = case when ${room} then cast(?2 as bigint) else 0 end,
-              reply = case when ${room} then cast(?4 as text) else cast(?5 as text) end
+              size_bytes = case when ${fits} then cast(?2 as bigint) else 0 end,
+              reply = case when ${fits} then cast(?4 as text) else cast(?5 as text) end
             where claim = ?1`,
           parameters: [
             checkText(claim, 'claim'),
@@ -63,7 +63,7 @@ export function createSqlIdempotency(database: SqlDatabase): IdempotencyStore {
           ],
         },
       ])
-      // A separate transaction is retried if another one locked the totals of the same accounts in another order.
+      // A separate transaction can be retried if another one locks the totals of the same accounts in another order.
       await database.batch([
         {
           text: `delete from {replies} where claim in (
@@ -84,7 +84,7 @@ export function createSqlIdempotency(database: SqlDatabase): IdempotencyStore {
 
 const AMOUNTS: readonly string[] = ['cost', 'base', 'markup', 'shortfall'] satisfies (keyof Charge)[]
 
-/** JSON escapes what no database takes as text. Amounts become strings. */
+/** JSON escapes the characters that a database cannot store as text. Amounts become strings. */
 function formatReply(reply: StoredReply): string {
   return JSON.stringify(reply, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
 }

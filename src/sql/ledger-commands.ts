@@ -3,7 +3,7 @@ import { checkAmount, checkNotNegative } from './bounds.js'
 import { type EntryCells, toEntryCells } from './entry-rows.js'
 import { checkOptionalText, checkText } from './text.js'
 
-/** A request as flat cells: what crosses to a worker thread or into arrays of one statement. */
+/** A request as flat cells, to be sent to a worker thread or put into the arrays of one statement. */
 export type LedgerCommand = HoldCommand | SettleCommand | ReleaseCommand
 
 export interface HoldCommand {
@@ -22,7 +22,7 @@ export interface SettleCommand {
   readonly holdId: string
   readonly account: string
   readonly claim: string | null
-  /** One for each account. */
+  /** One posting for each account. */
   readonly postings: readonly Posting[]
   readonly entry: EntryCells
 }
@@ -33,17 +33,17 @@ export interface ReleaseCommand {
   readonly account: string
 }
 
-/** What became of a command. A charge that was posted earlier is named by its entry; who wants it reads it. */
+/** The outcome of a command. It identifies an earlier charge by its entry, to be read if needed. */
 export type LedgerOutcome = HoldOutcome | SettleOutcome | ReleaseOutcome
 
-/** See `HoldResult` of the contracts. `claimed` has an entry if the claim's holder is settled. */
+/** See `HoldResult` in the contracts. `claimed` has an entry if the hold with the claim is settled. */
 export type HoldOutcome =
   | { readonly kind: 'granted' }
   | { readonly kind: 'insufficient'; readonly posted: bigint; readonly available: bigint }
   | { readonly kind: 'conflict' | 'closed' }
   | { readonly kind: 'claimed'; readonly entryId: bigint | null }
 
-/** `balance` is the payer's. It may be 0 for any balance that is not below zero. */
+/** `balance` is the payer's balance. It may be 0 for any balance of zero or more. */
 export type SettleOutcome =
   | { readonly kind: 'posted'; readonly balance: bigint; readonly claimLost: boolean }
   | { readonly kind: 'repeated'; readonly entryId: bigint }
@@ -55,7 +55,7 @@ export interface ReleaseOutcome {
 
 const MAX_TTL_MS = 1_000_000_000_000
 
-/** Throws a `TypeError` or `RangeError` for what no ledger may take: an amount below zero or beyond 64 bits. */
+/** Throws a `TypeError` or `RangeError` if the request is invalid, such as an amount below zero or beyond 64 bits. */
 export function toHoldCommand(request: HoldRequest): HoldCommand {
   checkNotNegative(request.amount, 'amount')
   if (!(request.ttlMs >= 0 && request.ttlMs <= MAX_TTL_MS)) {
@@ -95,7 +95,7 @@ export function toReleaseCommand(request: ReleaseRequest): ReleaseCommand {
   }
 }
 
-/** The accounts whose rows a command reads or changes; one may stand there twice. */
+/** Returns the accounts whose rows a command reads or changes. An account may appear twice. */
 export function accountsOf(command: LedgerCommand): readonly string[] {
   return command.kind === 'settle'
     ? [command.account, ...command.postings.map(({ account }) => account)]
@@ -108,7 +108,7 @@ function checkCharge(charge: Charge): void {
   checkNotNegative(charge.markup, 'charge.markup')
 }
 
-/** Payer, platform and app may be one account. Throws if the postings do not add up to zero. */
+/** Payer, platform and app may be the same account. Throws if the postings do not add up to zero. */
 function sumByAccount(postings: readonly Posting[]): readonly Posting[] {
   const sums = new Map<string, bigint>()
   let total = 0n

@@ -22,28 +22,31 @@ import {
 
 export interface SqlLedgerParts {
   readonly database: SqlDatabase
-  /** Reads what a settlement must know, without a wait behind the look-ups of `database`. */
-  readonly own: Pick<SqlDatabase, 'all'>
+  /** Reads for settlements, without waiting behind the look-ups of `database`. */
+  readonly settlementReads: Pick<SqlDatabase, 'all'>
   readonly groupCommit: GroupCommit<LedgerCommand, LedgerOutcome>
-  /** Ends overdue holds in one transaction: rows of `id`, `account`, `amount`, `facts`. */
+  /** Expires overdue holds in one transaction. Returns rows with `id`, `account`, `amount` and `facts`. */
   readonly expire: (limit: number) => Promise<readonly Row[]>
 }
 
-/** The ledger over an engine's way of running commands together. */
+/** Creates a ledger on top of an engine's group commit. */
 export function createSqlLedger({
   database,
-  own,
+  settlementReads,
   groupCommit,
   expire,
 }: SqlLedgerParts): LedgerStore & LedgerReader {
   async function chargeOf(entryId: bigint): Promise<Charge> {
-    const [row] = await own.all({ text: 'select * from {entries} where id = ?1', parameters: [entryId] })
-    if (row === undefined) throw new Error(`The ledger has no entry ${entryId}, though a hold names it`)
+    const [row] = await settlementReads.all({
+      text: 'select * from {entries} where id = ?1',
+      parameters: [entryId],
+    })
+    if (row === undefined) throw new Error(`The ledger has no entry ${entryId}, although a hold refers to it`)
     return readCharge(row)
   }
 
   async function balanceOf(account: string): Promise<bigint> {
-    const [row] = await own.all({
+    const [row] = await settlementReads.all({
       text: 'select posted from {accounts} where id = ?1',
       parameters: [account],
     })
@@ -118,5 +121,5 @@ function overdraftOf(balance: bigint): bigint {
 }
 
 function unexpected(outcome: LedgerOutcome): Error {
-  return new Error(`The database answered another question: ${outcome.kind}`)
+  return new Error(`The database returned an unexpected outcome: ${outcome.kind}`)
 }

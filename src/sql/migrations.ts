@@ -1,13 +1,13 @@
 import type { SchemaWords } from './tables.js'
 
-/** One step of the schema. Its number and its statements never change once released; a later step mends an earlier one. */
+/** One step of the schema. Its number and statements never change once released; a later step corrects an earlier one. */
 export interface Migration {
   readonly version: number
   readonly name: string
   readonly statements: readonly string[]
 }
 
-/** The table that says which steps have been taken. */
+/** The table of the migrations that have been applied. */
 export function migrationsTable(words: SchemaWords): string {
   return `create table if not exists {migrations} (
     version ${words.integer} primary key,
@@ -17,18 +17,18 @@ export function migrationsTable(words: SchemaWords): string {
 }
 
 /**
- * The steps that a database at a version still needs. Throws if a later release than this has made it: its rows may
- * mean something else.
+ * Returns the migrations that a database of version `found` still needs. Throws if a later release created its schema,
+ * because the rows may have another meaning.
  */
 export function pendingMigrations(
   found: number,
   migrations: readonly Migration[],
-  where: string,
+  database: string,
 ): readonly Migration[] {
   const known = migrations.at(-1)?.version ?? 0
   if (found > known) {
     throw new Error(
-      `${where} has schema version ${found}, and this release of compat-router knows up to ${known}: upgrade compat-router`,
+      `${database} has schema version ${found}, and this release of compat-router knows up to ${known}: upgrade compat-router`,
     )
   }
   return migrations.filter(({ version }) => version > found)

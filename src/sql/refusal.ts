@@ -1,6 +1,6 @@
 /**
- * An administration that cannot be carried out as things stand: what it names is not there, or stands against it.
- * Told from a fault by `name`, since the package's entries hold copies of this class.
+ * An administrative request that cannot be carried out now: something that it refers to does not exist or conflicts with
+ * it. Distinguished from a fault by `name`, because each entry of the package contains a copy of this class.
  */
 export class Refusal extends Error {
   override readonly name = 'Refusal'

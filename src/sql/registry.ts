@@ -9,7 +9,7 @@ import type { SqlDatabase } from './database.js'
 import { bindingOf, ROUTE_COLUMNS, type RouteRow, readRouteRow } from './route-rows.js'
 import type { SecretBox } from './secret-box.js'
 
-/** How to build an adapter from a row, by the kind that the row names: `{ openai: openaiCompatible }`. */
+/** Functions that build adapters from settings, by the kind that a row names: `{ openai: openaiCompatible }`. */
 export type AdapterFactories = Readonly<Record<string, AdapterFactory>>
 
 export interface RegistryParts {
@@ -25,9 +25,9 @@ interface Kept {
 }
 
 /**
- * Routes from rows. While changes are heard, a model's routes are read once and kept until a row changes; an adapter is
- * kept as long as its kind and settings stay, so that its connections do. A row that cannot be used, for its kind, its
- * settings or its secret, is left out, and `route-disabled` says why.
+ * Routes from the database. While changes are reported, a model's routes are read once and kept until a row changes. An
+ * adapter is kept, with its connections, as long as its kind and settings stay the same. A row with an unusable kind,
+ * settings or secret is left out, and `route-disabled` says why.
  */
 export function createSqlRegistry({ database, adapters, secrets, onEvent }: RegistryParts): ProviderRegistry {
   const factories = new Map(Object.entries(adapters))
@@ -75,7 +75,7 @@ export function createSqlRegistry({ database, adapters, secrets, onEvent }: Regi
     const text = JSON.stringify([kind, settings])
     const known = built.get(routeId)
     if (known?.settings === text) return known.adapter
-    // Calls may still run on the adapter that is replaced, so it is closed with the registry.
+    // Calls may still use the replaced adapter, so it is closed with the registry.
     if (known !== undefined) retired.add(known.adapter)
     const adapter = factory(settings as never)
     built.set(routeId, { settings: text, adapter })
@@ -112,7 +112,7 @@ export function createSqlRegistry({ database, adapters, secrets, onEvent }: Regi
   }
 }
 
-/** Routes are kept and given to many, who must not change them. */
+/** Routes are kept and shared, so nobody may change them. */
 function freezeJson<Value>(value: Value): Value {
   if (typeof value === 'object' && value !== null) {
     for (const part of Object.values(value)) freezeJson(part)

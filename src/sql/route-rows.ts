@@ -3,11 +3,11 @@ import { readJson, readOptionalText, readText } from './cells.js'
 import type { Row } from './database.js'
 import type { SealedSecret, SecretBinding } from './secret-box.js'
 
-/** A route as its row holds it: its adapter named by kind and settings instead of built. */
+/** A route as stored in its row, with the kind and the settings of its adapter instead of the adapter. */
 export interface RouteDefinition extends Omit<Route, 'id' | 'adapter' | 'secret'> {
-  /** One of the kinds that the stores were given in `adapters`. */
+  /** One of the kinds in the stores' `adapters`. */
   readonly adapter: string
-  /** What the adapter is built from. Never a secret: that has a column of its own, sealed. */
+  /** The settings that the adapter is built from. Never a secret, which is sealed in a column of its own. */
   readonly settings: Readonly<Record<string, unknown>>
 }
 

@@ -2,18 +2,18 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { createSecret, type Secret } from '../base/secret.js'
 import { Refusal } from './refusal.js'
 
-/** A key that the host brings: 32 bytes, and a name to find it again by. */
+/** A key from the host. Its id is stored with each secret that it seals. */
 export interface SecretKey {
   readonly id: string
-  /** 32 bytes, or the same as base64 or 64 hex digits. */
+  /** 32 bytes, as bytes, base64 or 64 hex digits. */
   readonly key: Uint8Array | string
 }
 
-/** What a sealed secret is tied to: moved to another row, or to another address, it does not open. */
+/** The context that a sealed secret is tied to. It does not open in another row or for another address. */
 export interface SecretBinding {
   readonly routeId: string
   readonly provider: string
-  /** Of `baseUrl`, or empty if the settings have none. */
+  /** The origin of `baseUrl`, or empty if the settings have none. */
   readonly origin: string
 }
 
@@ -23,13 +23,13 @@ export interface SealedSecret {
   readonly sealed: string
 }
 
-/** Keeps secrets at rest under AES-256-GCM. */
+/** Encrypts secrets at rest with AES-256-GCM. */
 export interface SecretBox {
-  /** Under the first key. Throws if the host has given none. */
+  /** Seals under the first key. Throws if the host has given no key. */
   seal(secret: string, binding: SecretBinding): SealedSecret
-  /** Throws if the key is not here or the secret is tied to something else. Neither shows the secret. */
+  /** Throws if the key is missing or the secret is tied to another context. The errors do not contain the secret. */
   open(sealed: SealedSecret, binding: SecretBinding): Secret
-  /** Whether {@link seal} would choose this key. */
+  /** Returns whether {@link seal} would use this key. */
   isCurrent(keyId: string): boolean
 }
 
@@ -40,14 +40,14 @@ const TAG_BYTES = 16
 const HEX_PATTERN = /^[0-9a-f]{64}$/i
 const BASE64_PATTERN = /^[A-Za-z0-9+/_-]{43}=?$/
 
-/** New secrets are sealed under the first key; the others still open what was sealed under them. */
+/** The first key seals new secrets; the others still open older ones. */
 export function createSecretBox(keys: readonly SecretKey[] = []): SecretBox {
   if (!Array.isArray(keys)) throw new TypeError('secretKeys must be a list, such as [{ id, key }]')
   const byId = new Map<string, Uint8Array>()
   for (const given of keys) {
     const { id, key }: Partial<SecretKey> = given ?? {}
     if (typeof id !== 'string' || id === '') throw new TypeError('secretKeys: each key needs an id')
-    if (byId.has(id)) throw new TypeError(`secretKeys: the id ${JSON.stringify(id)} is there twice`)
+    if (byId.has(id)) throw new TypeError(`secretKeys: the id ${JSON.stringify(id)} appears twice`)
     byId.set(id, readKey(id, key))
   }
   const current = keys[0]
@@ -64,7 +64,7 @@ export function createSecretBox(keys: readonly SecretKey[] = []): SecretBox {
     isCurrent: (keyId) => keyId === current?.id,
     seal(secret, binding) {
       if (current === undefined) {
-        throw new TypeError('route.secret: to keep one, give the stores secretKeys: [{ id, key }]')
+        throw new TypeError('route.secret: to store a secret, give the stores secretKeys: [{ id, key }]')
       }
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv(ALGORITHM, keyOf(current.id), nonce)
@@ -99,7 +99,7 @@ export function createSecretBox(keys: readonly SecretKey[] = []): SecretBox {
   }
 }
 
-/** JSON keeps the parts apart: no choice of names makes two bindings one. */
+/** JSON separates the parts, so no choice of names makes two bindings equal. */
 function associatedData(keyId: string, { routeId, provider, origin }: SecretBinding): Buffer {
   return Buffer.from(JSON.stringify(['compat-router.secret.1', keyId, routeId, provider, origin]))
 }

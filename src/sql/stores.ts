@@ -11,30 +11,30 @@ import { requireFunction, requireFunctions } from '../contracts/option-checks.js
 import { createSqlCatalogue } from './catalogue.js'
 import { createSqlCredentials } from './credentials.js'
 import type { SqlDatabase } from './database.js'
-import { callHost } from './host-call.js'
 import { createSqlIdempotency } from './idempotency.js'
 import { type AdapterFactories, createSqlRegistry } from './registry.js'
 import { createSecretBox, type SecretBox, type SecretKey } from './secret-box.js'
+import { callHost } from './watchers.js'
 
-/** What both engines' stores are given. */
+/** The options of both engines' stores. */
 export interface DurableStoresOptions {
-  /** How to build adapters from the registry's rows, by kind: `{ openai: openaiCompatible }`. */
+  /** Functions that build adapters from settings, by kind: `{ openai: openaiCompatible }`. */
   readonly adapters?: AdapterFactories
-  /** Keys for provider secrets at rest. New ones are sealed under the first; the others still open older ones. */
+  /** Keys for provider secrets at rest. The first key seals new secrets; the others still open older ones. */
   readonly secretKeys?: readonly SecretKey[]
   /**
-   * Whether the host has put rows of tokens in that administration did not issue. By default a token of another shape than
-   * an issued one is unknown without a look-up, so that garbage costs no query.
+   * Whether the host inserts tokens that administration did not issue. By default, a token that does not look like an issued
+   * one is unknown without a look-up, so garbage costs no query.
    */
   readonly otherTokens?: boolean
-  /** Told of a route whose row cannot be used; a process warning by default. */
+  /** Called for a route whose row cannot be used. By default, emits a process warning. */
   readonly onEvent?: (event: RouteDisabled) => void
 }
 
 /** The names of {@link DurableStoresOptions}. */
 export const STORE_OPTIONS: readonly string[] = ['adapters', 'secretKeys', 'otherTokens', 'onEvent']
 
-/** The stores of one database, to hand to `createCompatRouter`, and what administration works on. */
+/** The stores of one database, for `createCompatRouter`, and the parts that administration needs. */
 export interface DurableStores {
   readonly credentials: CredentialStore
   readonly catalogue: CatalogueStore
@@ -44,11 +44,11 @@ export interface DurableStores {
   /** For `createAdmin`. */
   readonly database: SqlDatabase
   readonly secrets: SecretBox
-  /** As they were given; absent if none were, as in a program that only administers. */
+  /** The `adapters` of the options. A program that only administers may have none. */
   readonly adapters?: AdapterFactories
-  /** Fulfilled when the schema is up to date. Every store waits for it by itself; a host may, to fail at start. */
+  /** Resolves when the schema is up to date. Every store waits for it; a host may do so at start, to fail early. */
   ready(): Promise<void>
-  /** Commits what waits, ends watches, closes adapters that the registry built. To be called after the router's `close`. */
+  /** Commits waiting commands, ends watches and closes the registry's adapters. Call it after the router's `close`. */
   close(): Promise<void>
 }
 
@@ -56,7 +56,7 @@ export interface DurableParts extends Pick<DurableStores, 'ledger' | 'database' 
   readonly options: DurableStoresOptions
 }
 
-/** The stores that only read and write rows, beside an engine's own ledger. */
+/** Creates the stores that only read and write rows, and adds the engine's ledger. */
 export function createDurableStores({
   ledger,
   database,

@@ -1,13 +1,13 @@
 import { HOLD_STATE } from './hold-states.js'
 
-/** The few words in which the engines' table definitions differ. */
+/** The words that differ between the engines' table definitions. */
 export interface SchemaWords {
-  /** The type of names that are looked up: compared byte by byte. */
+  /** The type of names that are looked up, compared byte by byte. */
   readonly name: string
   readonly integer: string
-  /** A key that the database counts up. */
+  /** The type of a key that the database increments. */
   readonly serial: string
-  /** Ends the definition of a table whose rows are found by their key alone. */
+  /** Ends the definition of a table whose rows are found only by their key. */
   readonly keyed: string
   /** Ends the definition of a table whose rows change in place many times a second. */
   readonly busy: string
@@ -16,16 +16,16 @@ export interface SchemaWords {
 }
 
 /**
- * The tables of the first version. Amounts are of 10^-9 credit, times are milliseconds since the Unix epoch.
+ * The tables of the first version. Amounts are in 10^-9 credit, times in milliseconds since the Unix epoch.
  *
- * - `accounts` caches what `postings` and the open `holds` add up to; all three change in one transaction.
- * - `entries` and `postings` are only ever added to. An entry carries its postings as JSON for its reader; the table is
- *   what an account's history is found and summed by.
- * - `claims` names the hold that last took a claim. The claim is taken while that hold is open or settled.
- * - `credentials` are keys and grants, `tokens` what is shown of them: a new token of a grant may have fewer scopes.
- * - `apps`, `models` and `routes` have what the host gave as JSON in `definition`; a route's secret stands beside it, sealed.
- * - `replies` keeps what calls with an `Idempotency-Key` were answered; until a call is `done`, its row is a lease.
- * - `entries.details` and `holds.facts` hold, as JSON, what nobody filters or sums by.
+ * - `accounts` caches the sums of `postings` and of open `holds`. All three change in one transaction.
+ * - `entries` and `postings` are append-only. An entry contains its postings as JSON for its reader; the table serves to
+ *   find and sum an account's history.
+ * - `claims` contains the hold that last took each claim. The claim is taken while that hold is open or settled.
+ * - `credentials` are keys and grants, `tokens` their bearer tokens: a new token of a grant may have fewer scopes.
+ * - `apps`, `models` and `routes` contain the host's definition as JSON. A route's secret is sealed in its own column.
+ * - `replies` contains the replies to calls with an `Idempotency-Key`. Until a call is `done`, its row is a lease.
+ * - `entries.details` and `holds.facts` contain, as JSON, the values that have no column.
  */
 export function firstTables(words: SchemaWords): readonly string[] {
   const { name, integer, serial, keyed, busy, plain } = words
@@ -147,8 +147,8 @@ export function firstTables(words: SchemaWords): readonly string[] {
 }
 
 /**
- * What the bodies of an account's replies take together, so that nobody has to add them up. Triggers keep it, so that it
- * is right whoever writes replies: also an earlier release that still runs beside this one.
+ * The total size of each account's stored bodies, so that nobody has to sum them. Triggers keep it right whoever writes
+ * replies, even an earlier release that still runs beside this one.
  */
 export function replyTotalsTable({ name, integer, busy }: SchemaWords): string {
   return `create table {reply_totals} (
@@ -157,6 +157,6 @@ export function replyTotalsTable({ name, integer, busy }: SchemaWords): string {
   ) ${busy}`
 }
 
-/** To be run when the triggers are there and nobody else writes. */
+/** Run this once the triggers exist, while nobody else writes. */
 export const countReplies = `insert into {reply_totals} (account, size_bytes)
   select account, sum(size_bytes) from {replies} where size_bytes > 0 group by account`

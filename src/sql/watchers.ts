@@ -1,5 +1,4 @@
 import type { SqlDatabase } from './database.js'
-import { callHost } from './host-call.js'
 
 interface Watcher {
   readonly topic: string
@@ -7,27 +6,27 @@ interface Watcher {
   readonly connection: ((connected: boolean) => void) | undefined
 }
 
-/** Those who want to hear of changes, by topic. */
+/** The listeners for changes, by topic. */
 export interface Watchers {
   readonly watch: SqlDatabase['watch']
-  /** An empty id stands for all of them. */
+  /** Reports that a row has changed. An empty id stands for all rows. */
   changed(topic: string, id: string): void
-  /** Something was missed. */
+  /** Reports that changes were missed, so that any row may have changed. */
   changedAll(): void
-  /** Tells the watchers when it is not what it was. */
+  /** Reports the connection's state to all watchers if it has changed. */
   connected(connected: boolean): void
-  /** Runs `last`; `first` does not run again. */
+  /** Runs `last`. After that, `first` does not run again. */
   close(): void
 }
 
-/** `first` runs when somebody starts to watch and nobody did, `last` when nobody does any more. */
+/** `first` runs when the first watch starts, `last` when the last one ends. */
 export function createWatchers(hooks: { readonly first: () => void; readonly last: () => void }): Watchers {
   const watchers = new Set<Watcher>()
   let isConnected = false
   let isClosed = false
 
-  function tellAll(tell: (watcher: Watcher) => void): void {
-    for (const watcher of [...watchers]) callHost('A watch', () => tell(watcher))
+  function notifyAll(notify: (watcher: Watcher) => void): void {
+    for (const watcher of [...watchers]) callHost('A watch', () => notify(watcher))
   }
 
   return {
@@ -44,21 +43,39 @@ export function createWatchers(hooks: { readonly first: () => void; readonly las
       }
     },
     changed(topic, id) {
-      tellAll((watcher) => {
+      notifyAll((watcher) => {
         if (watcher.topic === topic) return watcher.changed(id === '' ? undefined : id)
       })
     },
     changedAll() {
-      tellAll((watcher) => watcher.changed())
+      notifyAll((watcher) => watcher.changed())
     },
     connected(connected) {
       if (connected === isConnected) return
       isConnected = connected
-      tellAll((watcher) => watcher.connection?.(connected))
+      notifyAll((watcher) => watcher.connection?.(connected))
     },
     close() {
       isClosed = true
       hooks.last()
     },
   }
+}
+
+/**
+ * Calls a function of the host and ignores its result. If it throws or rejects, a process warning says so: it must neither
+ * end the process nor keep other listeners from being called.
+ */
+export function callHost(name: string, call: () => unknown): void {
+  try {
+    const result = call()
+    if (result instanceof Promise) result.catch((error: unknown) => warn(name, error))
+  } catch (error) {
+    warn(name, error)
+  }
+}
+
+function warn(name: string, error: unknown): void {
+  const why = error instanceof Error ? `: ${error.name}: ${error.message}` : ''
+  process.emitWarning(`${name} of compat-router's durable stores failed${why}`)
 }

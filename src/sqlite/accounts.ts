@@ -1,15 +1,15 @@
 import { checkAmount } from '../sql/bounds.js'
 import type { Connection } from './connection.js'
 
-/** The balances that one transaction touches. */
+/** The balances that one transaction reads and changes. */
 export interface Accounts {
-  /** Reads them together if they are many; the others are read on demand. */
+  /** Reads many accounts in one statement. A few are read on demand instead. */
   load(ids: readonly string[]): void
-  /** An account that does not exist has 0 and 0. */
+  /** Returns zeros if the account does not exist. */
   read(id: string): { readonly posted: bigint; readonly held: bigint }
-  /** Throws a `RangeError`, and changes nothing, if a balance would leave 64 bits. */
+  /** Throws a `RangeError`, and changes nothing, if a balance would exceed 64 bits. */
   change(id: string, posted: bigint, held: bigint): void
-  /** Writes back what changed. */
+  /** Writes the changed balances. */
   write(): void
 }
 
@@ -20,7 +20,7 @@ interface Account {
   isChanged: boolean
 }
 
-/** Up to so many rows, a statement each is quicker than one that takes its rows from JSON. */
+/** Up to this many rows, one statement per row is faster than one that reads its rows from JSON. */
 export const FEW_ROWS = 8
 
 export function createAccounts(connection: Connection, now: bigint): Accounts {
@@ -64,7 +64,7 @@ export function createAccounts(connection: Connection, now: bigint): Accounts {
     change(id, posted, held) {
       const account = read(id)
       const nextPosted = checkAmount(account.posted + posted, `The balance of ${id}`)
-      const nextHeld = checkAmount(account.held + held, `What ${id} has on hold`)
+      const nextHeld = checkAmount(account.held + held, `The amount on hold for ${id}`)
       account.posted = nextPosted
       account.held = nextHeld
       account.isChanged = true

@@ -4,19 +4,19 @@ import { createWatchers } from '../sql/watchers.js'
 
 export interface ChangePoll {
   readonly watch: SqlDatabase['watch']
-  /** Looks at once: this process has just changed something. */
+  /** Polls at once, because this process has just made a change. */
   soon(): void
   close(): void
 }
 
 const POLL_MS = 250
-/** Between two looks at a file that cannot be read, since each opens it anew. */
+/** Between two polls of an unreadable file, since each opens it again. */
 const LONGEST_PAUSE_MS = 10_000
 const KEEP_MS = 3_600_000
 
 /**
- * Hears what other processes on the file change, by asking the table of changes while somebody watches. What was missed
- * while the file could not be read is heard afterwards.
+ * Reports changes by other processes on the file. Polls the table of changes while there are watches. Changes that were
+ * missed while the file was unreadable are reported afterwards.
  */
 export function createChangePoll(
   batch: (statements: readonly Statement[]) => Promise<readonly (readonly Row[])[]>,
@@ -24,14 +24,14 @@ export function createChangePoll(
   const watchers = createWatchers({ first: start, last: stop })
   let timer: NodeJS.Timeout | undefined
   let lastSeq: number | undefined
-  let isAsking = false
+  let isPolling = false
   let pauseMs = 0
   let pausedUntil = 0
 
   function start(): void {
     lastSeq = undefined
-    look()
-    timer = setInterval(look, POLL_MS)
+    poll()
+    timer = setInterval(poll, POLL_MS)
     timer.unref()
   }
 
@@ -40,11 +40,11 @@ export function createChangePoll(
     timer = undefined
   }
 
-  function look(): void {
+  function poll(): void {
     if (timer === undefined && lastSeq !== undefined) return
-    if (isAsking || performance.now() < pausedUntil) return
-    isAsking = true
-    ask()
+    if (isPolling || performance.now() < pausedUntil) return
+    isPolling = true
+    readChanges()
       .then(
         () => {
           pauseMs = 0
@@ -57,16 +57,16 @@ export function createChangePoll(
         },
       )
       .finally(() => {
-        isAsking = false
+        isPolling = false
       })
   }
 
-  async function ask(): Promise<void> {
+  async function readChanges(): Promise<void> {
     if (lastSeq === undefined) {
       const [rows = []] = await batch([
         { text: 'select coalesce(max(seq), 0) as seq from {changes}' },
         {
-          // The newest stays, so that who has not heard it sees the gap before it.
+          // The newest row stays, so that a process that missed others sees the gap before it.
           text: 'delete from {changes} where at < ?1 and seq < (select max(seq) from {changes})',
           parameters: [BigInt(Date.now() - KEEP_MS)],
         },
@@ -80,7 +80,7 @@ export function createChangePoll(
     ])
     for (const row of rows) {
       const seq = readNumber(row, 'seq')
-      // A gap: what stood there was heard by nobody here before it was deleted.
+      // A gap: rows were deleted before this process read them.
       if (seq > lastSeq + 1) watchers.changedAll()
       lastSeq = seq
       watchers.changed(readText(row, 'topic'), readText(row, 'id'))
@@ -89,7 +89,7 @@ export function createChangePoll(
 
   return {
     watch: watchers.watch,
-    soon: () => void (timer === undefined || look()),
+    soon: () => void (timer === undefined || poll()),
     close: watchers.close,
   }
 }

@@ -18,11 +18,11 @@ import type { Cell, Row, Statement } from '../sql/database.js'
 import { nameTables } from '../sql/database.js'
 import { isBusy } from './faults.js'
 
-/** A prepared statement. Integers come as bigint. */
+/** A prepared statement. Integers are bigint. */
 export interface Prepared {
-  /** The first row's cells in order, or undefined. */
+  /** Returns the first row's cells in order, or undefined if there is no row. */
   first(parameters: readonly unknown[]): readonly Cell[] | undefined
-  /** How many rows it changed. */
+  /** Returns the number of changed rows. */
   run(parameters: readonly unknown[]): number
   rows(parameters: readonly unknown[]): readonly Row[]
 }
@@ -31,7 +31,7 @@ export interface Prepared {
 export interface Connection {
   prepare(text: string): Prepared
   exec(text: string): void
-  /** Runs the body between `begin immediate` and `commit`; what it throws undoes all of it. */
+  /** Runs the body between `begin immediate` and `commit`. If it throws, everything is rolled back. */
   transaction<Result>(body: () => Result): Result
   batch(statements: readonly Statement[]): readonly (readonly Row[])[]
   close(): void
@@ -46,7 +46,7 @@ export function tableName(table: string): string {
   return `${TABLE_PREFIX}${table}`
 }
 
-/** Opens or makes the file. What is made is readable by its owner only. */
+/** Opens the file, or creates it, readable only by its owner. */
 export function openConnection(file: string): Connection {
   makeFile(file)
   const database = openFile(file)
@@ -57,12 +57,14 @@ export function openConnection(file: string): Connection {
     database.close()
     const { code } = error as { code?: unknown }
     if (code !== 'SQLITE_NOTADB') throw error
-    const named = new Error(`The SQLite file ${file} cannot be opened: it is no database`, { cause: error })
+    const named = new Error(`The SQLite file ${file} cannot be opened: it is not a database`, {
+      cause: error,
+    })
     throw Object.assign(named, { code })
   }
 }
 
-/** The driver says no more than a number of SQLite's. */
+/** Adds a reason to the driver's error, which has only an error number. */
 function openFile(file: string): Database.Database {
   try {
     return new Database(file)
@@ -84,19 +86,19 @@ function reasonOf(file: string, cause: unknown): string {
 function configure(database: Database.Database): void {
   database.defaultSafeIntegers(true)
   database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
-  // Turning a new file to WAL takes a lock that the busy timeout does not wait for.
+  // Switching a new file to WAL takes a lock that the busy timeout does not wait for.
   retryWhileBusy(() => database.exec('pragma journal_mode = wal'))
   database.exec('pragma synchronous = full')
-  // Pages change many times over: copied back every 32 MiB instead of every 4, most of them are copied once.
+  // The same pages change repeatedly. With a checkpoint every 32 MiB instead of every 4, most are copied back once.
   database.exec('pragma wal_autocheckpoint = 8000')
   database.exec('pragma cache_size = -32768')
   database.exec('pragma journal_size_limit = 67108864')
 }
 
 /**
- * An empty file is a database. It is made under another name: POSIX drops all locks of a process on a file when the
- * process closes any descriptor of it, so one that SQLite has open must never be opened and closed beside it. Another
- * process would then take its connection for the last one, and remove the log that this one goes on writing to.
+ * Creates an empty file, which is a valid database, under another name. POSIX drops all locks of a process on a file when
+ * the process closes any descriptor of it, so a file that SQLite has open must never be opened and closed elsewhere.
+ * Another process would then take its connection for the last one, and remove the log that this process still writes to.
  */
 function makeFile(file: string): void {
   if (statSync(file, { throwIfNoEntry: false }) !== undefined) return
@@ -138,7 +140,7 @@ function toConnection(database: Database.Database): Connection {
       commit.run([])
       return result
     } catch (error) {
-      // A full disk ends some transactions by itself.
+      // SQLite rolls back some transactions by itself, for example if the disk is full.
       if (database.inTransaction) database.exec('rollback')
       throw error
     }
@@ -183,7 +185,7 @@ function toRow(columns: readonly string[], cells: readonly Cell[]): Row {
   return row
 }
 
-/** Repeats what another process's lock turned away, in a thread that may sleep. */
+/** Retries while another process holds the lock. Blocks the thread. */
 export function retryWhileBusy<Result>(body: () => Result): Result {
   const until = performance.now() + OPEN_PATIENCE_MS
   const cell = new Int32Array(new SharedArrayBuffer(4))

@@ -3,10 +3,10 @@ import { checkParameters } from '../sql/parameters.js'
 import { createChangePoll } from './change-poll.js'
 import type { WorkerClient } from './worker-client.js'
 
-/** The time on the machine's clock. */
+/** SQL for the time of the machine's clock. */
 const NOW = "cast(round(unixepoch('subsec') * 1000) as integer)"
 
-/** The engine's way of running statements: in a thread, and reports, which may take long, in another. */
+/** Runs statements in one thread, and reports, which may take long, in another. */
 export function createSqliteDatabase(
   rows: WorkerClient,
   reports: WorkerClient,

@@ -2,7 +2,7 @@ import type { FaultKind } from '../sql/group-commit.js'
 
 const ONE_COMMAND_PATTERN = /^(SQLITE_(CONSTRAINT|TOOBIG|MISMATCH|RANGE)|UNKNOWN_SQLITE_ERROR_3091)/
 
-/** Whether a batch should wait, be split, or fail as a whole. */
+/** Decides whether a batch is retried, split, or fails as a whole. */
 export function sqliteFault(error: unknown): FaultKind {
   if (isBusy(error)) return 'transient'
   const { name } = error as { name?: unknown }
@@ -11,7 +11,7 @@ export function sqliteFault(error: unknown): FaultKind {
   return isOneCommand ? 'one-command' : 'permanent'
 }
 
-/** Whether another connection holds the lock. */
+/** Returns whether another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   return /^SQLITE_(BUSY|LOCKED)/.test(codeOf(error))
 }

@@ -1,6 +1,7 @@
+import type { Row } from '../sql/database.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
 import type { HoldCommand } from '../sql/ledger-commands.js'
-import { FEW_ROWS } from './accounts.js'
+import { createAccounts, FEW_ROWS } from './accounts.js'
 import type { Connection } from './connection.js'
 
 export interface HoldRow {
@@ -22,24 +23,24 @@ export interface SettledHold {
   readonly entryId: bigint
 }
 
-/** The rows of holds and of the claims that they have, over one connection. Balances are for the caller to change. */
+/** The rows of holds and their claims. The caller changes the balances. */
 export interface HoldRows {
   read(id: string, now: bigint): HoldRow | undefined
-  /** Sum of an account's open holds whose time is over and which nobody has swept. */
+  /** Returns the sum of an account's overdue holds that have not been swept. */
   overdue(account: string, now: bigint): bigint
-  /** Returns false, and changes nothing, if there is a hold of this id. */
+  /** Returns false, and changes nothing, if a hold with this id exists. */
   insertOpen(command: HoldCommand, claim: string | null, now: bigint): boolean
-  /** As {@link insertOpen}, for one that was never heard of: should it still come, it finds itself ended. */
+  /** As {@link insertOpen}, for an unknown hold, so that it is refused if it arrives later. */
   insertReleased(id: string, account: string, now: bigint): boolean
   /** As {@link insertReleased}. */
   insertSettled(id: string, account: string, entryId: bigint, now: bigint): boolean
-  /** Releases a hold that is open and not overdue. Gives what is set free. */
+  /** Releases a hold that is open and not overdue. Returns the freed amount. */
   releaseOpen(id: string, now: bigint): { readonly account: string; readonly amount: bigint } | undefined
   release(id: string, now: bigint): void
-  /** Settles those that are open, the first with the entry `firstEntryId` and so on. Gives them by id. */
+  /** Settles the open holds of `ids`, the one at index n with the entry `firstEntryId + n`. Returns them by id. */
   settleOpen(ids: readonly string[], firstEntryId: bigint, now: bigint): ReadonlyMap<string, SettledHold>
   settle(id: string, entryId: bigint, now: bigint): void
-  /** The hold, other than `except`, that has the claim now. */
+  /** Returns the hold, other than `except`, that has the claim. */
   claimHolder(claim: string, except: string | null, now: bigint): HoldRow | undefined
   giveClaim(claim: string, id: string): void
 }
@@ -136,7 +137,7 @@ function prepareStatements(connection: Connection) {
       `update {holds} set state = ${settled}, ended_at = ?1, entry_id = ?2 where id = ?3 and state = ${open}
        returning account, amount, claim`,
     ),
-    // The plus keeps the planner from walking through all open holds by the index of those.
+    // The plus keeps the planner from scanning all open holds through their index.
     settleMany: connection.prepare(
       `update {holds} set state = ${settled}, ended_at = ?1, entry_id = s.value ->> 1 from json_each(?2) s
        where {holds}.id = s.value ->> 0 and +state = ${open}
@@ -151,4 +152,27 @@ function prepareStatements(connection: Connection) {
        on conflict (claim) do update set hold_id = excluded.hold_id`,
     ),
   }
+}
+
+/** Expires at most `limit` overdue holds and returns them. */
+export function expireHolds(connection: Connection, limit: number): readonly Row[] {
+  return connection.transaction(() => {
+    const now = BigInt(Date.now())
+    const accounts = createAccounts(connection, now)
+    const due = connection
+      .prepare(
+        `select id, account, amount, facts from {holds} indexed by compat_holds_due
+         where state = ${HOLD_STATE.open} and expires_at <= ?1 order by expires_at limit ?2`,
+      )
+      .rows([now, BigInt(limit)])
+    const end = connection.prepare(
+      `update {holds} set state = ${HOLD_STATE.expired}, ended_at = ?1 where id = ?2`,
+    )
+    for (const row of due) {
+      end.run([now, row.id])
+      accounts.change(row.account as string, 0n, -(row.amount as bigint))
+    }
+    accounts.write()
+    return due
+  })
 }

@@ -1,3 +1,4 @@
+import type { Posting } from '../contracts/index.js'
 import { ENTRY_COLUMNS } from '../sql/entry-rows.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
 import {
@@ -10,12 +11,11 @@ import {
   type SettleOutcome,
 } from '../sql/ledger-commands.js'
 import { type Accounts, createAccounts } from './accounts.js'
-import type { Connection } from './connection.js'
+import type { Connection, Prepared } from './connection.js'
 import { createHoldRows, type SettledHold } from './hold-rows.js'
-import { createPostingRows, type PostingRow } from './posting-rows.js'
 import { takeHold } from './take-hold.js'
 
-/** Runs commands in one transaction: ends the open holds of all settlements first, then takes the commands in their order. */
+/** Runs commands in one transaction. Ends the open holds of all settlements first, then runs the commands in order. */
 export interface LedgerTransaction {
   apply(commands: readonly LedgerCommand[]): readonly LedgerOutcome[]
 }
@@ -24,8 +24,8 @@ const RELEASED: ReleaseOutcome = { kind: 'released' }
 const SETTLED: ReleaseOutcome = { kind: 'settled' }
 
 /**
- * The ledger's commands over one connection, many in one transaction. A statement costs as much as the row it is for, so
- * balances are read and written by one statement a batch, and so are the holds of its settlements ended.
+ * Runs many of the ledger's commands in one transaction. A statement costs as much as its row, so one statement per batch
+ * reads the balances, one writes them, and one ends the holds of the settlements.
  */
 export function createLedgerTransaction(connection: Connection): LedgerTransaction {
   const holds = createHoldRows(connection)
@@ -80,15 +80,15 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
   ): SettleOutcome {
     const { holdId, account } = command
     let claim = command.claim
-    // If a batch settles one hold twice, it was ended for one of the two.
+    // If a batch settles a hold twice, the hold was ended for only one of the two.
     if (ended?.entryId === entryId) {
-      // An overdue hold that no sweeper has ended yet is still part of what its account holds.
+      // An overdue hold that has not been swept still counts as held.
       accounts.change(ended.account, 0n, -ended.amount)
       claim ??= ended.claim
     } else if (!holds.insertSettled(holdId, account, entryId, now)) {
       const known = holds.read(holdId, now)!
       if (known.state === HOLD_STATE.settled) return { kind: 'repeated', entryId: known.entryId! }
-      // Open only if the same batch has taken it.
+      // It is open only if the same batch has granted it.
       if (known.state === HOLD_STATE.open) accounts.change(known.account, 0n, -known.amount)
       holds.settle(holdId, entryId, now)
       claim ??= known.claim
@@ -105,7 +105,7 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
     }
   }
 
-  /** Who has the claim already, settled or open, keeps it. */
+  /** A hold that already has the claim, open or settled, keeps it. */
   function takeClaim(claim: string, holdId: string, now: bigint): boolean {
     if (holds.claimHolder(claim, holdId, now) !== undefined) return false
     holds.giveClaim(claim, holdId)
@@ -113,4 +113,45 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
   }
 
   return { apply }
+}
+
+interface PostingRow extends Posting {
+  readonly entryId: bigint
+}
+
+/** Numbers of rows in one statement, largest first. An entry usually has three postings. */
+const STATEMENT_ROWS = [256, 64, 16, 3, 1] as const
+
+/** Writes the postings of a batch, many rows in one statement, in the table's order. */
+function createPostingRows(connection: Connection): {
+  insert(rows: PostingRow[], at: bigint): void
+} {
+  const statements = STATEMENT_ROWS.map((count): { count: number; statement: Prepared } => {
+    const values = new Array(count).fill('(?, ?, ?, ?)').join(', ')
+    return {
+      count,
+      statement: connection.prepare(
+        `insert into {postings} (account, at, entry_id, amount) values ${values}`,
+      ),
+    }
+  })
+
+  return {
+    insert(rows, at) {
+      rows.sort((first, second) =>
+        first.account < second.account ? -1 : Number(first.account > second.account),
+      )
+      let next = 0
+      for (const { count, statement } of statements) {
+        for (; rows.length - next >= count; next += count) {
+          const cells: unknown[] = []
+          for (let index = next; index < next + count; index++) {
+            const { account, entryId, amount } = rows[index]!
+            cells.push(account, at, entryId, amount)
+          }
+          statement.run(cells)
+        }
+      }
+    },
+  }
 }

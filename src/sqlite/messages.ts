@@ -1,21 +1,21 @@
 import type { Row, Statement } from '../sql/database.js'
 import type { LedgerCommand, LedgerOutcome } from '../sql/ledger-commands.js'
 
-/** What a worker is started with. */
+/** The data that a worker starts with. */
 export interface WorkerStart {
   readonly file: string
-  /** Another thread has brought it up to date: what a later release has made of it since is no reason to refuse it. */
+  /** Another thread has migrated the file. A later release may have migrated it since, which is no reason to refuse it. */
   readonly isUpToDate: boolean
 }
 
-/** A question to the worker. Each is one transaction. */
+/** A question to the worker. Each runs in one transaction. */
 export type Question =
   | { readonly kind: 'ledger'; readonly commands: readonly LedgerCommand[] }
   | { readonly kind: 'expire'; readonly limit: number }
   | { readonly kind: 'batch'; readonly statements: readonly Statement[] }
   | { readonly kind: 'close' }
 
-/** What the worker answers to each kind of question. */
+/** The worker's answer to each kind of question. */
 export interface Answers {
   readonly ledger: readonly LedgerOutcome[]
   readonly expire: readonly Row[]
@@ -32,7 +32,7 @@ export type AnswerMessage =
   | { readonly number: number; readonly answer: Answers[keyof Answers] }
   | { readonly number: number; readonly fault: FaultCells }
 
-/** An error as it crosses between threads, which keep neither its class nor its code. */
+/** An error as it is sent between threads, which lose its class and code. */
 export interface FaultCells {
   readonly name: string
   readonly message: string

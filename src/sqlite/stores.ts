@@ -14,21 +14,22 @@ import { sqliteFault } from './faults.js'
 import { createWorkerClient } from './worker-client.js'
 
 export interface SqliteStoresOptions extends DurableStoresOptions {
-  /** On a local disk. Made if it does not exist, with its folder, readable by its owner only. */
+  /** On a local disk. Created with its folder if it does not exist, readable only by its owner. */
   readonly file: string
 }
 
 const MAX_COMMANDS = 1_000
 const PATIENCE_MS = 10_000
-/** Such as `postgres://…`, which is the path of a file, too: its password would become the name of a folder. */
+/** Addresses such as `postgres://…`, which are also valid paths: the password would become the name of a folder. */
 const ADDRESS_PATTERN = /^(file:|[a-z][a-z+]+:\/\/)/i
 
 /**
- * All stores in one SQLite file, with no server to install; several processes of one machine may share it. Needs the
- * package `libsql` beside this one.
+ * Creates all stores in one SQLite file, without a server. Several processes on one machine may share it. Requires the
+ * package `libsql`.
  *
- * Threads own a connection each: one for the ledger, so that nothing else makes its commits wait, one for all other rows,
- * and one for reports, started by the first. Every commit is on the disk (`synchronous=FULL`) before its promise is fulfilled.
+ * Three threads have a connection each: one for the ledger, so that nothing else delays its commits, one for all other
+ * rows, and one for reports, which starts with the first report. Every commit is on disk (`synchronous=FULL`) before its
+ * promise resolves.
  */
 export function sqliteStores(given: SqliteStoresOptions): DurableStores {
   refuseMisspelt(given, ['file', ...STORE_OPTIONS], 'sqliteStores')
@@ -36,7 +37,7 @@ export function sqliteStores(given: SqliteStoresOptions): DurableStores {
   if (typeof path !== 'string' || path === '' || path === ':memory:' || ADDRESS_PATTERN.test(path)) {
     throw new TypeError('sqliteStores needs the path of a file, such as { file: ".data/credits.db" }')
   }
-  // Each thread opens the file when it is first asked, and the process may be in another folder by then.
+  // Each thread opens the file at its first question, and the process may have changed its folder before then.
   const file = resolve(path)
   const state = { isUpToDate: false }
   const ledgerWorker = createWorkerClient(file, state)
@@ -51,7 +52,7 @@ export function sqliteStores(given: SqliteStoresOptions): DurableStores {
   })
   const ledger = createSqlLedger({
     database,
-    own: {
+    settlementReads: {
       async all(statement) {
         const [rows = []] = await ledgerWorker.ask({ kind: 'batch', statements: [statement] })
         return rows

@@ -7,7 +7,7 @@ const CLOSED: HoldOutcome = { kind: 'closed' }
 const CONFLICT: HoldOutcome = { kind: 'conflict' }
 const GRANTED: HoldOutcome = { kind: 'granted' }
 
-/** One hold: first in the plain way, which most of them go, and else with everything that can stand in its way. */
+/** Grants or refuses one hold. Tries the common case first, and runs all other checks only if it does not apply. */
 export function takeHold(
   command: HoldCommand,
   holds: HoldRows,
@@ -43,7 +43,7 @@ function takeWithCare(command: HoldCommand, holds: HoldRows, accounts: Accounts,
   const { posted, held } = accounts.read(command.account)
   let available = posted - held + (freed?.account === command.account ? freed.amount : 0n)
   if (command.amount > 0n && available < command.amount) {
-    // Those are part of what is held until somebody sweeps them.
+    // Overdue holds count as held until they are swept.
     available += holds.overdue(command.account, now)
     if (available < command.amount) return { kind: 'insufficient', posted, available }
   }
@@ -58,7 +58,7 @@ function takeWithCare(command: HoldCommand, holds: HoldRows, accounts: Accounts,
   return GRANTED
 }
 
-/** A repeat of a swap may leave out the claim that the hold took over from the one before. */
+/** A repeated swap may omit the claim that the hold took over from the one it replaced. */
 function isSameHold(known: HoldRow, command: HoldCommand): boolean {
   const isSameClaim = known.claim === command.claim || (command.claim === null && command.replaces !== null)
   return (

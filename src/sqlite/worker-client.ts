@@ -2,14 +2,14 @@ import { Worker } from 'node:worker_threads'
 import { pathOfOwn } from '../base/own-files.js'
 import type { AnswerMessage, Answers, FaultCells, Question, WorkerStart } from './messages.js'
 
-/** A thread that owns one connection. It is started by the first question, and again by the next one after it died. */
+/** A thread with one connection. The first question starts it, and the next one restarts it if it has died. */
 export interface WorkerClient {
   ask<Kind extends Question['kind']>(question: Extract<Question, { kind: Kind }>): Promise<Answers[Kind]>
-  /** Closes the connection once everything asked before has been answered. */
+  /** Closes the connection once all earlier questions are answered. */
   close(): Promise<void>
 }
 
-/** What happened to the database. `code` is SQLite's, such as `SQLITE_FULL`. */
+/** A fault of the database. `code` is SQLite's, such as `SQLITE_FULL`. */
 class SqliteFault extends Error {
   override readonly name: string
   readonly code: string | undefined
@@ -21,7 +21,7 @@ class SqliteFault extends Error {
   }
 }
 
-/** What the threads of one process know of the file. */
+/** The state of the file, shared by the threads of one process. */
 export interface FileState {
   isUpToDate: boolean
 }
@@ -32,8 +32,8 @@ interface Pending {
 }
 
 /**
- * Under a name of its own: `next build` looks for the files of each `new Worker`, and where it cannot tell their names takes
- * all files beside it for parts of the application, at the declarations among which it fails.
+ * Hides `new Worker` from `next build`, which looks for the file of each. If it cannot determine the name, it bundles all
+ * files of the folder, and fails at the type declarations.
  */
 class Thread extends Worker {}
 
@@ -76,7 +76,7 @@ export function createWorkerClient(file: string, state: FileState): WorkerClient
       worker ??= start()
       const number = ++lastNumber
       pending.set(number, { resolve, reject })
-      // Only a question under way keeps the process alive.
+      // Only a pending question keeps the process alive.
       worker.ref()
       worker.postMessage({ number, question })
     })

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { type Connection, openConnection } from './connection.js'
-import { expireHolds } from './expire-holds.js'
+import { expireHolds } from './hold-rows.js'
 import { createLedgerTransaction } from './ledger-transaction.js'
 import type {
   AnswerMessage,
@@ -12,7 +12,7 @@ import type {
 } from './messages.js'
 import { migrate } from './migrations.js'
 
-// The entry of a worker thread that owns one connection to the file. It answers one question after the other.
+// The entry of a worker thread with one connection to the file. It answers one question at a time.
 const port = parentPort
 if (port === null)
   throw new Error('compat-router/sqlite-worker is started by compat-router/sqlite, not imported')

@@ -39,7 +39,7 @@ describe('the command line if a SQLite file has no tables', () => {
     writeFileSync(testFile.file, 'Not a database. '.repeat(1_000))
     expect(await run('verify')).toMatchObject({
       exitCode: 1,
-      said: `error: The SQLite file ${testFile.file} cannot be opened: it is no database\n`,
+      said: `error: The SQLite file ${testFile.file} cannot be opened: it is not a database\n`,
     })
   })
 

@@ -494,7 +494,7 @@ describe('an invalid argument', () => {
     ...[true, null].map((schema): [string, () => unknown, string] => [
       `a schema name (${schema})`,
       () => postgresStores({ connect() {} } as never, { schema: schema as never }),
-      `schema must be 1 to 40 of a-z, 0-9 and _, not a digit first; got ${schema}`,
+      `schema must be 1 to 40 characters of a-z, 0-9 and _, not starting with a digit; got ${schema}`,
     ]),
     [
       'an event listener',

@@ -15,7 +15,7 @@ import { context, createHold, createSettle } from '../helpers/ledger-requests.js
 import { openAccounts } from '../helpers/open-accounts.js'
 import { connectTo, createPool, createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 
-/** A pool whose queries fail before or after they reach the server, as a test says. */
+/** A pool whose queries fail before or after they reach the server, as a test chooses. */
 function createFaultyPool(pool: pg.Pool) {
   const faults: { match: string; when: 'before' | 'after'; error: Error }[] = []
   const faulty: PostgresPool = {
@@ -42,7 +42,7 @@ function createFaultyPool(pool: pg.Pool) {
   return { faulty, fail, left: () => faults.length }
 }
 
-/** What a server says in one packet that takes a connection, is ready, and is told to end all connections. */
+/** The packet of a server that accepts a connection, is ready, and then ends all connections. */
 const READY_AND_SHUT_DOWN = Buffer.concat([
   toMessage('R', '\0\0\0\0'),
   toMessage('Z', 'I'),
@@ -69,7 +69,7 @@ describe('a PostgreSQL store in trouble', () => {
     ['a server that has become a standby', '25006'],
     ['a deadlock', '40P01'],
     ['too many connections', '53300'],
-    ['the end of what the pool waits for an answer', 'Query read timeout'],
+    ['a query timeout of the pool', 'Query read timeout'],
   ])('charges once through %s, whether or not the commit had happened', async (_, code) => {
     const { faulty, fail, left } = createFaultyPool(database.pool)
     const schema = `faults_${code.toLowerCase().replaceAll(' ', '_')}`
@@ -90,7 +90,7 @@ describe('a PostgreSQL store in trouble', () => {
     await stores.close()
   })
 
-  it('fails one call whose text the server cannot encode, and none beside it', async () => {
+  it('fails only the call whose text the server cannot encode', async () => {
     const latin = await createTestDatabase("encoding 'LATIN1' locale 'C' template template0")
     const stores = postgresStores(latin.pool)
     await openAccounts(stores.database, { alice: '1' })
@@ -115,10 +115,10 @@ describe('a PostgreSQL store in trouble', () => {
     await latin.drop()
   })
 
-  it('fails one call whose account has a name too long for an index, and none beside it', async () => {
+  it('fails only the call whose account has a name too long for an index', async () => {
     const stores = postgresStores(database.pool, { schema: 'too_long' })
     await openAccounts(stores.database, { alice: '1' })
-    // Random, since PostgreSQL compresses.
+    // Random, because PostgreSQL compresses text.
     const long = randomBytes(6_000).toString('hex')
     const results = await Promise.allSettled([
       stores.ledger.settle(createSettle('h', 'alice', 1n), context),
@@ -130,7 +130,7 @@ describe('a PostgreSQL store in trouble', () => {
     await stores.close()
   })
 
-  it('lets all other calls go on while somebody keeps one account locked', async () => {
+  it('runs all other calls while one account stays locked', async () => {
     const stores = postgresStores(database.pool, { schema: 'frozen' })
     await openAccounts(stores.database, { alice: '1', bob: '1', carol: '1' })
     const other = await connectTo(database)
@@ -156,7 +156,7 @@ describe('a PostgreSQL store in trouble', () => {
     await stores.close()
   })
 
-  it('lets all other calls go on if the host waits no longer than a second for a locked account', async () => {
+  it('runs all other calls if the host limits the wait for a locked account to a second', async () => {
     const before = postgresStores(database.pool, { schema: 'hasty' })
     await openAccounts(before.database, { alice: '1', bob: '1' })
     const pool = createPool(database.url, 4, '-c statement_timeout=1000')
@@ -174,8 +174,8 @@ describe('a PostgreSQL store in trouble', () => {
     await pool.end()
   })
 
-  it('outlives the end of all its connections', async () => {
-    // One for the watch and one for all else: none is left idle, to be found dead when it is next taken.
+  it('survives the loss of all its connections', async () => {
+    // One for the watch and one for everything else, so no idle connection can be found dead later.
     const pool = createPool(database.url, 2)
     const stores = postgresStores(pool, { schema: 'terminated' })
     await openAccounts(stores.database, { alice: '1' })
@@ -197,19 +197,19 @@ describe('a PostgreSQL store in trouble', () => {
       posted: 10n ** 9n - 200n,
       held: 0n,
     })
-    // The watch says that it was deaf, then that everything may have changed, and hears again.
+    // The watch reports the lost connection, then that everything may have changed, and works again.
     expect(await heard.connection()).toBe(false)
     expect(await heard.connection()).toBe(true)
     expect(await heard.next()).toBeUndefined()
     await admin.putModel({ id: 'acme/new' })
-    // The first new connection of the watch may itself have been one of those that went.
+    // The watch's first new connection may have been lost, too.
     while ((await heard.next()) !== 'acme/new') await Promise.resolve()
     heard.end()
     await stores.close()
     await pool.end()
   })
 
-  it('finds out by itself that a silent connection is dead', { timeout: 20_000 }, async () => {
+  it('detects that a silent connection is dead', { timeout: 20_000 }, async () => {
     const { hostname, port, pathname } = new URL(database.url)
     let isSilent = false
     const sockets = new Set<Socket>()
@@ -241,7 +241,7 @@ describe('a PostgreSQL store in trouble', () => {
     proxy.close()
   })
 
-  it('outlives connections that end in the same packet in which they begin', async () => {
+  it('survives connections that end in the same packet that begins them', async () => {
     const { hostname, port } = new URL(database.url)
     let ended = 0
     const proxy = createServer((client) => {
@@ -275,7 +275,7 @@ describe('a PostgreSQL store in trouble', () => {
     proxy.close()
   })
 
-  it('is migrated once by several processes that start at the same moment', async () => {
+  it('is migrated once by several processes that start at the same time', async () => {
     const pools = Array.from({ length: 5 }, () => createPool(database.url, 2))
     const all = pools.map((pool) => postgresStores(pool, { schema: 'race' }))
     await Promise.all(all.map((stores) => stores.ready()))
@@ -288,7 +288,7 @@ describe('a PostgreSQL store in trouble', () => {
     for (const pool of pools) await pool.end()
   })
 
-  it('is refused if a later release has made its schema', async () => {
+  it('is refused if a later release created its schema', async () => {
     const first = postgresStores(database.pool, { schema: 'newer' })
     await first.database.all({
       text: "insert into {migrations} (version, name, applied_at) values (999, 'later', 0)",
@@ -300,7 +300,7 @@ describe('a PostgreSQL store in trouble', () => {
     await expect(stores.ledger.hold(createHold('alice', 1n), context)).rejects.toThrow(message)
   })
 
-  it('tries its migration again if the first attempt failed', async () => {
+  it('retries its migration if the first attempt failed', async () => {
     const { faulty, fail } = createFaultyPool(database.pool)
     const stores = postgresStores(faulty, { schema: 'again' })
     fail('pg_advisory_xact_lock', 'before', 'XX000', 'broken')
@@ -309,7 +309,7 @@ describe('a PostgreSQL store in trouble', () => {
     expect(await stores.ledger.balance('alice', context)).toBeUndefined()
   })
 
-  it('takes 64-bit amounts as they are, whatever parsers the host has set', async () => {
+  it('reads 64-bit amounts exactly, whichever parsers the host has set', async () => {
     const int8 = 20
     const parser = pg.types.getTypeParser(int8)
     pg.types.setTypeParser(int8, Number)
@@ -322,7 +322,7 @@ describe('a PostgreSQL store in trouble', () => {
     }
   })
 
-  it('waits for the disk although the host has turned that off for its sessions', async () => {
+  it('waits for the disk even if the host has turned that off for its sessions', async () => {
     const pool = createPool(database.url, 1, '-c synchronous_commit=off')
     const stores = postgresStores(pool, { schema: 'durable' })
     await openAccounts(stores.database, { alice: '1' })
@@ -337,7 +337,7 @@ describe('a PostgreSQL store in trouble', () => {
     await pool.end()
   })
 
-  it('sweeps beside other changes if the host has its sessions serializable', async () => {
+  it('sweeps during other changes even if the host’s sessions are serializable', async () => {
     const pool = createPool(database.url, 4, '-c default_transaction_isolation=serializable')
     const stores = postgresStores(pool, { schema: 'swept' })
     await openAccounts(stores.database, { alice: '1' })
@@ -363,7 +363,7 @@ describe('a PostgreSQL store in trouble', () => {
     await pool.end()
   })
 
-  it('waits for the disk with an account that is opened, too', async () => {
+  it('waits for the disk when an account is opened, too', async () => {
     const pool = createPool(database.url, 1, '-c synchronous_commit=off')
     const stores = postgresStores(pool, { schema: 'opened' })
     await stores.ready()
@@ -377,7 +377,7 @@ describe('a PostgreSQL store in trouble', () => {
     await pool.end()
   })
 
-  it('opens nothing after it was closed, so that the pool can end', async () => {
+  it('opens no connection after it was closed, so that the pool can end', async () => {
     const pool = createPool(database.url)
     const stores = postgresStores(pool, { schema: 'closed' })
     await stores.providers.routes({ id: 'acme/fast' } as Model, context)
@@ -402,7 +402,7 @@ describe('a PostgreSQL store in trouble', () => {
     await pool.end()
   })
 
-  it('gives a connection back that comes after the watch has ended', async () => {
+  it('releases a connection that arrives after the watch has ended', async () => {
     const pool = createPool(database.url, 1)
     const stores = postgresStores(pool)
     const only = await pool.connect()
@@ -417,7 +417,7 @@ describe('a PostgreSQL store in trouble', () => {
     await pool.end()
   })
 
-  it('takes silence for an answer only if every command is counted', () => {
+  it('trusts missing rows only if every command is counted', () => {
     const { read } = toLedgerBatch([toHoldCommand(createHold('alice', 1n))])
     for (const rows of [[], [{ kind: 'done', place: 0n }], [{ kind: 'done', place: 2n }]]) {
       expect(() => read(rows)).toThrow(/^The database answered -?\d of 1 commands$/)
@@ -425,7 +425,7 @@ describe('a PostgreSQL store in trouble', () => {
     expect(read([{ kind: 'done', place: 1n }])).toEqual([{ kind: 'granted' }])
   })
 
-  it('has transactions as it needs them, whatever the host has set for its sessions', async () => {
+  it('sets its transactions’ options, whatever the host has set for its sessions', async () => {
     const options = '-c synchronous_commit=off -c default_transaction_isolation=serializable'
     const pool = createPool(database.url, 1, options)
     const { transaction, run } = createQueries(pool, 'compat_router')
@@ -445,7 +445,7 @@ describe('a PostgreSQL store in trouble', () => {
   })
 
   it.each(['serializable', 'repeatable read'])(
-    'is migrated once, and grants beside load, where the host has its sessions %s',
+    'is migrated once, and grants under load, if the host’s sessions are %s',
     async (isolation) => {
       const options = `-c default_transaction_isolation=${isolation.replace(' ', '\\ ')}`
       const pools = Array.from({ length: 4 }, () => createPool(database.url, 3, options))
@@ -467,7 +467,7 @@ describe('a PostgreSQL store in trouble', () => {
     },
   )
 
-  it('says what is wrong with what it was given', () => {
+  it('explains invalid arguments', () => {
     expect(() => postgresStores({} as never)).toThrow('postgresStores needs a pool')
     expect(() => postgresStores(database.pool, { schema: 'a"; drop' })).toThrow('schema must be')
   })

@@ -18,7 +18,7 @@ describe('a PostgreSQL ledger whose process is killed', () => {
   })
   afterAll(() => database.drop())
 
-  it(`loses and repeats nothing that it acknowledged, ${rounds} times over`, {
+  it(`neither loses nor repeats acknowledged settlements, ${rounds} times over`, {
     timeout: 60_000 * rounds,
   }, async () => {
     const stores = postgresStores(database.pool)
@@ -78,7 +78,7 @@ describe('a PostgreSQL server that is killed under load', () => {
   })
   afterAll(() => server.stop())
 
-  it(`comes back with all that was acknowledged, nothing twice, ${rounds} times over`, {
+  it(`restarts with every acknowledged settlement once, ${rounds} times over`, {
     timeout: 60_000 * rounds,
   }, async () => {
     const pool = createPool(server.url())
@@ -98,7 +98,7 @@ describe('a PostgreSQL server that is killed under load', () => {
             await stores.ledger.settle(createSettle(hold.holdId, 'alice', 7n), context)
             acknowledged.push(hold.holdId)
           } catch {
-            // Nobody knows what happened to this one; the check counts only what was acknowledged.
+            // The outcome of this one is unknown; the check counts only acknowledged settlements.
           }
           if (acknowledged.length >= target) reached.resolve()
         }

@@ -5,7 +5,7 @@ import { context, createHold, createSettle } from '../helpers/ledger-requests.js
 import { connectTo, createPool, createTestDatabase } from '../helpers/postgres.js'
 
 describe('the ledger on PostgreSQL', () => {
-  it.each([4, 10])('goes on while look-ups of all kinds hang, over a pool of %i', async (max) => {
+  it.each([4, 10])('keeps running while look-ups of all kinds hang, with a pool of %i', async (max) => {
     const database = await createTestDatabase()
     const pool = createPool(database.url, max)
     const stores = postgresStores(pool)

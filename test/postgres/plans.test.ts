@@ -13,7 +13,7 @@ describe(`PostgreSQL with ${entries} entries`, () => {
     database = await createTestDatabase()
     await postgresStores(database.pool).ready()
     const names = ENTRY_COLUMNS.join(', ')
-    // Not analyzed: the planner knows nothing of these rows, as after a night of load or a restore.
+    // Not analyzed: the planner has no statistics of these rows, as after a night of load or a restore.
     await database.pool.query(`
       alter table compat_router.entries set (autovacuum_enabled = off);
       alter table compat_router.holds set (autovacuum_enabled = off);
@@ -31,7 +31,7 @@ describe(`PostgreSQL with ${entries} entries`, () => {
   }, 300_000)
   afterAll(() => database.drop())
 
-  /** The plans of all statements that `body` runs, those inside of functions too. */
+  /** Returns the plans of all statements that `body` runs, including those inside functions. */
   async function plansOf(body: (pool: PostgresPool) => Promise<unknown>): Promise<readonly string[]> {
     const pool = createPool(database.url, 1)
     const plans: string[] = []
@@ -48,7 +48,7 @@ describe(`PostgreSQL with ${entries} entries`, () => {
     return plans
   }
 
-  /** Scans of whole tables that grow. */
+  /** Returns the scans of whole tables that grow. */
   const wholeScans = (plans: readonly string[]) =>
     plans.flatMap(
       (plan) =>
@@ -78,7 +78,7 @@ describe(`PostgreSQL with ${entries} entries`, () => {
     expect(wholeScans(plans)).toEqual([])
   })
 
-  it('finds a page of entries by an index, whatever it is asked by', async () => {
+  it('finds a page of entries by an index, whichever filters it has', async () => {
     await database.pool.query('analyze')
     const plans = await plansOf(async (pool) => {
       const admin = createAdmin(postgresStores(pool))

@@ -18,14 +18,14 @@ describe('statements on PostgreSQL', () => {
   })
   afterAll(() => database.drop())
 
-  /** Fulfilled when a statement waits for the lock that somebody else has. */
+  /** Resolves when a statement waits for the lock. */
   async function waiting(other: pg.Client): Promise<void> {
     const text = `select 1 from pg_locks where locktype = 'advisory' and not granted
       and database = (select oid from pg_database where datname = current_database())`
     await expect.poll(async () => (await other.query(text)).rows).toHaveLength(1)
   }
 
-  /** A pool of one connection, with its statements, on a clock that stands still. */
+  /** A pool of one connection, with its statements, on a stopped clock. */
   function openPool() {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const pool = createPool(database.url, 1)
@@ -36,7 +36,7 @@ describe('statements on PostgreSQL', () => {
     return { pool, ...createQueries(pool, 'compat_router') }
   }
 
-  /** Another's connection that has the lock. */
+  /** Opens another connection, which takes the lock. */
   async function lock(): Promise<pg.Client> {
     const other = await connectTo(database)
     await other.query('select pg_advisory_lock(7)')
@@ -44,7 +44,7 @@ describe('statements on PostgreSQL', () => {
   }
 
   it.each(['statement', 'transaction'])(
-    'go on over another connection where a %s was not answered in time',
+    'use another connection after a %s that was not answered in time',
     async (kind) => {
       const other = await lock()
       const { run, transaction } = openPool()
@@ -60,18 +60,18 @@ describe('statements on PostgreSQL', () => {
     },
   )
 
-  it('have minutes in place of seconds if they are reports', async () => {
+  it('may take minutes instead of seconds if they are reports', async () => {
     const other = await lock()
     const { run } = openPool()
     const asked = run({ ...LOCK, isReport: true })
     await waiting(other)
-    // A poll moves this clock, too.
+    // `expect.poll` moves this clock, too.
     vi.advanceTimersByTime(500_000)
     await other.query('select pg_advisory_unlock(7)')
     expect(await asked).toHaveLength(1)
   })
 
-  it('take one connection for all reports, so that these never keep the others from theirs', async () => {
+  it('use one connection for all reports, so that these never block the others', async () => {
     const pool = createPool(database.url, 2)
     onTestFinished(() => pool.end())
     const other = await lock()
@@ -83,7 +83,7 @@ describe('statements on PostgreSQL', () => {
     expect(await Promise.all(reports)).toHaveLength(3)
   })
 
-  it('give a connection back that comes when nobody waits for it any more', async () => {
+  it('release a connection that arrives after its timeout', async () => {
     const { pool, run } = openPool()
     const only = await pool.connect()
     const refused = expect(run(CONNECTION)).rejects.toThrow('The pool gave no connection within 15000 ms')
@@ -93,7 +93,7 @@ describe('statements on PostgreSQL', () => {
     expect(await run(CONNECTION)).toHaveLength(1)
   })
 
-  it('leave a connection as it was, also if one of them is refused', async () => {
+  it('leave a connection unchanged, even if one of them is refused', async () => {
     const { pool, run, transaction } = openPool()
     const client = await pool.connect()
     const listeners = client.listenerCount('error')
@@ -108,7 +108,7 @@ describe('statements on PostgreSQL', () => {
     same.release()
   })
 
-  it('take another connection if the server of this one has become a standby', async () => {
+  it('use another connection if the server of this one has become a standby', async () => {
     const { pool, run } = openPool()
     await pool.query('set default_transaction_read_only = on')
     const counting = { text: 'update counters set count = count where false' }
@@ -116,7 +116,7 @@ describe('statements on PostgreSQL', () => {
     expect(await run(counting)).toEqual([])
   })
 
-  it('are rejected, and nothing else, if the connection is lost between two of them', async () => {
+  it('are rejected, without other effects, if the connection is lost between two of them', async () => {
     const other = await connectTo(database)
     const { pool, transaction } = openPool()
     let client: pg.PoolClient | undefined
@@ -133,7 +133,7 @@ describe('statements on PostgreSQL', () => {
     await expect(losing).rejects.toThrow(/not queryable|terminat/)
   })
 
-  it('go again as a whole if a transaction lost a deadlock', async () => {
+  it('are all retried if their transaction lost a deadlock', async () => {
     const { transaction } = createQueries(database.pool, 'compat_router')
     let arrived = 0
     const bothHaveOne = createDeferred()

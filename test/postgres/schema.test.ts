@@ -6,7 +6,7 @@ import { type PostgresStoresOptions, postgresStores } from '../../src/postgres/i
 import { context, createCharge, createHold, createSettle } from '../helpers/ledger-requests.js'
 import { createPool, createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 
-/** Grants, holds, settles, sweeps, keeps a model and a reply, and reads it all again. */
+/** Grants, holds, settles, sweeps, stores a model and a reply, and reads everything again. */
 async function use(pool: pg.Pool, options: PostgresStoresOptions): Promise<void> {
   const stores = postgresStores(pool, options)
   const admin = createAdmin(stores)
@@ -47,18 +47,18 @@ describe('a PostgreSQL schema', () => {
     await database.pool.query(`drop owned by ${role} cascade; drop role ${role}`)
   })
 
-  it('may be named by a word that SQL keeps for itself', async () => {
+  it('may have a reserved word of SQL as its name', async () => {
     await use(database.pool, { schema: 'user' })
   })
 
-  it('is filled by a role that may make none, if one was made for it', async () => {
+  it('is filled by a role that may not create schemas, if it was created for that role', async () => {
     const options = { schema: 'prepared' }
     await expect(postgresStores(ownPool, options).ready()).rejects.toThrow('permission denied for database')
     await database.pool.query(`create schema prepared authorization ${role}`)
     await use(ownPool, options)
   })
 
-  it('serves a role that has the rights which docs/stores.md names, and no others', async () => {
+  it('serves a role with only the rights that docs/stores.md lists', async () => {
     const options = { schema: 'served' }
     await postgresStores(database.pool, options).ready()
     await database.pool.query(`
@@ -70,7 +70,7 @@ describe('a PostgreSQL schema', () => {
     await use(ownPool, options)
   })
 
-  it('that needs an upgrade tells a role that may not make tables who has to do it', async () => {
+  it('that needs a migration tells a role that may not create tables to use another role', async () => {
     const options = { schema: 'earlier' }
     await postgresStores(database.pool, options).ready()
     await database.pool.query(`
@@ -80,7 +80,7 @@ describe('a PostgreSQL schema', () => {
     await expect(postgresStores(ownPool, options).ready()).rejects.toMatchObject({
       code: '42501',
       message:
-        'This role may not bring the schema earlier up to date (permission denied for schema earlier): run compat-router migrate with one that may',
+        'This role may not migrate the schema earlier (permission denied for schema earlier): run compat-router migrate with a role that may',
     })
   })
 })

@@ -9,7 +9,7 @@ const fast = { id: 'acme/fast', prices: { input: '0.15', output: '0.60' }, conte
 describe.each(engineNames)('models in %s', (name) => {
   const engine = useEngine(name)
 
-  it('lists models in the order in which they were first put', async () => {
+  it('lists models in the order in which they were first added', async () => {
     const stores = engine.open('listed')
     const admin = createAdmin(stores)
     await admin.putModel({ id: 'z/last', parent: null })
@@ -41,7 +41,7 @@ describe.each(engineNames)('models in %s', (name) => {
     }
   })
 
-  it('refuses tokens that are no whole number, and keeps the model as it was', async () => {
+  it('refuses token counts that are not whole numbers, and leaves the model unchanged', async () => {
     const admin = createAdmin(engine.open('refused'))
     await admin.putModel({ ...fast, mediaTokens: 7, promptOverhead: 8 })
     const before = await admin.listModels()
@@ -58,7 +58,7 @@ describe.each(engineNames)('models in %s', (name) => {
     expect(await admin.listModels()).toEqual(before)
   })
 
-  it('tells another process which model changed', async () => {
+  it('reports the changed model to another process', async () => {
     const admin = createAdmin(engine.open('watched'))
     const there = engine.open('watched')
     const heard = await hear(there.catalogue.watch!)
@@ -68,7 +68,7 @@ describe.each(engineNames)('models in %s', (name) => {
     heard.end()
   })
 
-  it('refuses a model with a price that is none', async () => {
+  it('refuses a model with an invalid price', async () => {
     const admin = createAdmin(engine.open('bad'))
     await expect(admin.putModel({ id: 'a', prices: { input: '0.0000000001', output: '1' } })).rejects.toThrow(
       'model.prices.input: ',

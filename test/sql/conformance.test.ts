@@ -70,7 +70,7 @@ describe.each(engineNames)('in %s', (name) => {
   }
 })
 
-/** A token of the test's choosing; administration makes only random ones. */
+/** Stores a given token, since administration creates only random ones. */
 async function putToken({ database, ...stores }: DurableStores, token: string, principal: Principal) {
   const { credentialId, kind, account, metadata, expiresAt } = principal
   const scopes = kind === 'access-token' ? JSON.stringify(principal.scopes) : null

@@ -16,7 +16,7 @@ const app = {
 describe.each(engineNames)('credentials in %s', (name) => {
   const engine = useEngine(name)
 
-  it('resolves a key to its account, and knows no other token', async () => {
+  it('resolves a key to its account, and no other token', async () => {
     const stores = engine.open('keys')
     const admin = createAdmin(stores)
     const { token, credentialId } = await admin.issueKey({
@@ -32,7 +32,7 @@ describe.each(engineNames)('credentials in %s', (name) => {
     }
   })
 
-  it('keeps a digest, the prefix and the last four, and nowhere the token', async () => {
+  it('stores a digest, the prefix and the last four characters of a token, never the token', async () => {
     const stores = engine.open('digests')
     const admin = createAdmin(stores)
     const { token } = await admin.issueKey({ account: 'alice', label: 'laptop' })
@@ -47,7 +47,7 @@ describe.each(engineNames)('credentials in %s', (name) => {
     expect(listed).toMatchObject({ label: 'laptop', prefix: token.slice(0, 10), lastFour: token.slice(-4) })
   })
 
-  it('gives an access token its app, scopes and grant id', async () => {
+  it('resolves an access token to its app, scopes and grant id', async () => {
     const stores = engine.open('access')
     const admin = createAdmin(stores)
     await admin.putApp(app)
@@ -74,7 +74,7 @@ describe.each(engineNames)('credentials in %s', (name) => {
     )
   })
 
-  it('reissues under the same id and ends the token before', async () => {
+  it('reissues a key under the same id and ends its earlier token', async () => {
     const stores = engine.open('reissue')
     const admin = createAdmin(stores)
     const first = await admin.issueKey({ account: 'alice' })
@@ -92,7 +92,7 @@ describe.each(engineNames)('credentials in %s', (name) => {
     await expect(admin.reissue('nobody')).rejects.toThrow('There is no credential "nobody"')
   })
 
-  it('gives a new token of a grant fewer scopes, never more, and a time of its own', async () => {
+  it('gives a new token of a grant its own expiry and fewer scopes, never more', async () => {
     const stores = engine.open('narrowed')
     const admin = createAdmin(stores)
     await admin.putApp(app)
@@ -110,7 +110,7 @@ describe.each(engineNames)('credentials in %s', (name) => {
     await expect(admin.reissue(credentialId, { scopes: ['models'] })).rejects.toThrow('has no scope "models"')
   })
 
-  it('refuses what has expired, was revoked or is suspended', async () => {
+  it('refuses an expired, revoked or suspended credential', async () => {
     const stores = engine.open('refusals')
     const admin = createAdmin(stores)
     await admin.putApp(app)
@@ -137,7 +137,7 @@ describe.each(engineNames)('credentials in %s', (name) => {
     expect(await admin.suspendAccount('nobody')).toBe(false)
   })
 
-  it('refuses a token from the millisecond in which it expires, and lists it as in use until then', async () => {
+  it('refuses a token from the millisecond of its expiry, and lists it as in use until then', async () => {
     const stores = engine.open('moment')
     const expiresAt = Date.now() + 60_000
     const { token } = await createAdmin(stores).issueKey({ account: 'alice', expiresAt })
@@ -155,7 +155,7 @@ describe.each(engineNames)('credentials in %s', (name) => {
     }
   })
 
-  it('says whose credential it refuses', async () => {
+  it('reports the owner of a refused credential', async () => {
     const stores = engine.open('refused')
     const admin = createAdmin(stores)
     await admin.putApp(app)
@@ -183,7 +183,7 @@ describe.each(engineNames)('credentials in %s', (name) => {
     })
   })
 
-  it('tells another process soon what was revoked', async () => {
+  it('reports a revocation to another process quickly', async () => {
     const here = engine.open('watched')
     const there = engine.open('watched')
     const admin = createAdmin(here)
@@ -192,14 +192,14 @@ describe.each(engineNames)('credentials in %s', (name) => {
     const revokedAt = performance.now()
     await admin.revoke(credentialId)
     expect(await heard.next()).toBe(credentialId)
-    // A quarter of a second where nothing else runs.
+    // It takes a quarter of a second if nothing else runs.
     expect(performance.now() - revokedAt).toBeLessThan(5_000)
     await admin.putApp(app)
     expect(await heard.next()).toBeUndefined()
     heard.end()
   })
 
-  it('tells of each change by its credential, or of all if an account or an app changed', async () => {
+  it('reports the changed credential, or all if an account or an app changed', async () => {
     const stores = engine.open('told')
     const admin = createAdmin(stores)
     await admin.putApp(app)
@@ -223,7 +223,7 @@ describe.each(engineNames)('credentials in %s', (name) => {
     heard.end()
   })
 
-  it('keeps the time of the first suspension, and of the first revocation', async () => {
+  it('keeps the times of the first suspension and the first revocation', async () => {
     const stores = engine.open('first')
     const admin = createAdmin(stores)
     await admin.putApp(app)
@@ -248,7 +248,7 @@ describe.each(engineNames)('credentials in %s', (name) => {
     expect(await admin.listCredentials()).toMatchObject([{ revokedAt: 1 }])
   })
 
-  it('says what is wrong with a request, and never shows it', async () => {
+  it('explains an invalid request without showing its values', async () => {
     const admin = createAdmin(engine.open('bad'))
     await expect(admin.issueKey({ account: '' })).rejects.toThrow('key.account: must be 1 to 256 bytes')
     await expect(admin.issueKey({ account: 'a\u0000b' })).rejects.toThrow('key.account')

@@ -13,7 +13,7 @@ class Fault extends Error {
   }
 }
 
-/** A group commit over a function, with every batch that it was given. */
+/** Creates a group commit over a function, and records its batches. */
 function createBench(
   apply: (batch: readonly Command[]) => Promise<readonly number[]> | readonly number[],
   options: {
@@ -50,13 +50,13 @@ function createBench(
 const double = (batch: readonly Command[]) => batch.map(({ value }) => value * 2)
 
 describe('group commit', () => {
-  it('puts calls of one moment in one batch and gives each its own outcome', async () => {
+  it('puts concurrent calls into one batch and gives each its own outcome', async () => {
     const { batches, add } = createBench(double)
     expect(await Promise.all([add(1), add(2), add(3)])).toEqual([2, 4, 6])
     expect(batches).toEqual([[1, 2, 3]])
   })
 
-  it('gathers the next batch while one is under way, at most so many', async () => {
+  it('fills the next batch while one runs, up to its maximum', async () => {
     const gate = createDeferred()
     const { batches, add } = createBench(
       async (batch) => {
@@ -73,7 +73,7 @@ describe('group commit', () => {
     expect(batches).toEqual([[1], [2, 3, 4], [5, 6]])
   })
 
-  it('lets a call that is to blame fail alone, and the others keep their order', async () => {
+  it('fails only the call that caused the fault, and keeps the order of the others', async () => {
     const applied: number[] = []
     const { add } = createBench((batch) => {
       if (batch.some(({ value }) => value === 5)) throw new Fault('one-command')
@@ -87,7 +87,7 @@ describe('group commit', () => {
     expect(applied).toEqual([1, 2, 3, 4, 6, 7, 8, 9])
   })
 
-  it('runs the same batch again after a transient fault', async () => {
+  it('retries the same batch after a transient fault', async () => {
     let faults = 3
     const { batches, add } = createBench((batch) => {
       if (faults-- > 0) throw new Fault('transient')
@@ -102,7 +102,7 @@ describe('group commit', () => {
     ])
   })
 
-  it('lets the others go before the calls that wait for a lock, which go with the next', async () => {
+  it('runs calls that wait for a lock in the next batch, after the others', async () => {
     let isLocked = true
     const { batches, add } = createBench(
       (batch) => {
@@ -122,7 +122,7 @@ describe('group commit', () => {
     ])
   })
 
-  it('halves a batch that waits for a lock if nobody knows for whose sake', async () => {
+  it('halves a batch that waits for a lock if the waiting call is unknown', async () => {
     const { add } = createBench(
       (batch) => {
         if (batch.some(({ value }) => value === 3)) throw new Fault('locked')
@@ -136,7 +136,7 @@ describe('group commit', () => {
     expect(await Promise.all(others)).toEqual([2, 4, 8, 10])
   })
 
-  it('rejects what waits for a lock when it is closed, and runs the rest', async () => {
+  it('rejects calls that wait for a lock when it closes, and runs the rest', async () => {
     const { batches, groupCommit, add } = createBench(
       (batch) => {
         if (batch.some(({ value }) => value === 3)) throw new Fault('locked')
@@ -150,7 +150,7 @@ describe('group commit', () => {
     expect(batches).toEqual([[1, 3], [1]])
   })
 
-  it('gives up on a call after its patience, with the fault that stood in its way', async () => {
+  it('rejects a call after its patience, with the fault that delayed it', async () => {
     const { add } = createBench(
       () => {
         throw new Fault('transient')
@@ -160,7 +160,7 @@ describe('group commit', () => {
     await expect(add(1)).rejects.toThrow('transient')
   })
 
-  it('fails a whole batch at a permanent fault, and goes on with the next', async () => {
+  it('fails a whole batch on a permanent fault, and continues with the next', async () => {
     let isBroken = true
     const { add } = createBench((batch) => {
       if (isBroken) throw new Error('disk full')
@@ -172,7 +172,7 @@ describe('group commit', () => {
     expect(await add(3)).toBe(6)
   })
 
-  it('never runs a call that nobody waits for any more', async () => {
+  it('never runs an aborted call', async () => {
     const { batches, add } = createBench(double)
     const controller = new AbortController()
     const left = add(1, controller.signal)
@@ -183,7 +183,7 @@ describe('group commit', () => {
     expect(batches).toEqual([[2]])
   })
 
-  it('does not run a call again that nobody waits for any more', async () => {
+  it('does not retry an aborted call', async () => {
     const controller = new AbortController()
     const { batches, add } = createBench((batch) => {
       if (!controller.signal.aborted) {
@@ -199,7 +199,7 @@ describe('group commit', () => {
     expect(batches).toEqual([[1, 2], [2]])
   })
 
-  it('keeps calls on one key in batches of their own, in order, unless they are alike', async () => {
+  it('runs calls on one key in separate batches, in order, unless they are alike', async () => {
     const { batches, add } = createBench(double, { byId: true })
     await Promise.all([
       add(-1, undefined, 'a'),
@@ -211,13 +211,13 @@ describe('group commit', () => {
     expect(batches).toEqual([[-1, -2, 5], [3], [-4]])
   })
 
-  it('takes at most so many calls if some name the same key, too', async () => {
+  it('limits a batch even if some calls have the same key', async () => {
     const { batches, add } = createBench(double, { byId: true, maxCommands: 2 })
     await Promise.all([1, 2, 3, 4, 5].map((value) => add(value)))
     expect(batches).toEqual([[1, 2], [3, 4], [5]])
   })
 
-  it('keeps the order of calls on one key through the wait for a lock', async () => {
+  it('keeps the order of calls on one key during a wait for a lock', async () => {
     let isLocked = true
     let later: Promise<number> | undefined
     const { batches, add } = createBench(
@@ -234,7 +234,7 @@ describe('group commit', () => {
     expect(batches).toEqual([[1], [1], [2]])
   })
 
-  it('does not try again what fails while it is closed', async () => {
+  it('does not retry a failed batch while it closes', async () => {
     const { groupCommit, batches, add } = createBench(() => {
       throw new Fault('transient')
     })
@@ -244,7 +244,7 @@ describe('group commit', () => {
     expect(batches).toEqual([[1]])
   })
 
-  it('runs what waits when it is closed, and takes nothing after', async () => {
+  it('runs the waiting calls when it closes, and accepts no more', async () => {
     const { groupCommit, add } = createBench(double)
     let isDone = false
     const waiting = add(1).finally(() => {

@@ -13,7 +13,7 @@ const reply: StoredReply = {
 describe.each(engineNames)('idempotent replies in %s', (name) => {
   const engine = useEngine(name)
 
-  it('gives the claim to one of many callers in two processes', async () => {
+  it('grants the claim to one of many callers in two processes', async () => {
     const stores = [engine.open('claims'), engine.open('claims')]
     const states = await Promise.all(
       Array.from({ length: 40 }, (_, index) => stores[index % 2]!.idempotency.claim(request, context)),
@@ -22,7 +22,7 @@ describe.each(engineNames)('idempotent replies in %s', (name) => {
     expect(states.filter(({ state }) => state === 'in-flight').length).toBe(39)
   })
 
-  it('replays what was stored, byte for byte, and tells another request from it', async () => {
+  it('replays the stored reply, byte for byte, and recognizes a different request', async () => {
     const { idempotency } = engine.open('replays')
     expect(await idempotency.claim(request, context)).toEqual({ state: 'mine' })
     expect(await idempotency.claim({ ...request, digest: 'e' }, context)).toEqual({ state: 'mismatch' })
@@ -33,7 +33,7 @@ describe.each(engineNames)('idempotent replies in %s', (name) => {
     expect(await idempotency.claim(request, context)).toEqual({ state: 'done', reply })
   })
 
-  it('frees a claim that was abandoned, whose lease ran out, or whose reply is past its time', async () => {
+  it('frees a claim if it was abandoned, its lease ran out or its reply has expired', async () => {
     const { idempotency } = engine.open('freed')
     await idempotency.claim(request, context)
     await idempotency.abandon('c', context)
@@ -41,7 +41,7 @@ describe.each(engineNames)('idempotent replies in %s', (name) => {
     expect(await idempotency.claim(request, context)).toEqual({ state: 'mine' })
     await idempotency.complete('c', reply, 0, context)
     expect(await idempotency.claim({ ...request, digest: 'e' }, context)).toEqual({ state: 'mine' })
-    // Over after it was completed: what is over by then is tidied away with it.
+    // It expires after it was completed: earlier expired replies are deleted with it.
     await idempotency.complete('c', reply, 20, context)
     const again = () => idempotency.claim({ ...request, digest: 'f' }, context)
     await expect.poll(again).toEqual({ state: 'mine' })
@@ -52,7 +52,7 @@ describe.each(engineNames)('idempotent replies in %s', (name) => {
     expect(await idempotency.claim({ ...request, claim: 'nobody' }, context)).toEqual({ state: 'mine' })
   })
 
-  it('keeps a body of 4 MiB, and of a larger one only the charge', async () => {
+  it('keeps a body of 4 MiB, but only the charge of a larger one', async () => {
     const { idempotency } = engine.open('large')
     await idempotency.claim({ ...request, claim: 'fits' }, context)
     const fits = { ...reply, mode: 'json' as const, status: 200, bytes: 'ü'.repeat(2 * 1024 * 1024) }
@@ -68,7 +68,7 @@ describe.each(engineNames)('idempotent replies in %s', (name) => {
     expect(await idempotency.claim(request, context)).toEqual({ state: 'done', reply: rest })
   })
 
-  it('forgets replies that are past their time', async () => {
+  it('deletes expired replies', async () => {
     const { idempotency, database } = engine.open('tidied')
     for (let index = 0; index < 6; index++) {
       await idempotency.claim({ ...request, claim: `old-${index}`, leaseMs: 0 }, context)

@@ -9,7 +9,7 @@ const LIMIT = 2n ** 63n - 1n
 describe.each(engineNames)('the ledger in %s', (name) => {
   const engine = useEngine(name)
 
-  it('lets a call with text that no database keeps fail alone', async () => {
+  it('fails only the call whose text a database cannot store', async () => {
     const { ledger, database } = engine.open('text')
     await openAccounts(database, { alice: '1' })
     const bad = ['a\u0000b', '\ud800', 'x\udc00y']
@@ -33,7 +33,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     expect(await ledger.balance('alice', context)).toMatchObject({ held: 2n })
   })
 
-  it('names no page after the last one, which may be full', async () => {
+  it('has no page after the last one, even if that is full', async () => {
     const { ledger } = engine.open('pages')
     for (const holdId of ['one', 'two']) await ledger.settle(createSettle(holdId, 'alice', 1n), context)
     const first = await ledger.entries({ limit: 1 }, context)
@@ -43,7 +43,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     expect(await ledger.entries({ limit: 2 }, context)).not.toHaveProperty('next')
   })
 
-  it('keeps text of every other kind as it is', async () => {
+  it('stores all other text unchanged', async () => {
     const { ledger, database } = engine.open('unicode')
     const account = `ünï "quoted" \\ {brace},NULL '; drop table -- 日本 🎈`
     await openAccounts(database, { [account]: '1' })
@@ -54,7 +54,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     expect(entries[0]?.facts).toEqual(facts)
   })
 
-  it('lets a call that would leave 64 bits fail alone and change nothing', async () => {
+  it('fails only the call that would exceed 64 bits, which changes nothing', async () => {
     const { ledger, database } = engine.open('bounds')
     const admin = createAdmin({ ledger, database, secrets: {} as never })
     await admin.grant({ account: 'rich', amount: '9223372036.854775806' })
@@ -83,7 +83,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     expect(await admin.verify()).toEqual([])
   })
 
-  it('takes the holds of a short account in their order', async () => {
+  it('takes the holds of an account with too little credit in their order', async () => {
     const { ledger, database } = engine.open('short')
     await openAccounts(database, { alice: '0.00000001' })
     const amounts = [4n, 8n, 3n, 3n, 0n, 1n]
@@ -94,14 +94,14 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     expect(results[1]).toEqual({ ok: false, reason: 'insufficient', posted: 10n, available: 6n })
   })
 
-  it('tells of an overdraft that a charge of nothing finds', async () => {
+  it('reports an overdraft even for a charge of zero', async () => {
     const { ledger } = engine.open('debt')
     await ledger.settle(createSettle('first', 'alice', 5n), context)
     const settled = await ledger.settle(createSettle('second', 'alice', 0n, { postings: [] }), context)
     expect(settled).toMatchObject({ repeated: false, overdraft: 5n })
   })
 
-  it('posts once if many settle the same holds at once, some taken, ended or unknown', async () => {
+  it('posts once if many callers settle the same holds at once, whether open, ended or unknown', async () => {
     const { ledger, database } = engine.open('many')
     const admin = createAdmin({ ledger, database, secrets: {} as never })
     await openAccounts(database, { alice: '1' })
@@ -117,7 +117,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     expect(await admin.verify()).toEqual([])
   })
 
-  it('counts no overdue hold, whether or not anybody has swept', async () => {
+  it('does not count overdue holds, swept or not', async () => {
     const { ledger, database } = engine.open('overdue')
     await openAccounts(database, { alice: '0.00000001' })
     await ledger.hold(createHold('alice', 10n, { ttlMs: 0 }), context)
@@ -129,7 +129,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     expect(await ledger.balance('alice', context)).toEqual({ posted: 10n, held: 10n, available: 0n })
   })
 
-  it('never runs a hold whose call has gone', async () => {
+  it('never runs a hold whose call was aborted', async () => {
     const { ledger, database } = engine.open('gone')
     await openAccounts(database, { alice: '1' })
     const controller = new AbortController()
@@ -161,7 +161,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     expect(await admin.verify()).toEqual([])
   })
 
-  it('sums what was spent by day, model, app, key and provider', async () => {
+  it('sums the spending by day, model, app, key and provider', async () => {
     const { ledger, database } = engine.open('spend')
     const admin = createAdmin({ ledger, database, secrets: {} as never })
     const settle = (id: string, account: string, cost: bigint, rest: object) =>
@@ -174,7 +174,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     await admin.grant({ account: 'alice', amount: '1' })
     const sums = async (query: Parameters<typeof admin.spend>[0]) =>
       (await admin.spend(query)).map(({ key, calls, cost }) => [key, calls, cost])
-    // One day, also if the test runs at midnight.
+    // One day, even if the test runs at midnight.
     await database.all({ text: 'update {entries} set at = ?1', parameters: [Date.UTC(2026, 4, 5, 12)] })
     const day = '2026-05-05'
     expect(await sums({ by: 'model' })).toEqual([
@@ -216,7 +216,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     ])
   })
 
-  it('leaves nothing on hold if a hold and its settlement come at the same moment', async () => {
+  it('leaves nothing on hold if a hold and its settlement arrive at the same time', async () => {
     const stores = engine.open('moment')
     const { ledger, database } = stores
     await openAccounts(database, { alice: '1' })
@@ -229,7 +229,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     expect(await createAdmin(stores).verify()).toEqual([])
   })
 
-  it('makes the accounts of many calls of one moment, and keeps those that were there', async () => {
+  it('creates the accounts of many concurrent calls, and keeps existing ones', async () => {
     const stores = engine.open('many_accounts')
     const { ledger, database } = stores
     await openAccounts(database, { known: '0.000000007' })
@@ -241,7 +241,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     expect(await createAdmin(stores).verify()).toEqual([])
   })
 
-  it('shows every entry once on its pages, also those of one moment', async () => {
+  it('shows every entry once across pages, even entries of the same time', async () => {
     const { ledger, database } = engine.open('one_moment')
     const ids = ['h1', 'h2', 'h3', 'h4', 'h5']
     for (const id of ids) {
@@ -263,7 +263,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     }
   })
 
-  it('forgets all holds that ended long enough ago, however many they are', async () => {
+  it('prunes all holds that ended long enough ago, however many there are', async () => {
     const { database, ...stores } = engine.open('pruned')
     await database.all({
       text: `with recursive numbers(number) as (select 1 union all select number + 1 from numbers where number < 5001)
@@ -274,7 +274,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     expect(await database.all({ text: 'select id from {holds}' })).toEqual([])
   })
 
-  it('forgets only holds that ended long enough ago', async () => {
+  it('prunes only holds that ended long enough ago', async () => {
     const { ledger, database } = engine.open('prune')
     const admin = createAdmin({ ledger, database, secrets: {} as never })
     await openAccounts(database, { alice: '1' })
@@ -293,7 +293,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
       await expect(admin.pruneHolds(days)).rejects.toThrow('at least 30 days')
     }
     expect(await admin.pruneHolds(Number.POSITIVE_INFINITY)).toBe(0)
-    // A clock that is wrong on the machine which asks for it forgets nothing too soon.
+    // A wrong clock on the caller's machine prunes nothing too soon.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 90 * 86_400_000 })
     try {
       expect(await admin.pruneHolds(60)).toBe(0)

@@ -9,12 +9,12 @@ import { context } from '../helpers/ledger-requests.js'
 
 const UNKNOWN = { ok: false, reason: 'unknown' }
 
-/** As the first releases made them. */
+/** Creates a token as the first releases did. */
 const oldToken = (prefix = 'sk-cr-') => prefix + randomBytes(32).toString('base64url')
 
 describe('a token', () => {
   it.each(['api-key', 'access-token'] as const)(
-    'of an %s has a checksum that any changed character breaks',
+    'of kind %s has a checksum that any changed character breaks',
     (kind) => {
       const token = createToken(kind)
       expect(token).toMatch(/^(?:sk|at)-cr-[\w-]{43}[0-9A-Za-z]{6}$/)
@@ -24,7 +24,7 @@ describe('a token', () => {
         expect(mayBeIssued(changed), changed).toBe(false)
       }
       for (let length = 0; length < token.length; length++) {
-        // What is left without a checksum looks like a token of the first releases.
+        // Without its checksum, it looks like a token of the first releases.
         if (length !== token.length - 6) expect(mayBeIssued(token.slice(0, length))).toBe(false)
       }
       expect(mayBeIssued(`${token}0`)).toBe(false)
@@ -40,7 +40,7 @@ describe('a token', () => {
 describe.each(engineNames)('look-ups in %s', (name) => {
   const engine = useEngine(name)
 
-  /** A store that counts its statements, each of which waits to be let go. */
+  /** Creates a store that records its statements. */
   function counting(database: SqlDatabase, otherTokens = false) {
     const statements: Statement[] = []
     const store = createSqlCredentials(
@@ -63,7 +63,7 @@ describe.each(engineNames)('look-ups in %s', (name) => {
     })
   }
 
-  it('cost nothing for what administration cannot have issued', async () => {
+  it('run no statement for a token that administration cannot have issued', async () => {
     const { statements, store } = counting(engine.open('garbage').database)
     const garbage = [
       'sk-proj-abc',
@@ -77,7 +77,7 @@ describe.each(engineNames)('look-ups in %s', (name) => {
     expect(statements).toEqual([])
   })
 
-  it('find tokens without a checksum, as the first releases issued them', async () => {
+  it('find tokens of the first releases, which have no checksum', async () => {
     const stores = engine.open('old')
     const { token, credentialId } = await createAdmin(stores).issueKey({ account: 'alice' })
     const old = oldToken()
@@ -89,7 +89,7 @@ describe.each(engineNames)('look-ups in %s', (name) => {
     expect(await stores.credentials.resolve(token, context)).toEqual(UNKNOWN)
   })
 
-  it('find tokens of a host’s own only with otherTokens', async () => {
+  it('find a host’s own tokens only with otherTokens', async () => {
     const stores = engine.open('own')
     const { token } = await createAdmin(stores).issueKey({ account: 'alice' })
     await replaceToken(stores.database, token, 'team-7')
@@ -101,7 +101,7 @@ describe.each(engineNames)('look-ups in %s', (name) => {
     )
   })
 
-  it('that come together are one statement, and each gets its own answer', async () => {
+  it('that are concurrent share a statement, and each gets its own answer', async () => {
     const stores = engine.open('together')
     const admin = createAdmin(stores)
     const issued = await Promise.all(['a', 'b', 'c'].map((account) => admin.issueKey({ account })))
@@ -116,7 +116,7 @@ describe.each(engineNames)('look-ups in %s', (name) => {
     expect(statements).toHaveLength(1)
   })
 
-  it('of callers that have gone are not made', async () => {
+  it('of aborted callers are skipped', async () => {
     const { statements, store } = counting(engine.open('gone').database)
     const leaving = new AbortController()
     const gone = Promise.resolve(
@@ -127,7 +127,7 @@ describe.each(engineNames)('look-ups in %s', (name) => {
     expect(statements).toEqual([])
   })
 
-  it('fail together with their database, and one row that cannot be read fails alone', async () => {
+  it('fail together with their database, but an unreadable row fails alone', async () => {
     const stores = engine.open('faults')
     const admin = createAdmin(stores)
     const [good, bad] = await Promise.all([

@@ -20,7 +20,7 @@ const model = { id: 'acme/fast', created: 0, ownedBy: 'acme' }
 const oldKey = { id: 'k1', key: randomBytes(32) }
 const newKey = { id: 'k2', key: randomBytes(32).toString('base64') }
 
-/** An adapter factory that remembers what it built. */
+/** Creates an adapter factory that records its adapters. */
 function createFactory() {
   const built: { settings: Settings; closed: boolean }[] = []
   const openai = (settings: Settings): ChatAdapter => {
@@ -38,7 +38,7 @@ function createFactory() {
   return { built, adapters: { openai, mistral: openai } }
 }
 
-/** Administration in which somebody else is faster: what it reads first is changed before it gets it. */
+/** Administration with a concurrent change: its first read returns rows that have changed since. */
 function afterFirstRead(
   stores: Parameters<typeof createAdmin>[0],
   change: (admin: Admin) => Promise<unknown>,
@@ -70,7 +70,7 @@ const route = {
 describe.each(engineNames)('the provider registry in %s', (name) => {
   const engine = useEngine(name)
 
-  it('builds routes from rows, in their order, with their secrets', async () => {
+  it('builds routes from rows, in order, with their secrets', async () => {
     const { built, adapters } = createFactory()
     const stores = engine.open('built', { adapters, secretKeys: [oldKey] })
     const admin = createAdmin(stores)
@@ -102,7 +102,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     expect(JSON.stringify(listed)).not.toContain('sk-upstream')
   })
 
-  it('leaves out a route of an unknown kind or with bad settings, and says so', async () => {
+  it('leaves out a route with an unknown adapter or bad settings, and reports it', async () => {
     const events: RouteDisabled[] = []
     const { adapters } = createFactory()
     const stores = engine.open('unknown', { adapters, onEvent: (event) => events.push(event) })
@@ -123,7 +123,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
   })
 
   it.each(FAILING)(
-    'gives the other routes where the host %s on hearing that one is left out',
+    'returns the other routes if the host’s onEvent %s for a route that is left out',
     async (what, onEvent) => {
       const { adapters } = createFactory()
       const stores = engine.open(`host_${what}`, { adapters, onEvent })
@@ -137,7 +137,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     },
   )
 
-  it('hears of changed rows, keeps the adapter whose settings stay, and closes what it built', async () => {
+  it('applies changed rows, keeps an adapter with unchanged settings, and closes all adapters', async () => {
     const { built, adapters } = createFactory()
     const stores = engine.open('kept', { adapters, secretKeys: [oldKey] })
     const admin = createAdmin(engine.open('kept', { secretKeys: [oldKey] }))
@@ -161,20 +161,23 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     expect(built.map(({ closed }) => closed)).toEqual([true, true, true])
   })
 
-  it.each(FAILING)('closes all else, and says so, where the close of an adapter %s', async (what, close) => {
-    const { built, adapters } = createFactory()
-    const bad = (): ChatAdapter => ({ chat: async () => ({ terminated: true }), close })
-    const stores = engine.open(`bad_close_${what}`, { adapters: { ...adapters, bad } })
-    const admin = createAdmin(stores)
-    await admin.putRoute({ ...route, id: 'first', adapter: 'bad' })
-    await admin.putRoute(route)
-    await stores.providers.routes(model, context)
-    await expect(stores.close()).rejects.toThrow('mine')
-    expect(built.map(({ closed }) => closed)).toEqual([true])
-    await expect(stores.ledger.balance('alice', context)).rejects.toThrow('The store is closed')
-  })
+  it.each(FAILING)(
+    'closes everything else and rejects if the close of an adapter %s',
+    async (what, close) => {
+      const { built, adapters } = createFactory()
+      const bad = (): ChatAdapter => ({ chat: async () => ({ terminated: true }), close })
+      const stores = engine.open(`bad_close_${what}`, { adapters: { ...adapters, bad } })
+      const admin = createAdmin(stores)
+      await admin.putRoute({ ...route, id: 'first', adapter: 'bad' })
+      await admin.putRoute(route)
+      await stores.providers.routes(model, context)
+      await expect(stores.close()).rejects.toThrow('mine')
+      expect(built.map(({ closed }) => closed)).toEqual([true])
+      await expect(stores.ledger.balance('alice', context)).rejects.toThrow('The store is closed')
+    },
+  )
 
-  it('opens no secret that was moved to another row, provider or address', async () => {
+  it('does not open a secret that was moved to another row, provider or address', async () => {
     const events: RouteDisabled[] = []
     const { adapters } = createFactory()
     const stores = engine.open('moved', {
@@ -218,7 +221,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     }
   })
 
-  it('seals secrets again under a new key, after which the old one is not needed', async () => {
+  it('reseals secrets under a new key, after which the old one is not needed', async () => {
     const { adapters } = createFactory()
     const before = createAdmin(engine.open('rotated', { secretKeys: [oldKey] }))
     await before.putRoute({ ...route, secret: 'sk-upstream' })
@@ -243,7 +246,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     ])
   })
 
-  it('does not count a secret that was replaced before it could be sealed again', async () => {
+  it('does not count a secret that was replaced before it could be resealed', async () => {
     const before = createAdmin(engine.open('raced', { secretKeys: [oldKey] }))
     for (const id of ['r1', 'r2']) await before.putRoute({ ...route, id, secret: 'sk-upstream' })
     const stores = engine.open('raced', { secretKeys: [newKey, oldKey] })
@@ -252,11 +255,11 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
   })
 
   it.each([
-    ['sealed again', (admin: Admin) => admin.rotateSecrets(), 'sk-upstream'],
+    ['resealed', (admin: Admin) => admin.rotateSecrets(), 'sk-upstream'],
     ['replaced', (admin: Admin) => admin.putRoute({ ...route, secret: 'sk-new' }), 'sk-new'],
     ['removed', (admin: Admin) => admin.putRoute({ ...route, secret: null }), undefined],
   ])(
-    'takes nothing back where the secret is %s while its route is put without one',
+    'keeps the change if the secret is %s while its route is put without one',
     async (what, change, kept) => {
       const { adapters } = createFactory()
       const database = `meanwhile_${what.replace(' ', '_')}`
@@ -271,7 +274,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     },
   )
 
-  it('tells one of two who remove a route at one moment that it was there', async () => {
+  it('returns true to only one of two callers that remove a route at the same time', async () => {
     const stores = engine.open('removed')
     await createAdmin(stores).putRoute(route)
     const removing = afterFirstRead(stores, async (admin) => {
@@ -280,7 +283,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     expect(await removing.removeRoute('r1')).toBe(false)
   })
 
-  it('tells of both models if a route goes from one to the other', async () => {
+  it('reports both models if a route moves from one to the other', async () => {
     const stores = engine.open('moved')
     const admin = createAdmin(stores)
     await admin.putRoute(route)
@@ -291,7 +294,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     heard.end()
   })
 
-  it('takes no key among the settings, and no secret without a key to seal it with', async () => {
+  it('refuses an API key in the settings, and a secret without a key to seal it with', async () => {
     const admin = createAdmin(engine.open('bad'))
     for (const name of ['apiKey', 'api_key', 'secret', 'token', 'password', 'Authorization']) {
       const settings = { baseUrl: 'https://a.example', [name]: 'sk-oops' }
@@ -305,7 +308,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
 })
 
 describe('the provider registry', () => {
-  /** A registry whose reads are answered in turn, the last answer again and again. */
+  /** A registry whose reads get these answers in turn, and then always the last one. */
   function openRegistry(...answers: (Error | readonly Row[])[]) {
     const asked: string[] = []
     let tell = (_isConnected: boolean): void => {}
@@ -330,7 +333,7 @@ describe('the provider registry', () => {
     return { registry, asked, tell: (isConnected: boolean) => tell(isConnected) }
   }
 
-  it('asks again after a read that failed, and keeps what the next one brings', async () => {
+  it('reads again after a failure, and keeps the next result', async () => {
     const { registry, asked } = openRegistry(new Error('The connection was lost'), [])
     await expect(registry.routes(model, context)).rejects.toThrow('The connection was lost')
     expect(await registry.routes(model, context)).toEqual([])
@@ -338,7 +341,7 @@ describe('the provider registry', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('asks each time while no change is heard, and keeps nothing from before', async () => {
+  it('reads every time while changes are not reported, and keeps no earlier result', async () => {
     const { registry, asked, tell } = openRegistry([])
     for (const isConnected of [true, false, true]) {
       tell(isConnected)

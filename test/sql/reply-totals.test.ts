@@ -25,7 +25,7 @@ const requestOf = (claim: string, account = 'alice', leaseMs = 60_000) => ({
 })
 const keep = `insert into {replies} (claim, account, digest, done, expires_at, size_bytes) values`
 
-/** What is kept by account, as the totals say it, beside what the replies add up to. */
+/** Returns the totals by account, after checking them against the sums of the replies. */
 async function totalsOf(database: SqlDatabase): Promise<Record<string, number>> {
   const read = async (text: string) => {
     const rows = await database.all({ text })
@@ -42,7 +42,7 @@ async function totalsOf(database: SqlDatabase): Promise<Record<string, number>> 
 describe.each(engineNames)('the totals of replies in %s', (name) => {
   const engine = useEngine(name)
 
-  it('follow what is kept, kept anew, taken over, abandoned and forgotten', async () => {
+  it('follow replies that are stored, replaced, taken over, abandoned and deleted', async () => {
     const { idempotency, database } = engine.open('totals')
     await idempotency.claim(requestOf('a'), context)
     expect(await totalsOf(database)).toEqual({})
@@ -66,7 +66,7 @@ describe.each(engineNames)('the totals of replies in %s', (name) => {
     expect(await totalsOf(database)).toEqual({ alice: 5, bob: 40 })
   })
 
-  it('are right after many calls at once of two accounts in two processes', async () => {
+  it('are right after many concurrent calls of two accounts in two processes', async () => {
     const stores = [engine.open('busy'), engine.open('busy')]
     const { database } = stores[0]!
     for (const claim of ['v', 'w', 'x', 'y', 'z']) {
@@ -82,7 +82,7 @@ describe.each(engineNames)('the totals of replies in %s', (name) => {
         await idempotency.claim(requestOf(claim, 'carol'), context)
       }),
     )
-    // Two more carry away what is past its time.
+    // Two more delete the expired replies.
     for (const claim of ['last', 'least']) {
       await stores[0]!.idempotency.claim(requestOf(claim), context)
       await stores[0]!.idempotency.complete(claim, replyOf(0), 60_000, context)
@@ -94,7 +94,7 @@ describe.each(engineNames)('the totals of replies in %s', (name) => {
     expect(await totalsOf(database)).toEqual({ alice: 7 * kept('alice'), bob: 7 * kept('bob') })
   })
 
-  it('leave no room for a body past 256 MiB, but for one in the place of another', async () => {
+  it('limit an account to 256 MiB, and let a body replace another', async () => {
     const { idempotency, database } = engine.open('room')
     const free = 100
     await database.all({
@@ -118,7 +118,7 @@ describe('a database of the first version', () => {
   const rows = `${keep} ('a', 'alice', 'd', 1, 9999999999999, 30), ('b', 'alice', 'd', 1, 9999999999999, 12),
     ('c', 'bob', 'd', 1, 9999999999999, 5), ('d', 'carol', 'd', 0, 9999999999999, 0)`
 
-  it('has the replies counted that are in it, in SQLite', async () => {
+  it('gets its existing replies counted, in SQLite', async () => {
     const place = await createTestFile()
     const connection = openConnection(place.file)
     migrateSqlite(connection, place.file, sqliteMigrations.slice(0, 1))
@@ -133,7 +133,7 @@ describe('a database of the first version', () => {
     ])
   })
 
-  it('has the replies counted that are in it, in PostgreSQL', async () => {
+  it('gets its existing replies counted, in PostgreSQL', async () => {
     const database = await createTestDatabase()
     const queries = createQueries(database.pool, 'first')
     await migratePostgres(queries, postgresMigrations.slice(0, 1))
@@ -148,7 +148,7 @@ describe('a database of the first version', () => {
   })
 })
 
-it('keeping a reply reads one row and one total in SQLite, however many are kept', async () => {
+it('storing a reply in SQLite reads one row and one total, however many there are', async () => {
   const place = await createTestFile()
   const connection = openConnection(place.file)
   migrateSqlite(connection, place.file)
@@ -175,7 +175,7 @@ it('keeping a reply reads one row and one total in SQLite, however many are kept
   )
 })
 
-it('keeping a reply reads one row and one total in PostgreSQL, however many are kept', async () => {
+it('storing a reply in PostgreSQL reads one row and one total, however many there are', async () => {
   const database = await createTestDatabase()
   const queries = createQueries(database.pool, 'many')
   await migratePostgres(queries)
@@ -195,6 +195,6 @@ it('keeping a reply reads one row and one total in PostgreSQL, however many are 
   } as never)
   await complete('claim-7', replyOf(3), 60_000, context)
   await database.drop()
-  // The total is looked up for the body's size, and for the body.
+  // The total is read for the body's size, and for the body.
   expect(read).toEqual([3, 0])
 })

@@ -5,7 +5,7 @@ import { createSecretBox } from '../../src/sql/secret-box.js'
 const binding = { routeId: 'r', provider: 'p', origin: 'https://a.example' }
 
 describe('secrets at rest', () => {
-  it('come back as they were, under a nonce of their own each', () => {
+  it('open unchanged, each with its own nonce', () => {
     const box = createSecretBox([{ id: 'k', key: randomBytes(32) }])
     const first = box.seal('sk-ü', binding)
     const second = box.seal('sk-ü', binding)
@@ -13,7 +13,7 @@ describe('secrets at rest', () => {
     expect(box.open(first, binding).reveal()).toBe('sk-ü')
   })
 
-  it('do not open when a single byte was changed', () => {
+  it('do not open if a single byte was changed', () => {
     const box = createSecretBox([{ id: 'k', key: randomBytes(32) }])
     const { keyId, sealed } = box.seal('sk-upstream', binding)
     const bytes = Buffer.from(sealed, 'base64')
@@ -28,7 +28,7 @@ describe('secrets at rest', () => {
     }
   })
 
-  it('do not open under another key of the same name, or another name of the same key', () => {
+  it('do not open under another key with the same id, or the same key with another id', () => {
     const key = randomBytes(32)
     const sealed = createSecretBox([{ id: 'k', key }]).seal('sk', binding)
     expect(() => createSecretBox([{ id: 'k', key: randomBytes(32) }]).open(sealed, binding)).toThrow()
@@ -36,7 +36,7 @@ describe('secrets at rest', () => {
     expect(() => renamed.open({ ...sealed, keyId: 'other' }, binding)).toThrow('does not open')
   })
 
-  it('takes a key as bytes, hex or base64, and says which is none', () => {
+  it('accepts a key as bytes, hex or base64, and says which one is invalid', () => {
     const key = randomBytes(32)
     const sealed = createSecretBox([{ id: 'k', key }]).seal('sk', binding)
     for (const text of [key.toString('hex'), key.toString('base64'), key.toString('base64url')]) {

@@ -15,7 +15,7 @@ function open() {
   return { told, watchers, watch }
 }
 
-it('tells each watch whether changes are heard, also one that comes later or after all have ended', () => {
+it('reports the connection to each watch, even one that starts later or after all have ended', () => {
   const { told, watchers, watch } = open()
   const endOne = watch('one')
   watchers.connected(true)
@@ -39,7 +39,7 @@ it('tells each watch whether changes are heard, also one that comes later or aft
   ])
 })
 
-it('tells of a change of its topic by its id, and of what was missed without one', () => {
+it('reports a change of its topic with its id, and missed changes without one', () => {
   const { told, watchers, watch } = open()
   const end = watch('one')
   watchers.changed('models', 'acme/fast')
@@ -55,17 +55,20 @@ it('tells of a change of its topic by its id, and of what was missed without one
   ])
 })
 
-it.each(FAILING)('tells every watch although the listener of one %s, and warns of it', async (_, fail) => {
-  const { told, watchers, watch } = open()
-  watchers.watch('models', fail)
-  watch('other')
-  const warned = once(process, 'warning')
-  watchers.changed('models', 'acme/fast')
-  watchers.changedAll()
-  expect(told.slice(-2)).toEqual([
-    ['other', 'acme/fast'],
-    ['other', undefined],
-  ])
-  const [{ message }] = await warned
-  expect(message).toBe("A watch of compat-router's durable stores failed: Error: mine")
-})
+it.each(FAILING)(
+  'notifies every watch even if the listener of one %s, and emits a warning',
+  async (_, fail) => {
+    const { told, watchers, watch } = open()
+    watchers.watch('models', fail)
+    watch('other')
+    const warned = once(process, 'warning')
+    watchers.changed('models', 'acme/fast')
+    watchers.changedAll()
+    expect(told.slice(-2)).toEqual([
+      ['other', 'acme/fast'],
+      ['other', undefined],
+    ])
+    const [{ message }] = await warned
+    expect(message).toBe("A watch of compat-router's durable stores failed: Error: mine")
+  },
+)

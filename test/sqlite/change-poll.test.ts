@@ -18,7 +18,7 @@ beforeEach(async () => {
   }
 })
 
-/** A process that hears of changes, but not while it is suspended. */
+/** A process that polls for changes, but not while it is suspended. */
 async function startProcess() {
   let reading = Promise.resolve()
   const poll = createChangePoll(async (statements) => {
@@ -50,7 +50,7 @@ function change(id: string, daysAgo: number): void {
   connection.prepare("insert into {changes} (topic, id, at) values ('models', ?1, ?2)").run([id, at])
 }
 
-it('says that nothing is heard if the file cannot be read, and tells what was missed afterwards', async () => {
+it('reports an unreadable file as a lost connection, and missed changes afterwards', async () => {
   const { heard, fail } = await startProcess()
   const mend = fail()
   change('missed', 0)
@@ -61,7 +61,7 @@ it('says that nothing is heard if the file cannot be read, and tells what was mi
   heard.end()
 })
 
-it('looks seldom at a file that cannot be read for long, and soon after it can be', async () => {
+it('polls a file rarely while it stays unreadable, and soon after it is readable', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
   onTestFinished(() => {
     vi.useRealTimers()
@@ -88,7 +88,7 @@ it('looks seldom at a file that cannot be read for long, and soon after it can b
   end()
 })
 
-it('asks nothing more once it was closed', () => {
+it('does not poll after it was closed', () => {
   let asked = 0
   const poll = createChangePoll(async () => {
     asked++
@@ -105,21 +105,18 @@ it('asks nothing more once it was closed', () => {
 })
 
 it.each([
-  ['the first of the changes is', 0],
+  ['the first change is', 0],
   ['all changes are', 1],
-])(
-  'tells a process that was suspended for long that everything may have changed, where %s old',
-  async (_, daysAgo) => {
-    const { heard, suspend } = await startProcess()
-    const resume = suspend()
-    change('first', 2)
-    change('second', daysAgo)
-    // A process that starts forgets what is old.
-    const other = await startProcess()
-    resume()
-    expect(await heard.next()).toBeUndefined()
-    expect(await heard.next()).toBe('second')
-    heard.end()
-    other.heard.end()
-  },
-)
+])('reports that everything may have changed after a long suspension if %s old', async (_, daysAgo) => {
+  const { heard, suspend } = await startProcess()
+  const resume = suspend()
+  change('first', 2)
+  change('second', daysAgo)
+  // A process deletes old changes when it starts.
+  const other = await startProcess()
+  resume()
+  expect(await heard.next()).toBeUndefined()
+  expect(await heard.next()).toBe('second')
+  heard.end()
+  other.heard.end()
+})

@@ -27,7 +27,7 @@ describe('a SQLite file', () => {
   })
   afterAll(() => place.remove())
 
-  it('is made with its folder, for its owner only, in WAL mode', async () => {
+  it('is created with its folder, for its owner only, in WAL mode', async () => {
     const file = `${place.file}-folder/deep/credits.db`
     const stores = sqliteStores({ file })
     await stores.ready()
@@ -43,11 +43,11 @@ describe('a SQLite file', () => {
     await expect(stores.ledger.hold(createHold('alice', 1n), context)).rejects.toThrow('The store is closed')
   })
 
-  it('is made for its owner only if a link points to it, too', () => {
+  it('is created for its owner only, even through a link', () => {
     const folder = `${place.file}-volume`
     mkdirSync(`${folder}/links`, { recursive: true })
     symlinkSync(`${folder}/links`, `${place.file}-links`)
-    // From where the link is, not from where its folder is named.
+    // Relative to the real folder of the link, not to the path by which it is opened.
     symlinkSync('../made/credits.db', `${folder}/links/credits.db`)
     const file = `${folder}/made/credits.db`
     const connection = openConnection(`${place.file}-links/credits.db`)
@@ -59,7 +59,7 @@ describe('a SQLite file', () => {
     expect(() => openConnection(circle)).toThrow('ELOOP')
   })
 
-  it('is made once by several processes that start at the same moment', async () => {
+  it('is created once by several processes that start at the same time', async () => {
     const file = `${place.file}-race`
     const all = Array.from({ length: 6 }, () => sqliteStores({ file }))
     await Promise.all(all.map((stores) => stores.ready()))
@@ -68,7 +68,7 @@ describe('a SQLite file', () => {
     await Promise.all(all.map((stores) => stores.close()))
   })
 
-  it('shows other processes all that is written, also after the first of them has come and gone', async () => {
+  it('shows all writes to other processes, even after the first of them has exited', async () => {
     const file = `${place.file}-shared`
     const stores = sqliteStores({ file })
     const admin = createAdmin(stores)
@@ -81,7 +81,7 @@ describe('a SQLite file', () => {
       expect(stderr).toBe('')
       return stdout
     }
-    // Both threads have the file open by now.
+    // Both threads now have the file open.
     await admin.grant({ account: 'alice', amount: '1' })
     await stores.ledger.hold(createHold('alice', 1n), context)
     expect(seenElsewhere()).toBe('1000000000')
@@ -93,7 +93,7 @@ describe('a SQLite file', () => {
     await stores.close()
   })
 
-  it('is refused if a later release has made it', async () => {
+  it('is refused if a later release created it', async () => {
     const file = `${place.file}-newer`
     const first = sqliteStores({ file })
     await first.database.all({
@@ -107,7 +107,7 @@ describe('a SQLite file', () => {
     await stores.close()
   })
 
-  it('goes on for who had it open before a later release came, also in threads that start after', async () => {
+  it('stays usable for a process that opened it before a later release migrated it, even in new threads', async () => {
     const file = `${place.file}-upgraded`
     const stores = sqliteStores({ file })
     await openAccounts(stores.database, { alice: '1' })
@@ -119,7 +119,7 @@ describe('a SQLite file', () => {
     await stores.close()
   })
 
-  it('that cannot be opened rejects every call and is tried again by the next', async () => {
+  it('that cannot be opened rejects every call, and each call tries again', async () => {
     const stores = sqliteStores({ file: '/dev/null/credits.db' })
     await expect(stores.ready()).rejects.toThrow()
     await expect(stores.ledger.hold(createHold('alice', 1n), context)).rejects.toThrow()
@@ -129,7 +129,7 @@ describe('a SQLite file', () => {
     }
   })
 
-  it('that is a folder is said to be one', async () => {
+  it('that is a folder is reported as one', async () => {
     const folder = `${place.file}-is-a-folder`
     mkdirSync(folder)
     const stores = sqliteStores({ file: folder })
@@ -137,7 +137,7 @@ describe('a SQLite file', () => {
     await stores.close()
   })
 
-  it.skipIf(process.getuid?.() === 0)('that may not be read is said to be forbidden', async () => {
+  it.skipIf(process.getuid?.() === 0)('that may not be read is reported as forbidden', async () => {
     const file = `${place.file}-forbidden`
     writeFileSync(file, '', { mode: 0 })
     const stores = sqliteStores({ file })
@@ -145,17 +145,17 @@ describe('a SQLite file', () => {
     await stores.close()
   })
 
-  it('is open again at the next question after its thread has died', async () => {
+  it('is opened again by the next question after its thread has died', async () => {
     const client = createWorkerClient(`${place.file}-thread`, { isUpToDate: false })
     const look = () => client.ask({ kind: 'batch', statements: [{ text: 'select 1 as one' }] })
     expect(await look()).toEqual([[{ one: 1n }]])
     await expect(client.ask(undefined as never)).rejects.toThrow()
-    // What is asked before the thread is gone is rejected.
+    // Questions are rejected until the thread has exited.
     await expect.poll(() => look().catch(() => 'gone')).toEqual([[{ one: 1n }]])
     await client.close()
   })
 
-  it('whose disk ended a transaction by itself says what was wrong, and takes the next one', () => {
+  it('reports why a transaction was rolled back by SQLite, and runs the next one', () => {
     const connection = openConnection(`${place.file}-ended`)
     const failing = () =>
       connection.transaction(() => {
@@ -167,7 +167,7 @@ describe('a SQLite file', () => {
     connection.close()
   })
 
-  it('stays the same one if the process goes to another folder', async () => {
+  it('stays the same if the process changes its folder', async () => {
     const [here, there] = ['here', 'there'].map((name) => `${place.file}-${name}`)
     for (const folder of [here!, there!]) mkdirSync(folder)
     const start = process.cwd()
@@ -184,11 +184,11 @@ describe('a SQLite file', () => {
     await stores.close()
   })
 
-  it.skipIf(process.platform !== 'linux')('that is no database leaves no descriptor open', () => {
+  it.skipIf(process.platform !== 'linux')('that is not a database leaves no descriptor open', () => {
     const file = `${place.file}-text`
     writeFileSync(file, 'Not a database. '.repeat(1_000))
     for (let index = 0; index < 5; index++)
-      expect(() => openConnection(file)).toThrow(`${file} cannot be opened: it is no database`)
+      expect(() => openConnection(file)).toThrow(`${file} cannot be opened: it is not a database`)
     const open = readdirSync('/proc/self/fd').filter((name) => {
       const path = `/proc/self/fd/${name}`
       return existsSync(path) && readlinkSync(path) === file
@@ -196,7 +196,7 @@ describe('a SQLite file', () => {
     expect(open).toEqual([])
   })
 
-  it('that another process has locked makes calls wait, and lets them through after', async () => {
+  it('that another process has locked makes calls wait until it is unlocked', async () => {
     const file = `${place.file}-locked`
     const stores = sqliteStores({ file })
     await openAccounts(stores.database, { alice: '1' })
@@ -208,7 +208,7 @@ describe('a SQLite file', () => {
       isHeld = true
       return result
     })
-    // Readers are not held up by a writer.
+    // A writer does not block readers.
     expect(await stores.ledger.balance('alice', context)).toMatchObject({ held: 1n })
     expect(isHeld).toBe(false)
     other.exec('commit')
@@ -217,12 +217,12 @@ describe('a SQLite file', () => {
     await stores.close()
   })
 
-  it('on a full disk refuses what it cannot keep, and loses nothing that it acknowledged', async () => {
+  it('on a full disk refuses new entries, and loses none that it acknowledged', async () => {
     const file = `${place.file}-full`
     const script = fileURLToPath(new URL('../helpers/fill-disk.ts', import.meta.url))
     const { stdout, stderr } = spawnSync(
       'bash',
-      // A limit on file size fails a write as a full disk does; its signal must not end the process.
+      // A limit on file size fails a write like a full disk. Its signal must not end the process.
       ['-c', `trap '' XFSZ; ulimit -f 2000; exec "${process.execPath}" --import tsx "${script}" "${file}"`],
       { encoding: 'utf8' },
     )

@@ -15,7 +15,7 @@ describe('a SQLite ledger whose process is killed', () => {
   })
   afterAll(() => place.remove())
 
-  it(`loses and repeats nothing that it acknowledged, ${rounds} times over`, {
+  it(`neither loses nor repeats acknowledged settlements, ${rounds} times over`, {
     timeout: 60_000 * rounds,
   }, async () => {
     const first = sqliteStores({ file: place.file })
@@ -41,7 +41,7 @@ describe('a SQLite ledger whose process is killed', () => {
     expect(acknowledged.size).toBeGreaterThan(100 * rounds)
   })
 
-  it('is shared by two processes that never overspend together', { timeout: 60_000 }, async () => {
+  it('is shared by two processes that never overspend', { timeout: 60_000 }, async () => {
     const file = `${place.file}-shared`
     const stores = sqliteStores({ file })
     await openAccounts(stores.database, { alice: '0.0000015' })

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import { openConnection } from '../../src/sqlite/connection.js'
 import { createTestFile } from '../helpers/sqlite.js'
 
-/** Files that are made between a look for them and what follows it. */
+/** Files that appear to be missing, as if they were created right after the check. */
 const unseen = vi.hoisted(() => new Set<unknown>())
 
 vi.mock('node:fs', async (importOriginal) => {
@@ -15,7 +15,7 @@ vi.mock('node:fs', async (importOriginal) => {
   return { ...fs, statSync }
 })
 
-it('opens the file that another process has made at the same moment, and leaves no other', async () => {
+it('opens the file that another process creates at the same time, and leaves no other', async () => {
   const { file, remove } = await createTestFile()
   onTestFinished(remove)
   const first = openConnection(file)

@@ -4,7 +4,7 @@ import type { Statement } from '../../src/sql/database.js'
 import { readEntries } from '../../src/sql/entries.js'
 import { toHoldCommand, toSettleCommand } from '../../src/sql/ledger-commands.js'
 import { type Connection, openConnection } from '../../src/sqlite/connection.js'
-import { expireHolds } from '../../src/sqlite/expire-holds.js'
+import { expireHolds } from '../../src/sqlite/hold-rows.js'
 import { createLedgerTransaction } from '../../src/sqlite/ledger-transaction.js'
 import { migrate } from '../../src/sqlite/migrations.js'
 import { createHold, createHoldId, createSettle } from '../helpers/ledger-requests.js'
@@ -24,7 +24,7 @@ describe('SQLite', () => {
     place.remove()
   })
 
-  /** A connection that remembers what is prepared on it. */
+  /** A connection that records its prepared statements. */
   const recording = (): Connection => ({
     ...connection,
     prepare: (text) => {
@@ -33,7 +33,7 @@ describe('SQLite', () => {
     },
   })
 
-  /** How each statement finds its rows. */
+  /** Returns the steps of each statement's plan that scan a table. */
   const scansOf = (statements: readonly string[]) =>
     statements.flatMap((text) =>
       connection
@@ -48,7 +48,7 @@ describe('SQLite', () => {
     const own = recording()
     const ledger = createLedgerTransaction(own)
     ledger.apply([{ kind: 'release', holdId: 'h', account: 'a' }])
-    // As many as are read and written by one statement.
+    // Enough commands that one statement reads and writes them all.
     const many = Array.from({ length: 20 }, (_, index) => createHold(`account-${index}`, 0n))
     ledger.apply(many.map(toHoldCommand))
     ledger.apply(many.map(({ holdId, account }) => toSettleCommand(createSettle(holdId, account, 1n))))
@@ -60,7 +60,7 @@ describe('SQLite', () => {
     expect(scans).toEqual([])
   })
 
-  it('finds a page of entries by an index, whatever it is asked by', async () => {
+  it('finds a page of entries by an index, whichever filters it has', async () => {
     const asked: Statement[] = []
     const database = {
       all: async (statement: Statement) => {

@@ -21,7 +21,7 @@ export const embeddings: Operation<AskedEmbeddings> = {
   plan: (asked, model, options) => new EmbeddingsPlan(asked, model, options),
 
   digest: ({ format, forward, own: { provider, routing, sessionId } }) => ({
-    embeddings: { ...forward, format },
+    forward: { ...forward, format },
     provider,
     routing,
     sessionId,
