@@ -21,9 +21,9 @@ export interface Limits {
   readonly idleMs: number
   /** Time without a token from the provider. Comments and empty deltas do not count. Starts as `idleMs` does. */
   readonly tokenMs: number
-  /** The time from dispatch to the last byte, whatever keeps a call alive. */
+  /** The time from dispatch to the last byte. */
   readonly totalMs: number
-  /** The time that a client's socket may stay full. Beyond it, the client counts as gone. */
+  /** The time that a client's socket may stay full. Beyond it, the client counts as left. */
   readonly clientStallMs: number
   /** The size of one event in a provider's stream. */
   readonly eventBytes: number
@@ -31,13 +31,13 @@ export interface Limits {
   readonly replyBytes: number
   /** How long a reply waits for its settlement. */
   readonly settleWaitMs: number
-  /** How long a settlement is retried. */
+  /** How long a failed settlement is retried. */
   readonly settleMs: number
   /** A stream opens after this much silence even without a token, so that no proxy closes the connection. */
   readonly openStreamAfterMs: number
   /** The output tokens that a hold covers if the request has no output limit. */
   readonly holdOutputTokens: number
-  /** Routes to try for one call. */
+  /** The most routes to try for one call. */
   readonly attempts: number
   /** Concurrent calls in this process, including those whose client has left. Beyond it: 503, before the body is read. */
   readonly inFlight: number

@@ -29,9 +29,9 @@ export interface Route {
   /** `true` by default. */
   readonly enabled?: boolean
   /**
-   * Whether callers may use their own keys. `no` (the default): never. `yes`: in place of the host's key, and not if there
-   * is none, since a provider that needs no key would accept a made-up one, and the call would be free. `only`: the route
-   * is never used without a caller's key, and the host states that the provider checks keys.
+   * Whether callers may use their own keys. `no` (the default): never. `yes`: instead of the host's key. If the host has no
+   * key, they may not, because a provider that needs no key would accept a made-up one, and the call would be free. `only`:
+   * the route is never used without a caller's key, and the host states that the provider checks keys.
    */
   readonly byok?: 'yes' | 'no' | 'only'
   /** The host's credential for this route. Overrides the adapter's own. */
@@ -89,7 +89,7 @@ export interface ProviderAdapter {
   /** Whether the API requires an output limit. A request without one then gets the limit that the hold covers. */
   readonly needsBound?: boolean
   /**
-   * The most tokens that its models make of a text, for each token that OpenAI's models make. Holds are larger by this
+   * The most tokens of a text for its models, for each token of the same text for OpenAI's models. Holds are larger by this
    * factor. 1 if absent.
    */
   readonly tokenFactor?: number

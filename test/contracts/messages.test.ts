@@ -183,7 +183,7 @@ describe('the errors of memoryCredentials', () => {
     [
       'a token with a space',
       { t: key, 'a b': key },
-      'credentials.1: its token must be 1 to 8,192 visible ASCII characters, as a Bearer header carries them',
+      'credentials.1: its token must be 1 to 8,192 visible ASCII characters, the only ones that a Bearer header can contain',
     ],
     [
       'a token from a variable that is not set',
