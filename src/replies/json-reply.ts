@@ -13,7 +13,7 @@ export abstract class JsonReply implements Reply {
   readonly gaveReason = false
   readonly finishReason = undefined
   readonly nativeFinishReason = undefined
-  private hasCome = false
+  private hasArrived = false
 
   constructor(private readonly parts: ReplyParts) {}
 
@@ -23,19 +23,19 @@ export abstract class JsonReply implements Reply {
   /** Reads the provider's reply. Throws {@link unreadable} if it is not one. */
   protected abstract read(completion: JsonObject): void
 
-  /** Returns the usage to charge, both counts included: without one of them the charge is an estimate. */
+  /** Returns the usage to charge. It has both counts; otherwise the charge would be an estimate. */
   protected abstract usage(report: UsageReport): UsageReport
 
   get begun(): boolean {
-    return this.hasCome
+    return this.hasArrived
   }
 
   get finished(): boolean {
-    return this.hasCome
+    return this.hasArrived
   }
 
   get tokenEvents(): number {
-    return this.hasCome ? 1 : 0
+    return this.hasArrived ? 1 : 0
   }
 
   take(events: readonly ProviderEvent[]): string {
@@ -66,13 +66,13 @@ export abstract class JsonReply implements Reply {
     if (event.type === 'usage') this.parts.meter.snapshot(this.usage(event.usage), this.finished)
     else if (event.type === 'completion') {
       this.read(event.completion as JsonObject)
-      this.hasCome = true
+      this.hasArrived = true
       this.parts.meter.token()
-    } else throw unreadable(event.type === 'unreadable' ? event.why : `an event of type ${event.type} came`)
+    } else throw unreadable(event.type === 'unreadable' ? event.why : `it has an event of type ${event.type}`)
   }
 }
 
-/** The failure of a provider whose reply is not what was asked for. `why` must not quote it. */
+/** Returns the error for a provider's reply that cannot be read. `why` must not quote the reply. */
 export function unreadable(why: string, cause?: unknown): ProviderError {
   return new ProviderError('invalid-response', `The reply cannot be read: ${why}.`, { cause })
 }

@@ -228,7 +228,7 @@ describe('oneTimeSignIn', () => {
   it.each<[object | null, RegExp]>([
     [
       { linkMs: '3600000' },
-      /^oneTimeSignIn\.linkMs: must be a whole number; got a string: leave the quotes out/,
+      /^oneTimeSignIn\.linkMs: must be a whole number; got a string: remove the quotes/,
     ],
     [{ linkMs: -1 }, /^oneTimeSignIn\.linkMs: must be above 0/],
     [{ linkMs: 0 }, /^oneTimeSignIn\.linkMs: must be above 0/],

@@ -12,7 +12,7 @@ export interface ParsedChatRequest extends Asked {
   readonly n: number
   /** The request for providers, with the model key as `model`. */
   readonly forward: ChatRequest
-  /** Whether a prompt cache mark is in it. */
+  /** Whether the request has a prompt cache mark. */
   readonly marksCache: boolean
 }
 
@@ -20,9 +20,10 @@ const NOT_PARAMETERS: ReadonlySet<string> = new Set([...OUTLINE_NAMES, 'messages
 const SPELLINGS = spellingsOf(OUTLINE_NAMES)
 
 /**
- * Checks a request body and splits it into the part for providers and the router's own. Throws a `CompatError` of status
- * 400, or 404 if no model can have the name `model`. If all messages can be sent unchanged, they are the very list of the
- * body. Nothing of the body is changed.
+ * Checks a request body and splits it into the part for providers and the router's own fields.
+ *
+ * Throws a `CompatError` of status 400, or 404 if no model can have the name `model`. The body is not changed. If the
+ * messages can be sent unchanged, the result has the same list as the body.
  */
 export function parseChatRequest(body: JsonObject, sentText?: SentText): ParsedChatRequest {
   const request = openRequest(body, SPELLINGS)

@@ -14,7 +14,7 @@ export const embeddings: Operation<AskedEmbeddings> = {
   openapi: embeddingsOpenApi,
   read: ({ value }) => parseEmbeddingsRequest(value),
 
-  // The format is the router's own work, and every provider may be sent a label.
+  // The router converts the format itself, and every provider may get the label `user`.
   unsupported: ({ forward }, supported) =>
     forward.dimensions === undefined || supported.includes('dimensions') ? [] : ['dimensions'],
 

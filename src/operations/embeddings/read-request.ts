@@ -8,9 +8,9 @@ import type { RequestReading } from '../../protocol/request-fields/reading.js'
 import { REFUSED_FIELDS, Spellings } from '../../protocol/request-fields/refused-fields.js'
 
 export interface AskedEmbeddings extends Asked {
-  /** The body for providers, `model` still being the model key. */
+  /** The request for providers, with the model key as `model`. */
   readonly forward: EmbeddingRequest
-  /** How many embeddings the reply must have. */
+  /** The number of embeddings that the reply must have. */
   readonly count: number
   readonly format: 'float' | 'base64'
 }
@@ -21,15 +21,15 @@ const INPUT_RULE = 'must be a string, a list of strings, a list of tokens, or a 
 
 const tokens = z.array(z.int().min(0)).min(1)
 
-/** The fields beside the input, with the rule that a wrong value breaks. */
+/** The fields other than the input, with the message for an invalid value. */
 const FIELDS = {
   encoding_format: [z.enum(['float', 'base64']), "must be 'float' or 'base64'"],
-  dimensions: [z.int().min(1).max(MAX_DIMENSIONS), 'must be an integer from 1 up'],
+  dimensions: [z.int().min(1).max(MAX_DIMENSIONS), 'must be a positive integer'],
   user: [z.string(), 'must be a string'],
-  stream: [z.literal(false), 'must be false: embeddings come in one body'],
+  stream: [z.literal(false), 'must be false: embeddings cannot be streamed'],
 } as const
 
-/** A whole request, as the API document shows it. */
+/** A whole request in the API document. */
 export const embeddingsRequestSchema = z.looseObject({
   ...outlineFields,
   input: z
@@ -39,7 +39,7 @@ export const embeddingsRequestSchema = z.looseObject({
       tokens,
       z.array(tokens).min(1).max(MAX_INPUTS),
     ])
-    .describe('The texts to embed, or their tokens. At most 2,048 inputs; none is empty.'),
+    .describe('The texts to embed, or their tokens. At most 2,048 inputs, none of them empty.'),
   encoding_format: FIELDS.encoding_format[0]
     .nullish()
     .describe('The form of each embedding: numbers (the default), or base64 of 32-bit floats.'),
@@ -53,8 +53,8 @@ const READ: ReadonlySet<string> = new Set([...OUTLINE_NAMES, 'input', '__proto__
 const SPELLINGS = new Spellings([...OUTLINE_NAMES, 'input', ...Object.keys(FIELDS), ...REFUSED_FIELDS.keys()])
 
 /**
- * Checks a request body and splits it into the part for providers and the router's own. Throws a `CompatError` of status
- * 400, or 404 if no model can have the name `model`.
+ * Checks a request body and splits it into the part for providers and the router's own fields. Throws a `CompatError` of
+ * status 400, or 404 if no model can have the name `model`.
  */
 export function parseEmbeddingsRequest(body: JsonObject): AskedEmbeddings {
   const request = openRequest(body, SPELLINGS)
@@ -70,7 +70,7 @@ export function parseEmbeddingsRequest(body: JsonObject): AskedEmbeddings {
     user: user as string | undefined,
     unlisted,
     leftOut,
-    // Providers are never asked for a format: some refuse one, and the reply is converted here.
+    // Providers are never sent a format: some refuse the field, and the reply is converted here.
     forward: Object.assign(
       { model, input },
       dimensions !== undefined && { dimensions: dimensions as number },
@@ -127,7 +127,7 @@ function readInput(input: unknown, { faults }: RequestReading): EmbeddingInput {
 function checkTokens(tokens: readonly unknown[], place: string, faults: RequestReading['faults']): void {
   if (tokens.length === 0) faults.add(place, 'must not be empty')
   const wrong = tokens.findIndex((token) => !Number.isSafeInteger(token) || (token as number) < 0)
-  if (wrong >= 0) faults.add(`${place}.${wrong}`, 'must be a token, an integer from 0 up')
+  if (wrong >= 0) faults.add(`${place}.${wrong}`, 'must be a token, which is a non-negative integer')
 }
 
 function readFields(

@@ -9,18 +9,18 @@ import { JsonReply, unreadable } from '../../replies/json-reply.js'
 export interface AskedReply {
   /** The model key of the request. */
   readonly model: string
-  /** How many embeddings were asked for. */
+  /** The number of embeddings requested. */
   readonly count: number
-  /** The form in which the client wants them. */
+  /** The format that the client requested. */
   readonly format: 'float' | 'base64'
 }
 
 const FLOAT_BYTES = 4
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
-/** Embeddings in the format that the client asked for, whichever one the provider sent. */
+/** A reply with embeddings, in the format that the client requested, whichever one the provider sent. */
 export class EmbeddingsReply extends JsonReply {
-  /** JSON, each at its index. */
+  /** The embeddings as JSON, each at its index. */
   private data: readonly string[] = []
 
   constructor(
@@ -39,7 +39,7 @@ export class EmbeddingsReply extends JsonReply {
     return `{"object":"list","data":[${items.join(',')}],"model":${model},"usage":${writeUsage(charge)}}`
   }
 
-  /** Providers report no output. */
+  /** Providers report no output tokens. */
   protected usage(report: UsageReport): UsageReport {
     return { ...report, completion: report.completion ?? 0 }
   }

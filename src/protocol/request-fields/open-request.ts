@@ -4,20 +4,20 @@ import { OUTLINE_CODES, type OwnFields, ownFields, type RequestOutline, readOutl
 import { RequestReading, type Unlisted } from './reading.js'
 import { refuseFields, type Spellings } from './refused-fields.js'
 
-/** Each step of a call visits all fields, and no client has more than a hundred. */
+/** Every step of a call loops over the fields. No real client sends more than a hundred. */
 const MAX_FIELDS = 1_000
 
 /** A request whose model and own fields have been read. */
 export interface OpenRequest {
   readonly keys: readonly string[]
   readonly reading: RequestReading
-  /** Undefined if it has faults, which are among those of the reading. */
+  /** Undefined if it has faults, which `reading` then contains. */
   readonly outline: RequestOutline | undefined
 }
 
 /**
- * Begins to read the request of any operation. Throws 400 if it has too many fields, a field that no host can allow, or a
- * known field in another spelling.
+ * Starts to read the request of any operation. Throws 400 if it has too many fields, a field that no host can allow, or a
+ * different spelling of a known field.
  */
 export function openRequest(body: JsonObject, spellings: Spellings): OpenRequest {
   const keys = Object.keys(body)
@@ -38,7 +38,7 @@ export interface CommonRequest {
 }
 
 /**
- * Ends the reading. Throws a `CompatError` of status 400 if there are faults: its message names the first one, its
+ * Finishes reading. Throws a `CompatError` of status 400 if there are faults. Its message names the first fault, its
  * `details` at most 20. Neither ever contains a value of the client's.
  */
 export function closeRequest({ outline, reading }: OpenRequest): CommonRequest {
