@@ -91,10 +91,10 @@ export interface RoutingExplanation {
 
 export interface RouteAttempt {
   readonly routeId: string
-  /** An error code, or how the call ended. */
+  /** An error code, or how the call ended. `no_route_available` if the route was not tried because it is failing. */
   readonly outcome: string
   /**
-   * If a piece of the reply could not be read, which piece. If the provider failed, the reason: its status and its own
+   * If the route was not tried, the state of its breaker. If a piece of the reply could not be read, which piece. If the provider failed, the reason: its status and its own
    * words, or the fault of the connection. Contains no keys, hosts or addresses, and nothing that may quote a prompt or a
    * reply: for 400, 403, 413, 422 and 451 the provider's error code replaces its words, and parser errors are left out.
    */
