@@ -91,12 +91,13 @@ export interface RoutingExplanation {
 
 export interface RouteAttempt {
   readonly routeId: string
-  /** An error code, or how the call ended. */
+  /** An error code, or how the call ended. `no_route_available` if the route was not tried because it is failing. */
   readonly outcome: string
   /**
-   * The unreadable piece of the reply, or the reason why the provider failed: its status and its own words, or the fault of
-   * the connection. Contains no keys, hosts or addresses, and nothing that may quote a prompt or a reply: for 400, 403, 413,
-   * 422 and 451 the provider's error code replaces its words, and parser errors are left out.
+   * The state of the breaker if the route was not tried, the unreadable piece of the reply, or the reason why the provider
+   * failed: its status and its own words, or the fault of the connection. Contains no keys, hosts or addresses, and nothing
+   * that may quote a prompt or a reply: for 400, 403, 413, 422 and 451 the provider's error code replaces its words, and
+   * parser errors are left out.
    */
   readonly why?: string
 }

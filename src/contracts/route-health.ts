@@ -2,7 +2,7 @@
 export interface RouteHealth {
   readonly routeId: string
   readonly provider: string
-  /** `open`: it failed, and is tried last. `half-open`: the next call decides. */
+  /** `open`: it failed, is tried last, and may refuse calls. `half-open`: its next call, or the one under way, decides. */
   readonly state: 'closed' | 'half-open' | 'open'
   /** Moving averages, absent before the first measurement. */
   readonly firstTokenMs?: number

@@ -63,12 +63,14 @@ export function healthBook(): {
     book,
     clock,
     tell(target, ...results) {
-      for (const result of results) book.begin(target)(result)
+      for (const result of results) book.end(book.begin(target, 'alice'), result)
     },
   }
 }
 
 export const FAILED: CallResult = { ok: false }
+/** The provider did not take the call. */
+export const OUT: CallResult = { ok: false, isOutage: true }
 export const FINE: CallResult = { ok: true }
 
 /** Opens a route's breaker. */

@@ -178,7 +178,7 @@ function HealthBadge({ health }: { health: RouteHealth | undefined }) {
   if (health === undefined) return <Badge>no calls yet</Badge>
   if (health.state === 'closed') return <Badge tone="good">in use</Badge>
   if (health.state === 'half-open') return <Badge tone="warn">the next call decides</Badge>
-  return <Badge tone="bad">failing, tried last</Badge>
+  return <Badge tone="bad">failing, probed at intervals</Badge>
 }
 
 function Health({ routes }: { routes: LiveReply['routes'] }) {

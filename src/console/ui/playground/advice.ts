@@ -15,7 +15,8 @@ const BY_CODE: Readonly<Record<string, string>> = {
   insufficient_scope: 'The access token lacks the scope models.run. Issue one that has it.',
   account_suspended: 'The account or the app is suspended. An operator can resume it.',
   price_missing: 'The model has no prices, so nobody may call it. An operator can set them under Models.',
-  no_route_available: 'No route serves this model. An operator can add one under Routes.',
+  no_route_available:
+    'No route serves this model, or all are failing. Live shows their state. An operator can add one under Routes.',
   no_route_matches: 'The routing preferences of the request leave no route. Relax them.',
   rate_limited: 'Wait a moment and send it again.',
   context_length_exceeded: 'Start a new conversation, or choose a model with a longer context.',
