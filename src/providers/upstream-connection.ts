@@ -1,13 +1,28 @@
 import type { Socket } from 'node:net'
 import { type buildConnector, Client, type Dispatcher } from 'undici'
+import { ContinueRewriter } from './continue-rewriter.js'
+
+/** The connection of one call. */
+export interface Connection {
+  /** The request is about to be sent. */
+  begin(): void
+  /** Ends the connection under the call that runs on it. */
+  drop(reason: Error): void
+  /** Whether part of what was sent is still here: the other side has not taken it. */
+  readonly isSending: boolean
+  /** Reads nothing more until {@link release}, if the connection can be kept from reading. */
+  hold(): void
+  release(): void
+}
 
 /** What is dispatched, so that a call learns which connection it runs on. */
 export interface ConnectionDispatch extends Dispatcher.DispatchOptions {
-  onConnection(connection: UpstreamConnection): void
+  onConnection(connection: Connection): void
 }
 
 interface SocketHolder {
   socket?: Socket
+  readonly rewriter: ContinueRewriter
   readable: ((...values: unknown[]) => void)[]
 }
 
@@ -18,11 +33,11 @@ interface SocketHolder {
  * keep-alive fails an assertion in a socket's listener, which ends the process (undici 7). So the parser is never
  * stopped: the socket just does not tell it that there is something to read, fills up, and lets TCP hold the sender.
  */
-export class UpstreamConnection extends Client {
+export class UpstreamConnection extends Client implements Connection {
   readonly #holder: SocketHolder
 
   constructor(origin: URL, options: Client.Options, connect: buildConnector.connector) {
-    const holder: SocketHolder = { readable: [] }
+    const holder: SocketHolder = { rewriter: new ContinueRewriter(), readable: [] }
     super(origin, {
       ...options,
       connect(target, callback) {
@@ -33,6 +48,7 @@ export class UpstreamConnection extends Client {
             if (holder.socket === socket) delete holder.socket
           })
           holder.readable = []
+          if (socket !== undefined) rewriteOnRead(socket, holder.rewriter)
           callback(...result)
         })
       },
@@ -45,6 +61,10 @@ export class UpstreamConnection extends Client {
     return super.dispatch(options, handler)
   }
 
+  begin(): void {
+    this.#holder.rewriter.begin()
+  }
+
   /**
    * Ends the connection under the call that runs on it. An abort of undici's own would connect again at once, for a
    * request that it then does not send.
@@ -53,12 +73,10 @@ export class UpstreamConnection extends Client {
     this.#holder.socket?.destroy(reason)
   }
 
-  /** Whether part of what was sent is still here: the other side has not taken it. */
   get isSending(): boolean {
     return (this.#holder.socket?.writableLength ?? 0) > 0
   }
 
-  /** Reads nothing more from the socket until {@link release}. */
   hold(): void {
     const { socket, readable } = this.#holder
     if (socket === undefined || readable.length > 0) return
@@ -71,5 +89,15 @@ export class UpstreamConnection extends Client {
     this.#holder.readable = []
     if (socket === undefined || socket.destroyed) return
     for (const listener of readable) socket.on('readable', listener)
+  }
+}
+
+/** undici takes what arrives with `read`. */
+function rewriteOnRead(socket: Socket, rewriter: ContinueRewriter): void {
+  const read = socket.read
+  socket.read = (size) => {
+    const bytes: Buffer | null = read.call(socket, size)
+    if (bytes !== null) rewriter.rewrite(bytes)
+    return bytes
   }
 }

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { createSecret } from '../../base/secret.js'
 import type { ChatAdapter, ProviderCall } from '../../contracts/index.js'
-import { refuseMisspelt } from '../../contracts/option-checks.js'
+import { refuseUnknown } from '../../contracts/option-checks.js'
 import { writeExactly } from '../../protocol/exact-data.js'
 import { isSecret } from '../../protocol/secret-search.js'
+import type { HostDispatcher } from '../dispatcher.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream } from '../upstream.js'
 import type { HeaderList } from '../upstream-call.js'
@@ -16,7 +17,7 @@ const VERSION = '2023-06-01'
 /** Claude's tokenizers make up to a third more tokens of a text than OpenAI's, and the latest of them another third. */
 const TOKEN_FACTOR = 1.5
 const VISIBLE = /^[\x21-\x7e]+$/
-const SETTINGS = ['apiKey', 'baseUrl', 'version', 'headers']
+const SETTINGS = ['apiKey', 'baseUrl', 'version', 'headers', 'dispatcher']
 const OWN_HEADERS = new Set(['x-api-key', 'anthropic-version'])
 
 export interface AnthropicSettings {
@@ -28,6 +29,8 @@ export interface AnthropicSettings {
   readonly version?: string
   /** Go out with every call, as `anthropic-beta` may. Credentials among them stay out of calls on a caller's key. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Sends the calls, as that of {@link UpstreamSettings} does. */
+  readonly dispatcher?: HostDispatcher | undefined
 }
 
 /**
@@ -37,14 +40,17 @@ export interface AnthropicSettings {
  * anything is sent; see `toNativeRequest` for what becomes of each field.
  */
 export function anthropic(settings: AnthropicSettings = {}): ChatAdapter {
-  refuseMisspelt(settings, SETTINGS, 'anthropic')
+  refuseUnknown(settings, SETTINGS, 'anthropic')
   const { apiKey, version = VERSION, headers = {} } = settings
   for (const [name, value] of Object.entries({ apiKey, version })) {
     if (value !== undefined && (typeof value !== 'string' || !VISIBLE.test(value))) {
       throw new TypeError(`${name} must be a string of visible ASCII characters.`)
     }
   }
-  const upstream = createUpstream({ baseUrl: settings.baseUrl ?? BASE_URL, headers }, ENDPOINT)
+  const upstream = createUpstream(
+    { baseUrl: settings.baseUrl ?? BASE_URL, headers, dispatcher: settings.dispatcher },
+    ENDPOINT,
+  )
   for (const name of Object.keys(headers)) {
     if (OWN_HEADERS.has(name.toLowerCase())) {
       throw new TypeError(`headers: '${name}' is set by the adapter; use apiKey or version.`)
