@@ -8,7 +8,8 @@ export interface Endpoint {
   readonly path: string
   /** Whether it needs no credential and its answer may be cached. */
   readonly isPublic?: boolean
-  readonly openapi: OpenApiOperation
+  /** Absent if the endpoint only refuses: the OpenAPI document and the 404 answer do not list it. */
+  readonly openapi?: OpenApiOperation
   /**
    * Answers a request. Never rejects: a fault is also answered.
    *

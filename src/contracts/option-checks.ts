@@ -16,6 +16,15 @@ export function refuseMisspelt(given: unknown, names: readonly string[], what: s
   }
 }
 
+/** Refuses every option that does not exist: it would silently do nothing. */
+export function refuseUnknown(given: unknown, names: readonly string[], what: string): void {
+  refuseMisspelt(given, names, what)
+  for (const name of Object.keys(given as object)) {
+    if (names.includes(name)) continue
+    throw new TypeError(`${name} is not an option of ${what}; its options are ${names.join(', ')}`)
+  }
+}
+
 /** Whether two names have the same letters except for one, in any order and case. */
 function resembles(one: string, other: string): boolean {
   const missing = (from: string, letters: string): number => {

@@ -7,7 +7,7 @@ import type { Limits } from '../contracts/limits.js'
 import { asCompatError } from '../protocol/error-body.js'
 import { BodyBudget } from './body-budget.js'
 import { type CallSettings, type HostRequest, HttpCall } from './call.js'
-import { normaliseBasePath, type PathMatch, PathTable, pathOf, pathUnder } from './match.js'
+import { extraVersion, normaliseBasePath, PathTable, pathOf, pathUnder } from './match.js'
 import { HttpReply, type ReplyTools } from './reply.js'
 import { requestIdOf } from './request-id.js'
 import { SocketWatch } from './socket-watch.js'
@@ -65,19 +65,27 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
   }
   const paths = new PathTable(endpoints)
 
-  function answer(req: HostRequest, res: ServerResponse, match: PathMatch | undefined): void {
+  function answer(req: HostRequest, res: ServerResponse, path: string | undefined): void {
+    const match = path === undefined ? undefined : paths.find(path)
     const requestId = requestIdOf(req, res, options.newId)
     const call = new HttpCall(requestId.id, req, settings)
     const isPublic = match?.endpoints.every((endpoint) => endpoint.isPublic === true) ?? false
     const reply = new HttpReply(req, res, requestId, call, tools, isPublic)
     if (match === undefined) {
-      reply.sendError(notFound(endpoints))
+      if (path !== undefined && basePath === '') reportMount(req, path)
+      reply.sendError(notFound(req, path))
       return
     }
     const method = req.method === 'HEAD' ? 'GET' : req.method
     const endpoint = match.endpoints.find((candidate) => candidate.method === method)
     if (endpoint === undefined) refuseMethod(req.method, match.endpoints, reply)
     else run(() => endpoint.answer(call, reply, match.parameter), call, reply, res)
+  }
+
+  function notFound(req: HostRequest, path: string | undefined): CompatError {
+    if (path === undefined || !paths.hasExtraVersion(path)) return unknownPath(endpoints)
+    const whole = typeof req.originalUrl === 'string' ? req.originalUrl : req.url
+    return extraVersion(pathOf(whole ?? ''), path)
   }
 
   // If a host has stripped a mount path, the part before a route is a mistake of the client.
@@ -121,9 +129,7 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
     }
     try {
       if (hasEnded(req, res)) return
-      const match = path === undefined ? undefined : paths.find(path)
-      if (match === undefined && basePath === '' && path !== undefined) reportMount(req, path)
-      answer(req, res, match)
+      answer(req, res, path)
     } catch (error) {
       const cause = isNodes(req, res) ? error : new TypeError(NOT_NODES, { cause: error })
       onFault('http handler', cause)
@@ -148,9 +154,9 @@ function hasEnded(req: HostRequest, res: ServerResponse): boolean {
   return res.headersSent || res.writableEnded || req.socket.destroyed
 }
 
-function notFound(endpoints: readonly Endpoint[]): CompatError {
+function unknownPath(endpoints: readonly Endpoint[]): CompatError {
   const known = endpoints
-    .filter(({ isPublic }) => isPublic !== true)
+    .filter(({ isPublic, openapi }) => isPublic !== true && openapi !== undefined)
     .map(({ method, path }) => `${method} ${path}`)
   return new CompatError(
     'not_found',

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { createAdmin } from '../../src/admin/index.js'
 import type {
   CallsReply,
   CredentialsReply,
@@ -187,8 +188,10 @@ describe('a route', () => {
   })
 
   it('that another program stored is listed with the reason why it cannot be used', async () => {
-    await bench.admin.putRoute({ ...route, id: 'strange', adapter: 'nonsense' })
-    await bench.admin.putRoute({ ...route, id: 'empty' })
+    const { adapters: _, ...stores } = bench.stores
+    const elsewhere = createAdmin(stores)
+    await elsewhere.putRoute({ ...route, id: 'strange', adapter: 'nonsense' })
+    await elsewhere.putRoute({ ...route, id: 'empty' })
     expect(await whyNot('strange')).toMatch(
       /^adapter must be one of the adapters given to the stores: .*"openai"/,
     )

@@ -27,14 +27,13 @@ export class ModelReplies {
     return body
   }
 
-  /** Looks up `key` unchanged, then decoded once. */
+  /** Looks up `key` unchanged, then decoded once, then both without leading slashes. */
   async one(key: string, context: LazyContext): Promise<string> {
-    const decoded = decodeOnce(key)
-    const model =
-      (await lookUpModel(key, context, this.options)) ??
-      (decoded === undefined ? undefined : await lookUpModel(decoded, context, this.options))
-    if (model === undefined) throw modelNotFound(decoded ?? key)
-    return toLatin1(JSON.stringify(modelObject(model)))
+    for (const spelling of spellingsOf(key)) {
+      const model = await lookUpModel(spelling, context, this.options)
+      if (model !== undefined) return toLatin1(JSON.stringify(modelObject(model)))
+    }
+    throw modelNotFound(decodeOnce(key) ?? key)
   }
 }
 
@@ -47,6 +46,11 @@ function partsOf(model: Model): readonly unknown[] {
   const { modalities, prices, supportedParameters } = model
   const tiers: unknown = prices?.tiers
   return [model, modalities, supportedParameters, prices, tiers, ...(Array.isArray(tiers) ? tiers : [])]
+}
+
+function spellingsOf(key: string): ReadonlySet<string> {
+  const plain = key.replace(/^\/+/, '')
+  return new Set([key, decodeOnce(key) ?? key, plain, decodeOnce(plain) ?? plain])
 }
 
 /** Returns the key decoded once, or undefined if it has no escapes or a malformed one. */

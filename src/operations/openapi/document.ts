@@ -33,6 +33,7 @@ export function createOpenApiDocument(endpoints: readonly Endpoint[], options: {
 function pathsOf(endpoints: readonly Endpoint[]) {
   const paths: Record<string, Record<string, object>> = {}
   for (const { method, openapi, path } of endpoints) {
+    if (openapi === undefined) continue
     paths[path] = { ...paths[path], [method.toLowerCase()]: openapi.operation }
   }
   return paths
@@ -40,7 +41,7 @@ function pathsOf(endpoints: readonly Endpoint[]) {
 
 function componentSchemas(endpoints: readonly Endpoint[]) {
   const registry = z.registry<{ id: string }>()
-  const named = Object.assign({ Error: errorSchema }, ...endpoints.map(({ openapi }) => openapi.schemas))
+  const named = Object.assign({ Error: errorSchema }, ...endpoints.map(({ openapi }) => openapi?.schemas))
   for (const [id, schema] of Object.entries<z.ZodType>(named)) registry.add(schema, { id })
   const { schemas } = z.toJSONSchema(registry, { io: 'input', uri: (id) => `#/components/schemas/${id}` })
   return Object.fromEntries(

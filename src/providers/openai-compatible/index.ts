@@ -1,5 +1,5 @@
 import { usesFastPath } from '../../base/fast-paths.js'
-import { refuseMisspelt } from '../../contracts/option-checks.js'
+import { refuseUnknown } from '../../contracts/option-checks.js'
 import type {
   ChatAdapter,
   EmbeddingsAdapter,
@@ -45,7 +45,7 @@ const CHAT = '/chat/completions'
 const EMBEDDINGS = '/embeddings'
 const SETTINGS = [
   ...['baseUrl', 'apiKey', 'headers', 'unlistedTokens', 'outputBound'],
-  ...['streamUsage', 'reasoningHistory'],
+  ...['streamUsage', 'reasoningHistory', 'dispatcher'],
 ]
 /** Providers that reject `stream_options`, but report the usage of each stream anyway. */
 const REPORT_USAGE_UNASKED = new Set(['api.mistral.ai'])
@@ -57,7 +57,7 @@ const REPORT_USAGE_UNASKED = new Set(['api.mistral.ai'])
  * connecting is that of the first call.
  */
 export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapter & EmbeddingsAdapter {
-  refuseMisspelt(settings, SETTINGS, 'openaiCompatible')
+  refuseUnknown(settings, SETTINGS, 'openaiCompatible')
   const { apiKey, outputBound, unlistedTokens } = settings
   if (apiKey !== undefined && (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey))) {
     throw new TypeError(
