@@ -13,13 +13,17 @@ export interface WireCharge {
 
 /** The `usage` object of a reply: tokens, and the credits debited for it as exact decimals. */
 export function wireUsage({ base, basis, byok, cost, markup, usage }: WireCharge) {
-  const { cached, completion, prompt, reasoning } = usage
+  const { audioInput, audioOutput, cached, completion, imageInput, imageOutput, prompt, reasoning } = usage
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
-    prompt_tokens_details: { cached_tokens: cached },
-    completion_tokens_details: { reasoning_tokens: reasoning },
+    prompt_tokens_details: { cached_tokens: cached, audio_tokens: audioInput, image_tokens: imageInput },
+    completion_tokens_details: {
+      reasoning_tokens: reasoning,
+      audio_tokens: audioOutput,
+      image_tokens: imageOutput,
+    },
     cost: creditsToNumber(cost),
     is_byok: byok,
     charge: { basis, base_cost: creditsToNumber(base), markup_cost: creditsToNumber(markup) },
@@ -28,9 +32,16 @@ export function wireUsage({ base, basis, byok, cost, markup, usage }: WireCharge
 
 /** The same as JSON, written out since every reply has it. For a charge that is whole. */
 export function writeUsage({ base, basis, byok, cost, markup, usage }: WireCharge): string {
-  const { cached, completion, prompt, reasoning } = usage
+  const { audioInput, audioOutput, cached, completion, imageInput, imageOutput, prompt, reasoning } = usage
   const tokens = `"prompt_tokens":${prompt},"completion_tokens":${completion},"total_tokens":${prompt + completion}`
-  const details = `"prompt_tokens_details":{"cached_tokens":${cached}},"completion_tokens_details":{"reasoning_tokens":${reasoning}}`
+  const inputs = `{"cached_tokens":${cached}${writeMedia(audioInput, imageInput)}}`
+  const outputs = `{"reasoning_tokens":${reasoning}${writeMedia(audioOutput, imageOutput)}}`
+  const details = `"prompt_tokens_details":${inputs},"completion_tokens_details":${outputs}`
   const parts = `"basis":"${basis}","base_cost":${creditsToNumber(base)},"markup_cost":${creditsToNumber(markup)}`
   return `{${tokens},${details},"cost":${creditsToNumber(cost)},"is_byok":${byok},"charge":{${parts}}}`
+}
+
+function writeMedia(audio: number | undefined, image: number | undefined): string {
+  const audioMember = audio === undefined ? '' : `,"audio_tokens":${audio}`
+  return image === undefined ? audioMember : `${audioMember},"image_tokens":${image}`
 }
