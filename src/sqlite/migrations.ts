@@ -1,5 +1,5 @@
 import { type Migration, migrationsTable, pendingMigrations } from '../sql/migrations.js'
-import { countReplies, firstTables, replyTotalsTable, type SchemaWords } from '../sql/tables.js'
+import { countReplies, firstTables, mediaColumns, replyTotalsTable, type SchemaWords } from '../sql/tables.js'
 import { type Connection, retryWhileBusy, tableName } from './connection.js'
 import { countReplyTriggers } from './count-reply-triggers.js'
 
@@ -37,6 +37,7 @@ export const sqliteMigrations: readonly Migration[] = [
       'drop index compat_replies_account',
     ],
   },
+  { version: 3, name: 'audio and image tokens', statements: mediaColumns(WORDS) },
 ]
 
 /** Migrates the file. If several processes do so at once, the first one migrates it, and the others find it done. */
