@@ -186,20 +186,32 @@ function ChargeFacts({ charge }: { charge: ChargeView }) {
           ['Tokens in', formatCount(usage.prompt)],
           ['of these cached', formatCount(usage.cached)],
           ['of these written to a cache', formatCount(usage.cacheWrite)],
+          ['Audio in', countOf(usage.audioInput)],
+          ['Images in', countOf(usage.imageInput)],
           ['Tokens out', formatCount(usage.completion)],
           ['of these reasoning', formatCount(usage.reasoning)],
+          ['Audio out', countOf(usage.audioOutput)],
+          ['Images out', countOf(usage.imageOutput)],
         ]}
       />
     </section>
   )
 }
 
+function countOf(tokens: number | undefined): string | undefined {
+  return tokens === undefined ? undefined : formatCount(tokens)
+}
+
 const UNIT_PRICES = [
   ['input', 'a million tokens in'],
   ['cachedInput', 'a million cached'],
   ['cacheWrite', 'a million written to a cache'],
+  ['audioInput', 'a million of audio in'],
+  ['imageInput', 'a million of images in'],
   ['output', 'a million tokens out'],
   ['reasoning', 'a million reasoning'],
+  ['audioOutput', 'a million of audio out'],
+  ['imageOutput', 'a million of images out'],
   ['request', 'a call'],
 ] as const
 
