@@ -62,7 +62,10 @@ export function clampUsage(usage: Usage): Usage {
     completion,
     reasoning: Math.min(usage.reasoning, completion),
   }
-  const { audioInput = 0, audioOutput = 0, imageInput = 0, imageOutput = 0 } = usage
+  const audioInput = mediaCount(usage, 'audioInput') ?? 0
+  const audioOutput = mediaCount(usage, 'audioOutput') ?? 0
+  const imageInput = mediaCount(usage, 'imageInput') ?? 0
+  const imageOutput = mediaCount(usage, 'imageOutput') ?? 0
   if (audioInput + audioOutput + imageInput + imageOutput > 0) {
     addMediaCounts(clamped, {
       audioInput: Math.min(audioInput, prompt),
@@ -72,6 +75,11 @@ export function clampUsage(usage: Usage): Usage {
     })
   }
   return clamped
+}
+
+/** Returns a count that a usage may lack, whatever some dependency has put on `Object.prototype`. */
+export function mediaCount(usage: Usage, name: (typeof MEDIA_COUNTS)[number]): number | undefined {
+  return Object.hasOwn(usage, name) ? usage[name] : undefined
 }
 
 /** Adds the counts above 0 to a usage. */

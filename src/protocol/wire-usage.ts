@@ -1,5 +1,5 @@
 import { type Credits, creditsToNumber } from '../base/money.js'
-import type { Usage } from './usage.js'
+import { mediaCount, type Usage } from './usage.js'
 
 /** What of a charge stands on the wire. */
 export interface WireCharge {
@@ -13,16 +13,20 @@ export interface WireCharge {
 
 /** The `usage` object of a reply: tokens, and the credits debited for it as exact decimals. */
 export function wireUsage({ base, basis, byok, cost, markup, usage }: WireCharge) {
-  const { audioInput, audioOutput, cached, completion, imageInput, imageOutput, prompt, reasoning } = usage
+  const { cached, completion, prompt, reasoning } = usage
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
-    prompt_tokens_details: { cached_tokens: cached, audio_tokens: audioInput, image_tokens: imageInput },
+    prompt_tokens_details: {
+      cached_tokens: cached,
+      audio_tokens: mediaCount(usage, 'audioInput'),
+      image_tokens: mediaCount(usage, 'imageInput'),
+    },
     completion_tokens_details: {
       reasoning_tokens: reasoning,
-      audio_tokens: audioOutput,
-      image_tokens: imageOutput,
+      audio_tokens: mediaCount(usage, 'audioOutput'),
+      image_tokens: mediaCount(usage, 'imageOutput'),
     },
     cost: creditsToNumber(cost),
     is_byok: byok,
@@ -32,10 +36,10 @@ export function wireUsage({ base, basis, byok, cost, markup, usage }: WireCharge
 
 /** The same as JSON, written out since every reply has it. For a charge that is whole. */
 export function writeUsage({ base, basis, byok, cost, markup, usage }: WireCharge): string {
-  const { audioInput, audioOutput, cached, completion, imageInput, imageOutput, prompt, reasoning } = usage
+  const { cached, completion, prompt, reasoning } = usage
   const tokens = `"prompt_tokens":${prompt},"completion_tokens":${completion},"total_tokens":${prompt + completion}`
-  const inputs = `{"cached_tokens":${cached}${writeMedia(audioInput, imageInput)}}`
-  const outputs = `{"reasoning_tokens":${reasoning}${writeMedia(audioOutput, imageOutput)}}`
+  const inputs = `{"cached_tokens":${cached}${writeMedia(mediaCount(usage, 'audioInput'), mediaCount(usage, 'imageInput'))}}`
+  const outputs = `{"reasoning_tokens":${reasoning}${writeMedia(mediaCount(usage, 'audioOutput'), mediaCount(usage, 'imageOutput'))}}`
   const details = `"prompt_tokens_details":${inputs},"completion_tokens_details":${outputs}`
   const parts = `"basis":"${basis}","base_cost":${creditsToNumber(base)},"markup_cost":${creditsToNumber(markup)}`
   return `{${tokens},${details},"cost":${creditsToNumber(cost)},"is_byok":${byok},"charge":{${parts}}}`

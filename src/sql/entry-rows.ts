@@ -1,6 +1,6 @@
 import type { Mutable } from '../base/mutable.js'
 import type { CallFacts, Charge, Credits, Entry, Posting } from '../contracts/index.js'
-import { addMediaCounts, type Usage } from '../protocol/usage.js'
+import { addMediaCounts, mediaCount, type Usage } from '../protocol/usage.js'
 import {
   readBigint,
   readJson,
@@ -102,10 +102,10 @@ export function toEntryCells(
     cache_write: BigInt(usage.cacheWrite),
     completion: BigInt(usage.completion),
     reasoning: BigInt(usage.reasoning),
-    audio_input: toCountCell(usage.audioInput),
-    audio_output: toCountCell(usage.audioOutput),
-    image_input: toCountCell(usage.imageInput),
-    image_output: toCountCell(usage.imageOutput),
+    audio_input: toCountCell(mediaCount(usage, 'audioInput')),
+    audio_output: toCountCell(mediaCount(usage, 'audioOutput')),
+    image_input: toCountCell(mediaCount(usage, 'imageInput')),
+    image_output: toCountCell(mediaCount(usage, 'imageOutput')),
     postings: toPostingsCell(postings),
     details: JSON.stringify(details),
   }

@@ -8,7 +8,7 @@ import {
   type PriceTable,
   priceRow,
 } from '../../base/prices.js'
-import type { Usage } from '../../protocol/usage.js'
+import { mediaCount, type Usage } from '../../protocol/usage.js'
 
 /** All that a price depends on, frozen when the call is dispatched. */
 export interface Terms {
@@ -51,8 +51,8 @@ function exactBase(usage: Usage, terms: Terms): bigint {
 
 function inputPrice(usage: Usage, row: PriceRow): bigint {
   const { cached, cacheWrite, prompt } = usage
-  const audio = row.audioInput === undefined ? 0 : (usage.audioInput ?? 0)
-  const image = row.imageInput === undefined ? 0 : (usage.imageInput ?? 0)
+  const audio = row.audioInput === undefined ? 0 : (mediaCount(usage, 'audioInput') ?? 0)
+  const image = row.imageInput === undefined ? 0 : (mediaCount(usage, 'imageInput') ?? 0)
   if (audio + image === 0) {
     return (
       BigInt(prompt - cached - cacheWrite) * row.input +
@@ -73,8 +73,8 @@ function inputPrice(usage: Usage, row: PriceRow): bigint {
 
 function outputPrice(usage: Usage, row: PriceRow): bigint {
   const { completion, reasoning } = usage
-  const audio = row.audioOutput === undefined ? 0 : (usage.audioOutput ?? 0)
-  const image = row.imageOutput === undefined ? 0 : (usage.imageOutput ?? 0)
+  const audio = row.audioOutput === undefined ? 0 : (mediaCount(usage, 'audioOutput') ?? 0)
+  const image = row.imageOutput === undefined ? 0 : (mediaCount(usage, 'imageOutput') ?? 0)
   if (audio + image === 0) {
     return BigInt(completion - reasoning) * row.output + BigInt(reasoning) * row.reasoning
   }
