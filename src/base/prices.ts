@@ -23,7 +23,7 @@ export interface Price {
 }
 
 export interface Prices extends Price {
-  /** If the prompt has more than `above` tokens, the whole call has that tier's prices. The highest such tier counts. */
+  /** If the prompt has more than `above` tokens, the tier's prices apply to the whole call. The highest such tier applies. */
   readonly tiers?: readonly (Price & { readonly above: number })[]
 }
 
@@ -43,10 +43,10 @@ export interface PriceRow {
   readonly request: Credits
 }
 
-/** Parsed prices: the row that applies above each number of prompt tokens, lowest first, the first one above -1. */
+/** Parsed prices: the rows with the prompt tokens above which they apply, lowest first. The first one applies above -1. */
 export type PriceTable = readonly { readonly above: number; readonly row: PriceRow }[]
 
-/** Reads prices, so that nothing about them can fail later. Throws a `TypeError` that names the price at fault. */
+/** Parses prices, so that no later step can fail. Throws a `TypeError` that names the price at fault. */
 export function parsePrices(prices: Prices, what = 'prices'): PriceTable {
   if (typeof prices !== 'object' || prices === null)
     throw new TypeError(`${what} must be an object with input and output`)
@@ -86,14 +86,14 @@ function parsePrice(price: Price, what: string): PriceRow {
   }
 }
 
-/** The row for a prompt of this many tokens. */
+/** Returns the row for a prompt of this many tokens. */
 export function priceRow(table: PriceTable, promptTokens: number): PriceRow {
   let row = table[0]!.row
   for (const tier of table) if (promptTokens > tier.above) row = tier.row
   return row
 }
 
-/** A price that a host left out stays so, whatever some dependency has put on `Object.prototype`. */
+/** Reads own fields only, because a dependency may have added fields to `Object.prototype`. */
 function own<T extends object, Name extends keyof T>(given: T, name: Name): T[Name] | undefined {
   return Object.hasOwn(given, name) ? given[name] : undefined
 }

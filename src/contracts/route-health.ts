@@ -11,7 +11,7 @@ export interface RouteHealth {
   readonly failureRate: number
 }
 
-/** From good to bad. */
+/** From best to worst. */
 export const ROUTE_STATES: readonly RouteHealth['state'][] = ['closed', 'half-open', 'open']
 
 /** Whether one report of a route is worse than another. */

@@ -3,7 +3,7 @@ import type { Endpoint } from '../contracts/endpoint.js'
 /** The endpoints at one path, one for each method. */
 export interface PathMatch {
   readonly endpoints: readonly Endpoint[]
-  /** The rest of the path if the endpoint's path ends with a parameter, else empty. */
+  /** The rest of the path if the endpoint's path ends with a parameter, otherwise empty. */
   readonly parameter: string
 }
 
@@ -12,8 +12,8 @@ const SLASH = 47
 const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i
 
 /**
- * The path of a request target: without scheme and host (RFC 9112 section 3.2.2), query and fragment; otherwise as it
- * stands, with no escape, slash, dot segment or case changed.
+ * Returns the path of a request target, without scheme and host (RFC 9112 section 3.2.2), query and fragment. Escapes,
+ * slashes, dot segments and case stay unchanged.
  */
 export function pathOf(target: string): string {
   let start = 0
@@ -25,7 +25,7 @@ export function pathOf(target: string): string {
   return end === start ? '/' : target.slice(start, end)
 }
 
-/** Returns the part after the base path, or undefined if the path is outside of it. The base ends at a `/` or the end. */
+/** Returns the part after the base path, or undefined if the path is outside of it. Compares whole path segments. */
 export function pathUnder(basePath: string, path: string): string | undefined {
   if (basePath === '') return path
   if (!path.startsWith(basePath)) return undefined
@@ -75,11 +75,11 @@ export class PathTable {
   }
 }
 
-/** Checks a base path and drops its trailing slashes. Throws a `TypeError` if it can match nothing. */
+/** Checks a base path and removes its trailing slashes. Throws a `TypeError` if no request could match it. */
 export function normaliseBasePath(basePath: string): string {
   if (typeof basePath !== 'string' || (basePath !== '' && !/^\/[^?#\s]*$/.test(basePath))) {
     throw new TypeError(
-      `basePath must begin with a slash and hold no query, fragment or white space, such as '/compat/v1'; got ${JSON.stringify(basePath)}`,
+      `basePath must begin with a slash and contain no query, fragment or white space, such as '/compat/v1'; got ${JSON.stringify(basePath)}`,
     )
   }
   let end = basePath.length

@@ -1,11 +1,31 @@
 import { type Migration, migrationsTable, pendingMigrations } from '../sql/migrations.js'
 import { countReplies, firstTables, mediaColumns, replyTotalsTable, type SchemaWords } from '../sql/tables.js'
-import { countReplyFunction, countReplyTrigger } from './count-reply-function.js'
 import { expireHoldsFunction } from './expire-holds-function.js'
 import { NOW } from './function-settings.js'
 import { applyLedger1Function, applyLedger2Function } from './ledger-function.js'
 import type { Queries } from './query.js'
 import { takeHoldFunction } from './take-hold-function.js'
+
+/** Adds the size of a reply's body to its account's total, and subtracts it again. */
+const countReplyFunction = `create function {count_reply_1}() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $function$
+begin
+  if tg_op <> 'INSERT' and old.size_bytes > 0 then
+    update {reply_totals} set size_bytes = size_bytes - old.size_bytes where account = old.account;
+  end if;
+  if tg_op <> 'DELETE' and new.size_bytes > 0 then
+    insert into {reply_totals} as t (account, size_bytes) values (new.account, new.size_bytes)
+    on conflict (account) do update set size_bytes = t.size_bytes + excluded.size_bytes;
+  end if;
+  return null;
+end
+$function$`
+
+const countReplyTrigger = `create trigger compat_count_reply
+  after insert or delete or update of account, size_bytes on {replies}
+  for each row execute function {count_reply_1}()`
 
 /** Names are compared byte by byte, as in SQLite. Pages have free space if their rows change in place. */
 const WORDS: SchemaWords = {

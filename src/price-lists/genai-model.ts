@@ -50,7 +50,7 @@ function hasControlCharacters(text: string): boolean {
   return [...text].some((character) => character < ' ' || character === '\u007f')
 }
 
-/** Returns the prices in force. The list defines them as the last ones whose condition holds. */
+/** Returns the prices in force. In the list, these are the last ones whose condition is met. */
 function pricesAt(listed: unknown, at: number): Readonly<Record<string, unknown>> {
   if (!Array.isArray(listed)) return asRecord(listed, 'it has no prices')
   for (const candidate of listed.toReversed()) {

@@ -1,13 +1,13 @@
 import { isObject, type JsonObject } from './json-values.js'
 
-/** Keeps the text of a JSON Schema with it, for numbers that no JavaScript number carries. */
+/** The key of a JSON Schema's own text, for numbers that a JavaScript number cannot represent. */
 const TEXT = Symbol('exact text')
 
 interface WithText {
   readonly [TEXT]?: string
 }
 
-/** The places of JSON that belongs to callers and is passed on digit for digit. `*` is every item of a list. */
+/** The paths of the callers' own JSON, which is passed on digit for digit. `*` is every item of a list. */
 const DATA_PLACES = [
   ['tools', '*', 'function', 'parameters'],
   ['functions', '*', 'parameters'],
@@ -15,11 +15,11 @@ const DATA_PLACES = [
   ['response_format', 'json_schema', 'schema'],
 ]
 
-/** A number of this kind, or a string that holds one, is in few bodies. */
+/** Few bodies contain such a number, or a string with one. */
 const MAYBE_INEXACT = /\d[.eE]|\d{16}/
 const NUMBERS = /-?\d[\d.eE+-]*/g
 
-/** Remembers with each schema in a request body its very text, if reading it changes a number in it. */
+/** Stores with each schema in a request body its exact text, if parsing changes a number in it. */
 export function keepExactData(body: JsonObject, text: string): void {
   if (!MAYBE_INEXACT.test(text)) return
   for (const place of DATA_PLACES) {
@@ -27,7 +27,7 @@ export function keepExactData(body: JsonObject, text: string): void {
   }
 }
 
-/** JSON text of a value, in which schemas have the digits that their callers wrote. */
+/** Returns the JSON text of a value, in which schemas have the digits that their callers wrote. */
 export function writeExactly(value: JsonObject, mark: () => string): string {
   const schemas = schemasOf(value)
   if (schemas.length === 0) return JSON.stringify(value)
@@ -40,7 +40,7 @@ export function writeExactly(value: JsonObject, mark: () => string): string {
   return json.replaceAll(new RegExp(`"${unique}(\\d+);"`, 'g'), (_all, index) => texts[Number(index)]!)
 }
 
-/** The schemas of a request in OpenAI's or Anthropic's shape whose text is kept. */
+/** Returns the schemas with a stored text in a request of OpenAI's or Anthropic's shape. */
 function schemasOf({
   tools,
   functions,
@@ -68,7 +68,7 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** Goes down a place in text and value side by side. The last of duplicate names counts, as for the parser. */
+/** Follows a path in the text and in the value together. As in the parser, the last of duplicate names wins. */
 function locate(text: string, at: number, value: unknown, place: readonly string[]): void {
   const [step, ...rest] = place
   if (step === undefined) {
@@ -118,7 +118,7 @@ function afterSpace(text: string, from: number): number {
   return at
 }
 
-/** The start of the next member or item, or the end of the object or list. */
+/** Returns the start of the next member or item, or the end of the object or list. */
 function next(text: string, end: number): number {
   const at = afterSpace(text, end)
   return text[at] === ',' ? afterSpace(text, at + 1) : at

@@ -1,6 +1,6 @@
 import type { JsonObject } from './json-values.js'
 
-/** The reasons a client understands. On any other, some clients call the model again, and pay again. */
+/** The reasons that clients understand. For any other, some clients call the model again, and pay again. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
 /** In lower case. */
@@ -29,55 +29,55 @@ const KNOWN = new Map<string, FinishReason>([
   ['eos', 'stop'],
 ])
 
-/** With these a provider says that it broke the reply off itself. */
+/** The reasons of a provider that stopped the reply because of its own failure. */
 const FAILURES = new Set(['error', 'insufficient_system_resource', 'abort', 'network_error'])
 /**
- * With these a provider says that it dropped output of the model that it could not read, mostly a tool call. It bills for
- * that, and the model can be made to do it, so it is a finish and no failure. Gemini's, also as
- * `function_call_filter: MALFORMED_FUNCTION_CALL`, and Bedrock's.
+ * The reasons of a provider that dropped output of the model because it could not read it, mostly a tool call. The
+ * provider bills for that output and a caller can provoke it, so this is a finish and not a failure. Gemini uses them,
+ * also as `function_call_filter: MALFORMED_FUNCTION_CALL`, and so does Bedrock.
  */
 const DROPPED =
   /^(?:function_call_filter: *)?(?:malformed_(?:function_call|tool_use|tool_call|model_output|response)|unexpected_tool_call|too_many_tool_calls|missing_thought_signature)$/
 
-/** The provider's own word for how a choice ended, `undefined` if it gave none yet. Some write the word null. */
+/** Returns the provider's own finish reason, or undefined if there is none. Some providers write the word null. */
 export function readFinishReason(native: unknown): string | undefined {
   return typeof native === 'string' && native !== '' && native.toLowerCase() !== 'null' ? native : undefined
 }
 
-/** Whether a provider's own word is one of those that are mapped as they stand. */
+/** Whether a provider's own finish reason is in the table exactly as it is written. */
 export function isKnownReason(native: string): boolean {
   return KNOWN.has(native)
 }
 
-/** Maps a provider's own word; an unknown one becomes `stop`. */
+/** Maps a provider's own finish reason. An unknown one becomes `stop`. */
 export function mapFinishReason(native: string): FinishReason {
   const word = native.toLowerCase()
-  // Gemini says which filter, as in `content_filter: PROHIBITED_CONTENT`.
+  // Gemini also names the filter, as in `content_filter: PROHIBITED_CONTENT`.
   return KNOWN.get(word) ?? (word.startsWith('content_filter:') ? 'content_filter' : 'stop')
 }
 
 /**
- * The mapped reason for the tool calls that a choice has: clients wait for results of calls only with `tool_calls`, and
- * look for calls with it. `hadCalls`: some came, readable or not.
+ * Corrects a mapped reason to match the tool calls of a choice: clients look for calls if, and only if, the reason is
+ * `tool_calls`. `hadCalls` is true if any calls arrived, readable or not.
  */
 export function finishReasonFor(mapped: FinishReason, hasCalls: boolean, hadCalls: boolean): FinishReason {
   if (mapped === 'stop' && hasCalls) return 'tool_calls'
   return mapped === 'tool_calls' && hadCalls && !hasCalls ? 'stop' : mapped
 }
 
-/** Whether a finish reason is no finish but a failure, and what came before it is not whole. */
+/** Whether a finish reason reports a failure, so that the reply is incomplete. */
 export function isFailureReason(native: unknown): boolean {
   return typeof native === 'string' && FAILURES.has(native.toLowerCase())
 }
 
-/** Whether a provider dropped output of the model that it could not read. */
+/** Whether a finish reason reports that the provider dropped output that it could not read. */
 export function isDroppedOutput(native: unknown): native is string {
   return typeof native === 'string' && DROPPED.test(native.toLowerCase())
 }
 
 /**
- * The provider's own word for how a choice ended. OpenRouter calls dropped output an error, and has the word beside it;
- * so do packages of the AI SDK.
+ * Returns the finish reason of a choice in the provider's own word. For dropped output, OpenRouter and packages of the AI
+ * SDK report an error, with the provider's word in a second field.
  */
 export function ownFinishReason({
   finish_reason: reason,

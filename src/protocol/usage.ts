@@ -1,7 +1,7 @@
 import type { Mutable } from '../base/mutable.js'
 
 /**
- * Tokens of one call, in the one meaning that everything here shares.
+ * The tokens of one call. These definitions apply everywhere in this package.
  *
  * `prompt` is all input, cached and cache-written included; `cached <= prompt`; `cacheWrite <= prompt - cached`;
  * `completion` is all output, reasoning included; `reasoning <= completion`.
@@ -34,13 +34,13 @@ export const NO_USAGE: Usage = Object.freeze({
 })
 
 /**
- * What a provider reported of its tokens, brought to the meaning of {@link Usage} by its adapter but not yet believed:
- * a value that is no count (negative, a fraction, a string) stays as it was, an absent one is `undefined`.
+ * The token counts that a provider reported. Its adapter has converted them to the definitions of {@link Usage} but not
+ * checked them: an invalid count (negative, a fraction, a string) is unchanged, an absent one is `undefined`.
  */
 export type UsageReport = { readonly [Count in keyof Usage]?: unknown } & {
-  /** Prompt and completion together, if the provider reports that. A missing one of the two follows from it. */
+  /** Prompt and completion together, if the provider reports it. If one of the two is missing, it is computed from this. */
   readonly total?: unknown
-  /** Counts of cached tokens under names that the adapter does not know. The host is told of them. */
+  /** Counts of cached tokens under names that the adapter does not know. They are reported to the host. */
   readonly unread?: Readonly<Record<string, number>>
 }
 
@@ -51,7 +51,7 @@ export function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_COUNT
 }
 
-/** Clamps the parts of a usage to the wholes that they are part of. */
+/** Limits each part of a usage to its whole. */
 export function clampUsage(usage: Usage): Usage {
   const { completion, prompt } = usage
   const cached = Math.min(usage.cached, prompt)

@@ -1,7 +1,7 @@
 import { type Credits, creditsToNumber } from '../base/money.js'
 import { mediaCount, type Usage } from './usage.js'
 
-/** What of a charge stands on the wire. */
+/** The fields of a charge that are sent to clients. */
 export interface WireCharge {
   readonly cost: Credits
   readonly base: Credits
@@ -11,7 +11,7 @@ export interface WireCharge {
   readonly usage: Usage
 }
 
-/** The `usage` object of a reply: tokens, and the credits debited for it as exact decimals. */
+/** Returns the `usage` object of a reply: its tokens, and the credits debited for it as exact decimals. */
 export function wireUsage({ base, basis, byok, cost, markup, usage }: WireCharge) {
   const { cached, completion, prompt, reasoning } = usage
   return {
@@ -34,7 +34,7 @@ export function wireUsage({ base, basis, byok, cost, markup, usage }: WireCharge
   }
 }
 
-/** The same as JSON, written out since every reply has it. For a charge that is whole. */
+/** Returns the `usage` object as JSON. Written by hand for speed, because every reply has it. */
 export function writeUsage({ base, basis, byok, cost, markup, usage }: WireCharge): string {
   const { cached, completion, prompt, reasoning } = usage
   const tokens = `"prompt_tokens":${prompt},"completion_tokens":${completion},"total_tokens":${prompt + completion}`

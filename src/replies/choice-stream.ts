@@ -14,12 +14,12 @@ import { cleanLabel } from '../protocol/text.js'
 import { DROPPED_BY_PROVIDER, eachText, hasToken, type Losses, mendText } from './delta.js'
 import { ToolCallStream } from './tool-calls.js'
 
-/** One choice of a streamed reply, brought to the shape that every client reads. */
+/** Normalises one choice of a streamed reply to the shape that every client reads. */
 export class ChoiceStream {
   finishReason: FinishReason | undefined
   nativeFinishReason: string | undefined
   private started = false
-  /** Something that can be read has come. */
+  /** Whether readable output has arrived. */
   private hasSpoken = false
   private toolCalls: ToolCallStream | undefined
 
@@ -30,7 +30,7 @@ export class ChoiceStream {
     private readonly losses: Losses,
   ) {}
 
-  /** The indexes of tool calls that are to be left out of a reply in one body. */
+  /** The indexes of the tool calls that a JSON reply leaves out. */
   get lostToolCalls(): readonly number[] {
     return this.toolCalls?.lost ?? []
   }
@@ -63,21 +63,21 @@ export class ChoiceStream {
     const sent: JsonObject[] = []
     const reason = readFinishReason(native)
     if (reason === undefined || this.finishReason !== undefined) {
-      // After the finish only what is lost otherwise goes on: clients take a finish for the end of the choice.
-      const tells = this.finishReason === undefined ? Object.keys(delta).length > 0 : token
-      if (!this.started || tells) sent.push(this.choice(delta, rest, null))
+      // After the finish, only a delta with output is sent, because clients read a finish as the end of the choice.
+      const isWorthSending = this.finishReason === undefined ? Object.keys(delta).length > 0 : token
+      if (!this.started || isWorthSending) sent.push(this.choice(delta, rest, null))
       return { sent, token }
     }
     sent.push(...this.finish(reason, delta, rest))
     return { sent, token }
   }
 
-  /** Ends a choice, unless the provider gave it a finish reason. */
+  /** Ends the choice, unless the provider gave it a finish reason. */
   end(reason: 'stop' | 'length'): JsonObject[] {
     return this.finishReason === undefined ? this.finish(reason, {}, {}, false) : []
   }
 
-  /** It came in one body, and ended for a reason that the provider gave, or did not. */
+  /** Records the end of a choice of a JSON reply. `native` is undefined if the provider gave no reason. */
   takeEnd(reason: FinishReason, native: string | undefined): void {
     if (native === undefined) return
     this.finishReason = reason
@@ -94,7 +94,7 @@ export class ChoiceStream {
     const missing = mapped === 'length' ? [] : (this.toolCalls?.missingArguments() ?? [])
     if (native) this.nativeFinishReason = cleanLabel(reason)
     this.finishReason = finishReasonFor(mapped, this.toolCalls?.any === true, this.toolCalls !== undefined)
-    // If earlier output can be read, the client gets it, with the provider's finish reason.
+    // If earlier output is readable, the client gets it with the provider's finish reason.
     if (isDroppedOutput(reason) && !this.hasSpoken) this.losses.add(DROPPED_BY_PROVIDER, undefined)
     const nativeField = native ? { native_finish_reason: this.nativeFinishReason } : {}
     if (missing.length === 0) return [this.choice(delta, { ...rest, ...nativeField }, this.finishReason)]

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../protocol/json-values.js'
 import { fromLatin1 } from '../protocol/latin1.js'
 import { invalidReply } from './delta.js'
 
-/** Reads an event from JSON text in latin1. Throws a `ProviderError` if it is not an object. */
+/** Parses an event from JSON text in latin1. Throws a `ProviderError` if it is not an object. */
 export function parseEvent(bytes: string): JsonObject {
   let event: unknown
   try {
@@ -15,7 +15,7 @@ export function parseEvent(bytes: string): JsonObject {
   return event
 }
 
-/** DeepInfra has the words of a failure at the top, in a chunk without choices. */
+/** Whether a chunk reports a failure. DeepInfra puts the message at the top level of a chunk without choices. */
 export function saysFailure({ choices, error, error_message: message }: JsonObject): boolean {
   return (error !== undefined && error !== null) || (typeof message === 'string' && !Array.isArray(choices))
 }

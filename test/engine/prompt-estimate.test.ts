@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { isCompatError } from '../../src/base/errors.js'
 import type { Model } from '../../src/contracts/index.js'
 import type { TokenCounter } from '../../src/contracts/token-counter.js'
-import { byteCounter } from '../../src/engine/charging/byte-counters.js'
+import { byteCounter } from '../../src/engine/charging/token-counters.js'
 import { estimatePrompt, predictedTokens } from '../../src/operations/chat/prompt-estimate.js'
 import type { ChatMessage } from '../../src/protocol/chat-request.js'
 

@@ -9,7 +9,7 @@ import type {
   SettleRequest,
   SettleResult,
 } from '../../src/contracts/index.js'
-import { andThen } from '../../src/engine/asking/awaitable.js'
+import { andThen } from '../../src/engine/asking/within.js'
 import { nanos } from './decimals.js'
 
 /** The recorded actions of a ledger, and its mistakes. */

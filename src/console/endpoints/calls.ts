@@ -58,12 +58,12 @@ const columns: readonly Column<EntryView>[] = [
   { name: 'ended', of: endOf },
 ]
 
-/** Of the account that was asked for; a grant or a correction has only one. */
+/** The amount of the queried account. A grant or a correction has only one, whichever account was queried. */
 function amountOf({ kind, amount, postings }: EntryView): string | undefined {
   return amount ?? (kind === 'charge' ? undefined : postings[0]?.amount)
 }
 
-/** As the page has it: how a call ended is known while this process remembers it. */
+/** Shows the same as the page. The outcome of a call is known only while this process remembers the call. */
 function endOf({ kind, explanation }: EntryView): string | undefined {
   if (explanation !== undefined) return explanation.outcome
   return kind === 'charge' ? 'posted' : undefined
@@ -130,12 +130,12 @@ async function readPage(
   }
 }
 
-/** Whose session, key and request it was is the payer's business: to who earned from the call, a filter by them would tell. */
+/** Only the payer may know its sessions, keys and requests. These filters would reveal them to an account that earned from the call. */
 function isOfPayer({ sessionId, key, requestId }: Filters): boolean {
   return sessionId !== undefined || key !== undefined || requestId !== undefined
 }
 
-/** Who pays with this key: there is an index of the entries of accounts, and none of those of keys. */
+/** Returns the account that pays with this key: entries are indexed by account, but not by key. */
 async function ownerOf(credentialId: string | undefined, admin: Admin): Promise<string | undefined> {
   if (credentialId === undefined) return undefined
   const [owner] = await admin.listCredentials({ credentialId })

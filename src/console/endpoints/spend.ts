@@ -16,7 +16,7 @@ const spendQuery = z.strictObject({
   from: timeTextSchema.optional(),
   to: timeTextSchema.optional(),
 })
-/** The position of the last row of the page before. */
+/** The number of rows on the pages before. */
 const position = z
   .string()
   .regex(/^\d{1,9}$/, 'must be the next of an earlier page')
@@ -25,7 +25,7 @@ const position = z
 type Query = z.infer<typeof spendQuery>
 
 const ROWS_A_PAGE = 50
-/** All of a century. */
+/** A century. */
 const MAX_DAYS = 36_525
 
 const columns = (by: Query['by']): readonly Column<SpendRow>[] => [
@@ -131,10 +131,10 @@ async function viewsOf(rows: readonly AdminSpendRow[], namer: Namer): Promise<re
   })
 }
 
-/** What the keys of rows are called. */
+/** Returns the display names of the rows' keys. */
 type Namer = (rows: readonly AdminSpendRow[]) => Promise<ReadonlyMap<string, string | undefined>>
 
-/** A page of rows at a time, since there may be millions. */
+/** Names one page of rows at a time, since there may be millions. */
 function namerOf(by: Query['by'], admin: Services['admin']): Namer {
   const idsOf = (rows: readonly AdminSpendRow[]): readonly string[] => rows.flatMap(({ key }) => key ?? [])
   if (by === 'key') {

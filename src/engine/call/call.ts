@@ -15,10 +15,9 @@ import { type Quote, quote } from '../charging/quote.js'
 import { eventError } from '../events/event-error.js'
 import { shuttingDown } from '../failures/broken-off.js'
 import { brokenAndCharged } from '../failures/claims.js'
-import type { AdmittedCall } from './admitted-call.js'
+import { type AdmittedCall, routeFacts } from './admitted-call.js'
 import { Attempt } from './attempt.js'
 import { ClientReply } from './client-reply.js'
-import { routeFacts } from './facts.js'
 import type { EngineParts } from './parts.js'
 
 const NOTHING_CHARGED: WireCharge = Object.freeze({

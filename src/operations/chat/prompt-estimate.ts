@@ -10,21 +10,21 @@ import { isMedia, mediaText, mediaTokens } from './media.js'
 type PromptCounters = Pick<PlanOptions, 'counter' | 'upperCounter' | 'neverOverdraw'>
 
 const TOKENS_A_MESSAGE = 8
-/** Under `neverOverdraw`. Some chat templates wrap a message into more, and tools into instructions of their own. */
+/** Under `neverOverdraw`. Some chat templates add more tokens to a message, and instructions for tools. */
 const MOST_TOKENS_A_MESSAGE = 16
 const MOST_TOKENS_A_REQUEST = 200
 const MOST_TOKENS_WITH_TOOLS = 700
 
-/** A role of ordinary length is in the tokens of its message. */
+/** The tokens of a message include a role up to this length. */
 const LONGEST_ROLE_CHARS = 16
 const CHARGED_FIELDS = new Set(['tools', 'functions', 'response_format'])
 const CHOICES = new Set(['tool_choice', 'function_call'])
 
 /**
- * Estimates the prompt tokens of a request from all of it that a model reads.
+ * Estimates the prompt tokens of a request from all parts that a model reads.
  *
- * Under `neverOverdraw` the estimate is an upper bound, at most the model's context. It throws 400 `invalid_request` for
- * media of which the catalogue tells no bound.
+ * Under `neverOverdraw` the estimate is an upper bound, at most the model's context. Throws 400 `invalid_request` if the
+ * request has media and the catalogue has no upper bound for them.
  */
 export function estimatePrompt(request: ChatRequest, model: Model, counters: PromptCounters): InputEstimate {
   const sums = counters.neverOverdraw ? new UpperBound(model, counters) : new Estimate(model, counters)
@@ -33,7 +33,7 @@ export function estimatePrompt(request: ChatRequest, model: Model, counters: Pro
     const value = request[field]
     if (value === undefined || value === null || field === 'model' || field === 'messages') continue
     const isCharged = CHARGED_FIELDS.has(field)
-    // What a host lets through by its name may be part of a prompt, too.
+    // A field that only the host has allowed may also become part of the prompt.
     if (!isCharged && !CHOICES.has(field) && KNOWN_FIELDS.has(field)) continue
     addValue(value, isCharged, sums)
     if (isCharged) sums.hasTools()
@@ -42,17 +42,17 @@ export function estimatePrompt(request: ChatRequest, model: Model, counters: Pro
   return sums.estimate()
 }
 
-/** What is added up of a prompt. */
+/** Adds up the tokens of a prompt. */
 interface Sums {
   message(): void
-  /** @param isCharged whether an estimate that is charged counts it too */
+  /** @param isCharged whether the text also counts in an estimate that is charged */
   text(text: string, isCharged: boolean): void
   json(value: unknown, isCharged: boolean): void
   media(part: JsonObject, place: () => string): void
   hasTools(): void
   /** The prompt has audio or images, or something that may be such. */
   hasMedia(): void
-  /** Asks the counters, whose faults must come before anything is held. */
+  /** Calls the counters. If one of them fails, it must fail before anything is held. */
   estimate(): InputEstimate
 }
 
@@ -77,7 +77,7 @@ function addValue(value: unknown, isCharged: boolean, sums: Sums): void {
   else sums.json(value, isCharged)
 }
 
-/** The router gives clients a reasoning under two names, and they send both back. */
+/** The router sends reasoning under two names, and clients send both back. */
 function repeats(message: ChatMessage, field: string): boolean {
   return field === 'reasoning_content' && message.reasoning_content === message.reasoning
 }
@@ -182,8 +182,8 @@ class UpperBound implements Sums {
       const param = place()
       throw new CompatError(
         'invalid_request',
-        `${param} is not accepted by the model '${id}': what it costs has no bound. The host of this service can set ` +
-          'mediaTokens or contextLength of the model.',
+        `${param} is not accepted by the model '${id}', because its cost has no upper bound. The host of this service ` +
+          'can set mediaTokens or contextLength of the model.',
         { param },
       )
     }
@@ -197,25 +197,24 @@ class UpperBound implements Sums {
     this.anyMedia = true
   }
 
-  /** Bytes are no fewer than the tokens of any tokenizer, so that no factor applies. */
   estimate(): InputEstimate {
     const { contextLength = Infinity, promptOverhead } = this.model
     const overhead = promptOverhead ?? MOST_TOKENS_A_REQUEST + (this.anyTools ? MOST_TOKENS_WITH_TOOLS : 0)
     const atMost = Math.min(this.upper.atMost() + this.rest + overhead, contextLength)
-    // No factor applies: no tokenizer makes more tokens than there are bytes.
+    // No factor applies, because no tokenizer makes more tokens than there are bytes.
     return { atLeast: this.charged.atLeast(), atMost: () => atMost, hasMedia: this.anyMedia }
   }
 }
 
 /**
- * JSON with as much white space as a chat template may put into tools and the arguments of calls. In a list of digits it
- * is more tokens than the list has bytes.
+ * Returns JSON with as much white space as a chat template may add to tools and to the arguments of calls. For a list of
+ * digits, the white space can have more tokens than the list has bytes.
  */
 function writtenOut(value: unknown): string {
   return JSON.stringify(value, null, 1).replace(/[,:]/g, '$& ')
 }
 
-/** Tokens of a predicted output: those that are rejected are billed as output. */
+/** Counts the tokens of a predicted output. Rejected tokens are billed as output. */
 export function predictedTokens({ prediction }: ChatRequest, counters: PromptCounters): number {
   const content = isObject(prediction) ? prediction.content : undefined
   if (content === undefined || content === null) return 0

@@ -21,7 +21,7 @@ export const MAX_MESSAGES = 10_000
 const MAX_CALLS = 1_024
 const MAX_ITEMS = 1_000
 
-/** Left out while it is empty: clients return such lists with every reply, and strict providers refuse them. */
+/** Leaves an empty list out: clients send such lists back with every reply, and strict providers refuse them. */
 const emptyOr =
   (member: Member): Member =>
   (value, place, reading) =>
@@ -31,7 +31,7 @@ const emptyOr =
 
 const functionCall = objectOf(membersOf({ name: text, arguments: text, parsed_arguments: omitted }))
 
-/** A Gemini model refuses its own call without the signature that it gave it. */
+/** A Gemini model refuses its own call without the signature that it attached. */
 const extraContent = objectOf(membersOf({ google: objectOf(membersOf({ thought_signature: text })) }))
 
 const toolCalls = listOf(
@@ -48,7 +48,7 @@ const toolCalls = listOf(
   MAX_CALLS,
 )
 
-/** Audio that the provider keeps of an earlier reply: it is billed as audio. */
+/** Audio of an earlier reply that the provider keeps. It is billed as audio. */
 const audio: Member = (value, place, reading) => {
   reading.mustBeNamed('audio', place)
   return objectOf(membersOf({ id: text }))(value, place, reading)
@@ -60,7 +60,7 @@ const textOrNumber: Member = (value, place, { faults }) => {
   return value
 }
 
-/** As OpenRouter has them. Anything else in them could be media, of which no hold knows. */
+/** OpenRouter's reasoning details. Another member could contain media, which no hold covers. */
 const reasoningDetail = objectOf(
   membersOf({
     type: text,
@@ -74,7 +74,7 @@ const reasoningDetail = objectOf(
   }),
 )
 
-/** As LiteLLM has them. */
+/** LiteLLM's thinking blocks. */
 const thinkingBlock = objectOf(membersOf({ type: text, thinking: text, signature: text, data: text }))
 
 const images = listOf(
@@ -91,9 +91,9 @@ const images = listOf(
   MAX_ITEMS,
 )
 
-/** The name would let content vanish that is meant for the model. */
+/** Refuses members with such a name, because content that is meant for the model would silently be left out. */
 const content: Member = (value, place, { faults }) => {
-  faults.add(place, 'is not read here; put it into content, as a part')
+  faults.add(place, 'is not accepted here; put it into content, as a part')
   return value
 }
 
@@ -101,7 +101,7 @@ const CONTENT_ELSEWHERE = Object.fromEntries(
   'images image videos audios documents files attachments'.split(' ').map((name) => [name, content]),
 )
 
-/** `role` and `content` are read apart from these. */
+/** `role` and `content` are read separately. */
 const COMMON = { role: asItCame, content: asItCame, name: text, cache_control: cacheControl }
 
 const OTHER: Members = membersOf({ ...COMMON, ...CONTENT_ELSEWHERE })
@@ -124,7 +124,7 @@ const ASSISTANT: Members = membersOf({
   images: emptyOr(images),
   prefix: boolean,
   partial: boolean,
-  // Of earlier replies; no provider reads them.
+  // From earlier replies. No provider reads them.
   parsed: omitted,
   annotations: omitted,
   citations: omitted,
@@ -132,19 +132,16 @@ const ASSISTANT: Members = membersOf({
 
 const CONTENT_RULE = 'must be a string or an array of typed parts'
 
-/**
- * Reads the messages of a request. Returns the very list if all of it is to be sent as it came, so that its bytes can
- * be sent on too.
- */
+/** Reads the messages of a request. Returns the same list if it can be sent unchanged, so that its bytes can be too. */
 export function readMessages(messages: unknown, reading: RequestReading): readonly unknown[] {
   const { faults } = reading
   if (!Array.isArray(messages)) {
     faults.add('messages', messages === undefined ? 'is required' : 'must be an array of messages')
     return []
   }
-  if (messages.length === 0) faults.add('messages', 'must hold at least one message')
+  if (messages.length === 0) faults.add('messages', 'must have at least one message')
   if (messages.length > MAX_MESSAGES) {
-    faults.add('messages', 'must hold at most 10,000 messages')
+    faults.add('messages', 'must have at most 10,000 messages')
     return messages
   }
   return readList(messages, readMessage, 'messages', reading)
@@ -165,7 +162,7 @@ const readMessage: Member = (message, place, reading) => {
   return readContent(message, read, place, reading)
 }
 
-/** Whether a message holds a role and text alone, as most do. */
+/** Whether a message contains only a role and text, as most messages do. */
 function isPlainMessage(message: unknown): boolean {
   if (!isObject(message) || typeof message.role !== 'string' || typeof message.content !== 'string') {
     return false
@@ -195,20 +192,20 @@ function readContent(
     if (!standsWithoutContent(message)) {
       reading.faults.add(`${place}.content`, given === null ? CONTENT_RULE : 'is required')
     }
-    // Some servers want the field even so.
+    // Some servers require the field even if it is null.
     return given === null ? withNullContent(message, read) : read
   }
   reading.faults.add(`${place}.content`, CONTENT_RULE)
   return read
 }
 
-/** The message itself if it loses nothing but the null that is put back here. */
+/** Puts a null content back. Returns the original message if nothing else was left out. */
 function withNullContent(message: JsonObject, read: JsonObject): JsonObject {
   const isAsItCame = Object.keys(message).every((name) => name === 'content' || read[name] === message[name])
   return isAsItCame ? message : { ...read, content: null }
 }
 
-/** Whether an assistant message holds something that can take the place of content. */
+/** Whether an assistant message has a member that can replace its content. */
 function standsWithoutContent(message: JsonObject): boolean {
   if (message.role !== 'assistant') return false
   const { audio: spoken, function_call: called, images: shown, reasoning_details: details } = message
