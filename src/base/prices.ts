@@ -10,6 +10,14 @@ export interface Price {
   readonly cacheWrite?: string
   /** `output` by default. */
   readonly reasoning?: string
+  /** Audio in the input. If absent, it costs as much as text. The same applies to the three prices below. */
+  readonly audioInput?: string
+  /** Audio in the output. */
+  readonly audioOutput?: string
+  /** Images in the input. */
+  readonly imageInput?: string
+  /** Images in the output. */
+  readonly imageOutput?: string
   /** `'0'` by default. */
   readonly request?: string
 }
@@ -26,6 +34,11 @@ export interface PriceRow {
   readonly cacheWrite: Credits
   readonly output: Credits
   readonly reasoning: Credits
+  /** Undefined if such tokens cost as much as text. The same applies to the three prices below. */
+  readonly audioInput: Credits | undefined
+  readonly audioOutput: Credits | undefined
+  readonly imageInput: Credits | undefined
+  readonly imageOutput: Credits | undefined
   /** Credits per call. */
   readonly request: Credits
 }
@@ -55,6 +68,8 @@ function parsePrice(price: Price, what: string): PriceRow {
     if (text === undefined && fallback !== undefined) return fallback
     return parseCredits(text as string, `${what}.${name}`)
   }
+  const readOwn = (name: keyof Price): Credits | undefined =>
+    own(price, name) === undefined ? undefined : read(name)
   const input = read('input')
   const output = read('output')
   return {
@@ -63,6 +78,10 @@ function parsePrice(price: Price, what: string): PriceRow {
     cacheWrite: read('cacheWrite', input),
     output,
     reasoning: read('reasoning', output),
+    audioInput: readOwn('audioInput'),
+    audioOutput: readOwn('audioOutput'),
+    imageInput: readOwn('imageInput'),
+    imageOutput: readOwn('imageOutput'),
     request: read('request', 0n),
   }
 }

@@ -94,6 +94,8 @@ export interface InputEstimate {
   atMost(factor?: number): number
   /** Errs low, and counts text only: charged if the provider reports nothing. */
   readonly atLeast: number
+  /** Whether the input may have audio or images, whose tokens can have prices of their own. */
+  readonly hasMedia: boolean
 }
 
 export interface ReplyParts {

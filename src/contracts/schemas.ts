@@ -99,6 +99,10 @@ const priceFields = {
   cachedInput: creditsSchema.optional(),
   cacheWrite: creditsSchema.optional(),
   reasoning: creditsSchema.optional(),
+  audioInput: creditsSchema.optional(),
+  audioOutput: creditsSchema.optional(),
+  imageInput: creditsSchema.optional(),
+  imageOutput: creditsSchema.optional(),
   request: creditsSchema.optional(),
 }
 

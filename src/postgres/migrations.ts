@@ -1,8 +1,8 @@
 import { type Migration, migrationsTable, pendingMigrations } from '../sql/migrations.js'
-import { countReplies, firstTables, replyTotalsTable, type SchemaWords } from '../sql/tables.js'
+import { countReplies, firstTables, mediaColumns, replyTotalsTable, type SchemaWords } from '../sql/tables.js'
 import { expireHoldsFunction } from './expire-holds-function.js'
 import { NOW } from './function-settings.js'
-import { applyLedgerFunction } from './ledger-function.js'
+import { applyLedger1Function, applyLedger2Function } from './ledger-function.js'
 import type { Queries } from './query.js'
 import { takeHoldFunction } from './take-hold-function.js'
 
@@ -43,7 +43,7 @@ export const postgresMigrations: readonly Migration[] = [
   {
     version: 1,
     name: 'first',
-    statements: [...firstTables(WORDS), takeHoldFunction, applyLedgerFunction, expireHoldsFunction],
+    statements: [...firstTables(WORDS), takeHoldFunction, applyLedger1Function, expireHoldsFunction],
   },
   {
     version: 2,
@@ -63,6 +63,11 @@ export const postgresMigrations: readonly Migration[] = [
     statements: ['apply_ledger_1', 'expire_holds_1'].map(
       (name) => `alter function {${name}} set lock_timeout = '1s'`,
     ),
+  },
+  {
+    version: 4,
+    name: 'audio and image tokens',
+    statements: [...mediaColumns(WORDS), applyLedger2Function],
   },
 ]
 

@@ -77,6 +77,10 @@ const PRICE_OF_UNIT = new Map<string, keyof Price>([
   ['cache_read_mtok', 'cachedInput'],
   ['cache_write_mtok', 'cacheWrite'],
   ['output_reasoning_mtok', 'reasoning'],
+  ['input_audio_mtok', 'audioInput'],
+  ['output_audio_mtok', 'audioOutput'],
+  ['input_image_mtok', 'imageInput'],
+  ['output_image_mtok', 'imageOutput'],
   ['requests_kcount', 'request'],
 ])
 

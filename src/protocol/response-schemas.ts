@@ -2,14 +2,16 @@ import * as z from 'zod'
 import { type ErrorCode, errorCodes } from '../base/errors.js'
 
 const tokens = z.int().min(0)
+/** Present if the provider reported any. */
+const mediaTokens = { audio_tokens: tokens.optional(), image_tokens: tokens.optional() }
 const credits = z.number().min(0)
 
 export const usageSchema = z.looseObject({
   prompt_tokens: tokens.describe('All input tokens, cached ones included.'),
   completion_tokens: tokens.describe('All output tokens, reasoning included.'),
   total_tokens: tokens,
-  prompt_tokens_details: z.looseObject({ cached_tokens: tokens }),
-  completion_tokens_details: z.looseObject({ reasoning_tokens: tokens }),
+  prompt_tokens_details: z.looseObject({ cached_tokens: tokens, ...mediaTokens }),
+  completion_tokens_details: z.looseObject({ reasoning_tokens: tokens, ...mediaTokens }),
   cost: credits.describe(
     'The credits debited for this request, markup included. At most nine decimal places.',
   ),

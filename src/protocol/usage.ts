@@ -1,3 +1,5 @@
+import type { Mutable } from '../base/mutable.js'
+
 /**
  * The tokens of one call. These definitions apply everywhere in this package.
  *
@@ -10,7 +12,18 @@ export interface Usage {
   readonly cacheWrite: number
   readonly completion: number
   readonly reasoning: number
+  /** The audio tokens of `prompt`. Absent if there are none, as the three below. */
+  readonly audioInput?: number
+  /** The audio tokens of `completion`. */
+  readonly audioOutput?: number
+  /** The image tokens of `prompt`, at most `prompt - audioInput`. */
+  readonly imageInput?: number
+  /** The image tokens of `completion`, at most `completion - audioOutput`. */
+  readonly imageOutput?: number
 }
+
+/** The counts that a usage has only if they are above 0. */
+export const MEDIA_COUNTS = ['audioInput', 'audioOutput', 'imageInput', 'imageOutput'] as const
 
 export const NO_USAGE: Usage = Object.freeze({
   prompt: 0,
@@ -40,12 +53,39 @@ export function isCount(value: unknown): value is number {
 
 /** Limits each part of a usage to its whole. */
 export function clampUsage(usage: Usage): Usage {
-  const cached = Math.min(usage.cached, usage.prompt)
-  return {
-    prompt: usage.prompt,
+  const { completion, prompt } = usage
+  const cached = Math.min(usage.cached, prompt)
+  const clamped: Mutable<Usage> = {
+    prompt,
     cached,
-    cacheWrite: Math.min(usage.cacheWrite, usage.prompt - cached),
-    completion: usage.completion,
-    reasoning: Math.min(usage.reasoning, usage.completion),
+    cacheWrite: Math.min(usage.cacheWrite, prompt - cached),
+    completion,
+    reasoning: Math.min(usage.reasoning, completion),
   }
+  const audioInput = mediaCount(usage, 'audioInput') ?? 0
+  const audioOutput = mediaCount(usage, 'audioOutput') ?? 0
+  const imageInput = mediaCount(usage, 'imageInput') ?? 0
+  const imageOutput = mediaCount(usage, 'imageOutput') ?? 0
+  if (audioInput + audioOutput + imageInput + imageOutput > 0) {
+    addMediaCounts(clamped, {
+      audioInput: Math.min(audioInput, prompt),
+      audioOutput: Math.min(audioOutput, completion),
+      imageInput: Math.min(imageInput, Math.max(0, prompt - audioInput)),
+      imageOutput: Math.min(imageOutput, Math.max(0, completion - audioOutput)),
+    })
+  }
+  return clamped
+}
+
+/** Returns a count that a usage may lack, whatever some dependency has put on `Object.prototype`. */
+export function mediaCount(usage: Usage, name: (typeof MEDIA_COUNTS)[number]): number | undefined {
+  return Object.hasOwn(usage, name) ? usage[name] : undefined
+}
+
+/** Adds the counts above 0 to a usage. */
+export function addMediaCounts(
+  usage: Mutable<Usage>,
+  counts: Readonly<Record<(typeof MEDIA_COUNTS)[number], number>>,
+): void {
+  for (const name of MEDIA_COUNTS) if (counts[name] > 0) usage[name] = counts[name]
 }

@@ -7,6 +7,7 @@ import type {
   ModelsReply,
   PostedReply,
   RoutesReply,
+  SpendReply,
 } from '../../src/console/protocol/index.js'
 import { type Bench, furnish, operator, startBench } from './console-bench.js'
 
@@ -75,6 +76,27 @@ describe('a call', () => {
     expect('amount' in entry!).toBe(false)
     const asPayer = await visit().get<CallsReply>('api/calls?account=alice')
     expect(asPayer.json.entries[0]!.amount).toBe(`-${entry!.charge!.cost}`)
+  })
+
+  it('has its audio and image tokens, in the list, in its CSV and in the sums', async () => {
+    const media = { audioInput: 12, audioOutput: 2, imageInput: 5, imageOutput: 1 }
+    const heard = await startBench({ usage: () => ({ prompt: 30, completion: 7, more: media }) })
+    const { bob } = await furnish(heard)
+    await heard.call(bob)
+    const { json } = await heard.as(operator).get<CallsReply>('api/calls?limit=1')
+    expect(json.entries[0]!.charge!.usage).toMatchObject({ prompt: 30, completion: 7, ...media })
+    const spend = await heard.as(operator).get<SpendReply>('api/spend?by=day')
+    expect(spend.json.total.usage).toMatchObject({ prompt: 30, completion: 7, ...media })
+    for (const path of ['calls.csv?model=acme/fast', 'spend.csv?by=model']) {
+      const [names, values] = (await heard.as(operator).get(`api/${path}`)).text
+        .split('\r\n')
+        .map((line) => line.split(','))
+      const cell = (name: string) => values![names!.indexOf(name)]
+      expect(
+        ['audio_input', 'audio_output', 'image_input', 'image_output'].map((kind) => cell(`${kind}_tokens`)),
+      ).toEqual(['12', '2', '5', '1'])
+    }
+    await heard.close()
   })
 
   it('keeps its entry if the process no longer remembers the call', async () => {

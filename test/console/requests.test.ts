@@ -179,6 +179,14 @@ describe('bad input', () => {
       /^prices\.input must be at most 9223372036854775\.807 credits$/,
     ],
     [
+      'a price of audio that no account could pay',
+      'models/put',
+      { id: 'm', prices: { input: '1', output: '1', audioInput: '99999999999999999999999999999' } },
+      400,
+      'prices.audioInput',
+      /^prices\.audioInput must be at most 9223372036854775\.807 credits$/,
+    ],
+    [
       'a tier price that no account could pay',
       'models/put',
       {

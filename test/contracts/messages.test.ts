@@ -83,7 +83,7 @@ describe('the errors of memoryCatalogue', () => {
     [
       'only a price of another name',
       price({ inputs: '1', output: '1' }),
-      'models.0.prices: has no field "inputs"; its fields are input, output, cachedInput, cacheWrite, reasoning, request, tiers',
+      'models.0.prices: has no field "inputs"; its fields are input, output, cachedInput, cacheWrite, reasoning, audioInput, audioOutput, imageInput, imageOutput, request, tiers',
     ],
     [
       'tiers that are not a list',

@@ -34,7 +34,7 @@ export function choose(routes: readonly Route[], options: Choosing = {}): RouteC
   const messages = [{ role: 'user', content: 'Hello' }]
   const asked = chat.read({ value: { model: model.id, messages, ...options.body } })
   const plan: Plan = {
-    input: { atMost: () => promptTokens, atLeast: promptTokens },
+    input: { atMost: () => promptTokens, atLeast: promptTokens, hasMedia: false },
     outputTokens: 0,
     choices: 1,
     requestFor: () => expect.fail('not called'),

@@ -50,6 +50,10 @@ const columns: readonly Column<EntryView>[] = [
   { name: 'cache_write_tokens', kind: 'number', of: (entry) => entry.charge?.usage.cacheWrite },
   { name: 'completion_tokens', kind: 'number', of: (entry) => entry.charge?.usage.completion },
   { name: 'reasoning_tokens', kind: 'number', of: (entry) => entry.charge?.usage.reasoning },
+  { name: 'audio_input_tokens', kind: 'number', of: (entry) => entry.charge?.usage.audioInput },
+  { name: 'audio_output_tokens', kind: 'number', of: (entry) => entry.charge?.usage.audioOutput },
+  { name: 'image_input_tokens', kind: 'number', of: (entry) => entry.charge?.usage.imageInput },
+  { name: 'image_output_tokens', kind: 'number', of: (entry) => entry.charge?.usage.imageOutput },
   { name: 'memo', of: (entry) => entry.memo },
   { name: 'ended', of: endOf },
 ]

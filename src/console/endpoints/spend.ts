@@ -40,6 +40,10 @@ const columns = (by: Query['by']): readonly Column<SpendRow>[] => [
   { name: 'cache_write_tokens', kind: 'number', of: (row) => row.usage.cacheWrite },
   { name: 'completion_tokens', kind: 'number', of: (row) => row.usage.completion },
   { name: 'reasoning_tokens', kind: 'number', of: (row) => row.usage.reasoning },
+  { name: 'audio_input_tokens', kind: 'number', of: (row) => row.usage.audioInput },
+  { name: 'audio_output_tokens', kind: 'number', of: (row) => row.usage.audioOutput },
+  { name: 'image_input_tokens', kind: 'number', of: (row) => row.usage.imageInput },
+  { name: 'image_output_tokens', kind: 'number', of: (row) => row.usage.imageOutput },
 ]
 
 export const spendEndpoints: readonly Endpoint[] = [

@@ -111,6 +111,10 @@ export interface PriceView {
   readonly cachedInput?: string
   readonly cacheWrite?: string
   readonly reasoning?: string
+  readonly audioInput?: string
+  readonly audioOutput?: string
+  readonly imageInput?: string
+  readonly imageOutput?: string
   readonly request?: string
 }
 

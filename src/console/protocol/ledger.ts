@@ -8,6 +8,11 @@ export interface UsageView {
   /** All output, including reasoning. */
   readonly completion: number
   readonly reasoning: number
+  /** Absent if there are none, as the three below. */
+  readonly audioInput?: number
+  readonly audioOutput?: number
+  readonly imageInput?: number
+  readonly imageOutput?: number
 }
 
 export type SpendBy = 'day' | 'model' | 'app' | 'key' | 'provider'

@@ -5,7 +5,7 @@ import type { CallFacts } from '../../contracts/ledger.js'
 import type { Reply } from '../../contracts/operation.js'
 import type { ProviderCall, ProviderEvent, ProviderRequest, Route } from '../../contracts/providers.js'
 import { cleanLabel } from '../../protocol/text.js'
-import type { Usage } from '../../protocol/usage.js'
+import { clampUsage, type Usage } from '../../protocol/usage.js'
 import type { CallEnd, Outcome } from '../charging/outcome.js'
 import { price } from '../charging/price.js'
 import type { Quote } from '../charging/quote.js'
@@ -400,7 +400,7 @@ export class Attempt implements Watched {
     if (!parts.options.neverOverdraw || !call.asked.stream) return false
     const { usage } = this.usage('partial')
     const isAbove = (counted: Usage): boolean => price(counted, quote.terms).cost > holdAmount
-    return isAbove(usage) && !isAbove({ ...usage, completion: 0, reasoning: 0 })
+    return isAbove(usage) && !isAbove(clampUsage({ ...usage, completion: 0 }))
   }
 
   private createMeter(): UsageMeter {

@@ -37,6 +37,7 @@ export function estimatePrompt(request: ChatRequest, model: Model, counters: Pro
     if (!isCharged && !CHOICES.has(field) && KNOWN_FIELDS.has(field)) continue
     addValue(value, isCharged, sums)
     if (isCharged) sums.hasTools()
+    else if (!CHOICES.has(field)) sums.hasMedia()
   }
   return sums.estimate()
 }
@@ -49,6 +50,8 @@ interface Sums {
   json(value: unknown, isCharged: boolean): void
   media(part: JsonObject, place: () => string): void
   hasTools(): void
+  /** The prompt has audio or images, or something that may be such. */
+  hasMedia(): void
   /** Calls the counters. If one of them fails, it must fail before anything is held. */
   estimate(): InputEstimate
 }
@@ -58,6 +61,7 @@ function addMessage(message: ChatMessage, position: number, sums: Sums): void {
   for (const field of Object.keys(message)) {
     const value = message[field]
     if (value === undefined || value === null) continue
+    if (field === 'audio' || field === 'images') sums.hasMedia()
     if (field === 'role') {
       if (message.role.length > LONGEST_ROLE_CHARS) sums.text(message.role, false)
     } else if ((field === 'content' || field === 'images') && Array.isArray(value)) {
@@ -82,6 +86,7 @@ function addPart(part: unknown, place: string, sums: Sums): void {
   if (!isObject(part)) return
   if (isMedia(part)) {
     sums.text(mediaText(part), false)
+    sums.hasMedia()
     sums.media(part, () => place)
     return
   }
@@ -95,6 +100,7 @@ class Estimate implements Sums {
   private readonly charged: TokenTally
   private readonly perhaps: TokenTally
   private rest = 0
+  private anyMedia = false
 
   constructor(
     private readonly model: Model,
@@ -124,10 +130,18 @@ class Estimate implements Sums {
 
   hasTools(): void {}
 
+  hasMedia(): void {
+    this.anyMedia = true
+  }
+
   estimate(): InputEstimate {
     const text = this.charged.atMost() + this.perhaps.atMost()
-    const { rest } = this
-    return { atLeast: this.charged.atLeast(), atMost: (factor = 1) => Math.ceil(text * factor) + rest }
+    const { anyMedia, rest } = this
+    return {
+      atLeast: this.charged.atLeast(),
+      atMost: (factor = 1) => Math.ceil(text * factor) + rest,
+      hasMedia: anyMedia,
+    }
   }
 }
 
@@ -136,6 +150,7 @@ class UpperBound implements Sums {
   private readonly upper: TokenTally
   private rest = 0
   private anyTools = false
+  private anyMedia = false
 
   constructor(
     private readonly model: Model,
@@ -178,12 +193,16 @@ class UpperBound implements Sums {
     this.anyTools = true
   }
 
+  hasMedia(): void {
+    this.anyMedia = true
+  }
+
   estimate(): InputEstimate {
     const { contextLength = Infinity, promptOverhead } = this.model
     const overhead = promptOverhead ?? MOST_TOKENS_A_REQUEST + (this.anyTools ? MOST_TOKENS_WITH_TOOLS : 0)
     const atMost = Math.min(this.upper.atMost() + this.rest + overhead, contextLength)
     // No factor applies, because no tokenizer makes more tokens than there are bytes.
-    return { atLeast: this.charged.atLeast(), atMost: () => atMost }
+    return { atLeast: this.charged.atLeast(), atMost: () => atMost, hasMedia: this.anyMedia }
   }
 }
 

@@ -50,6 +50,7 @@ export class EmbeddingsPlan implements Plan {
     const text = upper.atMost()
     const overhead = count * (this.model.promptOverhead ?? TOKENS_AN_INPUT)
     return {
+      hasMedia: false,
       atLeast: tokens + charged.atLeast(),
       atMost: (factor = 1) => Math.ceil(text * (neverOverdraw ? 1 : factor)) + tokens + overhead,
     }

@@ -45,6 +45,10 @@ const NO_PRICES = {
   cachedInput: undefined,
   cacheWrite: undefined,
   reasoning: undefined,
+  audioInput: undefined,
+  audioOutput: undefined,
+  imageInput: undefined,
+  imageOutput: undefined,
   request: undefined,
   tiers: undefined,
 }
@@ -64,6 +68,10 @@ function priceObject(price: Price) {
     cachedInput: price.cachedInput,
     cacheWrite: price.cacheWrite,
     reasoning: price.reasoning,
+    audioInput: price.audioInput,
+    audioOutput: price.audioOutput,
+    imageInput: price.imageInput,
+    imageOutput: price.imageOutput,
     request: price.request,
   }
 }

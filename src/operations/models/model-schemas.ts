@@ -8,6 +8,10 @@ const price = {
   cachedInput: decimal.optional(),
   cacheWrite: decimal.optional(),
   reasoning: decimal.optional(),
+  audioInput: decimal.optional(),
+  audioOutput: decimal.optional(),
+  imageInput: decimal.optional(),
+  imageOutput: decimal.optional(),
   request: decimal.optional().describe('Credits per call.'),
 }
 

@@ -81,6 +81,20 @@ describe('a form for an existing item', { timeout: 120_000 }, () => {
     expect(await modelNow()).toEqual({ ...strict, created: 0 })
   })
 
+  it('saves the prices of audio and images as they were, as changed, and as emptied', async () => {
+    const media = { audioInput: '3', audioOutput: '4', imageInput: '5', imageOutput: '6' }
+    await visit.stage.admin.putModel({ ...strict, prices: { ...strict.prices, ...media } })
+    const before = await modelNow()
+    await change('models', strict.id)
+    await save()
+    expect(await modelNow()).toEqual(before)
+    const form = await change('models', strict.id)
+    await form.getByLabel('Audio input price').fill('30')
+    for (const label of ['Audio output price', 'Image input price']) await form.getByLabel(label).fill('')
+    await save()
+    expect((await modelNow())?.prices).toEqual({ ...strict.prices, audioInput: '30', imageOutput: '6' })
+  })
+
   it('shows the reason beside the field if media tokens are refused', async () => {
     await visit.stage.admin.putModel({ ...strict, mediaTokens: 500 })
     const form = await change('models', strict.id)

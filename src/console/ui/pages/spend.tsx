@@ -206,7 +206,7 @@ function columnsOf({ total }: SpendReply, by: SpendBy): readonly Column<SpendRow
     cell: (row) => <Amount value={row[of]} />,
     foot: <Amount value={total[of]} />,
   })
-  const tokens = (head: string, of: keyof SpendRow['usage']): Column<SpendRow> => ({
+  const tokens = (head: string, of: 'prompt' | 'cached' | 'completion' | 'reasoning'): Column<SpendRow> => ({
     head,
     isNumber: true,
     cell: (row) => formatCount(row.usage[of]),

@@ -186,20 +186,32 @@ function ChargeFacts({ charge }: { charge: ChargeView }) {
           ['Tokens in', formatCount(usage.prompt)],
           ['of these cached', formatCount(usage.cached)],
           ['of these written to a cache', formatCount(usage.cacheWrite)],
+          ['Audio in', countOf(usage.audioInput)],
+          ['Images in', countOf(usage.imageInput)],
           ['Tokens out', formatCount(usage.completion)],
           ['of these reasoning', formatCount(usage.reasoning)],
+          ['Audio out', countOf(usage.audioOutput)],
+          ['Images out', countOf(usage.imageOutput)],
         ]}
       />
     </section>
   )
 }
 
+function countOf(tokens: number | undefined): string | undefined {
+  return tokens === undefined ? undefined : formatCount(tokens)
+}
+
 const UNIT_PRICES = [
   ['input', 'per million tokens in'],
   ['cachedInput', 'per million cached'],
   ['cacheWrite', 'per million written to a cache'],
+  ['audioInput', 'per million of audio in'],
+  ['imageInput', 'per million of images in'],
   ['output', 'per million tokens out'],
   ['reasoning', 'per million reasoning'],
+  ['audioOutput', 'per million of audio out'],
+  ['imageOutput', 'per million of images out'],
   ['request', 'per call'],
 ] as const
 

@@ -4,13 +4,28 @@ import type { Values } from './dialogs.js'
 import type { FieldSpec } from './fields.js'
 import { json } from './read-values.js'
 
-const NAMES = ['input', 'output', 'cachedInput', 'cacheWrite', 'reasoning', 'request'] as const
+const NAMES = [
+  'input',
+  'output',
+  'cachedInput',
+  'cacheWrite',
+  'reasoning',
+  'audioInput',
+  'audioOutput',
+  'imageInput',
+  'imageOutput',
+  'request',
+] as const
 const LABELS: Readonly<Record<(typeof NAMES)[number], string>> = {
   input: 'Input price',
   output: 'Output price',
   cachedInput: 'Cached input price',
   cacheWrite: 'Cache write price',
   reasoning: 'Reasoning price',
+  audioInput: 'Audio input price',
+  audioOutput: 'Audio output price',
+  imageInput: 'Image input price',
+  imageOutput: 'Image output price',
   request: 'Price per call',
 }
 
