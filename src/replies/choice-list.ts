@@ -23,10 +23,16 @@ export class ChoiceList {
     return choice
   }
 
-  /** Whether at least one choice has begun, and each has its finish reason. */
+  /** Whether at least one choice has begun, and each has ended. */
   get haveFinished(): boolean {
-    for (const choice of this.all) if (choice.finishReason === undefined) return false
+    for (const choice of this.all) if (!choice.hasFinished) return false
     return this.all.length > 0
+  }
+
+  /** The provider's own word for the end of the first choice, if all ended with unknown ones. */
+  get unknownReason(): string | undefined {
+    const reasons = this.all.map(({ unknownReason }) => unknownReason)
+    return reasons.includes(undefined) ? undefined : reasons[0]
   }
 
   /** Returns the output tokens of the received text, at most the model's maximum for each choice. */

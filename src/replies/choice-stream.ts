@@ -1,27 +1,40 @@
-import { ProviderError } from '../base/errors.js'
 import type { TokenTally } from '../contracts/token-counter.js'
 import {
   type FinishReason,
   finishReasonFor,
   isDroppedOutput,
-  isFailureReason,
+  isUnknownReason,
   mapFinishReason,
   ownFinishReason,
   readFinishReason,
+  shownFinishReason,
 } from '../protocol/finish-reason.js'
 import { isObject, type JsonObject } from '../protocol/json-values.js'
 import { cleanLabel } from '../protocol/text.js'
+import { refuseFailed } from './choice-failure.js'
 import { DROPPED_BY_PROVIDER, eachText, hasToken, type Losses, mendText } from './delta.js'
 import { ToolCallStream } from './tool-calls.js'
+
+/** The end that a provider gave a choice. It is sent only when nothing follows it any more. */
+interface GivenEnd {
+  readonly reason: string
+  readonly native: string | undefined
+  readonly delta: JsonObject
+  /** The other members of the provider's choice. */
+  readonly rest: JsonObject
+}
 
 /** Normalises one choice of a streamed reply to the shape that every client reads. */
 export class ChoiceStream {
   finishReason: FinishReason | undefined
   nativeFinishReason: string | undefined
   private started = false
-  /** Whether readable output has arrived. */
-  private hasSpoken = false
   private toolCalls: ToolCallStream | undefined
+  private given: GivenEnd | undefined
+  /** Whether output has arrived since the provider gave the end. */
+  private isContinued = false
+  /** Whether that ever happened: some providers put a finish reason into every chunk, where it says nothing. */
+  private wasContinued = false
 
   constructor(
     readonly index: number,
@@ -35,13 +48,23 @@ export class ChoiceStream {
     return this.toolCalls?.lost ?? []
   }
 
+  /** Whether the provider gave an end, and nothing has shown that it says nothing. */
+  get hasFinished(): boolean {
+    return (this.given !== undefined || this.finishReason !== undefined) && !this.wasContinued
+  }
+
+  /** The provider's own word for the end, if its meaning is unknown. */
+  get unknownReason(): string | undefined {
+    const native = this.nativeFinishReason
+    return native !== undefined && isUnknownReason(native) ? native : undefined
+  }
+
   /** @returns the choices to send, in order, and whether they carry a token */
   take(choice: JsonObject): { sent: JsonObject[]; token: boolean } {
+    refuseFailed(choice)
     const { delta: rawDelta, message, index: _index, finish_reason: _reason, ...rest } = choice
-    const native = ownFinishReason(choice)
-    if (isFailureReason(native))
-      throw new ProviderError('error-frame', 'The provider ended its reply with an error.')
     delete rest.native_finish_reason
+    delete rest.finishReason
     const given = rawDelta ?? message ?? {}
     const lostBefore = this.losses.count
     const isReadable = isObject(given)
@@ -54,27 +77,32 @@ export class ChoiceStream {
       else delete delta.tool_calls
     }
     const isSpoken = hasToken(delta)
-    if (isSpoken) {
-      this.hasSpoken = true
-      eachText(delta, (text) => this.tally.add(text))
-    }
+    if (isSpoken) eachText(delta, (text) => this.tally.add(text))
     const token = isSpoken || this.losses.count > lostBefore
+    if (token) this.goOn()
 
-    const sent: JsonObject[] = []
-    const reason = readFinishReason(native)
-    if (reason === undefined || this.finishReason !== undefined) {
-      // After the finish, only a delta with output is sent, because clients read a finish as the end of the choice.
-      const isWorthSending = this.finishReason === undefined ? Object.keys(delta).length > 0 : token
-      if (!this.started || isWorthSending) sent.push(this.choice(delta, rest, null))
-      return { sent, token }
-    }
-    sent.push(...this.finish(reason, delta, rest))
-    return { sent, token }
+    const reason = readFinishReason(ownFinishReason(choice))
+    const isEnd = reason !== undefined && (this.given === undefined || this.isContinued)
+    if (isEnd) this.giveEnd(reason, choice, token ? {} : delta, token ? {} : rest)
+    // Without a token, the members of the event go with the end. After the end, all but tokens is dropped.
+    const tells = this.given === undefined ? Object.keys(delta).length > 0 : token
+    const isSent = tells || (!this.started && this.given === undefined)
+    return { sent: isSent ? [this.choice(delta, rest, null)] : [], token }
   }
 
-  /** Ends the choice, unless the provider gave it a finish reason. */
+  /** Records text that was sent without {@link take}. */
+  takeText(text: string): void {
+    this.tally.add(text)
+    this.goOn()
+  }
+
+  /** Ends a choice, for the provider's reason if it gave one. */
   end(reason: 'stop' | 'length'): JsonObject[] {
-    return this.finishReason === undefined ? this.finish(reason, {}, {}, false) : []
+    if (reason === 'length' && !this.hasFinished) {
+      this.given = undefined
+      this.nativeFinishReason = undefined
+    }
+    return this.finish(this.given ?? { reason, native: undefined, delta: {}, rest: {} })
   }
 
   /** Records the end of a choice of a JSON reply. `native` is undefined if the provider gave no reason. */
@@ -84,19 +112,30 @@ export class ChoiceStream {
     this.nativeFinishReason = native
   }
 
+  /** Output arrived: an end before it was none. */
+  private goOn(): void {
+    if (this.given === undefined || this.isContinued) return
+    this.isContinued = true
+    this.wasContinued = true
+  }
+
+  private giveEnd(reason: string, choice: JsonObject, delta: JsonObject, rest: JsonObject): void {
+    this.nativeFinishReason = cleanLabel(shownFinishReason(choice, reason))
+    this.given = { reason, native: this.nativeFinishReason, delta, rest }
+    this.isContinued = false
+  }
+
   private takeToolCalls(deltas: unknown): JsonObject[] {
     this.toolCalls ??= new ToolCallStream(this.newToolCallId, this.losses)
     return this.toolCalls.take(deltas)
   }
 
-  private finish(reason: string, delta: JsonObject, rest: JsonObject, native = true): JsonObject[] {
+  private finish({ reason, native, delta, rest }: GivenEnd): JsonObject[] {
     const mapped = mapFinishReason(reason)
     const missing = mapped === 'length' ? [] : (this.toolCalls?.missingArguments() ?? [])
-    if (native) this.nativeFinishReason = cleanLabel(reason)
     this.finishReason = finishReasonFor(mapped, this.toolCalls?.any === true, this.toolCalls !== undefined)
-    // If earlier output is readable, the client gets it with the provider's finish reason.
-    if (isDroppedOutput(reason) && !this.hasSpoken) this.losses.add(DROPPED_BY_PROVIDER, undefined)
-    const nativeField = native ? { native_finish_reason: this.nativeFinishReason } : {}
+    if (isDroppedOutput(reason)) this.losses.add(DROPPED_BY_PROVIDER, undefined)
+    const nativeField = native === undefined ? {} : { native_finish_reason: native }
     if (missing.length === 0) return [this.choice(delta, { ...rest, ...nativeField }, this.finishReason)]
     return [
       this.choice(delta, rest, null),

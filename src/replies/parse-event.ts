@@ -1,6 +1,7 @@
 import { ProviderError } from '../base/errors.js'
 import { isObject, type JsonObject } from '../protocol/json-values.js'
 import { fromLatin1 } from '../protocol/latin1.js'
+import { isBareFailure } from '../protocol/reply-errors.js'
 import { invalidReply } from './delta.js'
 
 /** Parses an event from JSON text in latin1. Throws a `ProviderError` if it is not an object. */
@@ -15,7 +16,7 @@ export function parseEvent(bytes: string): JsonObject {
   return event
 }
 
-/** Whether a chunk reports a failure. DeepInfra puts the message at the top level of a chunk without choices. */
-export function saysFailure({ choices, error, error_message: message }: JsonObject): boolean {
-  return (error !== undefined && error !== null) || (typeof message === 'string' && !Array.isArray(choices))
+/** Whether an event reports a failure of the whole reply. */
+export function saysFailure(event: JsonObject): boolean {
+  return (event.error !== undefined && event.error !== null) || isBareFailure(event)
 }

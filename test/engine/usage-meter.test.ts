@@ -189,7 +189,6 @@ describe('the usage meter', () => {
         basis: 'estimated',
       })
       usage.snapshot({ completion: 3 }, true)
-      usage.token()
       usage.snapshot({ cached: 2 }, true)
       expect(usage.complete).toBe(true)
       expect(usage.asReported(ESTIMATES)).toMatchObject({
@@ -198,6 +197,20 @@ describe('the usage meter', () => {
       })
     },
   )
+
+  it('trusts no snapshot before a token, even if the reply seemed to have finished', () => {
+    const { usage } = meter()
+    usage.snapshot({ prompt: 12, completion: 3 }, true)
+    usage.token()
+    expect(usage.reported(true)).toBe(false)
+    usage.snapshot({ cached: 2 }, true)
+    expect(usage.reported(true)).toBe(true)
+    expect(usage.complete).toBe(false)
+    expect(usage.asReported(ESTIMATES)).toMatchObject({
+      usage: { prompt: 12, cached: 2, completion: 5 },
+      basis: 'estimated',
+    })
+  })
 
   it('uses the prompt of an early snapshot if the final one has only the completion', () => {
     const { usage } = meter()

@@ -74,8 +74,10 @@ export class UsageMeter {
     this.tokensFollowed = false
   }
 
+  /** A token after a report shows that the reply had not finished before it. */
   token(): void {
     this.tokensFollowed = true
+    this.final = false
   }
 
   /** Whether a final snapshot came: at or after the finish, or as the last thing before the provider said that it is done. */

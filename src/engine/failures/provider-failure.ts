@@ -6,7 +6,8 @@ import {
   type ProviderErrorReason,
 } from '../../base/errors.js'
 import { cleanProviderMessage, type ProviderMessageContext } from '../../protocol/provider-message.js'
-import { whyItFailed } from './why-it-failed.js'
+import { refusesContent } from './content-refusal.js'
+import { codeForClient, whyItFailed } from './why-it-failed.js'
 
 /** The consequences of a provider's failure for the client, the next route and this route's health. */
 export interface ProviderFailure {
@@ -83,7 +84,7 @@ function readFailure(failure: ProviderError, byok: boolean, context: ProviderMes
     case 'cut-short':
       return fails('provider_error', 'The provider of this model broke off its reply.', true, billed)
   }
-  if (status === 400 || status === 413 || status === 422) return refused()
+  if (status === 400 || status === 413 || status === 422 || refusesContent(failure)) return refused()
   if (status === 401 || status === 403) {
     return byok
       ? fails('provider_key_rejected', 'The provider refused the key in provider_key.', false, {
@@ -142,11 +143,13 @@ function refusedRequest(
   const tooLong = failure.providerCode === 'context_length_exceeded' || CONTEXT_LENGTH.test(said)
   const message = said === '' ? 'The provider of this model refused the request.' : said
   const param = cleanProviderMessage(failure.param ?? '', context)
+  const providerCode = codeForClient(failure, context)
   return {
     error: new CompatError(tooLong ? 'context_length_exceeded' : 'provider_rejected_request', message, {
       source: 'provider',
       cause: failure,
       ...(param !== '' && { param }),
+      ...(providerCode !== undefined && { metadata: { provider_code: providerCode } }),
     }),
     movesOn: false,
     routeAtFault: false,

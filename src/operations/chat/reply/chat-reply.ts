@@ -3,7 +3,9 @@ import type { Reply, ReplyParts } from '../../../contracts/operation.js'
 import type { ProviderEvent } from '../../../contracts/providers.js'
 import type { FinishReason } from '../../../protocol/finish-reason.js'
 import { isObject, isTooDeep, type JsonObject } from '../../../protocol/json-values.js'
+import { isCount } from '../../../protocol/usage.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
+import { ChoiceFailure, endedWithoutOutput } from '../../../replies/choice-failure.js'
 import { ChoiceList } from '../../../replies/choice-list.js'
 import type { ChoiceStream } from '../../../replies/choice-stream.js'
 import { eachText, hasToken, invalidReply, withoutDepths } from '../../../replies/delta.js'
@@ -50,6 +52,8 @@ export class ChatReply implements Reply {
   private readonly bodyWriter = new BodyWriter()
   private readonly choices: ChoiceList
   private cameWhole = false
+  /** Whether the provider has reported output tokens. */
+  private hasCountedOutput = false
   private readonly lost: LostPieces
   /** Whether the end of the choices could not be sent. */
   private lostItsEnd = false
@@ -96,7 +100,8 @@ export class ChatReply implements Reply {
   }
 
   get nativeFinishReason(): string | undefined {
-    return this.choices.all[0]?.nativeFinishReason
+    const failed = this.failure instanceof ChoiceFailure ? this.failure.nativeFinishReason : undefined
+    return failed ?? this.choices.all[0]?.nativeFinishReason
   }
 
   get upstreamId(): string | undefined {
@@ -145,9 +150,11 @@ export class ChatReply implements Reply {
 
   /** Ends every choice without a finish reason. Throws a `ProviderError` if the choices cannot be written. */
   endChoices(reason: 'stop' | 'length'): void {
+    if (reason === 'stop') this.refuseUnknownEnd()
     if (this.bodyWriter.isWhole) return
     if (this.choices.all.length === 0) this.choices.at(0)
-    for (const choice of this.choices.all) this.pending += this.write(choice.end(reason))
+    const labels = writeLabels({ ...this.labels.forBody })
+    for (const choice of this.choices.all) this.pending += this.write(choice.end(reason), labels)
     if (this.chunkWriter !== undefined) return
     this.bodyWriter.endChoices((index) => this.choices.at(index).lostToolCalls)
   }
@@ -162,6 +169,13 @@ export class ChatReply implements Reply {
     return this.bodyWriter.body(this.top, this.labels.forBody, charge)
   }
 
+  /** An unknown reason is a normal end only of a reply that said something, or whose provider counted output. */
+  private refuseUnknownEnd(): void {
+    if (this.tokenEvents > 0 || this.hasCountedOutput) return
+    const unknown = this.choices.unknownReason
+    if (unknown !== undefined) throw endedWithoutOutput(unknown)
+  }
+
   private takeEvent(event: ProviderEvent): string {
     switch (event.type) {
       case 'data':
@@ -171,6 +185,7 @@ export class ChatReply implements Reply {
       case 'completion':
         return this.takeCompletion(event.completion)
       case 'usage':
+        if (isCount(event.usage.completion) && event.usage.completion > 0) this.hasCountedOutput = true
         this.parts.meter.snapshot(event.usage, this.finished)
         return ''
       case 'unreadable':
@@ -186,7 +201,7 @@ export class ChatReply implements Reply {
     if (splicer !== undefined) {
       const spliced = splicer.splice(bytes)
       if (spliced !== undefined) {
-        this.templateChoice!.tally.add(splicer.text)
+        this.templateChoice!.takeText(splicer.text)
         this.spokenEvents++
         this.parts.meter.token()
         return this.lost.why === undefined ? spliced : ''
@@ -235,7 +250,6 @@ export class ChatReply implements Reply {
       const choice = this.choices.at(index)
       const { sent: shaped, token } = choice.take(raw)
       if (token) this.sawToken()
-      if (choice.finishReason !== undefined) this.hasBegun = true
       sent += this.write(shaped, labels)
     }
     return sent

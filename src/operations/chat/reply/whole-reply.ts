@@ -1,16 +1,16 @@
-import { ProviderError } from '../../../base/errors.js'
 import {
   type FinishReason,
   finishReasonFor,
   isDroppedOutput,
-  isFailureReason,
   isKnownReason,
   mapFinishReason,
   ownFinishReason,
   readFinishReason,
+  shownFinishReason,
 } from '../../../protocol/finish-reason.js'
 import { isObject, isTooDeep, type JsonObject } from '../../../protocol/json-values.js'
 import { cleanLabel } from '../../../protocol/text.js'
+import { refuseFailed } from '../../../replies/choice-failure.js'
 import {
   DROPPED_BY_PROVIDER,
   hasToken,
@@ -103,20 +103,21 @@ export function choiceIndex(index: unknown, position: number, n: number): number
  * provider gave a choice no finish reason, it has none here either.
  */
 export function asChunkChoices(choices: readonly WholeChoice[]): JsonObject[] {
-  return choices.map(({ message, native_finish_reason: native, finish_reason: _mapped, ...choice }) => {
+  return choices.map(({ message, native_finish_reason: native, finish_reason: mapped, ...choice }) => {
     const { tool_calls: calls, ...delta } = message
     const indexed = Array.isArray(calls)
       ? { tool_calls: calls.map((call, index) => ({ index, ...call })) }
       : {}
-    return { ...choice, delta: { ...delta, ...indexed }, finish_reason: native ?? null }
+    const end =
+      native === undefined ? { finish_reason: null } : { finish_reason: mapped, native_finish_reason: native }
+    return { ...choice, delta: { ...delta, ...indexed }, ...end }
   })
 }
 
 function mendChoice(choice: JsonObject, index: number, { losses, newToolCallId }: MendOptions): WholeChoice {
   const { delta, message: given } = choice
+  refuseFailed(choice)
   const native = ownFinishReason(choice)
-  if (isFailureReason(native))
-    throw new ProviderError('error-frame', 'The provider ended its reply with an error.')
   const reason = readFinishReason(native)
   const mapped = reason === undefined ? 'stop' : mapFinishReason(reason)
   // Gemini omits the message of a reply that it filtered, or whose tool call it could not read.
@@ -132,11 +133,12 @@ function mendChoice(choice: JsonObject, index: number, { losses, newToolCallId }
   if (calls.length > 0) message.tool_calls = calls
   else if ('tool_calls' in message) delete message.tool_calls
   if (isDroppedOutput(native) && !hasToken(message)) losses.add(DROPPED_BY_PROVIDER, undefined)
+  const shown = reason === undefined ? undefined : shownFinishReason(choice, reason)
   return Object.assign({}, choice, {
     index,
     message,
     delta: undefined,
     finish_reason: finishReasonFor(mapped, calls.length > 0, rawCalls !== undefined),
-    native_finish_reason: reason === undefined || isKnownReason(reason) ? reason : cleanLabel(reason),
+    native_finish_reason: shown === undefined || isKnownReason(shown) ? shown : cleanLabel(shown),
   })
 }
