@@ -1,3 +1,4 @@
+import { parseExactly } from './exact-data.js'
 import { isObject, isTooDeep, type JsonObject } from './json-values.js'
 
 /**
@@ -16,9 +17,9 @@ export function mendArguments(text: string): string {
   return lastObject(text) ?? JSON.stringify({ arguments: text })
 }
 
-/** Returns the arguments of an earlier tool call as an object: see {@link mendArguments}. */
+/** Returns the arguments of an earlier tool call as an object, as {@link mendArguments} makes it one. */
 export function readArguments(text: string): JsonObject {
-  return JSON.parse(mendArguments(text))
+  return parseExactly(mendArguments(text))
 }
 
 function isArguments(value: unknown): value is JsonObject {

@@ -1,5 +1,6 @@
 import type { ProviderRequest } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
+import { withDigits } from '../../protocol/exact-data.js'
 import type { JsonObject } from '../../protocol/json-values.js'
 import { readMessages } from '../openai-input/messages.js'
 import { otherParameters, refuseParameters } from '../openai-input/others.js'
@@ -151,7 +152,7 @@ function toResponseFormat(request: ChatRequest): { responseFormat?: JsonObject }
   return {
     responseFormat: {
       type: 'json',
-      schema,
+      schema: withDigits(schema),
       ...(name === undefined ? {} : { name }),
       ...(description === undefined ? {} : { description }),
     },
@@ -168,7 +169,7 @@ function toToolOptions(request: ChatRequest, version: SpecificationVersion): Par
       type: 'function',
       name,
       ...(description === undefined ? {} : { description }),
-      inputSchema: parameters,
+      inputSchema: withDigits(parameters),
       ...(strict && version !== 'v2' ? { strict } : {}),
       ...(cache ? { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } } : {}),
     }
