@@ -1,7 +1,8 @@
+import { CallNames } from '../openai-input/call-names.js'
 import type { ContentPart } from '../openai-input/content.js'
 import type { InputMessage } from '../openai-input/messages.js'
+import { isOfClaude, signedThoughts } from '../openai-input/thoughts.js'
 import { toBlock } from './blocks.js'
-import { isOwnDetail } from './reasoning.js'
 import type { NativeBlock, NativeTurn } from './wire.js'
 
 type Reply = InputMessage & { readonly role: 'assistant' }
@@ -66,33 +67,6 @@ function isThinking(block: NativeBlock | undefined): boolean {
   return block?.type === 'thinking' || block?.type === 'redacted_thinking'
 }
 
-/** The ids and names of tool calls as the API accepts them. */
-class CallNames {
-  private readonly ids = new Map<string, string>()
-  private readonly used = new Set<string>()
-
-  /** @param cleans whether other characters are replaced: a server of another model may know its calls by them */
-  constructor(private readonly cleans: boolean) {}
-
-  newId(given: string): string {
-    const clean = this.nameOf(given)
-    let id = clean
-    for (let count = 2; this.used.has(id); count++) id = `${clean}_${count}`
-    this.used.add(id)
-    this.ids.set(given, id)
-    return id
-  }
-
-  /** The id of the latest call that was given this one. */
-  idOf(given: string): string {
-    return this.ids.get(given) ?? this.nameOf(given)
-  }
-
-  nameOf(given: string): string {
-    return this.cleans ? given.replace(/[^\w-]/g, '_') : given
-  }
-}
-
 function toBlocks(
   message: Exclude<InputMessage, { role: 'system' }>,
   names: CallNames,
@@ -129,25 +103,12 @@ function toContent(parts: readonly ContentPart[]): NativeBlock[] {
   return parts.filter((part) => part.type !== 'text' || part.text.trim() !== '').map(toBlock)
 }
 
-/** A client may have kept the pieces of a stream apart, so text up to a signature forms one block. */
 function toSignedBlocks({ reasoningDetails }: Reply): NativeBlock[] {
-  const blocks: NativeBlock[] = []
-  let thinking = ''
-  let index: unknown
-  for (const detail of reasoningDetails.filter(isOwnDetail)) {
-    if (detail.type === 'reasoning.encrypted' && typeof detail.data === 'string') {
-      blocks.push({ type: 'redacted_thinking', data: detail.data })
-    }
-    if (detail.type !== 'reasoning.text') continue
-    if (detail.index !== index) thinking = ''
-    index = detail.index
-    if (typeof detail.text === 'string') thinking += detail.text
-    if (typeof detail.signature === 'string' && detail.signature !== '') {
-      blocks.push({ type: 'thinking', thinking, signature: detail.signature })
-      thinking = ''
-    }
-  }
-  return blocks
+  return signedThoughts(reasoningDetails, isOfClaude).map((thought) =>
+    'encrypted' in thought
+      ? { type: 'redacted_thinking', data: thought.encrypted }
+      : { type: 'thinking', thinking: thought.text, signature: thought.signature },
+  )
 }
 
 function toThinkingBlocks(message: Reply): NativeBlock[] {
