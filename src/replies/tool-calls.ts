@@ -1,3 +1,4 @@
+import { exactTextOf } from '../protocol/exact-data.js'
 import { isObject, type JsonObject, textOf } from '../protocol/json-values.js'
 import type { Losses } from './delta.js'
 
@@ -276,5 +277,5 @@ function outputIn(call: unknown): unknown {
 function argumentText(value: unknown): string | undefined {
   if (value === undefined || value === null) return ''
   if (typeof value === 'string') return value
-  return isObject(value) ? JSON.stringify(value) : undefined
+  return isObject(value) ? exactTextOf(value) : undefined
 }

@@ -13,9 +13,7 @@ const messageSchema = z.looseObject({
   content: z
     .union([z.string(), z.array(contentPart).max(MAX_PARTS), z.null()])
     .optional()
-    .describe(
-      'Null or absent only in an assistant message that has another content, such as `tool_calls` or `refusal`.',
-    ),
+    .describe('Null or absent only on an assistant message. One that has nothing else either is left out.'),
 })
 
 /** A whole request in the API document. */

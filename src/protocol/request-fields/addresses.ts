@@ -42,15 +42,14 @@ function isPublicAddress(address: string): boolean {
 
 const RULE = 'must be a data: address, or an https: address of a public host without credentials'
 
-/** The address of media. The provider opens it, never this process. */
-export const address: Member = (value, place, { faults }) => {
-  if (typeof value !== 'string' || (!DATA.test(value) && !isPublicAddress(value))) faults.add(place, RULE)
-  return value
+/** Whether a value is the address of media that a provider may open. */
+export function isAddress(value: unknown): boolean {
+  return typeof value === 'string' && (DATA.test(value) || isPublicAddress(value))
 }
 
-/** Media inside the request itself. */
-export const inlineAddress: Member = (value, place, { faults }) => {
-  if (typeof value !== 'string' || !DATA.test(value)) faults.add(place, 'must be a data: address')
+/** The address of media. The provider opens it, never this process. */
+export const address: Member = (value, place, { faults }) => {
+  if (!isAddress(value)) faults.add(place, RULE)
   return value
 }
 

@@ -61,6 +61,16 @@ export const boolean = checked('a boolean', (value) => typeof value === 'boolean
 /** A JSON Schema or another object of the caller's data, which is sent unchanged. */
 export const data = checked('an object', isObject)
 
+/** A member of an earlier reply, which the client cannot change: a wrong value is left out, and no fault. */
+export function ifRight(isRight: (value: unknown) => boolean): Member {
+  return (value, place, reading) => {
+    if (isRight(value)) return value
+    const end = place.lastIndexOf('.')
+    reading.leaveOut(place.slice(0, end), place.slice(end + 1))
+    return OMITTED
+  }
+}
+
 export function oneOf(...values: readonly string[]): Member {
   return checked(`one of ${values.join(', ')}`, (value) => values.includes(value as string))
 }

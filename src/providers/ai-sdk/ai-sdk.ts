@@ -99,8 +99,10 @@ function chatWith(
     )
     const version = versionOf(languageModel)
     const urls = (await untilAborted(() => languageModel.supportedUrls, signal).catch(failed)) ?? {}
-    const source = { version, provider: languageModel.provider }
-    const translated = toCallOptions(call.request, { version, urls, parameters })
+    const { modelId, provider } = languageModel
+    const source = { version, provider }
+    const target = { version, urls, provider: provider ?? '', modelId: modelId ?? '' }
+    const translated = toCallOptions(call.request, { target, parameters })
     const { asked } = translated
     const options = {
       ...translated.options,

@@ -7,9 +7,10 @@ import { isSecret } from '../../protocol/secret-search.js'
 import type { HostDispatcher } from '../dispatcher.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream } from '../upstream.js'
-import type { HeaderList } from '../upstream-call.js'
+import type { HeaderList, UpstreamCall } from '../upstream-call.js'
 import { createReader } from './reader.js'
-import { toNativeRequest } from './request.js'
+import { thinkingAfter } from './refusals.js'
+import { ALL_THINKING, type SentThinking, toNativeRequest } from './request.js'
 
 const BASE_URL = 'https://api.anthropic.com/v1'
 const ENDPOINT = '/messages'
@@ -69,20 +70,25 @@ export function anthropic(settings: AnthropicSettings = {}): ChatAdapter {
     return secret === undefined ? [] : ['x-api-key', secret.reveal()]
   }
 
+  const prepare = (call: ProviderCall, take: UpstreamCall['take'], thinking: SentThinking): UpstreamCall => ({
+    endpoint: ENDPOINT,
+    headers: ['anthropic-version', version, ...credentialOf(call)],
+    body: writeExactly(toNativeRequest(call.request, call.stream, thinking), randomUUID),
+    onCallersKey: call.auth.kind === 'byok',
+    stream: call.stream,
+    limits: call.limits,
+    signal: call.signal,
+    trace: call.trace,
+    reader: createReader(call.limits.eventBytes),
+    take,
+    instead(failure) {
+      const other = thinkingAfter(failure, thinking)
+      return other === undefined ? undefined : prepare(call, take, other)
+    },
+  })
+
   return {
-    chat: (call, take) =>
-      upstream.post(() => ({
-        endpoint: ENDPOINT,
-        headers: ['anthropic-version', version, ...credentialOf(call)],
-        body: writeExactly(toNativeRequest(call.request, call.stream), randomUUID),
-        onCallersKey: call.auth.kind === 'byok',
-        stream: call.stream,
-        limits: call.limits,
-        signal: call.signal,
-        trace: call.trace,
-        reader: createReader(call.limits.eventBytes),
-        take,
-      })),
+    chat: (call, take) => upstream.post(() => prepare(call, take, ALL_THINKING)),
     tokenFactor: TOKEN_FACTOR,
     takesKeys: true,
     hasKey: apiKey !== undefined && isSecret(apiKey),
