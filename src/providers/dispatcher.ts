@@ -2,8 +2,10 @@ import type { Dispatcher } from 'undici'
 import type { Connection, ConnectionDispatch } from './upstream-connection.js'
 import type { Sender, UpstreamExchange } from './upstream-exchange.js'
 
-/** The part of undici's `Dispatcher` that adapters use. */
-export type HostDispatcher = Pick<Dispatcher, 'dispatch'>
+/** A `Dispatcher` of undici, whose version of types may be another than ours. */
+export interface HostDispatcher {
+  dispatch(options: never, handler: never): boolean
+}
 
 /** Throws a `TypeError` if the value is set but is not a dispatcher. */
 export function requireDispatcher(given: unknown): void {
@@ -26,9 +28,10 @@ export class DispatcherOfHost implements Sender {
     options.onConnection(connection)
     const { origin } = this
     const { path, method, headers, body, headersTimeout, bodyTimeout } = options
+    const dispatcher = this.dispatcher as Pick<Dispatcher, 'dispatch'>
     const request = { origin, path, method, headers, body, headersTimeout, bodyTimeout }
     try {
-      return this.dispatcher.dispatch(request as Dispatcher.DispatchOptions, connection)
+      return dispatcher.dispatch(request as Dispatcher.DispatchOptions, connection)
     } catch (error) {
       exchange.onError(error as Error)
       return false
