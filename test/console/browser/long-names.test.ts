@@ -8,7 +8,12 @@ let visit: Visit
 beforeAll(async () => {
   visit = await openVisit()
   const { admin, stores } = visit.stage
-  const fields = { provider: LONG, adapter: 'unknown', upstreamModel: LONG, settings: {} }
+  const fields = {
+    provider: LONG,
+    adapter: 'openai',
+    upstreamModel: LONG,
+    settings: { baseUrl: 'https://example.com/v1' },
+  }
   await admin.putModel({ id: LONG, prices: { input: '1', output: '2' } })
   await admin.putRoute({ id: LONG, model: LONG, ...fields })
   await admin.putApp({ id: LONG, markup: { basisPoints: 0 }, allowedModels: [LONG], account: LONG })
