@@ -2,8 +2,9 @@ import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import { fromLatin1, toLatin1 } from '../../../protocol/latin1.js'
 
 /**
- * The fast path of the relay: without it, streams as fast as possible take twice the CPU (docs/performance.md). If an event differs from an earlier one only in the text of its `content`, it is not
- * parsed: its text is put between the bytes that the plain path wrote for the earlier event. Other events are parsed.
+ * The fast path of the relay: without it, streams as fast as possible take twice the CPU (docs/performance.md). If an
+ * event differs from an earlier one only in the text of its `content`, it is not parsed: its text is put between the
+ * bytes that the plain path wrote for the earlier event. Other events are parsed.
  */
 export class Splicer {
   private template: Template | undefined
