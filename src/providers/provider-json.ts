@@ -1,4 +1,5 @@
 import { ProviderError } from '../base/errors.js'
+import { keepExactArguments } from '../protocol/exact-data.js'
 import { hasManyBrackets } from '../protocol/json-body.js'
 import { isObject, isTooDeep, type JsonObject } from '../protocol/json-values.js'
 
@@ -14,6 +15,7 @@ export function parseProviderObject(text: string): JsonObject {
   }
   if (!isObject(value))
     throw new ProviderError('invalid-response', 'The reply contains JSON that is not an object.')
+  keepExactArguments(value, text)
   return value
 }
 

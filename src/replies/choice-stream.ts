@@ -24,7 +24,7 @@ interface GivenEnd {
   readonly rest: JsonObject
 }
 
-/** One choice of a streamed reply, brought to the shape that every client reads. */
+/** Normalises one choice of a streamed reply to the shape that every client reads. */
 export class ChoiceStream {
   finishReason: FinishReason | undefined
   nativeFinishReason: string | undefined
@@ -43,7 +43,7 @@ export class ChoiceStream {
     private readonly losses: Losses,
   ) {}
 
-  /** The indexes of tool calls that are to be left out of a reply in one body. */
+  /** The indexes of the tool calls that a JSON reply leaves out. */
   get lostToolCalls(): readonly number[] {
     return this.toolCalls?.lost ?? []
   }
@@ -105,7 +105,7 @@ export class ChoiceStream {
     return this.finish(this.given ?? { reason, native: undefined, delta: {}, rest: {} })
   }
 
-  /** It came in one body, and ended for a reason that the provider gave, or did not. */
+  /** Records the end of a choice of a JSON reply. `native` is undefined if the provider gave no reason. */
   takeEnd(reason: FinishReason, native: string | undefined): void {
     if (native === undefined) return
     this.finishReason = reason

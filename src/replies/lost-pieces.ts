@@ -2,10 +2,10 @@ import type { ProviderError } from '../base/errors.js'
 import type { TokenCounter, TokenTally } from '../contracts/token-counter.js'
 import { eachTextIn, invalidReply, type Losses } from './delta.js'
 
-/** The pieces of a reply that cannot be read: why the first of them cannot, and the text in all of them. */
+/** The unreadable pieces of a reply: the error for the first one, and the tokens of the text in all of them. */
 export class LostPieces implements Losses {
   count = 0
-  /** Undefined while there are none. */
+  /** Undefined if there is no such piece. */
   why: ProviderError | undefined
   private tally: TokenTally | undefined
 

@@ -1,3 +1,4 @@
+import { exactTextOf } from '../protocol/exact-data.js'
 import { isObject, type JsonObject, textOf } from '../protocol/json-values.js'
 import type { Losses } from './delta.js'
 
@@ -8,22 +9,22 @@ interface ToolCallState {
   readonly kind: 'function' | 'custom'
   /** The provider's own index: several calls may share one. */
   readonly providerIndex: number
-  /** Given out when its first delta is sent. */
+  /** Assigned when its first delta is sent. */
   index: number | undefined
   /** The provider's own id: several calls may share one. */
   id: string | undefined
   name: string | undefined
   argumentsSoFar: string
-  /** A piece of it could not be read: the rest would be another call than the model's. */
+  /** Whether a piece could not be read. Without it, the rest would be a different call from the model's. */
   isLost: boolean
   readonly brackets: Brackets
-  /** Fields of the provider's own, as the signature that Gemini wants back. */
+  /** The provider's own fields, such as the signature that Gemini expects back. */
   readonly own: JsonObject
 }
 
 /**
- * Brings the tool calls of one choice to the shape that clients read: indexes count from 0, the first delta of a call
- * has an id of its own, type and name, later ones only more of the arguments or of the name, and arguments are text.
+ * Normalises the tool calls of one choice to the shape that clients read: indexes count from 0, the first delta of a call
+ * has a unique id, a type and a name, later deltas add only to the arguments or the name, and arguments are text.
  */
 export class ToolCallStream {
   private readonly calls: ToolCallState[] = []
@@ -35,12 +36,12 @@ export class ToolCallStream {
     private readonly losses: Losses,
   ) {}
 
-  /** Whether there is a call that can be read. */
+  /** Whether at least one call is readable. */
   get any(): boolean {
     return this.calls.some(({ index, isLost }) => index !== undefined && !isLost)
   }
 
-  /** Indexes of calls of which something was sent before a piece of them could not be read. */
+  /** The indexes of calls with an unreadable piece after their first delta was sent. */
   get lost(): readonly number[] {
     return this.calls.flatMap(({ index, isLost }) => (isLost && index !== undefined ? [index] : []))
   }
@@ -60,7 +61,7 @@ export class ToolCallStream {
     return sent
   }
 
-  /** The missing end of each call when the choice ends: `{}` for calls without arguments. */
+  /** Returns the deltas that complete calls when the choice ends: `{}` for each call without arguments. */
   missingArguments(): JsonObject[] {
     const sent: JsonObject[] = []
     for (const call of this.calls) {
@@ -138,13 +139,13 @@ export class ToolCallStream {
     return same ?? this.calls.findLast((call) => call.providerIndex === index)
   }
 
-  /** Clients match results to calls by their ids alone. */
+  /** Returns a unique id, because clients match results to calls only by id. */
   private idFor({ id }: ToolCallState): string {
     const isShared = this.calls.filter((call) => call.id === id).length > 1
     return id === undefined || isShared ? this.newId() : id
   }
 
-  /** Undefined if there are as many as there may be. */
+  /** Returns undefined if the maximum number of calls is reached. */
   private add(kind: ToolCallState['kind'], providerIndex = this.calls.length): ToolCallState | undefined {
     if (this.calls.length >= MAX_TOOL_CALLS) return undefined
     const call: ToolCallState = {
@@ -180,8 +181,8 @@ function takeOwnFields(known: JsonObject, delta: JsonObject): JsonObject | undef
 }
 
 /**
- * Whether what a delta says begins another call where one is known already: some providers give calls one index, or
- * none, and no ids, or one. Others repeat the name with each piece of one call, or make up an id for each.
+ * Whether a delta begins another call instead of continuing the known one. Some providers give all calls the same index
+ * or id, or none. Others repeat the name with each piece of a call, or make up a new id for each piece.
  */
 function beginsAnother(known: ToolCallState, id: string | undefined, name: string | undefined, args: string) {
   if (name === undefined || known.name === undefined) return false
@@ -190,7 +191,7 @@ function beginsAnother(known: ToolCallState, id: string | undefined, name: strin
   return (args.startsWith('{') || (args === '' && hasOtherId)) && known.brackets.closed
 }
 
-/** Some providers end with the whole of a call that they have sent in pieces. */
+/** Some providers send a call in pieces and then the whole call again. */
 function isReplay(
   known: ToolCallState,
   id: string | undefined,
@@ -207,14 +208,14 @@ function isReplay(
   )
 }
 
-/** The brackets of JSON text that comes in pieces. To parse all of it after each would take the square of its length. */
+/** Tracks the brackets of JSON text that arrives in pieces. Parsing all of it after each piece would take quadratic time. */
 class Brackets {
   private depth = 0
   private any = false
   private inString = false
   private escaped = false
 
-  /** Whether there were any, and none is open. */
+  /** Whether there were any brackets and none is open. */
   get closed(): boolean {
     return this.any && this.depth === 0
   }
@@ -232,16 +233,14 @@ class Brackets {
   }
 }
 
-/** Undefined if there is none, NaN if it cannot be read. */
+/** Returns undefined if there is no index, NaN if it is not an integer. */
 function readIndex(given: unknown): number | undefined {
   if (given === undefined || given === null) return undefined
   const index = typeof given === 'string' ? Number(given) : given
   return Number.isInteger(index) ? (index as number) : Number.NaN
 }
 
-/**
- * The tool calls of a whole message that can be read, each with an id of its own, type, name and arguments as text.
- */
+/** Returns the readable tool calls of a whole message, each with a unique id, a type, a name and arguments as text. */
 export function mendToolCalls(calls: unknown, newId: () => string, losses: Losses): JsonObject[] {
   if (!Array.isArray(calls)) {
     losses.add('tool_calls is not a list', calls)
@@ -269,14 +268,14 @@ export function mendToolCalls(calls: unknown, newId: () => string, losses: Losse
   })
 }
 
-/** The output in a tool call of any shape. */
+/** Returns the output in a tool call of any shape. */
 function outputIn(call: unknown): unknown {
   return isObject(call) ? (call.function ?? call.custom) : call
 }
 
-/** Undefined if it cannot be read. */
+/** Returns undefined if the arguments cannot be read. */
 function argumentText(value: unknown): string | undefined {
   if (value === undefined || value === null) return ''
   if (typeof value === 'string') return value
-  return isObject(value) ? JSON.stringify(value) : undefined
+  return isObject(value) ? exactTextOf(value) : undefined
 }

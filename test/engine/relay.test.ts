@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import type { ProviderEvent } from '../../src/contracts/providers.js'
-import { byteRatioCounter } from '../../src/engine/charging/byte-counters.js'
+import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import { ChatReply } from '../../src/operations/chat/reply/chat-reply.js'
 import { Splicer } from '../../src/operations/chat/reply/splice.js'

@@ -1,4 +1,10 @@
-import { CompatError, type CompatErrorFields, type ErrorCode, type ProviderError } from '../../base/errors.js'
+import {
+  CompatError,
+  type CompatErrorFields,
+  type ErrorCode,
+  type ProviderError,
+  type ProviderErrorReason,
+} from '../../base/errors.js'
 import { cleanProviderMessage, type ProviderMessageContext } from '../../protocol/provider-message.js'
 import { refusesContent } from './content-refusal.js'
 import { codeForClient, whyItFailed } from './why-it-failed.js'
@@ -10,12 +16,16 @@ export interface ProviderFailure {
   readonly movesOn: boolean
   /** Whether the route, rather than the request or the key, is at fault. */
   readonly routeAtFault: boolean
+  /** Whether the provider did not take the call at all. Other failures may depend on the request. */
+  readonly isOutage: boolean
   readonly retryAfterSeconds: number | undefined
   /** In words, for the host. */
   readonly why: string
 }
 
 type Reading = Omit<ProviderFailure, 'why'>
+
+const OUTAGES: ReadonlySet<ProviderErrorReason> = new Set(['unreachable', 'timeout', 'status'])
 
 /** As OpenAI, Anthropic, Google, xAI and llama.cpp say it. */
 const CONTEXT_LENGTH =
@@ -54,6 +64,7 @@ function readFailure(
     error: new CompatError(code, message, { source: 'provider', ...ended, ...fields, cause: failure }),
     movesOn: !byok,
     routeAtFault,
+    isOutage: routeAtFault && OUTAGES.has(failure.reason) && status !== 429,
     retryAfterSeconds,
   })
   const refused = (): Reading => ({ ...refusedRequest(failure, context), retryAfterSeconds })
@@ -124,7 +135,7 @@ function readFailure(
 function unsupportedRequest(
   failure: ProviderError,
   context: ProviderMessageContext,
-): Pick<Reading, 'error' | 'routeAtFault'> {
+): Pick<Reading, 'error' | 'routeAtFault' | 'isOutage'> {
   const { param } = failure
   const said = cleanProviderMessage(failure.providerMessage ?? failure.message, context)
   const message = said === '' ? "The request cannot be put in this provider's terms." : said
@@ -133,6 +144,7 @@ function unsupportedRequest(
   return {
     error: new CompatError(code, message, { cause: failure, ...(param !== undefined && { param }) }),
     routeAtFault: false,
+    isOutage: false,
   }
 }
 
@@ -154,5 +166,6 @@ function refusedRequest(
     }),
     movesOn: false,
     routeAtFault: false,
+    isOutage: false,
   }
 }

@@ -2,14 +2,14 @@ import { isText, type JsonObject } from '../../../protocol/json-values.js'
 import { cleanLabel } from '../../../protocol/text.js'
 import type { WrittenLabels } from './body-writer.js'
 
-/** What a provider says of a reply beside its choices. */
+/** The fields of a provider's reply other than its choices. */
 export class ReplyLabels {
   private providerId: string | undefined
   private fingerprint: string | undefined
   private serviceTier: string | undefined
 
   take({ id, system_fingerprint: fingerprint, service_tier: tier }: JsonObject): void {
-    // Azure begins a stream with an empty one.
+    // Azure starts a stream with an empty id.
     if (isText(id)) this.providerId ??= id
     if (typeof fingerprint === 'string') this.fingerprint = fingerprint
     if (typeof tier === 'string') this.serviceTier = tier

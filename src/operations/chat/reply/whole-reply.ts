@@ -23,7 +23,7 @@ import { mendToolCalls } from '../../../replies/tool-calls.js'
 
 type LostPiece = readonly [what: string, piece: unknown]
 
-/** Keeps the pieces for the end of a reply: a stream sends what can be read before it says that something cannot. */
+/** Keeps the unreadable pieces for the end of a reply, because a stream first sends all readable content. */
 class GatheredLosses implements Losses {
   readonly pieces: LostPiece[] = []
 
@@ -36,9 +36,7 @@ class GatheredLosses implements Losses {
   }
 }
 
-/**
- * The choices of a reply in one body that can be read, and the pieces that cannot. Throws a `ProviderError` if it has none.
- */
+/** Returns the readable choices of a JSON reply and the unreadable pieces. Throws a `ProviderError` if it has no choices. */
 export function readChoices(
   completion: JsonObject,
   n: number,
@@ -51,21 +49,21 @@ export function readChoices(
   return { choices: mendChoices(shallow, { n, newToolCallId, losses }), lost: losses.pieces }
 }
 
-export const OUT_OF_RANGE = 'a choice has the index of none that was asked for'
+export const OUT_OF_RANGE = 'a choice has an index that was not requested'
 
-/** The output in a choice of any shape. */
+/** Returns the output in a choice of any shape. */
 export function saidIn(choice: unknown): unknown {
   return isObject(choice) ? (choice.message ?? choice.delta) : choice
 }
 
 interface MendOptions {
-  /** How many choices were asked for. */
+  /** The number of choices requested. */
   readonly n: number
   readonly newToolCallId: () => string
   readonly losses: Losses
 }
 
-/** The choices of a reply in one body by their index, each brought to the shape that every client reads. */
+/** Normalises the choices of a JSON reply to the shape that every client reads, in the order of their indexes. */
 function mendChoices(choices: readonly unknown[], options: MendOptions): WholeChoice[] {
   const { losses, n } = options
   const mended: WholeChoice[] = []
@@ -78,13 +76,13 @@ function mendChoices(choices: readonly unknown[], options: MendOptions): WholeCh
     const index = choiceIndex(choice.index, position, n)
     if (index === undefined) losses.add(OUT_OF_RANGE, saidIn(choice))
     else if (mended.some((other) => other.index === index))
-      losses.add('two choices have one index', saidIn(choice))
+      losses.add('two choices have the same index', saidIn(choice))
     else mended.push(mendChoice(choice, index, options))
   }
   return mended.sort((one, other) => one.index - other.index)
 }
 
-/** A choice of a reply in one body. */
+/** A choice of a JSON reply. */
 export interface WholeChoice extends JsonObject {
   readonly index: number
   readonly message: JsonObject
@@ -93,7 +91,7 @@ export interface WholeChoice extends JsonObject {
   readonly native_finish_reason: string | undefined
 }
 
-/** A choice's index, which is its position if it has none. Undefined if it is not one of `n`. */
+/** Returns a choice's index, by default its position. Returns undefined if the index is not from 0 to `n - 1`. */
 export function choiceIndex(index: unknown, position: number, n: number): number | undefined {
   const given = index ?? position
   const isOne = typeof given === 'number' && Number.isInteger(given) && given >= 0 && given < n
@@ -101,8 +99,8 @@ export function choiceIndex(index: unknown, position: number, n: number): number
 }
 
 /**
- * The choices of a whole reply as the choices of a single chunk, for a client that asked for a stream. One to which the
- * provider gave no finish reason has none here either.
+ * Returns the choices of a JSON reply as the choices of a single chunk, for a client that asked for a stream. If the
+ * provider gave a choice no finish reason, it has none here either.
  */
 export function asChunkChoices(choices: readonly WholeChoice[]): JsonObject[] {
   return choices.map(({ message, native_finish_reason: native, finish_reason: mapped, ...choice }) => {
@@ -122,7 +120,7 @@ function mendChoice(choice: JsonObject, index: number, { losses, newToolCallId }
   const native = ownFinishReason(choice)
   const reason = readFinishReason(native)
   const mapped = reason === undefined ? 'stop' : mapFinishReason(reason)
-  // Gemini leaves out the message of a reply that it filtered, or whose tool call it could not read.
+  // Gemini omits the message of a reply that it filtered, or whose tool call it could not read.
   const mayLackMessage = mapped === 'content_filter' || isDroppedOutput(native)
   const said = given ?? delta ?? (mayLackMessage ? {} : undefined)
   if (said === undefined) throw invalidReply('a choice has no message')
