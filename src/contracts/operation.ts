@@ -125,7 +125,7 @@ export interface Meter {
 
 /** Turns the events of one provider into the bytes of one client, and into the facts that a charge depends on. */
 export interface Reply {
-  /** Whether a token or a finish has arrived, so that a stream can be opened. */
+  /** Whether a token has arrived, so that a stream can be opened. */
   readonly begun: boolean
   /** Whether the whole reply has arrived. */
   readonly finished: boolean
@@ -147,7 +147,7 @@ export interface Reply {
   /**
    * Accepts the events of one network read.
    *
-   * @returns the bytes to send now: none before the first token or finish, and none if the client asked for a JSON reply
+   * @returns the bytes to send now: none before the first token, and none if the client asked for a JSON reply
    */
   take(events: readonly ProviderEvent[]): string
   /** Returns the output tokens received so far, at most this many for each choice. */

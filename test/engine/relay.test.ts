@@ -81,7 +81,7 @@ describe('a stream, whatever the provider sends', () => {
     expect(new Set(chunks.map(({ id }) => id))).toEqual(new Set(['chatcmpl-1']))
   })
 
-  it('sends nothing before the first token or finish', () => {
+  it('sends nothing before the first token', () => {
     const { relay: silent } = relay()
     expect(silent.take([chunk({ role: 'assistant', content: '' })])).toBe('')
     expect(silent.begun).toBe(false)

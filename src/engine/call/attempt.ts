@@ -344,11 +344,9 @@ export class Attempt implements Watched {
       end.failure ?? (this.isEmpty(end) ? empty() : undefined) ?? (unsent ? unreadable : undefined)
     if (failure === undefined) return undefined
     const secrets = [route.secret, call.providerKey].flatMap((secret) => secret?.reveal() ?? [])
-    const read = providerFailure(failure, call.providerKey !== undefined, {
-      secrets,
-      upstreamModel: route.upstreamModel,
-      modelKey: call.model.id,
-    })
+    const context = { secrets, upstreamModel: route.upstreamModel, modelKey: call.model.id }
+    const endedWith = failure === reply.failure ? reply.nativeFinishReason : undefined
+    const read = providerFailure(failure, call.providerKey !== undefined, context, endedWith)
     // Another provider's reply would be as long, or as unreadable.
     const isTooLong = end.ended === 'stopped'
     if (!isTooLong && unreadable === undefined) return read

@@ -31,24 +31,37 @@ const OUTAGES: ReadonlySet<ProviderErrorReason> = new Set(['unreachable', 'timeo
 const CONTEXT_LENGTH =
   /context (?:length|window|limit|size)|maximum (?:context|prompt length)|input token count|too many tokens|prompt is too long/i
 
-/** Reads a failure. Only of a refused request does the client see the provider's own words, cleaned. */
+/**
+ * Reads a failure. Only of a refused request does the client see the provider's own words, cleaned.
+ *
+ * @param nativeFinishReason the finish reason with which the reply failed
+ */
 export function providerFailure(
   failure: ProviderError,
   byok: boolean,
   context: ProviderMessageContext,
+  nativeFinishReason?: string,
 ): ProviderFailure {
-  return { ...readFailure(failure, byok, context), why: whyItFailed(failure, context) }
+  const reading = readFailure(failure, byok, context, nativeFinishReason)
+  return { ...reading, why: whyItFailed(failure, context) }
 }
 
-function readFailure(failure: ProviderError, byok: boolean, context: ProviderMessageContext): Reading {
+function readFailure(
+  failure: ProviderError,
+  byok: boolean,
+  context: ProviderMessageContext,
+  nativeFinishReason: string | undefined,
+): Reading {
   const { retryAfterSeconds, status } = failure
+  const ended =
+    nativeFinishReason === undefined ? {} : { metadata: { native_finish_reason: nativeFinishReason } }
   const fails = (
     code: ErrorCode,
     message: string,
     routeAtFault: boolean,
     fields: CompatErrorFields = {},
   ): Reading => ({
-    error: new CompatError(code, message, { source: 'provider', ...fields, cause: failure }),
+    error: new CompatError(code, message, { source: 'provider', ...ended, ...fields, cause: failure }),
     movesOn: !byok,
     routeAtFault,
     isOutage: routeAtFault && OUTAGES.has(failure.reason) && status !== 429,

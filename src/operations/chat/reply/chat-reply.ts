@@ -96,6 +96,7 @@ export class ChatReply implements Reply {
   }
 
   get finishReason(): FinishReason | undefined {
+    if (this.failure !== undefined) return undefined
     return this.choices.all[0]?.finishReason
   }
 
@@ -115,7 +116,7 @@ export class ChatReply implements Reply {
   /**
    * Accepts the events of one network read.
    *
-   * @returns the bytes to send now as latin1: none before the first token or finish, and none if the client asked for a
+   * @returns the bytes to send now as latin1: none before the first token, and none if the client asked for a
    * JSON reply. After a `failure` they still include the events before it.
    */
   take(events: readonly ProviderEvent[]): string {
@@ -173,7 +174,9 @@ export class ChatReply implements Reply {
   private refuseUnknownEnd(): void {
     if (this.tokenEvents > 0 || this.hasCountedOutput) return
     const unknown = this.choices.unknownReason
-    if (unknown !== undefined) throw endedWithoutOutput(unknown)
+    if (unknown === undefined) return
+    this.failure = endedWithoutOutput(unknown)
+    throw this.failure
   }
 
   private takeEvent(event: ProviderEvent): string {
@@ -273,7 +276,6 @@ export class ChatReply implements Reply {
 
   private takeBody(choices: readonly WholeChoice[]): void {
     this.bodyWriter.takeWhole(choices)
-    this.hasBegun = true
     for (const { index, message, finish_reason: reason, native_finish_reason: native } of choices) {
       const choice = this.choices.at(index)
       choice.takeEnd(reason, native)
