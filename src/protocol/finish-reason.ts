@@ -15,9 +15,12 @@ const KNOWN = new Map<string, FinishReason>(
   }).flatMap(([reason, words]) => words.split(' ').map((word) => [word, reason as FinishReason] as const)),
 )
 
-/** The reasons of a provider that stopped the reply because of its own failure. */
+/**
+ * The reasons of a provider that stopped the reply because of its own failure. `other` is not one: packages of the AI SDK
+ * use it for each word that they do not know, and Gemini for ends that it bills.
+ */
 const FAILURES =
-  /(?:^|_)(?:errors?|errored|fail|failed|failure|abort|aborted|cancel|canceled|cancelled|timeout|timed_out|deadline_exceeded|exception|interrupted|disconnect|disconnected|overloaded|unavailable|rate_limit|rate_limited|crash|crashed|insufficient_system_resources?)(?:_|$)|^other$/
+  /(?:^|_)(?:errors?|errored|fail|failed|failure|abort|aborted|cancel|canceled|cancelled|timeout|timed_out|deadline_exceeded|exception|interrupted|disconnect|disconnected|overloaded|unavailable|rate_limit|rate_limited|crash|crashed|insufficient_system_resources?)(?:_|$)/
 /**
  * The reasons of a provider that dropped output of the model because it could not read it, mostly a tool call. The
  * provider bills for that output and a caller can provoke it, so this is a finish and not a failure. Gemini uses them,
@@ -102,14 +105,14 @@ export function isDroppedOutput(native: unknown): native is string {
 /**
  * Returns the finish reason of a choice that decides, in the provider's own word. OpenRouter and packages of the AI SDK
  * have a word of their own for it, and the provider's in a second field, which says more: `error` can be dropped output,
- * `other` anything, and a `stop` can be no stop. Some providers write the field as Gemini does.
+ * an unknown word such as `other` anything, and a `stop` can be no stop. Some providers write the field as Gemini does.
  */
 export function ownFinishReason(choice: JsonObject): unknown {
   const reason = choice.finish_reason ?? choice.finishReason
   const { native_finish_reason: native } = choice
   if (!isText(reason) || !isText(native)) return reason
-  if (isFailureReason(reason))
-    return isDroppedOutput(native) || normalised(reason) === 'other' ? native : reason
+  if (isFailureReason(reason)) return isDroppedOutput(native) ? native : reason
+  if (isUnknownReason(reason)) return native
   const saysMore = isFailureReason(native) || isDroppedOutput(native) || mapFinishReason(native) !== 'stop'
   return mapFinishReason(reason) === 'stop' && saysMore ? native : reason
 }

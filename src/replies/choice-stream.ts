@@ -62,9 +62,15 @@ export class ChoiceStream {
   /** @returns the choices to send, in order, and whether they carry a token */
   take(choice: JsonObject): { sent: JsonObject[]; token: boolean } {
     refuseFailed(choice)
-    const { delta: rawDelta, message, index: _index, finish_reason: _reason, ...rest } = choice
-    delete rest.native_finish_reason
-    delete rest.finishReason
+    const {
+      delta: rawDelta,
+      message,
+      index: _index,
+      finish_reason: _reason,
+      finishReason: _camelCase,
+      native_finish_reason: _native,
+      ...rest
+    } = choice
     const given = rawDelta ?? message ?? {}
     const lostBefore = this.losses.count
     const isReadable = isObject(given)

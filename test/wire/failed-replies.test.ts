@@ -206,7 +206,7 @@ const failing = [
   ...['failed', 'Failure', 'network_error', 'network-error', 'Network Error', 'networkError'],
   ...['abort', 'aborted', 'cancelled', 'CANCELED', 'user_cancel', 'timeout', 'time-out_error', 'timed_out'],
   ...['insufficient_system_resource', 'insufficientSystemResource', 'interrupted', 'overloaded'],
-  ...['OTHER', 'FINISH_REASON_OTHER', 'deadline_exceeded', 'rate limit', 'exception: out of memory'],
+  ...['deadline_exceeded', 'rate limit', 'exception: out of memory'],
 ]
 
 describe('the finish reason', () => {
@@ -237,7 +237,6 @@ describe('the finish reason', () => {
 
   it.each([
     ['stop', 'network_error'],
-    ['stop', 'FinishReason.OTHER'],
     ['error', 'some_new_word'],
     ['other', 'timeout'],
   ])('%s is a failure if the provider’s own is %s', async (reason, native) => {
@@ -261,6 +260,8 @@ describe('the finish reason', () => {
     ['endTurn', 'stop', undefined],
     ['COMPLETE', 'stop', undefined],
     ['a word of tomorrow', 'stop', undefined],
+    ['OTHER', 'stop', undefined],
+    ['FINISH_REASON_OTHER', 'stop', undefined],
     ['FinishReason.MAX_TOKENS', 'length', undefined],
     ['maxOutputTokens', 'length', undefined],
     ['ERROR_LIMIT', 'length', undefined],
@@ -272,6 +273,9 @@ describe('the finish reason', () => {
     ['stop', 'length', 'MAX_TOKENS'],
     ['stop', 'content_filter', 'RECITATION'],
     ['other', 'stop', 'a word of tomorrow'],
+    ['other', 'stop', 'end_turn'],
+    ['stop', 'stop', 'FinishReason.OTHER'],
+    ['other', 'length', 'MAX_TOKENS'],
   ])('%s is %s, and the provider’s own word is kept', async (reason, mapped, native) => {
     await start()
     const more = native === undefined ? {} : { native_finish_reason: native }
