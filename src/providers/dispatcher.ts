@@ -39,7 +39,7 @@ export class DispatcherOfHost implements Sender {
   }
 }
 
-/** One call on a dispatcher of the host. Hands what comes back to its exchange. */
+/** One call on a dispatcher of the host. Passes the response on to the exchange. */
 class ConnectionOfHost implements Connection, Dispatcher.DispatchHandler {
   readonly isSending = false
   #controller: Dispatcher.DispatchController | undefined
@@ -62,7 +62,7 @@ class ConnectionOfHost implements Connection, Dispatcher.DispatchHandler {
   release(): void {
     if (!this.#isHeld) return
     this.#isHeld = false
-    // Later, since undici calls the handler with what it kept while it resumes.
+    // In a microtask, because undici calls the handler with buffered data while it resumes.
     queueMicrotask(() => {
       if (!this.#isHeld) this.#controller?.resume()
     })

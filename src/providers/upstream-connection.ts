@@ -31,8 +31,7 @@ interface SocketHolder {
  *
  * undici's own `pause()` stops its parser. If the other side closes a connection without keep-alive while the parser
  * is stopped, an assertion fails in a socket's listener, and the process ends (undici 7). So the parser is never
- * stopped. Instead, the socket does not tell it that there is data to read; its buffer fills up, and TCP holds the
- * sender.
+ * stopped. Instead, its `readable` listeners are removed: the socket's buffer fills up, and TCP holds the sender.
  */
 export class UpstreamConnection extends Client implements Connection {
   readonly #holder: SocketHolder

@@ -33,7 +33,7 @@ export class ChoiceStream {
   private given: GivenEnd | undefined
   /** Whether output has arrived since the provider gave the end. */
   private isContinued = false
-  /** Whether that ever happened: some providers put a finish reason into every chunk, where it says nothing. */
+  /** Whether output ever followed an end. Some providers put a finish reason into every chunk, so theirs mean nothing. */
   private wasContinued = false
 
   constructor(
@@ -48,7 +48,7 @@ export class ChoiceStream {
     return this.toolCalls?.lost ?? []
   }
 
-  /** Whether the provider gave an end, and nothing has shown that it says nothing. */
+  /** Whether the provider gave an end that counts. */
   get hasFinished(): boolean {
     return (this.given !== undefined || this.finishReason !== undefined) && !this.wasContinued
   }
@@ -85,21 +85,21 @@ export class ChoiceStream {
     const isSpoken = hasToken(delta)
     if (isSpoken) eachText(delta, (text) => this.tally.add(text))
     const token = isSpoken || this.losses.count > lostBefore
-    if (token) this.goOn()
+    if (token) this.cancelEnd()
 
     const reason = readFinishReason(ownFinishReason(choice))
     const isEnd = reason !== undefined && (this.given === undefined || this.isContinued)
     if (isEnd) this.giveEnd(reason, choice, token ? {} : delta, token ? {} : rest)
     // Without a token, the members of the event go with the end. After the end, all but tokens is dropped.
-    const tells = this.given === undefined ? Object.keys(delta).length > 0 : token
-    const isSent = tells || (!this.started && this.given === undefined)
+    const isWorthSending = this.given === undefined ? Object.keys(delta).length > 0 : token
+    const isSent = isWorthSending || (!this.started && this.given === undefined)
     return { sent: isSent ? [this.choice(delta, rest, null)] : [], token }
   }
 
   /** Records text that was sent without {@link take}. */
   takeText(text: string): void {
     this.tally.add(text)
-    this.goOn()
+    this.cancelEnd()
   }
 
   /** Ends a choice, for the provider's reason if it gave one. */
@@ -118,8 +118,8 @@ export class ChoiceStream {
     this.nativeFinishReason = native
   }
 
-  /** Output arrived: an end before it was none. */
-  private goOn(): void {
+  /** Cancels an end that the provider gave before this output. */
+  private cancelEnd(): void {
     if (this.given === undefined || this.isContinued) return
     this.isContinued = true
     this.wasContinued = true

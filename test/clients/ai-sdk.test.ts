@@ -129,7 +129,7 @@ describe.each(
     expect((await ended).outcome).toBe('client-left')
   })
 
-  it('gets errors that explain what is wrong', async () => {
+  it('gets errors with their code and message', async () => {
     const fails = (apiKey: string, id?: string) =>
       generateText({ model: model(service.baseURL, apiKey, id), prompt, maxRetries }).catch(
         (error: unknown) => error,

@@ -96,7 +96,7 @@ describe.each(Object.keys(providers))('@langchain/openai through %s', (provider)
     expect((await ended).outcome).toBe('client-left')
   })
 
-  it('gets errors that explain what is wrong', async () => {
+  it('gets errors with their code and message', async () => {
     await expect(make({ apiKey: 'sk-wrong' }).invoke(question)).rejects.toMatchObject({ status: 401 })
     await expect(make({ model: 'no/such' }).invoke(question)).rejects.toThrow(/no\/such/)
     await expect(make({ apiKey: POOR_KEY }).invoke(question)).rejects.toMatchObject({ status: 402 })

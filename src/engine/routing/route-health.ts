@@ -43,7 +43,7 @@ interface State {
   outagesInARow: number
   /** The account of the first of them. */
   outagesOf: string | undefined
-  /** Whether another account had one of them too. */
+  /** Whether another account's calls failed too. */
   hasSeveralAccounts: boolean
   /** When the last call to succeed began. */
   succeededAt: number
@@ -61,7 +61,7 @@ const WEIGHT_OF_LATEST = 0.2
 const FAILURES_IN_A_ROW = 3
 const FAILURE_RATE = 0.5
 const FEWEST_CALLS = 10
-/** A route that answers some of its calls is better than none. So many outages in a row are no chance. */
+/** A route that answers some of its calls is better than none. After this many outages in a row, it answers none. */
 const OUTAGES_OF_A_DEAD_ROUTE = 10
 /** If no call that began within this time has succeeded, {@link FAILURES_IN_A_ROW} outages suffice. */
 const SUCCESS_COUNTS_FOR_MS = 5_000

@@ -4,19 +4,7 @@ import type { Values } from './dialogs.js'
 import type { FieldSpec } from './fields.js'
 import { json } from './read-values.js'
 
-const NAMES = [
-  'input',
-  'output',
-  'cachedInput',
-  'cacheWrite',
-  'reasoning',
-  'audioInput',
-  'audioOutput',
-  'imageInput',
-  'imageOutput',
-  'request',
-] as const
-const LABELS: Readonly<Record<(typeof NAMES)[number], string>> = {
+const LABELS = {
   input: 'Input price',
   output: 'Output price',
   cachedInput: 'Cached input price',
@@ -27,7 +15,8 @@ const LABELS: Readonly<Record<(typeof NAMES)[number], string>> = {
   imageInput: 'Image input price',
   imageOutput: 'Image output price',
   request: 'Price per call',
-}
+} as const
+const NAMES = Object.keys(LABELS) as readonly (keyof typeof LABELS)[]
 
 export function priceFields(prices: PricesView | undefined): readonly FieldSpec[] {
   const fields = NAMES.map(
