@@ -107,6 +107,17 @@ describe('the estimate of a prompt', () => {
     expect(estimate([reply])).toEqual({ atMost: 8 + 1_600, atLeast: 0 })
   })
 
+  it.each([{}, { type: 'text' }, { type: 'picture' }])(
+    'counts such an image with the members %j, too',
+    (members) => {
+      const given = { ...members, image_url: { url: 'https://example.com/a.png' } }
+      const reply = { role: 'assistant', content: null, images: [given] }
+      expect(estimate([reply]).atMost).toBe(8 + 3_000)
+      expect(bound([reply], {}, { ...MODEL, mediaTokens: 5_000 })).toBe(5_000 + 16 + 200)
+      expect(() => bound([reply])).toThrow('messages.0.images.0 is not accepted')
+    },
+  )
+
   it('counts the content of a text file, which a model reads as it is', () => {
     const text = 'a b c d '.repeat(100)
     const base64 = Buffer.from(text).toString('base64')

@@ -61,11 +61,16 @@ function addMessage(message: ChatMessage, position: number, sums: Sums): void {
   for (const field of Object.keys(message)) {
     const value = message[field]
     if (value === undefined || value === null) continue
-    if (field === 'audio' || field === 'images') sums.hasMedia()
+    if (field === 'audio') sums.hasMedia()
     if (field === 'role') {
       if (message.role.length > LONGEST_ROLE_CHARS) sums.text(message.role, false)
-    } else if ((field === 'content' || field === 'images') && Array.isArray(value)) {
-      for (const [at, part] of value.entries()) addPart(part, `messages.${position}.${field}.${at}`, sums)
+    } else if (field === 'content' && Array.isArray(value)) {
+      for (const [at, part] of value.entries()) addPart(part, `messages.${position}.content.${at}`, sums)
+    } else if (field === 'images' && Array.isArray(value)) {
+      for (const [at, image] of value.entries()) {
+        // Whatever type the client gives it, or none.
+        addMedia({ ...(image as JsonObject), type: 'image_url' }, `messages.${position}.images.${at}`, sums)
+      }
     } else if (field !== 'cache_control' && field !== 'is_error' && !repeats(message, field)) {
       addValue(value, true, sums)
     }
@@ -85,15 +90,19 @@ function repeats(message: ChatMessage, field: string): boolean {
 function addPart(part: unknown, place: string, sums: Sums): void {
   if (!isObject(part)) return
   if (isMedia(part)) {
-    sums.text(mediaText(part), false)
-    sums.hasMedia()
-    sums.media(part, () => place)
+    addMedia(part, place, sums)
     return
   }
   const { cache_control: _, text, ...others } = part
   if (typeof text === 'string') sums.text(text, true)
   else if (typeof part.refusal === 'string') sums.text(part.refusal, true)
   else addValue(others, false, sums)
+}
+
+function addMedia(part: JsonObject, place: string, sums: Sums): void {
+  sums.text(mediaText(part), false)
+  sums.hasMedia()
+  sums.media(part, () => place)
 }
 
 class Estimate implements Sums {
