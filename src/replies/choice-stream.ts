@@ -9,9 +9,10 @@ import {
   ownFinishReason,
   readFinishReason,
 } from '../protocol/finish-reason.js'
-import { isObject, type JsonObject } from '../protocol/json-values.js'
+import { isObject, isText, type JsonObject } from '../protocol/json-values.js'
 import { cleanLabel } from '../protocol/text.js'
-import { DROPPED_BY_PROVIDER, eachText, hasToken, type Losses, mendText } from './delta.js'
+import { DROPPED_BY_PROVIDER, eachText, hasToken, legacyDelta, mendText } from './delta.js'
+import type { Losses } from './losses.js'
 import { ToolCallStream } from './tool-calls.js'
 
 /** One choice of a streamed reply, brought to the shape that every client reads. */
@@ -21,6 +22,8 @@ export class ChoiceStream {
   private started = false
   /** Something that can be read has come. */
   private hasSpoken = false
+  /** Reasoning has come as text: details of it repeat the text. */
+  private hasReasoned = false
   private toolCalls: ToolCallStream | undefined
 
   constructor(
@@ -35,29 +38,29 @@ export class ChoiceStream {
     return this.toolCalls?.lost ?? []
   }
 
-  /** @returns the choices to send, in order, and whether they carry a token */
-  take(choice: JsonObject): { sent: JsonObject[]; token: boolean } {
+  /**
+   * @param lane the provider's choice, if its choices are parts of this one
+   * @returns the choices to send, in order, and whether they carry a token
+   */
+  take(choice: JsonObject, lane = 0): { sent: JsonObject[]; token: boolean } {
     const { delta: rawDelta, message, index: _index, finish_reason: _reason, ...rest } = choice
     const native = ownFinishReason(choice)
     if (isFailureReason(native))
       throw new ProviderError('error-frame', 'The provider ended its reply with an error.')
     delete rest.native_finish_reason
-    const given = rawDelta ?? message ?? {}
+    const given = rawDelta ?? message ?? legacyDelta(rest, this.losses) ?? {}
     const lostBefore = this.losses.count
     const isReadable = isObject(given)
     if (!isReadable) this.losses.add('delta is not an object', given)
     const { role: _role, ...delta }: JsonObject = isReadable ? given : {}
-    mendText(delta, this.losses)
-    if (delta.tool_calls !== undefined) {
-      const calls = delta.tool_calls === null ? [] : this.takeToolCalls(delta.tool_calls)
-      if (calls.length > 0) delta.tool_calls = calls
-      else delete delta.tool_calls
-    }
-    const isSpoken = hasToken(delta)
-    if (isSpoken) {
-      this.hasSpoken = true
-      eachText(delta, (text) => this.tally.add(text))
-    }
+    if (isText(delta.reasoning) || isText(delta.reasoning_content)) this.hasReasoned = true
+    mendText(delta, this.losses, !this.hasReasoned)
+    const { tool_calls: calls } = delta
+    if (calls !== undefined) delete delta.tool_calls
+    let isSpoken = hasToken(delta)
+    if (isSpoken) eachText(delta, (text) => this.tally.add(text))
+    if (calls !== undefined && calls !== null) isSpoken = this.takeToolCalls(calls, lane, delta) || isSpoken
+    if (isSpoken) this.hasSpoken = true
     const token = isSpoken || this.losses.count > lostBefore
 
     const sent: JsonObject[] = []
@@ -74,7 +77,10 @@ export class ChoiceStream {
 
   /** Ends a choice, unless the provider gave it a finish reason. */
   end(reason: 'stop' | 'length'): JsonObject[] {
-    return this.finishReason === undefined ? this.finish(reason, {}, {}, false) : []
+    if (this.finishReason === undefined) return this.finish(reason, {}, {}, false)
+    // Calls that came after the finish.
+    const late = this.toolCalls?.end(false) ?? []
+    return late.length > 0 ? [this.choice({ tool_calls: late }, {}, null)] : []
   }
 
   /** It came in one body, and ended for a reason that the provider gave, or did not. */
@@ -84,14 +90,18 @@ export class ChoiceStream {
     this.nativeFinishReason = native
   }
 
-  private takeToolCalls(deltas: unknown): JsonObject[] {
-    this.toolCalls ??= new ToolCallStream(this.newToolCallId, this.losses)
-    return this.toolCalls.take(deltas)
+  /** Puts the calls to send into `delta`. Returns whether they carry a token, held back or not. */
+  private takeToolCalls(calls: unknown, lane: number, delta: JsonObject): boolean {
+    this.toolCalls ??= new ToolCallStream(this.newToolCallId, this.losses, this.tally)
+    const sent: JsonObject[] = []
+    const token = this.toolCalls.take(calls, lane, sent)
+    if (sent.length > 0) delta.tool_calls = sent
+    return token
   }
 
   private finish(reason: string, delta: JsonObject, rest: JsonObject, native = true): JsonObject[] {
     const mapped = mapFinishReason(reason)
-    const missing = mapped === 'length' ? [] : (this.toolCalls?.missingArguments() ?? [])
+    const missing = this.toolCalls?.end(mapped === 'length') ?? []
     if (native) this.nativeFinishReason = cleanLabel(reason)
     this.finishReason = finishReasonFor(mapped, this.toolCalls?.any === true, this.toolCalls !== undefined)
     // If earlier output can be read, the client gets it, with the provider's finish reason.

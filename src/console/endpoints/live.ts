@@ -136,6 +136,10 @@ function messageOf(event: Exclude<Kept, { type: 'request-end' }>, { kind }: Cons
       return `The charge of ${event.holdId} was posted although another call had taken its Idempotency-Key`
     case 'usage-implausible':
       return `${event.routeId} reported ${event.value} as ${event.field}: no count of tokens`
+    case 'reply-mended': {
+      const left = event.dropped.length > 0 ? `; left out: ${event.dropped.join(', ')}` : ''
+      return `A reply of ${event.routeId} was mended (${event.kinds.join(', ')})${left}`
+    }
     case 'request-trimmed':
       return `Left out of a request for ${event.model}, since no provider may be sent them unknown: ${event.members.join(', ')}`
     case 'store-fault':

@@ -5,6 +5,7 @@ import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { cleanLabel } from '../../protocol/text.js'
 import { type WireCharge, writeUsage } from '../../protocol/wire-usage.js'
+import { MendBook } from '../../replies/mends.js'
 
 export interface AskedReply {
   /** The model key of the request. */
@@ -26,6 +27,7 @@ export class EmbeddingsReply implements Reply {
   readonly gaveReason = false
   readonly finishReason = undefined
   readonly nativeFinishReason = undefined
+  private readonly mended = new MendBook()
   /** JSON, each at its index. */
   private data: string[] | undefined
 
@@ -44,6 +46,10 @@ export class EmbeddingsReply implements Reply {
 
   get tokenEvents(): number {
     return this.data === undefined ? 0 : 1
+  }
+
+  get mends(): Reply['mends'] {
+    return this.mended.kinds
   }
 
   take(events: readonly ProviderEvent[]): string {
@@ -84,7 +90,8 @@ export class EmbeddingsReply implements Reply {
       // Providers report no output. Without a count of it the usage would pass for incomplete.
       const { completion = 0 } = event.usage
       this.parts.meter.snapshot({ ...event.usage, completion }, this.finished)
-    } else if (event.type === 'completion') this.takeList(event.completion as JsonObject)
+    } else if (event.type === 'mended') this.mended.add(event.kind, event.dropped)
+    else if (event.type === 'completion') this.takeList(event.completion as JsonObject)
     else throw unreadable(event.type === 'unreadable' ? event.why : `an event of type ${event.type} came`)
   }
 

@@ -2,7 +2,7 @@ import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/providers.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
-import { parseLoosely, parseProviderObject } from '../provider-json.js'
+import { parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
 import { frameError } from '../upstream-errors.js'
 import { isPlainLine } from './plain-line.js'
 import { readUsage, type UnlistedTokens } from './usage.js'
@@ -22,7 +22,11 @@ export function readEvent(
   }
   // Vertex AI keeps streams of its partners' models alive with comments sent as data.
   if (data.trim() === '' || data.startsWith(':')) return false
-  const reply = parseProviderObject(fromLatin1(data))
+  for (const reply of readFrame(fromLatin1(data), type, events)) readChunk(reply, events, unlistedTokens)
+  return false
+}
+
+function readChunk(reply: JsonObject, events: ProviderEvent[], unlistedTokens: UnlistedTokens): void {
   const report = readUsage(usageOf(reply), unlistedTokens)
   if (isFailure(reply)) {
     if (report !== undefined) events.push({ type: 'usage', usage: report })
@@ -30,7 +34,6 @@ export function readEvent(
   }
   events.push({ type: 'chunk', chunk: withLabels(reply, readChoices(reply.choices)?.map(withoutUsage)) })
   if (report !== undefined) events.push({ type: 'usage', usage: report })
-  return false
 }
 
 /** Reads a reply in one body. */
@@ -58,9 +61,10 @@ function usageOf({ choices, usage, x_groq: groq }: JsonObject): unknown {
   return isObject(only) ? only.usage : undefined
 }
 
-/** Returns the choices with all other fields that describe a reply, except its usage. */
-function withLabels<Choices>({ id, system_fingerprint, service_tier }: JsonObject, choices: Choices) {
-  return { id, system_fingerprint, service_tier, choices }
+/** Returns the choices with all other members of a reply, except its usage and an empty error. */
+function withLabels<Choices>(reply: JsonObject, choices: Choices) {
+  const { error: _error, usage: _usage, x_groq: _groq, ...labels } = reply
+  return Object.assign(labels, { choices })
 }
 
 function withoutUsage(choice: unknown): unknown {
