@@ -19,9 +19,12 @@ import { refuseMisspelt, requireFunction, requireMethods } from './contracts/opt
 import { describeFieldless } from './contracts/schema-faults.js'
 import { creditsSchema, nameSchema, parseInput } from './contracts/schemas.js'
 import type { TokenCounter } from './contracts/token-counter.js'
-import { byteCounter, byteRatioCounter } from './engine/charging/byte-counters.js'
-import { checkedCounter } from './engine/charging/checked-counter.js'
-import { createTextCounter } from './engine/charging/text-counter.js'
+import {
+  byteCounter,
+  byteRatioCounter,
+  checkedCounter,
+  createTextCounter,
+} from './engine/charging/token-counters.js'
 import { createEmitter } from './engine/events/emitter.js'
 import { memoryIdempotency } from './memory/index.js'
 
@@ -31,13 +34,13 @@ export interface RouterOptions {
   readonly catalogue: CatalogueStore
   readonly ledger: LedgerStore
   readonly providers: ProviderRegistry
-  /** Opens provider keys that callers send sealed; `keyring()` makes one. Without it such keys are refused. */
+  /** Opens the sealed provider keys of callers; `keyring()` creates one. If absent, such keys are refused. */
   readonly envelopes?: Envelopes
   /** A store alone is short for `{ store }`. */
   readonly idempotency?: IdempotencyOptions | IdempotencyStore
   /** The ledger account that earns the base price. `'platform'` by default. */
   readonly platformAccount?: string
-  /** Charges at most the hold, clamps the provider's output to it and cuts a stream off there. Off by default. */
+  /** Charges at most the hold, limits the provider's output to it and cuts a stream off there. Off by default. */
   readonly neverOverdraw?: boolean
   /** The fee for a call on the caller's own provider key. Nothing by default. */
   readonly byokFee?: ByokFeeOptions
@@ -62,7 +65,7 @@ export interface RouterOptions {
   readonly tokenCounter?: TokenCounter
   /** For simulations and tests. */
   readonly clock?: Clock
-  /** Makes ids that are never made twice. 48 bits of time and 80 random ones by default. */
+  /** Returns an id that it never returns again. By default 48 bits of time and 80 random bits. */
   readonly newId?: () => string
 }
 
@@ -76,11 +79,11 @@ export interface IdempotencyOptions {
   readonly keepBodies?: boolean
 }
 
-/** The fee of a call on the caller's own provider key: both parts together. */
+/** The fee for a call on the caller's own provider key: the sum of both parts. */
 export interface ByokFeeOptions {
-  /** Credits a call, a decimal string. */
+  /** Credits per call, a decimal string. */
   readonly flat?: string
-  /** A share of the list price of the same usage: an integer from 0 to 10,000, which is all of it. */
+  /** A share of the list price of the same usage: an integer from 0 to 10,000, which is the whole price. */
   readonly basisPoints?: number
 }
 
@@ -88,7 +91,7 @@ const MEBIBYTE = 1_024 * 1_024
 const DAY_MS = 24 * 60 * 60 * 1_000
 const MAX_BYOK_BASIS_POINTS = 10_000
 
-/** Applies if `limits` sets nothing. The calls in flight of an account or a credential then have no limit. */
+/** The defaults of `limits`. The calls in flight of an account or a credential have no limit by default. */
 export const DEFAULT_LIMITS: Limits = Object.freeze({
   bodyBytes: 32 * MEBIBYTE,
   bodyBytesInFlight: 512 * MEBIBYTE,
@@ -112,12 +115,12 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
 })
 
 const LEFT_CALLS_GO_ON =
-  'is gone: a call whose client has left goes on to its own end, within tokenMs, totalMs and replyBytes, and counts as a call in flight. Leave it out'
+  'was removed: a call whose client has left runs to its end, within tokenMs, totalMs and replyBytes, and counts as a call in flight. Remove it'
 /** Limits of earlier versions. */
 const GONE_LIMITS: Readonly<Record<string, string>> = {
   drainMs: LEFT_CALLS_GO_ON,
   drainBytes: LEFT_CALLS_GO_ON,
-  drains: `${LEFT_CALLS_GO_ON}, or set inFlight, the most calls of a process`,
+  drains: `${LEFT_CALLS_GO_ON}, or set inFlight, the maximum number of calls in a process`,
 }
 
 const wholeSchema = z.int().min(1)
@@ -143,7 +146,7 @@ const idempotencySchema = z.strictObject({
   keepBodies: z.boolean().optional(),
 })
 
-/** Every option by name; the compiler sees that none is missing. */
+/** The name of every option. The compiler checks that none is missing. */
 const OPTIONS: readonly string[] = Object.keys({
   credentials: true,
   catalogue: true,
@@ -226,7 +229,7 @@ export function engineOptions(options: RouterOptions): EngineOptions {
   })
 }
 
-/** A counter of the host's is asked for everything. */
+/** A host's own counter is used for everything. */
 function counters(
   given: TokenCounter | undefined,
   neverOverdraw: boolean,
@@ -236,7 +239,7 @@ function counters(
     return { counter, replyCounter: counter, upperCounter: counter }
   }
   return {
-    // To count by kinds of characters takes longer, and under neverOverdraw the hold is the upper counter's.
+    // Counting by kinds of characters takes longer. Under neverOverdraw the upper counter sizes the hold anyway.
     counter: neverOverdraw ? byteRatioCounter : createTextCounter(),
     replyCounter: byteRatioCounter,
     upperCounter: byteCounter,

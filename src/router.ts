@@ -10,47 +10,48 @@ import { eventError } from './engine/events/event-error.js'
 import { createHttpHandler } from './http/index.js'
 import { engineOptions, type RouterOptions } from './options.js'
 
-/** Middleware for Express, Connect, bare `http` and `http2`, and a handle on what it is doing. */
+/** Middleware for Express, Connect, bare `http` and `http2`, with a view of its calls and routes. */
 export interface CompatRouter {
   /**
-   * Answers a request. Returns nothing; `next` is called only for paths outside of `basePath`. Never throws, but for a
-   * `TypeError` if the second argument is not a response of Node, for example if it is mounted as a handler of Koa or Hono.
+   * Answers a request. Returns nothing, and calls `next` only for paths outside of `basePath`. Throws only a `TypeError`,
+   * if the second argument is not Node's response, as when the router is mounted as a handler of Koa or Hono.
    */
   (
     req: (IncomingMessage | Http2ServerRequest) & { body?: unknown },
     res: ServerResponse | Http2ServerResponse,
     next?: (error?: unknown) => void,
   ): void
-  /** Chat completions under way. */
+  /** The number of charged calls in progress. */
   readonly inFlight: number
-  /** Holds of this router's calls that are not settled or released yet; a charge that is tried again keeps its own open. */
+  /** The number of holds of this router's calls that are neither settled nor released. A charge that is retried counts. */
   readonly openHolds: number
-  /** Chat completions that came in and have not ended, newest first: also those whose credential is not known yet. */
+  /** Returns the charged calls that have not ended, newest first, even if their credential is not known yet. */
   calls(): readonly CallInFlight[]
-  /** How each route that was called has been doing. */
+  /** Returns the recent health of each route that was called. */
   routes(): readonly RouteHealth[]
   /**
-   * Refuses new calls, waits at most `graceMs` (10 s) for those under way, stops and charges the rest, and waits until
-   * every charge is posted or reported as failed. Closes nothing that the router was given. Of the calls under way,
-   * `drained` ended by themselves and `aborted` were stopped; a repeat returns the same.
-   * `Infinity` waits however long they take. A `graceMs` that is no number, or below 0, is a `TypeError`, as is anything
-   * but `graceMs`: nothing is closed. A signal's name, which a listener of signals is given, is passed over.
+   * Refuses new calls, waits at most `graceMs` (10 s by default) for those in progress, stops and charges the rest, and
+   * waits until every charge is posted or reported as failed. It does not close the stores and adapters of the host.
+   *
+   * Of the calls in progress, `drained` ended by themselves and `aborted` were stopped. A repeat returns the same result.
+   * With `Infinity` it waits for as long as the calls take. Rejects with a `TypeError`, and closes nothing, if `graceMs`
+   * is not a number of at least 0 or another option is given. The signal name that a signal listener receives is ignored.
    */
   close(options?: { graceMs?: number }): Promise<{ drained: number; aborted: number }>
 }
 
 /**
- * Makes an OpenAI-compatible endpoint that charges each reply exactly.
+ * Creates an OpenAI-compatible endpoint that charges each reply exactly.
  *
  * Mount it with `app.use('/compat/v1', createCompatRouter({ credentials, catalogue, ledger, providers }))`. Throws a
- * `TypeError` that names the option or the method that is missing.
+ * `TypeError` that names the missing option or method.
  */
 export function createCompatRouter(options: RouterOptions): CompatRouter {
   const checked = engineOptions(options)
   const { clock, emit, limits, newId } = checked
   const engine = createEngine(checked)
   const endpoints = createEndpoints(engine, { hasOpenApi: options.openapi !== false })
-  const isTold = { stripped: false, unstripped: false }
+  const hasWarned = { stripped: false, unstripped: false }
   const handler = createHttpHandler(endpoints, {
     limits,
     clock,
@@ -60,18 +61,18 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
     isClosing: () => engine.isClosing,
     ...(options.basePath !== undefined && { basePath: options.basePath }),
     onStripped() {
-      if (isTold.stripped) return
-      isTold.stripped = true
+      if (hasWarned.stripped) return
+      hasWarned.stripped = true
       process.emitWarning(
-        `basePath of compat-router is ${JSON.stringify(options.basePath)}, and requests under it come without it: a mount of Express or Connect takes it off. They are passed on; leave basePath out.`,
+        `basePath of compat-router is ${JSON.stringify(options.basePath)}, but a mount of Express or Connect strips it from requests, so they are passed on. Remove basePath.`,
         { code: 'COMPAT_ROUTER_BASE_PATH' },
       )
     },
     onUnstripped(mount) {
-      if (isTold.unstripped) return
-      isTold.unstripped = true
+      if (hasWarned.unstripped) return
+      hasWarned.unstripped = true
       process.emitWarning(
-        `A request came to compat-router under ${JSON.stringify(mount)}, which nothing has taken off its path, so it was 404. Where that is the mount path, as on bare http, set basePath to it.`,
+        `compat-router answered a request under ${JSON.stringify(mount)} with 404, because nothing stripped that part of its path. If it is the mount path, as on bare http, set basePath to it.`,
         { code: 'COMPAT_ROUTER_BASE_PATH' },
       )
     },
@@ -81,10 +82,10 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
       emit({
         type: 'body-consumed',
         requestId,
-        hint: 'Another middleware has read the request body and kept nothing of it in req.body. Mount compat-router before it.',
+        hint: 'Another middleware has read the request body without keeping it in req.body. Mount compat-router before it.',
       }),
   })
-  // Requests and responses of HTTP/2 have every member that is used here, which Node's types do not say.
+  // HTTP/2 requests and responses have every member that is used here, although Node's types do not say so.
   const router = ((req: IncomingMessage, res: ServerResponse, next) =>
     handler(req, res, next)) as CompatRouter
   return Object.defineProperties(router, {

@@ -41,12 +41,12 @@ describe('the options of a router', () => {
     [
       'a limit of earlier versions',
       { limits: { drainMs: 1_000 } },
-      /limits: drainMs is gone: a call whose client has left goes on to its own end, .* Leave it out\.$/,
+      /limits: drainMs was removed: a call whose client has left runs to its end, .* Remove it\.$/,
     ],
     [
       'the number of drained calls',
       { limits: { drains: 1 } },
-      /limits: drains is gone: .* Leave it out, or set inFlight, the most calls of a process\.$/,
+      /limits: drains was removed: .* Remove it, or set inFlight, the maximum number of calls in a process\.$/,
     ],
     ['a limit of zero', { limits: { totalMs: 0 } }, /limits\.totalMs: must be at least 1$/],
     [
@@ -160,7 +160,7 @@ describe('the options of a router', () => {
     }
     expect(warned.mock.calls).toEqual([
       [
-        expect.stringMatching(/came to compat-router under "\/compat\/v1".* set basePath/),
+        expect.stringMatching(/answered a request under "\/compat\/v1" with 404.* set basePath/),
         { code: 'COMPAT_ROUTER_BASE_PATH' },
       ],
     ])
@@ -178,7 +178,7 @@ describe('the options of a router', () => {
     }
     expect(next).toHaveBeenCalledTimes(3)
     expect(warned.mock.calls).toEqual([
-      [expect.stringContaining('leave basePath out'), { code: 'COMPAT_ROUTER_BASE_PATH' }],
+      [expect.stringContaining('Remove basePath'), { code: 'COMPAT_ROUTER_BASE_PATH' }],
     ])
     warned.mockRestore()
     await router.close()

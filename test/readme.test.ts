@@ -24,6 +24,7 @@ import {
 import type { DurableStores } from '../src/sqlite/index.js'
 import { ledgerCases } from '../src/testing/index.js'
 import { askDatabases } from './helpers/ask-databases.js'
+import { type ConnectProxy, startConnectProxy } from './helpers/connect-proxy.js'
 import { type CodeBlock, codeBlocks, codeSpans, tableUnder } from './helpers/markdown.js'
 import { createTestDatabase } from './helpers/postgres.js'
 
@@ -46,7 +47,17 @@ const clients = ['client-openai', 'client-ai-sdk', 'client-openrouter', 'client-
 /** Blocks with a test of their own. */
 const others = [
   ...['mount', 'curl', 'stream', 'error', 'events', 'closing'],
-  ...['credentials', 'catalogue', 'price-list', 'providers', 'adapters', 'keyring', 'seal', 'cases'],
+  ...[
+    'credentials',
+    'catalogue',
+    'price-list',
+    'providers',
+    'adapters',
+    'egress',
+    'keyring',
+    'seal',
+    'cases',
+  ],
   ...['durable', 'postgres', 'admin', 'cli', 'console', 'logs', 'telemetry'],
 ]
 const upstreamKey = 'sk-upstream-for-the-readme'
@@ -81,6 +92,7 @@ interface Closable {
 }
 
 let upstream: DemoUpstream
+let proxy: ConnectProxy
 let folder: string
 let mounted: string
 let started: Server[] = []
@@ -102,6 +114,7 @@ beforeAll(async () => {
     models: ['gpt-4o-mini', 'gpt-4o'],
     tokenDelayMs: 0,
   })
+  proxy = await startConnectProxy()
   vi.stubEnv('OPENAI_API_KEY', upstreamKey)
   vi.stubEnv('ANTHROPIC_API_KEY', 'sk-ant-for-the-readme')
   vi.stubEnv('SECRET_KEY', '5'.repeat(64))
@@ -127,6 +140,7 @@ afterAll(async () => {
     await stores?.close()
     await pool?.end()
   }
+  await proxy?.close()
   await upstream?.close()
   if (folder !== undefined) await rm(folder, { recursive: true })
 })
@@ -140,6 +154,7 @@ function block(directive: 'run' | 'shows', name: string): CodeBlock {
 function withTestAddresses(text: string, base = mounted): string {
   return text
     .replaceAll('https://api.openai.com/v1', upstream.baseUrl)
+    .replaceAll('http://proxy.internal:3128', proxy.url)
     .replaceAll('http://localhost:3000', base ?? 'http://localhost:3000')
     .replaceAll('.data/credits.db', join(folder, 'credits.db'))
     .replaceAll('pino()', 'pino({}, { write: (line) => console.log(line) })')
@@ -352,6 +367,17 @@ describe('the README', () => {
       expect(id).toMatch(/^acme\/gpt-4o/)
       expect(Number(prices!.output)).toBeGreaterThan(0)
     }
+  })
+
+  it('calls a provider through an egress proxy', async () => {
+    const { providers, dispatcher } = (await importBlock(
+      'egress',
+      undefined,
+      'export { providers, dispatcher }',
+    )) as { providers: ProviderRegistry; dispatcher: { destroy(): Promise<void> } }
+    expect((await complete(await serveWith({ providers }))).body.usage!.cost).toBeGreaterThan(0)
+    expect(proxy.targets).toEqual([new URL(upstream.baseUrl).host])
+    await dispatcher.destroy()
   })
 
   it('has the other adapters, and one of them completes a call', async () => {

@@ -13,6 +13,10 @@ const NAMES: readonly (keyof Price)[] = [
   'cachedInput',
   'cacheWrite',
   'reasoning',
+  'audioInput',
+  'audioOutput',
+  'imageInput',
+  'imageOutput',
   'request',
 ]
 

@@ -91,13 +91,14 @@ export function createAdmin(
     )
   }
   const { database, secrets, ledger, adapters } = stores
+  const faults = createRouteFaults(database, secrets, adapters)
   const context = { requestId: 'admin', signal: new AbortController().signal }
   return {
     ...createAccountsAdmin(database),
     ...createCredentialsAdmin(database, keysPerAccount),
     ...createCatalogueAdmin(database),
-    ...createRoutesAdmin(database, secrets),
-    ...createRouteFaults(database, secrets, adapters),
+    ...createRoutesAdmin(database, secrets, faults),
+    ...faults,
     ...createMaintenanceAdmin(database),
     balance: async (account) => ledger.balance(parseInput(idSchema, account, 'account'), context),
     entries: (query = {}) => readEntries(database, query),

@@ -42,7 +42,8 @@ export function createRouteFaults(
       return { field: 'adapter', message: `must be one of the adapters given to the stores: ${names}.` }
     }
     try {
-      const built = build(structuredClone(settings) as never)
+      // As the registry builds it, from what a row can hold.
+      const built = build(JSON.parse(JSON.stringify(settings)) as never)
       closeQuietly(built)
       return undefined
     } catch (error) {
@@ -81,7 +82,7 @@ export function createRouteFaults(
 }
 
 /** Checked for every adapter, since a secret is bound to the `baseUrl`. */
-export function baseUrlFault({ baseUrl }: RouteDefinition['settings']): RouteFault | undefined {
+function baseUrlFault({ baseUrl }: RouteDefinition['settings']): RouteFault | undefined {
   if (baseUrl === undefined || (typeof baseUrl === 'string' && URL.canParse(baseUrl))) return undefined
   return {
     field: 'settings.baseUrl',

@@ -15,7 +15,7 @@ import {
 import type { SealedSecret, SecretBox } from '../sql/secret-box.js'
 import { checkPrices } from './amounts.js'
 import type { PutOptions } from './catalogue.js'
-import { baseUrlFault } from './route-faults.js'
+import type { RouteFaultsAdmin } from './route-faults.js'
 
 export interface RouteRequest extends Omit<RouteDefinition, 'settings'> {
   /** Unique among all routes. */
@@ -45,8 +45,9 @@ export interface RoutesQuery {
 
 export interface RoutesAdmin {
   /**
-   * Adds a route after the others of its model, or replaces the one with this id. Rejects if the stored secret would stay
-   * but was sealed for another provider or address: pass it again. Returns false only if `was` is not the current value.
+   * Adds a route after the others of its model, or replaces the one with this id. Rejects if the stores were given
+   * `adapters` and none of them can be built from the route, or if the stored secret would stay but was sealed for another
+   * provider or address: pass it again. Returns false only if `was` is not the current value.
    */
   putRoute(route: RouteRequest, options?: PutOptions<RouteListing>): Promise<boolean>
   /** Returns whether the route existed. */
@@ -78,7 +79,11 @@ type RoutePut = z.infer<typeof routeSchema>
 /** Settings are stored as plain text, and so would be a key among them. */
 const SECRET_SETTING_PATTERN = /^(api_?key|secret|token|password|authorization)$/i
 
-export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): RoutesAdmin {
+export function createRoutesAdmin(
+  database: SqlDatabase,
+  secrets: SecretBox,
+  { routeFault }: Pick<RouteFaultsAdmin, 'routeFault'>,
+): RoutesAdmin {
   async function list({ model, routeIds }: RoutesQuery): Promise<readonly RouteRow[]> {
     const { parameters, add, addOneOf, where } = createConditions()
     if (model !== undefined) add((value) => `model_id = ${value}`, model)
@@ -155,7 +160,9 @@ export function createRoutesAdmin(database: SqlDatabase, secrets: SecretBox): Ro
   return {
     async putRoute(route, options = {}) {
       const read = parseInput(routeSchema, route, 'route')
-      checkSettings(read.settings)
+      refuseSecrets(read.settings)
+      const fault = routeFault(read)
+      if (fault !== undefined) throw new TypeError(`route.${fault.field}: ${fault.message}`)
       if (read.prices !== undefined) checkPrices(read.prices, 'route.prices')
       for (;;) {
         const result = await tryPut(read, options)
@@ -207,12 +214,10 @@ function listingOf({ id, modelId, definition, secret }: RouteRow): RouteListing 
   }
 }
 
-function checkSettings(settings: Readonly<Record<string, unknown>>): void {
+function refuseSecrets(settings: Readonly<Record<string, unknown>>): void {
   for (const name of Object.keys(settings)) {
     if (SECRET_SETTING_PATTERN.test(name)) {
       throw new TypeError(`route.settings.${name}: a provider's key goes into secret, which is stored sealed`)
     }
   }
-  const fault = baseUrlFault(settings)
-  if (fault !== undefined) throw new TypeError(`route.${fault.field}: ${fault.message}`)
 }

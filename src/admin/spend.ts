@@ -5,7 +5,7 @@ import type { Usage } from '../protocol/usage.js'
 import { readNumber, readOptionalText, toTimeCell } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
-import { readUsage } from '../sql/entry-rows.js'
+import { MEDIA_COLUMNS, readUsage } from '../sql/entry-rows.js'
 import { checkLimit, checkOffset } from './limit.js'
 import { KEPT, PAYER_POSTING, UNEQUAL } from './payer-posting.js'
 import { readSum, sumColumns, sumOf, totalOf } from './sums.js'
@@ -144,7 +144,8 @@ function sumsOf(query: SpendQuery, withBooks: boolean) {
   const text = `select ${by === 'day' ? `cast(${column} as text)` : column} as key, min(e.at) as since, count(*) as calls,
         ${AMOUNTS.map((name) => sumOf(`e.${name}`, name)).join(', ')},
         sum(e.prompt) as prompt, sum(e.cached) as cached, sum(e.cache_write) as cache_write,
-        sum(e.completion) as completion, sum(e.reasoning) as reasoning
+        sum(e.completion) as completion, sum(e.reasoning) as reasoning,
+        ${MEDIA_COLUMNS.map((name) => `coalesce(sum(e.${name}), 0) as ${name}`).join(', ')}
         ${withBooks ? `, ${BOOK_COLUMNS}` : ''}
       from ${account === undefined ? `{entries} e ${withBooks ? PAYER_POSTING : ''}` : '{postings} p join {entries} e on e.id = p.entry_id'}
       where ${[...conditions, "e.kind = 'charge'"].join(' and ')}
@@ -152,7 +153,15 @@ function sumsOf(query: SpendQuery, withBooks: boolean) {
   return { text, parameters, order: by === 'day' ? 'since' : 'cost_high desc, cost_low desc, key', by }
 }
 
-const COUNTS = ['calls', 'prompt', 'cached', 'cache_write', 'completion', 'reasoning'] as const
+const COUNTS = [
+  'calls',
+  'prompt',
+  'cached',
+  'cache_write',
+  'completion',
+  'reasoning',
+  ...MEDIA_COLUMNS,
+] as const
 const AMOUNTS = ['cost', 'base', 'markup'] as const
 const BOOK_COLUMNS = `${sumOf('coalesce(p.amount, 0)', 'posted')}, ${sumOf(KEPT, 'kept')},
         sum(case when ${UNEQUAL} then 1 else 0 end) as unequal`

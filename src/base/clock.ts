@@ -1,18 +1,18 @@
-/** All that the engine knows of time, so that a simulation can bring its own. */
+/** The engine's only source of time, so that a simulation can replace it. */
 export interface Clock {
   /** Whole milliseconds since the Unix epoch. */
   now(): number
   /**
-   * Runs `run` once after `ms` milliseconds. Returns a function that cancels it; cancelling twice does nothing.
+   * Calls `run` once after `ms` milliseconds. Returns a function that cancels the timer; a second cancel does nothing.
    * A timer in the `background` does not keep the process alive.
    */
   after(ms: number, run: () => void, background?: 'background'): () => void
 }
 
-/** 24.8 days. Node's timers wait no longer: one that is set for more fires at once. */
+/** 24.8 days. A Node timer with a longer delay fires at once. */
 export const LONGEST_WAIT_MS = 2_147_483_647
 
-/** The machine's own time. */
+/** The machine's time of day. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, run, background) {
@@ -24,7 +24,7 @@ export const systemClock: Clock = {
 
 const { timeOrigin } = performance
 
-/** The machine's time for deadlines. Setting the machine's clock does not move them. */
+/** A time for deadlines. Setting the machine's clock does not change it. */
 export const monotonicClock: Clock = {
   ...systemClock,
   now: () => Math.floor(timeOrigin + performance.now()),

@@ -1,12 +1,12 @@
 /** An item of a {@link DeadlineHeap}. */
 export interface Due {
-  /** Milliseconds since the Unix epoch. Not to be changed while in a heap. */
+  /** Milliseconds since the Unix epoch. Must not change while the item is in a heap. */
   deadline: number
-  /** Managed by the heap: its position, -1 outside. */
+  /** Set by the heap: the item's position, or -1 if it is in no heap. */
   place: number
 }
 
-/** A binary heap by deadline: finds the first item due, and removes any item in logarithmic time. */
+/** A binary heap ordered by deadline. It returns the first item due, and removes any item in logarithmic time. */
 export interface DeadlineHeap<Item extends Due> {
   readonly first: Item | undefined
   add(item: Item): void

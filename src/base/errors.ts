@@ -54,29 +54,29 @@ const ERRORS = {
 /** Every value of `error.code`. */
 export type ErrorCode = keyof typeof ERRORS
 
-/** All codes, for documentation and tests. */
+/** All error codes, for documentation and tests. */
 export const errorCodes: readonly { code: ErrorCode; status: number; type: string }[] = Object.entries(
   ERRORS,
 ).map(([code, [status, type]]) => ({ code: code as ErrorCode, status, type }))
 
 export interface CompatErrorFields {
-  /** The request field at fault, as `messages.2.content`. */
+  /** The request field at fault, such as `messages.2.content`. */
   param?: string
   /** `provider` if the text or the cause comes from the provider. */
   source?: 'gateway' | 'provider'
   details?: readonly unknown[]
   metadata?: Readonly<Record<string, unknown>>
   headers?: Readonly<Record<string, string>>
-  /** The real fault, for events only. It never reaches the wire. */
+  /** The underlying error, for events only. It is never sent to clients. */
   cause?: unknown
 }
 
 const BRAND = Symbol.for('compat-router.error')
 
 /**
- * An answer to the client that is not a success. Its message is sent as it stands, so it holds nothing internal. A store
- * of the host's may throw one, but a ledger's is a 503 like anything that it throws. A code that {@link errorCodes} does
- * not have is a `TypeError`.
+ * An error reply to the client. Its message is sent unchanged, so it must contain nothing internal. A host's store may
+ * throw one, except a ledger: whatever a ledger throws becomes a 503. The constructor throws a `TypeError` if
+ * {@link errorCodes} does not contain the code.
  */
 export class CompatError extends Error {
   override readonly name = 'CompatError'
@@ -97,7 +97,7 @@ export class CompatError extends Error {
     super(message, fields.cause === undefined ? undefined : { cause: fields.cause })
     if (!Object.hasOwn(ERRORS, code)) {
       throw new TypeError(
-        `CompatError: there is no code ${JSON.stringify(code)}; errorCodes has those that there are.`,
+        `CompatError: unknown code ${JSON.stringify(code)}; errorCodes lists the known ones.`,
       )
     }
     const [status, type] = ERRORS[code]
@@ -117,16 +117,16 @@ export function isCompatError(value: unknown): value is CompatError {
 }
 
 /**
- * Why a provider did not answer as it should.
+ * The way in which a provider failed.
  *
  * - `unreachable`: no connection could be made
  * - `timeout`: connecting took too long
- * - `answer-timeout`: it took the request and did not answer in time. It may bill, so no other provider is asked
+ * - `answer-timeout`: it accepted the request and did not answer in time. It may bill, so no other provider is tried
  * - `status`: it answered with an HTTP error status
- * - `invalid-response`: it answered with something that is not a reply (a redirect, an encoding, bad JSON, more than a limit)
- * - `error-frame`: its reply said that it failed
+ * - `invalid-response`: its answer is not a valid reply (a redirect, an encoding, bad JSON, more than a limit)
+ * - `error-frame`: its reply reported a failure
  * - `cut-short`: the connection ended in the middle of a reply
- * - `unsupported-request`: the request cannot be put in this provider's terms; the message may be shown to the caller
+ * - `unsupported-request`: this provider's API cannot express the request; the message may be shown to the caller
  */
 export type ProviderErrorReason =
   | 'unreachable'
@@ -139,11 +139,11 @@ export type ProviderErrorReason =
   | 'unsupported-request'
 
 export interface ProviderErrorFields {
-  /** The upstream's HTTP status, or the status that its error frame names. */
+  /** The upstream's HTTP status, or the status in its error frame. */
   status?: number
-  /** `retry-after` of the upstream, in seconds, as it stood. */
+  /** The upstream's `retry-after`, in seconds, unchanged. */
   retryAfterSeconds?: number
-  /** The upstream's own words, uncleaned. */
+  /** The upstream's own words, not cleaned. */
   providerMessage?: string
   /** The request field that the upstream blames. */
   param?: string
@@ -154,7 +154,7 @@ export interface ProviderErrorFields {
 
 const PROVIDER_BRAND = Symbol.for('compat-router.provider-error')
 
-/** The one way for an adapter to fail. The message is for events; only `providerMessage` may reach a client, cleaned. */
+/** The only error that an adapter may throw. Its message is for events. A client may see `providerMessage`, cleaned. */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError'
   readonly [PROVIDER_BRAND] = true
@@ -190,24 +190,24 @@ class ReplyTooLong extends Error {
   readonly [TOO_LONG_BRAND] = true
 }
 
-/** The failure of a reply of more bytes than `limits.replyBytes`. */
+/** Returns the error for a reply of more bytes than `limits.replyBytes`. */
 export function replyTooLong(replyBytes: number): ProviderError {
   const message = `The reply is longer than ${replyBytes} bytes.`
   return new ProviderError('invalid-response', message, { cause: new ReplyTooLong(message) })
 }
 
-/** The failure of a stream with an event of more bytes than `limits.eventBytes`. It ends the reply as {@link replyTooLong} does. */
+/** Returns the error for an event of more bytes than `limits.eventBytes`. It ends a reply as {@link replyTooLong} does. */
 export function eventTooLong(eventBytes: number): ProviderError {
   const message = `An event of the stream is longer than ${eventBytes} bytes.`
   return new ProviderError('invalid-response', message, { cause: new ReplyTooLong(message) })
 }
 
-/** Tells the failures that {@link replyTooLong} and {@link eventTooLong} make, by their cause: what it is may have been copied. */
+/** Whether {@link replyTooLong} or {@link eventTooLong} created the error. Checks its cause, since the error may be a copy. */
 export function isReplyTooLong({ cause }: ProviderError): boolean {
   return hasBrand(cause, TOO_LONG_BRAND)
 }
 
-/** Never throws: a proxy may do so whatever it is asked. */
+/** Never throws, even if the value is a proxy that does. */
 function hasBrand(value: unknown, brand: symbol): boolean {
   try {
     return typeof value === 'object' && value !== null && brand in value

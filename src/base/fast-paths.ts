@@ -1,10 +1,10 @@
 /**
- * Ways of a call that do nothing but save time. Each has a plain twin with the same result:
+ * Shortcuts that only save time. Each has a plain twin with the same result:
  * - `chunks`: a chunk of a stream is written to the socket as one string (`http/write-chunk.ts`)
  * - `lines`: an event of one line is read without the parser (`providers/sse-reader.ts`)
- * - `messages`: long messages are sent on as the client wrote them (`protocol/sent-text.ts`)
+ * - `messages`: long messages are sent to the provider in the client's own bytes (`protocol/sent-text.ts`)
  * - `splice`: a chunk is relayed without being parsed (`operations/chat/reply/splice.ts`)
- * - `turns`: calls that become ready in one turn of the event loop go on together (`base/turn-gate.ts`)
+ * - `turns`: calls that become ready in one turn of the event loop continue together (`base/turn-gate.ts`)
  */
 export type FastPath = 'chunks' | 'lines' | 'messages' | 'splice' | 'turns'
 

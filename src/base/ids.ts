@@ -5,9 +5,9 @@ const TIME_DIGITS = 12
 const POOL_IDS = 1_024
 
 /**
- * Makes ids of 32 hex digits: 48 bits of time in milliseconds, then 80 random bits, drawn from a pool so that an id costs
- * no system call. With the time first, ids made together stand together in a database's index, where ids spread at random
- * have a page read and written for each.
+ * Returns a function that creates ids of 32 hex digits: 48 bits of time in milliseconds, then 80 random bits. They come
+ * from a pool, so that an id needs no system call. Because the time comes first, ids created together are neighbours in
+ * a database's index. Random ids would each read and write a page of their own.
  */
 export function createIdSource(): () => string {
   let pool = ''

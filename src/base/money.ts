@@ -1,7 +1,7 @@
 /** An amount of 10^-9 credit. Always an integer; nothing in this package holds money in a `number`. */
 export type Credits = bigint
 
-/** The most that an account, a hold or a posting can hold, above zero and below: ledgers keep 64-bit integers. */
+/** The largest amount of an account, a hold or a posting, positive or negative: ledgers store 64-bit integers. */
 export const MAX_CREDITS: Credits = 2n ** 63n - 1n
 
 const DECIMALS = 9
@@ -13,7 +13,7 @@ const DECIMAL_PATTERN = /^(\d{1,30})(?:\.(\d{1,9}))?$/
 /**
  * Reads a decimal string of at most nine places, such as `'0.0375'`, into {@link Credits}.
  *
- * Throws a `TypeError` that names `what` for anything else: a number, a sign, an exponent, a tenth place, white space.
+ * Otherwise throws a `TypeError` that names `what`: for a number, a sign, an exponent, a tenth place or white space.
  */
 export function parseCredits(text: string, what = 'amount'): Credits {
   const match = typeof text === 'string' ? DECIMAL_PATTERN.exec(text) : null
@@ -27,8 +27,8 @@ export function parseCredits(text: string, what = 'amount'): Credits {
 }
 
 /**
- * The shortest decimal string of an amount: `formatCredits(1_200_000n)` is `'0.0012'`. Throws a `TypeError` for what is
- * no bigint.
+ * Returns the shortest decimal string of an amount: `formatCredits(1_200_000n)` is `'0.0012'`. Throws a `TypeError` if
+ * the amount is not a bigint.
  */
 export function formatCredits(amount: Credits): string {
   if (typeof amount !== 'bigint') {
@@ -43,35 +43,35 @@ export function formatCredits(amount: Credits): string {
   return fraction === '' ? `${sign}${whole}` : `${sign}${whole}.${fraction}`
 }
 
-/** The amount as a JSON number. Exact for every amount that {@link roundUpToWire} returns unchanged. */
+/** Returns the amount as a JSON number. Exact for every amount that {@link roundUpToWire} returns unchanged. */
 export function creditsToNumber(amount: Credits): number {
-  // Both operands are exact below 2^53, so the quotient is the double nearest to the decimal, as `Number()` would read it.
+  // Both operands are exact below 2^53, so the quotient is the double nearest to the decimal, as in `Number()`.
   return amount <= MAX_EXACT ? Number(amount) / NANO_NUMBER : Number(formatCredits(amount))
 }
 
-/** From here on (1,000,000 credits) a double no longer carries every multiple of 10^-9. */
+/** From here on (1,000,000 credits) a double cannot represent every multiple of 10^-9. */
 const WIRE_EXACT_BELOW = 10n ** 15n
 const WIRE_DIGITS = 15
 
-/** Rounds up to what a JSON number carries exactly: 15 significant digits from 1,000,000 credits on, unchanged below. */
+/** Rounds up to an exact JSON number: 15 significant digits from 1,000,000 credits on, unchanged below. */
 export function roundUpToWire(amount: Credits): Credits {
   return roundUpTo(wireStep(amount), amount)
 }
 
 /**
- * The last place that a JSON number carries of an amount: 1 below 1,000,000 credits, else that of its 15th digit.
- * Parts that add up to an amount are exact too if they stop at the same place.
+ * Returns the last place of an amount that a JSON number represents: 1 below 1,000,000 credits, otherwise the place of
+ * its 15th digit. Parts that add up to an amount are also exact if they end at the same place.
  */
 export function wireStep(amount: Credits): Credits {
   return amount < WIRE_EXACT_BELOW ? 1n : 10n ** BigInt(amount.toString().length - WIRE_DIGITS)
 }
 
-/** The next multiple of `step`, for an amount of zero or more. */
+/** Rounds an amount of zero or more up to a multiple of `step`. */
 export function roundUpTo(step: Credits, amount: Credits): Credits {
   return step === 1n ? amount : ceilDiv(amount, step) * step
 }
 
-/** Division rounded up, for a numerator of zero or more. */
+/** Divides and rounds up. The numerator must be zero or more. */
 export function ceilDiv(numerator: bigint, denominator: bigint): bigint {
   return (numerator + denominator - 1n) / denominator
 }

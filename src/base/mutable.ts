@@ -1,2 +1,2 @@
-/** An object while it is being made, field by field. */
+/** An object that is built field by field. */
 export type Mutable<Shape> = { -readonly [Field in keyof Shape]: Shape[Field] }

@@ -10,12 +10,20 @@ export interface Price {
   readonly cacheWrite?: string
   /** `output` by default. */
   readonly reasoning?: string
+  /** Audio in the input. If absent, it costs as much as text. The same applies to the three prices below. */
+  readonly audioInput?: string
+  /** Audio in the output. */
+  readonly audioOutput?: string
+  /** Images in the input. */
+  readonly imageInput?: string
+  /** Images in the output. */
+  readonly imageOutput?: string
   /** `'0'` by default. */
   readonly request?: string
 }
 
 export interface Prices extends Price {
-  /** If the prompt has more than `above` tokens, the whole call has that tier's prices. The highest such tier counts. */
+  /** If the prompt has more than `above` tokens, the tier's prices apply to the whole call. The highest such tier applies. */
   readonly tiers?: readonly (Price & { readonly above: number })[]
 }
 
@@ -26,14 +34,19 @@ export interface PriceRow {
   readonly cacheWrite: Credits
   readonly output: Credits
   readonly reasoning: Credits
+  /** Undefined if such tokens cost as much as text. The same applies to the three prices below. */
+  readonly audioInput: Credits | undefined
+  readonly audioOutput: Credits | undefined
+  readonly imageInput: Credits | undefined
+  readonly imageOutput: Credits | undefined
   /** Credits per call. */
   readonly request: Credits
 }
 
-/** Parsed prices: the row that applies above each number of prompt tokens, lowest first, the first one above -1. */
+/** Parsed prices: the rows with the prompt tokens above which they apply, lowest first. The first one applies above -1. */
 export type PriceTable = readonly { readonly above: number; readonly row: PriceRow }[]
 
-/** Reads prices, so that nothing about them can fail later. Throws a `TypeError` that names the price at fault. */
+/** Parses prices, so that no later step can fail. Throws a `TypeError` that names the price at fault. */
 export function parsePrices(prices: Prices, what = 'prices'): PriceTable {
   if (typeof prices !== 'object' || prices === null)
     throw new TypeError(`${what} must be an object with input and output`)
@@ -55,6 +68,8 @@ function parsePrice(price: Price, what: string): PriceRow {
     if (text === undefined && fallback !== undefined) return fallback
     return parseCredits(text as string, `${what}.${name}`)
   }
+  const readOwn = (name: keyof Price): Credits | undefined =>
+    own(price, name) === undefined ? undefined : read(name)
   const input = read('input')
   const output = read('output')
   return {
@@ -63,18 +78,22 @@ function parsePrice(price: Price, what: string): PriceRow {
     cacheWrite: read('cacheWrite', input),
     output,
     reasoning: read('reasoning', output),
+    audioInput: readOwn('audioInput'),
+    audioOutput: readOwn('audioOutput'),
+    imageInput: readOwn('imageInput'),
+    imageOutput: readOwn('imageOutput'),
     request: read('request', 0n),
   }
 }
 
-/** The row for a prompt of this many tokens. */
+/** Returns the row for a prompt of this many tokens. */
 export function priceRow(table: PriceTable, promptTokens: number): PriceRow {
   let row = table[0]!.row
   for (const tier of table) if (promptTokens > tier.above) row = tier.row
   return row
 }
 
-/** A price that a host left out stays so, whatever some dependency has put on `Object.prototype`. */
+/** Reads own fields only, because a dependency may have added fields to `Object.prototype`. */
 function own<T extends object, Name extends keyof T>(given: T, name: Name): T[Name] | undefined {
   return Object.hasOwn(given, name) ? given[name] : undefined
 }

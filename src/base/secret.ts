@@ -1,9 +1,9 @@
 import { inspect } from 'node:util'
 
 /**
- * A value that does not print: `String()`, `JSON.stringify`, template literals and `util.inspect` all show `[secret]`.
+ * A value that is never printed: `String()`, `JSON.stringify`, template literals and `util.inspect` all show `[secret]`.
  *
- * An interface, so that any object with `reveal()` fits; nothing relies on its class.
+ * It is an interface, so any object with `reveal()` can be one.
  */
 export interface Secret {
   reveal(): string
@@ -11,7 +11,7 @@ export interface Secret {
 
 const SHOWN = '[secret]'
 
-/** Wraps a value so that only `reveal()` gives it back. Throws a `TypeError`, without the value, if it is not a string. */
+/** Wraps a value so that only `reveal()` returns it. Throws a `TypeError`, without the value, if it is not a string. */
 export function createSecret(value: string): Secret {
   if (typeof value !== 'string') {
     throw new TypeError(

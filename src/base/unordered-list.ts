@@ -5,9 +5,10 @@ export interface Listed {
 }
 
 /**
- * Items in no order. Each is added and removed in one step, and is in one list at most.
+ * A list without an order. An item is added or removed in constant time, and is in at most one list.
  *
- * Not a `Set`: a set that is constantly filled and emptied leaves a chain of tables that keeps removed items alive.
+ * It is not a `Set`, because a set that is constantly filled and emptied leaves a chain of tables that keeps removed
+ * items alive.
  */
 export class UnorderedList<Item extends Listed> {
   private readonly list: Item[] = []

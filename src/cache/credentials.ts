@@ -19,8 +19,8 @@ export interface CachedCredentials extends CredentialStore {
  * Caches a credential store. Its keys are SHA-256 digests, never tokens.
  *
  * A credential is kept for `ttlMs`, at most until its `expiresAt`. Refusals are kept for a second, at most 1,000 of them,
- * in a separate cache. Concurrent callers with the same token share one look-up. It has its own deadline and goes on if
- * one of them leaves. If all have left, the store's signal aborts. An error reaches the callers who wait and is never
+ * in a separate cache. Concurrent callers with the same token share one look-up. It has its own deadline and continues if
+ * one of them leaves. If all have left, the store's signal aborts. An error reaches the callers that wait and is never
  * kept. While the store's watch is disconnected, every call goes to the store.
  */
 export function cachedCredentials(store: CredentialStore, options: CacheOptions = {}): CachedCredentials {

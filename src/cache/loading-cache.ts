@@ -15,7 +15,7 @@ export type Kept =
   | { readonly as: 'negative' }
 
 export interface LoadingCache<Value> {
-  /** Returns the answer kept under this key, or calls `load`. Callers that come during a load share it. */
+  /** Returns the answer kept under this key, or calls `load`. Callers that arrive during a load share it. */
   get(key: string, context: CallContext, load: Load<Value>): Awaitable<Value>
   /** Drops the answers with this id, or all. Loads in progress are neither kept nor shared with later callers. */
   drop(id?: string): void

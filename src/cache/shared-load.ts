@@ -27,7 +27,7 @@ export class LoadContext implements CallContext {
 
 /**
  * A load that serves several callers. It has its own signal, and it fails after `loadMs` whether or not the store
- * observes the signal. The signal aborts early if all callers have left. An answer that still comes is valid.
+ * observes the signal. The signal aborts early if all callers have left. An answer that still arrives is valid.
  */
 export class SharedLoad<Value> {
   readonly answer: Promise<Value>
@@ -55,7 +55,7 @@ export class SharedLoad<Value> {
     return this.context.isAborted
   }
 
-  /** Waits for the answer until `signal` aborts. The load goes on for the other callers. */
+  /** Waits for the answer until `signal` aborts. The load continues for the other callers. */
   waitFor(signal: AbortSignal): Promise<Value> {
     this.#waiting++
     return new Promise<Value>((resolve, reject) => {

@@ -7,7 +7,7 @@ export interface Asset {
   readonly bytes: Buffer
   readonly type: string
   readonly etag: string
-  /** Its name changes with what it holds. */
+  /** Its name changes with its content. */
   readonly isImmutable: boolean
 }
 
@@ -27,12 +27,12 @@ const TYPES: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
 }
 
-/** Where the pages were built to. */
+/** Returns the folder that the build writes the pages to. */
 export function assetsFolder(): string {
   return join(dirname(pathOfOwn('package.json')), 'dist', 'console')
 }
 
-/** Reads every file of a folder. Undefined if there is no page: it was not built. */
+/** Reads every file of a folder. Returns undefined if the page is missing because nothing was built. */
 export function readAssets(folder: string): Assets | undefined {
   const assets = new Map<string, Asset>()
   for (const name of namesIn(folder)) {

@@ -17,17 +17,17 @@ import { send, sendCsv, sendError, sendJson } from './serving/reply.js'
 import { type Authorise, type ConsoleViewer, readViewer } from './serving/viewer.js'
 
 export interface ConsoleOptions {
-  /** What the console shows and does: `createAdmin(stores)`. */
+  /** The data that the console shows and changes: `createAdmin(stores)`. */
   readonly admin: Admin
-  /** Who may look. There is no default: whoever is an operator may move credits and issue keys. */
+  /** Decides who may use the console. There is no default, since an operator may move credits and issue keys. */
   readonly authorise: Authorise
-  /** Where the router is on the console's origin. `/compat/v1` by default. */
+  /** The router's path on the console's origin. `/compat/v1` by default. */
   readonly routerPath?: string
-  /** Where nobody strips the mount from `req.url`, as with bare `http`. */
+  /** The path of the console, if nothing strips it from `req.url`, as with bare `http`. */
   readonly basePath?: string
-  /** Where browsers see the console, such as `https://console.example.com`: for a proxy that rewrites `Host`. */
+  /** The console's origin as browsers see it, such as `https://console.example.com`, if a proxy rewrites `Host`. */
   readonly origin?: string
-  /** Told to whoever is not signed in: how to. */
+  /** How to sign in, shown to anyone who has not. */
   readonly signInHint?: string
   /** For tests. */
   readonly clock?: Clock
@@ -35,25 +35,25 @@ export interface ConsoleOptions {
 
 /** Middleware for Express, Connect and bare `http`. */
 export interface Console {
-  /** Answers a request for its pages or its API. Returns nothing and never throws; calls `next` for other paths. */
+  /** Answers requests for its pages and its API, and calls `next` for other paths. Returns nothing and never throws. */
   (req: ConsoleRequest, res: ServerResponse, next?: (error?: unknown) => void): void
-  /** For the router's `onEvent`: explanations of calls, errors and incidents come from here. Cheap, and never throws. */
+  /** The router's `onEvent`: explanations of calls, errors and incidents come from its events. Cheap, and never throws. */
   readonly onEvent: (event: RouterEvent) => void
   /**
-   * Shows what events do not tell of a router: its calls in flight and how its routes are doing. Of several routers, shows
-   * all. Returns what ends it. What is no router is a `TypeError`.
+   * Shows a router's calls in flight and the health of its routes, which its events do not contain. Call it once for each
+   * router. Returns a function that stops it. Throws a `TypeError` if the value is not a router.
    */
   observe(router: ObservedRouter): () => void
 }
 
-const SIGN_IN_HINT = 'Sign in where this service lets you, then open the console again.'
+const SIGN_IN_HINT = 'Sign in to this service, then open the console again.'
 
 /**
- * Makes pages for operators and users: spend, calls, keys, apps, models, routes, and a playground.
+ * Creates pages for operators and users: spend, calls, keys, apps, models, routes, and a playground.
  *
- * Mount it with `app.use('/console', createConsole({ admin, authorise }))`, hand its `onEvent` to the router, and the
- * router to its `observe`. Keeps no state but the newest events, in memory. Throws a `TypeError` that names the option
- * that is missing.
+ * Mount it with `app.use('/console', createConsole({ admin, authorise }))`, pass its `onEvent` to the router, and the
+ * router to its `observe`. Its only state is the newest events, in memory. Throws a `TypeError` that names the missing or
+ * invalid option.
  */
 export function createConsole(options: ConsoleOptions): Console {
   const { admin, authorise } = checkOptions(options)
@@ -76,12 +76,14 @@ export function createConsole(options: ConsoleOptions): Console {
   async function answerApi(path: string, req: ConsoleRequest, res: ServerResponse): Promise<void> {
     const viewer = await readViewer(authorise, req)
     if (viewer === undefined) {
-      throw new HttpError(401, `Nobody is signed in. ${options.signInHint ?? SIGN_IN_HINT}`)
+      throw new HttpError(401, `You are not signed in. ${options.signInHint ?? SIGN_IN_HINT}`)
     }
     const endpoint = byPath.get(path)
     if (endpoint === undefined) throw notFound('The console has nothing at this path')
     if (req.method !== endpoint.method) {
-      throw new HttpError(405, `This path takes ${endpoint.method}`, undefined, { allow: endpoint.method })
+      throw new HttpError(405, `This path accepts only ${endpoint.method}`, undefined, {
+        allow: endpoint.method,
+      })
     }
     if (endpoint.who === 'operator' && viewer.kind !== 'operator') {
       throw new HttpError(403, 'Only an operator may do this')
@@ -93,9 +95,9 @@ export function createConsole(options: ConsoleOptions): Console {
       if ('csv' in reply) await sendCsv(res, reply.csv)
       else sendJson(res, 200, reply)
     } catch (error) {
-      // A download that its client broke off is nobody's fault.
+      // A download that the client aborted is not a fault.
       if (res.destroyed && isClientGone(error)) return
-      // Only what comes from an endpoint is in words for who asked. What `authorise` throws is the host's alone.
+      // Only an endpoint's errors are worded for the client. What `authorise` throws is for the host alone.
       throw toHttpError(error) ?? error
     }
   }
@@ -104,15 +106,16 @@ export function createConsole(options: ConsoleOptions): Console {
     const httpError = error instanceof HttpError ? error : undefined
     if (httpError === undefined) {
       const fault = plainError(error)
-      log.take({ type: 'fault', where: 'console', error: { name: fault.name, message: fault.message } })
+      log.record({ type: 'fault', where: 'console', error: { name: fault.name, message: fault.message } })
       process.emitWarning(fault)
     }
-    // What breaks on its way must not look whole.
+    // A reply that fails midway must not look complete.
     if (res.headersSent) res.destroy()
     else
       sendError(
         res,
-        httpError ?? new HttpError(500, 'Something went wrong in the console: see the process’s warnings'),
+        httpError ??
+          new HttpError(500, 'Something went wrong in the console. See the warnings of its process.'),
       )
   }
 
@@ -142,18 +145,18 @@ export function createConsole(options: ConsoleOptions): Console {
         failed(error, res)
       }
     },
-    { onEvent: log.take, observe: (router: ObservedRouter) => routers.observe(router) },
+    { onEvent: log.record, observe: (router: ObservedRouter) => routers.observe(router) },
   )
 }
 
 function checkOptions(options: ConsoleOptions): ConsoleOptions {
   if (typeof options?.authorise !== 'function') {
     throw new TypeError(
-      'createConsole needs authorise: (req) => an operator ({ kind: "operator" }), a user ({ kind: "user", account }) or, for nobody, undefined. There is no default, since an operator may move credits. oneTimeSignIn() makes one for a single operator.',
+      'createConsole needs authorise: a function of the request that returns an operator ({ kind: "operator" }), a user ({ kind: "user", account }) or, if nobody is signed in, undefined. There is no default, since an operator may move credits. oneTimeSignIn() makes one for a single operator.',
     )
   }
   if (typeof options.admin?.entries !== 'function') {
-    throw new TypeError('createConsole needs admin: createAdmin(stores) of compat-router/admin')
+    throw new TypeError('createConsole needs admin: createAdmin(stores) from compat-router/admin')
   }
   requireClock('createConsole', options.clock, ['now'])
   if (options.signInHint !== undefined && typeof options.signInHint !== 'string') {
@@ -161,16 +164,16 @@ function checkOptions(options: ConsoleOptions): ConsoleOptions {
   }
   if (options.origin !== undefined && !isOrigin(options.origin)) throw new TypeError(`origin ${ORIGIN_FORM}`)
   if (options.routerPath !== undefined && !/^\/[^/?#\s]/.test(options.routerPath)) {
-    throw new TypeError('routerPath must be a path on the origin of the console, such as /compat/v1')
+    throw new TypeError("routerPath must be a path on the console's origin, such as /compat/v1")
   }
   const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
   if (unknown !== undefined) {
-    throw new TypeError(`createConsole has no option ${unknown}; it has ${OPTIONS.join(', ')}`)
+    throw new TypeError(`createConsole has no option ${unknown}; its options are ${OPTIONS.join(', ')}`)
   }
   return options
 }
 
-/** Every option by name; the compiler sees that none is missing. */
+/** The names of all options; the compiler checks that none is missing. */
 const OPTIONS: readonly string[] = Object.keys({
   admin: true,
   authorise: true,
@@ -191,13 +194,13 @@ async function readRequest(
   const start = target.indexOf('?')
   const query = new Map<string, string>()
   for (const [name, value] of new URLSearchParams(start === -1 ? '' : target.slice(start))) {
-    if (query.has(name)) throw new HttpError(400, `${name} stands there twice: give it once`, name)
+    if (query.has(name)) throw new HttpError(400, `${name} is given twice; give it once`, name)
     query.set(name, value)
   }
   return { viewer, query: Object.fromEntries(query), body: {} }
 }
 
-/** The page's files are named relative to it, so that its address has to end in a slash. */
+/** The page links to its files by relative paths, so its own address must end in a slash. */
 function withSlash(req: ConsoleRequest): string | undefined {
   const target = req.originalUrl ?? req.url ?? ''
   const path = pathOf(target)
@@ -210,7 +213,7 @@ function isClientGone(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === 'ERR_STREAM_PREMATURE_CLOSE'
 }
 
-/** What was thrown, in texts that are read here once: it may be anything, and throw when it is looked at. */
+/** Copies a thrown value, reading each member once: it may be of any type, and reading it may throw. */
 function plainError(thrown: unknown): NodeJS.ErrnoException {
   try {
     if (!(thrown instanceof Error)) return new Error(String(thrown))
@@ -221,6 +224,6 @@ function plainError(thrown: unknown): NodeJS.ErrnoException {
     if (code !== undefined) plain.code = String(code)
     return plain
   } catch {
-    return new Error('What was thrown cannot be shown')
+    return new Error('The thrown value cannot be shown')
   }
 }

@@ -2,20 +2,20 @@ import { isSearch } from '../admin/entries.js'
 import type { Admin } from '../admin/index.js'
 import { HttpError } from './serving/http-error.js'
 
-/** What of one user's questions may wait. */
+/** The maximum number of one user's queries that may wait. */
 const MAX_WAITING = 100
 
-/** Runs one work after the other. */
+/** Runs one task after the other. */
 interface Line {
-  run<Result>(work: () => Promise<Result>): Promise<Result>
+  run<Result>(task: () => Promise<Result>): Promise<Result>
   readonly waiting: number
 }
 
-/** How users are kept from each other's way, and from an operator's. */
+/** Keeps users from slowing down each other, or an operator. */
 export interface OwnTurns {
   /**
-   * Administration for a user's account: its questions about the ledger wait for each other. Of all users' reports, which
-   * may take long, one runs at a time, each user's in turn.
+   * Returns administration for a user's account. The account's queries of the ledger run one at a time. Reports, which may
+   * take long, run one at a time for all users together, each user in turn.
    */
   adminOf(account: string, admin: Admin): Admin
 }
@@ -24,16 +24,16 @@ export function createOwnTurns(): OwnTurns {
   const reports = createLine()
   const lines = new Map<string, Line>()
 
-  async function inTurn<Result>(account: string, work: () => Promise<Result>): Promise<Result> {
+  async function inTurn<Result>(account: string, task: () => Promise<Result>): Promise<Result> {
     const line = lines.get(account) ?? createLine()
     lines.set(account, line)
     if (line.waiting >= MAX_WAITING) {
-      throw new HttpError(429, 'Too many questions of this account wait for an answer', undefined, {
+      throw new HttpError(429, 'Too many queries of this account are waiting', undefined, {
         'retry-after': '1',
       })
     }
     try {
-      return await line.run(work)
+      return await line.run(task)
     } finally {
       if (line.waiting === 0) lines.delete(account)
     }
@@ -41,7 +41,7 @@ export function createOwnTurns(): OwnTurns {
 
   return {
     adminOf(account, admin) {
-      const report = <Result>(work: () => Promise<Result>) => inTurn(account, () => reports.run(work))
+      const report = <Result>(task: () => Promise<Result>) => inTurn(account, () => reports.run(task))
       const own: Pick<Admin, 'entries' | 'spend' | 'spendReport' | 'statement'> = {
         entries: (query = {}) =>
           isSearch(query) ? report(() => admin.entries(query)) : inTurn(account, () => admin.entries(query)),
@@ -61,9 +61,9 @@ function createLine(): Line {
     get waiting() {
       return waiting
     },
-    async run(work) {
+    async run(task) {
       waiting++
-      const answer = last.then(work)
+      const answer = last.then(task)
       last = answer.catch(() => undefined)
       try {
         return await answer

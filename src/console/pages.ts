@@ -5,12 +5,12 @@ import { HttpError } from './serving/http-error.js'
 import { send, sendError } from './serving/reply.js'
 
 const NOT_BUILT =
-  'The pages of the console are missing from compat-router/dist/console. In a clone of compat-router run: npm run build:console\n'
+  "The console's pages are missing from compat-router/dist/console. In a clone of compat-router, run: npm run build:console\n"
 const FOR_GOOD = 'public, max-age=31536000, immutable'
-/** Asked again each time, since its name stays the same when what it holds changes. */
+/** Revalidated each time, since the name stays the same when the content changes. */
 const ASK_AGAIN = 'no-cache'
 
-/** Serves built pages, read into memory when they are first asked for. Returns whether a path is one of theirs. */
+/** Serves the built pages, which are read into memory on the first request. Returns whether a path is one of theirs. */
 export function createPages(
   folder: string,
 ): (path: string, req: ConsoleRequest, res: ServerResponse) => boolean {
@@ -23,7 +23,7 @@ export function createPages(
     if (asset === undefined && !isPage) return false
     const isHead = req.method === 'HEAD'
     if (req.method !== 'GET' && !isHead) {
-      sendError(res, new HttpError(405, 'This path takes GET', undefined, { allow: 'GET, HEAD' }))
+      sendError(res, new HttpError(405, 'This path accepts only GET', undefined, { allow: 'GET, HEAD' }))
     } else if (asset === undefined) {
       const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
       send(res, 503, headers, NOT_BUILT, isHead)

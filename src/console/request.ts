@@ -7,8 +7,8 @@ const MAX_BODY_BYTES = 1_048_576
 const JSON_TYPE_PATTERN = /^application\/json *(?:;|$)/i
 
 /**
- * Refuses a request that writes unless a page of this origin sent it. `origin` is where browsers see the console,
- * where that is not what the `Host` header says.
+ * Refuses a request that writes unless a page of this origin sent it. `origin` is the console's origin as browsers see
+ * it, if that differs from the `Host` header.
  */
 export function checkOrigin(req: ConsoleRequest, origin: string | undefined): void {
   const site = one(req.headers['sec-fetch-site'])
@@ -20,24 +20,24 @@ export function checkOrigin(req: ConsoleRequest, origin: string | undefined): vo
   if (!isForeign) return
   const why =
     from === undefined
-      ? 'it does not say which page sent it'
-      : `it came from ${JSON.stringify(from.slice(0, 256))}, and the console is at ${JSON.stringify(origin ?? hostOf(req) ?? 'an unknown host')}`
+      ? 'the request does not say which page sent it'
+      : `the request came from ${JSON.stringify(from.slice(0, 256))}, and the console is at ${JSON.stringify(origin ?? hostOf(req) ?? 'an unknown host')}`
   throw new HttpError(
     403,
-    `Only the console's own pages may change anything: ${why}. Behind a proxy that rewrites Host, set the option origin of createConsole and of oneTimeSignIn.`,
+    `Only the console's own pages may change anything: ${why}. Behind a proxy that rewrites Host, set the origin option of createConsole and oneTimeSignIn.`,
   )
 }
 
-export const ORIGIN_FORM = 'must be scheme and host alone, such as https://console.example.com'
+export const ORIGIN_FORM = 'must be only a scheme and a host, such as https://console.example.com'
 
-/** Whether it is an origin as browsers send it. */
+/** Whether the text is an origin as browsers send it. */
 export function isOrigin(text: string): boolean {
   return URL.canParse(text) && new URL(text).origin === text
 }
 
 function isOwn(from: string, req: ConsoleRequest, origin: string | undefined): boolean {
   if (origin !== undefined) return from === origin
-  // The scheme is a proxy's that ends TLS, so only the host is compared.
+  // A proxy that terminates TLS changes the scheme, so only the host is compared.
   return URL.canParse(from) && new URL(from).host !== '' && new URL(from).host === hostOf(req)?.toLowerCase()
 }
 
@@ -49,7 +49,7 @@ function one(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value
 }
 
-/** The request's body, an object, read here or by a middleware before. */
+/** Returns the request's body, an object that is read here or was read by an earlier middleware. */
 export async function readBody(req: ConsoleRequest): Promise<Readonly<Record<string, unknown>>> {
   if (!JSON_TYPE_PATTERN.test(req.headers['content-type'] ?? '')) {
     throw new HttpError(415, 'Send JSON, with content-type: application/json')
@@ -82,22 +82,22 @@ async function collect(req: ConsoleRequest): Promise<Buffer> {
   if (Number(req.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge
   const parts: Buffer[] = []
   let bytes = 0
-  // Leaving the loop early would destroy the socket before the refusal is written.
+  // Not `for await`: leaving its loop early would destroy the socket before the refusal is written.
   return new Promise((done, fail) => {
     const stop = (error?: Error): void => {
-      req.off('data', take).off('end', end).off('error', stop).off('close', left)
+      req.off('data', accept).off('end', finish).off('error', stop).off('close', fallShort)
       if (error === undefined) done(Buffer.concat(parts))
       else fail(error)
     }
-    const take = (part: Buffer): void => {
+    const accept = (part: Buffer): void => {
       bytes += part.length
       parts.push(part)
       if (bytes <= MAX_BODY_BYTES) return
       req.pause()
       stop(tooLarge)
     }
-    const end = (): void => stop()
-    const left = (): void => stop(new HttpError(400, 'The body broke off'))
-    req.on('data', take).on('end', end).on('error', stop).on('close', left)
+    const finish = (): void => stop()
+    const fallShort = (): void => stop(new HttpError(400, 'The body ended too early'))
+    req.on('data', accept).on('end', finish).on('error', stop).on('close', fallShort)
   })
 }

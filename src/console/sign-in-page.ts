@@ -1,4 +1,4 @@
-/** What a one-time link opens. Its script hands the secret in and takes it out of the history. */
+/** The page that a one-time link opens. Its script sends the secret and removes it from the history. */
 export const SIGN_IN_PAGE = `<!doctype html>
 <html lang="en">
 <head>

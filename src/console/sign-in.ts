@@ -13,38 +13,38 @@ import { type Authorise, type ConsoleViewer, viewerSchema } from './serving/view
 import { SIGN_IN_PAGE, SIGN_IN_SCRIPT, SIGN_IN_STYLE } from './sign-in-page.js'
 
 export interface OneTimeSignInOptions {
-  /** Whom a link signs in. An operator by default. */
+  /** The viewer that a link signs in. An operator by default. */
   readonly viewer?: ConsoleViewer
-  /** How long a link is good for, if it is not used. An hour by default. */
+  /** How long an unused link is valid. An hour by default. */
   readonly linkMs?: number
   /** How long a session lasts. Twelve hours by default. */
   readonly sessionMs?: number
-  /** Told to who comes with a link that is used or too old, and whose session has ended: where to get another. */
+  /** Where to get another link. Shown if a link was used or has expired, or if a session has ended. */
   readonly hint?: string
-  /** The console's own `basePath`, where it has one. */
+  /** The console's own `basePath`, if it has one. */
   readonly basePath?: string
-  /** The console's own `origin`, where it has one. */
+  /** The console's own `origin`, if it has one. */
   readonly origin?: string
   /** For tests. */
   readonly clock?: Clock
 }
 
-/** Signs in whoever has a link that this process gave out, once. */
+/** Signs in anyone who has a link that this process issued. Each link works once. */
 export interface OneTimeSignIn {
-  /** Middleware to mount where the console is, in front of it. */
+  /** Middleware to mount at the console's path, before the console. */
   (req: ConsoleRequest, res: ServerResponse, next?: (error?: unknown) => void): void
-  /** A new link to the console at an address, which may be a path alone. Its secret stands behind `#`: it is sent to no server, log or referrer. */
+  /** Returns a new link to the console at an address, which may be only a path. Its secret is after the `#`, so it is sent to no server, log or referrer. */
   link(consoleUrl: string): string
   readonly authorise: Authorise
-  /** How to get in again, for the console's `signInHint`. */
+  /** How to sign in again, for the console's `signInHint`. */
   readonly hint: string
 }
 
 const HOUR_MS = 3_600_000
 const SECRET_BYTES = 32
-/** More than one person's browsers and links; the oldest gives way. */
+/** More than the browsers and links of one person. The oldest is dropped first. */
 const MAX_KEPT = 100
-const HINT = 'Get a new link where the last one came from.'
+const HINT = 'Get a new link from the same source as the last one.'
 
 const lifeSchema = z.int().positive()
 const optionsSchema = z.strictObject({
@@ -59,8 +59,8 @@ const optionsSchema = z.strictObject({
 
 /**
  * Makes links that open the console once each: the secret of a link is exchanged for a session cookie (`HttpOnly`,
- * `SameSite=Strict`, `Secure` over https). All in memory: a restart ends every link and session. Throws a `TypeError`
- * that names the option that cannot be meant.
+ * `SameSite=Strict`, `Secure` over https). Links and sessions are in memory, so a restart ends them. Throws a `TypeError`
+ * that names the invalid option.
  */
 export function oneTimeSignIn(given: OneTimeSignInOptions = {}): OneTimeSignIn {
   const options = parseInput(optionsSchema, given, 'oneTimeSignIn')
@@ -79,7 +79,7 @@ export function oneTimeSignIn(given: OneTimeSignInOptions = {}): OneTimeSignIn {
   async function signIn(req: ConsoleRequest, res: ServerResponse): Promise<void> {
     checkOrigin(req, options.origin)
     const { secret } = await readBody(req)
-    if (typeof secret === 'string' && links.take(secret)) {
+    if (typeof secret === 'string' && links.redeem(secret)) {
       sendJson(
         res,
         200,
@@ -89,19 +89,19 @@ export function oneTimeSignIn(given: OneTimeSignInOptions = {}): OneTimeSignIn {
     } else if (isSignedIn(req)) {
       sendJson(res, 200, { done: true })
     } else {
-      throw new HttpError(403, `This link has been used, is too old, or is not whole. ${hint}`)
+      throw new HttpError(403, `This link has been used, has expired, or is incomplete. ${hint}`)
     }
   }
 
   async function signOut(req: ConsoleRequest, res: ServerResponse): Promise<void> {
     checkOrigin(req, options.origin)
     await readBody(req)
-    for (const session of cookiesOf(req)) sessions.take(session)
+    for (const session of cookiesOf(req)) sessions.redeem(session)
     sendJson(res, 200, { done: true }, { 'set-cookie': cookie(req, '', 0) })
   }
 
-  // Without a path, which a browser then takes from its own address of the sign-in (RFC 6265 section 5.1.4): a proxy may
-  // have put the console where nobody here knows.
+  // Without a path, the browser uses the path of its own sign-in address (RFC 6265 section 5.1.4). A proxy may have mounted
+  // the console at a path that is unknown here.
   function cookie(req: ConsoleRequest, value: string, seconds: number): string {
     const secure = isOverHttps(req, options.origin) ? '; Secure' : ''
     return `${cookieName(req)}=${value}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`
@@ -133,7 +133,7 @@ export function oneTimeSignIn(given: OneTimeSignInOptions = {}): OneTimeSignIn {
       hint: `A link opens the console once. ${hint}`,
       link(consoleUrl: string) {
         if (typeof consoleUrl !== 'string') {
-          throw new TypeError("link takes the console's address, such as 'http://localhost:3000/console'")
+          throw new TypeError("link needs the console's address, such as 'http://localhost:3000/console'")
         }
         return `${consoleUrl.replace(/\/+$/, '')}/sign-in#${links.add()}`
       },
@@ -149,7 +149,7 @@ const FILES: ReadonlyMap<string, { readonly type: string; readonly text: string 
   ['/sign-in.css', { type: 'text/css; charset=utf-8', text: SIGN_IN_STYLE }],
 ])
 
-/** Secrets by digest, so that looking one up takes no longer for a better guess. */
+/** Keeps secrets by digest, so that a lookup takes no longer for a better guess. */
 class Expiring {
   private readonly ends = new Map<string, number>()
 
@@ -169,8 +169,8 @@ class Expiring {
     return this.clock.now() < (this.ends.get(digest(secret)) ?? 0)
   }
 
-  /** Whether it was good. Afterwards it is not. */
-  take(secret: string): boolean {
+  /** Returns whether the secret was valid, and invalidates it. */
+  redeem(secret: string): boolean {
     const isGood = this.has(secret)
     this.ends.delete(digest(secret))
     return isGood
@@ -181,19 +181,19 @@ function digest(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url')
 }
 
-/** Browsers tell the ports of one host apart for nothing but scripts, so the cookie's name has to. */
+/** Browsers share cookies between the ports of a host, so the name contains the port. */
 function cookieName(req: IncomingMessage): string {
   return `compat-console-${req.socket.localPort ?? 0}`
 }
 
-/** All of the name: one that somebody else has set for the host must not hide the one that was given here. */
+/** Returns all cookies of this name: one that somebody else has set for the host must not hide ours. */
 function cookiesOf(req: IncomingMessage): readonly string[] {
   const name = `${cookieName(req)}=`
   const pairs = (req.headers.cookie ?? '').split(';').map((pair) => pair.trim())
   return pairs.filter((pair) => pair.startsWith(name)).map((pair) => pair.slice(name.length))
 }
 
-/** Whether browsers come by https, be it to a proxy that ends it. */
+/** Whether browsers use https, even if a proxy terminates it. */
 function isOverHttps(req: IncomingMessage, origin: string | undefined): boolean {
   if (origin !== undefined) return origin.startsWith('https:')
   const isEncrypted = (req.socket as Partial<TLSSocket>).encrypted === true

@@ -18,7 +18,7 @@ export type CredentialResult =
   | {
       readonly ok: false
       readonly reason: CredentialRefusal
-      /** The owner, if the credential is expired, revoked or suspended. For events: the caller does not see it. */
+      /** The owner, if the credential is expired, revoked or suspended. For events only: the caller does not see it. */
       readonly credential?: CredentialOwner
     }
 

@@ -11,7 +11,7 @@ import type { Limits } from './limits.js'
 import type { ProviderRegistry } from './providers.js'
 import type { TokenCounter } from './token-counter.js'
 
-/** All that the engine is made of, every default filled in. */
+/** All options and parts of the engine, with every default filled in. */
 export interface EngineOptions {
   readonly credentials: CredentialStore
   readonly catalogue: CatalogueStore
@@ -30,18 +30,18 @@ export interface EngineOptions {
   readonly admit: Admit | undefined
   /** Never throws. */
   readonly emit: (event: RouterEvent) => void
-  /** Whether the trace context of a caller is told in events, and whether providers are sent it too. */
+  /** `read`: events contain the caller's trace context. `forward`: providers also receive it. */
   readonly traceContext: 'read' | 'forward' | undefined
-  /** For deadlines and for how long something took. Nobody sets it. */
+  /** For deadlines and durations. Setting the machine's clock does not change it. */
   readonly clock: Clock
-  /** What time it is, for what is told and kept. */
+  /** For times in events and stores. */
   readonly wallClock: Clock
   readonly newId: () => string
   /** For prompts. */
   readonly counter: TokenCounter
-  /** For replies, of which only charges are estimated: they take less work. */
+  /** For replies. It may be cheaper than `counter`, because a reply is only counted to estimate a charge. */
   readonly replyCounter: TokenCounter
-  /** Counts no fewer tokens than a provider may, for holds under `neverOverdraw`. */
+  /** Never counts fewer tokens than a provider. For holds under `neverOverdraw`. */
   readonly upperCounter: TokenCounter
   readonly splice: boolean
 }

@@ -3,7 +3,7 @@ import type { Awaitable, CallContext, Secret } from './context.js'
 /** Opens sealed provider keys of callers. */
 export interface Envelopes {
   /**
-   * Opens an envelope that was sealed for this provider and this account. A bad envelope is a result, not an error. A
+   * Opens an envelope that was sealed for this provider and this account. An invalid envelope is a result, not an error. A
    * throw means 503 `envelope_opener_unavailable`.
    */
   open(envelope: string, binding: EnvelopeBinding, context: CallContext): Awaitable<OpenResult>

@@ -26,7 +26,7 @@ export type RouterEvent =
 export interface RequestStart {
   readonly type: 'request-start'
   readonly requestId: string
-  /** The operation that was asked for: `chat`, `embeddings`, `list-models` or `get-model`. */
+  /** The requested operation: `chat`, `embeddings`, `list-models` or `get-model`. */
   readonly operation: string
   readonly at: number
   /** The caller's trace context, if the option `traceContext` is set and the headers are well-formed. */
@@ -92,12 +92,13 @@ export interface RoutingExplanation {
 
 export interface RouteAttempt {
   readonly routeId: string
-  /** An error code, or how the call ended. */
+  /** An error code, or how the call ended. `no_route_available` if the route was not tried because it is failing. */
   readonly outcome: string
   /**
-   * If a piece of the reply could not be read, which piece. If the provider failed, the reason: its status and its own
-   * words, or the fault of the connection. Contains no keys, hosts or addresses, and nothing that may quote a prompt or a
-   * reply: for 400, 403, 413, 422 and 451 the provider's error code replaces its words, and parser errors are left out.
+   * The state of the breaker if the route was not tried, the unreadable piece of the reply, or the reason why the provider
+   * failed: its status and its own words, or the fault of the connection. Contains no keys, hosts or addresses, and nothing
+   * that may quote a prompt or a reply: for 400, 403, 413, 422 and 451 the provider's error code replaces its words, and
+   * parser errors are left out.
    */
   readonly why?: string
 }

@@ -1,7 +1,7 @@
-/** The operations that have events and cost nothing. Every other one is charged. */
+/** The operations that have events but cost nothing. Every other operation is charged. */
 const FREE_OPERATIONS: ReadonlySet<string> = new Set(['list-models', 'get-model'])
 
-/** Whether an event is about a charged operation, by the name that it has. */
+/** Whether the operation of an event is charged. */
 export function isChargedOperation(name: string): boolean {
   return !FREE_OPERATIONS.has(name)
 }

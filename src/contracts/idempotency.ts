@@ -10,7 +10,7 @@ export interface IdempotencyStore {
   claim(request: IdempotencyClaim, context: CallContext): Promise<IdempotencyState>
   /** Keeps a reply for `ttlMs` from now, whatever the lease was. An unknown claim is not an error. */
   complete(claim: string, reply: StoredReply, ttlMs: number, context: CallContext): Promise<void>
-  /** Frees a claim if nothing was charged for it. Does nothing if the claim is unknown or has a reply. */
+  /** Releases a claim for which nothing was charged. Does nothing if the claim is unknown or has a reply. */
   abandon(claim: string, context: CallContext): Promise<void>
 }
 

@@ -13,9 +13,9 @@ import type { Awaitable, CallContext, Credits } from './context.js'
  *
  * | | unknown | held | expired | released | settled |
  * |---|---|---|---|---|---|
- * | hold | takes it | same input: same answer, other: `conflict` | `closed` | `closed` | `closed` |
- * | release | leaves a mark: a late hold is `closed` | frees it | nothing | nothing | nothing |
- * | settle | posts | posts and frees it | posts | posts | nothing: the first charge comes back |
+ * | hold | reserves the amount | same input: same answer, other: `conflict` | `closed` | `closed` | `closed` |
+ * | release | remembers the id: a late hold is `closed` | releases it | nothing | nothing | nothing |
+ * | settle | posts | posts and ends it | posts | posts | nothing: returns the first charge |
  */
 export interface LedgerStore {
   /**
@@ -24,11 +24,11 @@ export interface LedgerStore {
    */
   hold(request: HoldRequest, context: CallContext): Awaitable<HoldResult>
   /**
-   * Posts a charge and frees its hold in one atomic step. Never refuses for lack of credit: the balance may go below zero.
+   * Posts a charge and ends its hold in one atomic step. Never refuses for lack of credit: the balance may go below zero.
    * Creates unknown accounts. A repeat with the same `holdId` posts nothing and returns the first charge.
    */
   settle(request: SettleRequest, context: CallContext): Awaitable<SettleResult>
-  /** Frees a hold without a charge. Repeats and unknown holds are not errors. */
+  /** Releases a hold without a charge. Repeats and unknown holds are not errors. */
   release(
     request: ReleaseRequest,
     context: CallContext,
@@ -36,20 +36,20 @@ export interface LedgerStore {
   /** Returns an account's balance, or undefined if the account does not exist. */
   balance(account: string, context: CallContext): Promise<Balance | undefined>
   /**
-   * Marks at most `limit` overdue holds as expired, frees their claims and returns them, each to one caller only. An
+   * Marks at most `limit` overdue holds as expired, releases their claims and returns them, each to one caller only. An
    * overdue hold no longer counts against the balance, even if this is never called.
    */
   expireHolds(limit: number, context: CallContext): Promise<readonly ExpiredHold[]>
 }
 
 export interface HoldRequest {
-  /** Unique: the router makes a new one for each hold. */
+  /** Unique: the router creates a new id for each hold. */
   readonly holdId: string
   /** The account that pays. */
   readonly account: string
   /** Zero or more. */
   readonly amount: Credits
-  /** Measured by the store's clock. After this time the hold no longer counts. */
+  /** Measured by the store's clock. After this time the hold has expired. */
   readonly ttlMs: number
   readonly facts: CallFacts
   /** At most one hold with the same claim is open or settled. */
@@ -82,7 +82,7 @@ export interface SettleRequest {
   /** They add up to zero. Several may name the same account, and are then summed. */
   readonly postings: readonly Posting[]
   readonly facts: CallFacts
-  /** Defaults to the claim of the hold. The store takes it if it is free, and keeps it: see `claimed` of {@link HoldResult}. */
+  /** Defaults to the claim of the hold. If no other hold has it, this one keeps it: see `claimed` of {@link HoldResult}. */
   readonly claim?: string
 }
 
@@ -115,7 +115,7 @@ export interface Charge {
   readonly markup: Credits
   /** Whether the provider reported the token counts or the router estimated them. */
   readonly basis: 'reported' | 'estimated'
-  /** Whether the call ran on a key of the caller's own. */
+  /** Whether the call ran on the caller's own provider key. */
   readonly byok: boolean
   readonly usage: Usage
   readonly priceVersion?: string

@@ -3,8 +3,8 @@ export interface Limits {
   /** The size of a request body. Beyond it: 413. */
   readonly bodyBytes: number
   /**
-   * The bytes received so far of all request bodies that are being read. Beyond it: 503. One account may use a third of
-   * the bytes that it leaves to others, at most a quarter in all. Beyond that: 429.
+   * The bytes received so far of all request bodies that are being read. Beyond it: 503. One account may use at most a
+   * third of the bytes that it leaves to others, and so never more than a quarter. Beyond that: 429.
    */
   readonly bodyBytesInFlight: number
   /** Silence while a body is read. Beyond it: 408. */
@@ -17,13 +17,13 @@ export interface Limits {
   readonly storeMs: number
   /** The time to connect to a provider. */
   readonly connectMs: number
-  /** Time without a byte from the provider. For a reply in one body it starts with the first byte. */
+  /** Time without a byte from the provider. For a JSON reply it starts with the first byte. */
   readonly idleMs: number
   /** Time without a token from the provider. Comments and empty deltas do not count. Starts as `idleMs` does. */
   readonly tokenMs: number
-  /** The time from dispatch to the last byte, whatever keeps a call alive. */
+  /** The time from dispatch to the last byte. */
   readonly totalMs: number
-  /** The time that a client's socket may stay full. Beyond it, the client counts as gone. */
+  /** The time that a client's socket may stay full. Beyond it, the client counts as left. */
   readonly clientStallMs: number
   /** The size of one event in a provider's stream. */
   readonly eventBytes: number
@@ -31,13 +31,13 @@ export interface Limits {
   readonly replyBytes: number
   /** How long a reply waits for its settlement. */
   readonly settleWaitMs: number
-  /** How long a settlement is retried. */
+  /** How long a failed settlement is retried. */
   readonly settleMs: number
   /** A stream opens after this much silence even without a token, so that no proxy closes the connection. */
   readonly openStreamAfterMs: number
-  /** Output tokens that a hold covers if the request sets no bound. */
+  /** The output tokens that a hold covers if the request has no output limit. */
   readonly holdOutputTokens: number
-  /** Routes to try for one call. */
+  /** The most routes to try for one call. */
   readonly attempts: number
   /** Concurrent calls in this process, including those whose client has left. Beyond it: 503, before the body is read. */
   readonly inFlight: number

@@ -17,7 +17,7 @@ import type {
 } from './providers.js'
 import type { TokenCounter } from './token-counter.js'
 
-/** A POST that is charged. The engine runs any of them, and knows none. */
+/** A charged POST. The engine runs any operation without knowing which one it is. */
 export interface Operation<A extends Asked = Asked> {
   /** Its name in events, metrics and catalogues, such as `chat`. */
   readonly name: string
@@ -25,20 +25,27 @@ export interface Operation<A extends Asked = Asked> {
   readonly path: string
   /** The scope that an access token needs. */
   readonly scope: string
-  /** Precedes the id of each reply. */
+  /** Precedes the id of each call's reply, in events and in the ledger. */
   readonly idPrefix: string
   readonly openapi: OpenApiOperation
   /** Reads a body. Throws a `CompatError` if the request is wrong. Does not change the body. */
   read(body: RequestBody): A
-  /** Returns the parameters of a request, at most 20, that are not on a list of supported ones and do ask for something. */
+  /**
+   * Returns at most 20 known parameters of a request that have an effect but are not in the list of supported ones.
+   * Parameters that the operation does not know are in {@link Asked.unlisted}.
+   */
   unsupported(asked: A, supported: readonly string[]): readonly string[]
   /** Plans a request for its model. Counts nothing yet. */
   plan(asked: A, model: Model, options: PlanOptions): Plan
-  /** Returns everything in a request that can change the reply: two requests under one key must agree in it. */
+  /**
+   * Returns every part of a request that can change the reply. Requests of this operation with the same `Idempotency-Key`
+   * must have equal parts. They include the model, and `provider`, `routing` and `sessionId` of the own fields. They do not
+   * include labels, nor the envelope of a provider key, which is different for each sealing.
+   */
   digest(asked: A): object
   /** Whether an adapter serves this operation. */
   isServedBy(adapter: ProviderAdapter): boolean
-  /** Has an adapter that serves the operation run a call. */
+  /** Runs a call on an adapter that serves the operation. */
   run(
     adapter: ProviderAdapter,
     call: ProviderCall<ProviderRequest>,
@@ -46,7 +53,7 @@ export interface Operation<A extends Asked = Asked> {
   ): ReturnType<AdapterRun>
 }
 
-/** The parts of a request that the engine reads. A plain object, which the engine may copy with other own fields. */
+/** The parts of a request that the engine reads. A plain object: the engine may copy it with a different `own`. */
 export interface Asked {
   /** The model key. */
   readonly model: string
@@ -64,18 +71,18 @@ export interface Asked {
 
 export type PlanOptions = Pick<EngineOptions, 'counter' | 'upperCounter' | 'neverOverdraw' | 'limits'>
 
-/** One request for one model: how much it may use, and what routes are sent. */
+/** One request for one model: how much it may use, and the request that each route gets. */
 export interface Plan {
   /**
-   * Estimates the tokens of the input, the first time that it is read. Throws 400 `invalid_request` if the input must have
-   * a bound and has none.
+   * The estimated tokens of the input, computed on the first read. Throws 400 `invalid_request` if the input needs an
+   * upper bound but has none.
    */
   readonly input: InputEstimate
   /** The output tokens that the hold covers, of all choices together. */
   readonly outputTokens: number
   /** How many choices the reply may have, each as long as the model's maximum. */
   readonly choices: number
-  /** The request as a route gets it: under its name of the model, and for no more output than is on hold. */
+  /** Returns the request for a route: with the provider's name of the model, and for no more output than the hold covers. */
   requestFor(route: Route, onCallersKey: boolean): ProviderRequest
   /** Returns a new reply for one attempt. */
   reply(parts: ReplyParts): Reply
@@ -87,6 +94,8 @@ export interface InputEstimate {
   atMost(factor?: number): number
   /** Errs low, and counts text only: charged if the provider reports nothing. */
   readonly atLeast: number
+  /** Whether the input may have audio or images, whose tokens can have prices of their own. */
+  readonly hasMedia: boolean
 }
 
 export interface ReplyParts {
@@ -100,10 +109,17 @@ export interface ReplyParts {
   readonly splice: boolean
 }
 
-/** Hears of the tokens and usage that a reply brings. */
+/** Counts the usage and the tokens that a reply reports to it, in any order. */
 export interface Meter {
-  /** @param finished whether the reply had finished before this report came */
+  /**
+   * Accepts a usage that the provider reported. The charge follows it if both counts are present. Otherwise the charge is
+   * an estimate. So an operation without output reports 0 as `completion`, and one with only a price per request reports 0
+   * as both.
+   *
+   * @param finished whether the reply had finished before the provider sent this report
+   */
   snapshot(report: UsageReport, finished: boolean): void
+  /** Counts an event with content, so that an aborted call is charged for it. */
   token(): void
 }
 
@@ -116,17 +132,17 @@ export interface Mended {
 
 /** Turns the events of one provider into the bytes of one client, and into the facts that a charge depends on. */
 export interface Reply {
-  /** Whether a token or a finish came: a stream can be opened. */
+  /** Whether a token or a finish has arrived, so that a stream can be opened. */
   readonly begun: boolean
-  /** Whether everything came that was asked for. */
+  /** Whether the whole reply has arrived. */
   readonly finished: boolean
-  /** How many events brought a token. Pieces that cannot be read are among them. */
+  /** The number of events with a token, unreadable pieces included. */
   readonly tokenEvents: number
-  /** Set if the reply is none, or says itself that it failed. Then nothing more of it is read. */
+  /** Set if the events are not a reply, or the reply itself reports a failure. Then nothing more of it is read. */
   readonly failure: ProviderError | undefined
   /**
-   * Why the first piece of content that cannot be read cannot. A stream then sends nothing more, and a reply in one body goes
-   * without the piece; either way the rest is read for its usage.
+   * Set once a piece of content cannot be read. A stream then sends nothing more, and a JSON reply leaves the piece out. In
+   * both cases the rest is read for its usage.
    */
   readonly unreadable: ProviderError | undefined
   /** Whether the provider gave a reason for the end. */
@@ -140,17 +156,17 @@ export interface Reply {
   /**
    * Accepts the events of one network read.
    *
-   * @returns the bytes to send now: none before the first token or finish, and none to a client that asked for one body
+   * @returns the bytes to send now: none before the first token or finish, and none if the client asked for a JSON reply
    */
   take(events: readonly ProviderEvent[]): string
-  /** The output tokens of what came, each choice at most this many. */
+  /** Returns the output tokens received so far, at most this many for each choice. */
   completionAtLeast(maxTokensPerChoice: number): number
-  /** Nobody reads the reply any more: from now on it is only counted. */
+  /** Stops collecting the reply, which nobody reads any more. From now on it is only counted. */
   discard(): void
   /** Ends everything that the provider left open. Throws a `ProviderError` if the end cannot be written. */
   endChoices(reason: 'stop' | 'length'): void
-  /** The last bytes of a stream, with the charge. */
+  /** Returns the last bytes of a stream, with the charge. Latin1: each character is one byte of the UTF-8. */
   closing(charge: WireCharge): string
-  /** The whole reply in one body, with the charge. */
+  /** Returns the whole JSON reply as latin1, with the charge. */
   body(charge: WireCharge): string
 }

@@ -1,6 +1,6 @@
 /**
- * Refuses what is no object of options, and an option under a misspelt name, which would silently leave its default in
- * place. Other names that are no option are left alone, so that an object that has more can be given or spread in.
+ * Throws a `TypeError` if the value is not an object, or if an option has a misspelt name, because its default would
+ * silently apply. Other unknown names are allowed, so that a host can pass an object with more fields.
  */
 export function refuseMisspelt(given: unknown, names: readonly string[], what: string): void {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
@@ -16,7 +16,16 @@ export function refuseMisspelt(given: unknown, names: readonly string[], what: s
   }
 }
 
-/** Whether two names have the same letters but for one, in any order and case. */
+/** Refuses every option that does not exist: it would silently do nothing. */
+export function refuseUnknown(given: unknown, names: readonly string[], what: string): void {
+  refuseMisspelt(given, names, what)
+  for (const name of Object.keys(given as object)) {
+    if (names.includes(name)) continue
+    throw new TypeError(`${name} is not an option of ${what}; its options are ${names.join(', ')}`)
+  }
+}
+
+/** Whether two names have the same letters except for one, in any order and case. */
 function resembles(one: string, other: string): boolean {
   const missing = (from: string, letters: string): number => {
     let left = letters.toLowerCase()
@@ -26,14 +35,14 @@ function resembles(one: string, other: string): boolean {
   return missing(one, other) + missing(other, one) <= 1
 }
 
-/** What the names of our options end in, and those of others often lack: `ttl`, `max`. */
+/** Endings of our option names that other libraries often omit, as in `ttl`. */
 const UNITS = ['Ms', 'Bytes', 'Tokens', 'Entries']
 
 function lacksUnit(name: string, known: string): boolean {
   return UNITS.some((unit) => (name + unit).toLowerCase() === known.toLowerCase())
 }
 
-/** Throws a `TypeError` that names what has no such methods, which may be inherited. */
+/** Throws a `TypeError` that names `what` if the value lacks one of these methods. Inherited methods count. */
 export function requireMethods(what: string, given: unknown, methods: readonly string[]): void {
   if ((typeof given !== 'object' && typeof given !== 'function') || given === null) {
     const missing = given === undefined || given === null ? 'is missing; it ' : ''
@@ -47,12 +56,12 @@ export function requireMethods(what: string, given: unknown, methods: readonly s
   }
 }
 
-/** Throws a `TypeError` for what is there and no clock of these methods. */
+/** Throws a `TypeError` if the value is set but is not a clock with these methods. */
 export function requireClock(what: string, given: unknown, methods: readonly string[]): void {
   if (given !== undefined) requireMethods(`${what}: clock`, given, methods)
 }
 
-/** Throws a `TypeError` for what is no plain object, or has something else than functions in it. */
+/** Throws a `TypeError` if the value is not a plain object of functions. */
 export function requireFunctions(what: string, given: unknown, noun: string, example: string): void {
   const isFieldless = typeof given === 'object' && given !== null && Symbol.iterator in given
   if (typeof given !== 'object' || given === null || isFieldless || given instanceof Promise) {
@@ -64,7 +73,7 @@ export function requireFunctions(what: string, given: unknown, noun: string, exa
   }
 }
 
-/** Throws a `TypeError` for what is there and no function. */
+/** Throws a `TypeError` if the value is set but is not a function. */
 export function requireFunction(what: string, given: unknown): void {
   if (given !== undefined && typeof given !== 'function') throw new TypeError(`${what} must be a function.`)
 }

@@ -29,9 +29,9 @@ export interface Route {
   /** `true` by default. */
   readonly enabled?: boolean
   /**
-   * Whether callers may use their own keys. `no` (the default): never. `yes`: in place of the host's key, and not if there
-   * is none, since a provider that needs no key would accept a made-up one, and the call would be free. `only`: the route
-   * is never used without a caller's key, and the host states that the provider checks keys.
+   * Whether callers may use their own keys. `no` (the default): never. `yes`: instead of the host's key. If the host has no
+   * key, they may not, because a provider that needs no key would accept a made-up one, and the call would be free. `only`:
+   * the route is never used without a caller's key, and the host states that the provider checks keys.
    */
   readonly byok?: 'yes' | 'no' | 'only'
   /** The host's credential for this route. Overrides the adapter's own. */
@@ -50,8 +50,8 @@ export interface Route {
 
 /**
  * Runs one call. Passes the events of each network read to `take`, or an empty list for mere signs of life, and reads no
- * further until a promise that `take` returns has settled. Signs of life before the first byte of a reply in one body can
- * be left out.
+ * further until a promise that `take` returns has settled. Signs of life before the first byte of a JSON reply can be
+ * left out.
  *
  * Content that cannot be expressed in OpenAI's terms is not a failure: pass it as `unreadable` and read on, since the
  * provider bills for it.
@@ -82,14 +82,14 @@ export interface ProviderAdapter {
    */
   embeddings?: AdapterRun<EmbeddingRequest>
   /**
-   * The field for the bound on output, unless `supportedParameters` of the route or model name one of the two. If absent:
+   * The field for the output limit, unless `supportedParameters` of the route or model name one of the two. If absent:
    * the field that the client used, otherwise `max_tokens`.
    */
   readonly outputBound?: 'max_tokens' | 'max_completion_tokens'
-  /** Whether the API requires a bound on output. A request without one then gets the bound that the hold covers. */
+  /** Whether the API requires an output limit. A request without one then gets the limit that the hold covers. */
   readonly needsBound?: boolean
   /**
-   * The most tokens that its models make of a text, for each token that OpenAI's models make. Holds are larger by this
+   * The most tokens of a text for its models, for each token of the same text for OpenAI's models. Holds are larger by this
    * factor. 1 if absent.
    */
   readonly tokenFactor?: number
@@ -121,7 +121,7 @@ export interface EmbeddingsAdapter extends ProviderAdapter {
 export interface ProviderCall<Request extends ProviderRequest = ChatRequest> {
   /** Contains the provider's name of the model, and none of the router's own fields. Do not change it. */
   readonly request: Request
-  /** Text of `request.messages` that can be sent as it is, if they are long. Faster than to serialise them again. */
+  /** The JSON text of `request.messages`, if they are long. Sending it is faster than serialising them again. */
   readonly sentText?: SentText | undefined
   /** Whether the client asked for a stream. Ask the provider for the same; it may answer either way. */
   readonly stream: boolean
@@ -130,8 +130,8 @@ export interface ProviderCall<Request extends ProviderRequest = ChatRequest> {
     | { readonly kind: 'host'; readonly secret?: Secret | undefined }
     | { readonly kind: 'byok'; readonly secret: Secret }
   /**
-   * The limits that the adapter enforces; the router enforces the others. A reply beyond one of them counts as broken off by
-   * the provider. Only for adapters of this package, the part before `replyBytes` is charged.
+   * The limits that the adapter enforces; the router enforces the others. A reply beyond one of them counts as cut short
+   * by the provider. Only for adapters of this package, the part before `replyBytes` is charged.
    */
   readonly limits: Pick<Limits, 'connectMs' | 'eventBytes' | 'replyBytes'>
   /** Aborts with the attempt, not with the client: a reply may be read on after its client has left. */
@@ -149,14 +149,20 @@ export type ProviderEvent =
   | { readonly type: 'data'; readonly bytes: string }
   /** The router ignores its `usage`: pass that as an event of its own, or the charge is an estimate. */
   | { readonly type: 'chunk'; readonly chunk: ChatChunk }
-  /** A reply in one body. The router ignores its `usage` too. */
-  | { readonly type: 'completion'; readonly completion: ChatCompletion | EmbeddingList }
+  /**
+   * A JSON reply: of chat in OpenAI's shape, of embeddings an {@link EmbeddingList}, of any other operation an object that
+   * the operation can read. The router ignores its `usage` too.
+   */
+  | {
+      readonly type: 'completion'
+      readonly completion: ChatCompletion | EmbeddingList | Readonly<Record<string, unknown>>
+    }
   /** May come more than once. For each field, the largest value counts. */
   | { readonly type: 'usage'; readonly usage: UsageReport }
   /**
    * Content that cannot be expressed in OpenAI's terms, such as a tool call without a name. Counts as a token. A stream is
-   * read on for its usage and then ends with an error; a reply in one body goes out without the content. `why` is for the
-   * host, and must not quote the reply.
+   * read on for its usage and then ends with an error; a JSON reply is sent without the content. `why` is for the host,
+   * and must not quote the reply.
    */
   | { readonly type: 'unreadable'; readonly why: string }
   /**

@@ -31,8 +31,8 @@ export interface IncomingCall {
   /** The number of `authorization` header lines. */
   readonly authorizationLines: number
   /**
-   * Returns the body, without a promise if it has already arrived. Fails with a `CompatError` if the body
-   * is not JSON, too large or too slow. Its bytes count towards the share of `account`.
+   * Returns the body, without a promise if it has already arrived. Fails with a `CompatError` if the body is not JSON, is
+   * too large or arrives too slowly. Its bytes count towards the share of `account`.
    */
   readBody(account: string): Awaitable<RequestBody>
 }

@@ -2,7 +2,7 @@
 export interface RouteHealth {
   readonly routeId: string
   readonly provider: string
-  /** `open`: it failed, and is tried last. `half-open`: the next call decides. */
+  /** `open`: it failed, is tried last, and may refuse calls. `half-open`: its next call, or the one under way, decides. */
   readonly state: 'closed' | 'half-open' | 'open'
   /** Moving averages, absent before the first measurement. */
   readonly firstTokenMs?: number
@@ -11,7 +11,7 @@ export interface RouteHealth {
   readonly failureRate: number
 }
 
-/** From good to bad. */
+/** From best to worst. */
 export const ROUTE_STATES: readonly RouteHealth['state'][] = ['closed', 'half-open', 'open']
 
 /** Whether one report of a route is worse than another. */

@@ -16,8 +16,8 @@ const NOUNS: Readonly<Record<string, string>> = {
 }
 
 /**
- * What is wrong with a value and what to do, in plain words that follow its path. Never shows the value. `noun` says
- * what it must be if its type alone does not; undefined leaves the words to the schema library.
+ * Returns the fault of a value and its remedy, as words that follow its path. They never show the value. `noun` describes
+ * the valid values if their type alone does not. If the result is undefined, the schema library's own message applies.
  */
 export function describeFault(fault: Fault, noun?: string): string | undefined {
   switch (fault.code) {
@@ -40,17 +40,17 @@ export function describeFault(fault: Fault, noun?: string): string | undefined {
   }
 }
 
-/** Parameters of a schema whose type alone does not say what is meant. */
+/** Returns parameters for a schema whose type alone does not describe the valid values. */
 export function mustBe(noun: string): { readonly error: (fault: Fault) => string | undefined } {
   return { error: (fault) => describeFault(fault, noun) }
 }
 
-/** Segments joined by dots, fit for one line. */
+/** Joins the segments with dots. The result fits in one line. */
 export function describePath(path: readonly PropertyKey[]): string {
   return path.map((segment) => cleanLabel(String(segment), SHOWN_NAME_CHARS)).join('.')
 }
 
-/** If the value is not a number at all, only the schema shows whether a whole number was wanted. */
+/** If the value is not a number, only the schema shows whether a whole number was expected. */
 function typeWanted({ expected, inst }: Extract<Fault, { code: 'invalid_type' }>): string {
   return expected === 'number' && inst instanceof z.ZodNumberFormat ? 'int' : expected
 }
@@ -62,21 +62,21 @@ function describeType(input: unknown, expected: string, noun = NOUNS[expected] ?
 }
 
 /**
- * What is wrong with a value of a class that holds its content elsewhere than in fields, or undefined for any other: a
- * schema whose fields are all optional would take it for an empty object.
+ * Returns the fault of a value whose class does not keep its content in fields, otherwise undefined. A schema with only
+ * optional fields would accept such a value as an empty object.
  */
 export function describeFieldless(input: unknown): string | undefined {
   return CLASSES.some(({ of }) => input instanceof of) ? describeType(input, 'object') : undefined
 }
 
-/** Objects that are often taken for plain ones. */
+/** Classes whose instances are often mistaken for plain objects. */
 const CLASSES: readonly { readonly of: new () => object; readonly name: string }[] = [
   { of: Map, name: 'a Map' },
   { of: Set, name: 'a Set' },
   { of: Date, name: 'a Date' },
   { of: Promise as unknown as new () => object, name: 'a promise' },
 ]
-const FROM_ENTRIES = ': Object.fromEntries makes one of it'
+const FROM_ENTRIES = ': convert it with Object.fromEntries'
 
 function kindOf(input: unknown, expected: string): string {
   if (input === null) return 'null'
@@ -89,13 +89,13 @@ function kindOf(input: unknown, expected: string): string {
 
 function remedy(input: unknown, expected: string): string {
   if (input instanceof Promise) return ': await it first'
-  if (input instanceof Date && (expected === 'number' || expected === 'int')) return ': getTime() gives one'
+  if (input instanceof Date && (expected === 'number' || expected === 'int')) return ': use getTime()'
   if (input instanceof Map && (expected === 'object' || expected === 'record')) return FROM_ENTRIES
-  if (input instanceof Set && expected === 'array') return ': Array.from makes one of it'
+  if (input instanceof Set && expected === 'array') return ': convert it with Array.from'
   if (expected === 'string' && typeof input === 'number') return ': put it in quotes'
   if (expected === 'array' && typeof input === 'string') return ': put it in square brackets'
   const isNumeric = typeof input === 'string' && input.trim() !== '' && Number.isFinite(Number(input))
-  return isNumeric && (expected === 'number' || expected === 'int') ? ': leave the quotes out' : ''
+  return isNumeric && (expected === 'number' || expected === 'int') ? ': remove the quotes' : ''
 }
 
 function mustBeOneOf(input: unknown, values: readonly unknown[]): string {
@@ -114,7 +114,7 @@ function describeUnion(fault: Extract<Fault, { code: 'invalid_union' }>): string
 function describeUnknownFields(names: readonly string[], schema: unknown): string {
   const shown = names.map((name) => JSON.stringify(cleanLabel(name, SHOWN_NAME_CHARS))).slice(0, 3)
   const fields = schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
-  const rest = fields.length === 0 ? 'leave it out' : `its fields are ${fields.join(', ')}`
+  const rest = fields.length === 0 ? 'remove it' : `its fields are ${fields.join(', ')}`
   return `has no field ${shown.join(', ')}; ${rest}`
 }
 

@@ -4,14 +4,14 @@ import { MAX_MARKUP_BASIS_POINTS } from '../base/prices.js'
 import { describeFault, describePath, mustBe } from './schema-faults.js'
 
 /**
- * Copies a value by a schema; `readonly` parts are frozen. Throws a `TypeError` that names the place of a fault, the fault,
- * and the remedy, never the value.
+ * Returns a copy of a value that matches a schema; `readonly` parts are frozen. Otherwise throws a `TypeError` with the
+ * path of the fault, the fault and its remedy, never the value.
  */
 export function parseInput<Output>(schema: z.ZodType<Output>, value: unknown, what: string): Output {
   const result = schema.safeParse(value, { error: describeFault })
   if (result.success) return result.data
   const { issues } = result.error
-  // A misspelt name is why another one is missing.
+  // A misspelt name is the cause if another one is missing.
   const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]!
   const path = issue.code === 'invalid_key' ? issue.path.slice(0, -1) : issue.path
   throw new TypeError(
@@ -21,7 +21,7 @@ export function parseInput<Output>(schema: z.ZodType<Output>, value: unknown, wh
 
 const MAX_NAME_BYTES = 256
 const MAX_LABEL_CHARS = 1_000
-/** With the overrides of writing direction, after which a text shows another than it holds. */
+/** Includes overrides of writing direction, which make a text look different from its content. */
 const UNPRINTABLE_PATTERN = /[\p{Cc}\p{Surrogate}\u202a-\u202e\u2066-\u2069]/u
 
 /** A name that a store, an event and a header can carry. */
@@ -41,10 +41,10 @@ export const labelSchema = z
     'must be text without control characters or direction overrides',
   )
 
-/** What a time is called in messages. */
+/** How messages describe a time. */
 const TIME = 'a time in milliseconds since the Unix epoch'
 
-/** The beginning of 2001 and the end of 2969 in seconds: as milliseconds both lie in 1970. */
+/** The beginning of 2001 and the end of 2969 in seconds. As milliseconds, both are in 1970. */
 const EARLIEST_SECONDS = 978_307_200
 const LATEST_SECONDS = 31_535_999_999
 
@@ -52,21 +52,21 @@ function isNotInSeconds(time: number): boolean {
   return time < EARLIEST_SECONDS || time > LATEST_SECONDS
 }
 
-const IN_SECONDS = `must be ${TIME}; this one lies in 1970: multiply seconds by 1,000`
+const IN_SECONDS = `must be ${TIME}; this one is in 1970: multiply seconds by 1,000`
 
 /** The last millisecond that has a date. */
 const LATEST_TIME = 8_640_000_000_000_000
 
-/** Milliseconds since the Unix epoch, parts of one too. */
+/** Milliseconds since the Unix epoch, fractions allowed. */
 export const momentSchema = z.number(mustBe(TIME)).refine(isNotInSeconds, IN_SECONDS)
 
 /** Milliseconds since the Unix epoch. */
 export const timeSchema = z.int(mustBe(TIME)).positive().max(LATEST_TIME).refine(isNotInSeconds, IN_SECONDS)
 
-/** A list whose items are read one by one. */
+/** A list whose items are checked one by one later. */
 export const listSchema = z.array(z.unknown())
 
-/** What something is looked up by, so that it need not be a name that could be stored. */
+/** An id for a look-up. It need not be a name that could be stored. */
 export const idSchema = z.string()
 
 export const textsSchema = z.array(z.string()).readonly()
@@ -99,6 +99,10 @@ const priceFields = {
   cachedInput: creditsSchema.optional(),
   cacheWrite: creditsSchema.optional(),
   reasoning: creditsSchema.optional(),
+  audioInput: creditsSchema.optional(),
+  audioOutput: creditsSchema.optional(),
+  imageInput: creditsSchema.optional(),
+  imageOutput: creditsSchema.optional(),
   request: creditsSchema.optional(),
 }
 
@@ -109,7 +113,7 @@ export const pricesSchema = z
       .array(z.strictObject({ ...priceFields, above: z.int().nonnegative() }).readonly())
       .refine(
         (tiers) => new Set(tiers.map(({ above }) => above)).size === tiers.length,
-        'must each have an above of their own: of two with the same, one would never count',
+        'must not have the same above twice: one of the two would never apply',
       )
       .readonly()
       .optional(),
@@ -118,7 +122,7 @@ export const pricesSchema = z
 
 const tokensSchema = z.int().positive()
 
-/** A model as a host gives it: `created` is 0 by default, `ownedBy` is left to who reads it. */
+/** A model as a host defines it. `created` is 0 by default; each reader has its own default for `ownedBy`. */
 export const modelSchema = z.strictObject({
   id: nameSchema,
   created: z.int().nonnegative().default(0),

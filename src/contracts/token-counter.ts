@@ -10,9 +10,9 @@ export interface TokenCounter {
 export interface TokenTally {
   /** Adds text: the content or another field of a message, a field of the request, or the next piece of a reply. */
   add(text: string): void
-  /** No fewer tokens than the text has, a whole number; sizes a hold. */
+  /** A whole number, no lower than the tokens of the text. Sizes a hold. */
   atMost(): number
-  /** No more tokens than the text has, a whole number; what is charged. */
+  /** A whole number, no higher than the tokens of the text. Sizes a charge. */
   atLeast(): number
   /**
    * Adds an image, a recording, a video or a file: a content part of the request, as OpenAI's API has it. Counts in

@@ -6,6 +6,7 @@ import { embeddings } from '../operations/embeddings/index.js'
 import { envelopeKeysEndpoint } from '../operations/envelope-keys/index.js'
 import { modelEndpoints } from '../operations/models/index.js'
 import { openApiEndpoint } from '../operations/openapi/index.js'
+import { responsesEndpoint } from '../operations/responses/index.js'
 
 /** Every charged operation. A new one is one more line. */
 const OPERATIONS: readonly Operation[] = [chat, embeddings]
@@ -21,6 +22,7 @@ export function createEndpoints(
   ]
   if (typeof engine.options.envelopes?.publicKeys === 'function') endpoints.push(envelopeKeysEndpoint(engine))
   if (hasOpenApi) endpoints.push(openApiEndpoint(engine, () => endpoints))
+  endpoints.push(responsesEndpoint)
   return endpoints
 }
 

@@ -88,7 +88,7 @@ export function keyring(
     const where = `keys[${position}]`
     const key = readKey(candidate, where)
     if (opening.has(key.kid))
-      throw new TypeError(`${where}.kid is the id of another key too: each key needs its own`)
+      throw new TypeError(`${where}.kid is also the id of another key; give each key its own`)
     opening.set(key.kid, importPrivateKey(key, where))
     if (key.retired !== true) published.push(publicHalf(key))
   }
@@ -118,7 +118,7 @@ type ParsedKey = z.infer<typeof keySchema>
 
 function readKey(candidate: unknown, where: string): ParsedKey {
   if (candidate instanceof Promise) {
-    throw new TypeError(`${where} is a promise, such as generateEnvelopeKey returns: await it first`)
+    throw new TypeError(`${where} is a promise, such as generateEnvelopeKey returns; await it first`)
   }
   const parsed = keySchema.safeParse(candidate)
   if (parsed.success) {

@@ -11,7 +11,7 @@ import {
 
 export type { EnvelopePublicKey } from './format.js'
 
-/** A provider key, and the only use that it is for. */
+/** A provider key, with the provider and the account that may use it. */
 export interface ProviderKey {
   /** 1 to 4,096 visible ASCII characters. */
   readonly key: string

@@ -1,20 +1,20 @@
 import { CompatError } from '../base/errors.js'
 
-/** The parts that an account leaves to others for each part that it uses. */
+/** How many parts an account leaves to others for each part that it uses. */
 const PARTS_LEFT = 3
 
 /** The part of the budget that one body uses. */
 export interface BodyShare {
-  /** Counts bytes in, or returns why there is no room for them. */
+  /** Adds bytes to the share. Returns an error, and adds nothing, if there is no room for them. */
   take(bytes: number): CompatError | undefined
-  /** Gives everything back. */
+  /** Returns the whole share to the budget. */
   free(): void
 }
 
 /**
- * The bytes of all request bodies being read at this moment. An account may take a third of what it leaves to all others,
- * which is a quarter of all if there are none. So each account that fills its share leaves the next a smaller one, and
- * together they never take the last room from another's. A body that is the only one may take all.
+ * The bytes of all request bodies that are being read. An account may use a third of the bytes that it leaves to all
+ * others, which is a quarter of the budget if there are no others. Each account that fills its share leaves a smaller
+ * share to the next, so together they never use up the budget. A body may use all of it if it is the only one.
  */
 export class BodyBudget {
   #bytes = 0
@@ -22,13 +22,13 @@ export class BodyBudget {
 
   constructor(readonly limitBytes: number) {}
 
-  /** Throws if there is no room for a body of so many bytes. */
+  /** Throws if there is no room for a body of this size. */
   checkRoomFor(bytes: number, account: string): void {
     const refusal = this.#refusal(bytes, account, 0)
     if (refusal !== undefined) throw refusal
   }
 
-  /** A share for one body, empty at first. */
+  /** Opens an empty share for one body. */
   open(account: string): BodyShare {
     let taken = 0
     const change = (bytes: number): void => {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { CompatError } from '../base/errors.js'
 
-/** Throws 415 unless the body's headers say JSON in UTF-8, or nothing. `decoded` is a body that the host has inflated. */
+/** Throws 415 if the headers name a type other than JSON in UTF-8. `decoded`: the host has already inflated the body. */
 export function checkBodyType(headers: IncomingHttpHeaders, decoded: boolean): void {
   const type = headers['content-type']
   if (type !== undefined && type !== 'application/json') checkContentType(type)
@@ -9,7 +9,7 @@ export function checkBodyType(headers: IncomingHttpHeaders, decoded: boolean): v
   if (!decoded && encoding !== undefined && encoding !== '') {
     throw new CompatError(
       'unsupported_media_type',
-      'A request body with a content-encoding is not read; send it uncompressed and without that header.',
+      'A request body with a content-encoding is not accepted; send it uncompressed and without that header.',
     )
   }
 }
@@ -31,10 +31,7 @@ function checkContentType(header: string): void {
       .trim()
       .toLowerCase()
     if (!/^("?)utf-?8\1$/.test(charset)) {
-      throw new CompatError(
-        'unsupported_media_type',
-        'The charset of the request body must be utf-8; JSON is sent in no other.',
-      )
+      throw new CompatError('unsupported_media_type', 'The charset of the request body must be utf-8.')
     }
   }
 }

@@ -11,16 +11,16 @@ import type { BodyBudget, BodyShare } from './body-budget.js'
 import { checkBodyType } from './body-type.js'
 import { BodyCollector, tooLarge } from './collect-body.js'
 
-/** A request as Node, a body parser or a framework hands it over. */
+/** A request as Node, a body parser or a framework passes it on. */
 export type HostRequest = IncomingMessage & {
   body?: unknown
-  /** Set by body-parser once it has read the body. */
+  /** Set by body-parser after it has read the body. */
   _body?: boolean
-  /** Set by Express and Connect: the target before a mount path was taken off. */
+  /** Set by Express and Connect: the request target before they stripped a mount path. */
   originalUrl?: unknown
 }
 
-/** The parts that all calls of one handler share. */
+/** The settings that all calls of one handler share. */
 export interface CallSettings {
   readonly limits: Limits
   readonly clock: Clock
@@ -28,11 +28,11 @@ export interface CallSettings {
   readonly onBodyConsumed: (requestId: string) => void
 }
 
-/** The rest of a refused body up to this size is read and discarded, so that the connection stays open. */
+/** The rest of a refused body is read and discarded up to this size, so that the connection can stay open. */
 const DRAIN_LIMIT_BYTES = 64 * 1024
 const AUTHORIZATION = 'authorization'
 
-/** A request on its way in. */
+/** An incoming request. */
 export class HttpCall implements IncomingCall {
   #collector: BodyCollector | undefined
   #receivedBytes = 0
@@ -48,7 +48,7 @@ export class HttpCall implements IncomingCall {
     return this.req.headers
   }
 
-  // Counted in the raw headers: Node drops all lines but the first from `headers`.
+  // Counts the raw headers, because Node keeps only the first line in `headers`.
   get authorizationLines(): number {
     const raw = this.req.rawHeaders
     let count = 0
@@ -61,7 +61,7 @@ export class HttpCall implements IncomingCall {
 
   /**
    * Holds the body back until it is read here, even if the host attaches a listener in the meantime. Returns false if the
-   * body already flows to a listener: then it must be read at once, or is gone.
+   * body already flows to a listener: it must then be read at once, or it is lost.
    */
   keepBody(): boolean {
     const { httpVersionMajor, readableEnded, readableFlowing } = this.req
@@ -70,7 +70,7 @@ export class HttpCall implements IncomingCall {
   }
 
   readBody(account: string): Awaitable<RequestBody> {
-    // Over HTTP/2 a request that broke off looks like one that was read.
+    // Over HTTP/2, an aborted request looks like one whose body was read.
     if (this.#isAbandoned) throw abandoned()
     const req = this.req
     const isUnread = !req.readableEnded && !req.readableDidRead && req._body !== true
@@ -85,7 +85,7 @@ export class HttpCall implements IncomingCall {
       budget.checkRoomFor(arrived.length, account)
       return parseBytes(arrived)
     }
-    // Counted as it arrives: an announced length takes no memory, and must not keep out other bodies.
+    // Only received bytes count: a declared length uses no memory, and must not keep out other bodies.
     budget.checkRoomFor(declared ?? 0, account)
     const share = budget.open(account)
     this.#collector = new BodyCollector(req, declared, limits, this.settings.clock, share)
@@ -100,13 +100,13 @@ export class HttpCall implements IncomingCall {
     }
   }
 
-  /** Ends a reading whose outcome nobody will use, and has a later one fail at once. */
+  /** Stops reading the body, since nobody will use it. A later read fails at once. */
   abandonBody(): void {
     this.#isAbandoned = true
     if (this.#collector?.isReading === true) this.#collector.stop(abandoned())
   }
 
-  /** Whether too much of the body is still to come to be read off: the connection must end with the answer. */
+  /** Whether the rest of the body is too long to discard, so that the connection must end with the answer. */
   get mustClose(): boolean {
     if (this.#collector?.failed === true) return true
     const rest = this.#restBytes()
@@ -118,28 +118,28 @@ export class HttpCall implements IncomingCall {
     if (this.#restBytes() !== 0) this.req.resume()
   }
 
-  /** Whether reading began and the end of the body was not seen. */
+  /** Whether reading has started but has not reached the end of the body. */
   get isHalfRead(): boolean {
     const { req } = this
     return req.readableDidRead && !req.readableEnded && !req.complete && this.#restBytes() !== 0
   }
 
-  /** Bytes of the body that have not arrived; undefined if unknown. */
+  /** Returns how many bytes of the body have not arrived, or undefined if unknown. */
   #restBytes(): number | undefined {
     const req = this.req
     if (req.complete) return 0
     const declared = declaredBytes(req)
-    // Over HTTP/1 a body of unknown length says so in its head; over HTTP/2 it need not.
+    // Over HTTP/1, the headers announce a body of unknown length. Over HTTP/2 they need not.
     if (declared === undefined) return req.httpVersionMajor < 2 && !isChunked(req) ? 0 : undefined
     const received = this.#collector?.receivedBytes ?? this.#receivedBytes
     return Math.max(0, declared - received - req.readableLength)
   }
 
-  /** Returns the whole body if it came with the head, as small ones do: no listener, no timer. */
+  /** Returns the whole body if it arrived with the headers, as small ones do. This needs no listener and no timer. */
   #readArrived(declared: number): Buffer | undefined {
     // If the host has set an encoding, the length is in characters.
     if (this.req.readableEncoding !== null || this.req.readableLength < declared) return undefined
-    // Not told how much, it gives one piece from Node 26 on.
+    // Without a size, Node 26 and later return only the first piece.
     const bytes: Buffer | null = this.req.read(declared)
     this.#receivedBytes = declared
     return bytes ?? Buffer.alloc(0)
@@ -162,7 +162,7 @@ export class HttpCall implements IncomingCall {
   }
 }
 
-/** Some parsers leave null of a body that they did not parse, too. */
+/** Some parsers also set the body to null if they did not parse it. */
 function mayBeNull(req: HostRequest): boolean {
   return req._body === true || declaredBytes(req) === 'null'.length
 }

@@ -8,17 +8,17 @@ import type { BodyShare } from './body-budget.js'
 export function tooLarge(limitBytes: number): CompatError {
   return new CompatError(
     'request_too_large',
-    `The request body is larger than ${limitBytes} bytes, which is the limit here.`,
+    `The request body is larger than the limit of ${limitBytes} bytes.`,
   )
 }
 
 /**
- * Reads a body to its end, within size and time. Its share of the budget is for its owner to free, and whoever notices
- * that the client left must `stop` it: a request that breaks off may emit nothing at all.
+ * Reads a whole body, within the limits of size and time. The caller frees its share of the budget. If the client leaves,
+ * the caller must also call `stop`, because an aborted request may emit no event.
  */
 export class BodyCollector {
   readonly done: Promise<Buffer>
-  /** Whether reading ended before the body did. */
+  /** Whether reading ended before the end of the body. */
   failed = false
   receivedBytes = 0
   readonly #gathered = new GatheredBytes()
@@ -28,7 +28,7 @@ export class BodyCollector {
   #resolve!: (bytes: Buffer) => void
   #reject!: (error: unknown) => void
 
-  /** `declaredBytes` is checked against the limits already. */
+  /** The caller has checked `declaredBytes` against the limits. */
   constructor(
     private readonly req: IncomingMessage,
     private readonly declaredBytes: number | undefined,
@@ -45,7 +45,7 @@ export class BodyCollector {
     this.#cancelTimer = clock.after(Math.min(limits.bodyIdleMs, limits.bodyMs), this.#onTimer)
     req.on('end', this.#onEnd)
     req.on('data', this.#onData)
-    // A request that the host has paused does not flow for a listener.
+    // If the host has paused the request, a listener alone does not make it flow.
     req.resume()
   }
 
@@ -53,7 +53,7 @@ export class BodyCollector {
     return this.#cancelTimer !== ended
   }
 
-  /** Ends the reading, if it has not ended. */
+  /** Stops reading, unless it has ended. */
   stop(error: CompatError): void {
     if (this.#detach()) {
       this.failed = true
@@ -71,7 +71,7 @@ export class BodyCollector {
     return true
   }
 
-  // A string if the host has set an encoding.
+  // The data is a string if the host has set an encoding.
   readonly #onData = (data: Buffer | string): void => {
     const chunk = typeof data === 'string' ? Buffer.from(data, this.req.readableEncoding ?? 'utf8') : data
     this.receivedBytes += chunk.length
@@ -81,7 +81,7 @@ export class BodyCollector {
     else this.stop(refusal)
   }
 
-  /** Why no more is read, or undefined once the bytes so far are counted in. */
+  /** Returns the reason to read no further. Otherwise counts the bytes and returns undefined. */
   #refusal(bytes: number): CompatError | undefined {
     if (this.receivedBytes > this.limits.bodyBytes) return tooLarge(this.limits.bodyBytes)
     return this.share.take(bytes)
@@ -95,7 +95,7 @@ export class BodyCollector {
     }
   }
 
-  // One timer for both limits, set anew only when it fires: chunks come far more often than it does.
+  // One timer serves both limits. It is set again only when it fires, because chunks arrive far more often.
   readonly #onTimer = (): void => {
     const now = this.clock.now()
     const idleAt = this.#lastAt + this.limits.bodyIdleMs

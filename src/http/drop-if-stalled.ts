@@ -5,8 +5,9 @@ import type { Socket } from 'node:net'
 export const HTTP2_INTERNAL_ERROR = 2
 
 /**
- * Drops a client that takes nothing for `stallMs` of an answer that has been written to its end: from then on nobody else
- * watches it. Node's own timers see progress; for HTTP/1 that is the socket's, at whose end Node destroys the socket.
+ * Drops a client that accepts no bytes for `stallMs` after the whole answer has been written. From then on nobody else
+ * watches it. Node's own timers observe progress. For HTTP/1 it is the socket's timer, after which Node destroys the
+ * socket.
  */
 export function dropIfStalled(res: ServerResponse, stallMs: number, isHttp2: boolean): void {
   if (isHttp2) {
@@ -19,11 +20,11 @@ export function dropIfStalled(res: ServerResponse, stallMs: number, isHttp2: boo
 }
 
 function limitSilence(res: ServerResponse, socket: Socket, stallMs: number): void {
-  // What stands in for a socket where a request was not sent but injected may be any stream.
+  // If a test injected the request, the socket may be any stream.
   if (typeof socket.setTimeout !== 'function') return
   const before = socket.timeout ?? 0
   if (before > 0 && before <= stallMs) return
   socket.setTimeout(stallMs)
-  // Before Node's own listener, which sets the timeout of an idle connection or sends the next answer.
+  // Runs before Node's own listener, which sets the timeout of an idle connection or sends the next answer.
   res.prependOnceListener('finish', () => socket.setTimeout(before))
 }

@@ -7,7 +7,7 @@ import type { Limits } from '../contracts/limits.js'
 import { asCompatError } from '../protocol/error-body.js'
 import { BodyBudget } from './body-budget.js'
 import { type CallSettings, type HostRequest, HttpCall } from './call.js'
-import { normaliseBasePath, type PathMatch, PathTable, pathOf, pathUnder } from './match.js'
+import { extraVersion, normaliseBasePath, PathTable, pathOf, pathUnder } from './match.js'
 import { HttpReply, type ReplyTools } from './reply.js'
 import { requestIdOf } from './request-id.js'
 import { SocketWatch } from './socket-watch.js'
@@ -16,18 +16,18 @@ export interface HttpHandlerOptions {
   readonly limits: Limits
   readonly clock: Clock
   readonly newId: () => string
-  /** Lets requests of one turn wait for each other. */
+  /** Lets the requests of one turn of the event loop continue together. */
   readonly turns: TurnGate
   readonly fastPaths: boolean
-  /** Whether connections are to end with their replies. */
+  /** Whether connections should end with their replies. */
   readonly isClosing: () => boolean
-  /** The mount path, if nothing strips it from `req.url`. Requests outside of it go to `next`, or are 404. */
+  /** The mount path, if nothing strips it from `req.url`. Requests outside of it go to `next`, or get a 404. */
   readonly basePath?: string
   /** Called for each request that goes to `next` because its host has stripped the base path. Must not throw. */
   readonly onStripped?: () => void
-  /** Called with the part of a path before a route if it makes a request a 404, without a base path. Must not throw. */
+  /** Called with the part of a path before a route if it caused a 404 and there is no base path. Must not throw. */
   readonly onUnstripped?: (mount: string) => void
-  /** Must not throw; what it throws is swallowed. */
+  /** Should not throw; its errors are ignored. */
   readonly onFault: (where: string, error: unknown, requestId?: string) => void
   readonly onBodyConsumed: (requestId: string) => void
 }
@@ -35,15 +35,15 @@ export interface HttpHandlerOptions {
 /** Middleware for Express, Connect, `node:http` and `node:http2`. */
 export type HttpHandler = (req: HostRequest, res: ServerResponse, next?: (error?: unknown) => void) => void
 
-/** Node hands over a head before the body that came with it; by the next microtask both have been read. */
+/** Node emits a request before it reads a body that arrived with the headers. In the next microtask both have been read. */
 const HEAD_AND_BODY_READ = Promise.resolve()
 
 const NOT_NODES =
-  "compat-router takes Node's own request and response: of Fastify req.raw and reply.raw, of Koa ctx.req and ctx.res, of Hono c.env.incoming and c.env.outgoing."
+  "compat-router takes Node's own request and response: req.raw and reply.raw in Fastify, ctx.req and ctx.res in Koa, c.env.incoming and c.env.outgoing in Hono."
 
 /**
- * Joins the endpoints to a host's server. The handler returns nothing to wait for, and throws only where it was given no
- * response that could be answered or ended.
+ * Connects the endpoints to a host's server. The handler returns no promise. It throws only if it was given no response
+ * that it could answer or end.
  */
 export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpHandlerOptions): HttpHandler {
   const basePath = normaliseBasePath(options.basePath ?? '')
@@ -51,7 +51,7 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
     try {
       options.onFault(where, error, requestId)
     } catch {
-      // There is nowhere left to report it, and a throw from here would end the host's process.
+      // The error cannot be reported any more, and a throw from here would end the host's process.
     }
   }
   const { fastPaths, isClosing, turns } = options
@@ -65,13 +65,15 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
   }
   const paths = new PathTable(endpoints)
 
-  function answer(req: HostRequest, res: ServerResponse, match: PathMatch | undefined): void {
+  function answer(req: HostRequest, res: ServerResponse, path: string | undefined): void {
+    const match = path === undefined ? undefined : paths.find(path)
     const requestId = requestIdOf(req, res, options.newId)
     const call = new HttpCall(requestId.id, req, settings)
     const isPublic = match?.endpoints.every((endpoint) => endpoint.isPublic === true) ?? false
     const reply = new HttpReply(req, res, requestId, call, tools, isPublic)
     if (match === undefined) {
-      reply.sendError(notFound(endpoints))
+      if (path !== undefined && basePath === '') reportMount(req, path)
+      reply.sendError(notFound(req, path))
       return
     }
     const method = req.method === 'HEAD' ? 'GET' : req.method
@@ -80,8 +82,14 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
     else run(() => endpoint.answer(call, reply, match.parameter), call, reply, res)
   }
 
-  // If a host has stripped a mount, the part before a route is a mistake of its client.
-  function tellOfMount(req: HostRequest, path: string): void {
+  function notFound(req: HostRequest, path: string | undefined): CompatError {
+    if (path === undefined || !paths.hasExtraVersion(path)) return unknownPath(endpoints)
+    const whole = typeof req.originalUrl === 'string' ? req.originalUrl : req.url
+    return extraVersion(pathOf(whole ?? ''), path)
+  }
+
+  // If a host has stripped a mount path, the part before a route is a mistake of the client.
+  function reportMount(req: HostRequest, path: string): void {
     const mount = paths.mountOf(path)
     const isWhole = req.originalUrl === undefined || req.originalUrl === req.url
     if (mount !== undefined && isWhole) options.onUnstripped?.(mount)
@@ -121,9 +129,7 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
     }
     try {
       if (hasEnded(req, res)) return
-      const match = path === undefined ? undefined : paths.find(path)
-      if (match === undefined && basePath === '' && path !== undefined) tellOfMount(req, path)
-      answer(req, res, match)
+      answer(req, res, path)
     } catch (error) {
       const cause = isNodes(req, res) ? error : new TypeError(NOT_NODES, { cause: error })
       onFault('http handler', cause)
@@ -133,28 +139,28 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
   }
 }
 
-/** Frameworks pass their own request and response if the router is mounted as one of their handlers. */
+/** Frameworks pass their own request and response to a router that is mounted as one of their handlers. */
 function isNodes(req: HostRequest, res: ServerResponse): boolean {
   return typeof req.on === 'function' && typeof res?.destroy === 'function'
 }
 
-/** Whether a mount of Express or Connect has taken off the base path, which they keep in `originalUrl`. */
+/** Whether a mount of Express or Connect has stripped the base path. They keep it in `originalUrl`. */
 function isStripped({ originalUrl }: HostRequest, basePath: string): boolean {
   return typeof originalUrl === 'string' && pathUnder(basePath, pathOf(originalUrl)) !== undefined
 }
 
-/** The host has answered, or the client has gone, before the request came here. */
+/** Whether the host has answered or the client has left before the request reached the router. */
 function hasEnded(req: HostRequest, res: ServerResponse): boolean {
   return res.headersSent || res.writableEnded || req.socket.destroyed
 }
 
-function notFound(endpoints: readonly Endpoint[]): CompatError {
+function unknownPath(endpoints: readonly Endpoint[]): CompatError {
   const known = endpoints
-    .filter(({ isPublic }) => isPublic !== true)
+    .filter(({ isPublic, openapi }) => isPublic !== true && openapi !== undefined)
     .map(({ method, path }) => `${method} ${path}`)
   return new CompatError(
     'not_found',
-    `There is nothing at this path. Below the mount there are ${known.slice(0, -1).join(', ')} and ${known.at(-1)}.`,
+    `There is no endpoint at this path. Below the mount path there are ${known.slice(0, -1).join(', ')} and ${known.at(-1)}.`,
   )
 }
 
@@ -168,7 +174,7 @@ function refuseMethod(method: string | undefined, endpoints: readonly Endpoint[]
     return
   }
   reply.sendError(
-    new CompatError('method_not_allowed', `This path does not take ${method}; it takes ${allow}.`, {
+    new CompatError('method_not_allowed', `This path does not accept ${method}; it accepts ${allow}.`, {
       headers: { allow },
     }),
   )

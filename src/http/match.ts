@@ -1,19 +1,21 @@
+import { CompatError } from '../base/errors.js'
 import type { Endpoint } from '../contracts/endpoint.js'
 
 /** The endpoints at one path, one for each method. */
 export interface PathMatch {
   readonly endpoints: readonly Endpoint[]
-  /** The rest of the path if the endpoint's path ends with a parameter, else empty. */
+  /** The rest of the path if the endpoint's path ends with a parameter, otherwise empty. */
   readonly parameter: string
 }
 
 const LONGEST_MOUNT = 100
+const VERSION = '/v1'
 const SLASH = 47
 const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i
 
 /**
- * The path of a request target: without scheme and host (RFC 9112 section 3.2.2), query and fragment; otherwise as it
- * stands, with no escape, slash, dot segment or case changed.
+ * Returns the path of a request target, without scheme and host (RFC 9112 section 3.2.2), query and fragment. Escapes,
+ * slashes, dot segments and case stay unchanged.
  */
 export function pathOf(target: string): string {
   let start = 0
@@ -25,7 +27,7 @@ export function pathOf(target: string): string {
   return end === start ? '/' : target.slice(start, end)
 }
 
-/** Returns the part after the base path, or undefined if the path is outside of it. The base ends at a `/` or the end. */
+/** Returns the part after the base path, or undefined if the path is outside of it. Compares whole path segments. */
 export function pathUnder(basePath: string, path: string): string | undefined {
   if (basePath === '') return path
   if (!path.startsWith(basePath)) return undefined
@@ -54,35 +56,78 @@ export class PathTable {
     this.#paths = [...byPath.keys()].filter((path) => !path.includes('{'))
   }
 
-  /** Returns the endpoints of a path below the mount. A fixed path may end with a slash. */
+  /**
+   * Returns the endpoints of a path below the mount. A fixed path may end with a slash. Repeated slashes count as one,
+   * except in a parameter.
+   */
   find(path: string): PathMatch | undefined {
-    const fixed = this.#fixed.get(path)
+    const fixed = this.#fixed.get(path) ?? this.#fixed.get(withSingleSlashes(path))
     if (fixed !== undefined) return fixed
     for (const { endpoints, prefix } of this.#prefixes) {
-      if (path.startsWith(prefix)) return { endpoints, parameter: path.slice(prefix.length) }
+      const end = endOfPrefix(prefix, path)
+      if (end !== undefined) return { endpoints, parameter: path.slice(end) }
     }
     return undefined
   }
 
+  /** Whether a path below the mount is that of an endpoint after a `/v1` too many. */
+  hasExtraVersion(path: string): boolean {
+    const plain = withSingleSlashes(path)
+    return plain.startsWith(`${VERSION}/`) && this.find(plain.slice(VERSION.length)) !== undefined
+  }
+
   /** Returns the part before an endpoint's path, at most 100 characters, if a path ends with one. */
   mountOf(path: string): string | undefined {
-    const end = path.endsWith('/') ? path.length - 1 : path.length
+    const plain = withSingleSlashes(path)
+    const end = plain.endsWith('/') ? plain.length - 1 : plain.length
     for (const fixed of this.#paths) {
       const start = end - fixed.length
-      if (start > 0 && start <= LONGEST_MOUNT && path.startsWith(fixed, start)) return path.slice(0, start)
+      if (start > 0 && start <= LONGEST_MOUNT && plain.startsWith(fixed, start)) return plain.slice(0, start)
     }
     return undefined
   }
 }
 
-/** Checks a base path and drops its trailing slashes. Throws a `TypeError` if it can match nothing. */
+/** The 404 for a path with a `/v1` too many. `whole` is the client's path, and `path` its part below the mount. */
+export function extraVersion(whole: string, path: string): CompatError {
+  const mount = whole.endsWith(path) ? withoutTrailingSlashes(whole.slice(0, -path.length)) : ''
+  const baseUrl =
+    mount === '' || mount.length > LONGEST_MOUNT
+      ? `the address of this API, without ${VERSION} at its end`
+      : `the one that ends with ${mount}, without another ${VERSION} after it`
+  return new CompatError(
+    'not_found',
+    `There is no ${VERSION} under this API. Set the base URL of your client to ${baseUrl}.`,
+  )
+}
+
+function withSingleSlashes(path: string): string {
+  return path.replace(/\/{2,}/g, '/')
+}
+
+/** Returns the length of a prefix in a path that may repeat each of its slashes but the last. */
+function endOfPrefix(prefix: string, path: string): number | undefined {
+  let end = 0
+  for (let index = 0; index < prefix.length; index++) {
+    if (path[end] !== prefix[index]) return undefined
+    end++
+    if (prefix[index] === '/' && index < prefix.length - 1) while (path[end] === '/') end++
+  }
+  return end
+}
+
+/** Checks a base path and removes its trailing slashes. Throws a `TypeError` if no request could match it. */
 export function normaliseBasePath(basePath: string): string {
   if (typeof basePath !== 'string' || (basePath !== '' && !/^\/[^?#\s]*$/.test(basePath))) {
     throw new TypeError(
-      `basePath must begin with a slash and hold no query, fragment or white space, such as '/compat/v1'; got ${JSON.stringify(basePath)}`,
+      `basePath must begin with a slash and contain no query, fragment or white space, such as '/compat/v1'; got ${JSON.stringify(basePath)}`,
     )
   }
-  let end = basePath.length
-  while (end > 0 && basePath.charCodeAt(end - 1) === SLASH) end--
-  return basePath.slice(0, end)
+  return withoutTrailingSlashes(basePath)
+}
+
+function withoutTrailingSlashes(path: string): string {
+  let end = path.length
+  while (end > 0 && path.charCodeAt(end - 1) === SLASH) end--
+  return path.slice(0, end)
 }

@@ -13,23 +13,24 @@ import { writeChunk } from './write-chunk.js'
 
 const NO_STORE = 'no-store'
 const PUBLIC = 'public, max-age=300'
-// Without `no-transform` a compressing proxy or middleware holds events back, some until the end.
+// Without `no-transform`, a compressing proxy or middleware delays events, sometimes until the end.
 const STREAM_CACHE_CONTROL = 'no-cache, no-transform'
 
 export interface ReplyTools {
-  /** How long a client may accept nothing of the rest of a reply. */
+  /** How long a client may accept no bytes of the rest of a reply. */
   readonly clientStallMs: number
   readonly sockets: SocketWatch
-  /** Whether a chunk may be framed here, past `res.write`. */
+  /** Whether a chunk may bypass `res.write`. */
   readonly fastPaths: boolean
-  /** Whether connections are to end with their replies. */
+  /** Whether connections should end with their replies. */
   readonly isClosing: () => boolean
   readonly onFault: (where: string, error: unknown, requestId?: string) => void
 }
 
 /**
- * The answer to a request. It never throws for a client that has gone, and does nothing once the host has answered. What
- * the host's own `writeHead`, `write` or `end` throws is told as a fault, and the client dropped: it counts as one that left.
+ * The reply to a request. It never throws if the client has left, and does nothing once the host has answered. If the
+ * host's own `writeHead`, `write` or `end` throws, the error is reported as a fault and the client is dropped, as if it
+ * had left.
  */
 export class HttpReply implements ReplyWriter {
   #phase: 'waiting' | 'stream' | 'done' = 'waiting'
@@ -40,7 +41,7 @@ export class HttpReply implements ReplyWriter {
   #hearsDrain = false
   #watched: Socket | undefined
 
-  /** `isPublic`: a success may be cached by anybody. */
+  /** `isPublic`: any cache may keep a success. */
   constructor(
     private readonly req: HostRequest,
     private readonly res: ServerResponse,
@@ -62,7 +63,7 @@ export class HttpReply implements ReplyWriter {
 
   onLeave(listener: () => void): void {
     this.#listener = listener
-    if (this.#left) this.#tellLeft()
+    if (this.#left) this.#callListener()
   }
 
   send(status: number, headers: Readonly<Record<string, string>>, bytes: string): void {
@@ -82,7 +83,7 @@ export class HttpReply implements ReplyWriter {
     this.send(status, headers, body)
   }
 
-  /** Answers 204, which has no body and so no content headers. */
+  /** Answers 204, which has no body and therefore no content headers. */
   sendNoContent(headers: Readonly<Record<string, string>>): void {
     if (!this.#mayBegin()) return
     this.#answer(204, { 'cache-control': NO_STORE, 'x-content-type-options': 'nosniff', ...headers }, '')
@@ -101,7 +102,7 @@ export class HttpReply implements ReplyWriter {
       this.#phase = 'stream'
       const socket = this.#isHttp2 ? null : this.res.socket
       if (socket !== null) {
-        // The head goes out with what is written in the same tick, in one system call.
+        // One system call sends the headers and all that is written in the same tick.
         socket.cork()
         process.nextTick(uncork, socket)
       }
@@ -138,17 +139,17 @@ export class HttpReply implements ReplyWriter {
 
   drop(): void {
     if (this.#isHttp2) {
-      // Any other code, or destroy(), would look like an ordinary end to the client.
+      // With any other code, or with destroy(), the client would see an ordinary end.
       ;(this.res as unknown as Http2ServerResponse).stream?.close(HTTP2_INTERNAL_ERROR)
     } else if (this.res.socket) this.res.socket.destroy()
     else if (this.#phase !== 'done') {
-      // Its turn has not come: until then the connection is at work for the replies before it.
+      // Replies before this one still use the connection.
       this.res.once('socket', (socket: Socket) => socket.destroy())
     }
     this.#leave()
   }
 
-  /** Answers a fault of the server: as an error while nothing has been sent, else by breaking off. */
+  /** Answers a fault of the server: with an error if nothing has been sent, otherwise by dropping the client. */
   fail(error: CompatError): void {
     if (this.#phase === 'waiting') this.sendError(error)
     else if (this.#phase === 'stream') this.drop()
@@ -171,7 +172,7 @@ export class HttpReply implements ReplyWriter {
     this.res.writeHead(status, headers)
   }
 
-  /** If connections end with their replies, Node drops pipelined requests behind: only the last reply may end it. */
+  /** When a reply ends its connection, Node drops the pipelined requests behind it. So only the last reply may end it. */
   get #endsConnection(): boolean {
     return this.tools.isClosing() && this.tools.sockets.isLast(this.req.socket, this.#leave)
   }
@@ -185,7 +186,7 @@ export class HttpReply implements ReplyWriter {
     }
   }
 
-  /** The host threw: nobody knows what the client has got, and a second answer might follow a charge for the first. */
+  /** The host threw. It is unknown which bytes the client got, and a second answer might follow a charge for the first. */
   #breakOff(error: unknown): void {
     this.tools.onFault('http reply', error, this.requestId.id)
     this.#phase = 'stream'
@@ -203,14 +204,14 @@ export class HttpReply implements ReplyWriter {
       if (call.isHalfRead) (res as unknown as Http2ServerResponse).stream?.close()
     } else if (!mustClose) call.discardRest()
     dropIfStalled(res, this.tools.clientStallMs, this.#isHttp2)
-    // Until it is out, the replies before it must not end the connection.
+    // Until this reply is sent, the replies before it must not end the connection.
     if (this.#watched !== undefined) res.once('finish', () => this.#release())
   }
 
   #whenDrained(): Promise<void> {
     if (!this.#hearsDrain) {
       this.#hearsDrain = true
-      this.res.on('drain', () => this.#goOn())
+      this.res.on('drain', () => this.#resumeWriter())
     }
     this.#drained ??= new Promise((resolve) => {
       this.#resume = resolve
@@ -218,22 +219,22 @@ export class HttpReply implements ReplyWriter {
     return this.#drained
   }
 
-  #goOn(): void {
+  #resumeWriter(): void {
     this.#resume?.()
     this.#resume = undefined
     this.#drained = undefined
   }
 
-  // Also the `close` of an answer by the host's timeout middleware: whoever closes before our end has left.
+  // Also called if the host's timeout middleware answers: whoever closes the reply before our end counts as left.
   readonly #leave = (): void => {
     if (this.#left || this.#phase === 'done') return
     this.#left = true
     this.#release()
-    this.#goOn()
+    this.#resumeWriter()
     this.call.abandonBody()
-    // If the host has answered, the next request on the connection comes after the rest of this body.
+    // If the host has answered, the rest of this body precedes the next request on the connection.
     if (this.res.writableEnded && !this.#isHttp2) this.call.discardRest()
-    this.#tellLeft()
+    this.#callListener()
   }
 
   #release(): void {
@@ -242,7 +243,7 @@ export class HttpReply implements ReplyWriter {
     this.#watched = undefined
   }
 
-  #tellLeft(): void {
+  #callListener(): void {
     const listener = this.#listener
     this.#listener = undefined
     try {

@@ -10,11 +10,11 @@ export interface RequestId {
   readonly isOnResponse: boolean
 }
 
-/** The label of a request: the host's, else an acceptable one of the client's, else a new one. */
+/** Returns the host's id of a request, otherwise the client's if it is acceptable, otherwise a new one. */
 export function requestIdOf(req: IncomingMessage, res: ServerResponse, newId: () => string): RequestId {
   const set = res.getHeader('x-request-id')
   if (set !== undefined && set !== '') {
-    // A host may have copied the client's header, so what goes to stores and events is checked all the same.
+    // A host may have copied the client's header, so the id is checked before stores and events receive it.
     const text = Array.isArray(set) ? set.join(',') : String(set)
     const id = ACCEPTED.test(text) ? text : text.slice(0, MAX_CHARACTERS).replace(NOT_ACCEPTED, '_')
     return { id, isOnResponse: true }

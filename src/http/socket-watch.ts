@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 
 /**
- * Tells pipelined requests that their connection closed: Node emits neither `close` nor `drain` on a response that
- * waits for its turn. One listener a socket, however many requests wait on it.
+ * Notifies pipelined requests when their connection closes. Node emits neither `close` nor `drain` on a response that
+ * waits for its turn. A socket has one listener, however many requests wait on it.
  */
 export class SocketWatch {
   readonly #waiting = new WeakMap<Socket, Set<() => void>>()
@@ -20,7 +20,7 @@ export class SocketWatch {
     waiting.add(closed)
   }
 
-  /** Whether no request waits behind that of `closed`. One whose turn has come waits no more, and is before all that do. */
+  /** Whether no request waits behind that of `closed`. A request whose turn has come is before all that still wait. */
   isLast(socket: Socket, closed: () => void): boolean {
     let last = closed
     for (const each of this.#waiting.get(socket) ?? []) last = each

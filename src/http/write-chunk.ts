@@ -1,15 +1,15 @@
 import { ServerResponse } from 'node:http'
 
-/** The framing of a chunk: its length in hexadecimal, and two line ends. */
+/** The framing of a chunk: its length in hexadecimal, and two line breaks. */
 const FRAMING_BYTES = 16
 
 /**
- * Sends one chunk of a body in chunked encoding as a single string, where `res.write` would hand four to the socket: a
- * fast path for events that come one by one, whose cost is mostly this.
+ * A fast path: writes one chunk of a chunked body to the socket as a single string. `res.write` would write four. With
+ * the fast path for lines of events, it took a seventh off the CPU of a paced event (docs/performance.md).
  *
- * `bytes` is latin1. Returns false, and has sent nothing, wherever `res.write` could do anything else with them: where a
- * middleware has put its own `write` in place, the body is not chunked, the reply waits for its turn on the connection,
- * or anything before it has not been handed to the operating system yet. What is sent never has to be waited for.
+ * `bytes` is latin1. Returns false, and sends nothing, if `res.write` might do anything else with them: if a middleware
+ * has replaced `write`, the body is not chunked, the reply waits for its turn on the connection, or earlier bytes have
+ * not reached the operating system. After a chunk is sent, the caller need not wait.
  */
 export function writeChunk(res: ServerResponse, bytes: string): boolean {
   const { socket } = res

@@ -126,10 +126,10 @@ const TOKEN_PATTERN = /^[\x21-\x7e]{1,8192}$/
 function digestOf(token: string, what: string): string {
   if (typeof token !== 'string' || !TOKEN_PATTERN.test(token)) {
     throw new TypeError(
-      `${what}: its token must be 1 to 8,192 visible ASCII characters, as a Bearer header carries them`,
+      `${what}: its token must be 1 to 8,192 visible ASCII characters, the only ones that a Bearer header can contain`,
     )
   }
-  // `{ [process.env.KEY]: … }` makes this token if the variable is not set, and anybody can guess it.
+  // `{ [process.env.KEY]: … }` yields this token if the variable is not set, and anybody can guess it.
   if (token === 'undefined') {
     throw new TypeError(`${what}: its token is the word undefined: is a variable not set?`)
   }

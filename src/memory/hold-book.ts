@@ -24,10 +24,10 @@ export interface SettledHold {
 }
 
 /**
- * The state of each hold, and which hold has which claim. It knows nothing of balances.
+ * The state of each hold, and the hold of each claim. It knows nothing about balances.
  *
- * Open holds are never forgotten. Of the holds that are settled, and of those that ended without a charge, the latest
- * `keepClosed` each are kept. A settled hold that is forgotten frees its claim.
+ * Open holds are never forgotten. The latest `keepClosed` settled holds are kept, and as many that ended without a charge.
+ * Forgetting a settled hold releases its claim.
  */
 export class HoldBook {
   readonly #open = new Map<string, OpenHold>()
@@ -41,7 +41,7 @@ export class HoldBook {
 
   constructor(keepClosed: number) {
     this.#ended = new RecentMap(keepClosed, (holdId) => this.#expired.delete(holdId))
-    this.#settled = new RecentMap(keepClosed, (holdId, { claim }) => this.#freeClaim(holdId, claim))
+    this.#settled = new RecentMap(keepClosed, (holdId, { claim }) => this.#releaseClaim(holdId, claim))
   }
 
   open(holdId: string): OpenHold | undefined {
@@ -68,15 +68,15 @@ export class HoldBook {
     if (hold.claim !== undefined) this.#claimants.set(hold.claim, hold.holdId)
   }
 
-  /** Ends an open hold without a charge, and frees its claim. */
+  /** Ends an open hold without a charge, and releases its claim. */
   release(hold: OpenHold): void {
     const { holdId, claim } = hold
     this.#close(hold)
-    this.#freeClaim(holdId, claim)
+    this.#releaseClaim(holdId, claim)
     this.#ended.add(holdId, { claim })
   }
 
-  /** Keeps a late hold with this id, which must be unknown, from being taken. */
+  /** Makes a late hold with this id, which must be unknown, fail as `closed`. */
   mark(holdId: string): void {
     this.#ended.add(holdId, { claim: undefined })
   }
@@ -103,7 +103,7 @@ export class HoldBook {
     }
   }
 
-  /** Returns at most `limit` expired holds. Each is returned once, and not if it is settled. */
+  /** Returns at most `limit` expired holds. Each is returned once, unless it is settled first. */
   takeExpired(limit: number): readonly OpenHold[] {
     const taken: OpenHold[] = []
     for (const [holdId, hold] of this.#expired) {
@@ -119,7 +119,7 @@ export class HoldBook {
     this.#byDeadline.remove(hold)
   }
 
-  #freeClaim(holdId: string, claim: string | undefined): void {
+  #releaseClaim(holdId: string, claim: string | undefined): void {
     if (claim !== undefined && this.#claimants.get(claim) === holdId) this.#claimants.delete(claim)
   }
 }

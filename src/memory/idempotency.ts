@@ -5,7 +5,7 @@ import type { IdempotencyState, IdempotencyStore, StoredReply } from '../contrac
 import { refuseMisspelt, requireClock } from '../contracts/option-checks.js'
 
 export interface MemoryIdempotencyOptions {
-  /** The size of the store in bytes. Beyond it, the least recently used reply is dropped. 64 MiB by default. */
+  /** The maximum size of the store in bytes. Beyond it, the least recently used reply is dropped. 64 MiB by default. */
   readonly maxBytes?: number
   /** The system's clock by default. */
   readonly clock?: Clock

@@ -45,16 +45,16 @@ interface Account {
   held: Credits
 }
 
-/** The least number of settled holds to remember, and of released or expired ones. */
+/** The minimum number of settled holds to remember, and of released or expired ones. */
 const REMEMBERED_HOLDS = 100_000
 
 /**
- * A ledger in memory. It is exact, and lost with the process. `accounts` has the opening balances as decimal strings.
+ * A ledger in memory. It is exact, but lost when the process ends. `accounts` has the opening balances as decimal strings.
  *
  * Balances and open holds are never forgotten, and `entries` returns the latest `keepEntries`. To post no charge twice,
  * the ledger remembers the latest 100,000 settled holds with their charges and claims, or `keepEntries` if that is
- * more: some 450 bytes each. It also remembers the latest 100,000 holds that were released or have expired. A hold that
- * is forgotten is unknown: settling it again posts again, and its claim is free.
+ * more: about 450 bytes each. It also remembers as many holds that were released or have expired. A forgotten hold is
+ * unknown: settling it again posts again, and its claim is free.
  *
  * An amount or a balance beyond +-(2^63 - 1) nanocredits is a rejection that changes nothing.
  */

@@ -1,13 +1,13 @@
 /** A map that keeps the latest `max` keys. Adding one more forgets the oldest. */
 export class RecentMap<Value> {
   readonly #values = new Map<string, Value>()
-  /** In the order of their adding. Once there are `max`, each new key takes the place of the oldest. */
+  /** In insertion order. Once there are `max` keys, each new key replaces the oldest. */
   readonly #keys: string[] = []
   readonly #max: number
   readonly #forgotten: (key: string, value: Value) => void
   #oldest = 0
 
-  /** Calls `forgotten` for each key that made room for another, unless the key was deleted before. */
+  /** Calls `forgotten` for each key that is replaced by a new one, unless it was deleted before. */
   constructor(max: number, forgotten: (key: string, value: Value) => void) {
     this.#max = max
     this.#forgotten = forgotten

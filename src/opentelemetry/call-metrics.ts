@@ -8,7 +8,7 @@ import { callsModel, ERROR_TYPE, OPERATION_NAME, PROVIDER_NAME, REQUEST_MODEL, T
 
 type Incident = Exclude<RouterEvent['type'], 'request-start' | 'request-end'>
 
-/** Each is reported as 0 from the beginning, so that an alert sees the first one. */
+/** Each counter starts at 0, so that an alert sees the first incident. */
 const INCIDENTS: Readonly<Record<Incident, true>> = {
   'charge-failed': true,
   'hold-expired': true,

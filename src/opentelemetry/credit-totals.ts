@@ -10,7 +10,7 @@ interface ChargeSums {
   shortfall: Credits
 }
 
-/** With `OVERFLOW` as many as the SDK tells apart. Beyond them, it reports wrong sums of observable counters. */
+/** With `OVERFLOW`, the SDK's limit. Beyond it, the SDK reports wrong sums of observable counters. */
 const MAX_SUMS = 1_998
 /** The SDK's own attributes for everything beyond its limit. */
 const OVERFLOW: Attributes = { 'otel.metric.overflow': true }
@@ -26,8 +26,8 @@ export class CreditTotals {
   constructor(meter: Meter) {
     const counter = (name: string, description: string) =>
       meter.createObservableCounter(`compat_router.credits.${name}`, { unit: '{credit}', description })
-    const charged = counter('charged', 'Credits that calls cost, markup included.')
-    const markup = counter('markup', 'Credits of these that went to apps.')
+    const charged = counter('charged', 'Credits charged for calls, markup included.')
+    const markup = counter('markup', 'The part of the charged credits that apps earned.')
     const shortfall = counter('shortfall', 'Credits above holds that were not charged.')
     const unsettled = counter('unsettled', 'Credits whose charge could not be posted.')
     meter.addBatchObservableCallback(
@@ -43,7 +43,7 @@ export class CreditTotals {
     )
   }
 
-  /** Equal attributes must come in the same order. */
+  /** Equal attributes must be in the same order. */
   addCharge({ cost, markup, shortfall = 0n }: Charge, attributes: Attributes): void {
     const sums = this.sumsOf(attributes)
     sums.charged += cost

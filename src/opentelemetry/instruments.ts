@@ -14,7 +14,7 @@ export interface Instruments {
   readonly tokenUsage: Histogram
 }
 
-/** The upper bounds of buckets that the conventions ask for. */
+/** The upper bounds of buckets that the conventions require. */
 const DURATION_BUCKETS = [
   0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
 ]
@@ -38,7 +38,11 @@ export function createInstruments(meter: Meter): Instruments {
       description: 'Requests in progress.',
     }),
     attempts: counter('route.attempts', '{attempt}', 'Routes that calls tried.'),
-    tokens: counter('tokens', '{token}', 'Tokens that were charged, each under the one price that applies.'),
+    tokens: counter(
+      'tokens',
+      '{token}',
+      'Tokens that were charged, each under the price that applies to it.',
+    ),
     overdrafts: counter('overdrafts', '{call}', 'Charges that took a payer below zero.'),
     incidents: counter('incidents', '{event}', 'Events that an operator may want to see.'),
     duration: histogram(

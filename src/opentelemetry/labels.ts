@@ -1,9 +1,9 @@
 const MAX_VALUES = 1_000
-/** Each is reported in three states, and the SDK tells at most 1,999 sets of attributes apart. */
+/** Each route is reported in three states, and the SDK distinguishes at most 1,999 sets of attributes. */
 const MAX_ROUTES = 600
 export const OTHER = '_other'
 
-/** The values of one label. All beyond a maximum become `_other`. */
+/** The values of one label. Values beyond the maximum become `_other`. */
 class Label {
   private readonly known = new Set<string>()
 
@@ -17,7 +17,7 @@ class Label {
   }
 }
 
-/** The labels whose values come from hosts and providers. */
+/** The labels with values from hosts and providers. */
 export class LabelBook {
   readonly model = new Label()
   readonly provider = new Label()

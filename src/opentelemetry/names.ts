@@ -8,7 +8,7 @@ export const REQUEST_MODEL = 'gen_ai.request.model'
 export const TOKEN_TYPE = 'gen_ai.token.type'
 export const ERROR_TYPE = 'error.type'
 
-/** Returns whether an operation calls a model, and so has a span and the metrics of calls. */
+/** Whether an operation calls a model, and therefore has a span and the metrics of calls. */
 export const callsModel = (operation: string): boolean => !LISTINGS.has(operation)
 
 const LISTINGS: ReadonlySet<string> = new Set(['list-models', 'get-model'])

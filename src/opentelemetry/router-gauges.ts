@@ -12,7 +12,7 @@ export interface ObservedRouter {
 
 interface KnownRoute {
   readonly attributes: Attributes
-  /** Undefined if no observed router has the route any more. */
+  /** Undefined if no observed router still has the route. */
   now: RouteHealth | undefined
 }
 
@@ -65,7 +65,7 @@ export class RouterGauges {
 
   private report(result: BatchObservableResult): void {
     let openHolds = 0
-    // Routes that are gone must still be reported, as 0, because the SDK repeats the last value that it was given.
+    // Removed routes must still be reported, as 0, because the SDK repeats the last value that it received.
     for (const known of this.routes.values()) known.now = undefined
     for (const router of this.routers.items) {
       openHolds += router.openHolds

@@ -9,9 +9,9 @@ import { SCOPE } from './names.js'
 import { type ObservedRouter, RouterGauges } from './router-gauges.js'
 
 export interface TelemetryOptions {
-  /** By default that of the global provider, which must already be registered; `false` for no metrics. */
+  /** By default a meter of the global provider, which must already be registered. `false` for no metrics. */
   readonly meter?: Meter | false
-  /** By default that of the global provider; `false` for no spans. */
+  /** By default a tracer of the global provider. `false` for no spans. */
   readonly tracer?: Tracer | false
 }
 

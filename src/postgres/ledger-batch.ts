@@ -17,7 +17,7 @@ interface Parts {
   readonly holds: readonly HoldCommand[]
 }
 
-const CALL = `select * from {apply_ledger_1}(${PLACEHOLDERS})`
+const CALL = `select * from {apply_ledger_2}(${PLACEHOLDERS})`
 
 /** Returns one statement for a batch, and a reader of its rows as outcomes in the order of the commands. */
 export function toLedgerBatch(commands: readonly LedgerCommand[]): {

@@ -1,4 +1,4 @@
-import { ENTRY_COLUMNS } from '../sql/entry-rows.js'
+import type { EntryColumn } from '../sql/entry-rows.js'
 import { HOLD_STATE, hasClaim } from '../sql/hold-states.js'
 import { arrayOf } from './ledger-parameters.js'
 
@@ -47,11 +47,11 @@ const END_OTHER_HOLDS = `-- Those that were not open: settled, ended otherwise, 
       end loop;
     end if;`
 
-const columns = ENTRY_COLUMNS.join(', ')
-const values = ENTRY_COLUMNS.map((column) => `s.${column}`).join(', ')
-const arrays = ENTRY_COLUMNS.map(arrayOf).join(', ')
-
-const WRITE_ENTRIES = `insert into {entries} (id, at, kind, ${columns}) overriding system value
+function writeEntries(entryColumns: readonly EntryColumn[]): string {
+  const columns = entryColumns.join(', ')
+  const values = entryColumns.map((column) => `s.${column}`).join(', ')
+  const arrays = entryColumns.map(arrayOf).join(', ')
+  return `insert into {entries} (id, at, kind, ${columns}) overriding system value
     select s.id, v_now, 'charge', ${values}
     from unnest(v_entries, ${arrays}) s(id, ${columns}) where s.id is not null;
 
@@ -59,6 +59,7 @@ const WRITE_ENTRIES = `insert into {entries} (id, at, kind, ${columns}) overridi
     select p.account, v_now, v_entries[p.settlement], p.amount
     from unnest(p_posting_settlements, p_posting_accounts, p_posting_amounts) p(settlement, account, amount)
     where v_entries[p.settlement] is not null;`
+}
 
 /** A settlement without a claim takes that of its hold. A hold that already has the claim, open or settled, keeps it. */
 const TAKE_CLAIMS = `if v_has_claims or array_remove(p_claims, null) <> '{}' then
@@ -110,16 +111,18 @@ const CHANGE_BALANCES = `return query
       select 'balance'::text, s.place, c.posted, null::numeric, null::bigint
       from changed c join unnest(p_payers, p_payer_places) s(id, place) on s.id = c.id where c.posted < 0;`
 
-/** The step of the ledger function that runs a batch's settlements. */
-export const SETTLE = `if cardinality(p_hold_id) > 0 then
+/** Returns the step of a ledger function that runs a batch's settlements and writes these columns of entries. */
+export function settle(entryColumns: readonly EntryColumn[]): string {
+  return `if cardinality(p_hold_id) > 0 then
     ${END_OPEN_HOLDS}
 
     ${END_OTHER_HOLDS}
 
-    ${WRITE_ENTRIES}
+    ${writeEntries(entryColumns)}
 
     ${TAKE_CLAIMS}
 
     ${ANSWER}
     ${CHANGE_BALANCES}
   end if;`
+}

@@ -1,8 +1,9 @@
+import { ENTRY_COLUMNS, type EntryColumn, FIRST_ENTRY_COLUMNS } from '../sql/entry-rows.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
 import { DURABLE, NOW, SETTINGS } from './function-settings.js'
 import { TAKE_HOLDS } from './ledger-function-holds.js'
-import { SETTLE } from './ledger-function-settlements.js'
-import { DECLARED_PARAMETERS } from './ledger-parameters.js'
+import { settle } from './ledger-function-settlements.js'
+import { declaredParameters } from './ledger-parameters.js'
 
 const { open, released, settled } = HOLD_STATE
 
@@ -60,11 +61,12 @@ const RELEASE = `if cardinality(p_released) > 0 then
  * - `v_lost`: the places of settlements whose claim another hold has.
  * - `v_covered`: for each group of holds, whether they were taken together.
  */
-export const applyLedgerFunction = `create function {apply_ledger_1}(
-  ${DECLARED_PARAMETERS}
+function applyLedgerFunction(name: string, entryColumns: readonly EntryColumn[], settings: string): string {
+  return `create function {${name}}(
+  ${declaredParameters(entryColumns)}
 ) returns table (kind text, place bigint, posted bigint, available numeric, entry_id bigint)
 language plpgsql
-${SETTINGS}
+${settings}
 as $function$
 #variable_conflict use_column
 declare
@@ -89,10 +91,22 @@ begin
 
   ${RELEASE}
 
-  ${SETTLE}
+  ${settle(entryColumns)}
 
   ${TAKE_HOLDS}
 
   return query select 'done'::text, v_plain, null::bigint, null::numeric, null::bigint;
 end
 $function$`
+}
+
+/** The function of the first version. Earlier releases that run beside this one still call it. */
+export const applyLedger1Function = applyLedgerFunction('apply_ledger_1', FIRST_ENTRY_COLUMNS, SETTINGS)
+
+/** Also writes the counts of audio and image tokens. */
+export const applyLedger2Function = applyLedgerFunction(
+  'apply_ledger_2',
+  ENTRY_COLUMNS,
+  `${SETTINGS}
+  set lock_timeout = '1s'`,
+)

@@ -1,5 +1,5 @@
 import type { Parameter } from '../sql/database.js'
-import { ENTRY_COLUMN_TYPES } from '../sql/entry-rows.js'
+import { ENTRY_COLUMN_TYPES, type EntryColumn } from '../sql/entry-rows.js'
 import { fromLines, toArray, toLines } from './arrays.js'
 
 /**
@@ -50,11 +50,16 @@ export type LedgerParameter = keyof typeof LEDGER_PARAMETERS
 
 const NAMES = Object.keys(LEDGER_PARAMETERS) as readonly LedgerParameter[]
 
-/** SQL that declares the parameters. */
-export const DECLARED_PARAMETERS = NAMES.map((name) => {
-  const type = LEDGER_PARAMETERS[name]
-  return `p_${name} ${type === 'json' ? 'text' : `${type}[]`}`
-}).join(',\n  ')
+/** Returns SQL that declares the parameters of a function that writes these columns of entries. */
+export function declaredParameters(entryColumns: readonly EntryColumn[]): string {
+  const written: readonly string[] = entryColumns
+  return NAMES.filter((name) => !(name in ENTRY_COLUMN_TYPES) || written.includes(name))
+    .map((name) => {
+      const type = LEDGER_PARAMETERS[name]
+      return `p_${name} ${type === 'json' ? 'text' : `${type}[]`}`
+    })
+    .join(',\n  ')
+}
 
 /** SQL for the parameters of a call. */
 export const PLACEHOLDERS = NAMES.map((_, index) => `?${index + 1}`).join(', ')

@@ -1,11 +1,31 @@
 import { type Migration, migrationsTable, pendingMigrations } from '../sql/migrations.js'
-import { countReplies, firstTables, replyTotalsTable, type SchemaWords } from '../sql/tables.js'
-import { countReplyFunction, countReplyTrigger } from './count-reply-function.js'
+import { countReplies, firstTables, mediaColumns, replyTotalsTable, type SchemaWords } from '../sql/tables.js'
 import { expireHoldsFunction } from './expire-holds-function.js'
 import { NOW } from './function-settings.js'
-import { applyLedgerFunction } from './ledger-function.js'
+import { applyLedger1Function, applyLedger2Function } from './ledger-function.js'
 import type { Queries } from './query.js'
 import { takeHoldFunction } from './take-hold-function.js'
+
+/** Adds the size of a reply's body to its account's total, and subtracts it again. */
+const countReplyFunction = `create function {count_reply_1}() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $function$
+begin
+  if tg_op <> 'INSERT' and old.size_bytes > 0 then
+    update {reply_totals} set size_bytes = size_bytes - old.size_bytes where account = old.account;
+  end if;
+  if tg_op <> 'DELETE' and new.size_bytes > 0 then
+    insert into {reply_totals} as t (account, size_bytes) values (new.account, new.size_bytes)
+    on conflict (account) do update set size_bytes = t.size_bytes + excluded.size_bytes;
+  end if;
+  return null;
+end
+$function$`
+
+const countReplyTrigger = `create trigger compat_count_reply
+  after insert or delete or update of account, size_bytes on {replies}
+  for each row execute function {count_reply_1}()`
 
 /** Names are compared byte by byte, as in SQLite. Pages have free space if their rows change in place. */
 const WORDS: SchemaWords = {
@@ -23,7 +43,7 @@ export const postgresMigrations: readonly Migration[] = [
   {
     version: 1,
     name: 'first',
-    statements: [...firstTables(WORDS), takeHoldFunction, applyLedgerFunction, expireHoldsFunction],
+    statements: [...firstTables(WORDS), takeHoldFunction, applyLedger1Function, expireHoldsFunction],
   },
   {
     version: 2,
@@ -43,6 +63,11 @@ export const postgresMigrations: readonly Migration[] = [
     statements: ['apply_ledger_1', 'expire_holds_1'].map(
       (name) => `alter function {${name}} set lock_timeout = '1s'`,
     ),
+  },
+  {
+    version: 4,
+    name: 'audio and image tokens',
+    statements: [...mediaColumns(WORDS), applyLedger2Function],
   },
 ]
 

@@ -1,3 +1,5 @@
+import type { EventEmitter } from 'node:events'
+
 /** The parts of a pool that the stores use. A `Pool` of `pg` fits. */
 export interface PostgresPool {
   connect(): Promise<PostgresClient>
@@ -27,4 +29,27 @@ export interface PostgresQuery {
   readonly values?: unknown[]
   /** Returns cells as the server's text, whatever parsers the host has set for its own queries. */
   readonly types?: { getTypeParser(): (text: string) => unknown }
+}
+
+/**
+ * Handles errors of a new connection until its owner can. A server that shuts down or ends its connections may report that
+ * in the same packet as its readiness. `pg` reads both at once, and an error without a listener ends the process. Only a
+ * pool that emits `connect`, as `Pool` of `pg` does, has this gap.
+ *
+ * @returns a function that stops the handling
+ */
+export function hearNewConnections(pool: PostgresPool): () => void {
+  const { on, removeListener } = pool as Partial<Pick<EventEmitter, 'on' | 'removeListener'>>
+  if (typeof on !== 'function' || typeof removeListener !== 'function') return () => undefined
+  on.call(pool, 'connect', hearForNow)
+  return () => {
+    removeListener.call(pool, 'connect', hearForNow)
+  }
+}
+
+/** Ignores errors until this turn is over. From then on, the connection's owner handles them. */
+function hearForNow(client: Pick<PostgresClient, 'on' | 'removeListener'>): void {
+  const ignore = () => undefined
+  client.on('error', ignore)
+  setImmediate(() => client.removeListener('error', ignore))
 }

@@ -15,8 +15,7 @@ import { createGate } from './gate.js'
 import { toLedgerBatch } from './ledger-batch.js'
 import { createListener } from './listener.js'
 import { migrate } from './migrations.js'
-import { hearNewConnections } from './new-connections.js'
-import type { PostgresPool } from './pool.js'
+import { hearNewConnections, type PostgresPool } from './pool.js'
 import { createQueries } from './query.js'
 
 export interface PostgresStoresOptions extends DurableStoresOptions {

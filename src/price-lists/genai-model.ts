@@ -50,7 +50,7 @@ function hasControlCharacters(text: string): boolean {
   return [...text].some((character) => character < ' ' || character === '\u007f')
 }
 
-/** Returns the prices in force. The list defines them as the last ones whose condition holds. */
+/** Returns the prices in force. In the list, these are the last ones whose condition is met. */
 function pricesAt(listed: unknown, at: number): Readonly<Record<string, unknown>> {
   if (!Array.isArray(listed)) return asRecord(listed, 'it has no prices')
   for (const candidate of listed.toReversed()) {
@@ -77,6 +77,10 @@ const PRICE_OF_UNIT = new Map<string, keyof Price>([
   ['cache_read_mtok', 'cachedInput'],
   ['cache_write_mtok', 'cacheWrite'],
   ['output_reasoning_mtok', 'reasoning'],
+  ['input_audio_mtok', 'audioInput'],
+  ['output_audio_mtok', 'audioOutput'],
+  ['input_image_mtok', 'imageInput'],
+  ['output_image_mtok', 'imageOutput'],
   ['requests_kcount', 'request'],
 ])
 

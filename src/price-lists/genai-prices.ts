@@ -47,8 +47,8 @@ export interface PriceListProblem {
  * `catalogueFromGenaiPrices(findProvider({ providerId: 'openai' }))` one provider.
  *
  * Prices are the exact decimals of the list. A model is left out if its price is missing, inexact or depends on the hour;
- * a free model is left out too unless the list states its zero. Units that have no price in a catalogue (audio, images,
- * searches, longer cache times) are left out of their model. `problems` lists all of these.
+ * a free model is left out too unless the list states its zero. Units that have no price in a catalogue (videos, cached
+ * audio and images, searches, longer cache times) are left out of their model. `problems` lists all of these.
  *
  * The prices are those of one time: read the list again to update them. Throws a `TypeError` if the list or an option is
  * invalid.

@@ -1,4 +1,4 @@
-/** One event of a streamed reply, as an adapter hands it over: shaped like OpenAI's, not yet normalised. */
+/** One event of a streamed reply from an adapter, in OpenAI's shape but not yet normalised. */
 export interface ChatChunk {
   choices?: readonly unknown[]
   [field: string]: unknown

@@ -1,4 +1,4 @@
-/** A reply in one body, as an adapter hands it over: shaped like OpenAI's, not yet normalised. */
+/** A JSON reply from an adapter, in OpenAI's shape but not yet normalised. */
 export interface ChatCompletion {
   choices: readonly unknown[]
   [field: string]: unknown

@@ -1,4 +1,4 @@
-/** One text, several texts, the tokens of one text, or those of several. */
+/** One text, several texts, the tokens of one text, or the tokens of several texts. */
 export type EmbeddingInput = string | readonly string[] | readonly number[] | readonly (readonly number[])[]
 
 /** An embeddings request as a provider gets it: without the router's own fields. */
@@ -10,9 +10,9 @@ export interface EmbeddingRequest {
   [field: string]: unknown
 }
 
-/** Embeddings as adapters hand them over, in one body. */
+/** The reply of an adapter that serves embeddings. */
 export interface EmbeddingList {
-  /** Each `embedding` is a list of numbers, or base64 of 32-bit floats, little-endian. Without `index` the position counts. */
+  /** Each `embedding` is a list of numbers, or base64 of 32-bit floats, little-endian. `index` is the position by default. */
   readonly data: readonly { readonly embedding: unknown; readonly index?: unknown }[]
   readonly [field: string]: unknown
 }

@@ -2,16 +2,16 @@ import { CompatError, type ErrorCode, isCompatError } from '../base/errors.js'
 import { toLatin1 } from './latin1.js'
 import { JSON_TYPE } from './media-types.js'
 
-/** A whole HTTP answer: what `ReplyWriter.send` takes. */
+/** A whole HTTP answer: the arguments of `ReplyWriter.send`. */
 export interface ErrorReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** In latin1. */
+  /** As latin1. */
   readonly body: string
 }
 
 const INTERNAL_MESSAGE =
-  'An internal error occurred. The x-request-id of this answer tells the operator which one.'
+  'An internal error occurred. The operator can find it by the x-request-id of this answer.'
 const REALM = 'Bearer realm="compat"'
 
 const CHALLENGES: Partial<Record<ErrorCode, string>> = {
@@ -22,7 +22,7 @@ const CHALLENGES: Partial<Record<ErrorCode, string>> = {
   insufficient_scope: `${REALM}, error="insufficient_scope", scope="models.run"`,
 }
 
-/** Whether a client library should retry the call. For other codes the status is enough. */
+/** Whether a client library should retry the call. For other codes, libraries decide by the status. */
 const SHOULD_RETRY: Partial<Record<ErrorCode, 'true' | 'false'>> = {
   credits_on_hold: 'true',
   insufficient_credits: 'false',
@@ -34,7 +34,7 @@ const SHOULD_RETRY: Partial<Record<ErrorCode, 'true' | 'false'>> = {
 }
 
 const MIN_RETRY_AFTER_SECONDS = 1
-/** Several clients wait as long as they are told, or give up, from 60 on. */
+/** If the value is 60 or more, several client libraries wait that long, or give up. */
 const MAX_RETRY_AFTER_SECONDS = 59
 const DEFAULT_RETRY_AFTER_SECONDS: Partial<Record<ErrorCode, number>> = {
   credits_on_hold: 5,
@@ -43,10 +43,10 @@ const DEFAULT_RETRY_AFTER_SECONDS: Partial<Record<ErrorCode, number>> = {
 }
 const UNAVAILABLE_RETRY_AFTER_SECONDS = 5
 
-/** No quote stands unescaped in the message before the code. */
+/** The message before the code contains no unescaped quotes. */
 const ENDING_ERROR = /^\ndata: \{"error":\{.*?"code":"(\w+)"/
 
-/** The error for whatever was caught: a `CompatError` as it is, anything else `internal_error` with constant text. */
+/** Returns a caught `CompatError` unchanged, and for anything else an `internal_error` with a constant message. */
 export function asCompatError(caught: unknown): CompatError {
   return isCompatError(caught)
     ? caught
@@ -54,8 +54,8 @@ export function asCompatError(caught: unknown): CompatError {
 }
 
 /**
- * The HTTP answer for an error. `retry-after` stands on every 429 and 503, in whole seconds from 1 to 59, whatever the
- * error's own header says; the error's other headers (`allow`, `x-should-retry`) are taken as they are.
+ * Returns the HTTP answer for an error. Every 429 and 503 has a `retry-after` in whole seconds from 1 to 59; the error's
+ * own value is clamped. The error's other headers (`allow`, `x-should-retry`) are sent unchanged.
  */
 export function errorReply(error: CompatError): ErrorReply {
   const headers: Record<string, string> = { 'content-type': JSON_TYPE }
@@ -70,8 +70,8 @@ export function errorReply(error: CompatError): ErrorReply {
 }
 
 /**
- * The frame that ends a stream which failed after its headers were sent. `usage` is what was charged, in the full shape
- * of a reply's `usage`. ASCII only, so that it is the same bytes in latin1 and in UTF-8.
+ * Returns the frame that ends a stream that failed after its headers were sent. `usage` is the charge, in the shape of a
+ * reply's `usage`. The frame is ASCII, so its bytes are the same in latin1 and in UTF-8.
  */
 export function errorFrame(error: CompatError, usage: object): string {
   const { metadata, ...rest } = errorObject(error)
@@ -79,7 +79,7 @@ export function errorFrame(error: CompatError, usage: object): string {
   return `data: ${json.replace(/[\u007f-\uffff]/g, escapeCodeUnit)}\n\n`
 }
 
-/** The code of the {@link errorFrame} that a stream ends with, or undefined if it ends with none. */
+/** Returns the code of the {@link errorFrame} at the end of a stream, or undefined if there is none. */
 export function endingErrorCode(stream: string): string | undefined {
   return ENDING_ERROR.exec(stream.slice(stream.lastIndexOf('\ndata: ')))?.[1]
 }

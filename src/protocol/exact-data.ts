@@ -1,13 +1,13 @@
 import { isObject, type JsonObject } from './json-values.js'
 
-/** Keeps the text of a JSON Schema with it, for numbers that no JavaScript number carries. */
+/** The key of the text of a JSON Schema or of a call's arguments, for numbers that a JavaScript number cannot represent. */
 const TEXT = Symbol('exact text')
 
 interface WithText {
   readonly [TEXT]?: string
 }
 
-/** The places of JSON that belongs to callers and is passed on digit for digit. `*` is every item of a list. */
+/** The paths of the callers' own JSON, which is passed on digit for digit. `*` is every item of a list. */
 const DATA_PLACES = [
   ['tools', '*', 'function', 'parameters'],
   ['functions', '*', 'parameters'],
@@ -15,11 +15,11 @@ const DATA_PLACES = [
   ['response_format', 'json_schema', 'schema'],
 ]
 
-/** A number of this kind, or a string that holds one, is in few bodies. */
+/** Few bodies contain such a number, or a string with one. */
 const MAYBE_INEXACT = /\d[.eE]|\d{16}/
 const NUMBERS = /-?\d[\d.eE+-]*/g
 
-/** Remembers with each schema in a request body its very text, if reading it changes a number in it. */
+/** Stores with each schema in a request body its exact text, if parsing changes a number in it. */
 export function keepExactData(body: JsonObject, text: string): void {
   if (!MAYBE_INEXACT.test(text)) return
   for (const place of DATA_PLACES) {
@@ -27,10 +27,73 @@ export function keepExactData(body: JsonObject, text: string): void {
   }
 }
 
-/** JSON text of a value, in which schemas have the digits that their callers wrote. */
+/** The places of arguments in replies of providers that send them as an object, in OpenAI's or Anthropic's shape. */
+const ARGUMENT_PLACES = [
+  ['choices', '*', 'message', 'tool_calls', '*', 'function', 'arguments'],
+  ['choices', '*', 'delta', 'tool_calls', '*', 'function', 'arguments'],
+  ['choices', '*', 'message', 'function_call', 'arguments'],
+  ['content', '*', 'input'],
+  ['content_block', 'input'],
+]
+
+/** Quotes within a string are escaped, so that this can only be the name of an object. */
+const OBJECT_ARGUMENTS = /"(?:arguments|input)"\s*:\s*\{/
+
+/** Stores the text of the arguments of each tool call in a reply with them, if parsing changes a number in it. */
+export function keepExactArguments(reply: JsonObject, text: string): void {
+  if (!MAYBE_INEXACT.test(text) || !OBJECT_ARGUMENTS.test(text)) return
+  for (const place of ARGUMENT_PLACES) {
+    if (place[0]! in reply) locate(text, afterSpace(text, 0), reply, place)
+  }
+}
+
+/** Parses JSON text of an object, and stores the text with it if parsing changes a number in it. */
+export function parseExactly(text: string): JsonObject {
+  const value: JsonObject = JSON.parse(text)
+  if (MAYBE_INEXACT.test(text)) keepText(value, text)
+  return value
+}
+
+/** Returns the JSON text of an object: the stored text, if there is one. */
+export function exactTextOf(value: JsonObject): string {
+  return (value as WithText)[TEXT] ?? JSON.stringify(value)
+}
+
+/** Adds the type `object` to a JSON Schema without a type, and keeps the digits of its text. */
+export function ofTypeObject(schema: JsonObject): JsonObject {
+  const text = (schema as WithText)[TEXT]
+  const typed: JsonObject = { type: 'object', ...schema }
+  if (text !== undefined) keepText(typed, `{"type":"object",${text.slice(1)}`)
+  return typed
+}
+
+/** Since Node 21, `JSON.rawJSON` keeps the text of a number for `JSON.stringify`. */
+interface RawJson {
+  rawJSON?(text: string): unknown
+}
+type Reviver = (name: string, value: unknown, context?: { readonly source?: string }) => unknown
+
+/**
+ * The value with its digits for a library that writes the JSON itself. On Node 20, which cannot express them, the value
+ * as JavaScript read it.
+ */
+export function withDigits(value: JsonObject): JsonObject {
+  const { rawJSON } = JSON as RawJson
+  const text = (value as WithText)[TEXT]
+  if (text === undefined || rawJSON === undefined) return value
+  const revive: Reviver = (_name, member, context) => {
+    const source = context?.source
+    return typeof member !== 'number' || source === undefined || String(member) === source
+      ? member
+      : rawJSON(source)
+  }
+  return JSON.parse(text, revive)
+}
+
+/** Returns the JSON text of a value, in which schemas and arguments have the digits of their own text. */
 export function writeExactly(value: JsonObject, mark: () => string): string {
-  const schemas = schemasOf(value)
-  if (schemas.length === 0) return JSON.stringify(value)
+  const exact = exactDataOf(value)
+  if (exact.length === 0) return JSON.stringify(value)
   const texts: string[] = []
   const unique = mark()
   const json = JSON.stringify(value, (_key, member: unknown) => {
@@ -40,8 +103,9 @@ export function writeExactly(value: JsonObject, mark: () => string): string {
   return json.replaceAll(new RegExp(`"${unique}(\\d+);"`, 'g'), (_all, index) => texts[Number(index)]!)
 }
 
-/** The schemas of a request in OpenAI's or Anthropic's shape whose text is kept. */
-function schemasOf({
+/** Returns the schemas and arguments with a stored text in a request of OpenAI's or Anthropic's shape. */
+function exactDataOf({
+  messages,
   tools,
   functions,
   response_format: format,
@@ -61,6 +125,10 @@ function schemasOf({
   add(format, 'schema')
   add(isObject(format) ? format.json_schema : undefined, 'schema')
   add(isObject(output) ? output.format : undefined, 'schema')
+  for (const message of listOf(messages)) {
+    const content = isObject(message) && message.role === 'assistant' ? message.content : undefined
+    for (const block of listOf(content)) add(block, 'input')
+  }
   return found
 }
 
@@ -68,14 +136,16 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** Goes down a place in text and value side by side. The last of duplicate names counts, as for the parser. */
+function keepText(value: object, text: string): void {
+  if (isExact(text)) Reflect.deleteProperty(value, TEXT)
+  else Object.defineProperty(value, TEXT, { value: text, configurable: true })
+}
+
+/** Follows a path in the text and in the value together. As in the parser, the last of duplicate names wins. */
 function locate(text: string, at: number, value: unknown, place: readonly string[]): void {
   const [step, ...rest] = place
   if (step === undefined) {
-    if (!isObject(value)) return
-    const own = text.slice(at, endOfValue(text, at))
-    if (isExact(own)) Reflect.deleteProperty(value, TEXT)
-    else Object.defineProperty(value, TEXT, { value: own, configurable: true })
+    if (isObject(value)) keepText(value, text.slice(at, endOfValue(text, at)))
     return
   }
   if (step === '*') {
@@ -118,7 +188,7 @@ function afterSpace(text: string, from: number): number {
   return at
 }
 
-/** The start of the next member or item, or the end of the object or list. */
+/** Returns the start of the next member or item, or the end of the object or list. */
 function next(text: string, end: number): number {
   const at = afterSpace(text, end)
   return text[at] === ',' ? afterSpace(text, at + 1) : at

@@ -1,87 +1,120 @@
-import type { JsonObject } from './json-values.js'
+import { isText, type JsonObject } from './json-values.js'
 
-/** The reasons a client understands. On any other, some clients call the model again, and pay again. */
+/** The reasons that clients understand. For any other, some clients call the model again, and pay again. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
-/** In lower case. */
-const KNOWN = new Map<string, FinishReason>([
-  ['stop', 'stop'],
-  ['length', 'length'],
-  ['tool_calls', 'tool_calls'],
-  ['content_filter', 'content_filter'],
-  ['function_call', 'tool_calls'],
-  ['tool_use', 'tool_calls'],
-  ['tool-calls', 'tool_calls'],
-  ['max_tokens', 'length'],
-  ['model_length', 'length'],
-  ['model_context_window_exceeded', 'length'],
-  ['content-filter', 'content_filter'],
-  ['safety', 'content_filter'],
-  ['recitation', 'content_filter'],
-  ['blocklist', 'content_filter'],
-  ['prohibited_content', 'content_filter'],
-  ['spii', 'content_filter'],
-  ['image_safety', 'content_filter'],
-  ['refusal', 'content_filter'],
-  ['sensitive', 'content_filter'],
-  ['end_turn', 'stop'],
-  ['stop_sequence', 'stop'],
-  ['eos', 'stop'],
-])
+/** As {@link normalised} writes them. */
+const KNOWN = new Map<string, FinishReason>(
+  Object.entries({
+    stop: 'stop stopped stop_sequence stop_token end end_turn end_of_turn eos eos_token complete completed finish finished done success succeeded',
+    length:
+      'length length_limit max_length max_tokens max_output_tokens max_new_tokens max_completion_tokens max_output model_length model_context_window_exceeded context_length context_length_exceeded token_limit error_limit incomplete',
+    tool_calls: 'tool_calls tool_call function_call function_calls tool_use',
+    content_filter:
+      'content_filter content_filtered safety recitation language blocklist prohibited_content spii image_safety image_prohibited_content image_recitation model_armor refusal sensitive guardrail_intervened moderation content_policy content_policy_violation error_toxic',
+  }).flatMap(([reason, words]) => words.split(' ').map((word) => [word, reason as FinishReason] as const)),
+)
 
-/** With these a provider says that it broke the reply off itself. */
-const FAILURES = new Set(['error', 'insufficient_system_resource', 'abort', 'network_error'])
+/** The reasons of a provider that stopped the reply because of its own failure. */
+const FAILURES =
+  /(?:^|_)(?:errors?|errored|fail|failed|failure|abort|aborted|cancel|canceled|cancelled|timeout|timed_out|deadline_exceeded|exception|interrupted|disconnect|disconnected|overloaded|unavailable|rate_limit|rate_limited|crash|crashed|insufficient_system_resources?)(?:_|$)|^other$/
 /**
- * With these a provider says that it dropped output of the model that it could not read, mostly a tool call. It bills for
- * that, and the model can be made to do it, so it is a finish and no failure. Gemini's, also as
- * `function_call_filter: MALFORMED_FUNCTION_CALL`, and Bedrock's.
+ * The reasons of a provider that dropped output of the model because it could not read it, mostly a tool call. The
+ * provider bills for that output and a caller can provoke it, so this is a finish and not a failure. Gemini uses them,
+ * also as `function_call_filter: MALFORMED_FUNCTION_CALL`, and so does Bedrock.
  */
 const DROPPED =
-  /^(?:function_call_filter: *)?(?:malformed_(?:function_call|tool_use|tool_call|model_output|response)|unexpected_tool_call|too_many_tool_calls|missing_thought_signature)$/
+  /^(?:function_call_filter_)?(?:malformed_(?:function_call|tool_use|tool_call|model_output|response)|unexpected_tool_call|too_many_tool_calls|missing_thought_signature)$/
+/** Words for a reply that goes on. */
+const NOT_YET = new Set([
+  '',
+  'null',
+  'none',
+  'nil',
+  'undefined',
+  'unspecified',
+  'in_progress',
+  'unfinished',
+  'continue',
+])
 
-/** The provider's own word for how a choice ended, `undefined` if it gave none yet. Some write the word null. */
-export function readFinishReason(native: unknown): string | undefined {
-  return typeof native === 'string' && native !== '' && native.toLowerCase() !== 'null' ? native : undefined
+const LONGEST_REASON = 256
+
+/**
+ * Returns a reason in lower case, its words joined by `_`, without the name of the enumeration that it is from:
+ * `FINISH_REASON_MAX_TOKENS` and `FinishReason.maxTokens` are both `max_tokens`.
+ */
+function normalised(native: string): string {
+  return native
+    .slice(0, LONGEST_REASON)
+    .replace(/[a-z](?=[A-Z])/g, '$&_')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '_')
+    .replace(/^_|_$/g, '')
+    .replace(/^(?:finish|stop)_?reason_(?=.)/, '')
 }
 
-/** Whether a provider's own word is one of those that are mapped as they stand. */
+/** Returns the provider's own finish reason, or undefined if there is none yet. Some providers write a word for none. */
+export function readFinishReason(native: unknown): string | undefined {
+  return isText(native) && !NOT_YET.has(normalised(native)) ? native : undefined
+}
+
+/** Whether a provider's own finish reason is in the table exactly as it is written. */
 export function isKnownReason(native: string): boolean {
   return KNOWN.has(native)
 }
 
-/** Maps a provider's own word; an unknown one becomes `stop`. */
+/** Whether a finish reason has no meaning that the router knows. */
+export function isUnknownReason(native: string): boolean {
+  return knownReason(native) === undefined && !isFailureReason(native) && !isDroppedOutput(native)
+}
+
+/** Maps a provider's own finish reason. An unknown one becomes `stop`. */
 export function mapFinishReason(native: string): FinishReason {
-  const word = native.toLowerCase()
-  // Gemini says which filter, as in `content_filter: PROHIBITED_CONTENT`.
-  return KNOWN.get(word) ?? (word.startsWith('content_filter:') ? 'content_filter' : 'stop')
+  return knownReason(native) ?? 'stop'
+}
+
+function knownReason(native: string): FinishReason | undefined {
+  const word = normalised(native)
+  // Gemini also names the filter, as in `content_filter: PROHIBITED_CONTENT`.
+  return KNOWN.get(word) ?? (word.startsWith('content_filter_') ? 'content_filter' : undefined)
 }
 
 /**
- * The mapped reason for the tool calls that a choice has: clients wait for results of calls only with `tool_calls`, and
- * look for calls with it. `hadCalls`: some came, readable or not.
+ * Corrects a mapped reason to match the tool calls of a choice: clients look for calls if, and only if, the reason is
+ * `tool_calls`. `hadCalls` is true if any calls arrived, readable or not.
  */
 export function finishReasonFor(mapped: FinishReason, hasCalls: boolean, hadCalls: boolean): FinishReason {
   if (mapped === 'stop' && hasCalls) return 'tool_calls'
   return mapped === 'tool_calls' && hadCalls && !hasCalls ? 'stop' : mapped
 }
 
-/** Whether a finish reason is no finish but a failure, and what came before it is not whole. */
+/** Whether a finish reason reports a failure, so that the reply is incomplete. */
 export function isFailureReason(native: unknown): boolean {
-  return typeof native === 'string' && FAILURES.has(native.toLowerCase())
+  return isText(native) && knownReason(native) === undefined && FAILURES.test(normalised(native))
 }
 
-/** Whether a provider dropped output of the model that it could not read. */
+/** Whether a finish reason reports that the provider dropped output that it could not read. */
 export function isDroppedOutput(native: unknown): native is string {
-  return typeof native === 'string' && DROPPED.test(native.toLowerCase())
+  return isText(native) && DROPPED.test(normalised(native))
 }
 
 /**
- * The provider's own word for how a choice ended. OpenRouter calls dropped output an error, and has the word beside it;
- * so do packages of the AI SDK.
+ * Returns the finish reason of a choice that decides, in the provider's own word. OpenRouter and packages of the AI SDK
+ * have a word of their own for it, and the provider's in a second field, which says more: `error` can be dropped output,
+ * `other` anything, and a `stop` can be no stop. Some providers write the field as Gemini does.
  */
-export function ownFinishReason({
-  finish_reason: reason,
-  native_finish_reason: native,
-}: JsonObject): unknown {
-  return isFailureReason(reason) && isDroppedOutput(native) ? native : reason
+export function ownFinishReason(choice: JsonObject): unknown {
+  const reason = choice.finish_reason ?? choice.finishReason
+  const { native_finish_reason: native } = choice
+  if (!isText(reason) || !isText(native)) return reason
+  if (isFailureReason(reason))
+    return isDroppedOutput(native) || normalised(reason) === 'other' ? native : reason
+  const saysMore = isFailureReason(native) || isDroppedOutput(native) || mapFinishReason(native) !== 'stop'
+  return mapFinishReason(reason) === 'stop' && saysMore ? native : reason
+}
+
+/** Returns the word to show as the provider's own: the second field if there is one, else the reason that decides. */
+export function shownFinishReason({ native_finish_reason: native }: JsonObject, reason: string): string {
+  return readFinishReason(native) ?? reason
 }

@@ -1,8 +1,8 @@
 const RECENT_PIECES = 256
 
 /**
- * Bytes that come in pieces. They are copied together on the way: a piece of one byte takes the memory of a hundred, and
- * keeps the whole read that it came in.
+ * Collects bytes that arrive in pieces, and joins them from time to time. A piece of one byte takes the memory of a
+ * hundred, and keeps the whole network read that contains it in memory.
  */
 export class GatheredBytes {
   readonly #together: Buffer[] = []
@@ -14,7 +14,7 @@ export class GatheredBytes {
     this.#recent = []
   }
 
-  /** All bytes so far, themselves if they came in one piece. */
+  /** All bytes so far. They are not copied if they arrived in one piece. */
   get bytes(): Buffer {
     const pieces = this.#together.length === 0 ? this.#recent : [...this.#together, ...this.#recent]
     return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)

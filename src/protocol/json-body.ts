@@ -6,16 +6,16 @@ import { isObject, type JsonObject, MAX_DEPTH } from './json-values.js'
 import type { RequestBody } from './request-body.js'
 import { textOfMessages } from './sent-text.js'
 
-/** Of shorter bodies a few searches in their text tell enough; none holds too many values. */
+/** Shorter bodies need only a few searches in their text, and cannot have too many values. */
 const LONG_BYTES = 2 * 1024
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
 
 /**
- * Reads a request body. Throws a `CompatError`: `invalid_json` for what is not JSON or not UTF-8, `invalid_request` for
- * another value than an object, for one nested deeper than 128 or of more than 200,000 values.
+ * Parses a request body. Throws a `CompatError`: `invalid_json` if it is not JSON in UTF-8, `invalid_request` if it is not
+ * an object, is nested deeper than 128 or has more than 200,000 values.
  *
- * A hostile body costs no more than one pass over its bytes: it is counted before it is parsed. A byte order mark is
- * skipped, own `__proto__` keys are dropped at every depth, the last of duplicate keys counts.
+ * These are counted before parsing, so a hostile body costs only one pass over its bytes. A byte order mark is skipped,
+ * own `__proto__` keys are dropped at every depth, and the last of duplicate keys wins.
  */
 export function parseJsonBody(bytes: Uint8Array): RequestBody {
   const given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -46,8 +46,8 @@ function parseLong(body: Buffer): RequestBody {
 }
 
 /**
- * Holds a body that the host's own parser has read to the limits of {@link parseJsonBody}. Own `__proto__` keys are
- * deleted from it; nothing else changes. A value that contains itself counts as nested too deep.
+ * Checks a body that the host's own parser has read against the limits of {@link parseJsonBody}. Own `__proto__` keys are
+ * deleted from it; nothing else changes. A value that contains itself counts as nested too deeply.
  */
 export function checkJsonValue(value: unknown): JsonObject {
   const root = requireObject(value)
@@ -79,9 +79,9 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    // The parser's own message quotes the body; only the position at its end is safe to repeat.
+    // The parser's own message quotes the body. Only the position at its end is safe to repeat.
     const position = /at position (\d+)(?: \(line \d+ column \d+\))?$/.exec((error as Error).message)?.[1]
-    const where = position === undefined ? '' : `: it breaks off or goes wrong at character ${position}`
+    const where = position === undefined ? '' : `: the first error is at character ${position}`
     throw new CompatError('invalid_json', `The request body is not valid JSON${where}.`)
   }
 }
@@ -94,12 +94,12 @@ function requireObject(value: unknown): JsonObject {
 const PROTO_KEY =
   /"(?:_|\\u005f){2}(?:p|\\u0070)(?:r|\\u0072)(?:o|\\u006f)(?:t|\\u0074)(?:o|\\u006f)(?:_|\\u005f){2}"/i
 
-/** Whether `__proto__` stands in the text as a whole string, however its letters are escaped. */
+/** Whether the text contains `__proto__` as a whole string, however its letters are escaped. */
 function hasProtoKey(text: string): boolean {
   return (text.includes('__proto__') || text.includes('\\u00')) && PROTO_KEY.test(text)
 }
 
-/** Whether the text could be JSON nested deeper than 128 at all. */
+/** Whether the text could be JSON that is nested deeper than 128. */
 export function hasManyBrackets(text: string): boolean {
   if (text.length <= 2 * MAX_DEPTH) return false
   return countUpTo(text, '[', MAX_DEPTH) + countUpTo(text, '{', MAX_DEPTH) > MAX_DEPTH

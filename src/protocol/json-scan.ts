@@ -3,7 +3,7 @@ import { MAX_DEPTH } from './json-values.js'
 
 export const MAX_VALUES = 200_000
 
-/** What is known of JSON text without parsing it. */
+/** The result of scanning JSON text without parsing it. */
 export interface JsonScan {
   /** Whether any object has a field `__proto__`, however its letters are escaped. */
   readonly hasProtoKey: boolean
@@ -28,7 +28,7 @@ const UNDERSCORE_CODE = 0x5f
 /** Digits and minus come before it, the letters of `true`, `false` and `null` after it. */
 const LAST_DIGIT_CODE = 0x39
 
-/** What each character of JSON outside of strings begins: 0 is white space and commas. */
+/** The kind of each character of JSON outside of strings. 0 is white space and commas. */
 const KINDS = characterKinds()
 
 function characterKinds(): Uint8Array {
@@ -45,12 +45,12 @@ function characterKinds(): Uint8Array {
 }
 
 /**
- * Goes once over the text of a request body, in latin1. Throws a `CompatError` `invalid_request` if it is nested
- * deeper than 128 or holds more than 200,000 values, each a container, a string that is no name, or a run of other
- * characters. For text that is not JSON the result means nothing; the parser refuses such text afterwards.
+ * Scans the text of a request body once, in latin1. Throws a `CompatError` `invalid_request` if it is nested deeper than
+ * 128 or has more than 200,000 values: containers, strings other than names, and runs of other characters. For text that
+ * is not JSON the result is meaningless; the parser refuses such text afterwards.
  *
- * `messages` are reported only where every reader must find the same: not where the name could stand there twice, nor
- * where they hold a number, which two readers may take for two values.
+ * `messages` is set only if every parser must read the same value: not if the name could occur twice, and not if the
+ * messages contain a number, which two parsers may read differently.
  */
 export function scanJson(text: string): JsonScan {
   return new Scanner(text).run()
@@ -74,12 +74,12 @@ class Scanner {
     return { hasProtoKey, messages: this.isSure && to >= 0 ? { from, to, fields } : undefined }
   }
 
-  /** Whether this is among the messages. */
+  /** Whether the scanner is inside the messages. */
   private get isInside(): boolean {
     return this.from >= 0 && this.to < 0
   }
 
-  /** Returns where to go on. */
+  /** Returns the next position. */
   private step(at: number): number {
     switch (KINDS[this.text.charCodeAt(at)]) {
       case OPEN:
@@ -145,7 +145,7 @@ function endOfString(text: string, from: number): number {
   return quote < 0 ? text.length : quote
 }
 
-/** Whether an odd number of backslashes stands before a position. */
+/** Whether an odd number of backslashes precedes a position. */
 function isEscaped(text: string, at: number): boolean {
   let before = at - 1
   while (text.charCodeAt(before) === BACKSLASH_CODE) before--
@@ -179,6 +179,6 @@ export function tooDeep(): CompatError {
 export function tooManyValues(): CompatError {
   return new CompatError(
     'invalid_request',
-    `The request body holds more than ${MAX_VALUES.toLocaleString('en')} values.`,
+    `The request body has more than ${MAX_VALUES.toLocaleString('en')} values.`,
   )
 }

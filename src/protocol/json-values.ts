@@ -12,9 +12,9 @@ export function isTooDeep(value: object, limit = MAX_DEPTH): boolean {
   if (limit === 0) return true
   const isDeeper = (member: unknown): boolean =>
     typeof member === 'object' && member !== null && isTooDeep(member, limit - 1)
-  // A list asked for its fields by name takes three times as long.
+  // Looping over a list by field name takes three times as long.
   if (Array.isArray(value)) return value.some(isDeeper)
-  // Own members alone: a polluted `Object.prototype` would make every value endless.
+  // Own members only: a polluted `Object.prototype` would make every value endless.
   for (const field in value) {
     if (Object.hasOwn(value, field) && isDeeper((value as JsonObject)[field])) return true
   }

@@ -4,7 +4,7 @@ import { cleanLabel, isPlainText } from './text.js'
 const MODEL_KEY_BYTES = 256
 const SHOWN_CHARS = 128
 
-/** Whether a string can be a model key at all: 1 to 256 bytes of well-formed text. Anything else is not looked up. */
+/** Whether a string can be a model key: 1 to 256 bytes of well-formed text. Any other string is not looked up. */
 export function isModelKey(text: string): boolean {
   return (
     text !== '' &&
@@ -14,7 +14,7 @@ export function isModelKey(text: string): boolean {
   )
 }
 
-/** The 404 for a model that is not offered. It names the key, cleaned and cut to 128 characters. */
+/** Returns the 404 for an unknown model. It names the key, cleaned and cut to 128 characters. */
 export function modelNotFound(modelKey: string): CompatError {
   return new CompatError(
     'model_not_found',

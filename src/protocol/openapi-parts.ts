@@ -1,16 +1,16 @@
 import { type ErrorCode, errorCodes } from '../base/errors.js'
 
 export const REQUEST_ID = {
-  'x-request-id': { description: 'Names this request to the operator.', schema: { type: 'string' } },
+  'x-request-id': { description: 'Identifies this request to the operator.', schema: { type: 'string' } },
 }
 const RETRY_AFTER = {
   'retry-after': { description: 'Seconds.', schema: { type: 'integer', minimum: 1, maximum: 59 } },
 }
-/** With credit on hold, and a call under the same key, there is something to wait for too. */
+/** The statuses with a `retry-after`. A client can also wait for credits on hold, and for a call with the same key. */
 const MAY_WAIT = new Set([402, 409, 429, 503])
 const CHALLENGE = { 'www-authenticate': { schema: { type: 'string' } } }
 
-/** Returns one response per status, which names the error codes that come with it. */
+/** Returns one response for each status, which names its error codes. */
 export function errorResponses(codes: readonly ErrorCode[]) {
   const byStatus = new Map<number, string[]>()
   for (const { code, status } of errorCodes) {
@@ -63,7 +63,7 @@ export const CALL_HEADERS = [
     maxLength: 255,
     pattern: '^[\\x21-\\x7e]+$',
   }),
-  header('x-session-id', 'Stands in for `session_id` where a client cannot set the field.', {
+  header('x-session-id', 'Replaces `session_id` if a client cannot set the field.', {
     type: 'string',
     minLength: 1,
     maxLength: 1_024,

@@ -3,9 +3,9 @@ import { holdsSecret } from './secret-search.js'
 import { BIDI_OR_INVISIBLE, CONTROL, cut, LONE_SURROGATE } from './text.js'
 
 export interface ProviderMessageContext {
-  /** Credentials of this call, as sent to the provider. */
+  /** The credentials of this call, as they are sent to the provider. */
   readonly secrets: readonly string[]
-  /** What the provider calls the model, and what the client calls it. */
+  /** The provider's name of the model, and the client's. */
   readonly upstreamModel: string
   readonly modelKey: string
 }
@@ -14,9 +14,9 @@ const RAW_CHARS = 4_096
 const MESSAGE_CHARS = 500
 const REMOVED = '[redacted]'
 
-/** Also those that could spell something out for whoever looks at the bytes: tags, variation selectors. */
+/** Includes characters that could hide a message in the bytes: tags and variation selectors. */
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu
-// Every repetition is bounded or over one class that nothing after it shares, so each pattern is linear in the text.
+// Each repetition is bounded, or its class shares no character with what follows, so each pattern takes linear time.
 const URL_LIKE = /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>]*/gi
 const EMAIL_LIKE = /[^\s@"'<>]{1,64}@[^\s@"'<>]{1,255}/g
 const IPV4_LIKE = /\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?/g
@@ -31,7 +31,7 @@ const NAMED_SECRET =
   /(api[-_ ]?key|secret|password|authorization|(?:key|token)(?==))(["']?\s{0,4}(?:provided\s{0,4})?[:=]\s{0,4}["']?)(?:(?:basic|bearer)\s{1,4})?[^\s"',;]+/gi
 const TOKEN_LIKE = /[\w+/=*-]{20,}/g
 
-/** Request fields: a dotted name that starts with one is a path in the request, not a host. */
+/** Request fields. A dotted name that starts with one of them is a path in the request, not a host. */
 const FIELD_NAMES = new Set(
   'generation_config messages message tools tool functions function input inputs body content contents system text parameters response_format tool_choice stream_options audio reasoning metadata properties items schema request choices usage'.split(
     ' ',
@@ -39,11 +39,11 @@ const FIELD_NAMES = new Set(
 )
 
 /**
- * A provider's own words, fit for the client: at most 500 characters, without anything like a key, a URL, a host, an
- * address, or a control or invisible character; the provider's name of the model becomes the model key. Words that hold
- * a secret in use, in whatever spelling, are dropped whole: the result is empty.
+ * Cleans a provider's own words for the client: at most 500 characters, without anything that looks like a key, a URL, a
+ * host or an address, and without control and invisible characters. The provider's name of the model becomes the model
+ * key. If the words contain a secret of this call, in any spelling, the result is empty.
  *
- * Only the first 4 KiB are looked at. What looks like a host or key but is none is removed too: it errs that way.
+ * Only the first 4 KiB are read. It may remove words that only look like a host or a key.
  */
 export function cleanProviderMessage(text: string, context: ProviderMessageContext): string {
   const start = head(text)
@@ -54,10 +54,10 @@ export function cleanProviderMessage(text: string, context: ProviderMessageConte
     .replace(INVISIBLE, '')
     .replace(URL_LIKE, REMOVED)
     .replace(EMAIL_LIKE, REMOVED)
-  // The model's name would itself look like a key or a host, so it is set aside while those are removed.
+  // The model's name may itself look like a key or a host, so the text is split at the name while those are removed.
   const pieces = splitAtName(message, context.upstreamModel).map(removeKeysAndHosts)
   const joined = pieces.join(context.modelKey)
-  // Surrogates last, since a pattern may have ended inside a pair.
+  // Surrogates come last, because a pattern may have ended inside a pair.
   return cut(
     joined
       .replace(LONE_SURROGATE, '\ufffd')
@@ -67,7 +67,7 @@ export function cleanProviderMessage(text: string, context: ProviderMessageConte
   )
 }
 
-/** The first 4 KiB, without a last word that the cut may have gone through. */
+/** Returns the first 4 KiB, without a last word that the cut may have split. */
 export function head(text: string): string {
   if (text.length <= RAW_CHARS) return text
   let end = RAW_CHARS
@@ -101,7 +101,7 @@ function isHost(name: string): boolean {
   return /^[a-z]{2,}$/i.test(labels.at(-1)!) && !FIELD_NAMES.has(labels[0]!.toLowerCase())
 }
 
-/** Splits a text at each `name` that is a word of its own. */
+/** Splits a text at each `name` that is a separate word. */
 function splitAtName(text: string, name: string): string[] {
   const pieces: string[] = []
   let start = 0

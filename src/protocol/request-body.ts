@@ -1,8 +1,6 @@
-import type { JsonObject } from './json-values.js'
-
 /** The body of a request: its parsed value, and a part of its text. */
 export interface RequestBody {
-  readonly value: JsonObject
+  readonly value: Record<string, unknown>
   readonly sentText?: SentText | undefined
 }
 

@@ -5,7 +5,7 @@ import { cleanLabel } from './text.js'
 const MAX_DETAILS = 20
 const SHOWN_KEY_CHARS = 64
 
-/** One thing that is wrong with a request. Names the field, never the value that it has. */
+/** One fault of a request. It names the field, never its value. */
 export interface RequestFault {
   readonly param: string
   readonly message: string
@@ -23,7 +23,7 @@ export class RequestFaults {
     if (!this.full) this.list.push({ param, message: `${param} ${rule}.` })
   }
 
-  /** Adds what a schema found below `path`. */
+  /** Adds the issues that a schema found below `path`. */
   addIssues(issues: readonly $ZodIssue[], path: readonly PropertyKey[] = []): void {
     for (const issue of issues) {
       if (this.full) return
@@ -34,7 +34,7 @@ export class RequestFaults {
         }
         continue
       }
-      // Of a union's branches, the one that got inside the value is the one that was meant.
+      // The branch of a union that read into the value is the one that the client meant.
       const inside =
         issue.code === 'invalid_union'
           ? issue.errors.find((branch) =>
@@ -46,7 +46,7 @@ export class RequestFaults {
     }
   }
 
-  /** The 400 that names the first fault, or the first one of a field with a code of its own. */
+  /** Returns the 400 for the first fault of a field with a code of its own, otherwise for the first fault. */
   error(codes: readonly (readonly [field: string, code: ErrorCode])[]): CompatError {
     for (const [field, code] of codes) {
       const fault = this.list.find((candidate) => candidate.param === field)

@@ -1,7 +1,7 @@
-/** A shorter key is a stand-in (`none`, `EMPTY`, `x`) for a provider that asks for none. */
+/** A shorter key is a placeholder (`none`, `EMPTY`, `x`) for a provider that needs no key. */
 const SHORTEST_SECRET = 8
 const SHORTEST_RUN = 8
-/** The part of a secret that may not be shown. */
+/** A fifth of a secret must not be shown. */
 const SHARE = 5
 const MAX_DECODINGS = 3
 
@@ -12,21 +12,21 @@ const TAG = /[\u{e0020}-\u{e007e}]/gu
 const TAGS_START = 0xe0000
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}+/gu
 const MARK = /\p{M}+/gu
-/** Percent escapes in a row, then those that name a character: `\u0041`, `\x41`, `\u{41}`, `&#x41;`, `&#65;`, then blanks: `\n`. */
+/** Runs of percent escapes, then escapes by number: `\u0041`, `\x41`, `\u{41}`, `&#x41;`, `&#65;`, then blanks: `\n`. */
 const ESCAPE =
   /((?:%[0-9a-f]{2})+)|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|(?:\\u\{|&#x)([0-9a-f]{1,6})[};]|&#(\d{1,7});|\\[nrtbf]/g
 const LAST_CODE_POINT = 0x10ffff
 
-/** Whether a key can be one that somebody must not learn. */
+/** Whether a key is long enough to be secret. */
 export function isSecret(key: string): boolean {
   return key.length >= SHORTEST_SECRET
 }
 
 /**
- * Whether a text gives away one of these secrets: a run of 8 of its characters, or of a fifth of it if that is longer.
- * The run is also found if it is spaced out, split by punctuation or invisible characters, in another case or width,
- * escaped up to three times, or encoded as base64 or hex. A secret that itself contains an escape, such as `%41`, may be
- * missed if the text escapes it again.
+ * Whether a text reveals one of these secrets: a run of 8 of its characters, or of a fifth of it if that is longer. The
+ * run is also found if it is spaced out, split by punctuation or invisible characters, in another case or width, escaped
+ * up to three times, or encoded as base64 or hex. A secret that itself contains an escape, such as `%41`, may be missed if
+ * the text escapes it again.
  *
  * Takes time linear in the text, times the length of a secret.
  */
@@ -39,12 +39,12 @@ export function holdsSecret(text: string, secrets: readonly string[]): boolean {
 
 function spellingsOf(secret: string): readonly string[] {
   const bytes = Buffer.from(secret)
-  // Inside a longer text that was encoded, a secret may begin at any of the three places of a group.
+  // Inside a longer encoded text, a secret may begin at any of the three positions of a group.
   const encoded = [0, 1, 2].map((shift) => Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64'))
   return [secret, ...encoded, bytes.toString('hex')].map(fold)
 }
 
-/** The text as it stands and as it reads once its escapes are decoded, again and again. */
+/** Returns the text as it is, and after each of several passes that decode its escapes. */
 function readingsOf(text: string): readonly string[] {
   const readings = [fold(text)]
   for (let decodings = 0; decodings < MAX_DECODINGS; decodings++) {
@@ -56,7 +56,7 @@ function readingsOf(text: string): readonly string[] {
   return readings
 }
 
-/** One form for all that looks alike: width, style, accents, case, and characters that nobody sees. */
+/** Removes differences of width, style, accents and case, and invisible characters. */
 function fold(text: string): string {
   return text
     .replace(TAG, (tag) => String.fromCodePoint(tag.codePointAt(0)! - TAGS_START))
@@ -77,7 +77,7 @@ function decode(written: string, ...[percents, ...numbers]: (string | undefined)
 
 function sharesRun(text: string, secret: string): boolean {
   const word = secret.replace(NOT_LETTER_OR_DIGIT, '')
-  // Of a secret that is mostly punctuation, the letters and digits alone would be found by chance.
+  // If a secret is mostly punctuation, its few letters and digits would be found by chance.
   if (word.length >= SHORTEST_RUN) return hasRun(text.replace(NOT_LETTER_OR_DIGIT, ''), word)
   return hasRun(text.replace(BLANK, ''), secret.replace(BLANK, ''))
 }

@@ -2,20 +2,20 @@ export const LONE_SURROGATE = /\p{Surrogate}/gu
 export const CONTROL = /\p{Cc}/gu
 export const BIDI_OR_INVISIBLE = /[\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
 const LABEL_CHARS = 256
-/** Most strings are, and hold nothing that a label may not. */
+/** Most strings match, and need no cleaning. */
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/
 
-/** Whether a string holds no lone surrogate, so that UTF-8 can carry it. */
+/** Whether a string has no lone surrogates, so that UTF-8 can represent it. */
 export function isWellFormed(text: string): boolean {
   return PRINTABLE_ASCII.test(text) || text.search(LONE_SURROGATE) === -1
 }
 
-/** Whether a string may stand in a store, an event or a header as it is: well-formed, without control characters. */
+/** Whether a store, an event or a header can contain a string unchanged: well-formed, without control characters. */
 export function isPlainText(text: string): boolean {
   return PRINTABLE_ASCII.test(text) || (text.search(CONTROL) === -1 && isWellFormed(text))
 }
 
-/** The same string for a store or an event: control characters as `\u00XX`, lone surrogates as U+FFFD. */
+/** Returns a string for a store or an event, with control characters as `\u00XX` and lone surrogates as U+FFFD. */
 export function escapeControl(text: string): string {
   if (PRINTABLE_ASCII.test(text)) return text
   return text
@@ -24,11 +24,11 @@ export function escapeControl(text: string): string {
 }
 
 /**
- * A client's or provider's string as a label for stores, events and messages: well-formed, without control, bidi and
- * invisible characters, at most `maxChars` UTF-16 code units, no pair of surrogates cut apart.
+ * Returns a client's or provider's string as a label for stores, events and messages: well-formed, without control, bidi
+ * and invisible characters, at most `maxChars` UTF-16 code units, with no surrogate pair split.
  */
 export function cleanLabel(text: string, maxChars = LABEL_CHARS): string {
-  // Cut before the patterns run, so that megabytes cost nothing; after it, since what is dropped makes room.
+  // Cut before the patterns run, so that megabytes cost nothing, and again afterwards to the exact length.
   const start = text.length > maxChars * 4 ? text.slice(0, maxChars * 4) : text
   if (PRINTABLE_ASCII.test(start)) return cut(start, maxChars)
   return cut(
@@ -37,7 +37,7 @@ export function cleanLabel(text: string, maxChars = LABEL_CHARS): string {
   )
 }
 
-/** Cuts a string to so many UTF-16 code units, or one fewer if a pair of surrogates stands there. */
+/** Cuts a string to this many UTF-16 code units, or one fewer to keep a surrogate pair together. */
 export function cut(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text
   const last = text.charCodeAt(maxChars - 1)

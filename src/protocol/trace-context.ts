@@ -1,4 +1,4 @@
-/** A W3C trace context, its fields named as the headers that carry it. */
+/** A W3C trace context. Its fields have the names of its headers. */
 export interface TraceContext {
   /** Of version 00, with ids that are not zero. */
   readonly traceparent: string
@@ -13,8 +13,8 @@ const MEMBER =
   /^(?:[a-z][a-z0-9_*/-]{0,255}|[a-z0-9][a-z0-9_*/-]{0,240}@[a-z][a-z0-9_*/-]{0,13})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/
 
 /**
- * The trace context among the headers of a request, or undefined if there is none that is well-formed. Of a version
- * after 00 only what 00 knows is kept. A `tracestate` that is malformed, or over 512 characters, is left out.
+ * Returns the trace context in the headers of a request, or undefined if there is none or it is malformed. A later version
+ * is reduced to the fields of version 00. A `tracestate` that is malformed or over 512 characters is left out.
  */
 export function readTraceContext(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,

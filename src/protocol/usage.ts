@@ -1,5 +1,7 @@
+import type { Mutable } from '../base/mutable.js'
+
 /**
- * Tokens of one call, in the one meaning that everything here shares.
+ * The tokens of one call. These definitions apply everywhere in this package.
  *
  * `prompt` is all input, cached and cache-written included; `cached <= prompt`; `cacheWrite <= prompt - cached`;
  * `completion` is all output, reasoning included; `reasoning <= completion`.
@@ -10,7 +12,18 @@ export interface Usage {
   readonly cacheWrite: number
   readonly completion: number
   readonly reasoning: number
+  /** The audio tokens of `prompt`. Absent if there are none, as the three below. */
+  readonly audioInput?: number
+  /** The audio tokens of `completion`. */
+  readonly audioOutput?: number
+  /** The image tokens of `prompt`, at most `prompt - audioInput`. */
+  readonly imageInput?: number
+  /** The image tokens of `completion`, at most `completion - audioOutput`. */
+  readonly imageOutput?: number
 }
+
+/** The counts that a usage has only if they are above 0. */
+export const MEDIA_COUNTS = ['audioInput', 'audioOutput', 'imageInput', 'imageOutput'] as const
 
 export const NO_USAGE: Usage = Object.freeze({
   prompt: 0,
@@ -21,13 +34,13 @@ export const NO_USAGE: Usage = Object.freeze({
 })
 
 /**
- * What a provider reported of its tokens, brought to the meaning of {@link Usage} by its adapter but not yet believed:
- * a value that is no count (negative, a fraction, a string) stays as it was, an absent one is `undefined`.
+ * The token counts that a provider reported. Its adapter has converted them to the definitions of {@link Usage} but not
+ * checked them: an invalid count (negative, a fraction, a string) is unchanged, an absent one is `undefined`.
  */
 export type UsageReport = { readonly [Count in keyof Usage]?: unknown } & {
-  /** Prompt and completion together, if the provider reports that. A missing one of the two follows from it. */
+  /** Prompt and completion together, if the provider reports it. If one of the two is missing, it is computed from this. */
   readonly total?: unknown
-  /** Counts of cached tokens under names that the adapter does not know. The host is told of them. */
+  /** Counts of cached tokens under names that the adapter does not know. They are reported to the host. */
   readonly unread?: Readonly<Record<string, number>>
 }
 
@@ -38,14 +51,41 @@ export function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_COUNT
 }
 
-/** Clamps the parts of a usage to the wholes that they are part of. */
+/** Limits each part of a usage to its whole. */
 export function clampUsage(usage: Usage): Usage {
-  const cached = Math.min(usage.cached, usage.prompt)
-  return {
-    prompt: usage.prompt,
+  const { completion, prompt } = usage
+  const cached = Math.min(usage.cached, prompt)
+  const clamped: Mutable<Usage> = {
+    prompt,
     cached,
-    cacheWrite: Math.min(usage.cacheWrite, usage.prompt - cached),
-    completion: usage.completion,
-    reasoning: Math.min(usage.reasoning, usage.completion),
+    cacheWrite: Math.min(usage.cacheWrite, prompt - cached),
+    completion,
+    reasoning: Math.min(usage.reasoning, completion),
   }
+  const audioInput = mediaCount(usage, 'audioInput') ?? 0
+  const audioOutput = mediaCount(usage, 'audioOutput') ?? 0
+  const imageInput = mediaCount(usage, 'imageInput') ?? 0
+  const imageOutput = mediaCount(usage, 'imageOutput') ?? 0
+  if (audioInput + audioOutput + imageInput + imageOutput > 0) {
+    addMediaCounts(clamped, {
+      audioInput: Math.min(audioInput, prompt),
+      audioOutput: Math.min(audioOutput, completion),
+      imageInput: Math.min(imageInput, Math.max(0, prompt - audioInput)),
+      imageOutput: Math.min(imageOutput, Math.max(0, completion - audioOutput)),
+    })
+  }
+  return clamped
+}
+
+/** Returns a count that a usage may lack, whatever some dependency has put on `Object.prototype`. */
+export function mediaCount(usage: Usage, name: (typeof MEDIA_COUNTS)[number]): number | undefined {
+  return Object.hasOwn(usage, name) ? usage[name] : undefined
+}
+
+/** Adds the counts above 0 to a usage. */
+export function addMediaCounts(
+  usage: Mutable<Usage>,
+  counts: Readonly<Record<(typeof MEDIA_COUNTS)[number], number>>,
+): void {
+  for (const name of MEDIA_COUNTS) if (counts[name] > 0) usage[name] = counts[name]
 }

@@ -1,5 +1,6 @@
 import { ProviderError } from '../base/errors.js'
 import type { ProviderEvent } from '../contracts/providers.js'
+import { keepExactArguments } from '../protocol/exact-data.js'
 import { hasManyBrackets } from '../protocol/json-body.js'
 import { isObject, isTooDeep, type JsonObject } from '../protocol/json-values.js'
 
@@ -12,13 +13,16 @@ export function parseProviderObject(text: string): JsonObject {
 }
 
 function parseProviderJson(text: string): unknown {
+  let value: unknown
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch (error) {
     throw new ProviderError('invalid-response', 'The reply contains text that is not JSON.', {
       cause: error,
     })
   }
+  if (isObject(value)) keepExactArguments(value, text)
+  return value
 }
 
 /** Types of events, and words sent as data, that only keep a stream alive. */

@@ -1,12 +1,14 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser'
 import { eventTooLong, type ProviderError } from '../base/errors.js'
+import { StrayLines } from './stray-lines.js'
 
 export interface SseReaderOptions {
   /** The maximum length of the data of one event, and of one line, in bytes. */
   readonly eventBytes: number
   /**
    * Called for each event that has data. `data` is latin1: one character per byte. `type` is the value of the event's
-   * `event:` line; a line `error:` counts as an event of type `error`. `read` passes on any error that it throws.
+   * `event:` line; an error outside of any event counts as an event of type `error`. `read` passes on any error that it
+   * throws.
    */
   readonly onEvent: (data: string, type: string | undefined) => void
   /** Whether events of one line may bypass the parser. */
@@ -29,8 +31,9 @@ const MAY_BE_JOINED = /\}(?:\n(?:d(?:a(?:t(?:a(?:: ?)?)?)?)?)?)?$/
 const BYTE_ORDER_MARK = '\u00ef\u00bb\u00bf'
 
 /**
- * Reads server-sent events exactly as the WHATWG standard defines them: LF, CR and CRLF, several `data:` lines,
- * comments, a byte order mark. All strings are latin1, so a cut inside a character does no harm.
+ * Reads server-sent events as the WHATWG standard defines them: LF, CR and CRLF, several `data:` lines, comments, a byte
+ * order mark. {@link StrayLines} reads lines that are no fields. All strings are latin1, so a cut inside a character does
+ * no harm.
  */
 export class SseReader {
   /** Text that may still become a byte order mark; undefined once that is decided. */
@@ -43,6 +46,8 @@ export class SseReader {
   #heldBack = ''
   /** Created for the first event that is not read as a single line. */
   #parser: EventSourceParser | undefined
+  /** Created for the first line that is no field. */
+  #strayLines: StrayLines | undefined
 
   constructor(private readonly options: SseReaderOptions) {}
 
@@ -79,6 +84,7 @@ export class SseReader {
   end(): void {
     this.#hasEnded = true
     this.#parser?.feed(`${this.#heldBack}\n\n`)
+    this.#strayLines?.check()
   }
 
   /** Returns the same lines, each ended by LF alone. The parser would hold back a last CR, in case an LF follows. */
@@ -114,6 +120,7 @@ export class SseReader {
   }
 
   #takeEvent(data: string, type: string | undefined): void {
+    this.#strayLines?.check()
     if (this.#hasEnded && !isComplete(data)) return
     if (data.length > this.options.eventBytes) throw this.#tooLong()
     this.options.onEvent(data, type)
@@ -122,10 +129,11 @@ export class SseReader {
   #createParser(): EventSourceParser {
     const parser = createParser({
       onEvent: ({ data, event }) => this.#takeEvent(data, event),
-      onError: (error) => {
-        if (error.type === 'max-buffer-size-exceeded') throw this.#tooLong()
-        // Until late 2025, llama.cpp sent the reason for breaking off in this field, and then said that it was done.
-        if (error.field === 'error' && error.value !== undefined) this.#takeEvent(error.value, 'error')
+      onError: ({ field = '', line = '', type, value = '' }) => {
+        if (type === 'max-buffer-size-exceeded') throw this.#tooLong()
+        if (type !== 'unknown-field') return
+        this.#strayLines ??= new StrayLines(this.options.onEvent)
+        this.#strayLines.read({ field, value, line }, this.#hasEnded)
       },
       maxBufferSize: this.options.eventBytes + FIELD_NAME_BYTES,
     })

@@ -1,13 +1,28 @@
 import type { Socket } from 'node:net'
 import { type buildConnector, Client, type Dispatcher } from 'undici'
+import { ContinueRewriter } from './continue-rewriter.js'
+
+/** The connection of one call. */
+export interface Connection {
+  /** The request is about to be sent. */
+  begin(): void
+  /** Ends the connection under the call that runs on it. */
+  drop(reason: Error): void
+  /** Whether part of the request is still buffered because the other side has not accepted it. */
+  readonly isSending: boolean
+  /** Reads nothing more until {@link release}, if the connection can be kept from reading. */
+  hold(): void
+  release(): void
+}
 
 /** Dispatch options that tell a call which connection it runs on. */
 export interface ConnectionDispatch extends Dispatcher.DispatchOptions {
-  onConnection(connection: UpstreamConnection): void
+  onConnection(connection: Connection): void
 }
 
 interface SocketHolder {
   socket?: Socket
+  readonly rewriter: ContinueRewriter
   readable: ((...values: unknown[]) => void)[]
 }
 
@@ -19,11 +34,11 @@ interface SocketHolder {
  * stopped. Instead, the socket does not tell it that there is data to read; its buffer fills up, and TCP holds the
  * sender.
  */
-export class UpstreamConnection extends Client {
+export class UpstreamConnection extends Client implements Connection {
   readonly #holder: SocketHolder
 
   constructor(origin: URL, options: Client.Options, connect: buildConnector.connector) {
-    const holder: SocketHolder = { readable: [] }
+    const holder: SocketHolder = { rewriter: new ContinueRewriter(), readable: [] }
     super(origin, {
       ...options,
       connect(target, callback) {
@@ -34,6 +49,7 @@ export class UpstreamConnection extends Client {
             if (holder.socket === socket) delete holder.socket
           })
           holder.readable = []
+          if (socket !== undefined) rewriteOnRead(socket, holder.rewriter)
           callback(...result)
         })
       },
@@ -46,6 +62,10 @@ export class UpstreamConnection extends Client {
     return super.dispatch(options, handler)
   }
 
+  begin(): void {
+    this.#holder.rewriter.begin()
+  }
+
   /**
    * Ends the connection and the call that runs on it. undici's own abort would reconnect at once, for a request that
    * it then does not send.
@@ -54,12 +74,10 @@ export class UpstreamConnection extends Client {
     this.#holder.socket?.destroy(reason)
   }
 
-  /** Whether part of the request is still buffered because the other side has not accepted it. */
   get isSending(): boolean {
     return (this.#holder.socket?.writableLength ?? 0) > 0
   }
 
-  /** Reads nothing more from the socket until {@link release}. */
   hold(): void {
     const { socket, readable } = this.#holder
     if (socket === undefined || readable.length > 0) return
@@ -72,5 +90,15 @@ export class UpstreamConnection extends Client {
     this.#holder.readable = []
     if (socket === undefined || socket.destroyed) return
     for (const listener of readable) socket.on('readable', listener)
+  }
+}
+
+/** undici takes what arrives with `read`. */
+function rewriteOnRead(socket: Socket, rewriter: ContinueRewriter): void {
+  const read = socket.read
+  socket.read = (size) => {
+    const bytes: Buffer | null = read.call(socket, size)
+    if (bytes !== null) rewriter.rewrite(bytes)
+    return bytes
   }
 }

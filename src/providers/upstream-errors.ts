@@ -1,27 +1,38 @@
 import { ProviderError, type ProviderErrorFields } from '../base/errors.js'
-import { isObject, isText } from '../protocol/json-values.js'
+import { isObject, isText, type JsonObject, textOf } from '../protocol/json-values.js'
 import { parseLoosely } from './provider-json.js'
 
 type Complaint = Pick<ProviderErrorFields, 'providerMessage' | 'param' | 'providerCode' | 'status'>
 
 const MAX_NESTING = 8
-const MESSAGE_MEMBERS = ['message', 'msg', 'detail', 'error_description', 'title']
-const WRAPPERS = ['error', 'errors', 'detail', 'message', 'x_groq']
+const MESSAGE_MEMBERS = [
+  'message',
+  'msg',
+  'detail',
+  'error_description',
+  'error_message',
+  'status_msg',
+  'title',
+]
+const WRAPPERS = ['error', 'errors', 'detail', 'message', 'x_groq', 'base_resp']
 
 /**
  * Finds the message, param and code in a provider's report of a failure, which has many shapes:
  * `{error: {message, param, code}}`, `{error: 'x'}`, `{message}`, `{detail: [{loc, msg}]}`, a list of these, or text.
- * `status` is the `code` if that is an HTTP error status.
+ * `status` is the `code` or `status` if that is an HTTP error status.
  */
 export function readComplaint(value: unknown, nesting = 0): Complaint {
   if (typeof value === 'string') return { providerMessage: value }
   if (Array.isArray(value)) return nesting < MAX_NESTING ? readComplaint(value[0], nesting + 1) : {}
   if (!isObject(value)) return {}
+  const policyCode = policyCodeIn(value)
   const own: Complaint = {
     providerMessage: MESSAGE_MEMBERS.map((name) => value[name]).find(isText),
     param: isText(value.param) ? value.param : readLocation(value.loc),
-    providerCode: [value.code, value.type].find(isText),
-    status: isErrorStatus(value.code) ? value.code : undefined,
+    providerCode: [policyCode, isNumber(value.code) ? value.type : value.code, value.type, value.code].find(
+      isText,
+    ),
+    status: [value.code, value.status, value.status_code].map(toErrorStatus).find(isPresent),
   }
   if (nesting >= MAX_NESTING) return own
   const passedOn = readPassedOn(value.metadata, nesting + 1)
@@ -34,11 +45,21 @@ export function readComplaint(value: unknown, nesting = 0): Complaint {
     return {
       providerMessage: found.providerMessage ?? own.providerMessage,
       param: found.param ?? own.param,
-      providerCode: found.providerCode ?? own.providerCode,
+      providerCode: textOf(policyCode) ?? found.providerCode ?? own.providerCode,
       status: found.status ?? own.status,
     }
   }
   return own
+}
+
+/**
+ * Returns the code of a refusal for its content, from where it is not `code`: OpenRouter lists the reasons in `metadata`,
+ * or the type there, and Zhipu names the filter beside the error.
+ */
+function policyCodeIn({ contentFilter, metadata }: JsonObject): unknown {
+  if (Array.isArray(contentFilter)) return 'content_filter'
+  if (!isObject(metadata)) return undefined
+  return metadata.error_type ?? (Array.isArray(metadata.reasons) ? 'moderation' : undefined)
 }
 
 /** OpenRouter reports that a provider failed, and adds the provider's own error as `raw`. */
@@ -125,6 +146,19 @@ function readLocation(location: unknown): string | undefined {
   return path.length === 0 ? undefined : path.join('.')
 }
 
-function isErrorStatus(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 400 && value <= 599
+/** Some gateways write the status as text. */
+function toErrorStatus(value: unknown): number | undefined {
+  const status = isNumber(value) ? Number(value) : value
+  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599
+    ? status
+    : undefined
+}
+
+/** Whether a code is a number written as text. */
+function isNumber(code: unknown): boolean {
+  return typeof code === 'string' && /^\d+$/.test(code)
+}
+
+function isPresent<Value>(value: Value | undefined): value is Value {
+  return value !== undefined
 }

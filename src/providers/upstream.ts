@@ -1,6 +1,7 @@
 import { buildConnector, Pool } from 'undici'
 import { usesFastPath } from '../base/fast-paths.js'
 import { TurnGate } from '../base/turn-gate.js'
+import { DispatcherOfHost, type HostDispatcher, requireDispatcher } from './dispatcher.js'
 import { credentialsIn, hideCredentials, isCredentialHeader } from './hide-credentials.js'
 import type { HeaderList, UpstreamCall } from './upstream-call.js'
 import { UpstreamConnection } from './upstream-connection.js'
@@ -28,6 +29,11 @@ export interface UpstreamSettings {
    * such as `Bearer …`, are not sent with calls on a caller's key.
    */
   readonly headers?: Readonly<Record<string, string>>
+  /**
+   * Sends the calls instead of connections of the adapter's own: a `Dispatcher` of undici 7 or later, such as a
+   * `ProxyAgent`. It decides how to connect, and how long that may take. The adapter does not close it.
+   */
+  readonly dispatcher?: HostDispatcher | undefined
 }
 
 /**
@@ -35,10 +41,12 @@ export interface UpstreamSettings {
  * Each endpoint has a leading slash; a call is posted to one of them under the base URL.
  */
 export function createUpstream(
-  { baseUrl, headers = {} }: UpstreamSettings,
+  { baseUrl, headers = {}, dispatcher }: UpstreamSettings,
   ...endpoints: readonly string[]
 ): Upstream {
   const base = parseBaseUrl(baseUrl, endpoints)
+  requireDispatcher(dispatcher)
+  const ofHost = dispatcher && new DispatcherOfHost(dispatcher, base.origin)
   const basePath = pathOf(base)
   const fixed = { ...COMMON_HEADERS, ...checkHeaders(headers) }
   const sharedWithCallers = withoutCredentials(fixed)
@@ -50,6 +58,7 @@ export function createUpstream(
   const openPool = (connectMs: number): Pool => {
     const connect = buildConnector({ timeout: connectMs })
     return new Pool(base.origin, {
+      maxHeaderSize: HEADERS_BYTES,
       factory: (origin, options) => new UpstreamConnection(origin, options, connect),
     })
   }
@@ -73,8 +82,8 @@ export function createUpstream(
       exchange.refuse(closing !== undefined)
       return
     }
-    pool ??= openPool(call.limits.connectMs)
-    exchange.start(pool, basePath + call.endpoint, headers)
+    if (ofHost === undefined) pool ??= openPool(call.limits.connectMs)
+    exchange.start(ofHost ?? pool!, basePath + call.endpoint, headers)
   }
 
   return {
@@ -86,6 +95,8 @@ export function createUpstream(
   }
 }
 
+/** The most bytes of headers that a reply may have. Node's own limit, 16 KiB, is less than some gateways send. */
+const HEADERS_BYTES = 64 * 1024
 const COMMON_HEADERS = {
   'user-agent': 'compat-router',
   'content-type': 'application/json',

@@ -14,7 +14,7 @@ export class ChoiceList {
 
   constructor(private readonly options: ChoiceListOptions) {}
 
-  /** The choice of this index, which begins now if it had not. */
+  /** Returns the choice with this index, and begins it if it is new. */
   at(index: number): ChoiceStream {
     for (const choice of this.all) if (choice.index === index) return choice
     const { counter, losses, newToolCallId } = this.options
@@ -23,13 +23,19 @@ export class ChoiceList {
     return choice
   }
 
-  /** Whether any has begun, and each has its finish reason. */
+  /** Whether at least one choice has begun, and each has ended. */
   get haveFinished(): boolean {
-    for (const choice of this.all) if (choice.finishReason === undefined) return false
+    for (const choice of this.all) if (!choice.hasFinished) return false
     return this.all.length > 0
   }
 
-  /** Output tokens of the text that came, each choice at most the model's maximum. */
+  /** The provider's own word for the end of the first choice, if all ended with unknown ones. */
+  get unknownReason(): string | undefined {
+    const reasons = this.all.map(({ unknownReason }) => unknownReason)
+    return reasons.includes(undefined) ? undefined : reasons[0]
+  }
+
+  /** Returns the output tokens of the received text, at most the model's maximum for each choice. */
   tokensAtLeast(maxPerChoice: number): number {
     let tokens = 0
     for (const { tally } of this.all) tokens += Math.min(tally.atLeast(), maxPerChoice)

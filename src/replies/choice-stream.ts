@@ -1,30 +1,43 @@
-import { ProviderError } from '../base/errors.js'
 import type { TokenTally } from '../contracts/token-counter.js'
 import {
   type FinishReason,
   finishReasonFor,
   isDroppedOutput,
-  isFailureReason,
+  isUnknownReason,
   mapFinishReason,
   ownFinishReason,
   readFinishReason,
+  shownFinishReason,
 } from '../protocol/finish-reason.js'
 import { isObject, isText, type JsonObject } from '../protocol/json-values.js'
 import { cleanLabel } from '../protocol/text.js'
+import { refuseFailed } from './choice-failure.js'
 import { DROPPED_BY_PROVIDER, eachText, hasToken, legacyDelta, mendText } from './delta.js'
 import type { Losses } from './losses.js'
 import { ToolCallStream } from './tool-calls.js'
 
-/** One choice of a streamed reply, brought to the shape that every client reads. */
+/** The end that a provider gave a choice. It is sent only when nothing follows it any more. */
+interface GivenEnd {
+  readonly reason: string
+  readonly native: string | undefined
+  readonly delta: JsonObject
+  /** The other members of the provider's choice. */
+  readonly rest: JsonObject
+}
+
+/** Normalises one choice of a streamed reply to the shape that every client reads. */
 export class ChoiceStream {
   finishReason: FinishReason | undefined
   nativeFinishReason: string | undefined
   private started = false
-  /** Something that can be read has come. */
-  private hasSpoken = false
-  /** Reasoning has come as text: details of it repeat the text. */
+  /** Whether reasoning has arrived as text: details of it repeat the text. */
   private hasReasoned = false
   private toolCalls: ToolCallStream | undefined
+  private given: GivenEnd | undefined
+  /** Whether output has arrived since the provider gave the end. */
+  private isContinued = false
+  /** Whether that ever happened: some providers put a finish reason into every chunk, where it says nothing. */
+  private wasContinued = false
 
   constructor(
     readonly index: number,
@@ -33,9 +46,20 @@ export class ChoiceStream {
     private readonly losses: Losses,
   ) {}
 
-  /** The indexes of tool calls that are to be left out of a reply in one body. */
+  /** The indexes of the tool calls that a JSON reply leaves out. */
   get lostToolCalls(): readonly number[] {
     return this.toolCalls?.lost ?? []
+  }
+
+  /** Whether the provider gave an end, and nothing has shown that it says nothing. */
+  get hasFinished(): boolean {
+    return (this.given !== undefined || this.finishReason !== undefined) && !this.wasContinued
+  }
+
+  /** The provider's own word for the end, if its meaning is unknown. */
+  get unknownReason(): string | undefined {
+    const native = this.nativeFinishReason
+    return native !== undefined && isUnknownReason(native) ? native : undefined
   }
 
   /**
@@ -43,11 +67,10 @@ export class ChoiceStream {
    * @returns the choices to send, in order, and whether they carry a token
    */
   take(choice: JsonObject, lane = 0): { sent: JsonObject[]; token: boolean } {
+    refuseFailed(choice)
     const { delta: rawDelta, message, index: _index, finish_reason: _reason, ...rest } = choice
-    const native = ownFinishReason(choice)
-    if (isFailureReason(native))
-      throw new ProviderError('error-frame', 'The provider ended its reply with an error.')
     delete rest.native_finish_reason
+    delete rest.finishReason
     const given = rawDelta ?? message ?? legacyDelta(rest, this.losses) ?? {}
     const lostBefore = this.losses.count
     const isReadable = isObject(given)
@@ -60,34 +83,52 @@ export class ChoiceStream {
     let isSpoken = hasToken(delta)
     if (isSpoken) eachText(delta, (text) => this.tally.add(text))
     if (calls !== undefined && calls !== null) isSpoken = this.takeToolCalls(calls, lane, delta) || isSpoken
-    if (isSpoken) this.hasSpoken = true
     const token = isSpoken || this.losses.count > lostBefore
+    if (token) this.goOn()
 
-    const sent: JsonObject[] = []
-    const reason = readFinishReason(native)
-    if (reason === undefined || this.finishReason !== undefined) {
-      // After the finish only what is lost otherwise goes on: clients take a finish for the end of the choice.
-      const tells = this.finishReason === undefined ? Object.keys(delta).length > 0 : token
-      if (!this.started || tells) sent.push(this.choice(delta, rest, null))
-      return { sent, token }
-    }
-    sent.push(...this.finish(reason, delta, rest))
-    return { sent, token }
+    const reason = readFinishReason(ownFinishReason(choice))
+    const isEnd = reason !== undefined && (this.given === undefined || this.isContinued)
+    if (isEnd) this.giveEnd(reason, choice, token ? {} : delta, token ? {} : rest)
+    // Without a token, the members of the event go with the end. After the end, all but tokens is dropped.
+    // Of a tool call that is held back, nothing is left to send.
+    const tells = Object.keys(delta).length > 0 && (this.given === undefined || token)
+    const isSent = tells || (!this.started && this.given === undefined)
+    return { sent: isSent ? [this.choice(delta, rest, null)] : [], token }
   }
 
-  /** Ends a choice, unless the provider gave it a finish reason. */
+  /** Records text that was sent without {@link take}. */
+  takeText(text: string): void {
+    this.tally.add(text)
+    this.goOn()
+  }
+
+  /** Ends a choice, for the provider's reason if it gave one. */
   end(reason: 'stop' | 'length'): JsonObject[] {
-    if (this.finishReason === undefined) return this.finish(reason, {}, {}, false)
-    // Calls that came after the finish.
-    const late = this.toolCalls?.end(false) ?? []
-    return late.length > 0 ? [this.choice({ tool_calls: late }, {}, null)] : []
+    if (reason === 'length' && !this.hasFinished) {
+      this.given = undefined
+      this.nativeFinishReason = undefined
+    }
+    return this.finish(this.given ?? { reason, native: undefined, delta: {}, rest: {} })
   }
 
-  /** It came in one body, and ended for a reason that the provider gave, or did not. */
+  /** Records the end of a choice of a JSON reply. `native` is undefined if the provider gave no reason. */
   takeEnd(reason: FinishReason, native: string | undefined): void {
     if (native === undefined) return
     this.finishReason = reason
     this.nativeFinishReason = native
+  }
+
+  /** Output arrived: an end before it was none. */
+  private goOn(): void {
+    if (this.given === undefined || this.isContinued) return
+    this.isContinued = true
+    this.wasContinued = true
+  }
+
+  private giveEnd(reason: string, choice: JsonObject, delta: JsonObject, rest: JsonObject): void {
+    this.nativeFinishReason = cleanLabel(shownFinishReason(choice, reason))
+    this.given = { reason, native: this.nativeFinishReason, delta, rest }
+    this.isContinued = false
   }
 
   /** Puts the calls to send into `delta`. Returns whether they carry a token, held back or not. */
@@ -99,18 +140,15 @@ export class ChoiceStream {
     return token
   }
 
-  private finish(reason: string, delta: JsonObject, rest: JsonObject, native = true): JsonObject[] {
+  private finish({ reason, native, delta, rest }: GivenEnd): JsonObject[] {
     const mapped = mapFinishReason(reason)
     const missing = this.toolCalls?.end(mapped === 'length') ?? []
-    if (native) this.nativeFinishReason = cleanLabel(reason)
     this.finishReason = finishReasonFor(mapped, this.toolCalls?.any === true, this.toolCalls !== undefined)
-    // If earlier output can be read, the client gets it, with the provider's finish reason.
-    if (isDroppedOutput(reason) && !this.hasSpoken) this.losses.add(DROPPED_BY_PROVIDER, undefined)
-    const nativeField = native ? { native_finish_reason: this.nativeFinishReason } : {}
+    if (isDroppedOutput(reason)) this.losses.add(DROPPED_BY_PROVIDER, undefined)
+    const nativeField = native === undefined ? {} : { native_finish_reason: native }
     if (missing.length === 0) return [this.choice(delta, { ...rest, ...nativeField }, this.finishReason)]
     return [
-      this.choice(delta, rest, null),
-      this.choice({ tool_calls: missing }, {}, null),
+      this.choice({ ...delta, tool_calls: missing }, rest, null),
       this.choice({}, nativeField, this.finishReason),
     ]
   }

@@ -11,11 +11,11 @@ export function invalidReply(what: string): ProviderError {
 }
 
 /**
- * Mends the text of a delta or message in place. Content is then a string or null; parts, as some providers send them,
- * have become text, reasoning and whatever else clients read. Reasoning stands under both names that clients read, the
- * provider's own first: when a client sends both back, their order tells which of them the provider knows.
+ * Normalises the text of a delta or message in place. Content becomes a string or null; the parts that some providers
+ * send become text, reasoning and whatever else clients read. Reasoning gets both names that clients read, the provider's
+ * own name first: if a client sends both back, their order shows which one the provider knows.
  *
- * @param readsDetails whether reasoning that comes in details alone is read from them
+ * @param readsDetails whether reasoning that arrives only in details is read from them
  */
 export function mendText(fields: JsonObject, losses: Losses, readsDetails: boolean): void {
   const { content } = fields
@@ -121,7 +121,7 @@ export function legacyDelta(rest: JsonObject, losses: Losses): JsonObject | unde
   return { content: text }
 }
 
-/** Whether a delta or message holds more than a role and empty strings. */
+/** Whether a delta or message contains more than a role and empty strings. */
 export function hasToken(fields: JsonObject): boolean {
   return (
     isText(fields.content) ||
@@ -136,7 +136,7 @@ export function hasToken(fields: JsonObject): boolean {
   )
 }
 
-/** Hands each piece of text that counts as output to `add`, reasoning once. */
+/** Calls `add` with each piece of text that counts as output, with reasoning only once. */
 export function eachText(fields: JsonObject, add: (text: string) => void): void {
   for (const value of [fields.content, fields.reasoning, fields.refusal]) if (isText(value)) add(value)
   const calls = Array.isArray(fields.tool_calls) ? [...fields.tool_calls] : []
@@ -148,7 +148,7 @@ export function eachText(fields: JsonObject, add: (text: string) => void): void 
   }
 }
 
-/** Hands each piece of text in a value of any shape to `add`, names of fields left out. */
+/** Calls `add` with each piece of text in a value of any shape, except the names of fields. */
 export function eachTextIn(value: unknown, add: (text: string) => void): void {
   const rest: unknown[] = [value]
   while (rest.length > 0) {
@@ -161,11 +161,11 @@ export function eachTextIn(value: unknown, add: (text: string) => void): void {
 
 export const DROPPED_BY_PROVIDER = 'the provider dropped output of the model that it could not read'
 
-/** A choice of an event or a body nested 128 deep, and an item of a list in its delta or message, have so many levels left. */
+/** The levels that remain for a choice in an event or body of 128 levels, and for a list item in its delta or message. */
 const CHOICE_LEVELS = MAX_DEPTH - 2
 const ITEM_LEVELS = MAX_DEPTH - 5
 
-/** Choices without those of their parts that are nested too deeply: an item of a list in a delta or message goes alone. */
+/** Returns choices without the parts that are nested too deeply. Items of a list in a delta or message are removed alone. */
 export function withoutDepths(choices: readonly unknown[], losses: Losses): unknown[] {
   const fits = (value: unknown, levels: number): boolean => {
     if (typeof value !== 'object' || value === null || !isTooDeep(value, levels)) return true

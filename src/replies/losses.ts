@@ -1,11 +1,11 @@
 import type { MendKind } from './mends.js'
 
 /**
- * Accepts pieces of the model's output that cannot be read. The rest is read all the same: a caller can make the model say
- * them, and the provider bills for it.
+ * Collects unreadable pieces of the model's output. The rest of a reply is still read, because a caller can provoke such
+ * pieces and the provider bills for them.
  *
- * An object, not a function: with a closure for each choice, V8 kept whole calls past its small collections, and a call
- * took a third more CPU.
+ * It is an object and not a function: with a closure for each choice, whole calls survived V8's minor collections, and a
+ * call used a third more CPU.
  */
 export interface Losses {
   readonly count: number

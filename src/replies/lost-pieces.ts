@@ -5,10 +5,13 @@ import { eachTextIn, invalidReply } from './delta.js'
 import type { Losses } from './losses.js'
 import { MendBook } from './mends.js'
 
-/** The pieces of a reply that cannot be read, why the first of them cannot, and the text in all; and what was mended. */
+/**
+ * The unreadable pieces of a reply: the error for the first one, and the tokens of the text in all of them. Also counts the
+ * odd elements that were mended.
+ */
 export class LostPieces implements Losses {
   count = 0
-  /** Undefined while there are none. */
+  /** Undefined if there is no such piece. */
   why: ProviderError | undefined
   private tally: TokenTally | undefined
   private book: MendBook | undefined

@@ -1,21 +1,25 @@
 import { ProviderError } from '../base/errors.js'
+import { keepExactArguments } from '../protocol/exact-data.js'
 import { isObject, type JsonObject } from '../protocol/json-values.js'
 import { fromLatin1 } from '../protocol/latin1.js'
+import { isBareFailure } from '../protocol/reply-errors.js'
 import { invalidReply } from './delta.js'
 
-/** Reads an event from JSON text in latin1. Throws a `ProviderError` if it is not an object. */
+/** Parses an event from JSON text in latin1. Throws a `ProviderError` if it is not an object. */
 export function parseEvent(bytes: string): JsonObject {
+  const text = fromLatin1(bytes)
   let event: unknown
   try {
-    event = JSON.parse(fromLatin1(bytes))
+    event = JSON.parse(text)
   } catch (cause) {
     throw new ProviderError('invalid-response', 'The provider sent an event that is not JSON.', { cause })
   }
   if (!isObject(event)) throw invalidReply('an event is not an object')
+  keepExactArguments(event, text)
   return event
 }
 
-/** DeepInfra has the words of a failure at the top, in a chunk without choices. */
-export function saysFailure({ choices, error, error_message: message }: JsonObject): boolean {
-  return (error !== undefined && error !== null) || (typeof message === 'string' && !Array.isArray(choices))
+/** Whether an event reports a failure of the whole reply. */
+export function saysFailure(event: JsonObject): boolean {
+  return (event.error !== undefined && event.error !== null) || isBareFailure(event)
 }

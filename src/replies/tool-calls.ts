@@ -1,4 +1,5 @@
 import type { TokenTally } from '../contracts/token-counter.js'
+import { exactTextOf } from '../protocol/exact-data.js'
 import { isObject, type JsonObject, textOf } from '../protocol/json-values.js'
 import { CallArguments } from './call-arguments.js'
 import type { Losses } from './losses.js'
@@ -280,13 +281,13 @@ export class ToolCallStream {
     return providerIndex === undefined || args.trim() !== soFar.trim()
   }
 
-  /** Clients match results to calls by their ids alone. */
+  /** Returns a unique id, because clients match results to calls only by id. */
   private idFor({ id }: ToolCallState): string {
     const isShared = this.calls.filter((call) => call.id === id).length > 1
     return id === undefined || isShared ? this.newId() : id
   }
 
-  /** Undefined if there are as many as there may be. */
+  /** Returns undefined if the maximum number of calls is reached. */
   private add(
     kind: ToolCallState['kind'],
     providerIndex = this.calls.length,
@@ -356,7 +357,7 @@ function saysNothing(value: unknown): boolean {
   return typeof value === 'object' && Object.keys(value).length === 0
 }
 
-/** Undefined if there is none, NaN if it cannot be read. */
+/** Returns undefined if there is no index, NaN if it is not an integer. */
 function readIndex(given: unknown): number | undefined {
   if (given === undefined || given === null) return undefined
   const index = typeof given === 'string' ? Number(given) : given
@@ -369,9 +370,7 @@ function pieceOf({ details }: CallDelta): string | undefined {
   return typeof args === 'number' || typeof args === 'boolean' ? String(args) : undefined
 }
 
-/**
- * The tool calls of a whole message that can be read, each with an id of its own, type, name and arguments as text.
- */
+/** Returns the readable tool calls of a whole message, each with a unique id, a type, a name and arguments as text. */
 export function mendToolCalls(given: unknown, newId: () => string, losses: Losses): JsonObject[] {
   const isSingle = isObject(given) && (isObject(given.function) || isObject(given.custom))
   if (isSingle) losses.mend('tool-call-mapped')
@@ -445,14 +444,14 @@ function restOf(call: JsonObject, isFlat: boolean): JsonObject {
   return rest
 }
 
-/** The output in a tool call of any shape. */
+/** Returns the output in a tool call of any shape. */
 function outputIn(call: unknown): unknown {
   return isObject(call) ? (call.function ?? call.custom) : call
 }
 
-/** Undefined if it cannot be read. */
+/** Returns undefined if the value is neither text nor an object. */
 function argumentText(value: unknown): string | undefined {
   if (value === undefined || value === null) return ''
   if (typeof value === 'string') return value
-  return isObject(value) ? JSON.stringify(value) : undefined
+  return isObject(value) ? exactTextOf(value) : undefined
 }

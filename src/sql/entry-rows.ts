@@ -1,11 +1,19 @@
+import type { Mutable } from '../base/mutable.js'
 import type { CallFacts, Charge, Credits, Entry, Posting } from '../contracts/index.js'
-import type { Usage } from '../protocol/usage.js'
-import { readBigint, readJson, readNumber, readOptionalJson, readOptionalText, readText } from './cells.js'
+import { addMediaCounts, mediaCount, type Usage } from '../protocol/usage.js'
+import {
+  readBigint,
+  readJson,
+  readNumber,
+  readOptionalJson,
+  readOptionalNumber,
+  readOptionalText,
+  readText,
+} from './cells.js'
 import type { Parameter, Row } from './database.js'
 import { checkOptionalText, checkText } from './text.js'
 
-/** The columns of a charge's entry and their types, except `id` and `at`, which the engine sets. */
-export const ENTRY_COLUMN_TYPES = {
+const FIRST_COLUMN_TYPES = {
   hold_id: 'text',
   account: 'text',
   credential_id: 'text',
@@ -23,11 +31,31 @@ export const ENTRY_COLUMN_TYPES = {
   reasoning: 'bigint',
   postings: 'json',
   details: 'json',
+} as const
+
+/** Columns added by a migration. A cell is null if there are no such tokens. */
+const MEDIA_COLUMN_TYPES = {
+  audio_input: 'bigint',
+  audio_output: 'bigint',
+  image_input: 'bigint',
+  image_output: 'bigint',
+} as const
+
+/** The columns of a charge's entry and their types, except `id` and `at`, which the engine sets. */
+export const ENTRY_COLUMN_TYPES = {
+  ...FIRST_COLUMN_TYPES,
+  ...MEDIA_COLUMN_TYPES,
 } as const satisfies Readonly<Record<string, 'text' | 'bigint' | 'json'>>
 
 export type EntryColumn = keyof typeof ENTRY_COLUMN_TYPES
 
 export const ENTRY_COLUMNS = Object.keys(ENTRY_COLUMN_TYPES) as readonly EntryColumn[]
+
+/** The columns of the first version. */
+export const FIRST_ENTRY_COLUMNS = Object.keys(FIRST_COLUMN_TYPES) as readonly EntryColumn[]
+
+/** The columns of audio and image tokens. */
+export const MEDIA_COLUMNS = Object.keys(MEDIA_COLUMN_TYPES) as readonly (keyof typeof MEDIA_COLUMN_TYPES)[]
 
 /** A cell for each of {@link ENTRY_COLUMNS}, in the same order. */
 export type EntryCells = readonly Parameter[]
@@ -74,10 +102,18 @@ export function toEntryCells(
     cache_write: BigInt(usage.cacheWrite),
     completion: BigInt(usage.completion),
     reasoning: BigInt(usage.reasoning),
+    audio_input: toCountCell(mediaCount(usage, 'audioInput')),
+    audio_output: toCountCell(mediaCount(usage, 'audioOutput')),
+    image_input: toCountCell(mediaCount(usage, 'imageInput')),
+    image_output: toCountCell(mediaCount(usage, 'imageOutput')),
     postings: toPostingsCell(postings),
     details: JSON.stringify(details),
   }
   return ENTRY_COLUMNS.map((column) => cells[column])
+}
+
+function toCountCell(count: number | undefined): bigint | null {
+  return count === undefined ? null : BigInt(count)
 }
 
 export function toPostingsCell(postings: readonly Posting[]): string {
@@ -100,13 +136,20 @@ export function readCharge(row: Row): Charge {
 
 /** Reads the tokens from an entry's row, or from a row of sums. */
 export function readUsage(row: Row): Usage {
-  return {
+  const usage: Mutable<Usage> = {
     prompt: readNumber(row, 'prompt'),
     cached: readNumber(row, 'cached'),
     cacheWrite: readNumber(row, 'cache_write'),
     completion: readNumber(row, 'completion'),
     reasoning: readNumber(row, 'reasoning'),
   }
+  addMediaCounts(usage, {
+    audioInput: readOptionalNumber(row, 'audio_input') ?? 0,
+    audioOutput: readOptionalNumber(row, 'audio_output') ?? 0,
+    imageInput: readOptionalNumber(row, 'image_input') ?? 0,
+    imageOutput: readOptionalNumber(row, 'image_output') ?? 0,
+  })
+  return usage
 }
 
 export function readEntry(row: Row): Entry {

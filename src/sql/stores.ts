@@ -11,10 +11,10 @@ import { requireFunction, requireFunctions } from '../contracts/option-checks.js
 import { createSqlCatalogue } from './catalogue.js'
 import { createSqlCredentials } from './credentials.js'
 import type { SqlDatabase } from './database.js'
-import { callHost } from './host-call.js'
 import { createSqlIdempotency } from './idempotency.js'
 import { type AdapterFactories, createSqlRegistry } from './registry.js'
 import { createSecretBox, type SecretBox, type SecretKey } from './secret-box.js'
+import { callHost } from './watchers.js'
 
 /** The options of both engines' stores. */
 export interface DurableStoresOptions {

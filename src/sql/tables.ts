@@ -1,3 +1,4 @@
+import { MEDIA_COLUMNS } from './entry-rows.js'
 import { HOLD_STATE } from './hold-states.js'
 
 /** The words that differ between the engines' table definitions. */
@@ -160,3 +161,8 @@ export function replyTotalsTable({ name, integer, busy }: SchemaWords): string {
 /** Run this once the triggers exist, while nobody else writes. */
 export const countReplies = `insert into {reply_totals} (account, size_bytes)
   select account, sum(size_bytes) from {replies} where size_bytes > 0 group by account`
+
+/** Adds the counts of audio and image tokens to entries. They are null in entries without such tokens. */
+export function mediaColumns({ integer }: SchemaWords): readonly string[] {
+  return MEDIA_COLUMNS.map((name) => `alter table {entries} add column ${name} ${integer}`)
+}

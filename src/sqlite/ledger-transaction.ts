@@ -1,3 +1,4 @@
+import type { Posting } from '../contracts/index.js'
 import { ENTRY_COLUMNS } from '../sql/entry-rows.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
 import {
@@ -10,9 +11,8 @@ import {
   type SettleOutcome,
 } from '../sql/ledger-commands.js'
 import { type Accounts, createAccounts } from './accounts.js'
-import type { Connection } from './connection.js'
+import type { Connection, Prepared } from './connection.js'
 import { createHoldRows, type SettledHold } from './hold-rows.js'
-import { createPostingRows, type PostingRow } from './posting-rows.js'
 import { takeHold } from './take-hold.js'
 
 /** Runs commands in one transaction. Ends the open holds of all settlements first, then runs the commands in order. */
@@ -113,4 +113,45 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
   }
 
   return { apply }
+}
+
+interface PostingRow extends Posting {
+  readonly entryId: bigint
+}
+
+/** Numbers of rows in one statement, largest first. An entry usually has three postings. */
+const STATEMENT_ROWS = [256, 64, 16, 3, 1] as const
+
+/** Writes the postings of a batch, many rows in one statement, in the table's order. */
+function createPostingRows(connection: Connection): {
+  insert(rows: PostingRow[], at: bigint): void
+} {
+  const statements = STATEMENT_ROWS.map((count): { count: number; statement: Prepared } => {
+    const values = new Array(count).fill('(?, ?, ?, ?)').join(', ')
+    return {
+      count,
+      statement: connection.prepare(
+        `insert into {postings} (account, at, entry_id, amount) values ${values}`,
+      ),
+    }
+  })
+
+  return {
+    insert(rows, at) {
+      rows.sort((first, second) =>
+        first.account < second.account ? -1 : Number(first.account > second.account),
+      )
+      let next = 0
+      for (const { count, statement } of statements) {
+        for (; rows.length - next >= count; next += count) {
+          const cells: unknown[] = []
+          for (let index = next; index < next + count; index++) {
+            const { account, entryId, amount } = rows[index]!
+            cells.push(account, at, entryId, amount)
+          }
+          statement.run(cells)
+        }
+      }
+    },
+  }
 }

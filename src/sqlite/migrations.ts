@@ -1,7 +1,21 @@
 import { type Migration, migrationsTable, pendingMigrations } from '../sql/migrations.js'
-import { countReplies, firstTables, replyTotalsTable, type SchemaWords } from '../sql/tables.js'
+import { countReplies, firstTables, mediaColumns, replyTotalsTable, type SchemaWords } from '../sql/tables.js'
 import { type Connection, retryWhileBusy, tableName } from './connection.js'
-import { countReplyTriggers } from './count-reply-triggers.js'
+
+const subtract = `update {reply_totals} set size_bytes = size_bytes - old.size_bytes where account = old.account;`
+const add = `insert into {reply_totals} (account, size_bytes) values (new.account, new.size_bytes)
+  on conflict (account) do update set size_bytes = size_bytes + excluded.size_bytes;`
+
+/** Add the size of a reply's body to its account's total, and subtract it again. */
+const countReplyTriggers = [
+  `create trigger compat_reply_inserted after insert on {replies} when new.size_bytes > 0
+    begin ${add} end`,
+  `create trigger compat_reply_updated after update of account, size_bytes on {replies}
+    when old.size_bytes > 0 or new.size_bytes > 0
+    begin ${subtract} ${add} end`,
+  `create trigger compat_reply_deleted after delete on {replies} when old.size_bytes > 0
+    begin ${subtract} end`,
+]
 
 /** In strict tables, an integer beyond 64 bits is an error and not a double. */
 const WORDS: SchemaWords = {
@@ -37,6 +51,7 @@ export const sqliteMigrations: readonly Migration[] = [
       'drop index compat_replies_account',
     ],
   },
+  { version: 3, name: 'audio and image tokens', statements: mediaColumns(WORDS) },
 ]
 
 /** Migrates the file. If several processes do so at once, the first one migrates it, and the others find it done. */

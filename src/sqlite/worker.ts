@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { type Connection, openConnection } from './connection.js'
-import { expireHolds } from './expire-holds.js'
+import { expireHolds } from './hold-rows.js'
 import { createLedgerTransaction } from './ledger-transaction.js'
 import type {
   AnswerMessage,

@@ -52,6 +52,18 @@ export const brokenLedgers: readonly BrokenLedger[] = [
     }),
   },
   {
+    what: 'forgets the audio and image tokens of a charge',
+    foundBy: 'posting-charge-whole',
+    spoil: (good) => ({
+      settle: async (request, context) => {
+        const result = await good.settle(request, context)
+        const { prompt, cached, cacheWrite, completion, reasoning } = result.charge.usage
+        const usage = { prompt, cached, cacheWrite, completion, reasoning }
+        return { ...result, charge: { ...result.charge, usage } }
+      },
+    }),
+  },
+  {
     what: 'returns the new charge for a repeated settlement',
     foundBy: 'table-settle-settled',
     spoil: (good) => ({

@@ -20,12 +20,12 @@ import {
   type Visitor,
 } from './console-bench.js'
 
-/** How an endpoint is asked for something of an account, and whether a user may, for its own. */
+/** A request to an endpoint about an account, and whether a user may make it about its own. */
 interface Row {
   readonly user: 'own' | 'never'
-  /** A query or a body, where `account` is whom the question is about. */
+  /** The query or the body of a request about `account`. */
   readonly ask?: (account: string, ids: Ids) => Record<string, unknown>
-  /** Asked for another's, it answers as for what is not there. */
+  /** A user's request about another account is answered as if that did not exist. */
   readonly foreign?: 'refused'
 }
 
@@ -39,7 +39,7 @@ const model = { id: 'acme/extra', prices: { input: '1', output: '2' } }
 const route = { id: 'extra', model: 'acme/extra', provider: 'fake', adapter: 'fake', upstreamModel: 'x' }
 const app = { id: 'extra-app', markup: { basisPoints: 1 }, allowedModels: [] }
 
-/** In this order each can succeed for an operator. An endpoint without a row fails the first test. */
+/** In this order, an operator's requests can all succeed. An endpoint without a row fails the first test. */
 const rows: Readonly<Record<string, Row>> = {
   'GET me': { user: 'own' },
   'GET live': { user: 'own' },
@@ -81,7 +81,7 @@ const rows: Readonly<Record<string, Row>> = {
 
 let bench: Bench
 let ids: Ids
-/** Strings that only bob's things hold. */
+/** Strings that occur only in bob's data. */
 let marks: string[]
 
 beforeAll(async () => {
@@ -120,8 +120,8 @@ function expectNothingOfBob({ text }: Answer): void {
   for (const mark of marks) expect(text).not.toContain(mark)
 }
 
-describe('the table of who may what', () => {
-  it('has every endpoint', () => {
+describe('the table of permissions', () => {
+  it('contains every endpoint', () => {
     const names = endpoints.map(({ method, path }) => `${method} ${path}`)
     expect(Object.keys(rows).sort()).toEqual(names.sort())
     for (const { method, path, who } of endpoints) {
@@ -132,35 +132,35 @@ describe('the table of who may what', () => {
   describe.each(Object.entries(rows))('%s', (name, row) => {
     const ask = (whose: string) => row.ask?.(whose, ids)
 
-    it('is closed to nobody, before anything is read', async () => {
+    it('is refused if nobody is signed in, before anything is read', async () => {
       for (const body of [ask('alice'), { nonsense: 1 }]) {
         const answer = await send(bench.as(undefined), name, body)
         expect(answer.status).toBe(401)
-        expect(answer.json).toEqual({ error: { message: expect.stringContaining('Nobody is signed in') } })
+        expect(answer.json).toEqual({ error: { message: expect.stringContaining('You are not signed in') } })
       }
     })
 
-    it('answers an operator, about whomever', async () => {
+    it('answers an operator about any account', async () => {
       expect((await send(bench.as(operator), name, ask('bob'))).status).toBe(200)
-      // What was revoked for the test above is not there to be revoked again by its owner.
+      // The test above revoked the credential, so its owner cannot revoke it again.
       if (name.endsWith('revoke'))
         ids = { credentialId: { ...ids.credentialId, alice: await newKeyOfAlice() } }
     })
 
-    it(row.user === 'own' ? 'answers a user about its own' : 'is closed to a user', async () => {
+    it(row.user === 'own' ? 'answers a user about its own account' : 'is refused to a user', async () => {
       const answer = await send(bench.as(alice), name, ask('alice'))
       expect(answer.status).toBe(row.user === 'own' ? 200 : 403)
       expectNothingOfBob(answer)
       if (row.user === 'never') {
         expect(answer.json).toEqual({ error: { message: 'Only an operator may do this' } })
-        // The same for what cannot be read: nothing is looked at before.
+        // The same for an invalid body: nothing is read before.
         expect((await send(bench.as(alice), name, { nonsense: 1 })).status).toBe(403)
       }
     })
   })
 
   const foreign = Object.entries(rows).filter(([, row]) => row.foreign === 'refused')
-  it.each(foreign)("%s tells a user no more of another's than of what is not there", async (name, row) => {
+  it.each(foreign)("%s answers a user about another's data as if it did not exist", async (name, row) => {
     const ask = (whose: string) => row.ask?.(whose, ids)
     const other = await send(bench.as(alice), name, ask('bob'))
     const none = await send(bench.as(alice), name, ask('nobody'))
@@ -206,7 +206,7 @@ describe('a user', () => {
     'credentials?appId=notes',
     'live',
     'apps',
-  ])('learns nothing of others by %s', async (path) => {
+  ])('learns nothing about others from %s', async (path) => {
     const answer = await user().get(`api/${path}`)
     expect(answer.status).toBe(200)
     expectNothingOfBob(answer)
@@ -214,7 +214,7 @@ describe('a user', () => {
     expect(answer.text).not.toMatch(/"next"/)
   })
 
-  it('that earns from the calls of others sees what it earned, and not from whom or in which session', async () => {
+  it('that earns from the calls of others sees the amounts, but neither the payers nor their sessions', async () => {
     const developer = bench.as({ kind: 'user', account: 'dev' })
     const { json, text } = await developer.get<CallsReply>('api/calls')
     const earned = json.entries.find(({ kind }) => kind === 'charge')!
@@ -239,7 +239,7 @@ describe('a user', () => {
     expect((await developer.get<EventsReply>('api/events')).json.events).toEqual([])
   })
 
-  it('sees the events of its own calls, and none that concerns no account', async () => {
+  it('sees the events of its own calls, but none that concern no account', async () => {
     bench.pages.onEvent({
       type: 'fault',
       where: 'engine',
@@ -251,7 +251,7 @@ describe('a user', () => {
     expect(all.json.events[0]).toMatchObject({ type: 'fault', message: 'engine: secret of-bob' })
   })
 
-  it('does not see apps that are suspended, nor who earns', async () => {
+  it('sees neither suspended apps nor the accounts that earn', async () => {
     await bench.admin.suspendApp('house')
     try {
       const { json } = await user().get<AppsReply>('api/apps')
@@ -265,18 +265,18 @@ describe('a user', () => {
     }
   })
 
-  it('may not give a key the metadata that limits go by', async () => {
+  it('may not set the metadata of a key, since limits depend on it', async () => {
     const ask = { account: 'alice', metadata: { tier: 'gold' } }
     expect((await user().post('api/credentials/issue-key', ask)).status).toBe(403)
     expect((await bench.as(operator).post('api/credentials/issue-key', ask)).status).toBe(200)
   })
 
-  it('may not give an access token a scope but the one that calls need', async () => {
+  it('may not grant an access token any scope except the one that calls need', async () => {
     const ask = { account: 'alice', appId: 'notes', scopes: ['models.run', 'admin'] }
     const refused = await user().post('api/credentials/issue-token', ask)
     expect([refused.status, refused.json]).toEqual([
       403,
-      { error: { message: 'Only an operator may give the scope "admin"', field: 'scopes' } },
+      { error: { message: 'Only an operator may grant the scope "admin"', field: 'scopes' } },
     ])
     const own = { ...ask, scopes: ['models.run'] }
     expect((await user().post('api/credentials/issue-token', own)).status).toBe(200)
@@ -289,7 +289,7 @@ describe('a user', () => {
     const principalOf = (token: string) =>
       bench.stores.credentials.resolve(token, { requestId: 'r', signal: new AbortController().signal })
 
-    it('gets one that ends no later', async () => {
+    it('gets one that expires no later', async () => {
       const expiresAt = Date.now() + 3_600_000
       const key = { account: 'alice', expiresAt, metadata: { plan: 'unlimited' } }
       const { credentialId } = await bench.admin.issueKey(key)
@@ -301,7 +301,7 @@ describe('a user', () => {
         403,
         {
           error: {
-            message: expect.stringContaining('expiresAt must be no later than the end of the token before'),
+            message: expect.stringContaining('expiresAt must be no later than that of the previous token'),
             field: 'expiresAt',
           },
         },
@@ -312,18 +312,18 @@ describe('a user', () => {
       expect((await principalOf(endless.json.token)) as object).not.toHaveProperty('principal.expiresAt')
     })
 
-    it('gets none once it has ended', async () => {
+    it('gets none if the old one has expired', async () => {
       const past = { account: 'alice', expiresAt: Date.now() - 1 }
       const { credentialId } = await bench.admin.issueKey(past)
       const { status, json } = await reissue(user(), credentialId)
       expect([status, json]).toEqual([
         403,
-        { error: { message: expect.stringContaining('only an operator may renew it: make a new one') } },
+        { error: { message: expect.stringContaining('only an operator may renew it. Make a new one') } },
       ])
       expect((await reissue(bench.as(operator), credentialId)).status).toBe(200)
     })
 
-    it('gets one with no scope more, of the grant or of the token', async () => {
+    it('gets one with no additional scope, neither for the grant nor for the token', async () => {
       const scopes = ['models.run', 'profile', 'admin']
       const { credentialId } = await bench.admin.issueAccessToken({
         account: 'alice',
@@ -346,7 +346,7 @@ describe('a user', () => {
     })
   })
 
-  it('sees its calls in flight, and nobody else theirs', async () => {
+  it('sees its own calls in flight, but no other account’s', async () => {
     const { token } = await bench.admin.issueKey({ account: 'bob' })
     const release = bench.holdUp()
     const calling = bench.call(token, { session_id: 'session-of-bob' }, { 'x-request-id': 'request-of-bob' })
@@ -372,7 +372,7 @@ describe('a user', () => {
 })
 
 describe('the playground', () => {
-  it('is given a key or an access token for an hour, which works, and shows it once', async () => {
+  it('gets a working key or access token for an hour, which is shown once', async () => {
     const before = Date.now()
     const issue = (body: object) =>
       bench.as(alice).post<IssuedReply>('api/credentials/playground', { account: 'alice', ...body })
@@ -399,8 +399,8 @@ describe('the playground', () => {
   })
 })
 
-describe('what a host says of who looks', () => {
-  it('may have a name as another system keeps it, which is shown without what cannot be seen', async () => {
+describe('the viewer that a host returns', () => {
+  it('may have any name from another system, which is shown without invisible characters', async () => {
     const authorise = () => ({ ...alice, name: '\u202bעליזה\u202c \u0000A.' })
     const other = await startBench({ console: { authorise } })
     try {
@@ -418,7 +418,7 @@ describe('what a host says of who looks', () => {
     ['a word', 'operator'],
     ['yes', true],
     ['no', false],
-  ])('lets nobody in if it is %s', async (_, viewer) => {
+  ])('gets no access if it is %s', async (_, viewer) => {
     const answer = await bench.as(viewer as never).get('api/accounts')
     expect(answer.status).toBe(500)
     expect(answer.text).not.toContain('alice')

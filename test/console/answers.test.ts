@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { createAdmin } from '../../src/admin/index.js'
 import type {
   CallsReply,
   CredentialsReply,
@@ -35,29 +36,26 @@ async function calls(query: string, viewer = operator) {
 }
 
 describe('a call', () => {
-  it.each([operator, alice])(
-    'carries the label of its key and the prices of now, to $kind',
-    async (viewer) => {
-      const currentPrices = {
-        of: 'model',
-        prices: { input: '3.333333333', output: '7.77' },
-        priceVersion: 'v1',
-      }
-      const [entry] = await calls(`?key=${key.credentialId}`, viewer)
-      expect(entry).toMatchObject({
-        facts: { credentialId: key.credentialId, credentialLabel: 'Laptop of Alice' },
-        charge: { priceVersion: 'v1', currentPrices },
-      })
-      const { json } = await bench.as(viewer).get<EventsReply>('api/events?account=alice')
-      const event = json.events.find(({ facts }) => facts?.credentialId === key.credentialId)
-      expect(event).toMatchObject({
-        facts: { credentialLabel: 'Laptop of Alice' },
-        charge: { currentPrices },
-      })
-    },
-  )
+  it.each([operator, alice])('has the label of its key and the current prices, for $kind', async (viewer) => {
+    const currentPrices = {
+      of: 'model',
+      prices: { input: '3.333333333', output: '7.77' },
+      priceVersion: 'v1',
+    }
+    const [entry] = await calls(`?key=${key.credentialId}`, viewer)
+    expect(entry).toMatchObject({
+      facts: { credentialId: key.credentialId, credentialLabel: 'Laptop of Alice' },
+      charge: { priceVersion: 'v1', currentPrices },
+    })
+    const { json } = await bench.as(viewer).get<EventsReply>('api/events?account=alice')
+    const event = json.events.find(({ facts }) => facts?.credentialId === key.credentialId)
+    expect(event).toMatchObject({
+      facts: { credentialLabel: 'Laptop of Alice' },
+      charge: { currentPrices },
+    })
+  })
 
-  it('has the prices of its route if that has its own', async () => {
+  it('has the prices of its route if the route has its own', async () => {
     const route = { model: 'acme/fast', provider: 'fake', adapter: 'fake', upstreamModel: 'x' }
     const prices = { input: '1', output: '2' }
     await bench.admin.putRoute({ ...route, id: 'r:acme/fast', prices })
@@ -66,19 +64,19 @@ describe('a call', () => {
     await bench.admin.putRoute({ ...route, id: 'r:acme/fast' })
   })
 
-  it('carries no label if its key has none', async () => {
+  it('has no label if its key has none', async () => {
     const [entry] = await calls(`?key=${other.credentialId}`)
     expect(entry?.facts).not.toHaveProperty('credentialLabel')
   })
 
-  it('is found by its key, by the one who paid only', async () => {
+  it('is found by its key, but only by the account that paid', async () => {
     expect(await calls(`?key=${key.credentialId}`)).toHaveLength(1)
     expect(await calls(`?key=${key.credentialId}`, alice)).toHaveLength(1)
     expect(await calls(`?key=${key.credentialId}`, bob)).toEqual([])
     expect(await calls('?key=none')).toEqual([])
   })
 
-  it('ends in a column of its own in the file', async () => {
+  it('has its outcome in a column of the file', async () => {
     const { text } = await bench.as(operator).get(`api/calls.csv?key=${key.credentialId}`)
     const [header, row, ...rest] = text.split('\r\n')
     expect(header).toMatch(/,ended$/)
@@ -87,8 +85,8 @@ describe('a call', () => {
   })
 })
 
-describe('what is held', () => {
-  it('is told apart: by a call of this process, or by one that is gone, with when it is freed', async () => {
+describe('a hold', () => {
+  it('is of a call in this process, or of one that is gone, with the time when it is freed', async () => {
     const context = { requestId: 'gone', signal: new AbortController().signal }
     const expiresAt = Date.now() + 600_000
     const held = await bench.stores.ledger.hold(
@@ -128,7 +126,7 @@ describe('keys', () => {
     const { json } = await bench.as(alice).get<CredentialsReply>('api/credentials')
     const ids = json.credentials.map(({ credentialId }) => credentialId)
     expect(ids).toEqual(ids.toSorted().reverse())
-    // Made within one millisecond, either may be the newer.
+    // Keys made within the same millisecond may come in either order.
     expect(ids.slice(0, 2).toSorted()).toEqual([key.credentialId, other.credentialId].toSorted())
   })
 
@@ -136,7 +134,7 @@ describe('keys', () => {
     ['issue-key', () => ({ account: 'alice' })],
     ['issue-token', () => ({ account: 'alice', appId: 'notes' })],
     ['reissue', () => ({ credentialId: other.credentialId })],
-  ])('are not made with an end in the past: %s', async (path, body) => {
+  ])('are not made with an expiry in the past: %s', async (path, body) => {
     const expiresAt = Date.now() - 1_000
     const answer = await bench.as(alice).post(`api/credentials/${path}`, { ...body(), expiresAt })
     expect(answer).toMatchObject({
@@ -175,7 +173,7 @@ describe('a route', () => {
     expect((await bench.admin.listRoutes()).map(({ id }) => id)).not.toContain('mine')
   })
 
-  it('is stored for a model that is not there, with a warning, and listed with why it cannot be used', async () => {
+  it('for a missing model is stored with a warning, and listed with the reason why it cannot be used', async () => {
     const body = { ...route, model: 'acme/none', settings }
     const { status, json } = await bench.as(operator).post<PutRouteReply>('api/routes/put', body)
     expect([status, json]).toEqual([
@@ -189,9 +187,11 @@ describe('a route', () => {
     expect(await whyNot('mine')).toBeUndefined()
   })
 
-  it('that another program stored is listed with why it cannot be used', async () => {
-    await bench.admin.putRoute({ ...route, id: 'strange', adapter: 'nonsense' })
-    await bench.admin.putRoute({ ...route, id: 'empty' })
+  it('that another program stored is listed with the reason why it cannot be used', async () => {
+    const { adapters: _, ...stores } = bench.stores
+    const elsewhere = createAdmin(stores)
+    await elsewhere.putRoute({ ...route, id: 'strange', adapter: 'nonsense' })
+    await elsewhere.putRoute({ ...route, id: 'empty' })
     expect(await whyNot('strange')).toMatch(
       /^adapter must be one of the adapters given to the stores: .*"openai"/,
     )

@@ -14,7 +14,7 @@ afterAll(() => bench.close())
 const statuses = (answers: readonly { readonly status: number }[]) =>
   answers.map(({ status }) => status).sort()
 
-describe('of two operators at one moment', () => {
+describe('of two operators at the same moment', () => {
   const fields = { provider: 'fake', adapter: 'fake', upstreamModel: 'x' }
   const bodies: Readonly<Record<string, object>> = {
     'models/put': { name: 'Mine' },
@@ -22,7 +22,7 @@ describe('of two operators at one moment', () => {
     'apps/put': { markup: { basisPoints: 1 }, allowedModels: [] },
   }
 
-  it.each(Object.entries(bodies))('one adds with %s, and the other is told', async (path, body) => {
+  it.each(Object.entries(bodies))('one adds with %s, and the other gets an error', async (path, body) => {
     const put = (id: string, more: object = {}) =>
       bench.as(operator).post<{ error: object }>(`api/${path}`, { id, ...body, ...more })
     for (let round = 0; round < 10; round++) {
@@ -31,13 +31,13 @@ describe('of two operators at one moment', () => {
       for (const { json } of answers.filter(({ status }) => status === 409)) {
         expect(json.error).toMatchObject({
           field: 'id',
-          message: expect.stringContaining('is there already'),
+          message: expect.stringContaining('already exists'),
         })
       }
     }
   })
 
-  it.each(Object.entries(bodies))('an id that no name can be is refused by %s', async (path, body) => {
+  it.each(Object.entries(bodies))('an id that is not a valid name is refused by %s', async (path, body) => {
     for (const id of ['a\u0000b', '\ud800', '', 7]) {
       const { status, json } = await bench.as(operator).post(`api/${path}`, { id, ...body })
       expect(status).toBe(400)
@@ -50,12 +50,12 @@ describe('a token that is replaced', () => {
   const reissue = (viewer: typeof alice, body: object) =>
     bench.as(viewer).post<IssuedReply & { error: object }>('api/credentials/reissue', body)
 
-  it('by its user while an operator takes rights from it stays without them', async () => {
+  it('by its user while an operator reduces its rights keeps the reduced rights', async () => {
     const scopes = ['models.run', 'profile']
     const { credentialId } = await bench.admin.issueAccessToken({ account: 'alice', appId: 'notes', scopes })
     const { database } = bench.stores
     const { all } = database
-    // Between what the console reads of the token and what it writes.
+    // Between the console's read of the token and its write.
     database.all = async (statement) => {
       const rows = await all(statement)
       database.all = all
@@ -73,7 +73,7 @@ describe('a token that is replaced', () => {
     expect(await bench.admin.listCredentials({ credentialId })).toMatchObject([{ scopes: ['models.run'] }])
   })
 
-  it('is the one that its form names', async () => {
+  it('must be the one that the form names', async () => {
     const { credentialId, token } = await bench.admin.issueKey({ account: 'alice' })
     const lastFour = token.slice(-4)
     expect((await reissue(operator, { credentialId, lastFour })).status).toBe(200)

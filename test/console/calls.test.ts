@@ -7,6 +7,7 @@ import type {
   ModelsReply,
   PostedReply,
   RoutesReply,
+  SpendReply,
 } from '../../src/console/protocol/index.js'
 import { type Bench, furnish, operator, startBench } from './console-bench.js'
 
@@ -24,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => bench.close())
 
 describe('a call', () => {
-  it('is explained: who, what it cost and why, its tokens, its route and why, how it ended', async () => {
+  it('is explained: its caller, its cost, its tokens, its route, the reasons for them, and its end', async () => {
     await bench.call(
       tokens.aliceNotes,
       { session_id: 's-1', user: 'u-1', action: 'summarise' },
@@ -77,7 +78,28 @@ describe('a call', () => {
     expect(asPayer.json.entries[0]!.amount).toBe(`-${entry!.charge!.cost}`)
   })
 
-  it('keeps its entry if the process no longer remembers how it went', async () => {
+  it('has its audio and image tokens, in the list, in its CSV and in the sums', async () => {
+    const media = { audioInput: 12, audioOutput: 2, imageInput: 5, imageOutput: 1 }
+    const heard = await startBench({ usage: () => ({ prompt: 30, completion: 7, more: media }) })
+    const { bob } = await furnish(heard)
+    await heard.call(bob)
+    const { json } = await heard.as(operator).get<CallsReply>('api/calls?limit=1')
+    expect(json.entries[0]!.charge!.usage).toMatchObject({ prompt: 30, completion: 7, ...media })
+    const spend = await heard.as(operator).get<SpendReply>('api/spend?by=day')
+    expect(spend.json.total.usage).toMatchObject({ prompt: 30, completion: 7, ...media })
+    for (const path of ['calls.csv?model=acme/fast', 'spend.csv?by=model']) {
+      const [names, values] = (await heard.as(operator).get(`api/${path}`)).text
+        .split('\r\n')
+        .map((line) => line.split(','))
+      const cell = (name: string) => values![names!.indexOf(name)]
+      expect(
+        ['audio_input', 'audio_output', 'image_input', 'image_output'].map((kind) => cell(`${kind}_tokens`)),
+      ).toEqual(['12', '2', '5', '1'])
+    }
+    await heard.close()
+  })
+
+  it('keeps its entry if the process no longer remembers the call', async () => {
     const { holdId } = bench.events.findLast((event) => event.type === 'request-end')!
     await bench.stores.ledger.settle(
       {
@@ -99,14 +121,14 @@ describe('a call', () => {
       { requestId: 'r', signal: new AbortController().signal },
     )
     const { json } = await visit().get<CallsReply>('api/calls?account=alice&limit=2')
-    // The same request id is no reason to take one for the other: clients choose it.
+    // The same request id does not make them the same call, since clients choose it.
     expect(json.entries.map((entry) => [entry.holdId, 'explanation' in entry])).toEqual([
       ['h-of-another-process', false],
       [holdId, true],
     ])
   })
 
-  it('is found among the events by its model, and by its request id', async () => {
+  it('is found among the events by its model and by its request id', async () => {
     await bench.call(tokens.bob, {}, { 'x-request-id': 'r-fast' })
     await bench.call(tokens.bob, { model: 'acme/smart' }, { 'x-request-id': 'r-smart' })
     const idsOf = async (query: string) => {
@@ -118,7 +140,7 @@ describe('a call', () => {
     expect(await idsOf('requestId=r-fast')).toEqual(['r-fast'])
   })
 
-  it('without a charge is told of by its event: a refusal, and a wrong key', async () => {
+  it('without a charge appears as an event: a refusal, and a wrong key', async () => {
     await bench.call(tokens.bob, { model: 'acme/none' }, { 'x-request-id': 'r-none' })
     await bench.call('sk-wrong', {}, { 'x-request-id': 'r-wrong' })
     const { json } = await visit().get<EventsReply>('api/events?problems=true')
@@ -132,7 +154,7 @@ describe('a call', () => {
     expect(all.json.events.length).toBeGreaterThan(json.events.length)
   })
 
-  it('with a suspended, revoked or expired credential is told of with whose it was', async () => {
+  it('with a suspended, revoked or expired credential appears with the owner of the credential', async () => {
     const { admin } = bench
     const key = await admin.issueKey({ account: 'carol', label: 'laptop' })
     const access = await admin.issueAccessToken({ account: 'carol', appId: 'notes', scopes: ['models.run'] })
@@ -167,7 +189,7 @@ describe('a call', () => {
     }
   })
 
-  it('refused before its model was found is told of to its caller too', async () => {
+  it('that was refused before its model was found also appears to its caller', async () => {
     await bench.call(tokens.bob, { model: 'acme/none' }, { 'x-request-id': 'r-of-bob' })
     const ofBob = await bench.as({ kind: 'user', account: 'bob' }).get<EventsReply>('api/events')
     expect(ofBob.json.events.find(({ requestId }) => requestId === 'r-of-bob')).toMatchObject({
@@ -179,7 +201,7 @@ describe('a call', () => {
     expect(text).not.toContain('r-of-bob')
   })
 
-  it('that a provider failed is told of with why to an operator alone', async () => {
+  it('that failed at a provider shows the reason only to an operator', async () => {
     const end = {
       type: 'request-end',
       requestId: 'r-failed',
@@ -206,7 +228,7 @@ describe('a call', () => {
     expect(await seen(bench.as({ kind: 'user', account: 'alice' }))).toEqual([attempt])
   })
 
-  it('that went wrong inside is told of in words', () => {
+  it('that failed internally has an event with a message', () => {
     const error = { name: 'Error', message: 'why' }
     const facts = { requestId: 'r', account: 'alice', credentialId: 'c', model: 'm' }
     const { onEvent } = bench.pages
@@ -227,16 +249,16 @@ describe('a call', () => {
           'Mount it before.',
           'The ledger store failed: why',
           'The client left before the first token; nothing was charged',
-          'x reported -1 as prompt: no count of tokens',
+          'x reported -1 as prompt, which is not a plausible token count',
           'The charge of h was posted although another call had taken its Idempotency-Key',
-          'A hold of 0.000000005 credits ran out, and no longer counts',
+          'A hold of 0.000000005 credits expired and no longer counts',
         ])
       })
   })
 })
 
 describe('an operator', () => {
-  it('grants once for a reference, corrects, and sees the balance', async () => {
+  it('grants once per reference, corrects, and sees the balance', async () => {
     const grant = { account: 'new', amount: '2.5', reference: 'inv-1', memo: 'Welcome' }
     const first = await visit().post<PostedReply>('api/accounts/grant', grant)
     const again = await visit().post<PostedReply>('api/accounts/grant', grant)
@@ -252,7 +274,7 @@ describe('an operator', () => {
     expect(corrected.json.account.posted).toBe('2.499999999')
   })
 
-  it('suspends an account, and lets it go on', async () => {
+  it('suspends an account and resumes it', async () => {
     const status = async () => (await bench.call(tokens.bob)).status
     expect(await status()).toBe(200)
     const { json } = await visit().post('api/accounts/suspend', { account: 'bob' })
@@ -262,7 +284,7 @@ describe('an operator', () => {
     await expect.poll(status, { timeout: 10_000 }).toBe(200)
   })
 
-  it('issues, reissues and revokes, and every token is shown once', async () => {
+  it('issues, reissues and revokes credentials, and every token is shown once', async () => {
     const issued = await visit().post<IssuedReply>('api/credentials/issue-key', {
       account: 'bob',
       label: 'laptop',
@@ -287,7 +309,7 @@ describe('an operator', () => {
     ])
   })
 
-  it('puts a model with the tokens of media and of a prompt’s overhead, and shows them', async () => {
+  it('stores a model with its media tokens and prompt overhead, and shows them', async () => {
     const find = async () => {
       const { json } = await visit().get<ModelsReply>('api/models')
       return json.models.find(({ id }) => id === 'acme/media')
@@ -301,7 +323,7 @@ describe('an operator', () => {
     await visit().post('api/models/remove', { id: model.id })
   })
 
-  it('puts a model and a route whose secret is written and never read', async () => {
+  it('stores a model and a route, whose secret is written but never shown', async () => {
     await visit().post('api/models/put', { id: 'acme/new', name: 'New', prices: { input: '1', output: '2' } })
     const route = { id: 'new', model: 'acme/new', provider: 'fake', adapter: 'fake', upstreamModel: 'x' }
     const settings = { baseUrl: 'https://a.example/v1' }

@@ -24,7 +24,7 @@ export interface Answer<Reply = unknown> {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** Undefined if the answer is no JSON. */
+  /** Undefined if the reply is not JSON. */
   readonly json: Reply
 }
 
@@ -38,27 +38,27 @@ export interface Visitor {
   ): Promise<Answer<Reply>>
 }
 
-/** What a provider reports next, in the order of the calls; a name is thrown as a failure. */
+/** The next results of a provider, in the order of the calls. A name is thrown as a failure. */
 export type Script = () => { readonly prompt: number; readonly completion: number; readonly more?: object }
 
 export interface BenchOptions {
   readonly console?: Partial<ConsoleOptions>
   readonly router?: Partial<RouterOptions>
   readonly usage?: Script
-  /** Beside the scripted one, which is `fake`. */
+  /** In addition to the scripted one, `fake`. */
   readonly adapters?: AdapterFactories
   readonly keysPerAccount?: number
-  /** What providers' keys are sealed under; one by default. */
+  /** The keys that seal providers' keys; one by default. */
   readonly secretKeys?: readonly SecretKey[]
 }
 
 /** A console and a router over one SQLite file, in Express: `/console` and `/compat/v1`. */
 export async function startBench(options: BenchOptions = {}) {
-  const place = await createTestFile()
+  const testFile = await createTestFile()
   let waiting: Promise<void> | undefined
   const usage = options.usage ?? (() => ({ prompt: 100, completion: 10 }))
   const stores = sqliteStores({
-    file: place.file,
+    file: testFile.file,
     adapters: { ...options.adapters, fake: () => fakeAdapter(usage, () => waiting) },
     secretKeys: options.secretKeys ?? [{ id: 'k1', key: '1'.repeat(64) }],
   })
@@ -118,7 +118,7 @@ export async function startBench(options: BenchOptions = {}) {
       keyring([envelopeKey])
         .publicKeys()
         .keys.map((key) => sealProviderKey({ key: 'sk-own', provider: 'fake', account }, key))[0]!,
-    /** Keeps providers from answering until the function that this returns is called. */
+    /** Stops providers from answering. Returns a function that releases them. */
     holdUp(): () => void {
       let release: () => void = () => undefined
       waiting = new Promise((resolve) => {
@@ -132,7 +132,7 @@ export async function startBench(options: BenchOptions = {}) {
       server.closeAllConnections()
       await closed
       await stores.close()
-      place.remove()
+      testFile.remove()
     },
   }
 }
@@ -185,7 +185,7 @@ function fakeAdapter(usage: Script, waiting: () => Promise<void> | undefined): C
   }
 }
 
-/** Two models, an app that earns, one that does not, and credit for alice, bob and the platform. */
+/** Stores two models, an app that earns, one that does not, and credits for alice, bob and the platform. */
 export async function furnish({ admin }: Bench) {
   for (const [account, amount] of Object.entries({ alice: '100', bob: '100', platform: '100', dev: '100' })) {
     await admin.grant({ account, amount, reference: `opening:${account}` })

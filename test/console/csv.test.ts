@@ -40,7 +40,7 @@ function parseCsv(file: string): string[][] {
   return records
 }
 
-/** Any character, and often one that separates, quotes or begins a formula. */
+/** Returns any character, but often a separator, a quote or the sign of a formula. */
 const textUnit = fc.oneof(
   fc.constantFrom(...'=+-@＝＋－＠;,\t\r\n "\''),
   fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 1 }),
@@ -70,7 +70,7 @@ describe('a cell', () => {
     ['two\nlines', '"two\nlines"'],
     ['a=1', 'a=1'],
     ['', ''],
-  ])('%j stands as %j', (value, cell) => {
+  ])('%j becomes %j', (value, cell) => {
     expect(csvLine(text, value)).toBe(`${cell}\r\n`)
   })
 
@@ -84,7 +84,7 @@ describe('a cell', () => {
     return csvHeader(columns) + csvLine(columns, cells)
   }
 
-  it('is read back as it was, but for the quote before what may be a formula', () => {
+  it('is read back unchanged, except for the quote before a possible formula', () => {
     const withoutQuotes = (text: string) => text.replaceAll(/'(?=[=+\-@＝＋－＠])/g, '')
     fc.assert(
       fc.property(rowsOfText, (cells) => {
@@ -100,7 +100,7 @@ describe('a cell', () => {
     )
   })
 
-  it.each([[';'], ['\t']])('holds no formula either for who splits lines at %j', (separator) => {
+  it.each([[';'], ['\t']])('also holds no formula for a program that splits lines at %j', (separator) => {
     fc.assert(
       fc.property(rowsOfText, (cells) => {
         const [, ...lines] = fileOf(cells).split(/[\r\n]+/)
@@ -126,7 +126,7 @@ describe('a download', () => {
 
   afterAll(() => bench.close())
 
-  it('of calls has every column in every row, and no formula', async () => {
+  it('of calls has every column in every row and no formula', async () => {
     const { status, headers, text: file } = await bench.as(alice).get('api/calls.csv')
     expect(status).toBe(200)
     expect(headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present')
@@ -160,7 +160,7 @@ describe('a download', () => {
     expect(records).toHaveLength(1)
   })
 
-  it('goes on page after page, and stops reading if its client leaves', async () => {
+  it('continues page after page, and stops reading if its client leaves', async () => {
     const { admin } = bench
     let pages = 0
     const many = await startBench({
@@ -202,7 +202,7 @@ describe('a download', () => {
     }
   })
 
-  it('that fails on its way breaks off, so that it does not look whole', async () => {
+  it('that fails midway breaks off, so that it does not look complete', async () => {
     const { admin } = bench
     let pages = 0
     const failing = await startBench({

@@ -22,38 +22,38 @@ const end = (requestId: string, more: Partial<RequestEnd> = {}): RequestEnd => (
 const idsIn = (log: EventLog) => log.newestFirst().map(({ event }) => (event as RequestEnd).requestId)
 
 describe('the log of events', () => {
-  it('keeps the newest only, newest first, and numbers them all', () => {
+  it('keeps only the newest, newest first, and numbers them all', () => {
     const log = createEventLog()
     expect(log.newestFirst()).toEqual([])
-    for (let number = 1; number <= log.capacity + 2; number++) log.take(end(`r${number}`))
+    for (let number = 1; number <= log.capacity + 2; number++) log.record(end(`r${number}`))
     const kept = log.newestFirst().map(({ number, event }) => `${number} ${(event as RequestEnd).requestId}`)
     expect(kept).toHaveLength(log.capacity)
     expect([kept[0], kept[1], kept.at(-1)]).toEqual(['1002 r1002', '1001 r1001', '3 r3'])
   })
 
-  it('keeps events as they came, without a copy', () => {
+  it('keeps the events themselves, not copies', () => {
     const log = createEventLog()
     const event = end('a')
-    log.take(event)
+    log.record(event)
     expect(log.newestFirst()[0]!.event).toBe(event)
   })
 
-  it('keeps only some of the calls completed in one second, and all that went wrong', () => {
+  it('keeps only some of the calls completed in one second, but all failures', () => {
     const log = createEventLog()
     const charge = {} as RequestEnd['charge']
     const completed = (requestId: string, at: number) => {
-      log.take(start(requestId, at))
-      log.take(end(requestId, { at, charge }))
+      log.record(start(requestId, at))
+      log.record(end(requestId, { at, charge }))
     }
     for (let turn = 1; turn <= log.completedASecond + 1; turn++) completed(`r${turn}`, 1_500)
-    log.take(end('wrong', { at: 1_600, outcome: 'upstream_error' }))
-    log.take(end('free', { at: 1_700 }))
+    log.record(end('wrong', { at: 1_600, outcome: 'upstream_error' }))
+    log.record(end('free', { at: 1_700 }))
     completed('too many', 1_999)
     completed('next', 2_000)
     expect(idsIn(log).slice(0, 4)).toEqual(['next', 'free', 'wrong', `r${log.completedASecond}`])
   })
 
-  it('keeps what it knew however many requests do not authenticate, and the newest of these', () => {
+  it('keeps its events however many requests do not authenticate, and the newest of these', () => {
     const log = createEventLog()
     const caller = { account: 'alice', credentialId: 'key' }
     const refusals: Partial<RequestEnd>[] = [
@@ -61,26 +61,26 @@ describe('the log of events', () => {
       { outcome: 'expired_credential', status: 401, caller },
       { outcome: 'client-left', status: 499 },
     ]
-    log.take(end('completed'))
-    log.take(end('no such model', { outcome: 'model_not_found', status: 404, facts: undefined, caller }))
+    log.record(end('completed'))
+    log.record(end('no such model', { outcome: 'model_not_found', status: 404, facts: undefined, caller }))
     for (const refusal of refusals) {
       for (let turn = 0; turn < 2 * log.capacity; turn++) {
-        log.take(end(`r${turn}`, { ...refusal, facts: undefined }))
+        log.record(end(`r${turn}`, { ...refusal, facts: undefined }))
       }
     }
-    log.take(end('last'))
+    log.record(end('last'))
     const ids = idsIn(log)
     expect(ids).toHaveLength(log.unauthenticated + 3)
     expect([ids[0], ids[1], ...ids.slice(-2)]).toEqual(['last', 'r1999', 'no such model', 'completed'])
   })
 
-  it('keeps what it knew however often the console itself fails, and the newest of that', () => {
+  it('keeps its events however often the console itself fails, and the newest of these faults', () => {
     const log = createEventLog()
-    log.take(end('completed'))
+    log.record(end('completed'))
     for (let turn = 0; turn < 2 * log.capacity; turn++) {
-      log.take({ type: 'fault', where: 'console', error: { name: 'Error', message: `no ${turn}` } })
+      log.record({ type: 'fault', where: 'console', error: { name: 'Error', message: `no ${turn}` } })
     }
-    log.take(end('last'))
+    log.record(end('last'))
     const kept = log.newestFirst().map(({ event }) => event)
     expect(kept).toHaveLength(102)
     expect([kept[0], kept[1], kept.at(-1)]).toMatchObject([
@@ -90,28 +90,28 @@ describe('the log of events', () => {
     ])
   })
 
-  it('leaves out lists of models that were read, and keeps those that were refused', () => {
+  it('omits successful reads of the models, and keeps refused ones', () => {
     const log = createEventLog()
-    log.take(end('m', { operation: 'list-models' }))
+    log.record(end('m', { operation: 'list-models' }))
     expect(log.newestFirst()).toEqual([])
-    log.take(end('m', { operation: 'get-model', status: 401, outcome: 'invalid_api_key' }))
+    log.record(end('m', { operation: 'get-model', status: 401, outcome: 'invalid_api_key' }))
     expect(log.newestFirst()).toHaveLength(1)
   })
 
-  it('finds the end of a call by its hold, and not that of a replay', () => {
+  it('finds the end of a call by its hold, but not the end of a replay', () => {
     const log = createEventLog()
     const first = end('a', { holdId: 'h1' })
-    log.take(first)
-    log.take(end('b', { holdId: 'h1', replayed: true }))
-    log.take(end('c'))
+    log.record(first)
+    log.record(end('b', { holdId: 'h1', replayed: true }))
+    log.record(end('c'))
     expect([...log.endsByHold()]).toEqual([['h1', first]])
   })
 
   it('holds as many events after many calls as after a thousand', () => {
     const log = createEventLog()
     for (let turn = 0; turn < 200_000; turn++) {
-      log.take(start(`r${turn}`))
-      log.take(end(`r${turn}`))
+      log.record(start(`r${turn}`))
+      log.record(end(`r${turn}`))
     }
     expect(log.newestFirst()).toHaveLength(log.capacity)
   })

@@ -25,7 +25,7 @@ describe('a call in flight', () => {
     principal: { kind: 'api-key', account: 'alice', credentialId: 'k' },
   } as const
 
-  /** A bench whose ledger, or whose credentials, answer when they are let go. */
+  /** Starts a bench whose ledger or credentials answer only when they are released. */
   async function startSlow(what: 'credentials' | 'ledger') {
     const asked = createDeferred<void>()
     const answer = createDeferred<void>()
@@ -61,7 +61,7 @@ describe('a call in flight', () => {
     return { slow, answer, calling, inFlight }
   }
 
-  it('whose credential is not known yet is shown to an operator alone', async () => {
+  it('whose credential is not known yet is shown only to an operator', async () => {
     const { slow, answer, calling, inFlight } = await startSlow('credentials')
     try {
       expect(await inFlight(operator)).toEqual([
@@ -75,7 +75,7 @@ describe('a call in flight', () => {
     }
   })
 
-  it('that holds nothing yet is shown to its account', async () => {
+  it('that has no hold yet is shown to its account', async () => {
     const { slow, answer, calling, inFlight } = await startSlow('ledger')
     try {
       const call = {
@@ -96,7 +96,7 @@ describe('a call in flight', () => {
     }
   })
 
-  it('is told from one of another account that has the same id', async () => {
+  it('is distinguished from a call of another account with the same id', async () => {
     const sameId = { 'x-request-id': 'shared' }
     const release = bench.holdUp()
     const calling = [bench.call(alicesKey, {}, sameId), bench.call(bobsKey, {}, sameId)]
@@ -113,7 +113,7 @@ describe('a call in flight', () => {
     await Promise.all(calling)
   })
 
-  it('that ends while the ledger is asked is not taken for one of another process', async () => {
+  it('that ends while the ledger is read is not mistaken for one of another process', async () => {
     let isRunning = true
     const facts = { requestId: 'ending', account: 'alice', credentialId: 'k', model: 'acme/fast' }
     const admin = {
@@ -132,7 +132,7 @@ describe('a call in flight', () => {
     expect(calls).toMatchObject([{ requestId: 'ending', isHere: true, startedAt: 1 }])
   })
 
-  it('and a route that two routers have are shown once, the route as if it is doing worst', () => {
+  it('and a route that two routers share are shown once, the route in its worst state', () => {
     const routers = new ObservedRouters()
     const health = { routeId: 'r', provider: 'p', failureRate: 0.2 }
     const router = {
@@ -150,7 +150,7 @@ describe('a call in flight', () => {
     expect(routers.calls()).toEqual([])
   })
 
-  it('is not shown any more by a console that no longer observes its router', async () => {
+  it('is no longer shown by a console that has stopped observing its router', async () => {
     const end = bench.pages.observe({
       calls: () => [{ requestId: 'of another router', startedAt: 1 }],
       routes: () => [{ routeId: 'another', provider: 'p', state: 'closed', failureRate: 0 }],

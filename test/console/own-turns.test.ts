@@ -4,7 +4,7 @@ import { createOwnTurns } from '../../src/console/own-turns.js'
 import { createDeferred } from '../helpers/deferred.js'
 import { alice, bob, operator, startBench } from './console-bench.js'
 
-/** Administration whose answers a test gives one by one. */
+/** Administration whose replies a test gives one by one. */
 function heldAdmin() {
   const begun: string[] = []
   const ends: (() => void)[] = []
@@ -26,8 +26,8 @@ function heldAdmin() {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-describe('questions of users', () => {
-  it('wait for those of the same account; reports of several take turns', async () => {
+describe('queries of users', () => {
+  it('wait for those of the same account, and reports of several accounts take turns', async () => {
     const { begun, ends, adminFor } = heldAdmin()
     const turns = createOwnTurns()
     const [a, b] = ['alice', 'bob'].map((who) => turns.adminOf(who, adminFor(who)))
@@ -57,7 +57,7 @@ describe('questions of users', () => {
     ])
   })
 
-  it('go on after one that fails, and are refused when a hundred wait', async () => {
+  it('continue after a failed one, and are refused while a hundred wait', async () => {
     const turns = createOwnTurns()
     const admin = { statement: () => Promise.reject(new Error('locked')) } as unknown as Admin
     const asked = Array.from({ length: 101 }, () =>
@@ -65,11 +65,11 @@ describe('questions of users', () => {
     )
     const answers = await Promise.all(asked)
     expect(answers.slice(0, 100)).toEqual(Array(100).fill('Error: locked'))
-    expect(answers[100]).toContain('Too many questions of this account')
+    expect(answers[100]).toContain('Too many queries of this account')
     await expect(turns.adminOf('alice', admin).statement('alice')).rejects.toThrow('locked')
   })
 
-  it('do not keep up an operator’s report', async () => {
+  it('do not delay an operator’s report', async () => {
     const bench = await startBench()
     const { database } = bench.stores
     const { all } = database
@@ -94,7 +94,7 @@ describe('questions of users', () => {
 })
 
 describe('keys of users', () => {
-  it('are at most 100 an account, also when hundreds are asked for at once', async () => {
+  it('are limited to 100 per account, even if hundreds are requested at once', async () => {
     const bench = await startBench()
     await bench.admin.openAccount('alice')
     const issue = (account: string) =>

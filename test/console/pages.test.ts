@@ -52,7 +52,7 @@ const STRICT = [
 ]
 
 describe('the pages', () => {
-  it('are sent under a policy that lets in nothing but their own files', async () => {
+  it('are sent with a policy that allows only their own files', async () => {
     const { request } = await serve(folder)
     for (const path of ['/', '/index.html']) {
       const { status, headers, text } = await request(path)
@@ -73,7 +73,7 @@ describe('the pages', () => {
     }
   })
 
-  it('have files that are kept for good, since their names change with what they hold', async () => {
+  it('have files that are cached forever, since their names change with their content', async () => {
     const { request } = await serve(folder)
     const { status, headers } = await request('/assets/a-1f.js')
     expect(status).toBe(200)
@@ -84,14 +84,14 @@ describe('the pages', () => {
     })
   })
 
-  it('are not sent again to who has them', async () => {
+  it('are not sent again to a browser that has them', async () => {
     const { request } = await serve(folder)
     const { etag } = (await request('/')).headers
     const again = await request('/', { headers: { 'if-none-match': etag! } })
     expect([again.status, await again.text()]).toEqual([304, ''])
   })
 
-  it('answer HEAD like GET, and nothing else', async () => {
+  it('answer HEAD like GET, and no other method', async () => {
     const { request } = await serve(folder)
     const head = await request('/', { method: 'HEAD' })
     expect([head.status, head.headers['content-length'], await head.text()]).toEqual([200, '69', ''])
@@ -107,12 +107,12 @@ describe('the pages', () => {
     '/assets/',
     '/none',
     '/constructor',
-  ])('are nothing else that lies about: %s', async (path) => {
+  ])('do not include other files: %s', async (path) => {
     const { request } = await serve(folder)
     expect((await request(path)).status).toBe(404)
   })
 
-  it('say what to run if they have not been built, and are found once they are', async () => {
+  it('name the command to run if they have not been built, and are found once they are', async () => {
     const later = join(folder, 'later')
     const { request } = await serve(later)
     const missing = await request('/')
@@ -123,7 +123,7 @@ describe('the pages', () => {
     expect(await (await request('/')).text()).toBe('now')
   })
 
-  it('are looked for in what the package was built to', () => {
+  it('are read from the folder that the package is built to', () => {
     expect(assetsFolder()).toMatch(/dist[/\\]console$/)
   })
 })
@@ -147,7 +147,7 @@ describe.each(hosts)('in $name', (host) => {
     return mounted
   }
 
-  it('the API answers below the mount, and the page has an address that ends in a slash', async () => {
+  it('the API answers below the mount, and the address of the page ends in a slash', async () => {
     const { request } = await mount()
     const models = await request('/api/models')
     expect([models.status, await models.json()]).toEqual([200, { models: [] }])
@@ -160,7 +160,7 @@ describe.each(hosts)('in $name', (host) => {
     expect([404, 418]).toContain((await request('/none')).status)
   })
 
-  it('a body is read once, by the console or by who was before it', async () => {
+  it('a body is read once, by the console or by an earlier middleware', async () => {
     const { request, port } = await mount()
     const answer = await request('/api/accounts/open', {
       method: 'POST',
@@ -175,7 +175,7 @@ describe.each(hosts)('in $name', (host) => {
 })
 
 describe('in Express', () => {
-  it('paths that are not its own go on to the host, also if it is mounted at the root', async () => {
+  it('other paths are passed to the host, even if the console is mounted at the root', async () => {
     const { default: express } = await import('express')
     const app = express()
     app.use(createConsole({ admin: { entries: () => undefined } as never, authorise: () => undefined }))

@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => bench.close())
 
-/** All pages of an answer, one after the other. */
+/** Reads all pages of a list, one after the other. */
 async function pages<Reply extends { readonly next?: string }>(
   path: string,
   query: object,
@@ -43,7 +43,7 @@ async function pages<Reply extends { readonly next?: string }>(
   }
 }
 
-/** How many rows an answer took to make, and by how many statements. */
+/** Counts the rows and the statements that a reply needs. */
 async function costOf(body: () => Promise<unknown>) {
   const all = vi.spyOn(bench.stores.database, 'all')
   await body()
@@ -54,7 +54,7 @@ async function costOf(body: () => Promise<unknown>) {
 }
 
 describe('a page of calls', () => {
-  it('reads what it shows, however many models and routes there are', async () => {
+  it('reads only the rows that it shows, however many models and routes there are', async () => {
     for (let number = 0; number < 100; number++) {
       await bench.admin.putModel({ id: `idle/${number}`, prices: { input: '1', output: '1' } })
       const route = { id: `idle-${number}`, model: `idle/${number}`, upstreamModel: 'x' }
@@ -62,14 +62,14 @@ describe('a page of calls', () => {
     }
     for (const path of ['api/calls?limit=2', 'api/events?limit=2']) {
       const { rows } = await costOf(() => bench.as(operator).get(path))
-      // Entries, the one behind the page, keys, one model and its route.
+      // Entries, the one after the page, keys, one model and its route.
       expect(rows).toBeLessThanOrEqual(7)
     }
     const { json } = await bench.as(operator).get<CallsReply>('api/calls?limit=1')
     expect(json.entries[0]!.charge!.currentPrices).toMatchObject({ of: 'model', priceVersion: 'v1' })
   })
 
-  it('of a key is found among those of its account, and to a user among its own', async () => {
+  it('of a key is found among the calls of its account, for a user among its own', async () => {
     const [key] = calling
     const holdsOf = async (query: object, viewer = operator) => {
       const { json } = await bench
@@ -93,7 +93,7 @@ describe('a page of calls', () => {
 })
 
 describe('spend by key', () => {
-  it('comes in pages of fifty, each with the sums of all', async () => {
+  it('comes in pages of fifty, each with the sums of all pages', async () => {
     const found = await pages<SpendReply>('api/spend', { by: 'key', account: 'carol' })
     expect(found.map(({ rows }) => rows.length)).toEqual([50, 50, 20])
     const rows = found.flatMap((page) => page.rows)
@@ -107,7 +107,7 @@ describe('spend by key', () => {
     }
   })
 
-  it('reads the rows of one page, and one of sums', async () => {
+  it('reads the rows of one page and one row of sums', async () => {
     const ask = () => bench.as(operator).get('api/spend?by=key&account=carol&after=50')
     // And the labels of the keys on it.
     expect(await costOf(ask)).toEqual({ statements: 2, rows: 51 + 50 })
@@ -115,19 +115,19 @@ describe('spend by key', () => {
     expect(json).toMatchObject({ rows: [], rowCount: CALLING_KEYS, total: { calls: CALLING_KEYS } })
   })
 
-  it('is in the file as a whole', async () => {
+  it('is complete in the file', async () => {
     const { text } = await bench.as(operator).get('api/spend.csv?by=key&account=carol')
     expect(text.trimEnd().split('\n')).toHaveLength(CALLING_KEYS + 1)
   })
 
-  it.each(['-1', 'x', '1.5'])('refuses to read on after %s', async (after) => {
+  it.each(['-1', 'x', '1.5'])('refuses to continue after %s', async (after) => {
     const { status, json } = await bench.as(operator).get(`api/spend?by=key&after=${after}`)
     expect([status, JSON.stringify(json)]).toEqual([400, expect.stringContaining('next of an earlier page')])
   })
 })
 
 describe('keys', () => {
-  it('come in pages, the newest first, and to a user its own alone', async () => {
+  it('come in pages, newest first, and a user gets only its own', async () => {
     const made: string[] = []
     for (let number = 0; number < IDLE_KEYS; number++) {
       made.push((await bench.admin.issueKey({ account: 'alice' })).credentialId)
@@ -141,7 +141,7 @@ describe('keys', () => {
     expect(new Set(credentials.map(({ account }) => account))).toEqual(new Set(['alice']))
   })
 
-  it('in use leave out what is revoked, has expired, or is of the playground', async () => {
+  it('in use exclude revoked, expired and playground keys', async () => {
     const issue = async (label: string, expiresAt?: number): Promise<string> => {
       const request = { account: 'dave', label, ...(expiresAt !== undefined && { expiresAt }) }
       return (await bench.admin.issueKey(request)).credentialId
@@ -161,7 +161,7 @@ describe('keys', () => {
     expect((await labels('all')).toSorted()).toEqual(['Playground', 'expired', 'kept', 'revoked'])
   })
 
-  it('of the playground are known if its clock is ahead of the database', async () => {
+  it('of the playground are recognised if its clock is ahead of the database', async () => {
     aheadMs = 30_000
     await bench.admin.grant({ account: 'frank', amount: '1' })
     const made = await bench.as(operator).post('api/credentials/playground', { account: 'frank' })
@@ -171,7 +171,7 @@ describe('keys', () => {
     expect(page!.credentials).toHaveLength(1)
   })
 
-  it('are found behind any number of others that are not shown', async () => {
+  it('are found after any number of keys that are not shown', async () => {
     const wanted = await bench.admin.issueKey({ account: 'erin', label: 'wanted' })
     for (let number = 0; number < 600; number++) {
       await bench.as(operator).post('api/credentials/playground', { account: 'alice' })
@@ -180,7 +180,7 @@ describe('keys', () => {
     expect(first!.credentials[0]?.credentialId).toBe(wanted.credentialId)
   }, 60_000)
 
-  it('of the playground, which end after an hour, are not looked for behind what is older', async () => {
+  it('of the playground, which expire after an hour, are not searched for among older keys', async () => {
     for (let number = 0; number < 510; number++) await bench.admin.issueKey({ account: 'zoe' })
     const ask = () => pages('api/credentials', { shown: 'playground', account: 'zoe' })
     expect((await costOf(ask)).statements).toBe(2)

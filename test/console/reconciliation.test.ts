@@ -18,8 +18,8 @@ const CALLS = 400
 const parse = (text: string) => (text.startsWith('-') ? -parseCredits(text.slice(1)) : parseCredits(text))
 
 let bench: Bench
-/** What each payer was told that its calls cost, as the client read it. */
-const told = new Map<string, bigint>()
+/** The cost of each payer's calls, as reported to its client. */
+const reported = new Map<string, bigint>()
 
 beforeAll(async () => {
   const random = createRandom(7)
@@ -44,7 +44,7 @@ beforeAll(async () => {
     expect(status).toBe(200)
     const payer = name.replace(/(Notes|House)$/, '')
     const cost = parseCredits((json.usage as { cost: number }).cost.toFixed(9))
-    told.set(payer, (told.get(payer) ?? 0n) + cost)
+    reported.set(payer, (reported.get(payer) ?? 0n) + cost)
   }
 }, 120_000)
 
@@ -63,41 +63,38 @@ const filters: readonly Readonly<Record<string, string>>[] = [
 ]
 
 describe('spend', () => {
-  it.each(['day', 'model', 'app', 'key', 'provider'])(
-    'by %s adds up to what the postings say',
-    async (by) => {
-      for (const filter of filters) {
-        const query = new URLSearchParams({ by, ...filter })
-        const { status, json } = await bench.as(operator).get<SpendReply>(`api/spend?${query}`)
-        expect(status).toBe(200)
-        const { rows, total, books } = json
-        const sum = (name: 'cost' | 'base' | 'markup') =>
-          formatCredits(rows.reduce((all, row) => all + parseCredits(row[name]), 0n))
-        expect(total).toMatchObject({ cost: sum('cost'), base: sum('base'), markup: sum('markup') })
-        expect(parse(total.base) + parse(total.markup)).toBe(parse(total.cost))
-        expect(parse(books.debited) + parse(books.kept)).toBe(parse(books.paid))
-        expect(books).toMatchObject({ paid: total.cost, isEqual: true })
-        expect(total.calls).toBeGreaterThan(0)
-        expect(total.usage.cached).toBeGreaterThan(0)
-        expect(total.usage.reasoning).toBeGreaterThan(0)
-      }
-    },
-  )
+  it.each(['day', 'model', 'app', 'key', 'provider'])('by %s adds up to the postings', async (by) => {
+    for (const filter of filters) {
+      const query = new URLSearchParams({ by, ...filter })
+      const { status, json } = await bench.as(operator).get<SpendReply>(`api/spend?${query}`)
+      expect(status).toBe(200)
+      const { rows, total, books } = json
+      const sum = (name: 'cost' | 'base' | 'markup') =>
+        formatCredits(rows.reduce((all, row) => all + parseCredits(row[name]), 0n))
+      expect(total).toMatchObject({ cost: sum('cost'), base: sum('base'), markup: sum('markup') })
+      expect(parse(total.base) + parse(total.markup)).toBe(parse(total.cost))
+      expect(parse(books.debited) + parse(books.kept)).toBe(parse(books.paid))
+      expect(books).toMatchObject({ paid: total.cost, isEqual: true })
+      expect(total.calls).toBeGreaterThan(0)
+      expect(total.usage.cached).toBeGreaterThan(0)
+      expect(total.usage.reasoning).toBeGreaterThan(0)
+    }
+  })
 
-  it('of every account is what its clients were told', async () => {
-    for (const [account, cost] of told) {
+  it('of every account equals the costs reported to its clients', async () => {
+    for (const [account, cost] of reported) {
       const { json } = await bench.as(operator).get<SpendReply>(`api/spend?by=day&account=${account}`)
       expect(json.total.cost).toBe(formatCredits(cost))
     }
     const { json } = await bench.as(operator).get<SpendReply>('api/spend?by=day')
     expect(json.total.calls).toBe(CALLS)
-    expect(json.total.cost).toBe(formatCredits([...told.values()].reduce((all, cost) => all + cost, 0n)))
+    expect(json.total.cost).toBe(formatCredits([...reported.values()].reduce((all, cost) => all + cost, 0n)))
   })
 
-  it('says what payers kept, since they earn what they pay', async () => {
+  it('reports the sum that payers kept, since they earn it themselves', async () => {
     const of = async (filter: string) =>
       (await bench.as(operator).get<SpendReply>(`api/spend?by=day&${filter}`)).json
-    // The platform pays itself: nothing is debited for its own key, nor through an app that earns it the markup.
+    // The platform pays itself: nothing is debited for its own key, nor for an app that earns the markup for it.
     const house = await of('account=platform&appId=house')
     expect(house.books).toMatchObject({ debited: '0', kept: house.total.cost, isEqual: true })
     const throughNotes = await of('account=platform&appId=notes')
@@ -110,14 +107,14 @@ describe('spend', () => {
     expect((await of('account=alice')).books).toMatchObject({ kept: '0' })
   })
 
-  it('names keys and apps as people call them', async () => {
+  it('shows the names of keys and apps', async () => {
     const { json } = await bench.as(operator).get<SpendReply>('api/spend?by=app')
     const { rows } = json
     expect(rows.find(({ key }) => key === 'notes')).toMatchObject({ name: 'Notes' })
     expect(rows.some((row) => !('key' in row))).toBe(true)
   })
 
-  it('does not call equal what a hand has changed in the database', async () => {
+  it('is not reported as equal if somebody has changed the database by hand', async () => {
     const changed = await startBench()
     try {
       const { alice: token } = await furnish(changed)
@@ -151,7 +148,7 @@ describe('the statement', () => {
         account,
         granted: '100',
         corrected: { alice: '-1.000000001', dev: '0.5' }[account] ?? '0',
-        spent: formatCredits(told.get(account)!),
+        spent: formatCredits(reported.get(account)!),
         posted: formatCredits(balance!.posted),
         held: '0',
         sum: formatCredits(balance!.posted),
@@ -163,7 +160,7 @@ describe('the statement', () => {
     },
   )
 
-  it('of all accounts together has what was granted and corrected, and no more', async () => {
+  it('of all accounts together adds up to the grants and corrections', async () => {
     let posted = 0n
     for (const account of ['alice', 'bob', 'dev', 'platform']) {
       posted += parse(
@@ -173,7 +170,7 @@ describe('the statement', () => {
     expect(formatCredits(posted)).toBe('399.499999999')
   })
 
-  it('does not call equal a balance that its postings do not explain', async () => {
+  it('does not report a balance as equal if its postings do not explain it', async () => {
     const changed = await startBench()
     try {
       await furnish(changed)
@@ -189,12 +186,12 @@ describe('the statement', () => {
 })
 
 describe('the books', () => {
-  it('are found sound', async () => {
+  it('are sound', async () => {
     const { json } = await bench.as(operator).post('api/books/verify')
     expect(json).toEqual({ isSound: true, discrepancies: [] })
   })
 
-  it('tell what does not add up', async () => {
+  it('list the discrepancies', async () => {
     const changed = await startBench()
     try {
       await furnish(changed)

@@ -20,10 +20,10 @@ const post = (headers: Record<string, string>, body: unknown = { account: 'new' 
 const host = () => new URL(bench.origin).host
 
 describe('a request that writes', () => {
-  it('is taken from a page of the same origin', async () => {
+  it('is accepted from a page of the same origin', async () => {
     expect((await post({ origin: bench.origin })).status).toBe(200)
     expect((await post({ origin: bench.origin, 'sec-fetch-site': 'same-origin' })).status).toBe(200)
-    // Behind a proxy that ends TLS, and keeps Host.
+    // Behind a proxy that terminates TLS and keeps Host.
     expect((await post({ origin: `https://${host()}` })).status).toBe(200)
   })
 
@@ -31,9 +31,9 @@ describe('a request that writes', () => {
     ['another site', () => ({ origin: 'https://evil.example' })],
     ['another port', () => ({ origin: 'http://127.0.0.1:1' })],
     ['a page without an origin', () => ({ origin: 'null' })],
-    ['a host that begins alike', () => ({ origin: `http://${host()}.evil.example` })],
+    ['a host with the same beginning', () => ({ origin: `http://${host()}.evil.example` })],
     [
-      'a site that the browser names as another',
+      'a site that the browser reports as another',
       () => ({ origin: bench.origin, 'sec-fetch-site': 'cross-site' }),
     ],
     ['a sibling site', () => ({ origin: bench.origin, 'sec-fetch-site': 'same-site' })],
@@ -57,7 +57,7 @@ describe('a request that writes', () => {
     expect(await bench.admin.findAccount('sneaked')).toBeUndefined()
   })
 
-  it('is held against `origin` alone if the host gives it', async () => {
+  it('is compared only with `origin` if the host sets it', async () => {
     const proxied = await startBench({ console: { origin: 'https://console.example.com' } })
     try {
       const send = (origin: string) =>
@@ -71,13 +71,13 @@ describe('a request that writes', () => {
   })
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', 'application/jsonp'])(
-    'is refused as %s, which a form or another site may send',
+    'is refused with the type %s, which a form or another site may send',
     async (type) => {
       expect((await post({ 'content-type': type })).status).toBe(415)
     },
   )
 
-  it('is never a GET, whatever it asks for', async () => {
+  it('is never a GET', async () => {
     for (const { method, path } of endpoints) {
       const wrong = method === 'GET' ? 'POST' : 'GET'
       const visit = bench.as(operator)
@@ -98,7 +98,7 @@ describe('a request that writes', () => {
   it('is refused over a mebibyte, declared or not', async () => {
     const big = JSON.stringify({ account: 'x'.repeat(1_100_000) })
     const declared = await post({}, big).catch(() => undefined)
-    // The connection is closed over it, so a client that still sends may see that first.
+    // The connection is closed, so a client that is still sending may notice that first.
     if (declared !== undefined) expect(declared.status).toBe(413)
     const status = await new Promise((done) => {
       const request = http.request(`${bench.baseUrl}/api/accounts/open`, {
@@ -123,7 +123,7 @@ describe('bad input', () => {
   it.each<[string, string, object, number, string | undefined, RegExp]>([
     ['a grant of no amount', 'accounts/grant', { account: 'alice' }, 400, 'amount', /^amount is missing/],
     [
-      'a grant of a word',
+      'a grant of a word as the amount',
       'accounts/grant',
       { account: 'alice', amount: 'five' },
       400,
@@ -155,7 +155,7 @@ describe('bad input', () => {
       /^amount must be at most 9223372036\.854775807 credits$/,
     ],
     [
-      'a grant that alice cannot hold beside what she has',
+      'a grant that alice cannot hold in addition to her balance',
       'accounts/grant',
       { account: 'alice', amount: '9223372036.854775807' },
       400,
@@ -179,7 +179,15 @@ describe('bad input', () => {
       /^prices\.input must be at most 9223372036854775\.807 credits$/,
     ],
     [
-      'a price of a tier that no account could pay',
+      'a price of audio that no account could pay',
+      'models/put',
+      { id: 'm', prices: { input: '1', output: '1', audioInput: '99999999999999999999999999999' } },
+      400,
+      'prices.audioInput',
+      /^prices\.audioInput must be at most 9223372036854775\.807 credits$/,
+    ],
+    [
+      'a tier price that no account could pay',
       'models/put',
       {
         id: 'm',
@@ -206,7 +214,7 @@ describe('bad input', () => {
       /^settings\.baseUrl must be an absolute URL\. Give it as 'https:\/\/api\.example\.com\/v1'/,
     ]),
     [
-      'a route over an adapter that the stores do not have',
+      'a route with an adapter that the stores do not have',
       'routes/put',
       { id: 'r', model: 'm', provider: 'p', adapter: 'nonsense', upstreamModel: 'u' },
       400,
@@ -214,7 +222,7 @@ describe('bad input', () => {
       /^adapter must be one of the adapters given to the stores: "fake"/,
     ],
     [
-      'an account of a name that is too long',
+      'an account with a name that is too long',
       'accounts/open',
       { account: 'a'.repeat(257) },
       400,
@@ -230,7 +238,7 @@ describe('bad input', () => {
       /^account must be 1 to 256 bytes/,
     ],
     [
-      'a tenth place',
+      'a tenth decimal place',
       'accounts/correct',
       { account: 'alice', amount: '-1.0000000001' },
       400,
@@ -245,16 +253,9 @@ describe('bad input', () => {
       'amount',
       /^amount must be a decimal string/,
     ],
+    ['an unknown field', 'accounts/grant', { account: 'a', amount: '1', to: 'b' }, 400, undefined, /"to"/],
     [
-      'a field that there is none of',
-      'accounts/grant',
-      { account: 'a', amount: '1', to: 'b' },
-      400,
-      undefined,
-      /"to"/,
-    ],
-    [
-      'another posting of that reference',
+      'another posting with that reference',
       'accounts/grant',
       { account: 'bob', amount: '1', reference: 'opening:bob' },
       409,
@@ -272,7 +273,7 @@ describe('bad input', () => {
       /^label must be text without control characters or direction overrides$/,
     ]),
     [
-      'a memo that turns the direction of writing',
+      'a memo that overrides the text direction',
       'accounts/grant',
       { account: 'alice', amount: '1', memo: 'a\u202eb' },
       400,
@@ -280,7 +281,7 @@ describe('bad input', () => {
       /^memo must be text without control characters or direction overrides$/,
     ],
     [
-      'an account that turns the direction of writing',
+      'an account that overrides the text direction',
       'accounts/open',
       { account: 'a\u202eb' },
       400,
@@ -296,7 +297,7 @@ describe('bad input', () => {
       /^account must be a string; got an object/,
     ],
     [
-      'an account that is not there',
+      'an account that does not exist',
       'accounts/suspend',
       { account: 'none' },
       404,
@@ -304,7 +305,7 @@ describe('bad input', () => {
       /There is no account "none"/,
     ],
     [
-      'an account that is not there',
+      'an account that does not exist',
       'accounts/resume',
       { account: 'none' },
       404,
@@ -312,7 +313,7 @@ describe('bad input', () => {
       /There is no account/,
     ],
     [
-      'a key for an account that is not there',
+      'a key for an account that does not exist',
       'credentials/issue-key',
       { account: 'none' },
       404,
@@ -320,7 +321,7 @@ describe('bad input', () => {
       /no account/,
     ],
     [
-      'a key that ended before the epoch',
+      'a key that expired before the epoch',
       'credentials/issue-key',
       { account: 'alice', expiresAt: -1 },
       400,
@@ -328,7 +329,7 @@ describe('bad input', () => {
       /expiresAt/,
     ],
     [
-      'a token of no app',
+      'a token without an app',
       'credentials/issue-token',
       { account: 'alice', appId: 'none' },
       404,
@@ -336,7 +337,7 @@ describe('bad input', () => {
       /no app "none"/,
     ],
     [
-      'a credential that is not there',
+      'a credential that does not exist',
       'credentials/reissue',
       { credentialId: 'none' },
       404,
@@ -344,7 +345,7 @@ describe('bad input', () => {
       /no credential/,
     ],
     [
-      'a credential that is not there',
+      'a credential that does not exist',
       'credentials/revoke',
       { credentialId: 'none' },
       404,
@@ -352,7 +353,7 @@ describe('bad input', () => {
       /no credential/,
     ],
     [
-      'a model without prices that can be read',
+      'a model with invalid prices',
       'models/put',
       { id: 'm', prices: { input: '1' } },
       400,
@@ -409,7 +410,7 @@ describe('bad input', () => {
       /goes into secret/,
     ],
     ['a route that is not there', 'routes/remove', { id: 'none' }, 404, 'id', /no route/],
-  ])('is answered with what is wrong and if: %s at %s', async (_, path, body, status, field, message) => {
+  ])('is answered with the fault and its field: %s at %s', async (_, path, body, status, field, message) => {
     const answer = await bench
       .as(operator)
       .post<{ error: { message: string; field?: string } }>(`api/${path}`, body)
@@ -425,7 +426,7 @@ describe('bad input', () => {
     ['spend?by=day&by=model', 'by', 'twice'],
     ['spend?by=day&account=', 'account', 'account must be'],
     ['spend?by=day&from=5&to=5', 'from', 'from must be before to'],
-    ['statement', 'account', 'say which account'],
+    ['statement', 'account', 'account is missing: name one'],
     ['calls?limit=0', 'limit', 'from 1 to 200'],
     ['calls?limit=201', 'limit', 'from 1 to 200'],
     ['calls?after=x', 'after', '`next` of an earlier page'],
@@ -433,19 +434,19 @@ describe('bad input', () => {
     ['calls?sessionId=a%00b', 'sessionId', 'sessionId must be text without control characters'],
     ['calls.csv?sessionId=%00', 'sessionId', 'sessionId must be text without control characters'],
     ['events?problems=maybe', 'problems', 'problems must be "true" or "false"'],
-  ])('is answered with what is wrong and if: GET %s', async (path, field, part) => {
+  ])('is answered with the fault and its field: GET %s', async (path, field, part) => {
     const { status, json } = await bench.as(operator).get(`api/${path}`)
     expect(status).toBe(400)
     expect(json).toEqual({ error: { message: expect.stringContaining(part), field } })
   })
 
-  it('is refused if a query has a name that there is none of', async () => {
+  it('is refused if a query has an unknown name', async () => {
     const { status, json } = await bench.as(operator).get('api/models?debug=1')
     expect(status).toBe(400)
     expect(json).toEqual({ error: { message: expect.stringMatching(/^The request has no field "debug"/) } })
   })
 
-  it('is answered with what the host has to give, if providers’ keys cannot be sealed or opened', async () => {
+  it('is answered with the option that the host must set, if providers’ keys cannot be sealed or opened', async () => {
     const [bare, rekeyed] = [await startBench({ secretKeys: [] }), await startBench()]
     const route = { id: 'r', model: 'm', provider: 'p', adapter: 'fake', upstreamModel: 'x', secret: 'sk-x' }
     try {
@@ -464,7 +465,7 @@ describe('bad input', () => {
     }
   })
 
-  it('is told from a fault, which says nothing of what is inside', async () => {
+  it('is distinguished from a fault, whose reply reveals nothing internal', async () => {
     const broken = await startBench()
     await furnish(broken)
     const stop = broken.stores.database.all({ text: 'drop table {apps}' })
@@ -482,7 +483,7 @@ describe('bad input', () => {
     }
   })
 
-  it('is told from a TypeError of the host’s, too', async () => {
+  it('is also distinguished from a TypeError of the host', async () => {
     const broken = await startBench()
     broken.pages.observe({ calls: () => [], routes: () => [null, null] as never })
     try {
@@ -496,7 +497,7 @@ describe('bad input', () => {
 })
 
 describe('pages of a list', () => {
-  it('of accounts follow one another without gap or repeat', async () => {
+  it('of accounts have no gaps or repeats', async () => {
     for (let turn = 0; turn < 23; turn++) await bench.admin.openAccount(`page-${turn}`)
     const seen: string[] = []
     let next: string | undefined
@@ -511,7 +512,7 @@ describe('pages of a list', () => {
     expect(seen).toEqual(all.map(({ id }) => id))
   })
 
-  it('of calls follow one another without gap or repeat, by every filter', async () => {
+  it('of calls have no gaps or repeats, with every filter', async () => {
     const { token } = await bench.admin.issueKey({ account: 'alice' })
     for (let turn = 0; turn < 11; turn++) {
       await bench.call(token, {
@@ -542,7 +543,7 @@ describe('pages of a list', () => {
 describe('createConsole', () => {
   const authorise = () => operator
 
-  it('is not made without authorise: there is no default', () => {
+  it('requires authorise, which has no default', () => {
     const make = (options: object) => () => createConsole(options as never)
     expect(make({ admin: bench.admin })).toThrow(TypeError)
     expect(make({ admin: bench.admin })).toThrow(/needs authorise.*There is no default/)
@@ -551,10 +552,12 @@ describe('createConsole', () => {
     expect(make({ authorise })).toThrow(/needs admin: createAdmin\(stores\)/)
   })
 
-  it('refuses options that cannot be meant', () => {
+  it('refuses invalid options', () => {
     const make = (options: object) => () => createConsole({ admin: bench.admin, authorise, ...options })
-    expect(make({ origin: 'console.example.com' })).toThrow(/origin must be scheme and host/)
-    expect(make({ origin: 'https://console.example.com/' })).toThrow(/origin must be scheme and host/)
+    expect(make({ origin: 'console.example.com' })).toThrow(/origin must be only a scheme and a host/)
+    expect(make({ origin: 'https://console.example.com/' })).toThrow(
+      /origin must be only a scheme and a host/,
+    )
     expect(make({ routerPath: 'https://other.example/v1' })).toThrow(/routerPath must be a path/)
     expect(make({ routerPath: '//other.example/v1' })).toThrow(/routerPath must be a path/)
     expect(make({ basePath: 'console' })).toThrow(/basePath must begin with a slash/)
@@ -562,7 +565,7 @@ describe('createConsole', () => {
   })
 })
 
-describe('whatever authorise throws', () => {
+describe('any value that authorise throws', () => {
   const secret = 'session store at 10.0.0.1'
   const unreadable = new Proxy(new Error(secret), {
     get() {
@@ -575,16 +578,16 @@ describe('whatever authorise throws', () => {
     ['what reads as bad input', new TypeError(`limit must ${secret}`), `limit must ${secret}`],
     ['what reads as a refusal', Object.assign(new Error(secret), { name: 'Refusal' }), secret],
     [
-      'what reads as a client that left',
+      'an error like that of a client that left',
       Object.assign(new Error(secret), { code: 'ERR_STREAM_PREMATURE_CLOSE' }),
       secret,
     ],
     ['a text', secret, secret],
     ['nothing', undefined, 'undefined'],
-    ['an object that has no text', Object.create(null), 'What was thrown cannot be shown'],
+    ['an object that has no text', Object.create(null), 'The thrown value cannot be shown'],
     ['a symbol', Symbol(secret), `Symbol(${secret})`],
-    ['an error that throws when it is read', unreadable, 'What was thrown cannot be shown'],
-  ])('is a fault, without its words, and a warning: %s', async (_, thrown, words) => {
+    ['an error that throws when it is read', unreadable, 'The thrown value cannot be shown'],
+  ])('is a 500 without its text, and a warning: %s', async (_, thrown, words) => {
     for (const authorise of [
       () => {
         throw thrown
@@ -598,7 +601,9 @@ describe('whatever authorise throws', () => {
           'api/me',
         )
         expect(status).toBe(500)
-        expect(json).toEqual({ error: { message: expect.stringContaining('see the process’s warnings') } })
+        expect(json).toEqual({
+          error: { message: expect.stringContaining('See the warnings of its process') },
+        })
         expect(text).not.toContain(secret)
         expect(await warned).toMatchObject([{ message: words }])
       } finally {
@@ -611,13 +616,10 @@ describe('whatever authorise throws', () => {
 it.each<[unknown, string]>([
   [true, 'createConsole: authorise(): must be an object; got a boolean'],
   [{ kind: 'admin' }, 'createConsole: authorise().kind: must be "operator" or "user"'],
-])(
-  'what authorise returns and is no viewer is a fault, and a warning names it: %o',
-  async (viewer, words) => {
-    const bench = await startBench({ console: { authorise: () => viewer as never } })
-    const warned = once(process, 'warning')
-    expect((await visitor(bench.baseUrl, bench.origin, operator).get('api/me')).status).toBe(500)
-    expect(await warned).toMatchObject([{ message: words }])
-    await bench.close()
-  },
-)
+])('an invalid viewer from authorise is a fault, and a warning names it: %o', async (viewer, words) => {
+  const bench = await startBench({ console: { authorise: () => viewer as never } })
+  const warned = once(process, 'warning')
+  expect((await visitor(bench.baseUrl, bench.origin, operator).get('api/me')).status).toBe(500)
+  expect(await warned).toMatchObject([{ message: words }])
+  await bench.close()
+})

@@ -50,7 +50,7 @@ function cookieIn(headers: Headers): string {
 }
 
 describe('a one-time link', () => {
-  it('has its secret if no server, log or referrer gets it, and another each time', async () => {
+  it('has a new secret each time, in a part that no server, log or referrer gets', async () => {
     const { signIn, baseUrl } = await start()
     const link = new URL(signIn.link(`${baseUrl}/`))
     expect(link.origin + link.pathname).toBe(`${baseUrl}/sign-in`)
@@ -60,10 +60,10 @@ describe('a one-time link', () => {
   })
 
   it('needs the address of the console', () => {
-    expect(() => oneTimeSignIn().link(undefined as never)).toThrow("link takes the console's address")
+    expect(() => oneTimeSignIn().link(undefined as never)).toThrow("link needs the console's address")
   })
 
-  it('opens a page that hands the secret in and takes it out of the history', async () => {
+  it('opens a page that sends the secret and removes it from the history', async () => {
     const { baseUrl } = await start()
     const page = await ask(`${baseUrl}/sign-in`, {})
     expect(page.status).toBe(200)
@@ -92,11 +92,13 @@ describe('a one-time link', () => {
     })
     const second = await post('sign-in', { secret: good })
     expect(second.status).toBe(403)
-    expect(second.json).toEqual({ error: { message: expect.stringContaining('has been used, is too old') } })
+    expect(second.json).toEqual({
+      error: { message: expect.stringContaining('has been used, has expired, or is incomplete') },
+    })
     expect(second.headers.get('set-cookie')).toBeNull()
   })
 
-  it('that is used takes in who is signed in already', async () => {
+  it('that was used still lets in a person who is signed in', async () => {
     const { secret, post } = await start()
     const good = secret()
     const cookie = cookieIn((await post('sign-in', { secret: good })).headers)
@@ -104,7 +106,7 @@ describe('a one-time link', () => {
   })
 
   it.each([[''], ['guess'], [undefined], [42], [{ toString: 'x' }]])(
-    'is not opened by %j',
+    'does not accept the secret %j',
     async (secret) => {
       const { post } = await start({ hint: 'Run it again.' })
       const { status, json } = await post('sign-in', { secret })
@@ -112,14 +114,16 @@ describe('a one-time link', () => {
     },
   )
 
-  it('says that it opens once, and if another is, for who has no session any more', async () => {
+  it('says that it works once and where to get another, for a person whose session has ended', async () => {
     const { signIn } = await start({ hint: 'Run it again.' })
     expect(signIn.hint).toBe('A link opens the console once. Run it again.')
     const { signIn: plain } = await start()
-    expect(plain.hint).toBe('A link opens the console once. Get a new link where the last one came from.')
+    expect(plain.hint).toBe(
+      'A link opens the console once. Get a new link from the same source as the last one.',
+    )
   })
 
-  it('is good for an hour, and its session for twelve', async () => {
+  it('is valid for an hour, and its session for twelve', async () => {
     const { secret, post, me, clock } = await start()
     const [late, good] = [secret(), secret()]
     await clock.elapse(HOUR_MS - 1)
@@ -132,14 +136,14 @@ describe('a one-time link', () => {
     expect((await me(cookie)).status).toBe(401)
   })
 
-  it('is given up for newer ones, so that links and sessions cost little memory', async () => {
+  it('is dropped for newer ones, so that links and sessions need little memory', async () => {
     const { secret, post } = await start()
     const first = secret()
     for (let turn = 0; turn < 100; turn++) secret()
     expect((await post('sign-in', { secret: first })).status).toBe(403)
   })
 
-  it('signs in whom the host says', async () => {
+  it('signs in the viewer that the host names', async () => {
     const { secret, post, me } = await start({ viewer: { kind: 'user', account: 'alice', name: 'Alice' } })
     const cookie = cookieIn((await post('sign-in', { secret: secret() })).headers)
     expect((await me(cookie)).json).toMatchObject({
@@ -149,7 +153,7 @@ describe('a one-time link', () => {
 })
 
 describe('signing in and out', () => {
-  it('is refused from another site, which then has not used the link up', async () => {
+  it('is refused from another site, and the link can still be used', async () => {
     const { secret, post } = await start()
     const good = secret()
     expect((await post('sign-in', { secret: good }, '', { origin: 'https://evil.example' })).status).toBe(403)
@@ -157,7 +161,7 @@ describe('signing in and out', () => {
     expect((await post('sign-in', { secret: good })).status).toBe(200)
   })
 
-  it('ends a session on the server, and its cookie', async () => {
+  it('ends a session on the server and its cookie', async () => {
     const { secret, post, me } = await start()
     const cookie = cookieIn((await post('sign-in', { secret: secret() })).headers)
     const out = await post('sign-out', {}, `other=1; ${cookie}`)
@@ -166,7 +170,7 @@ describe('signing in and out', () => {
     expect((await me(cookie)).status).toBe(401)
   })
 
-  it('is known, and ended, beside another cookie of its name', async () => {
+  it('works if there is another cookie of the same name', async () => {
     const { secret, post, me } = await start()
     const cookie = cookieIn((await post('sign-in', { secret: secret() })).headers)
     const both = `${cookie.replace(/=.*/, '=of-somebody-else')}; ${cookie}`
@@ -175,7 +179,7 @@ describe('signing in and out', () => {
     expect((await me(cookie)).status).toBe(401)
   })
 
-  it('leaves if the cookie goes to the browser, which knows what a proxy made of the path', async () => {
+  it('leaves the path of the cookie to the browser, which knows the path behind a proxy', async () => {
     for (const mount of ['/', '/console']) {
       const { post, secret } = await start({}, mount)
       const cookie = (await post('sign-in', { secret: secret() })).headers.get('set-cookie')
@@ -183,7 +187,7 @@ describe('signing in and out', () => {
     }
   })
 
-  it('keeps the cookie to https if browsers come by it, also to a proxy', async () => {
+  it('restricts the cookie to https if browsers use it, even if a proxy terminates it', async () => {
     const origin = 'https://console.example.com'
     const rewritten = await start({ origin })
     const answer = await rewritten.post('sign-in', { secret: rewritten.secret() }, '', { origin })
@@ -200,19 +204,19 @@ describe('signing in and out', () => {
     expect(signedOut.headers.get('set-cookie')).toMatch(/; Secure$/)
   })
 
-  it('says, if a proxy rewrites Host, which two options to set', async () => {
+  it('names the two options to set if a proxy rewrites Host', async () => {
     const { post, secret } = await start()
     const { status, json } = await post('sign-in', { secret: secret() }, '', {
       origin: 'https://console.example.com',
     })
     expect(status).toBe(403)
     expect(json).toEqual({
-      error: { message: expect.stringContaining('the option origin of createConsole and of oneTimeSignIn') },
+      error: { message: expect.stringContaining('the origin option of createConsole and oneTimeSignIn') },
     })
   })
 
   it.each(['', 'compat-console-1=x', 'compat-console-PORT=', 'compat-console-PORT=guess'])(
-    'finds nobody in the cookie %j',
+    'signs in nobody with the cookie %j',
     async (cookie) => {
       const { me, port } = await start()
       expect((await me(cookie.replace('PORT', String(port)))).status).toBe(401)
@@ -224,7 +228,7 @@ describe('oneTimeSignIn', () => {
   it.each<[object | null, RegExp]>([
     [
       { linkMs: '3600000' },
-      /^oneTimeSignIn\.linkMs: must be a whole number; got a string: leave the quotes out/,
+      /^oneTimeSignIn\.linkMs: must be a whole number; got a string: remove the quotes/,
     ],
     [{ linkMs: -1 }, /^oneTimeSignIn\.linkMs: must be above 0/],
     [{ linkMs: 0 }, /^oneTimeSignIn\.linkMs: must be above 0/],
@@ -236,7 +240,7 @@ describe('oneTimeSignIn', () => {
     ],
     [{ viewer: { kind: 'admin' } }, /^oneTimeSignIn\.viewer\.kind: must be "operator" or "user"/],
     [{ viewer: { kind: 'user' } }, /^oneTimeSignIn\.viewer\.account: is missing/],
-    [{ origin: 'example.com' }, /^oneTimeSignIn\.origin: must be scheme and host alone, such as https:/],
+    [{ origin: 'example.com' }, /^oneTimeSignIn\.origin: must be only a scheme and a host, such as https:/],
     [{ hint: 5 }, /^oneTimeSignIn\.hint: must be a string; got a number/],
     [{ basePath: 'console' }, /^basePath must begin with a slash/],
     [{ linkms: 5 }, /^oneTimeSignIn: has no field "linkms"; its fields are viewer, linkMs, sessionMs/],
@@ -247,13 +251,13 @@ describe('oneTimeSignIn', () => {
     expect(make).toThrow(message)
   })
 
-  it('gives a cookie whole seconds, no fewer than the session has', async () => {
+  it('gives a cookie whole seconds, at least as many as the session lasts', async () => {
     const { post, secret } = await start({ sessionMs: 1_500 })
     const { headers } = await post('sign-in', { secret: secret() })
     expect(headers.get('set-cookie')).toContain('; Max-Age=2;')
   })
 
-  it('works on bare http with the base path of the console', async () => {
+  it("works on bare http with the console's base path", async () => {
     const basePath = '/console'
     const signIn = oneTimeSignIn({ basePath })
     const admin = { entries: () => undefined, listModels: async () => [] }

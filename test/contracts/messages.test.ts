@@ -83,7 +83,7 @@ describe('the errors of memoryCatalogue', () => {
     [
       'only a price of another name',
       price({ inputs: '1', output: '1' }),
-      'models.0.prices: has no field "inputs"; its fields are input, output, cachedInput, cacheWrite, reasoning, request, tiers',
+      'models.0.prices: has no field "inputs"; its fields are input, output, cachedInput, cacheWrite, reasoning, audioInput, audioOutput, imageInput, imageOutput, request, tiers',
     ],
     [
       'tiers that are not a list',
@@ -101,13 +101,13 @@ describe('the errors of memoryCatalogue', () => {
           { above: 5, input: '3', output: '3' },
         ],
       }),
-      'models.0.prices.tiers: must each have an above of their own: of two with the same, one would never count',
+      'models.0.prices.tiers: must not have the same above twice: one of the two would never apply',
     ],
     ['a negative number of tokens', tier(-1), 'models.0.prices.tiers.0.above: must be at least 0'],
     [
       'tokens in quotes',
       tier('5'),
-      'models.0.prices.tiers.0.above: must be a whole number; got a string: leave the quotes out',
+      'models.0.prices.tiers.0.above: must be a whole number; got a string: remove the quotes',
     ],
     ['a context of zero tokens', [{ id: 'a', contextLength: 0 }], 'models.0.contextLength: must be above 0'],
     [
@@ -115,7 +115,7 @@ describe('the errors of memoryCatalogue', () => {
       [{ id: 'a', contextLength: Number.NaN }],
       'models.0.contextLength: must be a whole number; got NaN',
     ],
-    ['a Set', new Set(), 'models: must be a list; got a Set: Array.from makes one of it'],
+    ['a Set', new Set(), 'models: must be a list; got a Set: convert it with Array.from'],
     [
       'a string instead of a list',
       [{ id: 'a', supportedParameters: 'tools' }],
@@ -132,7 +132,7 @@ describe('the errors of memoryCredentials', () => {
     [
       'a Map',
       new Map([['t', key]]),
-      'credentials: must be an object; got a Map: Object.fromEntries makes one of it',
+      'credentials: must be an object; got a Map: convert it with Object.fromEntries',
     ],
     ['a promise', Promise.resolve({}), 'credentials: must be an object; got a promise: await it first'],
     ['null', { t: key, u: null }, 'credentials.1: must be an object; got null'],
@@ -152,12 +152,12 @@ describe('the errors of memoryCredentials', () => {
     [
       'a time that is a date',
       { t: { ...key, expiresAt: new Date(0) } },
-      'credentials.0.expiresAt: must be a time in milliseconds since the Unix epoch; got a Date: getTime() gives one',
+      'credentials.0.expiresAt: must be a time in milliseconds since the Unix epoch; got a Date: use getTime()',
     ],
     [
       'an expiry in seconds',
       { t: { ...key, expiresAt: 1_893_456_000 } },
-      'credentials.0.expiresAt: must be a time in milliseconds since the Unix epoch; this one lies in 1970: multiply seconds by 1,000',
+      'credentials.0.expiresAt: must be a time in milliseconds since the Unix epoch; this one is in 1970: multiply seconds by 1,000',
     ],
     [
       'a label that is a number',
@@ -183,7 +183,7 @@ describe('the errors of memoryCredentials', () => {
     [
       'a token with a space',
       { t: key, 'a b': key },
-      'credentials.1: its token must be 1 to 8,192 visible ASCII characters, as a Bearer header carries them',
+      'credentials.1: its token must be 1 to 8,192 visible ASCII characters, the only ones that a Bearer header can contain',
     ],
     [
       'a token from a variable that is not set',
@@ -313,7 +313,7 @@ describe('the errors of administration', () => {
     [
       'issueKey',
       { account: 'a', expiresAt: 1_893_456_000 },
-      'key.expiresAt: must be a time in milliseconds since the Unix epoch; this one lies in 1970: multiply seconds by 1,000',
+      'key.expiresAt: must be a time in milliseconds since the Unix epoch; this one is in 1970: multiply seconds by 1,000',
     ],
     ['issueKey', { account: 'a', label: 'x'.repeat(1_001) }, 'key.label: must have at most 1,000 characters'],
     [

@@ -38,6 +38,20 @@ it('accepts a good answer unchanged, whatever the charge', async () => {
   }
 })
 
+it('accepts a charge with or without counts of audio and images, but none that is no number', async () => {
+  for (const audioInput of [undefined, 0, 4]) {
+    const usage = audioInput === undefined ? USAGE : { ...USAGE, audioInput }
+    const answer = { repeated: true, charge: { ...SENT, usage }, overdraft: 0n }
+    expect(await settleWith(answer)).toEqual({ settled: answer, events: [] })
+  }
+  for (const imageOutput of ['4', Number.NaN, null]) {
+    const charge = { ...SENT, usage: { ...USAGE, imageOutput } }
+    const { settled, events } = await settleWith({ repeated: true, charge, overdraft: 0n })
+    expect(settled?.charge).toEqual(SENT)
+    expect(events).toEqual(['store-fault'])
+  }
+})
+
 it("shows the ledger's cost even if the rest of its charge cannot be used", async () => {
   const charge = { cost: 2n, base: 1n, markup: 1n }
   const { settled, events } = await settleWith({ repeated: true, charge, overdraft: 4n, claimLost: true })

@@ -10,6 +10,8 @@ const planted: Readonly<Record<string, unknown>> = {
   prices: { input: '0', output: '0' },
   cachedInput: '0',
   tiers: [{ above: 0, input: '0', output: '0' }],
+  audioInput: 5,
+  imageOutput: 5,
   byok: 'only',
   enabled: false,
   secret: 'sk-stolen',

@@ -20,6 +20,10 @@ const row = fc.record(
     cachedInput: decimal(200),
     cacheWrite: decimal(200),
     reasoning: decimal(600),
+    audioInput: decimal(200),
+    audioOutput: decimal(600),
+    imageInput: decimal(200),
+    imageOutput: decimal(600),
     request: decimal(3),
   },
   { requiredKeys: ['input', 'output'] },
@@ -32,7 +36,17 @@ const prices: fc.Arbitrary<Prices> = fc
 const count = (max = 1_000_000) => fc.oneof(fc.integer({ min: 0, max: 2_000 }), fc.integer({ min: 0, max }))
 
 const usage: fc.Arbitrary<Usage> = fc
-  .record({ prompt: count(), cached: count(), cacheWrite: count(), completion: count(), reasoning: count() })
+  .record({
+    prompt: count(),
+    cached: count(),
+    cacheWrite: count(),
+    completion: count(),
+    reasoning: count(),
+    audioInput: count(),
+    audioOutput: count(),
+    imageInput: count(),
+    imageOutput: count(),
+  })
   .map(clampUsage)
 
 const markup = fc
@@ -85,7 +99,18 @@ describe('a price', () => {
       fc.property(usage, terms, count(), count(), (tokens, agreed, sparePrompt, spareOutput) => {
         const promptEstimate = tokens.prompt + sparePrompt
         // A tier above twice the estimate is out of the hold's reach by design. Within the estimate none is.
-        const hold = dearestCost(promptEstimate, tokens.completion + spareOutput, agreed)
+        const hold = dearestCost(promptEstimate, tokens.completion + spareOutput, true, agreed)
+        expect(hold).toBeGreaterThanOrEqual(price(tokens, agreed).cost)
+      }),
+      RUNS,
+    )
+  })
+
+  it('is covered by a hold for text if the prompt is text', () => {
+    const text = usage.map(({ audioInput: _, imageInput: __, ...others }) => others)
+    fc.assert(
+      fc.property(text, terms, (tokens, agreed) => {
+        const hold = dearestCost(tokens.prompt, tokens.completion, false, agreed)
         expect(hold).toBeGreaterThanOrEqual(price(tokens, agreed).cost)
       }),
       RUNS,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { isCompatError } from '../../src/base/errors.js'
 import type { Model } from '../../src/contracts/index.js'
 import type { TokenCounter } from '../../src/contracts/token-counter.js'
-import { byteCounter } from '../../src/engine/charging/byte-counters.js'
+import { byteCounter } from '../../src/engine/charging/token-counters.js'
 import { estimatePrompt, predictedTokens } from '../../src/operations/chat/prompt-estimate.js'
 import type { ChatMessage } from '../../src/protocol/chat-request.js'
 
@@ -251,5 +251,35 @@ describe('a predicted output', () => {
     expect(predictedTokens(predicted('x'.repeat(30)), { ...counters, neverOverdraw: true })).toBe(30)
     expect(predictedTokens(predicted([{ type: 'text', text: 'x' }]), counters)).toBeGreaterThan(0)
     expect(predictedTokens(request([]), counters)).toBe(0)
+  })
+})
+
+describe('a prompt may have media', () => {
+  const hasMedia = (message: ChatMessage, more: object = {}) =>
+    [true, false].map((neverOverdraw) => {
+      const counters = { counter, upperCounter: byteCounter, neverOverdraw }
+      return estimatePrompt(request([message], more), { ...MODEL, contextLength: 1_000 }, counters).hasMedia
+    })
+  const assistant = (more: object): ChatMessage => ({ role: 'assistant', content: null, ...more })
+
+  it.each<[string, ChatMessage, object?]>([
+    ['an image', user([{ type: 'text', text: 'What is it?' }, image('https://example.com/a.png')])],
+    ['audio', user([{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }])],
+    ['a file', user([PDF])],
+    ['a video', user([{ type: 'video_url', video_url: { url: 'https://example.com/a.mp4' } }])],
+    ['the image of an earlier reply', assistant({ images: [{ image_url: { url: png(1, 1) } }] })],
+    ['the audio of an earlier reply', assistant({ audio: { id: 'audio_1' } })],
+    ['a field that only the host knows', user('Hi'), { reference: { image: 'https://example.com/a.png' } }],
+  ])('if it has %s', (_, message, more) => {
+    expect(hasMedia(message, more)).toEqual([true, true])
+  })
+
+  it('not if it has only text and tools', () => {
+    const text = user([{ type: 'text', text: 'Hi' }])
+    const tools = [{ type: 'function', function: { name: 'f', parameters: {} } }]
+    const more = { tools, tool_choice: 'auto', modalities: ['text', 'audio'], temperature: 1 }
+    expect(hasMedia(text, more)).toEqual([false, false])
+    const reply = assistant({ reasoning: 'Hm.', tool_calls: [{ id: 'a', type: 'function', function: {} }] })
+    expect(hasMedia(reply)).toEqual([false, false])
   })
 })

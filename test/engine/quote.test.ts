@@ -8,13 +8,13 @@ const model: Model = { id: 'acme/fast', created: 0, ownedBy: 'acme', prices: { i
 
 describe('a quote', () => {
   const route = { id: 'r', provider: 'p', adapter: {} as Route['adapter'], upstreamModel: 'u' }
-  const input = { atMost: (factor = 1) => 100 * factor, atLeast: 50 }
+  const input = { atMost: (factor = 1) => 100 * factor, atLeast: 50, hasMedia: false }
   const readPrices = createPriceReader()
 
-  function hold(prices: Model['prices'], outputTokens = 1_000): bigint {
+  function hold(prices: Model['prices'], outputTokens = 1_000, estimate = input): bigint {
     const priced = prices === undefined ? model : { ...model, prices }
     return quote(
-      { model: priced, route, markup: NO_MARKUP, input, outputTokens, byokFee: undefined },
+      { model: priced, route, markup: NO_MARKUP, input: estimate, outputTokens, byokFee: undefined },
       readPrices,
     ).hold
   }
@@ -42,6 +42,23 @@ describe('a quote', () => {
       request: '1',
     }
     expect(hold(prices)).toBe(1_000_000_000n + 100n * 15_000n + 1_000n * 30_000n)
+  })
+
+  it('holds for audio and images if the input may have them, and always for those of the output', () => {
+    const prices = {
+      input: '10',
+      output: '20',
+      audioInput: '40',
+      imageInput: '12',
+      audioOutput: '25',
+      imageOutput: '80',
+    }
+    expect(hold(prices)).toBe(100n * 10_000n + 1_000n * 80_000n)
+    expect(hold(prices, 1_000, { ...input, hasMedia: true })).toBe(100n * 40_000n + 1_000n * 80_000n)
+    expect(hold({ ...prices, audioInput: '1' }, 0, { ...input, hasMedia: true })).toBe(100n * 12_000n)
+    expect(hold({ ...prices, audioInput: '1', imageInput: '2' }, 0, { ...input, hasMedia: true })).toBe(
+      100n * 10_000n,
+    )
   })
 
   it('holds at the highest tier within twice the estimate of the input, and no higher', () => {

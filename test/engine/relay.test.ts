@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import type { ProviderEvent } from '../../src/contracts/providers.js'
-import { byteRatioCounter } from '../../src/engine/charging/byte-counters.js'
+import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import { ChatReply } from '../../src/operations/chat/reply/chat-reply.js'
 import { Splicer } from '../../src/operations/chat/reply/splice.js'
@@ -98,8 +98,9 @@ describe('a stream, whatever the provider sends', () => {
     ['safety', 'content_filter'],
     ['function_call', 'tool_calls'],
   ])('maps the finish reason %s to %s and keeps it as the native one', (native, mapped) => {
-    const choice = play([chunk({ content: 'x' }, native)]).chunks[0]!.choices[0]!
-    expect(choice).toMatchObject({ finish_reason: mapped, native_finish_reason: native })
+    const { chunks } = play([chunk({ content: 'x' }, native)])
+    expect(chunks[0]!.choices[0]).toMatchObject({ delta: { content: 'x' }, finish_reason: null })
+    expect(chunks[1]!.choices[0]).toMatchObject({ finish_reason: mapped, native_finish_reason: native })
   })
 
   it('treats an error message in place of choices as a failure', () => {
@@ -292,8 +293,8 @@ describe('a stream, whatever the provider sends', () => {
           { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } },
         ],
       },
-      finish_reason: 'tool_calls',
     })
+    expect(chunks[1]!.choices[0]).toMatchObject({ delta: {}, finish_reason: 'tool_calls' })
   })
 
   it('sends the fingerprint and the tier of a complete reply to a client that requested a stream', () => {
@@ -301,7 +302,7 @@ describe('a stream, whatever the provider sends', () => {
     const completion = { system_fingerprint: 'fp', service_tier: 'default', provider: 'x', choices }
     const { chunks } = play([{ type: 'completion', completion }], { n: 2 })
     const labels = { system_fingerprint: 'fp', service_tier: 'default' }
-    expect(chunks).toMatchObject([labels, labels, { choices: [] }])
+    expect(chunks).toMatchObject([labels, labels, labels, labels, { choices: [] }])
     expect(chunks[0]).not.toHaveProperty('provider')
   })
 

@@ -139,6 +139,30 @@ describe('the usage meter', () => {
     })
   })
 
+  it('has audio and image tokens only if there are any, clamped to their totals', () => {
+    const { implausible, usage } = meter()
+    usage.snapshot({ prompt: 10, completion: 8, audioInput: 4, imageInput: 0, audioOutput: null }, false)
+    usage.snapshot({ imageInput: 9, audioOutput: 6, imageOutput: 1 }, true)
+    const text = { prompt: 10, cached: 0, cacheWrite: 0, completion: 8, reasoning: 0 }
+    const expected = { ...text, audioInput: 4, imageInput: 6, audioOutput: 6, imageOutput: 1 }
+    expect(usage.asReported(ESTIMATES).usage).toStrictEqual(expected)
+    usage.snapshot({ audioInput: 'some', audioOutput: 2.5, imageOutput: -1 }, true)
+    expect(implausible).toEqual([
+      ['audioInput', 'some'],
+      ['audioOutput', 2.5],
+      ['imageOutput', -1],
+    ])
+    expect(usage.asReported(ESTIMATES).usage).toStrictEqual(expected)
+
+    const none = meter().usage
+    none.snapshot({ prompt: 10, completion: 8, audioInput: 0, imageOutput: 0 }, true)
+    expect(none.asReported(ESTIMATES).usage).toStrictEqual(text)
+    const all = meter().usage
+    all.snapshot({ prompt: 10, completion: 8, audioInput: 10, audioOutput: 11, imageOutput: 4 }, true)
+    all.snapshot({ imageInput: 3 }, true)
+    expect(all.asReported(ESTIMATES).usage).toStrictEqual({ ...text, audioInput: 10, audioOutput: 8 })
+  })
+
   it('also clamps a part that is larger than any total may be', () => {
     const { implausible, usage } = meter()
     usage.snapshot({ prompt: 10, cached: 1_001, completion: 4, reasoning: 101 }, true)
@@ -165,7 +189,6 @@ describe('the usage meter', () => {
         basis: 'estimated',
       })
       usage.snapshot({ completion: 3 }, true)
-      usage.token()
       usage.snapshot({ cached: 2 }, true)
       expect(usage.complete).toBe(true)
       expect(usage.asReported(ESTIMATES)).toMatchObject({
@@ -174,6 +197,20 @@ describe('the usage meter', () => {
       })
     },
   )
+
+  it('trusts no snapshot before a token, even if the reply seemed to have finished', () => {
+    const { usage } = meter()
+    usage.snapshot({ prompt: 12, completion: 3 }, true)
+    usage.token()
+    expect(usage.reported(true)).toBe(false)
+    usage.snapshot({ cached: 2 }, true)
+    expect(usage.reported(true)).toBe(true)
+    expect(usage.complete).toBe(false)
+    expect(usage.asReported(ESTIMATES)).toMatchObject({
+      usage: { prompt: 12, cached: 2, completion: 5 },
+      basis: 'estimated',
+    })
+  })
 
   it('uses the prompt of an early snapshot if the final one has only the completion', () => {
     const { usage } = meter()

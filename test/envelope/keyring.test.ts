@@ -154,7 +154,7 @@ describe('keyring', () => {
     ['a key for another algorithm', [{ ...key, alg: 'ECDH-ES+A256KW' }], /^keys\[0\]\.alg is not/],
     ['a retired that is text', [{ ...key, retired: 'no' }], /^keys\[0\]\.retired is not/],
     ['a misspelt retired', [{ ...key, retire: true }], /^retire is not .* did you mean retired\?$/],
-    ['a kid twice', [key, { ...other, kid: key.kid }], /^keys\[1\]\.kid is the id of another key too/],
+    ['a kid twice', [key, { ...other, kid: key.kid }], /^keys\[1\]\.kid is also the id of another key/],
     ['a point off the curve', [{ ...key, y: key.x }], /^keys\[0\] is not a valid P-256 key/],
     [
       'the x and y of another key',

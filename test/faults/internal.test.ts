@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { byteRatioCounter } from '../../src/engine/charging/byte-counters.js'
+import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
 import type { LedgerStore } from '../../src/index.js'
 import * as library from '../../src/index.js'
 import { assertBalance, assertOneCharge } from '../helpers/charge-assertions.js'

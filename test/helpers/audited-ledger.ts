@@ -9,7 +9,7 @@ import type {
   SettleRequest,
   SettleResult,
 } from '../../src/contracts/index.js'
-import { andThen } from '../../src/engine/asking/awaitable.js'
+import { andThen } from '../../src/engine/asking/within.js'
 import { nanos } from './decimals.js'
 
 /** The recorded actions of a ledger, and its mistakes. */
@@ -160,7 +160,9 @@ export function sameCharge(one: Charge, other: Charge): boolean {
 export function chargeText(charge: Charge): string {
   const { base, basis, byok, cost, markup, priceVersion, shortfall, usage } = charge
   const { prompt, cached, cacheWrite, completion, reasoning } = usage
-  const counts = [prompt, cached, cacheWrite, completion, reasoning]
+  const { audioInput = 0, audioOutput = 0, imageInput = 0, imageOutput = 0 } = usage
+  const media = [audioInput, audioOutput, imageInput, imageOutput]
+  const counts = [prompt, cached, cacheWrite, completion, reasoning, ...media]
   return [cost, base, markup, basis, byok, priceVersion ?? '', shortfall ?? '', ...counts].join(' ')
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { normaliseBasePath, PathTable, pathOf, pathUnder } from '../../src/http/match.js'
+import { extraVersion, normaliseBasePath, PathTable, pathOf, pathUnder } from '../../src/http/match.js'
 import { testEndpoints } from './fixture.js'
 
 describe('the path of a target', () => {
@@ -75,7 +75,14 @@ describe('the endpoint', () => {
     ['/models/acme/fast', '/models/{model_key}', 'acme/fast'],
     ['/models/acme%2Ffast', '/models/{model_key}', 'acme%2Ffast'],
     ['/models/../models', '/models/{model_key}', '../models'],
-    ['/models//', '/models/{model_key}', '/'],
+    ['/models//', '/models', ''],
+    ['//models', '/models', ''],
+    ['////chat//completions', '/chat/completions', ''],
+    ['/chat/completions//', '/chat/completions', ''],
+    ['//openapi.json', '/openapi.json', ''],
+    ['///models/acme//fast/', '/models/{model_key}', 'acme//fast/'],
+    ['/models//acme', '/models/{model_key}', '/acme'],
+    ['//models///acme', '/models/{model_key}', '//acme'],
     ['/models/%', '/models/{model_key}', '%'],
     ['/models/ACME', '/models/{model_key}', 'ACME'],
   ])('of %j is %j with the parameter %j', (path, found, parameter) => {
@@ -86,10 +93,11 @@ describe('the endpoint', () => {
     '/',
     '*',
     '/Models',
-    '//models',
+    '//',
     '/models2',
+    '//models2',
     '/chat',
-    '/chat/completions//',
+    '/mod//els',
     '/chat/completions/x',
     '/v1/models',
     '/constructor',
@@ -102,11 +110,50 @@ describe('the endpoint', () => {
     ['/v1/models', '/v1'],
     ['/v1/models/', '/v1'],
     ['/a/b/chat/completions', '/a/b'],
+    ['//v1//chat/completions//', '/v1'],
     ['/models', undefined],
     ['/v1/models/x', undefined],
     ['/v1/embeddings', undefined],
     [`/${'x'.repeat(100)}/models`, undefined],
   ])('is found behind a mount that was not stripped: %j has %j', (path, mount) => {
     expect(table.mountOf(path)).toBe(mount)
+  })
+
+  test.each([
+    ['/v1/chat/completions', true],
+    ['/v1/chat/completions/', true],
+    ['//v1//chat//completions', true],
+    ['/v1/models', true],
+    ['/v1/models/acme/fast', true],
+    ['/v1', false],
+    ['/v1/', false],
+    ['/v1/completions', false],
+    ['/v1/v1/models', false],
+    ['/v2/models', false],
+    ['/v1models', false],
+    ['/a/v1/models', false],
+    ['/models/v1/models', false],
+  ])('is found behind an extra /v1: %j is %s', (path, expected) => {
+    expect(table.hasExtraVersion(path)).toBe(expected)
+  })
+})
+
+describe('the answer to an extra /v1', () => {
+  test.each([
+    ['/compat/v1/v1/models', '/v1/models', 'the one that ends with /compat/v1, without another /v1 after it'],
+    ['/compat//v1/models', '//v1/models', 'the one that ends with /compat, without another /v1 after it'],
+    ['/v1/models', '/v1/models', 'the address of this API, without /v1 at its end'],
+    [
+      '/compat/v1//v1/models',
+      '/v1/models',
+      'the one that ends with /compat/v1, without another /v1 after it',
+    ],
+    ['/elsewhere', '/v1/models', 'the address of this API, without /v1 at its end'],
+    [`/${'x'.repeat(100)}/v1/models`, '/v1/models', 'the address of this API, without /v1 at its end'],
+  ])('says which base URL to use: %j', (whole, path, expected) => {
+    expect(extraVersion(whole, path)).toMatchObject({
+      code: 'not_found',
+      message: `There is no /v1 under this API. Set the base URL of your client to ${expected}.`,
+    })
   })
 })

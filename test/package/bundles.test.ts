@@ -55,7 +55,7 @@ describe('a bundle that contains the package', () => {
   it.each(['cjs', 'mjs'])('explains, as .%s, which files are missing and how to fix it', async (format) => {
     const { stdout } = await run(process.execPath, [`program.${format}`], { cwd: folder })
     const advice =
-      'cannot be found: leave compat-router outside of the bundle (with esbuild: --packages=external) and install it where the program runs'
+      'cannot be found: keep compat-router out of the bundle (with esbuild: --packages=external) and install it where the program runs'
     expect(JSON.parse(stdout)).toEqual([
       `compat-router/package.json ${advice}`,
       `compat-router/sqlite-worker ${advice}`,

@@ -163,7 +163,7 @@ describe('a PostgreSQL store in trouble', () => {
     const stores = postgresStores(pool, { schema: 'hasty' })
     await stores.ready()
     const other = await connectTo(database)
-    await other.query('alter function hasty.apply_ledger_1 set lock_timeout = 0')
+    await other.query('alter function hasty.apply_ledger_2 set lock_timeout = 0')
     await other.query("begin; update hasty.accounts set posted = posted where id = 'bob'")
     const waits = Promise.allSettled([stores.ledger.hold(createHold('bob', 1n), context)])
     const goesOn = await Promise.allSettled([stores.ledger.hold(createHold('alice', 1n), context)])
@@ -283,6 +283,7 @@ describe('a PostgreSQL store in trouble', () => {
       { version: '1' },
       { version: '2' },
       { version: '3' },
+      { version: '4' },
     ])
     for (const stores of all) await stores.close()
     for (const pool of pools) await pool.end()
@@ -295,7 +296,7 @@ describe('a PostgreSQL store in trouble', () => {
     })
     const stores = postgresStores(database.pool, { schema: 'newer' })
     const message =
-      'The schema newer has schema version 999, and this release of compat-router knows up to 3: upgrade compat-router'
+      'The schema newer has schema version 999, and this release of compat-router knows up to 4: upgrade compat-router'
     await expect(stores.ready()).rejects.toThrow(message)
     await expect(stores.ledger.hold(createHold('alice', 1n), context)).rejects.toThrow(message)
   })
@@ -328,7 +329,7 @@ describe('a PostgreSQL store in trouble', () => {
     await openAccounts(stores.database, { alice: '1' })
     const client = await pool.connect()
     await client.query('begin')
-    await client.query(`select * from durable.apply_ledger_1('{}'${", '{}'".repeat(36)})`)
+    await client.query(`select * from durable.apply_ledger_2('{}'${", '{}'".repeat(40)})`)
     expect((await client.query('show synchronous_commit')).rows).toEqual([{ synchronous_commit: 'on' }])
     await client.query('commit')
     expect((await client.query('show synchronous_commit')).rows).toEqual([{ synchronous_commit: 'off' }])

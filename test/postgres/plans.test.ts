@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
 import { type PostgresPool, postgresStores } from '../../src/postgres/index.js'
-import { ENTRY_COLUMNS } from '../../src/sql/entry-rows.js'
+import { FIRST_ENTRY_COLUMNS } from '../../src/sql/entry-rows.js'
 import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
 import { createPool, createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 
@@ -12,7 +12,7 @@ describe(`PostgreSQL with ${entries} entries`, () => {
   beforeAll(async () => {
     database = await createTestDatabase()
     await postgresStores(database.pool).ready()
-    const names = ENTRY_COLUMNS.join(', ')
+    const names = FIRST_ENTRY_COLUMNS.join(', ')
     // Not analyzed: the planner has no statistics of these rows, as after a night of load or a restore.
     await database.pool.query(`
       alter table compat_router.entries set (autovacuum_enabled = off);

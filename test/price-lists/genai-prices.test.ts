@@ -57,6 +57,10 @@ describe('a model of the list', () => {
         cache_read_mtok: 0.0375,
         cache_write_mtok: 0.1875,
         output_reasoning_mtok: 1,
+        input_audio_mtok: 2.5,
+        output_audio_mtok: 20,
+        input_image_mtok: 0.2,
+        output_image_mtok: 30,
         requests_kcount: 5,
       },
     }
@@ -75,6 +79,10 @@ describe('a model of the list', () => {
             cachedInput: '0.0375',
             cacheWrite: '0.1875',
             reasoning: '1',
+            audioInput: '2.5',
+            audioOutput: '20',
+            imageInput: '0.2',
+            imageOutput: '30',
             request: '0.005',
           },
         },
@@ -136,12 +144,12 @@ describe('a model of the list', () => {
     const { prices, problems } = read({
       input_mtok: 1,
       output_mtok: 2,
-      input_audio_mtok: 3,
+      cache_audio_read_mtok: 3,
       web_searches_kcount: 10,
     })
     expect(prices).toEqual({ input: '1', output: '2' })
     expect(problems).toEqual([
-      { id: 'acme/fast', why: 'read without input_audio_mtok, web_searches_kcount', omitted: false },
+      { id: 'acme/fast', why: 'read without cache_audio_read_mtok, web_searches_kcount', omitted: false },
     ])
   })
 

@@ -23,9 +23,7 @@ describe('an error answer', () => {
 
   it.each(['nonsense', 'toString', undefined])('rejects the code %s', (code) => {
     expect(() => new CompatError(code as 'not_found', 'No.')).toThrow(
-      new TypeError(
-        `CompatError: there is no code ${JSON.stringify(code)}; errorCodes has those that there are.`,
-      ),
+      new TypeError(`CompatError: unknown code ${JSON.stringify(code)}; errorCodes lists the known ones.`),
     )
   })
 

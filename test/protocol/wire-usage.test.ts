@@ -9,13 +9,20 @@ const amount = fc.bigInt({ min: 0n, max: 10n ** 15n })
 describe('the usage of a reply', () => {
   it('is JSON of the counts and of each exact decimal amount, whatever the values', () => {
     const charges = fc.record({
-      usage: fc.record({
-        prompt: count,
-        cached: count,
-        cacheWrite: count,
-        completion: count,
-        reasoning: count,
-      }),
+      usage: fc.record(
+        {
+          prompt: count,
+          cached: count,
+          cacheWrite: count,
+          completion: count,
+          reasoning: count,
+          audioInput: count,
+          audioOutput: count,
+          imageInput: count,
+          imageOutput: count,
+        },
+        { requiredKeys: ['prompt', 'cached', 'cacheWrite', 'completion', 'reasoning'] },
+      ),
       cost: amount,
       base: amount,
       markup: amount,
@@ -28,8 +35,16 @@ describe('the usage of a reply', () => {
         prompt_tokens: usage.prompt,
         completion_tokens: usage.completion,
         total_tokens: usage.prompt + usage.completion,
-        prompt_tokens_details: { cached_tokens: usage.cached },
-        completion_tokens_details: { reasoning_tokens: usage.reasoning },
+        prompt_tokens_details: {
+          cached_tokens: usage.cached,
+          ...(usage.audioInput !== undefined && { audio_tokens: usage.audioInput }),
+          ...(usage.imageInput !== undefined && { image_tokens: usage.imageInput }),
+        },
+        completion_tokens_details: {
+          reasoning_tokens: usage.reasoning,
+          ...(usage.audioOutput !== undefined && { audio_tokens: usage.audioOutput }),
+          ...(usage.imageOutput !== undefined && { image_tokens: usage.imageOutput }),
+        },
         cost: Number(formatCredits(charge.cost)),
         is_byok: charge.byok,
         charge: {

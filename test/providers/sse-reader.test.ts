@@ -18,7 +18,7 @@ function read(pieces: readonly Buffer[], eventBytes = 1_000_000): Event[] {
 
 /**
  * The standard's own algorithm, for a complete stream. If the stream ends with an event that is an object, it counts
- * too.
+ * too, and so does data behind a byte order mark.
  */
 function interpret(stream: Buffer): Event[] {
   const lines = stream
@@ -29,7 +29,8 @@ function interpret(stream: Buffer): Event[] {
   const events: Event[] = []
   let data: string[] = []
   let type = ''
-  for (const line of lines) {
+  for (const given of lines) {
+    const line = given.replace(/^(?:\u00ef\u00bb\u00bf)+(?=data:)/, '')
     if (line === '') {
       if (data.length > 0) events.push([data.join('\n'), type === '' ? undefined : type])
       data = []
@@ -70,8 +71,7 @@ const streams: Record<string, string> = {
   'bare carriage returns': 'data: a\r\rdata: b\rdata: c\r\revent: t\rdata: d\r\r',
   'mixed line endings': 'data: a\n\r\ndata: b\r\n\ndata: c\n\ndata: d\r\r\n',
   'a byte order mark': '\ufeffdata: a\n\ndata: \ufeffb\n\n',
-  'a byte order mark that is not one, since only the first in a stream counts':
-    'data: a\n\n\ufeffdata: b\n\ndata: c\n\n: x\n\n\ufeffdata: d\n\n',
+  'byte order marks before later lines': 'data: a\n\n\ufeffdata: b\n\ndata: c\n\n: x\n\n\ufeffdata: d\n\n',
   'two byte order marks': '\ufeff\ufeffdata: a\n\ndata: b\n\n',
   'an unfinished event': 'data: a\n\ndata: lost\n',
   'empty data': 'data:\n\ndata: \n\ndata: x\n\n',
@@ -146,6 +146,54 @@ describe.each([
       }),
       { seed: 20_260_101, numRuns: 5_000 },
     )
+  })
+
+  it.each([
+    ['JSON', '{"error":{"message":"Overloaded"}}'],
+    ['JSON over several lines', '{\n  "error": {\n    "message": "Overloaded"\n  }\n}'],
+    ['a list over several lines', '[\n{"error": {"message": "Overloaded"}}\n]'],
+    ['a field', 'error: {"message":"Overloaded"}'],
+    ['a field with another name', 'APIError: Overloaded'],
+  ])('reads an error outside of any event, as %s, wherever the bytes are cut', (_how, lines) => {
+    for (const pieces of everyCut(Buffer.from(`data: a\n\n${lines}\n\ndata: b\n\n`))) {
+      const [first, error, ...rest] = read(pieces)
+      expect([first, error?.[1], rest]).toEqual([['a', undefined], 'error', [['b', undefined]]])
+      expect(error?.[0]).toContain('Overloaded')
+    }
+  })
+
+  it.each([
+    ['a page of HTML', '<html>\n<body>502 Bad Gateway</body>\n</html>'],
+    ['words', 'upstream connect error or disconnect/reset before headers'],
+    ['JSON that is no error', '{"choices":[]}'],
+    ['JSON that does not end', '{\n  "error": {'],
+    ['a lot of JSON', `{${'\n"x": 1,'.repeat(20_000)}`],
+  ])('rejects a stream with %s between its events, wherever the bytes are cut', (_how, lines) => {
+    const bytes = Buffer.from(`data: a\n\n${lines}\n\ndata: b\n\n`)
+    const cuts = bytes.length > 1_000 ? [[bytes]] : everyCut(bytes)
+    for (const pieces of cuts) expect(reasonOf(() => read(pieces))).toBe('invalid-response')
+  })
+
+  it.each(['   ', 'ping', ': ping', 'x-note: 1', 'retry: soon', 'id'])(
+    'ignores the line %j between events',
+    (line) => {
+      const stream = Buffer.from(`data: a\n\n${line}\n\ndata: b\n\n`)
+      expect(read([stream]).map(([data]) => data)).toEqual(['a', 'b'])
+    },
+  )
+
+  it('reads data behind white space, and a bare terminator', () => {
+    const stream = Buffer.from('data: a\n\n data: b\n\nData: c\n\n[DONE]\n')
+    expect(read([stream]).map(([data]) => data)).toEqual(['a', 'b', 'c', '[DONE]'])
+  })
+
+  it.each(['dat', '<ht', '{"error":{"mess', 'Intern'])('ignores %j where a stream is cut', (cut) => {
+    expect(read([Buffer.from(`data: a\n\n${cut}`)]).map(([data]) => data)).toEqual(['a'])
+  })
+
+  it('reads an error that ends its stream without a line ending', () => {
+    const error = '{"error":{"message":"Overloaded"}}'
+    expect(read([Buffer.from(`data: a\n\n${error}`)]).at(-1)).toEqual([error, 'error'])
   })
 
   it('reports an event at the CR that ends it, whether or not an LF follows', () => {

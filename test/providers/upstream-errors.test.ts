@@ -70,9 +70,34 @@ describe('readComplaint', () => {
       ],
     ),
     [
-      'metadata of another kind',
+      "OpenRouter's moderation",
       { error: { message: 'Flagged', code: 403, metadata: { reasons: ['x'], flagged_input: 'y' } } },
-      { providerMessage: 'Flagged', status: 403 },
+      { providerMessage: 'Flagged', providerCode: 'moderation', status: 403 },
+    ],
+    [
+      "OpenRouter's type of an error",
+      { error: { message: 'Flagged', code: 403, metadata: { error_type: 'content_policy_violation' } } },
+      { providerMessage: 'Flagged', providerCode: 'content_policy_violation', status: 403 },
+    ],
+    [
+      'metadata of another kind',
+      { error: { message: 'No', code: 403, metadata: { provider_name: 'X' } } },
+      { providerMessage: 'No', status: 403 },
+    ],
+    [
+      'a filter that is named beside the error',
+      { error: { message: 'No', code: '1301' }, contentFilter: [{ level: 1, role: 'user' }] },
+      { providerMessage: 'No', providerCode: 'content_filter' },
+    ],
+    [
+      "MiniMax's own",
+      { choices: null, base_resp: { status_code: 1026, status_msg: 'input new_sensitive' } },
+      { providerMessage: 'input new_sensitive' },
+    ],
+    [
+      'a status that is text',
+      { error: { message: 'Slow down', type: 'throttling_error', code: '429' } },
+      { providerMessage: 'Slow down', providerCode: 'throttling_error', status: 429 },
     ],
     ['errors in a list', { errors: [{ message: 'No', code: 10_000 }] }, { providerMessage: 'No' }],
     ['text', 'Broken', { providerMessage: 'Broken' }],

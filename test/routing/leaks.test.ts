@@ -9,6 +9,7 @@ import {
   sse,
   textChunk,
 } from '../helpers/scripted-upstream.js'
+import { createSteppedClock, type SteppedClock } from '../helpers/stepped-clock.js'
 import { ALICE, type Answer, APP, answers, perform, type Service, startService } from './service.js'
 
 const HOST_KEY = 'sk-host-7d1f0c5e9ab24c6d'
@@ -20,11 +21,13 @@ const jwk = await generateEnvelopeKey('2026-11')
 const envelopes = keyring([jwk])
 
 let service: Service
+let clock: SteppedClock
 let printed: string[]
 const replies: Answer[] = []
 
 beforeEach(() => {
   printed = []
+  clock = createSteppedClock()
   replies.length = 0
   const print = (...values: unknown[]) => {
     printed.push(values.map((value) => (typeof value === 'string' ? value : inspect(value))).join(' '))
@@ -73,6 +76,8 @@ const echoing: Record<string, (said: string) => Script> = {
 }
 
 async function ask(...request: Parameters<Service['ask']>): Promise<Answer> {
+  // A route that keeps failing is called again after this time.
+  await clock.elapse(60_000)
   const answer = await service.ask(...request)
   replies.push(answer)
   await service.end(answer)
@@ -110,6 +115,7 @@ describe('a secret is seen by its own provider and by nobody else', () => {
       ],
       balance: '100',
       router: {
+        clock,
         envelopes,
         byokFee: { flat: '0.0001' },
         // A host that logs everything it gets.

@@ -143,6 +143,15 @@ describe("a failure under a caller's own key", () => {
     })
   })
 
+  it('that refuses the content of the prompt is no fault of the key', () => {
+    const refusal = { status: 403, providerMessage: 'Content violates usage guidelines.' }
+    expect(read('status', refusal, true)).toMatchObject({
+      code: 'provider_rejected_request',
+      status: 400,
+      movesOn: false,
+    })
+  })
+
   it("with status 429 is the caller's rate limit at the provider", () => {
     expect(read('status', { status: 429, retryAfterSeconds: 3 }, true)).toMatchObject({
       code: 'rate_limited',

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { answerJson, type Script } from '../helpers/scripted-upstream.js'
+import { createSteppedClock } from '../helpers/stepped-clock.js'
 import {
   type Answer,
   answers,
@@ -155,7 +156,8 @@ it('the host gets the setting to change if its provider refuses stream_options',
 
 it('a key that a provider spells unusually reaches neither the caller nor the host', async () => {
   const apiKey = 'sk-host-Zq81mVx0Tr55'
-  service = await startService({ routes: [{ apiKey }] })
+  const clock = createSteppedClock()
+  service = await startService({ routes: [{ apiKey }], router: { clock } })
   const spelt = [...apiKey.toUpperCase()].join(' ')
   for (const status of [400, 401, 413, 422, 500]) {
     for (const message of [
@@ -165,6 +167,8 @@ it('a key that a provider spells unusually reaches neither the caller nor the ho
     ]) {
       for (const body of [{}, { stream: true }]) {
         service.upstreams[0]!.scriptOnce(refusal({ error: { message, param: spelt, code: apiKey } }, status))
+        // A route that keeps failing is called again after this time.
+        await clock.elapse(60_000)
         const answer = await service.ask(body)
         await service.end(answer)
         const told = JSON.stringify(service.events, (_, value) =>
@@ -176,6 +180,7 @@ it('a key that a provider spells unusually reaches neither the caller nor the ho
       }
     }
   }
+  await clock.elapse(60_000)
   service.upstreams[0]!.scriptOnce(answers('fine'))
   expect(contentOf(await service.ask())).toBe('fine')
 })

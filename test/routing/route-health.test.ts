@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { FAILED, FINE, healthBook, route, THREE_FAILURES } from './unit-routes.js'
+import type { CallResult } from '../../src/engine/routing/route-health.js'
+import { FAILED, FINE, healthBook, OUT, route, THREE_FAILURES } from './unit-routes.js'
 
 const a = route('a')
 
@@ -7,7 +8,7 @@ describe('the measurements of a route', () => {
   it('are absent until a call has provided some', () => {
     const { book } = healthBook()
     expect(book.snapshot()).toEqual([])
-    book.begin(a)(undefined)
+    book.end(book.begin(a, 'alice'), undefined)
     expect(book.snapshot()).toEqual([])
     expect(book.average(a, 'firstTokenMs')).toBeUndefined()
   })
@@ -70,12 +71,11 @@ describe('the breaker', () => {
     clock.advance(1)
     expect(book.troubleOf(a)).toBeUndefined()
     expect(book.snapshot()[0]!.state).toBe('half-open')
-    const probed = book.begin(a)
+    const probe = book.begin(a, 'alice')
     expect(book.troubleOf(a)).toBe('probe under way')
-    const another = book.begin(a)
-    another(FAILED)
+    tell(a, FAILED)
     expect(book.troubleOf(a)).toBe('probe under way')
-    probed(FINE)
+    book.end(probe, FINE)
     expect(book.troubleOf(a)).toBeUndefined()
     expect(book.snapshot()[0]!.state).toBe('closed')
   })
@@ -84,9 +84,9 @@ describe('the breaker', () => {
     const { book, clock, tell } = healthBook()
     tell(a, ...THREE_FAILURES)
     clock.advance(5_000)
-    book.begin(a)(undefined)
+    book.end(book.begin(a, 'alice'), undefined)
     expect(book.troubleOf(a)).toBeUndefined()
-    book.begin(a)
+    book.begin(a, 'alice')
     expect(book.troubleOf(a)).toBe('probe under way')
   })
 
@@ -108,17 +108,17 @@ describe('the breaker', () => {
 
   it('opens once for a burst of calls that fail together', () => {
     const { book, clock } = healthBook()
-    const burst = Array.from({ length: 50 }, () => book.begin(a))
-    for (const end of burst) end(FAILED)
+    const burst = Array.from({ length: 50 }, () => book.begin(a, 'alice'))
+    for (const visit of burst) book.end(visit, FAILED)
     clock.advance(5_000)
     expect(book.troubleOf(a)).toBeUndefined()
   })
 
   it('is not closed by a call that began before it opened', () => {
     const { book, tell } = healthBook()
-    const long = book.begin(a)
+    const long = book.begin(a, 'alice')
     tell(a, ...THREE_FAILURES)
-    long(FINE)
+    book.end(long, FINE)
     expect(book.troubleOf(a)).toBe('breaker open')
   })
 
@@ -134,6 +134,116 @@ describe('the breaker', () => {
     tell(a, ...THREE_FAILURES)
     expect(book.troubleOf(route('b'))).toBeUndefined()
     expect(book.troubleOf(route('a:2'))).toBeUndefined()
+  })
+})
+
+describe('a route whose provider is out', () => {
+  const out = (...accounts: string[]) => {
+    const made = healthBook()
+    for (const account of accounts) made.book.end(made.book.begin(a, account), OUT)
+    return made
+  }
+
+  it('refuses calls after three outages, until a probe is due', () => {
+    const { book, clock } = out('alice', 'bob')
+    expect(book.refusal(a, 'alice')).toBeUndefined()
+    book.end(book.begin(a, 'alice'), OUT)
+    clock.advance(1_000)
+    expect(book.refusal(a, 'alice')).toEqual({ why: 'breaker open', waitMs: 4_000 })
+    expect(book.refusal(a, 'carol')).toEqual({ why: 'breaker open', waitMs: 4_000 })
+    clock.advance(4_000)
+    expect(book.refusal(a, 'carol')).toBeUndefined()
+  })
+
+  it('takes one probe per interval, even if the one before has not ended', () => {
+    const { book, clock } = out('alice', 'bob', 'alice')
+    clock.advance(5_000)
+    const first = book.begin(a, 'alice')
+    expect(first.isProbe).toBe(true)
+    clock.advance(2_000)
+    expect(book.refusal(a, 'alice')).toEqual({ why: 'probe under way', waitMs: 3_000 })
+    clock.advance(3_000)
+    expect(book.refusal(a, 'alice')).toBeUndefined()
+    const second = book.begin(a, 'alice')
+    expect(second.isProbe).toBe(true)
+    book.end(first, undefined)
+    expect(book.refusal(a, 'alice')).toEqual({ why: 'probe under way', waitMs: 5_000 })
+    book.end(second, undefined)
+    expect(book.refusal(a, 'alice')).toBeUndefined()
+  })
+
+  it('opens for longer after a failed probe, once for all probes of the same opening', () => {
+    const { book, clock } = out('alice', 'bob', 'alice')
+    clock.advance(5_000)
+    const first = book.begin(a, 'alice')
+    clock.advance(5_000)
+    const second = book.begin(a, 'alice')
+    book.end(first, OUT)
+    expect(book.refusal(a, 'alice')).toEqual({ why: 'breaker open', waitMs: 10_000 })
+    clock.advance(1_000)
+    book.end(second, OUT)
+    expect(book.refusal(a, 'alice')).toEqual({ why: 'breaker open', waitMs: 9_000 })
+  })
+
+  it('takes calls again from the first token of a probe on', () => {
+    const { book, clock } = out('alice', 'bob', 'alice')
+    clock.advance(5_000)
+    const probe = book.begin(a, 'alice')
+    book.answered(probe)
+    expect(book.refusal(a, 'bob')).toBeUndefined()
+    expect(book.troubleOf(a)).toBeUndefined()
+    book.end(probe, { ok: false })
+    expect(book.troubleOf(a)).toBeUndefined()
+  })
+
+  it('is not closed by the first token of another call', () => {
+    const { book } = healthBook()
+    const long = book.begin(a, 'alice')
+    for (let call = 0; call < 3; call++) book.end(book.begin(a, 'alice'), OUT)
+    book.answered(long)
+    expect(book.refusal(a, 'alice')).toMatchObject({ why: 'breaker open' })
+  })
+
+  it('refuses only the account whose calls failed, until those of another fail too', () => {
+    const { book } = out('alice', 'alice', 'alice')
+    expect(book.refusal(a, 'alice')).toMatchObject({ why: 'breaker open' })
+    expect(book.refusal(a, 'bob')).toBeUndefined()
+    book.end(book.begin(a, 'bob'), OUT)
+    expect(book.refusal(a, 'bob')).toMatchObject({ why: 'breaker open' })
+    expect(book.refusal(a, 'carol')).toMatchObject({ why: 'breaker open' })
+  })
+
+  it('takes calls as long as it answers some of them', () => {
+    const { book, clock, tell } = healthBook()
+    for (let round = 0; round < 20; round++) {
+      tell(a, FINE)
+      for (let call = 0; call < 9; call++) {
+        expect(book.refusal(a, 'alice')).toBeUndefined()
+        tell(a, OUT)
+      }
+    }
+    expect(book.troubleOf(a)).toBe('breaker open')
+    tell(a, OUT)
+    expect(book.refusal(a, 'alice')).toMatchObject({ why: 'breaker open' })
+    tell(a, FINE, OUT, OUT, OUT)
+    clock.advance(4_999)
+    expect(book.refusal(a, 'alice')).toBeUndefined()
+    expect(book.troubleOf(a)).toBe('breaker open')
+  })
+
+  it('refuses calls after three outages if its last success is five seconds old', () => {
+    const { book, clock, tell } = healthBook()
+    tell(a, FINE)
+    clock.advance(5_000)
+    tell(a, OUT, OUT, OUT)
+    expect(book.refusal(a, 'alice')).toMatchObject({ why: 'breaker open' })
+  })
+
+  it('is not one whose provider limits its rate or breaks off replies', () => {
+    const { book, tell } = healthBook()
+    tell(a, OUT, OUT, ...Array<CallResult>(20).fill(FAILED))
+    expect(book.troubleOf(a)).toBe('breaker open')
+    expect(book.refusal(a, 'alice')).toBeUndefined()
   })
 })
 

@@ -34,7 +34,7 @@ export function choose(routes: readonly Route[], options: Choosing = {}): RouteC
   const messages = [{ role: 'user', content: 'Hello' }]
   const asked = chat.read({ value: { model: model.id, messages, ...options.body } })
   const plan: Plan = {
-    input: { atMost: () => promptTokens, atLeast: promptTokens },
+    input: { atMost: () => promptTokens, atLeast: promptTokens, hasMedia: false },
     outputTokens: 0,
     choices: 1,
     requestFor: () => expect.fail('not called'),
@@ -63,12 +63,14 @@ export function healthBook(): {
     book,
     clock,
     tell(target, ...results) {
-      for (const result of results) book.begin(target)(result)
+      for (const result of results) book.end(book.begin(target, 'alice'), result)
     },
   }
 }
 
 export const FAILED: CallResult = { ok: false }
+/** The provider did not take the call. */
+export const OUT: CallResult = { ok: false, isOutage: true }
 export const FINE: CallResult = { ok: true }
 
 /** Opens a route's breaker. */

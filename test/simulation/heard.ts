@@ -33,6 +33,9 @@ export class Heard {
   private readonly finished = new Map<number, boolean>()
   private readonly bytes = new Map<number, number>()
   private readonly named = new Set<number>()
+  /** Choices with output after a finish reason: only the provider's own end counts for them. */
+  private readonly continued = new Set<number>()
+  private hasKnownReason = false
   private lastWasUsage = false
   private completionIsEarly = false
   private lostBytes = 0
@@ -45,6 +48,11 @@ export class Heard {
   /** Every choice that began has a finish reason, or the reply was JSON. */
   get isFinished(): boolean {
     return this.whole || (this.finished.size > 0 && [...this.finished.values()].every(Boolean))
+  }
+
+  /** Without output, an unknown finish reason is a failure. */
+  get endedUnknown(): boolean {
+    return this.reason && !this.hasKnownReason && !this.token && (this.counts.completion ?? 0) === 0
   }
 
   /** @param isDone whether the provider reported its end */
@@ -69,9 +77,9 @@ export class Heard {
       case 'whole':
         for (const [choice, { text, reason }] of said.choices.entries()) {
           this.begin(choice)
-          if (reason !== undefined) this.reason = true
-          this.finished.set(choice, true)
           this.hearText(choice, text)
+          if (reason !== undefined) this.hearReason(reason)
+          this.finished.set(choice, true)
           if (text !== '') this.texts.set(choice, text)
         }
         this.whole = true
@@ -80,8 +88,8 @@ export class Heard {
         this.begin(said.choice)
         if (said.reason === 'error') this.failure = 'error'
         else {
-          this.finished.set(said.choice, true)
-          this.reason = true
+          this.finished.set(said.choice, !this.continued.has(said.choice))
+          this.hearReason(said.reason)
         }
         return
       case 'tool':
@@ -136,10 +144,11 @@ export class Heard {
 
   private hearUnreadable(how: string): void {
     this.unreadable = true
-    this.token = true
-    this.lastWasUsage = false
-    if (!this.final) this.completionIsEarly = true
-    if (how !== 'index') this.begin(0)
+    this.hearToken()
+    if (how !== 'index') {
+      this.begin(0)
+      this.goOn(0)
+    }
     // Its text is counted, whichever field it is in.
     this.lostBytes += LOST_TEXT[how]?.length ?? 0
   }
@@ -150,10 +159,28 @@ export class Heard {
 
   private hearText(choice: number, text: string): void {
     if (text === '') return
+    this.hearToken()
+    this.goOn(choice)
+    this.bytes.set(choice, (this.bytes.get(choice) ?? 0) + Buffer.byteLength(text))
+  }
+
+  private hearToken(): void {
     this.token = true
     this.lastWasUsage = false
-    if (!this.final) this.completionIsEarly = true
-    this.bytes.set(choice, (this.bytes.get(choice) ?? 0) + Buffer.byteLength(text))
+    this.final = false
+    this.completionIsEarly = true
+  }
+
+  /** Output after a finish reason shows that the choice had not finished. */
+  private goOn(choice: number): void {
+    if (this.finished.get(choice) !== true) return
+    this.finished.set(choice, false)
+    this.continued.add(choice)
+  }
+
+  private hearReason(reason: string): void {
+    this.reason = true
+    if (reason !== 'some new word') this.hasKnownReason = true
   }
 
   private hearUsage(report: { readonly [field: string]: unknown }): void {

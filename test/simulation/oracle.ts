@@ -81,6 +81,7 @@ function row(
   }
   switch (ending) {
     case 'finished':
+      if (heard.endedUnknown) return { due: 'nothing', reply: 'error' }
       if (heard.reported(isDone)) return { due: 'reported', reply: 'whole' }
       if (heard.token) return { due: 'estimated', reply: 'whole' }
       return { due: 'nothing', reply: heard.reason ? 'whole' : 'error' }

@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { type Admin, createAdmin } from '../../src/admin/index.js'
 import type { ChatAdapter, RouteDisabled } from '../../src/contracts/index.js'
+import { openaiCompatible } from '../../src/providers/openai-compatible/index.js'
 import type { Row, SqlDatabase, Statement } from '../../src/sql/database.js'
 import { createSqlRegistry } from '../../src/sql/registry.js'
 import { createSecretBox } from '../../src/sql/secret-box.js'
@@ -38,6 +39,11 @@ function createFactory() {
   return { built, adapters: { openai, mistral: openai } }
 }
 
+/** Administration of a program that has no adapters, and so cannot build one to check a route. */
+function adminWithoutAdapters({ database, ledger, secrets }: Parameters<typeof createAdmin>[0]): Admin {
+  return createAdmin({ database, ledger, secrets })
+}
+
 /** Administration with a concurrent change: its first read returns rows that have changed since. */
 function afterFirstRead(
   stores: Parameters<typeof createAdmin>[0],
@@ -70,10 +76,42 @@ const route = {
 describe.each(engineNames)('the provider registry in %s', (name) => {
   const engine = useEngine(name)
 
+  it.each([
+    [
+      'adapter',
+      { adapter: 'constructor' },
+      'route.adapter: must be one of the adapters given to the stores: "openai".',
+    ],
+    [
+      'setting',
+      { settings: { ...route.settings, proxy: 'http://proxy.example' } },
+      'route.settings.proxy: is not an option of openaiCompatible; its options are baseUrl, apiKey,',
+    ],
+    [
+      'misspelt setting',
+      { settings: { ...route.settings, outputbound: 'max_tokens' } },
+      'route.settings.outputbound: is not an option of openaiCompatible; did you mean outputBound?',
+    ],
+    [
+      'dispatcher',
+      { settings: { ...route.settings, dispatcher: { dispatch: () => true } } },
+      'route.settings.dispatcher: must be a Dispatcher of undici',
+    ],
+  ])('is given no route whose %s does not exist', async (what, wrong, message) => {
+    const stores = engine.open(`refused_${what.replace(' ', '_')}`, {
+      adapters: { openai: openaiCompatible },
+    })
+    const admin = createAdmin(stores)
+    await expect(admin.putRoute({ ...route, ...wrong })).rejects.toThrow(TypeError)
+    await expect(admin.putRoute({ ...route, ...wrong })).rejects.toThrow(message)
+    expect(await admin.listRoutes()).toEqual([])
+    expect(await admin.putRoute(route)).toBe(true)
+  })
+
   it('builds routes from rows, in order, with their secrets', async () => {
     const { built, adapters } = createFactory()
     const stores = engine.open('built', { adapters, secretKeys: [oldKey] })
-    const admin = createAdmin(stores)
+    const admin = adminWithoutAdapters(stores)
     await admin.putRoute({ ...route, secret: 'sk-upstream', weight: 0.5, onDisconnect: 'abort', byok: 'no' })
     await admin.putRoute({ ...route, id: 'r0', enabled: false })
     await admin.putRoute({ ...route, id: 'other', model: 'acme/slow' })
@@ -106,7 +144,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     const events: RouteDisabled[] = []
     const { adapters } = createFactory()
     const stores = engine.open('unknown', { adapters, onEvent: (event) => events.push(event) })
-    const admin = createAdmin(stores)
+    const admin = adminWithoutAdapters(stores)
     await admin.putRoute({ ...route, id: 'strange', adapter: 'constructor' })
     await admin.putRoute({ ...route, id: 'bad', settings: { baseUrl: 'https://api.example.com/bad' } })
     await admin.putRoute(route)
@@ -127,7 +165,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     async (what, onEvent) => {
       const { adapters } = createFactory()
       const stores = engine.open(`host_${what}`, { adapters, onEvent })
-      const admin = createAdmin(stores)
+      const admin = adminWithoutAdapters(stores)
       await admin.putRoute({ ...route, id: 'strange', adapter: 'constructor' })
       await admin.putRoute(route)
       const warned = once(process, 'warning')
@@ -167,7 +205,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
       const { built, adapters } = createFactory()
       const bad = (): ChatAdapter => ({ chat: async () => ({ terminated: true }), close })
       const stores = engine.open(`bad_close_${what}`, { adapters: { ...adapters, bad } })
-      const admin = createAdmin(stores)
+      const admin = adminWithoutAdapters(stores)
       await admin.putRoute({ ...route, id: 'first', adapter: 'bad' })
       await admin.putRoute(route)
       await stores.providers.routes(model, context)

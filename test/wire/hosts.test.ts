@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Entry } from '../../src/index.js'
 import { entryOf, wireCharge } from '../helpers/charge-assertions.js'
 import { nanos } from '../helpers/decimals.js'
-import { type HostResponse, hosts } from '../helpers/hosts.js'
+import { type HostResponse, hosts, MOUNT } from '../helpers/hosts.js'
 import {
   answerEvents,
   answerJson,
@@ -15,6 +15,7 @@ import {
 import { pipelinedHost } from './pipelined-host.js'
 import {
   ACCESS_TOKEN,
+  API_KEY,
   ask,
   BASE_COST,
   framesOf,
@@ -29,6 +30,7 @@ import {
 } from './service.js'
 
 const CREATED = 1_700_000_000
+const AS_ALICE = { authorization: `Bearer ${API_KEY}` }
 const AS_BOB = { authorization: `Bearer ${ACCESS_TOKEN}` }
 const STREAM = answerEvents([
   textChunk('Hello'),
@@ -334,6 +336,8 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
       ['/models/%61cme/fast', MODEL],
       ['/models/acme/very/slow:free', 'acme/very/slow:free'],
       ['/models/acme%2Fvery%2Fslow%3Afree', 'acme/very/slow:free'],
+      ['//models///acme/fast', 'acme/fast'],
+      ['/models//acme%2Ffast', 'acme/fast'],
     ])('GET %s is the model %s', async (path, id) => {
       const response = await service.get(path)
       expect(response.status).toBe(200)
@@ -389,10 +393,62 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
     })
 
     test('a path that does not exist is 404, before any credential is checked', async () => {
-      const response = await service.host.request('/responses', { method: 'POST' })
+      const response = await service.host.request('/completions', { method: 'POST' })
       expect(response.status).toBe(404)
       expect(await response.json()).toMatchObject({
         error: { code: 'not_found', type: 'invalid_request_error', param: null },
+      })
+    })
+
+    test('POST /responses is 400 and names the endpoint to use', async () => {
+      for (const path of ['/responses', '//responses/']) {
+        const response = await service.host.request(path, { method: 'POST', body: '{"model":"x"}' })
+        expect([response.status, response.headers['cache-control']]).toEqual([400, 'no-store'])
+        expect(await response.json()).toMatchObject({
+          error: {
+            code: 'invalid_request',
+            type: 'invalid_request_error',
+            param: null,
+            message: expect.stringContaining('use POST /chat/completions'),
+          },
+        })
+      }
+      const unknown = await service.host.request('/completions', { method: 'POST' })
+      expect(await unknown.text()).not.toContain('/responses')
+    })
+
+    test.each(['//chat/completions', '/chat///completions', '///chat//completions/'])(
+      'POST %s is a charged completion',
+      async (path) => {
+        service.upstream.scriptOnce(answerJson(providerReply()))
+        const response = await service.host.request(path, {
+          method: 'POST',
+          headers: { ...AS_ALICE, ...label(), 'content-type': 'application/json' },
+          body: JSON.stringify(ask()),
+        })
+        expect(response.status).toBe(200)
+        expect(await response.json()).toMatchObject({ object: 'chat.completion' })
+        const entry = await entryAfter(requestIdOf(response))
+        expect(entry?.charge).toMatchObject({ cost: nanos(BASE_COST) })
+      },
+    )
+
+    test.each([
+      ['POST', '/v1/chat/completions'],
+      ['POST', '//v1//chat/completions'],
+      ['POST', '/v1/embeddings'],
+      ['POST', '/v1/responses'],
+      ['GET', '/v1/models'],
+      ['GET', '/v1/models/acme/fast'],
+      ['GET', '/v1/openapi.json'],
+    ])('%s %s is 404, naming the base URL to use', async (method, path) => {
+      const response = await service.host.request(path, { method })
+      expect(response.status).toBe(404)
+      expect(await response.json()).toMatchObject({
+        error: {
+          code: 'not_found',
+          message: expect.stringContaining(`ends with ${MOUNT}, without another /v1`),
+        },
       })
     })
 
@@ -400,6 +456,7 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
       ['GET', '/chat/completions', 'POST, OPTIONS'],
       ['POST', '/models', 'GET, HEAD, OPTIONS'],
       ['DELETE', '/models/acme/fast', 'GET, HEAD, OPTIONS'],
+      ['GET', '/responses', 'POST, OPTIONS'],
     ])('%s %s is 405, before any credential is checked', async (method, path, allow) => {
       const response = await service.host.request(path, { method })
       expect(response.status).toBe(405)

@@ -2,9 +2,11 @@ import { expect, test } from 'vitest'
 import { memoryCatalogue } from '../../src/index.js'
 import { ask, MODEL, PRICES, WireService } from './service.js'
 
-const BOTH = [
+const MODELS = [
   { id: 'acme/one', prices: PRICES },
   { id: 'acme%2Fone', prices: PRICES },
+  { id: '/srv/one', prices: PRICES },
+  { id: 'acme//two', prices: PRICES },
 ]
 
 /** Requests a model and returns the keys that the catalogue was asked for. */
@@ -12,7 +14,7 @@ async function retrieve(path: string) {
   const asked: string[] = []
   const service = await WireService.start({
     router: () => {
-      const catalogue = memoryCatalogue(BOTH)
+      const catalogue = memoryCatalogue(MODELS)
       const get = (id: string) => {
         asked.push(id)
         return catalogue.get(id)
@@ -34,6 +36,19 @@ test.each([
 ])('GET /models/%s looks for it as written, then decoded once', async (path, asked, id) => {
   expect(await retrieve(path)).toEqual({ asked, id, status: 200 })
 })
+
+test.each([
+  ['/srv/one', ['/srv/one'], '/srv/one'],
+  ['%2Fsrv%2Fone', ['%2Fsrv%2Fone', '/srv/one'], '/srv/one'],
+  ['acme//two', ['acme//two'], 'acme//two'],
+  ['//acme/one', ['//acme/one', 'acme/one'], 'acme/one'],
+  ['/acme%2fone', ['/acme%2fone', '/acme/one', 'acme%2fone', 'acme/one'], 'acme/one'],
+])(
+  'GET /models/%s finds a key with slashes of its own, then one without those at its start',
+  async (path, asked, id) => {
+    expect(await retrieve(path)).toEqual({ asked, id, status: 200 })
+  },
+)
 
 test.each([
   ['of more than 256 bytes', `${'%C3%A9'.repeat(128)}x`, 'é'.repeat(128)],

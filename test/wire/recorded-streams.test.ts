@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { usesFastPath } from '../../src/base/fast-paths.js'
-import { byteRatioCounter } from '../../src/engine/charging/byte-counters.js'
+import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import type { ProviderEvent } from '../../src/index.js'
 import { ChatReply } from '../../src/operations/chat/reply/chat-reply.js'

@@ -8,7 +8,7 @@ import { accountOf, type ConsoleViewer, noAccount } from '../serving/viewer.js'
 import { accountView, entryView, present } from '../serving/views.js'
 
 const accountBody = z.strictObject({ account: nameSchema })
-/** What stands in a grant is checked where it is granted. */
+/** `grant` and `correct` check the members themselves. */
 const grantBody = z.custom<GrantRequest>(() => true)
 
 export const accountEndpoints: readonly Endpoint[] = [

@@ -50,16 +50,20 @@ const columns: readonly Column<EntryView>[] = [
   { name: 'cache_write_tokens', kind: 'number', of: (entry) => entry.charge?.usage.cacheWrite },
   { name: 'completion_tokens', kind: 'number', of: (entry) => entry.charge?.usage.completion },
   { name: 'reasoning_tokens', kind: 'number', of: (entry) => entry.charge?.usage.reasoning },
+  { name: 'audio_input_tokens', kind: 'number', of: (entry) => entry.charge?.usage.audioInput },
+  { name: 'audio_output_tokens', kind: 'number', of: (entry) => entry.charge?.usage.audioOutput },
+  { name: 'image_input_tokens', kind: 'number', of: (entry) => entry.charge?.usage.imageInput },
+  { name: 'image_output_tokens', kind: 'number', of: (entry) => entry.charge?.usage.imageOutput },
   { name: 'memo', of: (entry) => entry.memo },
   { name: 'ended', of: endOf },
 ]
 
-/** Of the account that was asked for; a grant or a correction has only one. */
+/** The amount of the queried account. A grant or a correction has only one, whichever account was queried. */
 function amountOf({ kind, amount, postings }: EntryView): string | undefined {
   return amount ?? (kind === 'charge' ? undefined : postings[0]?.amount)
 }
 
-/** As the page has it: how a call ended is known while this process remembers it. */
+/** Shows the same as the page. The outcome of a call is known only while this process remembers the call. */
 function endOf({ kind, explanation }: EntryView): string | undefined {
   if (explanation !== undefined) return explanation.outcome
   return kind === 'charge' ? 'posted' : undefined
@@ -126,12 +130,12 @@ async function readPage(
   }
 }
 
-/** Whose session, key and request it was is the payer's business: to who earned from the call, a filter by them would tell. */
+/** Only the payer may know its sessions, keys and requests. These filters would reveal them to an account that earned from the call. */
 function isOfPayer({ sessionId, key, requestId }: Filters): boolean {
   return sessionId !== undefined || key !== undefined || requestId !== undefined
 }
 
-/** Who pays with this key: there is an index of the entries of accounts, and none of those of keys. */
+/** Returns the account that pays with this key: entries are indexed by account, but not by key. */
 async function ownerOf(credentialId: string | undefined, admin: Admin): Promise<string | undefined> {
   if (credentialId === undefined) return undefined
   const [owner] = await admin.listCredentials({ credentialId })

@@ -10,11 +10,11 @@ import { HttpError } from '../serving/http-error.js'
 import { present } from '../serving/views.js'
 
 const idBody = z.strictObject({ id: nameSchema })
-/** What a change was made from; absent if it was made from nothing. */
+/** `was` is the row that the change is based on; absent for a new row. */
 interface Change {
   readonly was?: unknown
 }
-/** Checked by the administration function that takes them. */
+/** The administration functions check these bodies. */
 const appBody = z.custom<App & Change>(() => true)
 const modelBody = z.custom<ModelRequest & Change>(() => true)
 const routeBody = z.custom<RouteRequest & Change>(() => true)
@@ -93,7 +93,7 @@ export const catalogueEndpoints: readonly Endpoint[] = [
   ),
 ]
 
-/** Refuses to write over what was not read, or what somebody else has changed since. */
+/** Stores a row, unless it would overwrite one that the client has not read, or that has changed since. */
 async function putUnchanged<Row extends object>(
   what: 'app' | 'model' | 'route',
   given: string,
@@ -105,7 +105,7 @@ async function putUnchanged<Row extends object>(
   for (;;) {
     const stored = await find(id)
     checkUnchanged(what, id, was, stored)
-    // Where it is changed between the look and the put, nothing is stored, and the next look says so.
+    // If the row changes between the read and the put, nothing is stored, and the next read reports the change.
     if (await put(stored ?? null)) return
   }
 }
@@ -121,25 +121,25 @@ function checkUnchanged(
   if (was === undefined) {
     throw new HttpError(
       409,
-      `The ${what} ${JSON.stringify(id)} is there already: nothing was saved. Choose another id, or change that one where it is listed.`,
+      `The ${what} ${JSON.stringify(id)} already exists: nothing was saved. Choose another id, or change the existing ${what}.`,
       'id',
     )
   }
   const happened = stored === undefined ? 'removed' : 'changed'
   throw new HttpError(
     409,
-    `The ${what} ${JSON.stringify(id)} has been ${happened} since you opened it: nothing was saved. Load it again.`,
+    `The ${what} ${JSON.stringify(id)} has been ${happened} since you opened it: nothing was saved. Reload it and try again.`,
   )
 }
 
-/** What is of the wrong form altogether is refused by the function that stores it. */
+/** Skips malformed values: the function that stores the route refuses them. */
 function checkRoute({ adapter, settings = {} }: RouteRequest, admin: Admin): void {
   if (typeof adapter !== 'string' || typeof settings !== 'object' || settings === null) return
   const fault = admin.routeFault({ adapter, settings })
   if (fault !== undefined) throw new HttpError(400, `${fault.field} ${fault.message}`, fault.field)
 }
 
-/** Who earns is the operator's business. */
+/** Only operators see which account earns. */
 function publicApp({ id, name: label, markup, allowedModels }: AppRow): AppsReply['apps'][number] {
   return { id, markup, allowedModels, ...(label === undefined ? {} : { name: label }) }
 }

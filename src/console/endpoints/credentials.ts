@@ -9,7 +9,7 @@ import { accountOf, type ConsoleViewer, noAccount } from '../serving/viewer.js'
 import { present } from '../serving/views.js'
 
 const PLAYGROUND_MS = 3_600_000
-/** How long after it was made such a key may be in use, with a minute for a database whose clock is another. */
+/** The longest life of such a key, plus a minute in case the database's clock differs. */
 const PLAYGROUND_REACH_MS = PLAYGROUND_MS + 60_000
 const PLAYGROUND_LABEL = 'Playground'
 const RUN_SCOPES = ['models.run']
@@ -100,7 +100,7 @@ export const credentialEndpoints: readonly Endpoint[] = [
       const before = await findCredential(credentialId, viewer, admin)
       checkNewest(lastFour, before)
       const options = viewer.kind === 'operator' ? asked : withinRights(asked, before, viewer, clock)
-      // What it may do was read from this token, and whoever replaces it meanwhile has been shown another.
+      // The rights were read from this token, so `was` refuses the change if somebody has replaced the token meanwhile.
       return issued(
         await admin.reissue(credentialId, present({ ...options, was: before })),
         options.expiresAt,
@@ -121,7 +121,7 @@ export const credentialEndpoints: readonly Endpoint[] = [
 
 const SCANNED_AT_ONCE = 500
 
-/** The first `count` rows that are wanted, made since then. The database is read in steps, since what is wanted is for us to tell. */
+/** Returns the first `count` wanted rows that were made since `madeSince`. Reads in steps, since the database cannot apply `isWanted`. */
 async function readPage(
   admin: Admin,
   query: CredentialsQuery,
@@ -142,7 +142,7 @@ async function readPage(
   }
 }
 
-/** Made by the playground, which makes them for an hour. */
+/** Whether the playground made it: its keys last an hour. */
 function isOfPlayground({ createdAt, expiresAt, label }: CredentialRow): boolean {
   return label === PLAYGROUND_LABEL && expiresAt !== undefined && expiresAt - createdAt <= PLAYGROUND_REACH_MS
 }
@@ -156,7 +156,7 @@ async function checkAccount(account: string, viewer: ConsoleViewer, admin: Admin
   if ((await admin.findAccount(account)) === undefined) throw noAccount(account)
 }
 
-/** Another's credential is as unknown to a user as one that is not there. */
+/** To a user, another account's credential looks as if it did not exist. */
 async function findCredential(
   credentialId: string,
   viewer: ConsoleViewer,
@@ -179,41 +179,41 @@ async function checkApp(appId: string, admin: Admin): Promise<void> {
   }
 }
 
-/** One that is over from the start could only be a slip. */
+/** An expiry in the past can only be a mistake. */
 function checkEnd(expiresAt: number | undefined, clock: Clock): void {
   if (expiresAt === undefined || expiresAt > clock.now()) return
   throw new HttpError(
     400,
-    'expiresAt must be in the future: what is made now would have ended already. Leave it out for no end.',
+    'expiresAt must be in the future. Omit it for a credential that never expires.',
     'expiresAt',
   )
 }
 
-/** The token that somebody else has been shown since would end unseen. */
+/** Otherwise a token that somebody else has just been shown would stop working unnoticed. */
 function checkNewest(lastFour: string | undefined, before: CredentialRow): void {
   if (lastFour === undefined || lastFour === before.lastFour) return
   throw new HttpError(
     409,
-    `The token that ends in ${JSON.stringify(lastFour)} has been replaced since you opened this: nothing was made. Load it again.`,
+    `The token that ends in ${JSON.stringify(lastFour)} has been replaced since you opened this: no new token was made. Reload it and try again.`,
   )
 }
 
-/** The host's own limits may go by it. */
+/** The host's own limits may depend on it. */
 function checkMetadata(metadata: unknown, { kind }: ConsoleViewer): void {
   if (metadata !== undefined && kind !== 'operator') {
-    throw new HttpError(403, 'Only an operator may give metadata', 'metadata')
+    throw new HttpError(403, 'Only an operator may set metadata', 'metadata')
   }
 }
 
-/** What a scope opens is for the host to say, and for an operator to give. */
+/** The host defines what a scope allows, and only an operator may grant one. */
 function checkScopes(scopes: readonly string[], allowed: readonly string[], { kind }: ConsoleViewer): void {
   const beyond = scopes.find((scope) => !allowed.includes(scope))
   if (beyond !== undefined && kind !== 'operator') {
-    throw new HttpError(403, `Only an operator may give the scope ${JSON.stringify(beyond)}`, 'scopes')
+    throw new HttpError(403, `Only an operator may grant the scope ${JSON.stringify(beyond)}`, 'scopes')
   }
 }
 
-/** An operator may have made the token before, so that a user's replacement may do no more, and for no longer. */
+/** An operator may have made the previous token, so a user's replacement may not do more or last longer. */
 function withinRights(
   asked: ReissueOptions,
   { expiresAt: end, scopes }: CredentialRow,
@@ -222,12 +222,15 @@ function withinRights(
 ): ReissueOptions {
   checkScopes(asked.scopes ?? [], scopes ?? [], viewer)
   if (end !== undefined && end <= clock.now()) {
-    throw new HttpError(403, 'This credential has ended, and only an operator may renew it: make a new one')
+    throw new HttpError(
+      403,
+      'This credential has expired, and only an operator may renew it. Make a new one.',
+    )
   }
   if (end !== undefined && (asked.expiresAt ?? end) > end) {
     throw new HttpError(
       403,
-      'expiresAt must be no later than the end of the token before: only an operator may give more time. Leave it out for the same end.',
+      'expiresAt must be no later than that of the previous token: only an operator may extend it. Omit it to keep the same time.',
       'expiresAt',
     )
   }

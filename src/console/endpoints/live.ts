@@ -123,25 +123,25 @@ function eventView(
   })
 }
 
-/** An operator also reads what went wrong inside. */
+/** Only an operator sees the internal cause. */
 function messageOf(event: Exclude<Kept, { type: 'request-end' }>, { kind }: ConsoleViewer): string {
   switch (event.type) {
     case 'charge-failed':
       return `The charge could not be posted in time${kind === 'operator' ? `: ${event.error.message}` : ''}`
     case 'hold-expired':
-      return `A hold of ${formatCredits(event.hold.amount)} credits ran out, and no longer counts`
+      return `A hold of ${formatCredits(event.hold.amount)} credits expired and no longer counts`
     case 'call-abandoned':
       return 'The client left before the first token; nothing was charged'
     case 'claim-lost':
       return `The charge of ${event.holdId} was posted although another call had taken its Idempotency-Key`
     case 'usage-implausible':
-      return `${event.routeId} reported ${event.value} as ${event.field}: no count of tokens`
+      return `${event.routeId} reported ${event.value} as ${event.field}, which is not a plausible token count`
     case 'reply-mended': {
       const left = event.dropped.length > 0 ? `; left out: ${event.dropped.join(', ')}` : ''
       return `A reply of ${event.routeId} was mended (${event.kinds.join(', ')})${left}`
     }
     case 'request-trimmed':
-      return `Left out of a request for ${event.model}, since no provider may be sent them unknown: ${event.members.join(', ')}`
+      return `Removed from a request for ${event.model}, since unknown members are not sent to providers: ${event.members.join(', ')}`
     case 'store-fault':
       return `The ${event.store} store failed: ${event.error.message}`
     case 'body-consumed':
@@ -155,7 +155,7 @@ function messageOf(event: Exclude<Kept, { type: 'request-end' }>, { kind }: Cons
   }
 }
 
-/** For events of a later release. */
+/** Covers events of a later release. */
 function textOf(event: RouterEvent): string {
   return event.type
 }

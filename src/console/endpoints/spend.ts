@@ -16,7 +16,7 @@ const spendQuery = z.strictObject({
   from: timeTextSchema.optional(),
   to: timeTextSchema.optional(),
 })
-/** The position of the last row of the page before. */
+/** The number of rows on the pages before. */
 const position = z
   .string()
   .regex(/^\d{1,9}$/, 'must be the next of an earlier page')
@@ -25,7 +25,7 @@ const position = z
 type Query = z.infer<typeof spendQuery>
 
 const ROWS_A_PAGE = 50
-/** All of a century. */
+/** A century. */
 const MAX_DAYS = 36_525
 
 const columns = (by: Query['by']): readonly Column<SpendRow>[] => [
@@ -40,6 +40,10 @@ const columns = (by: Query['by']): readonly Column<SpendRow>[] => [
   { name: 'cache_write_tokens', kind: 'number', of: (row) => row.usage.cacheWrite },
   { name: 'completion_tokens', kind: 'number', of: (row) => row.usage.completion },
   { name: 'reasoning_tokens', kind: 'number', of: (row) => row.usage.reasoning },
+  { name: 'audio_input_tokens', kind: 'number', of: (row) => row.usage.audioInput },
+  { name: 'audio_output_tokens', kind: 'number', of: (row) => row.usage.audioOutput },
+  { name: 'image_input_tokens', kind: 'number', of: (row) => row.usage.imageInput },
+  { name: 'image_output_tokens', kind: 'number', of: (row) => row.usage.imageOutput },
 ]
 
 export const spendEndpoints: readonly Endpoint[] = [
@@ -127,10 +131,10 @@ async function viewsOf(rows: readonly AdminSpendRow[], namer: Namer): Promise<re
   })
 }
 
-/** What the keys of rows are called. */
+/** Returns the display names of the rows' keys. */
 type Namer = (rows: readonly AdminSpendRow[]) => Promise<ReadonlyMap<string, string | undefined>>
 
-/** A page of rows at a time, since there may be millions. */
+/** Names one page of rows at a time, since there may be millions. */
 function namerOf(by: Query['by'], admin: Services['admin']): Namer {
   const idsOf = (rows: readonly AdminSpendRow[]): readonly string[] => rows.flatMap(({ key }) => key ?? [])
   if (by === 'key') {

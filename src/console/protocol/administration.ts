@@ -1,15 +1,15 @@
 import type { RouteHealth } from '../../contracts/route-health.js'
 
 export interface CredentialsQuery {
-  /** A user's own by default, and no other. */
+  /** For a user only its own account, which is the default. */
   readonly account?: string
   readonly appId?: string
-  /** All by default. `in-use` leaves out what the playground made for itself. */
+  /** `all` by default. `in-use` omits the playground's own keys. */
   readonly shown?: 'in-use' | 'playground' | 'all'
   readonly after?: string
 }
 
-/** The newest first. `next` goes into `after` for the following page. */
+/** Newest first. Pass `next` as `after` to get the next page. */
 export interface CredentialsReply {
   readonly credentials: readonly CredentialView[]
   readonly next?: string
@@ -22,7 +22,7 @@ export interface CredentialView {
   readonly appId?: string
   readonly label?: string
   readonly scopes?: readonly string[]
-  /** How the newest token starts and ends. */
+  /** The first and last characters of the newest token. */
   readonly prefix: string
   readonly lastFour: string
   readonly createdAt: number
@@ -34,7 +34,7 @@ export interface CredentialBody {
   readonly credentialId: string
 }
 
-/** An API key of the account, or with `appId` an access token of that app. Ends after an hour. */
+/** Asks for an API key of the account, or with `appId` for an access token of that app. It expires after an hour. */
 export interface PlaygroundBody {
   readonly account: string
   readonly appId?: string
@@ -44,25 +44,25 @@ export interface IssueKeyBody {
   readonly account: string
   readonly label?: string
   readonly expiresAt?: number
-  /** For the host's own limits. An operator's alone to give. */
+  /** For the host's own limits. Only an operator may set it. */
   readonly metadata?: Readonly<Record<string, string>>
 }
 
 export interface IssueTokenBody extends IssueKeyBody {
   readonly appId: string
-  /** `['models.run']` by default. Others are an operator's alone to give. */
+  /** `['models.run']` by default. Only an operator may grant others. */
   readonly scopes?: readonly string[]
 }
 
-/** A user's may do no more than the token before it and end no later, which is also what it gets by default. */
+/** A user's new token has the scopes and the expiry of the previous one by default, and may not exceed them. */
 export interface ReissueBody extends CredentialBody {
-  /** Of the token that is to be replaced; where it has been replaced already, none is made, with status 409. */
+  /** The last characters of the token to replace. If it has been replaced already, the reply is 409 and no token is made. */
   readonly lastFour?: string
   readonly expiresAt?: number
   readonly scopes?: readonly string[]
 }
 
-/** `token` is shown here and nowhere again. */
+/** No other reply contains `token`. */
 export interface IssuedReply {
   readonly credentialId: string
   readonly token: string
@@ -73,7 +73,7 @@ export interface AppsReply {
   readonly apps: readonly AppView[]
 }
 
-/** A user sees apps that are not suspended, without the account that earns. */
+/** A user sees only apps that are not suspended, without the account that earns. */
 export interface AppView extends AppBody {
   readonly suspendedAt?: number
 }
@@ -84,17 +84,17 @@ export interface AppBody {
   readonly markup: {
     /** An integer from 0 to 1,000,000; 2,000 is 20 %. */
     readonly basisPoints: number
-    /** Credits a call. */
+    /** Credits per call. */
     readonly flat?: string
   }
   readonly allowedModels: readonly string[]
-  /** Who earns the markup; the platform by default. */
+  /** The account that earns the markup; the platform's by default. */
   readonly account?: string
 }
 
 /**
- * Answered 409, and nothing is stored, where the app is by now another than it `was` when the change was begun, or is
- * there already and nothing says what it was.
+ * `was` is the app that the change is based on; absent for a new app. If the stored app differs from it, the reply is 409
+ * and nothing is stored.
  */
 export interface PutAppBody extends AppBody {
   readonly was?: AppView
@@ -104,13 +104,17 @@ export interface IdBody {
   readonly id: string
 }
 
-/** Decimal strings: credits per million tokens, `request` per call. */
+/** Decimal strings, in credits per million tokens; `request` is per call. */
 export interface PriceView {
   readonly input: string
   readonly output: string
   readonly cachedInput?: string
   readonly cacheWrite?: string
   readonly reasoning?: string
+  readonly audioInput?: string
+  readonly audioOutput?: string
+  readonly imageInput?: string
+  readonly imageOutput?: string
   readonly request?: string
 }
 
@@ -138,7 +142,7 @@ export interface ModelBody {
   readonly supportedParameters?: readonly string[]
   readonly operations?: readonly string[]
   readonly modalities?: readonly string[]
-  /** A model without prices is listed but refused. */
+  /** A model without prices is listed, but calls for it are refused. */
   readonly prices?: PricesView
   readonly priceVersion?: string
 }
@@ -161,7 +165,7 @@ interface RouteFields {
   readonly id: string
   readonly model: string
   readonly provider: string
-  /** One of the kinds of adapters that the host gave its stores. */
+  /** One of the kinds of adapters that the host passed to its stores. */
   readonly adapter: string
   readonly upstreamModel: string
   readonly enabled?: boolean
@@ -173,9 +177,9 @@ interface RouteFields {
 }
 
 export interface RouteBody extends RouteFields {
-  /** What the adapter is built from, such as `{ baseUrl }`. Never a secret. */
+  /** The adapter's settings, such as `{ baseUrl }`. Never a secret. */
   readonly settings?: Readonly<Record<string, unknown>>
-  /** The provider's key. Left out, the one that is there stays; `null` removes it. */
+  /** The provider's key. If omitted, the stored key stays; `null` removes it. */
   readonly secret?: string | null
 }
 
@@ -184,21 +188,21 @@ export interface PutRouteBody extends RouteBody {
   readonly was?: StoredRouteView
 }
 
-/** A route without how it is doing. */
+/** A route without its health. */
 export interface StoredRouteView extends RouteFields {
   readonly settings: Readonly<Record<string, unknown>>
-  /** The id of the key that its secret is sealed under; absent if it has no secret. The secret is never shown. */
+  /** The id of the key that seals the secret; absent if there is no secret. The secret itself is never shown. */
   readonly secretKeyId?: string
 }
 
 export interface RouteView extends StoredRouteView {
-  /** Absent if no call of it has ended yet, or the console observes no router. */
+  /** Absent if no call on it has ended yet, or the console observes no router. */
   readonly health?: RouteHealth
-  /** Why no call can take it, in words for people; absent if nothing is known against it. */
+  /** Why no call can use it, as a text for people; absent if no reason is known. */
   readonly cannotBeUsed?: string
 }
 
-/** It is stored. `warnings` say, in words for people, what is missing before calls can take it. */
+/** The route is stored. `warnings` are texts for people: the things that are missing before calls can use it. */
 export interface PutRouteReply extends DoneReply {
   readonly warnings?: readonly string[]
 }
@@ -207,7 +211,7 @@ export interface RotatedReply {
   readonly count: number
 }
 
-/** `isSound` where there is no difference. */
+/** `isSound` if there is no discrepancy. */
 export interface VerifyReply {
   readonly isSound: boolean
   readonly discrepancies: readonly {
@@ -215,12 +219,12 @@ export interface VerifyReply {
     readonly id: string
     readonly found: string
     readonly expected: string
-    /** What is wrong, where, and what to do. */
+    /** The fault, its location, and what to do. */
     readonly message: string
   }[]
 }
 
-/** Always `true`: what is not there is a 404. */
+/** Always `true`: a missing item is a 404. */
 export interface DoneReply {
   readonly done: true
 }

@@ -1,8 +1,8 @@
 /**
- * What the console's pages and its server say to each other. Types only: both sides import this file.
+ * The API between the console's pages and its server. Types only: both sides import this file.
  *
  * Paths are relative to the console's mount. Amounts are exact decimal strings of credits (`'-0.0012'`), times are
- * milliseconds since the Unix epoch, days are of UTC. What is absent is left out; nothing is `null`.
+ * milliseconds since the Unix epoch, days are in UTC. Absent members are omitted, not `null`.
  *
  * | method and path | who | query or body | reply |
  * |---|---|---|---|
@@ -39,9 +39,10 @@
  * | POST `api/routes/rotate-secrets` | operator | `{}` | `RotatedReply` |
  * | POST `api/books/verify` | operator | `{}` | `VerifyReply` |
  *
- * Failures are `ErrorReply`: 400 for what cannot be read, 401 where nobody is signed in, 403 for what only an
- * operator may or a request from another site, 404 for what is not there or not the viewer's, 405, 409 for a reference
- * or a secret that is taken and for a change of what somebody else has changed since, 413, 415, 500. POST takes `content-type: application/json`.
+ * Failures are `ErrorReply`: 400 for invalid input, 401 if nobody is signed in, 403 if only an operator may do this or
+ * the request is from another site, 404 if an item does not exist or is not the viewer's, 405, 409 if a reference or a
+ * secret is taken or somebody else has changed the item since, 413, 415, 429 if too many queries of a user wait, 500.
+ * POST requires `content-type: application/json`.
  */
 export type * from './administration.js'
 export type * from './ledger.js'

@@ -1,20 +1,25 @@
 import type { PricesView } from './administration.js'
 
 export interface UsageView {
-  /** All input, cached and cache-written included. */
+  /** All input, including cached and cache-written tokens. */
   readonly prompt: number
   readonly cached: number
   readonly cacheWrite: number
-  /** All output, reasoning included. */
+  /** All output, including reasoning. */
   readonly completion: number
   readonly reasoning: number
+  /** Absent if there are none, as the three below. */
+  readonly audioInput?: number
+  readonly audioOutput?: number
+  readonly imageInput?: number
+  readonly imageOutput?: number
 }
 
 export type SpendBy = 'day' | 'model' | 'app' | 'key' | 'provider'
 
 export interface SpendQuery {
   readonly by: SpendBy
-  /** Who paid. A user's own by default, and no other. */
+  /** The account that paid. For a user only its own, which is the default. */
   readonly account?: string
   readonly appId?: string
   readonly model?: string
@@ -34,50 +39,50 @@ export interface SpendSums {
 }
 
 export interface SpendRow extends SpendSums {
-  /** A day as `2026-01-31`, a model, an app, a credential's id or a provider; absent for what has none. */
+  /** A day such as `2026-01-31`, a model, an app, a credential's id or a provider; absent for calls without one. */
   readonly key?: string
-  /** What people call the key: the name of an app, the label of a credential. */
+  /** The display name of the key: an app's name or a credential's label. */
   readonly name?: string
 }
 
-/** Days are on one page; of all else the dearest come first, fifty a page. The sums are those of all pages. */
+/** All days are on one page. Other rows come fifty per page, the most expensive first. The sums cover all pages. */
 export interface SpendReply {
   readonly rows: readonly SpendRow[]
-  /** How many there are on all pages. */
+  /** The number of rows on all pages. */
   readonly rowCount: number
-  /** Goes into `after` for the following page. */
+  /** Pass it as `after` to get the next page. */
   readonly next?: string
   readonly total: SpendSums
   readonly books: SpendBooks
 }
 
-/** The same calls, summed from the ledger's postings alone. */
+/** The same calls, summed only from the ledger's postings. */
 export interface SpendBooks {
-  /** What the postings took from those who paid. */
+  /** The sum that postings debited from payers. */
   readonly debited: string
-  /** What a payer owed to itself, since it earns the base or the markup too: netted out of its posting. */
+  /** The sum that payers owed to themselves because they earn the base or the markup too. Their postings contain only the difference. */
   readonly kept: string
-  /** `debited + kept`: what the total of `cost` has to be. */
+  /** `debited + kept`, which must be the total of `cost`. */
   readonly paid: string
-  /** Whether `paid` is the total of `cost` to the last digit, and every posting is there. */
+  /** Whether `paid` equals the total of `cost` to the last digit, and no posting is missing. */
   readonly isEqual: boolean
 }
 
 export interface AccountQuery {
-  /** A user's own by default, and no other; an operator has to name one. */
+  /** For a user only its own account, which is the default; an operator must name one. */
   readonly account?: string
 }
 
-/** `granted + corrected + earned - spent = posted`, to the last digit where `isEqual`. */
+/** If `isEqual`, `granted + corrected + earned - spent = posted` to the last digit. */
 export interface StatementReply {
   readonly account: string
   readonly granted: string
   readonly corrected: string
   readonly earned: string
   readonly spent: string
-  /** What the four come to. */
+  /** The sum of these four. */
   readonly sum: string
-  /** The balance as it stands in the ledger. */
+  /** The balance in the ledger. */
   readonly posted: string
   readonly held: string
   readonly available: string
@@ -85,18 +90,18 @@ export interface StatementReply {
 }
 
 export interface CallsQuery {
-  /** Who paid or earned. A user's own by default, and no other. */
+  /** The account that paid or earned. For a user only its own, which is the default. */
   readonly account?: string
   readonly appId?: string
   readonly model?: string
   /** A credential's id. */
   readonly key?: string
-  /** A client may have given several calls one. */
+  /** A client may have used the same one for several calls. */
   readonly requestId?: string
   readonly sessionId?: string
   readonly from?: number
   readonly to?: number
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: string
   /** From 1 to 200; 50 by default. */
   readonly limit?: number
@@ -113,17 +118,17 @@ export interface EntryView {
   readonly id: string
   readonly at: number
   readonly kind: 'grant' | 'charge' | 'correction'
-  /** What it did to the account that was asked for; absent if none was. */
+  /** The change to the queried account's balance; absent if no account was queried. */
   readonly amount?: string
-  /** To whom what went. A user sees its own account's posting only. */
+  /** A user sees only its own account's posting. */
   readonly postings: readonly { readonly account: string; readonly amount: string }[]
   readonly memo?: string
-  /** Where a user earned from another's call: all that is its business, in place of charge and facts. */
+  /** Replaces `charge` and `facts` if a user earned from another account's call. */
   readonly earnedFrom?: { readonly model: string; readonly appId?: string }
   readonly charge?: ChargeView
   readonly facts?: FactsView
   readonly holdId?: string
-  /** How the call went, while this process remembers it. */
+  /** How the call went; absent if this process no longer remembers it. */
   readonly explanation?: ExplanationView
 }
 
@@ -136,13 +141,13 @@ export interface ChargeView {
   readonly usage: UsageView
   readonly priceVersion?: string
   readonly currentPrices?: CurrentPricesView
-  /** What the call would have cost above its hold, where the host never overdraws. */
+  /** The cost above the hold that was not charged, because the host never overdraws. */
   readonly shortfall?: string
 }
 
 /**
- * Unit prices as they are now, of the route where it has its own, else of the model. They may have changed since the
- * charge, where an operator left `priceVersion` as it was also under the same one.
+ * The current unit prices: those of the route if it has its own, otherwise those of the model. They may have changed
+ * since the charge, even under the same `priceVersion` if an operator did not change it.
  */
 export interface CurrentPricesView {
   readonly of: 'model' | 'route'
@@ -154,11 +159,11 @@ export interface FactsView {
   readonly requestId: string
   readonly account: string
   readonly credentialId: string
-  /** What people call the credential now. */
+  /** The credential's current label. */
   readonly credentialLabel?: string
   readonly model: string
   readonly appId?: string
-  /** A label that came with an API key and that nobody has checked. */
+  /** An unverified label that a client sent with an API key. */
   readonly claimedAppId?: string
   readonly sessionId?: string
   readonly user?: string
@@ -170,17 +175,17 @@ export interface FactsView {
 export interface CallerView {
   readonly account: string
   readonly credentialId: string
-  /** What people call the credential now. */
+  /** The credential's current label. */
   readonly credentialLabel?: string
   readonly appId?: string
 }
 
-/** What the `request-end` of a call told. */
+/** The content of a call's `request-end` event. */
 export interface ExplanationView {
   readonly startedAt: number
   readonly durationMs: number
   readonly firstTokenMs?: number
-  /** `completed`, `client-left`, or the code of the error that the client was sent. */
+  /** `completed`, `client-left`, or the code of the error that was sent to the client. */
   readonly outcome: string
   readonly status: number
   readonly holdAmount?: string
@@ -201,14 +206,14 @@ export interface RoutingView {
   readonly excluded: readonly { readonly routeId: string; readonly why: string }[]
   readonly behind: readonly { readonly routeId: string; readonly why: string }[]
   readonly chosenBy: 'pin' | 'order' | 'affinity' | 'sort' | 'weight' | 'price' | 'only-route'
-  /** `why` it failed, to an operator alone. */
+  /** Only an operator sees `why` an attempt failed. */
   readonly attempts: readonly { readonly routeId: string; readonly outcome: string; readonly why?: string }[]
 }
 
 export interface EventsQuery {
-  /** A user's own by default, and no other. With one, events that concern no account are left out. */
+  /** For a user only its own account, which is the default. If set, events that concern no account are omitted. */
   readonly account?: string
-  /** Only what ended without a charge, and what went wrong: errors, refusals, clients that left. */
+  /** Only calls that ended without a charge, and everything that went wrong: errors, refusals, clients that left. */
   readonly problems?: boolean
   readonly model?: string
   readonly requestId?: string
@@ -216,14 +221,14 @@ export interface EventsQuery {
   readonly limit?: number
 }
 
-/** Newest first: what this process remembers. */
+/** The events that this process remembers, newest first. */
 export interface EventsReply {
   readonly events: readonly EventView[]
-  /** How many events are kept at most, beside requests that did not authenticate. */
+  /** The maximum number of events that are kept, not counting requests that did not authenticate. */
   readonly capacity: number
-  /** Of calls that were completed and charged, how many are kept at most that ended in one second. */
+  /** The maximum number of completed and charged calls that are kept for one second. */
   readonly completedASecond: number
-  /** How many requests that did not authenticate are kept at most. */
+  /** The maximum number of requests that are kept of those that did not authenticate. */
   readonly unauthenticated: number
 }
 
@@ -235,10 +240,10 @@ export interface EventView {
   readonly type: string
   readonly requestId?: string
   readonly account?: string
-  /** In words, for all but `request-end`. */
+  /** A description; absent for `request-end`. */
   readonly message?: string
   readonly facts?: FactsView
-  /** Whose credential came with a request that was refused before its model was found. */
+  /** The owner of the credential, if the request was refused before its model was found. */
   readonly caller?: CallerView
   readonly charge?: ChargeView
   readonly explanation?: ExplanationView
@@ -251,14 +256,14 @@ export interface PageQuery {
 }
 
 export interface AccountsQuery extends PageQuery {
-  /** Only the account of this very id; none where there is no such account. */
+  /** Only the account with exactly this id. */
   readonly account?: string
 }
 
-/** By id. A user's own is the only one that it sees. */
+/** Sorted by id. A user sees only its own account. */
 export interface AccountsReply {
   readonly accounts: readonly AccountView[]
-  /** Goes into `after`. */
+  /** Pass it as `after` to get the next page. */
   readonly next?: string
 }
 
@@ -281,9 +286,9 @@ export interface AccountReply {
 
 export interface GrantBody {
   readonly account: string
-  /** A decimal string of at most nine places; of a correction with or without a minus sign. */
+  /** A decimal string with at most nine places. A correction may be negative. */
   readonly amount: string
-  /** The same one again posts nothing. */
+  /** A repeat with the same reference posts nothing. */
   readonly reference?: string
   readonly memo?: string
 }
@@ -291,6 +296,6 @@ export interface GrantBody {
 export interface PostedReply {
   readonly entry: EntryView
   readonly account: AccountView
-  /** The reference had been posted before: this is the entry of then, and nothing was posted now. */
+  /** The reference had been posted before: `entry` is that earlier entry, and nothing was posted now. */
   readonly isRepeat?: true
 }

@@ -11,22 +11,22 @@ export type Viewer =
 
 export interface MeReply {
   readonly viewer: Viewer
-  /** Where the router is on this origin, such as `/compat/v1`: the base URL of the playground's calls. */
+  /** The router's path on this origin, such as `/compat/v1`: the base URL of the playground's calls. */
   readonly routerPath: string
-  /** To be posted to with `{}`, relative to the mount; then reload. Absent if the host has its own way. */
+  /** Relative to the mount. POST `{}` to it, then reload. Absent if the host has its own sign-out. */
   readonly signOutPath?: string
-  /** Of the package. */
+  /** The version of the package. */
   readonly version: string
 }
 
-/** What is going on. Meant to be asked for once a second. */
+/** The current activity. Pages ask for it once a second. */
 export interface LiveReply {
   readonly at: number
-  /** Newest first, at most 500. A user sees those of its account. */
+  /** Newest first, at most 500. A user sees only its own account's calls. */
   readonly inFlight: readonly InFlightCall[]
-  /** More are in flight than are shown. */
+  /** Whether more calls are in flight than are shown. */
   readonly isCut: boolean
-  /** Sorted by id. Empty for a user, and where the console observes no router. */
+  /** Sorted by id. Empty for a user, or if the console observes no router. */
   readonly routes: readonly RouteHealth[]
 }
 
@@ -34,17 +34,17 @@ export interface InFlightCall {
   readonly requestId: string
   /** Absent for calls of other processes. */
   readonly startedAt?: number
-  /** Absent before the credential and the model are known: then only a start is. */
+  /** Absent until the credential and the model are known. */
   readonly account?: string
   readonly model?: string
   readonly appId?: string
   readonly provider?: string
   readonly routeId?: string
   readonly sessionId?: string
-  /** What is set aside. */
+  /** The credits on hold. */
   readonly holdAmount?: string
-  /** Whether this process has it under way. Otherwise another one has, or one that is gone. */
+  /** Whether the call runs in this process. If not, it runs in another one, or ran in one that has stopped. */
   readonly isHere?: boolean
-  /** When what is set aside is freed, if no process settles it before. Absent where `isHere`. */
+  /** When the hold is freed, if no process settles it before. Absent if `isHere`. */
   readonly freedAt?: number
 }

@@ -7,9 +7,8 @@ import { accountOf, type ConsoleViewer } from './viewer.js'
 import { present } from './views.js'
 
 /**
- * The calls that a viewer may see, newest first; of those that hold credit at least as many as are asked for, where there
- * are. Holds tell of every process's calls and of their credit, routers when each of theirs came in, and of calls that
- * hold none.
+ * Returns the calls that a viewer may see, newest first: at most `limit` calls with a hold, and all calls of this process
+ * without one. Holds come from every process. The routers add when each of their own calls started.
  */
 export async function readCallsInFlight(
   viewer: ConsoleViewer,
@@ -17,7 +16,7 @@ export async function readCallsInFlight(
   limit: number,
 ): Promise<InFlightCall[]> {
   const account = accountOf(viewer, undefined)
-  // Also before the holds are read: a call that ends meanwhile would be taken for one of another process.
+  // Read before the holds too: a call that ends meanwhile would look like one of another process.
   const before = routers.calls()
   const holds = await admin.openHolds({ limit, ...(account === undefined ? {} : { account }) })
   const now = routers.calls()
@@ -32,7 +31,7 @@ export async function readCallsInFlight(
   ].sort((one, other) => (other.startedAt ?? 0) - (one.startedAt ?? 0))
 }
 
-/** Request ids may be clients' own, so that calls of two accounts may share one. */
+/** Clients may choose request ids, so calls of two accounts may share one. */
 function keyOf(account: string | undefined, requestId: string | undefined): string {
   return JSON.stringify([account, requestId])
 }

@@ -1,4 +1,4 @@
-/** A column of a file, and whether it holds our own numbers: a minus sign there is no formula. */
+/** A column of a file. `kind` marks our own numbers, in which a minus sign does not begin a formula. */
 export interface Column<Row> {
   readonly name: string
   readonly kind?: 'number'
@@ -7,9 +7,9 @@ export interface Column<Row> {
 
 const QUOTED_PATTERN = /[",;\t\r\n]/
 /**
- * Where spreadsheets see a formula begin: in a cell, or after what separates cells to those that split lines at `;` or
- * tabs, which see no quotes within a cell. White space and quotes before it do not count. The wide forms of the signs are
- * formulas to spreadsheets set to Chinese or Japanese.
+ * Matches each position at which spreadsheets see a formula: at the start of a cell, and after `;`, tabs and line ends,
+ * since some split cells there and ignore quotes within a cell. Leading white space and quotes do not count. Spreadsheets
+ * set to Chinese or Japanese also accept the wide forms of the signs.
  */
 const FORMULA_PATTERN = /(?<=(?:^|[;\t\r\n])[\s"]*)[=+\-@＝＋－＠]/g
 
@@ -25,7 +25,7 @@ export function csvHeader<Row>(columns: readonly Column<Row>[]): string {
 function cell(value: string | number | undefined, isNumber: boolean): string {
   if (value === undefined) return ''
   const text = String(value)
-  // Read as text by every spreadsheet, and the quote does not show in most.
+  // Every spreadsheet reads this as text, and most do not show the quote.
   const safe = isNumber ? text : text.replace(FORMULA_PATTERN, "'$&")
   return QUOTED_PATTERN.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

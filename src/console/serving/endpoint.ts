@@ -8,7 +8,7 @@ import type { ObservedRouters } from './observed-routers.js'
 import type { FileReply } from './reply.js'
 import type { ConsoleViewer } from './viewer.js'
 
-/** What every endpoint works on. */
+/** The services that every endpoint uses. */
 export interface Services {
   readonly admin: Admin
   readonly log: EventLog
@@ -17,7 +17,7 @@ export interface Services {
   readonly clock: Clock
 }
 
-/** A request to an endpoint, whose sender was found to be allowed it. */
+/** A request whose sender may use the endpoint. */
 export interface EndpointRequest {
   readonly viewer: ConsoleViewer
   readonly query: Readonly<Record<string, string>>
@@ -27,14 +27,14 @@ export interface EndpointRequest {
 
 export interface Endpoint {
   readonly method: 'GET' | 'POST'
-  /** Below `api/`. */
+  /** Relative to `api/`. */
   readonly path: string
-  /** A user that asks an operator's endpoint is refused before anything is read. */
+  /** A user's request to an operator's endpoint is refused before anything is read. */
   readonly who: 'operator' | 'both'
   answer(request: EndpointRequest, services: Services): Promise<object | CsvReply>
 }
 
-/** A file in place of JSON. */
+/** A file instead of JSON. */
 export interface CsvReply {
   readonly csv: FileReply
 }
@@ -86,13 +86,13 @@ export function limitSchema(most: number, usual: number) {
     .default(usual)
 }
 
-/** For what an operator has to name, since it has no account of its own. */
+/** Throws if an operator has not named an account: it has none of its own. */
 export function requireAccount(account: string | undefined): string {
   if (account !== undefined) return account
-  throw new HttpError(400, 'account is missing: say which account', 'account')
+  throw new HttpError(400, 'account is missing: name one', 'account')
 }
 
-/** A done thing, or 404 where there was nothing of that id. */
+/** Throws a 404 if nothing with that id was found. */
 export function done(found: boolean, what: string, id: string): { readonly done: true } {
   if (!found) throw new HttpError(404, `There is no ${what} ${JSON.stringify(id)}`, 'id')
   return { done: true }

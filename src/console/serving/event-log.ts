@@ -1,7 +1,7 @@
 import { isChargedOperation } from '../../contracts/free-operations.js'
 import type { RequestEnd, RequestStart, RouterEvent } from '../../contracts/index.js'
 
-/** An event that is remembered: as it came, with its number and when. */
+/** A remembered event with its number and time. */
 export interface KeptEvent {
   readonly number: number
   readonly at: number
@@ -9,16 +9,16 @@ export interface KeptEvent {
 }
 
 export interface EventLog {
-  /** How many events are remembered at most, beside those that anybody can cause. */
+  /** The maximum number of events that are remembered, not counting those that anybody can cause. */
   readonly capacity: number
-  /** Of calls that were completed and charged, at most so many are remembered that ended in one second. */
+  /** The maximum number of completed and charged calls that are remembered for one second. */
   readonly completedASecond: number
-  /** How many requests that did not authenticate are remembered at most. */
+  /** The maximum number of requests that are remembered of those that did not authenticate. */
   readonly unauthenticated: number
-  /** Takes an event: for the router's `onEvent`. Never throws, and formats nothing. */
-  readonly take: (event: RouterEvent) => void
+  /** The router's `onEvent`. Never throws, and formats nothing. */
+  readonly record: (event: RouterEvent) => void
   newestFirst(): readonly KeptEvent[]
-  /** The end of each remembered call, by the hold that paid for it. */
+  /** The end of each remembered call, by the id of its hold. */
   endsByHold(): ReadonlyMap<string, RequestEnd>
 }
 
@@ -30,10 +30,10 @@ const OWN_FAULTS = 100
 /**
  * Remembers the newest events, by reference.
  *
- * Of the calls that a busy server completes in a second only the first few are remembered: all of them would be gone
- * before anybody looked, and the garbage collector would have carried each to its old space first. Requests that did not
- * authenticate, and faults of the console, such as those of a host's `authorise`, take no room from all else: anybody can
- * cause as many as they like.
+ * It remembers only the first few calls that complete in each second. If it remembered all calls of a busy server, they
+ * would be gone before anybody looked, and the garbage collector would move each to its old space first. Requests that did
+ * not authenticate, and faults of the console, such as those of a host's `authorise`, have limits of their own: anybody
+ * can cause any number of them.
  */
 export function createEventLog(): EventLog {
   const events = new Ring<KeptEvent>(CAPACITY)
@@ -63,12 +63,12 @@ export function createEventLog(): EventLog {
     completedASecond: COMPLETED_A_SECOND,
     unauthenticated: UNAUTHENTICATED,
     newestFirst,
-    take(event) {
+    record(event) {
       if (event.type === 'request-start') return
       let at: number
       let ring = events
       if (event.type === 'request-end') {
-        // A list of models that was read is no news, and some clients read it every second.
+        // A successful read of the models is not worth remembering, and some clients read them every second.
         if (!isChargedOperation(event.operation) && event.status < 400) return
         at = event.at
         if (event.outcome === 'completed' && event.charge !== undefined && isTooMany(at)) return
@@ -90,12 +90,12 @@ export function createEventLog(): EventLog {
   }
 }
 
-/** Also a request whose client left before it was known whose it was. */
+/** Includes a request whose client left before its account was known. */
 function isUnauthenticated({ status, facts, caller }: RequestEnd): boolean {
   return status === 401 || (facts === undefined && caller === undefined)
 }
 
-/** The newest items, in no order. */
+/** Keeps the newest items, in no order. */
 class Ring<Item> {
   readonly items: Item[] = []
   private next = 0

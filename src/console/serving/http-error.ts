@@ -1,4 +1,4 @@
-/** A request that is answered with an error of its own status. */
+/** An error that decides the status of the reply. */
 export class HttpError extends Error {
   constructor(
     readonly status: number,
@@ -14,10 +14,10 @@ export function notFound(message: string, field?: string): HttpError {
   return new HttpError(404, message, field)
 }
 
-/** How administration names what it was given, and where in it a fault stands: `grant.amount: must be …`. */
+/** Administration's form for a fault in a member of its input: `grant.amount: must be …`. */
 const GIVEN_PATTERN =
   /^(grant|correction|key|access token|reissue|model|app|route|spend|query|body|account|after|(?:credential|model|app|route) id)(?:\.([^\s:]+))?: (.+)$/s
-/** How it names a value that stands alone: `limit must be …`. No error of the language's own begins so. */
+/** Its form for a fault in a single value: `limit must be …`. No error of JavaScript itself begins like this. */
 const NAMED_PATTERN = /^([a-z]\w*(?:\.\w+)*) (?:must|is beyond)\b/
 
 /** The names of {@link GIVEN_PATTERN} that are fields themselves. */
@@ -30,7 +30,7 @@ const FIELDS: ReadonlyMap<string, string> = new Map([
   ['route id', 'id'],
 ])
 
-/** What went wrong as an answer, or undefined for a fault that is nobody else's business. */
+/** Converts an error into a reply. Returns undefined if clients must not see the error. */
 export function toHttpError(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error
   if (!(error instanceof Error)) return undefined
@@ -44,7 +44,7 @@ export function toHttpError(error: unknown): HttpError | undefined {
     : undefined
 }
 
-/** The same in the words of the API: its own name of the field first, then what is wrong with it. */
+/** Rewords the error for the API: the API's name of the field first, then the fault. */
 function readFault(text: string): { message: string; field?: string } {
   const [, given, path, fault] = GIVEN_PATTERN.exec(text) ?? []
   if (given === undefined || fault === undefined) {

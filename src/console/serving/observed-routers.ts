@@ -3,17 +3,17 @@ import { Observed } from '../../contracts/observed.js'
 import { requireMethods } from '../../contracts/option-checks.js'
 import { isWorse } from '../../contracts/route-health.js'
 
-/** As much of a router as the console shows. */
+/** The part of a router that the console shows. */
 export interface ObservedRouter {
   calls(): readonly CallInFlight[]
   routes(): readonly RouteHealth[]
 }
 
-/** The routers of this process, asked whenever somebody looks. */
+/** The routers of this process, read whenever somebody looks. */
 export class ObservedRouters {
   private readonly routers = new Observed<ObservedRouter>()
 
-  /** Throws a `TypeError` for what is no router. Returns what ends it. */
+  /** Returns a function that stops it. Throws a `TypeError` if the value is not a router. */
   observe(router: ObservedRouter): () => void {
     requireMethods('observe: router', router, ['calls', 'routes'])
     return this.routers.add(router)
@@ -24,7 +24,7 @@ export class ObservedRouters {
     return [...this.routers.items].flatMap((router) => router.calls())
   }
 
-  /** Sorted by id. One that several routers have is shown as where it is doing worst. */
+  /** Sorted by id. A route that several routers share is shown in its worst state. */
   routes(): RouteHealth[] {
     const byId = new Map<string, RouteHealth>()
     for (const router of this.routers.items) {

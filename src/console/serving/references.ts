@@ -2,7 +2,7 @@ import type { Admin } from '../../admin/index.js'
 import type { CallFacts } from '../../contracts/index.js'
 import type { CurrentPricesView } from '../protocol/index.js'
 
-/** What calls name by an id, as it is now. */
+/** The current labels and prices of the items that calls name by id. */
 export interface References {
   labelOf(credentialId: string): string | undefined
   pricesOf(facts: CallFacts): CurrentPricesView | undefined
@@ -10,10 +10,10 @@ export interface References {
 
 export const NO_REFERENCES: References = { labelOf: () => undefined, pricesOf: () => undefined }
 
-/** What a call, or one that was refused early, names by an id. */
+/** The ids in a call, or in one that was refused early. */
 type Named = Pick<CallFacts, 'credentialId' | 'routeId'> & Partial<Pick<CallFacts, 'model'>>
 
-/** Looks up what these calls name, all at once. */
+/** Looks up all items that these calls name, at once. */
 export async function readReferences(
   admin: Admin,
   calls: readonly (Named | undefined)[],

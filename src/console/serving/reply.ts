@@ -5,7 +5,7 @@ import { JSON_TYPE } from '../../protocol/media-types.js'
 import type { ErrorReply } from '../protocol/index.js'
 import type { HttpError } from './http-error.js'
 
-/** Nothing but this origin's own files and this origin's own API. */
+/** Allows only files and the API of this origin. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -29,7 +29,7 @@ const COMMON_HEADERS = {
 
 type Headers = Readonly<Record<string, string | number>>
 
-/** Sends a whole reply. Does nothing if the host has answered, or the client has left. */
+/** Sends a complete reply. Does nothing if the host has already replied or the client has left. */
 export function send(
   res: ServerResponse,
   status: number,
@@ -60,13 +60,13 @@ export function sendError(res: ServerResponse, { status, message, field, headers
   sendJson(res, status, body, headers)
 }
 
-/** A file that is made while it is sent: no faster than the client reads. */
+/** A file that is generated while it is sent, no faster than the client reads. */
 export interface FileReply {
   readonly fileName: string
   readonly lines: AsyncIterable<string>
 }
 
-/** Rejects where making the file fails; before the first line nothing has been sent. */
+/** Rejects if generating the file fails. Nothing is sent before the first line is ready. */
 export async function sendCsv(res: ServerResponse, { fileName, lines }: FileReply): Promise<void> {
   const iterator = lines[Symbol.asyncIterator]()
   const first = await iterator.next()

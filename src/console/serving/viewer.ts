@@ -4,23 +4,23 @@ import { nameSchema, parseInput } from '../../contracts/schemas.js'
 import { cleanLabel } from '../../protocol/text.js'
 import { type HttpError, notFound } from './http-error.js'
 
-/** Who looks at the console. `name` is shown; `signOutPath` is the address of the sign-out button; without it there is no button. */
+/** A person who uses the console. `name` is shown. The sign-out button posts to `signOutPath`; without it there is no button. */
 export type ConsoleViewer =
   /** Sees and does everything. */
   | { readonly kind: 'operator'; readonly name?: string; readonly signOutPath?: string }
-  /** Sees its own account. */
+  /** Sees only its own account. */
   | { readonly kind: 'user'; readonly account: string; readonly name?: string; readonly signOutPath?: string }
 
 /**
- * Says who sent a request: an operator, a user with an account, or (`undefined`) nobody. What it throws, and whatever
- * else it returns, lets nobody in.
+ * Returns who sent a request: an operator, a user with an account, or `undefined` for nobody. If it throws or returns
+ * anything else, nobody gets in.
  */
 export type Authorise = (
   req: IncomingMessage,
 ) => ConsoleViewer | undefined | null | Promise<ConsoleViewer | undefined | null>
 
 const common = {
-  // A person's name as another system has it must not keep that person out.
+  // A name from another system must not lock its owner out.
   name: z
     .string()
     .transform((text) => cleanLabel(text))
@@ -32,7 +32,7 @@ export const viewerSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('user'), account: nameSchema, ...common }),
 ])
 
-/** Throws a `TypeError` for what is no viewer: a host's mistake must not open a door. */
+/** Throws a `TypeError` if `authorise` returns anything but a viewer: a host's mistake must not let anyone in. */
 export async function readViewer(
   authorise: Authorise,
   req: IncomingMessage,
@@ -43,7 +43,7 @@ export async function readViewer(
     : parseInput(viewerSchema, viewer, 'createConsole: authorise()')
 }
 
-/** The account that a viewer asks about: a user's is its own. Another's is as unknown to it as one that is not there. */
+/** Returns the account that a viewer asks about: for a user its own. Other accounts look as if they did not exist. */
 export function accountOf(viewer: ConsoleViewer, asked: string | undefined): string | undefined {
   if (viewer.kind === 'operator') return asked
   if (asked !== undefined && asked !== viewer.account) throw noAccount(asked)

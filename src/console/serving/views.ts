@@ -60,7 +60,7 @@ export function chargeView(charge: Charge, currentPrices: CurrentPricesView | un
   }
 }
 
-/** What the names of this type say, and nothing that a later release may add. */
+/** Copies only these members, and none that a later release may add. */
 export function factsView(facts: CallFacts, { labelOf }: References): FactsView {
   const { requestId, account, credentialId, model, appId, claimedAppId } = facts
   const { sessionId, user, provider, routeId, completionId } = facts
@@ -108,7 +108,7 @@ export function explanationView(end: RequestEnd, viewer: ConsoleViewer): Explana
   })
 }
 
-/** Why a provider failed is the host's business with it, and the operator's to know. */
+/** Only operators see why a provider failed. */
 function routingView(routing: RoutingExplanation, { kind }: ConsoleViewer): RoutingView {
   const attempts =
     kind === 'operator'
@@ -118,8 +118,8 @@ function routingView(routing: RoutingExplanation, { kind }: ConsoleViewer): Rout
 }
 
 /**
- * An entry as a viewer may see it. A user that earned from another's call sees what it earned, when, and from which
- * model and app.
+ * Returns an entry as a viewer may see it. A user that earned from another account's call sees only the amount, the time,
+ * the model and the app.
  */
 export function entryView(
   entry: Entry,
@@ -161,7 +161,7 @@ type Present<Value> = {
   [Name in keyof Value as undefined extends Value[Name] ? Name : never]?: Exclude<Value[Name], undefined>
 }
 
-/** Leaves out what is undefined. */
+/** Omits undefined members. */
 export function present<Value extends object>(value: Value): Present<Value> {
   return Object.fromEntries(
     Object.entries(value).filter(([, member]) => member !== undefined),

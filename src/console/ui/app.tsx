@@ -71,7 +71,7 @@ export function App() {
       }
       look()
     }
-    // Somebody else may have signed in under another tab: what is read from then on is theirs.
+    // Somebody else may have signed in on another tab: later replies are theirs.
     const lookAgain = (): void => {
       if (!document.hidden) look()
     }
@@ -107,7 +107,7 @@ export function App() {
       {isOut && (
         <Dialog title="Your session has ended" onClose={lookAnew} isSticky>
           <p class="intro">
-            Sign in again in another tab, then come back. What you have open here stays as it is.
+            Sign in again in another tab, then come back. Everything you have open here stays as it is.
           </p>
           {notice}
         </Dialog>
@@ -116,18 +116,18 @@ export function App() {
   )
 }
 
-/** Nothing that one viewer has on the page is left for another. */
+/** A key for each viewer, so that nothing on one viewer's page is left for another. */
 const keyOf = ({ viewer }: MeReply): string => JSON.stringify(viewer)
 
-const NOBODY = 'Nobody is signed in.'
+const NOT_SIGNED_IN = 'You are not signed in.'
 
-/** No fault, but how to sign in, as the server says it. */
+/** Not an error: shows how to sign in, in the server's words. */
 function SignedOut(props: { problem: Problem; out: 'left' | 'ended' | undefined; onRetry: () => void }) {
   const { message } = props.problem
-  const hint = message.startsWith(NOBODY) ? message.slice(NOBODY.length) : message
+  const hint = message.startsWith(NOT_SIGNED_IN) ? message.slice(NOT_SIGNED_IN.length) : message
   return (
     <div role="status">
-      <Notice title={props.out === 'left' ? 'You have signed out.' : NOBODY}>
+      <Notice title={props.out === 'left' ? 'You have signed out.' : NOT_SIGNED_IN}>
         <p>{hint}</p>
         <Button onPress={props.onRetry}>Try again</Button>
       </Notice>
@@ -186,7 +186,7 @@ function NotFound({ path }: { path: string }) {
       </h1>
       <Empty
         title={
-          known === undefined ? 'The address names no page of the console.' : 'This page is for operators.'
+          known === undefined ? 'The console has no page at this address.' : 'This page is for operators.'
         }
       >
         Go to the <a href={hrefOf('playground')}>playground</a>.

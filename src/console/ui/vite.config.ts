@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vite'
 
-/** Static files with relative addresses, so that the console works wherever it is mounted. */
+/** Builds static files with relative addresses, so that the console works wherever it is mounted. */
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   base: './',
@@ -10,10 +10,10 @@ export default defineConfig({
     outDir: fileURLToPath(new URL('../../../dist/console', import.meta.url)),
     emptyOutDir: true,
     target: 'es2022',
-    // Nothing inline: the pages' policy allows scripts and styles from files alone.
+    // Nothing inline: the pages' policy allows scripts and styles only from files.
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
-    // The licences of what is bundled ask for their texts beside it.
+    // The licences of bundled packages require their texts beside the bundle.
     license: { fileName: 'licenses.md' },
   },
 })

@@ -12,7 +12,15 @@ import type { LazyContext } from '../asking/lazy-context.js'
 import { askStore } from '../asking/stores.js'
 import type { CallLog } from '../events/call-log.js'
 import { faultyStore } from '../failures/store-failures.js'
-import type { Admission } from './admission.js'
+import type { InFlight } from './in-flight.js'
+import type { LookUps } from './look-ups.js'
+
+/** Everything that decides whether a request is let in. */
+export interface Admission {
+  readonly options: EngineOptions
+  readonly lookUps: LookUps
+  readonly inFlight: InFlight
+}
 
 /** The caller, the payer, and the app's markup with the account that earns it. Read once: later changes are for later calls. */
 export interface Caller {

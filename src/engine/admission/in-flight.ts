@@ -3,7 +3,7 @@ import { type Listed, UnorderedList } from '../../base/unordered-list.js'
 import type { Awaitable } from '../../contracts/context.js'
 import type { Principal } from '../../contracts/credentials.js'
 import type { Limits } from '../../contracts/limits.js'
-import { isPromise } from '../asking/awaitable.js'
+import { isPromise } from '../asking/within.js'
 import { shuttingDown } from '../failures/broken-off.js'
 
 /** A call that can be stopped. */

@@ -1,9 +1,8 @@
 import type { IncomingCall } from '../../contracts/reply.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 import type { CallLog } from '../events/call-log.js'
-import type { Admission } from './admission.js'
 import { askLimiter } from './admit.js'
-import { authenticate } from './authenticate.js'
+import { type Admission, authenticate } from './authenticate.js'
 
 /** Runs a request that costs nothing if its credential is good, its account has room, and the host's limiter lets it in. */
 export async function letIn(

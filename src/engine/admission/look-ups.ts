@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import { CompatError } from '../../base/errors.js'
 import type { Awaitable } from '../../contracts/context.js'
 import type { CredentialResult } from '../../contracts/credentials.js'
-import { isPromise } from '../asking/awaitable.js'
 import type { LazyContext } from '../asking/lazy-context.js'
+import { isPromise } from '../asking/within.js'
 
 const KNOWN_TOKENS = 10_000
 

@@ -2,7 +2,7 @@ import type { CatalogueStore, Model } from '../../contracts/catalogue.js'
 import type { CredentialResult, CredentialStore, Principal } from '../../contracts/credentials.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { ProviderRegistry, Route } from '../../contracts/providers.js'
-import { andThen } from './awaitable.js'
+import { andThen } from './within.js'
 
 /** A member that a host's object lacks is undefined here, whatever some dependency has put on `Object.prototype`. */
 type None<T> = Readonly<Record<keyof T, undefined>>

@@ -2,9 +2,8 @@ import { type CompatError, isCompatError } from '../../base/errors.js'
 import type { Awaitable } from '../../contracts/context.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import { reportUnavailable, type StoreName, storeUnavailable } from '../failures/store-failures.js'
-import { isPromise } from './awaitable.js'
 import type { LazyContext } from './lazy-context.js'
-import { within } from './within.js'
+import { isPromise, within } from './within.js'
 
 /** The options needed to ask a store. */
 export type Asking = Pick<EngineOptions, 'clock' | 'emit' | 'limits'>

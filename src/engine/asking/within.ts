@@ -1,6 +1,5 @@
 import type { Clock } from '../../base/clock.js'
 import type { Awaitable } from '../../contracts/context.js'
-import { isPromise } from './awaitable.js'
 
 /** `limits.storeMs` passed before a store, or `admit`, had answered. */
 export class DeadlinePassed extends Error {
@@ -47,3 +46,12 @@ export function afterReadyAnswers(run: () => void): void {
 }
 
 const READY = Promise.resolve()
+
+/** Calls `next` with an answer, without waiting if it is not a promise: most stores answer from memory. */
+export function andThen<T, U>(answer: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {
+  return isPromise(answer) ? answer.then(next) : next(answer)
+}
+
+export function isPromise<T>(value: Awaitable<T>): value is Promise<T> {
+  return typeof (value as Promise<T> | undefined)?.then === 'function'
+}

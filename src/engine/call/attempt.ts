@@ -5,7 +5,7 @@ import type { CallFacts } from '../../contracts/ledger.js'
 import type { Reply } from '../../contracts/operation.js'
 import type { ProviderCall, ProviderEvent, ProviderRequest, Route } from '../../contracts/providers.js'
 import { cleanLabel } from '../../protocol/text.js'
-import type { Usage } from '../../protocol/usage.js'
+import { clampUsage, type Usage } from '../../protocol/usage.js'
 import type { CallEnd, Outcome } from '../charging/outcome.js'
 import { price } from '../charging/price.js'
 import type { Quote } from '../charging/quote.js'
@@ -14,7 +14,7 @@ import { eventError } from '../events/event-error.js'
 import { newMends } from '../events/new-mends.js'
 import { brokenOff } from '../failures/broken-off.js'
 import { type ProviderFailure, providerFailure } from '../failures/provider-failure.js'
-import type { CallResult, RouteHealthBook } from '../routing/route-health.js'
+import type { CallResult, RouteVisit } from '../routing/route-health.js'
 import type { AdmittedCall } from './admitted-call.js'
 import { type AttemptEnd, type HowItEnded, howItEnded, type Interruption } from './attempt-end.js'
 import type { ClientReply } from './client-reply.js'
@@ -26,6 +26,8 @@ export interface AttemptOptions {
   readonly call: AdmittedCall
   readonly client: ClientReply
   readonly route: Route
+  /** Undefined under a caller's own key, which says nothing about the route. */
+  readonly visit: RouteVisit | undefined
   readonly quote: Quote
   readonly facts: CallFacts
   readonly holdAmount: Credits
@@ -54,6 +56,8 @@ export class Attempt implements Watched {
   readonly quote: Quote
   readonly facts: CallFacts
   readonly reply: Reply
+  /** What the attempt says about the route, once {@link run} is over. Undefined if it says nothing. */
+  health: CallResult | undefined
   private readonly meter: UsageMeter
   private readonly abort = new AbortController()
   private readonly startedAt: number
@@ -65,8 +69,6 @@ export class Attempt implements Watched {
   private interruption: Interruption | undefined
   private running: { resolve(): void; reject(error: unknown): void } | undefined
   private result: AttemptResult | undefined
-  private reportHealth: ReturnType<RouteHealthBook['begin']> | undefined
-  private health: CallResult | undefined
 
   constructor(private readonly options: AttemptOptions) {
     const { call, facts, parts, quote, route } = options
@@ -92,7 +94,6 @@ export class Attempt implements Watched {
     const { call, client, parts, route } = this.options
     const { asked, log, operation, plan, providerKey, requestId } = call
     const { limits, traceContext } = parts.options
-    if (providerKey === undefined) this.reportHealth = parts.health.begin(route)
     const request = plan.requestFor(route, providerKey !== undefined)
     return new Promise((resolve, reject) => {
       this.running = { resolve, reject }
@@ -175,9 +176,8 @@ export class Attempt implements Watched {
     return due
   }
 
-  /** Reports the result to the choice of routes and to the log. Call it once, when {@link run} is over. */
+  /** Reports the result to the log. Call it once, when {@link run} is over. */
   report(): void {
-    this.reportHealth?.(this.health)
     if (this.reply.mends !== undefined) this.reportMends(this.reply.mends)
     if (this.result === undefined) return
     const { end, failure } = this.result
@@ -247,7 +247,7 @@ export class Attempt implements Watched {
   private readonly take = (events: readonly ProviderEvent[]): void | Promise<void> => {
     if (this.isOver || this.interruption !== undefined) return
     const { reply } = this
-    const { client, parts } = this.options
+    const { client, parts, visit } = this.options
     const { clock } = parts.options
     const now = clock.now()
     if (this.lastTokenAt === Infinity) this.lastTokenAt = now
@@ -258,6 +258,9 @@ export class Attempt implements Watched {
     const bytes = reply.take(events)
     const broughtToken = reply.tokenEvents !== tokens
     if (broughtToken) {
+      if (this.firstTokenAt === undefined && reply.failure === undefined && visit !== undefined) {
+        parts.health.answered(visit)
+      }
       this.lastTokenAt = now
       this.firstTokenAt ??= now
     }
@@ -367,9 +370,9 @@ export class Attempt implements Watched {
     const { end, failure } = this.done
     const { durationMs, firstTokenMs } = end
     if (failure !== undefined) {
-      const { retryAfterSeconds, routeAtFault } = failure
+      const { isOutage, retryAfterSeconds, routeAtFault } = failure
       if (!routeAtFault) return undefined
-      return { ok: false, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }
+      return { ok: false, isOutage, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }
     }
     if (end.ended !== 'finished') return undefined
     if (firstTokenMs === undefined) return { ok: true }
@@ -399,7 +402,7 @@ export class Attempt implements Watched {
     if (!parts.options.neverOverdraw || !call.asked.stream) return false
     const { usage } = this.usage('partial')
     const isAbove = (counted: Usage): boolean => price(counted, quote.terms).cost > holdAmount
-    return isAbove(usage) && !isAbove({ ...usage, completion: 0, reasoning: 0 })
+    return isAbove(usage) && !isAbove(clampUsage({ ...usage, completion: 0 }))
   }
 
   private createMeter(): UsageMeter {

@@ -1,4 +1,4 @@
-import { CompatError, isCompatError } from '../../base/errors.js'
+import { type CompatError, isCompatError } from '../../base/errors.js'
 import type { CallFacts, Charge } from '../../contracts/ledger.js'
 import type { Route } from '../../contracts/providers.js'
 import type { ReplyWriter } from '../../contracts/reply.js'
@@ -15,10 +15,11 @@ import { type Quote, quote } from '../charging/quote.js'
 import { eventError } from '../events/event-error.js'
 import { shuttingDown } from '../failures/broken-off.js'
 import { brokenAndCharged } from '../failures/claims.js'
-import type { AdmittedCall } from './admitted-call.js'
+import { noRoute } from '../failures/no-route.js'
+import type { RouteVisit } from '../routing/route-health.js'
+import { type AdmittedCall, routeFacts } from './admitted-call.js'
 import { Attempt } from './attempt.js'
 import { ClientReply } from './client-reply.js'
-import { routeFacts } from './facts.js'
 import type { EngineParts } from './parts.js'
 
 const NOTHING_CHARGED: WireCharge = Object.freeze({
@@ -42,6 +43,8 @@ export class Call implements LiveCall {
   private attempt: Attempt | undefined
   private isShuttingDown = false
   private deadlineAt = Infinity
+  /** The time until the next probe of a route that refused the call. */
+  private nextProbeInMs = Infinity
 
   constructor(
     private readonly parts: EngineParts,
@@ -91,10 +94,14 @@ export class Call implements LiveCall {
     }
   }
 
-  /** Tries one route after the other until one has said something, or may not be passed over, and concludes with that. */
+  /**
+   * Tries one route after the other until one has said something, or may not be passed over, and concludes with that. A
+   * call that failing routes refuse takes no hold.
+   */
   private async tryRoutes(): Promise<void> {
-    const { claim, log, model, routes } = this.call
-    const { clock, limits } = this.parts.options
+    const { claim, facts: callFacts, log, model, providerKey, routes } = this.call
+    const { health, options } = this.parts
+    const { clock, limits } = options
     let queue = routes
     let attempts = 0
     let last: Attempt | undefined
@@ -102,39 +109,57 @@ export class Call implements LiveCall {
     for (let position = 0; position < queue.length; position++) {
       const route = queue[position]!
       if (attempts >= limits.attempts || clock.now() >= this.deadlineAt) break
-      const quoted = this.quote(route)
-      const facts = routeFacts(this.call.facts, route, this.replyId)
-      const refused = await this.credit.secure(quoted.hold, facts)
-      if (refused !== undefined) {
-        refusal = refused
-        log.attempts.push({ routeId: route.id, outcome: refused.code })
-        continue
-      }
-      if (this.isShuttingDown) throw shuttingDown()
-      const nobodyWaits = this.client.gone && claim === undefined
-      if (nobodyWaits) break
-      // Nothing may come between this and the attempt's beginning, or a half-open route would get more than one probe.
-      const isSecondTime = position >= routes.length
-      if (!isSecondTime && this.isOvertaken(route, queue, position)) {
-        queue = [...queue, route]
-        continue
-      }
-      attempts++
-      last = this.begin(route, quoted, facts)
-      this.attempt = last
+      if (this.isRefusedBy(route)) continue
+      // Before the hold, or many calls would hold credit for one probe.
+      const visit = providerKey === undefined ? health.begin(route, callFacts.account) : undefined
+      let attempt: Attempt | undefined
       try {
-        await last.run()
-        if (!last.movesOn || this.isShuttingDown) return this.conclude(last)
+        const quoted = this.quote(route)
+        const facts = routeFacts(callFacts, route, this.replyId)
+        const refused = await this.credit.secure(quoted.hold, facts)
+        if (refused !== undefined) {
+          refusal = refused
+          log.attempts.push({ routeId: route.id, outcome: refused.code })
+          continue
+        }
+        if (this.isShuttingDown) throw shuttingDown()
+        const nobodyWaits = this.client.gone && claim === undefined
+        if (nobodyWaits) break
+        // The route may have come into trouble while the hold was taken.
+        if (visit?.isProbe === false) {
+          if (this.isRefusedBy(route)) continue
+          const isSecondTime = position >= routes.length
+          if (!isSecondTime && this.isOvertaken(route, queue, position)) {
+            queue = [...queue, route]
+            continue
+          }
+        }
+        attempts++
+        attempt = this.begin(route, visit, quoted, facts)
+        last = attempt
+        this.attempt = attempt
+        await attempt.run()
+        if (!attempt.movesOn || this.isShuttingDown) return this.conclude(attempt)
       } finally {
         // Without waiting for the settlement.
         this.attempt = undefined
-        last.report()
+        if (visit !== undefined) health.end(visit, attempt?.health)
+        attempt?.report()
       }
     }
     if (last !== undefined) return this.conclude(last)
-    throw (
-      refusal ?? new CompatError('no_route_available', `No provider serves the model '${model.id}' just now.`)
-    )
+    throw refusal ?? noRoute(model.id, this.nextProbeInMs)
+  }
+
+  /** Whether a route refuses the call because it is failing. A caller's own key is no concern of its health. */
+  private isRefusedBy(route: Route): boolean {
+    const { facts, log, providerKey } = this.call
+    if (providerKey !== undefined) return false
+    const refusal = this.parts.health.refusal(route, facts.account)
+    if (refusal === undefined) return false
+    this.nextProbeInMs = Math.min(this.nextProbeInMs, refusal.waitMs)
+    log.attempts.push({ routeId: route.id, outcome: 'no_route_available', why: refusal.why })
+    return true
   }
 
   /** Whether a route has come into trouble since the routes were chosen, and another behind it in the queue has not. */
@@ -144,7 +169,7 @@ export class Call implements LiveCall {
     return queue.slice(position + 1).some((other) => health.troubleOf(other) === undefined)
   }
 
-  private begin(route: Route, quoted: Quote, facts: CallFacts): Attempt {
+  private begin(route: Route, visit: RouteVisit | undefined, quoted: Quote, facts: CallFacts): Attempt {
     const { clock, limits } = this.parts.options
     if (this.deadlineAt === Infinity) this.deadlineAt = clock.now() + limits.totalMs
     return new Attempt({
@@ -152,6 +177,7 @@ export class Call implements LiveCall {
       call: this.call,
       client: this.client,
       route,
+      visit,
       quote: quoted,
       facts,
       holdAmount: this.credit.amount,

@@ -11,9 +11,8 @@ import type { LazyContext } from '../asking/lazy-context.js'
 import type { CallLog } from '../events/call-log.js'
 import { idempotencyKey } from '../idempotency/idempotency.js'
 import { findRoutes } from '../routing/find-routes.js'
-import type { AcceptedRequest, AdmittedCall } from './admitted-call.js'
+import { type AcceptedRequest, type AdmittedCall, callFacts } from './admitted-call.js'
 import { Call } from './call.js'
-import { callFacts } from './facts.js'
 import type { EngineParts } from './parts.js'
 
 /**
@@ -51,7 +50,8 @@ export async function runOperation(
     const key = idempotencyKey(call)
     if (key === undefined) await complete(accepted, parts, undefined, writer, context)
     else {
-      await idempotency.once(key, caller, operation.digest(read), writer, log, (claim, reply) =>
+      const content = { operation: operation.name, request: operation.digest(read) }
+      await idempotency.once(key, caller, content, writer, log, (claim, reply) =>
         complete(accepted, parts, claim, reply, context),
       )
     }

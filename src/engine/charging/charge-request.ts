@@ -1,6 +1,7 @@
 import type { Awaitable } from '../../contracts/context.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { Charge, SettleRequest, SettleResult } from '../../contracts/ledger.js'
+import { MEDIA_COUNTS } from '../../protocol/usage.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 import { eventError } from '../events/event-error.js'
 import type { LedgerRequest } from './ledger-retry.js'
@@ -66,7 +67,8 @@ function isCharge(charge: Charge): boolean {
     Number.isFinite(usage.cached) &&
     Number.isFinite(usage.cacheWrite) &&
     Number.isFinite(usage.completion) &&
-    Number.isFinite(usage.reasoning)
+    Number.isFinite(usage.reasoning) &&
+    MEDIA_COUNTS.every((name) => usage[name] === undefined || Number.isFinite(usage[name]))
   )
 }
 

@@ -1,8 +1,7 @@
 import type { Awaitable } from '../../contracts/context.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
-import { isPromise } from '../asking/awaitable.js'
 import { LazyContext } from '../asking/lazy-context.js'
-import { afterReadyAnswers, DeadlinePassed } from '../asking/within.js'
+import { afterReadyAnswers, DeadlinePassed, isPromise } from '../asking/within.js'
 
 /** A request to the ledger that is retried, and its callbacks. */
 export interface LedgerRequest<T> {

@@ -1,7 +1,14 @@
 import type { Credits } from '../../base/money.js'
 import { ceilDiv, roundUpTo, roundUpToWire, wireStep } from '../../base/money.js'
-import { type ByokFee, type MarkupTerms, NO_MARKUP, type PriceTable, priceRow } from '../../base/prices.js'
-import type { Usage } from '../../protocol/usage.js'
+import {
+  type ByokFee,
+  type MarkupTerms,
+  NO_MARKUP,
+  type PriceRow,
+  type PriceTable,
+  priceRow,
+} from '../../base/prices.js'
+import { mediaCount, type Usage } from '../../protocol/usage.js'
 
 /** All that a price depends on, frozen when the call is dispatched. */
 export interface Terms {
@@ -37,15 +44,64 @@ export function price(usage: Usage, terms: Terms): PricedUsage {
 
 function exactBase(usage: Usage, terms: Terms): bigint {
   const row = priceRow(terms.prices, usage.prompt)
-  const list =
-    row.request * TOKENS_PER_PRICE +
-    BigInt(usage.prompt - usage.cached - usage.cacheWrite) * row.input +
-    BigInt(usage.cached) * row.cachedInput +
-    BigInt(usage.cacheWrite) * row.cacheWrite +
-    BigInt(usage.completion - usage.reasoning) * row.output +
-    BigInt(usage.reasoning) * row.reasoning
+  const list = row.request * TOKENS_PER_PRICE + inputPrice(usage, row) + outputPrice(usage, row)
   const fee = terms.byokFee
   return fee === undefined ? list * BASIS : fee.flat * UNIT + list * fee.basisPoints
+}
+
+function inputPrice(usage: Usage, row: PriceRow): bigint {
+  const { cached, cacheWrite, prompt } = usage
+  const audio = row.audioInput === undefined ? 0 : (mediaCount(usage, 'audioInput') ?? 0)
+  const image = row.imageInput === undefined ? 0 : (mediaCount(usage, 'imageInput') ?? 0)
+  if (audio + image === 0) {
+    return (
+      BigInt(prompt - cached - cacheWrite) * row.input +
+      BigInt(cached) * row.cachedInput +
+      BigInt(cacheWrite) * row.cacheWrite
+    )
+  }
+  // As much text outside the cache as there can be: no report says how many audio and image tokens are in the cache.
+  const text = prompt - Math.min(Math.max(cached + cacheWrite, audio + image), prompt)
+  return dearestTokens(prompt, [
+    { tokens: audio, each: row.audioInput ?? 0n },
+    { tokens: image, each: row.imageInput ?? 0n },
+    { tokens: cached, each: row.cachedInput },
+    { tokens: cacheWrite, each: row.cacheWrite },
+    { tokens: text, each: row.input },
+  ])
+}
+
+function outputPrice(usage: Usage, row: PriceRow): bigint {
+  const { completion, reasoning } = usage
+  const audio = row.audioOutput === undefined ? 0 : (mediaCount(usage, 'audioOutput') ?? 0)
+  const image = row.imageOutput === undefined ? 0 : (mediaCount(usage, 'imageOutput') ?? 0)
+  if (audio + image === 0) {
+    return BigInt(completion - reasoning) * row.output + BigInt(reasoning) * row.reasoning
+  }
+  return dearestTokens(completion, [
+    { tokens: audio, each: row.audioOutput ?? 0n },
+    { tokens: image, each: row.imageOutput ?? 0n },
+    { tokens: reasoning, each: row.reasoning },
+    { tokens: Math.max(0, completion - audio - image - reasoning), each: row.output },
+  ])
+}
+
+interface PricedTokens {
+  readonly tokens: number
+  readonly each: Credits
+}
+
+/** The price of `total` tokens, each at one of these prices: the dearest ones that there are. */
+function dearestTokens(total: number, priced: PricedTokens[]): bigint {
+  priced.sort((one, other) => (one.each > other.each ? -1 : Number(one.each < other.each)))
+  let left = total
+  let sum = 0n
+  for (const { tokens, each } of priced) {
+    const taken = Math.min(tokens, left)
+    sum += BigInt(taken) * each
+    left -= taken
+  }
+  return sum
 }
 
 function fromExactBase(exact: bigint, markup: MarkupTerms): PricedUsage {
@@ -63,15 +119,22 @@ function fromExactBase(exact: bigint, markup: MarkupTerms): PricedUsage {
 /**
  * The most that a call with at most these tokens can cost: every prompt token at its dearest, every output token at its
  * dearest, in the dearest tier that up to twice the prompt estimate can reach.
+ *
+ * @param hasMedia whether the prompt may have audio or images. A model may answer any prompt with either.
  */
-export function dearestCost(promptTokens: number, outputTokens: number, terms: Terms): Credits {
+export function dearestCost(
+  promptTokens: number,
+  outputTokens: number,
+  hasMedia: boolean,
+  terms: Terms,
+): Credits {
   let dearest = 0n
   for (const { above, row } of terms.prices) {
     if (above >= promptTokens * 2) continue
     const list =
       row.request * TOKENS_PER_PRICE +
-      BigInt(promptTokens) * max(row.input, max(row.cachedInput, row.cacheWrite)) +
-      BigInt(outputTokens) * max(row.output, row.reasoning)
+      BigInt(promptTokens) * dearestInput(row, hasMedia) +
+      BigInt(outputTokens) * max(row.output, row.reasoning, row.audioOutput ?? 0n, row.imageOutput ?? 0n)
     if (list > dearest) dearest = list
   }
   const fee = terms.byokFee
@@ -79,6 +142,13 @@ export function dearestCost(promptTokens: number, outputTokens: number, terms: T
   return fromExactBase(exact, terms.markup).cost
 }
 
-function max(one: Credits, other: Credits): Credits {
-  return one > other ? one : other
+function dearestInput(row: PriceRow, hasMedia: boolean): Credits {
+  const text = max(row.input, row.cachedInput, row.cacheWrite)
+  return hasMedia ? max(text, row.audioInput ?? 0n, row.imageInput ?? 0n) : text
+}
+
+function max(first: Credits, ...others: readonly Credits[]): Credits {
+  let most = first
+  for (const other of others) if (other > most) most = other
+  return most
 }

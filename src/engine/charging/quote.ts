@@ -74,6 +74,11 @@ export function quote(request: QuoteRequest, readPrices: PriceReader): Quote {
   return {
     terms,
     priceVersion: model.priceVersion,
-    hold: dearestCost(request.input.atMost(route.adapter.tokenFactor), request.outputTokens, terms),
+    hold: dearestCost(
+      request.input.atMost(route.adapter.tokenFactor),
+      request.outputTokens,
+      request.input.hasMedia,
+      terms,
+    ),
   }
 }

@@ -1,4 +1,4 @@
-import { clampUsage, isCount, type Usage, type UsageReport } from '../../protocol/usage.js'
+import { clampUsage, isCount, MEDIA_COUNTS, type Usage, type UsageReport } from '../../protocol/usage.js'
 
 /** The catalogue's limits of a model, and the number of choices. */
 export interface UsageBounds {
@@ -24,7 +24,14 @@ export interface TokenEstimates {
 type Field = keyof Usage
 
 const NOTHING_TOLD: readonly Field[] = []
-const FIELDS: readonly Field[] = ['prompt', 'cached', 'cacheWrite', 'completion', 'reasoning']
+const FIELDS: readonly Field[] = [
+  'prompt',
+  'cached',
+  'cacheWrite',
+  'completion',
+  'reasoning',
+  ...MEDIA_COUNTS,
+]
 
 /** Collects the usage reports of a provider. For each field, the largest value counts. */
 export class UsageMeter {
@@ -34,6 +41,10 @@ export class UsageMeter {
     cacheWrite: undefined,
     completion: undefined,
     reasoning: undefined,
+    audioInput: undefined,
+    audioOutput: undefined,
+    imageInput: undefined,
+    imageOutput: undefined,
   }
   /** Fields that were reported already: a provider that reports with every chunk would flood the host's log. */
   private told: readonly (Field | 'total')[] = NOTHING_TOLD
@@ -63,8 +74,10 @@ export class UsageMeter {
     this.tokensFollowed = false
   }
 
+  /** A token after a report shows that the reply had not finished before it. */
   token(): void {
     this.tokensFollowed = true
+    this.final = false
   }
 
   /** Whether a final snapshot came: at or after the finish, or as the last thing before the provider said that it is done. */
@@ -101,7 +114,18 @@ export class UsageMeter {
 
   private filled(prompt: number, completion: number): Usage {
     const { cached = 0, cacheWrite = 0, reasoning = 0 } = this.largest
-    return clampUsage({ prompt, cached, cacheWrite, completion, reasoning })
+    const { audioInput = 0, audioOutput = 0, imageInput = 0, imageOutput = 0 } = this.largest
+    return clampUsage({
+      prompt,
+      cached,
+      cacheWrite,
+      completion,
+      reasoning,
+      audioInput,
+      audioOutput,
+      imageInput,
+      imageOutput,
+    })
   }
 
   private take(field: Field, count: number | undefined): void {

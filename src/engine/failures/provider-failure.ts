@@ -1,6 +1,13 @@
-import { CompatError, type CompatErrorFields, type ErrorCode, type ProviderError } from '../../base/errors.js'
+import {
+  CompatError,
+  type CompatErrorFields,
+  type ErrorCode,
+  type ProviderError,
+  type ProviderErrorReason,
+} from '../../base/errors.js'
 import { cleanProviderMessage, type ProviderMessageContext } from '../../protocol/provider-message.js'
-import { whyItFailed } from './why-it-failed.js'
+import { refusesContent } from './content-refusal.js'
+import { codeForClient, whyItFailed } from './why-it-failed.js'
 
 /** The consequences of a provider's failure for the client, the next route and this route's health. */
 export interface ProviderFailure {
@@ -9,12 +16,16 @@ export interface ProviderFailure {
   readonly movesOn: boolean
   /** Whether the route, rather than the request or the key, is at fault. */
   readonly routeAtFault: boolean
+  /** Whether the provider did not take the call at all. Other failures may depend on the request. */
+  readonly isOutage: boolean
   readonly retryAfterSeconds: number | undefined
   /** In words, for the host. */
   readonly why: string
 }
 
 type Reading = Omit<ProviderFailure, 'why'>
+
+const OUTAGES: ReadonlySet<ProviderErrorReason> = new Set(['unreachable', 'timeout', 'status'])
 
 /** As OpenAI, Anthropic, Google, xAI and llama.cpp say it. */
 const CONTEXT_LENGTH =
@@ -40,6 +51,7 @@ function readFailure(failure: ProviderError, byok: boolean, context: ProviderMes
     error: new CompatError(code, message, { source: 'provider', ...fields, cause: failure }),
     movesOn: !byok,
     routeAtFault,
+    isOutage: routeAtFault && OUTAGES.has(failure.reason) && status !== 429,
     retryAfterSeconds,
   })
   const refused = (): Reading => ({ ...refusedRequest(failure, context), retryAfterSeconds })
@@ -72,7 +84,7 @@ function readFailure(failure: ProviderError, byok: boolean, context: ProviderMes
     case 'cut-short':
       return fails('provider_error', 'The provider of this model broke off its reply.', true, billed)
   }
-  if (status === 400 || status === 413 || status === 422) return refused()
+  if (status === 400 || status === 413 || status === 422 || refusesContent(failure)) return refused()
   if (status === 401 || status === 403) {
     return byok
       ? fails('provider_key_rejected', 'The provider refused the key in provider_key.', false, {
@@ -110,7 +122,7 @@ function readFailure(failure: ProviderError, byok: boolean, context: ProviderMes
 function unsupportedRequest(
   failure: ProviderError,
   context: ProviderMessageContext,
-): Pick<Reading, 'error' | 'routeAtFault'> {
+): Pick<Reading, 'error' | 'routeAtFault' | 'isOutage'> {
   const { param } = failure
   const said = cleanProviderMessage(failure.providerMessage ?? failure.message, context)
   const message = said === '' ? "The request cannot be put in this provider's terms." : said
@@ -119,6 +131,7 @@ function unsupportedRequest(
   return {
     error: new CompatError(code, message, { cause: failure, ...(param !== undefined && { param }) }),
     routeAtFault: false,
+    isOutage: false,
   }
 }
 
@@ -130,13 +143,16 @@ function refusedRequest(
   const tooLong = failure.providerCode === 'context_length_exceeded' || CONTEXT_LENGTH.test(said)
   const message = said === '' ? 'The provider of this model refused the request.' : said
   const param = cleanProviderMessage(failure.param ?? '', context)
+  const providerCode = codeForClient(failure, context)
   return {
     error: new CompatError(tooLong ? 'context_length_exceeded' : 'provider_rejected_request', message, {
       source: 'provider',
       cause: failure,
       ...(param !== '' && { param }),
+      ...(providerCode !== undefined && { metadata: { provider_code: providerCode } }),
     }),
     movesOn: false,
     routeAtFault: false,
+    isOutage: false,
   }
 }

@@ -2,6 +2,7 @@ import type { ProviderError, ProviderErrorReason } from '../../base/errors.js'
 import { cleanProviderMessage, type ProviderMessageContext } from '../../protocol/provider-message.js'
 import { cut } from '../../protocol/text.js'
 import { eventError } from '../events/event-error.js'
+import { refusesContent } from './content-refusal.js'
 
 /** What was refused for what it asks, or may have been, as where a provider moderates: the words may quote it. */
 const ABOUT_THE_REQUEST = new Set([400, 403, 413, 422, 451])
@@ -20,12 +21,23 @@ const OF_THE_CONNECTION: ReadonlySet<ProviderErrorReason> = new Set([
 /** Why a provider failed, in words for the host's eyes: the adapter's, the provider's own, and the cause beneath. */
 export function whyItFailed(failure: ProviderError, context: ProviderMessageContext): string {
   const { cause, message, providerMessage, reason, status } = failure
-  const isAboutRequest = reason === 'unsupported-request' || ABOUT_THE_REQUEST.has(status ?? 0)
+  const isAboutRequest =
+    reason === 'unsupported-request' || ABOUT_THE_REQUEST.has(status ?? 0) || refusesContent(failure)
   const said = isAboutRequest ? codeOf(failure) : providerMessage ? `It said: ${providerMessage}` : ''
   const beneath = cause instanceof Error && OF_THE_CONNECTION.has(reason) ? `(${wordsOf(cause)})` : ''
   // Each apart: one that holds a secret is dropped whole.
   const parts = [message, said, beneath].map((text) => cleanProviderMessage(text, context))
   return cut(parts.filter((text) => text !== '').join(' '), MAX_CHARS)
+}
+
+/** Returns the provider's own code if it is one, and contains no secret. */
+export function codeForClient(
+  { providerCode = '' }: ProviderError,
+  context: ProviderMessageContext,
+): string | undefined {
+  return CODE.test(providerCode) && cleanProviderMessage(providerCode, context) === providerCode
+    ? providerCode
+    : undefined
 }
 
 function codeOf({ providerCode }: ProviderError): string {

@@ -21,7 +21,7 @@ export interface RouteChoice {
  * Chooses the routes that may serve a call, best first, and explains the choice. Throws if there is none.
  *
  * Filters by `enabled`, then by the pin or the caller's preferences. Orders by the caller's preference, otherwise by
- * session, weights or prices. Routes in trouble move behind the others; poor health never excludes a route.
+ * session, weights or prices. Routes in trouble move behind the others. Whether a failing route refuses the call is decided when it is tried.
  */
 export function chooseRoutes(
   call: RouteChoiceRequest,

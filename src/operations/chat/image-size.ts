@@ -3,11 +3,11 @@ export interface ImageSize {
   readonly height: number
 }
 
-/** The headers of every format are within this; metadata before the size of a JPEG may be longer, and it is then unknown. */
+/** Enough for the headers of every format. If the metadata before the size of a JPEG is longer, the size is unknown. */
 const HEADER_BYTES = 96 * 1_024
 const BASE64_ADDRESS = /^data:[^,]{0,200};base64,/i
 
-/** The size in pixels of a PNG, JPEG, GIF or WebP image in a `data:` address; undefined if it cannot be read. */
+/** Returns the size in pixels of a PNG, JPEG, GIF or WebP image in a `data:` URL, or undefined if it cannot be read. */
 export function imageSize(address: unknown): ImageSize | undefined {
   if (typeof address !== 'string') return undefined
   const start = BASE64_ADDRESS.exec(address.slice(0, 256))?.[0].length
@@ -31,7 +31,7 @@ function readGif(bytes: Buffer): ImageSize | undefined {
   return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) }
 }
 
-/** Of the three kinds of WebP, each has its size somewhere else. */
+/** Each of the three kinds of WebP has its size in a different place. */
 function readWebp(bytes: Buffer): ImageSize | undefined {
   if (bytes.length < 30 || !says(bytes, 0, 'RIFF') || !says(bytes, 8, 'WEBP')) return undefined
   if (says(bytes, 12, 'VP8X')) {
@@ -45,7 +45,7 @@ function readWebp(bytes: Buffer): ImageSize | undefined {
   return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff }
 }
 
-/** Goes from segment to segment to the frame header, which has the size. */
+/** Skips segments up to the frame header, which contains the size. */
 function readJpeg(bytes: Buffer): ImageSize | undefined {
   if (bytes.length < 4 || bytes.readUInt16BE(0) !== 0xffd8) return undefined
   let at = 2

@@ -17,7 +17,7 @@ export const chat: Operation<ParsedChatRequest> = {
   unsupported: unsupportedFields,
   plan: (asked, model, options) => new ChatPlan(asked, model, options),
 
-  // Labels cannot change the reply, nor can the envelope of a provider key, which differs each time that a key is sealed.
+  // Labels cannot change the reply. Neither can the envelope of a provider key, which is different for each sealing.
   digest: ({ forward, own: { provider, routing, sessionId }, stream }) => ({
     forward: { ...forward, stream },
     provider,

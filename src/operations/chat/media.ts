@@ -4,11 +4,11 @@ import { imageSize } from './image-size.js'
 const TOKENS_AN_IMAGE = 1_600
 const TOKENS_A_TILE = 260
 const TILE_PIXELS = 768
-/** Its size is not known. */
+/** For an image of unknown size. */
 const TOKENS_ANY_IMAGE = 3_000
 const TOKENS_OTHER_MEDIA = 8_000
 
-/** Content parts of which a provider reads another thing than their text, with the member that holds it. */
+/** The types of content parts that contain media, with the member that contains it. */
 const MEDIA: ReadonlyMap<unknown, string> = new Map([
   ['image_url', 'image_url'],
   ['input_image', 'image_url'],
@@ -23,7 +23,7 @@ export function isMedia(part: JsonObject): boolean {
   return MEDIA.has(part.type)
 }
 
-/** Tokens of a media part, erring high. No more than a guess, except for an image whose size can be read. */
+/** Estimates the tokens of a media part, erring high. Only for an image of known size is it more than a guess. */
 export function mediaTokens(part: JsonObject): number {
   const isImage = part.type === 'image_url' || part.type === 'input_image'
   if (!isImage) return TOKENS_OTHER_MEDIA
@@ -36,7 +36,7 @@ export function mediaTokens(part: JsonObject): number {
 const TEXTUAL = /^data:(?:text\/|application\/(?:[\w.+-]*\b)?(?:json|xml|yaml|csv|javascript)\b)[^,]{0,200},/i
 const LONGEST_HEAD = 512
 
-/** What of a media part is text: the name of a file, and what a text file holds, which a model reads as it is. */
+/** Returns the text in a media part: the name of a file, and the content of a text file, which a model reads directly. */
 export function mediaText(part: JsonObject): string {
   const { file } = part
   const name = isObject(file) && typeof file.filename === 'string' ? file.filename : ''

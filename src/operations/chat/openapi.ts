@@ -20,8 +20,8 @@ export const chatOpenApi: OpenApiOperation = {
     responses: {
       200: {
         description:
-          'The completion; with `stream: true` server-sent events, each `data: ` and a chunk, the last one with ' +
-          '`usage`, then `data: [DONE]`.',
+          'The completion. With `stream: true`, server-sent events: each is `data: ` and a chunk. The last chunk has ' +
+          '`usage`, and `data: [DONE]` follows.',
         headers: REQUEST_ID,
         content: {
           ...json('ChatCompletion'),

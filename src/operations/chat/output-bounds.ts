@@ -3,19 +3,20 @@ import type { Limits } from '../../contracts/limits.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { isObject } from '../../protocol/json-values.js'
 
-/** What one choice of a call may have of output at most. The hold covers it, and the provider is sent no more. */
+/** The output limits of one choice. The hold covers them, and the provider is never sent higher ones. */
 export interface OutputBounds {
-  /** The bound of the client, at most the model's maximum; a default if it named none. */
+  /** The client's output limit, at most the model's maximum. A default if the client set none. */
   readonly tokens: number
-  /** Whether the provider is sent that bound: the client named one, or nothing may be overdrawn. */
+  /** Whether the provider is sent the output limit. */
   readonly isSent: boolean
-  /** The largest budget for thinking that the provider is sent; some servers do not count it in the bound. */
+  /** The largest budget for thinking that the provider is sent. Some servers do not count it in the output limit. */
   readonly thinking: number
 }
 
 /**
- * Reads the bounds of a request. The larger valid one of `max_completion_tokens` and `max_tokens` counts. A budget for
- * thinking is below the bound; if the client named a budget alone, a bound that is sent leaves room for it.
+ * Reads the output limits of a request. If both `max_completion_tokens` and `max_tokens` are valid, the larger one
+ * applies. A budget for thinking is below the output limit. If the client set only a budget, an output limit that is
+ * sent leaves room for it.
  */
 export function outputBounds(
   request: ChatRequest,
@@ -37,15 +38,15 @@ export function outputBounds(
   return { tokens, isSent, thinking: Math.min(budget, (isSent ? tokens : most) - 1) }
 }
 
-/** What an event of a stream has beside its text, at most a token in each. */
+/** The size of an event without its text. An event has at least one token. */
 const BYTES_AN_EVENT = 320
 const BYTES_A_TOKEN = 8
 /** A token, its bytes and its probability, as JSON. */
 const BYTES_A_LOGPROB = 140
 
 /**
- * How many tokens of each choice a reply can have that is still read to its end. What a caller can make longer than that,
- * by several choices or by the probabilities of tokens, nobody would pay for.
+ * Returns how many tokens each choice may have so that the whole reply can still be read. With several choices or the
+ * probabilities of tokens, a caller could request a longer reply, and nobody would pay for the rest.
  */
 function readableTokens({ logprobs, n, stream, top_logprobs: top }: ChatRequest, replyBytes: number): number {
   const alternatives = typeof top === 'number' ? top : typeof logprobs === 'number' ? logprobs : 0
@@ -57,7 +58,7 @@ function readableTokens({ logprobs, n, stream, top_logprobs: top }: ChatRequest,
   return Math.max(1, Math.floor(replyBytes / bytes))
 }
 
-/** Whether a request's bound counts as one. */
+/** Whether a value is a valid output limit. */
 export function isOutputBound(bound: unknown): bound is number {
   return Number.isSafeInteger(bound) && (bound as number) >= 1
 }

@@ -8,7 +8,7 @@ import { ChatReply } from './reply/chat-reply.js'
 import { routeParameters } from './route-parameters.js'
 import { upstreamRequest } from './upstream-request.js'
 
-/** One chat completion with one model. */
+/** The plan of one chat completion with one model. */
 export class ChatPlan implements Plan {
   readonly outputTokens: number
   private readonly bounds: OutputBounds

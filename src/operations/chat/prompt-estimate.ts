@@ -10,21 +10,21 @@ import { isMedia, mediaText, mediaTokens } from './media.js'
 type PromptCounters = Pick<PlanOptions, 'counter' | 'upperCounter' | 'neverOverdraw'>
 
 const TOKENS_A_MESSAGE = 8
-/** Under `neverOverdraw`. Some chat templates wrap a message into more, and tools into instructions of their own. */
+/** Under `neverOverdraw`. Some chat templates add more tokens to a message, and instructions for tools. */
 const MOST_TOKENS_A_MESSAGE = 16
 const MOST_TOKENS_A_REQUEST = 200
 const MOST_TOKENS_WITH_TOOLS = 700
 
-/** A role of ordinary length is in the tokens of its message. */
+/** The tokens of a message include a role up to this length. */
 const LONGEST_ROLE_CHARS = 16
 const CHARGED_FIELDS = new Set(['tools', 'functions', 'response_format'])
 const CHOICES = new Set(['tool_choice', 'function_call'])
 
 /**
- * Estimates the prompt tokens of a request from all of it that a model reads.
+ * Estimates the prompt tokens of a request from all parts that a model reads.
  *
- * Under `neverOverdraw` the estimate is an upper bound, at most the model's context. It throws 400 `invalid_request` for
- * media of which the catalogue tells no bound.
+ * Under `neverOverdraw` the estimate is an upper bound, at most the model's context. Throws 400 `invalid_request` if the
+ * request has media and the catalogue has no upper bound for them.
  */
 export function estimatePrompt(request: ChatRequest, model: Model, counters: PromptCounters): InputEstimate {
   const sums = counters.neverOverdraw ? new UpperBound(model, counters) : new Estimate(model, counters)
@@ -33,23 +33,26 @@ export function estimatePrompt(request: ChatRequest, model: Model, counters: Pro
     const value = request[field]
     if (value === undefined || value === null || field === 'model' || field === 'messages') continue
     const isCharged = CHARGED_FIELDS.has(field)
-    // What a host lets through by its name may be part of a prompt, too.
+    // A field that only the host has allowed may also become part of the prompt.
     if (!isCharged && !CHOICES.has(field) && KNOWN_FIELDS.has(field)) continue
     addValue(value, isCharged, sums)
     if (isCharged) sums.hasTools()
+    else if (!CHOICES.has(field)) sums.hasMedia()
   }
   return sums.estimate()
 }
 
-/** What is added up of a prompt. */
+/** Adds up the tokens of a prompt. */
 interface Sums {
   message(): void
-  /** @param isCharged whether an estimate that is charged counts it too */
+  /** @param isCharged whether the text also counts in an estimate that is charged */
   text(text: string, isCharged: boolean): void
   json(value: unknown, isCharged: boolean): void
   media(part: JsonObject, place: () => string): void
   hasTools(): void
-  /** Asks the counters, whose faults must come before anything is held. */
+  /** The prompt has audio or images, or something that may be such. */
+  hasMedia(): void
+  /** Calls the counters. If one of them fails, it must fail before anything is held. */
   estimate(): InputEstimate
 }
 
@@ -58,6 +61,7 @@ function addMessage(message: ChatMessage, position: number, sums: Sums): void {
   for (const field of Object.keys(message)) {
     const value = message[field]
     if (value === undefined || value === null) continue
+    if (field === 'audio' || field === 'images') sums.hasMedia()
     if (field === 'role') {
       if (message.role.length > LONGEST_ROLE_CHARS) sums.text(message.role, false)
     } else if ((field === 'content' || field === 'images') && Array.isArray(value)) {
@@ -73,7 +77,7 @@ function addValue(value: unknown, isCharged: boolean, sums: Sums): void {
   else sums.json(value, isCharged)
 }
 
-/** The router gives clients a reasoning under two names, and they send both back. */
+/** The router sends reasoning under two names, and clients send both back. */
 function repeats(message: ChatMessage, field: string): boolean {
   return field === 'reasoning_content' && message.reasoning_content === message.reasoning
 }
@@ -82,6 +86,7 @@ function addPart(part: unknown, place: string, sums: Sums): void {
   if (!isObject(part)) return
   if (isMedia(part)) {
     sums.text(mediaText(part), false)
+    sums.hasMedia()
     sums.media(part, () => place)
     return
   }
@@ -95,6 +100,7 @@ class Estimate implements Sums {
   private readonly charged: TokenTally
   private readonly perhaps: TokenTally
   private rest = 0
+  private anyMedia = false
 
   constructor(
     private readonly model: Model,
@@ -124,10 +130,18 @@ class Estimate implements Sums {
 
   hasTools(): void {}
 
+  hasMedia(): void {
+    this.anyMedia = true
+  }
+
   estimate(): InputEstimate {
     const text = this.charged.atMost() + this.perhaps.atMost()
-    const { rest } = this
-    return { atLeast: this.charged.atLeast(), atMost: (factor = 1) => Math.ceil(text * factor) + rest }
+    const { anyMedia, rest } = this
+    return {
+      atLeast: this.charged.atLeast(),
+      atMost: (factor = 1) => Math.ceil(text * factor) + rest,
+      hasMedia: anyMedia,
+    }
   }
 }
 
@@ -136,6 +150,7 @@ class UpperBound implements Sums {
   private readonly upper: TokenTally
   private rest = 0
   private anyTools = false
+  private anyMedia = false
 
   constructor(
     private readonly model: Model,
@@ -167,8 +182,8 @@ class UpperBound implements Sums {
       const param = place()
       throw new CompatError(
         'invalid_request',
-        `${param} is not accepted by the model '${id}': what it costs has no bound. The host of this service can set ` +
-          'mediaTokens or contextLength of the model.',
+        `${param} is not accepted by the model '${id}', because its cost has no upper bound. The host of this service ` +
+          'can set mediaTokens or contextLength of the model.',
         { param },
       )
     }
@@ -178,25 +193,28 @@ class UpperBound implements Sums {
     this.anyTools = true
   }
 
-  /** Bytes are no fewer than the tokens of any tokenizer, so that no factor applies. */
+  hasMedia(): void {
+    this.anyMedia = true
+  }
+
   estimate(): InputEstimate {
     const { contextLength = Infinity, promptOverhead } = this.model
     const overhead = promptOverhead ?? MOST_TOKENS_A_REQUEST + (this.anyTools ? MOST_TOKENS_WITH_TOOLS : 0)
     const atMost = Math.min(this.upper.atMost() + this.rest + overhead, contextLength)
-    // No factor applies: no tokenizer makes more tokens than there are bytes.
-    return { atLeast: this.charged.atLeast(), atMost: () => atMost }
+    // No factor applies, because no tokenizer makes more tokens than there are bytes.
+    return { atLeast: this.charged.atLeast(), atMost: () => atMost, hasMedia: this.anyMedia }
   }
 }
 
 /**
- * JSON with as much white space as a chat template may put into tools and the arguments of calls. In a list of digits it
- * is more tokens than the list has bytes.
+ * Returns JSON with as much white space as a chat template may add to tools and to the arguments of calls. For a list of
+ * digits, the white space can have more tokens than the list has bytes.
  */
 function writtenOut(value: unknown): string {
   return JSON.stringify(value, null, 1).replace(/[,:]/g, '$& ')
 }
 
-/** Tokens of a predicted output: those that are rejected are billed as output. */
+/** Counts the tokens of a predicted output. Rejected tokens are billed as output. */
 export function predictedTokens({ prediction }: ChatRequest, counters: PromptCounters): number {
   const content = isObject(prediction) ? prediction.content : undefined
   if (content === undefined || content === null) return 0

@@ -7,18 +7,16 @@ const MAX_PARTS = 1_000
 
 const contentPart = z.looseObject({ type: z.string() })
 
-/** How the API document shows a message; `request-fields/messages.ts` reads it. */
+/** A message in the API document. `request-fields/messages.ts` reads messages. */
 const messageSchema = z.looseObject({
   role: z.string(),
   content: z
     .union([z.string(), z.array(contentPart).max(MAX_PARTS), z.null()])
     .optional()
-    .describe(
-      'Null or absent only on an assistant message that has something else, such as `tool_calls` or `refusal`.',
-    ),
+    .describe('Null or absent only on an assistant message. One that has nothing else either is left out.'),
 })
 
-/** A whole request, as the API document shows it. */
+/** A whole request in the API document. */
 export const chatRequestSchema = z.looseObject({
   ...outlineFields,
   messages: z.array(messageSchema).min(1).max(MAX_MESSAGES),

@@ -6,9 +6,9 @@ import { isNeutral } from '../../protocol/request-fields/known-fields.js'
 import type { ParsedChatRequest } from './read-request.js'
 
 /**
- * The request with the parameters that a route takes: `reasoning` and `reasoning_effort` under the name that its list
- * has, without values that ask for nothing and that its list does not name, and without prompt cache marks if nobody
- * would pay for the writing.
+ * Returns the request with the parameters that a route accepts. `reasoning` and `reasoning_effort` get the name in its
+ * list. Parameters that are not in its list and have no effect are removed, and so are prompt cache marks if nobody
+ * would pay for the cache write.
  */
 export function routeParameters(
   { forward, marksCache }: Pick<ParsedChatRequest, 'forward' | 'marksCache'>,
@@ -36,7 +36,7 @@ function withListed(forward: ChatRequest, supported: readonly string[]): ChatReq
   return renamed || isChanged ? (left as ChatRequest) : forward
 }
 
-/** Returns whether anything was renamed. A budget in tokens is no effort, and stays under the name that the client used. */
+/** Returns whether anything was renamed. A budget in tokens is not an effort, and keeps the client's name. */
 function renameReasoning(request: JsonObject, supported: readonly string[]): boolean {
   const takesObject = supported.includes('reasoning')
   const takesEffort = supported.includes('reasoning_effort')

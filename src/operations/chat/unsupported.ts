@@ -5,7 +5,7 @@ const MAX_NAMED = 20
 /** Every route is sent these. */
 const ALWAYS_SUPPORTED = new Set(['model', 'messages', 'stream', 'user'])
 
-/** Returns the known fields of a request that a list does not name and that ask for something, at most 20. */
+/** Returns at most 20 known fields of a request that have an effect but are not in a list. */
 export function unsupportedFields(
   { forward }: Pick<ParsedChatRequest, 'forward'>,
   supported: readonly string[],
@@ -20,7 +20,7 @@ export function unsupportedFields(
   return unsupported
 }
 
-/** Whether a list names a field, or its synonym. Unknown fields are checked elsewhere. */
+/** Whether a list contains a field or its synonym. Unknown fields are checked elsewhere. */
 function isNamed(field: string, supported: readonly string[]): boolean {
   if (supported.includes(field) || !KNOWN_FIELDS.has(field)) return true
   return SAME_FIELDS.some((same) => same.includes(field) && same.some((name) => supported.includes(name)))

@@ -6,18 +6,18 @@ import { isOutputBound, type OutputBounds } from './output-bounds.js'
 
 const BOUNDS = ['max_completion_tokens', 'max_tokens'] as const
 
-/** The request under the provider's name of the model, with no more output asked for than is on hold. */
+/** Returns the request with the provider's name of the model, and for no more output than the hold covers. */
 export function upstreamRequest(
   forward: ChatRequest,
   model: Model,
   route: Route,
   bounds: OutputBounds,
 ): ChatRequest {
-  // A spread of a client's object, of which each may have another shape, costs a multiple.
+  // Spreading a client's object takes several times as long, because each may have a different shape.
   const request: ChatRequest = Object.assign({}, forward, { model: route.upstreamModel })
   if (bounds.isSent) setBound(request, model, route, bounds.tokens)
   else if (route.adapter.needsBound === true) {
-    // As much as is on hold: the API counts what it thinks in the bound.
+    // All that is on hold, because the API counts thinking in the output limit.
     const tokens = Math.min(bounds.tokens + bounds.thinking, model.maxOutputTokens ?? Infinity)
     setBound(request, model, route, tokens)
   }
@@ -25,7 +25,7 @@ export function upstreamRequest(
   return request
 }
 
-/** Under the name that the route takes; if nobody says which, under the names that the client used. */
+/** Sets the output limit in the field that the route accepts. If that is unknown, uses the client's fields. */
 function setBound(
   request: ChatRequest,
   model: Model,

@@ -14,14 +14,14 @@ export const embeddings: Operation<AskedEmbeddings> = {
   openapi: embeddingsOpenApi,
   read: ({ value }) => parseEmbeddingsRequest(value),
 
-  // The format is the router's own work, and every provider may be sent a label.
+  // The router converts the format itself, and every provider may get the label `user`.
   unsupported: ({ forward }, supported) =>
     forward.dimensions === undefined || supported.includes('dimensions') ? [] : ['dimensions'],
 
   plan: (asked, model, options) => new EmbeddingsPlan(asked, model, options),
 
   digest: ({ format, forward, own: { provider, routing, sessionId } }) => ({
-    embeddings: { ...forward, format },
+    forward: { ...forward, format },
     provider,
     routing,
     sessionId,

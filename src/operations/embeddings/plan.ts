@@ -4,10 +4,10 @@ import type { ProviderRequest, Route } from '../../contracts/providers.js'
 import type { AskedEmbeddings } from './read-request.js'
 import { EmbeddingsReply } from './reply.js'
 
-/** The tokens that a model puts around each text, at most. */
+/** The most tokens that a model adds to each text. */
 const TOKENS_AN_INPUT = 8
 
-/** The embeddings of one request, by one model. Only the input is paid for. */
+/** The plan of one embeddings request for one model. Only the input has a price. */
 export class EmbeddingsPlan implements Plan {
   readonly outputTokens = 0
   readonly choices = 1
@@ -33,7 +33,7 @@ export class EmbeddingsPlan implements Plan {
     return new EmbeddingsReply(parts, { count, format, model })
   }
 
-  /** Tokens are counted as they are, text by the counters. An upper bound for text needs no factor. */
+  /** Each token in the input counts as one, and text is counted by the counters. An upper bound for text needs no factor. */
   private estimateInput(): InputEstimate {
     const { counter, neverOverdraw, upperCounter } = this.options
     const { count, forward } = this.asked
@@ -50,6 +50,7 @@ export class EmbeddingsPlan implements Plan {
     const text = upper.atMost()
     const overhead = count * (this.model.promptOverhead ?? TOKENS_AN_INPUT)
     return {
+      hasMedia: false,
       atLeast: tokens + charged.atLeast(),
       atMost: (factor = 1) => Math.ceil(text * (neverOverdraw ? 1 : factor)) + tokens + overhead,
     }

@@ -1,42 +1,35 @@
 import * as z from 'zod'
-import { CompatError } from '../../base/errors.js'
 import type { Asked } from '../../contracts/operation.js'
 import type { EmbeddingInput, EmbeddingRequest } from '../../protocol/embedding-request.js'
 import type { JsonObject } from '../../protocol/json-values.js'
-import {
-  OUTLINE_CODES,
-  OUTLINE_NAMES,
-  outlineFields,
-  ownFields,
-  readOutline,
-} from '../../protocol/request-fields/own-fields.js'
-import { RequestReading } from '../../protocol/request-fields/reading.js'
-import { REFUSED_FIELDS, refuseFields, Spellings } from '../../protocol/request-fields/refused-fields.js'
+import { closeRequest, openRequest, readUnknown } from '../../protocol/request-fields/open-request.js'
+import { OUTLINE_NAMES, outlineFields } from '../../protocol/request-fields/own-fields.js'
+import type { RequestReading } from '../../protocol/request-fields/reading.js'
+import { REFUSED_FIELDS, Spellings } from '../../protocol/request-fields/refused-fields.js'
 
 export interface AskedEmbeddings extends Asked {
-  /** The body for providers, `model` still being the model key. */
+  /** The request for providers, with the model key as `model`. */
   readonly forward: EmbeddingRequest
-  /** How many embeddings the reply must have. */
+  /** The number of embeddings that the reply must have. */
   readonly count: number
   readonly format: 'float' | 'base64'
 }
 
 export const MAX_INPUTS = 2_048
-const MAX_FIELDS = 1_000
 const MAX_DIMENSIONS = 1_000_000
 const INPUT_RULE = 'must be a string, a list of strings, a list of tokens, or a list of lists of tokens'
 
 const tokens = z.array(z.int().min(0)).min(1)
 
-/** The fields beside the input, with the rule that a wrong value breaks. */
+/** The fields other than the input, with the message for an invalid value. */
 const FIELDS = {
   encoding_format: [z.enum(['float', 'base64']), "must be 'float' or 'base64'"],
-  dimensions: [z.int().min(1).max(MAX_DIMENSIONS), 'must be an integer from 1 up'],
+  dimensions: [z.int().min(1).max(MAX_DIMENSIONS), 'must be a positive integer'],
   user: [z.string(), 'must be a string'],
-  stream: [z.literal(false), 'must be false: embeddings come in one body'],
+  stream: [z.literal(false), 'must be false: embeddings cannot be streamed'],
 } as const
 
-/** A whole request, as the API document shows it. */
+/** A whole request in the API document. */
 export const embeddingsRequestSchema = z.looseObject({
   ...outlineFields,
   input: z
@@ -46,7 +39,7 @@ export const embeddingsRequestSchema = z.looseObject({
       tokens,
       z.array(tokens).min(1).max(MAX_INPUTS),
     ])
-    .describe('The texts to embed, or their tokens. At most 2,048 inputs; none is empty.'),
+    .describe('The texts to embed, or their tokens. At most 2,048 inputs, none of them empty.'),
   encoding_format: FIELDS.encoding_format[0]
     .nullish()
     .describe('The form of each embedding: numbers (the default), or base64 of 32-bit floats.'),
@@ -60,35 +53,26 @@ const READ: ReadonlySet<string> = new Set([...OUTLINE_NAMES, 'input', '__proto__
 const SPELLINGS = new Spellings([...OUTLINE_NAMES, 'input', ...Object.keys(FIELDS), ...REFUSED_FIELDS.keys()])
 
 /**
- * Checks a request body and splits it into the part for providers and the router's own.
- *
- * Throws a `CompatError` of status 400 (404 if no model can have the name `model`). Its message names the first fault, its
- * `details` at most 20. Neither ever contains a value of the client's.
+ * Checks a request body and splits it into the part for providers and the router's own fields. Throws a `CompatError` of
+ * status 400, or 404 if no model can have the name `model`.
  */
 export function parseEmbeddingsRequest(body: JsonObject): AskedEmbeddings {
-  const keys = Object.keys(body)
-  if (keys.length > MAX_FIELDS) {
-    throw new CompatError('invalid_request', 'The request body has more than 1,000 fields.')
-  }
-  refuseFields(keys, SPELLINGS)
-  const reading = new RequestReading()
-  const outline = readOutline(body, keys, reading)
+  const request = openRequest(body, SPELLINGS)
+  const { reading } = request
   const input = readInput(body.input, reading)
   const { dimensions, encoding_format: format, user } = readFields(body, reading)
-  const unknown = readUnknown(body, keys, reading)
-  if (outline === undefined || input === undefined || reading.faults.list.length > 0) {
-    throw reading.faults.error(OUTLINE_CODES)
-  }
+  const unknown = readUnknown(body, request, READ)
+  const { leftOut, model, own, unlisted } = closeRequest(request)
   return {
-    model: outline.model,
+    model,
     stream: false,
-    own: ownFields(outline),
+    own,
     user: user as string | undefined,
-    unlisted: reading.unlisted,
-    leftOut: [...reading.leftOut],
-    // Providers are never asked for a format: some refuse one, and the reply is converted here.
+    unlisted,
+    leftOut,
+    // Providers are never sent a format: some refuse the field, and the reply is converted here.
     forward: Object.assign(
-      { model: outline.model, input },
+      { model, input },
       dimensions !== undefined && { dimensions: dimensions as number },
       user !== undefined && { user: user as string },
       unknown,
@@ -98,10 +82,11 @@ export function parseEmbeddingsRequest(body: JsonObject): AskedEmbeddings {
   }
 }
 
-function readInput(input: unknown, { faults }: RequestReading): EmbeddingInput | undefined {
+/** Returns the input, or an empty one if it has faults. */
+function readInput(input: unknown, { faults }: RequestReading): EmbeddingInput {
   if (input === undefined || input === null) {
     faults.add('input', 'is required')
-    return undefined
+    return ''
   }
   if (typeof input === 'string') {
     if (input === '') faults.add('input', 'must not be empty')
@@ -109,11 +94,11 @@ function readInput(input: unknown, { faults }: RequestReading): EmbeddingInput |
   }
   if (!Array.isArray(input)) {
     faults.add('input', INPUT_RULE)
-    return undefined
+    return ''
   }
   if (input.length === 0) {
     faults.add('input', 'must not be empty')
-    return undefined
+    return ''
   }
   const [first] = input
   if (typeof first === 'number') {
@@ -122,7 +107,7 @@ function readInput(input: unknown, { faults }: RequestReading): EmbeddingInput |
   }
   if (input.length > MAX_INPUTS) {
     faults.add('input', `must have at most ${MAX_INPUTS.toLocaleString('en')} inputs`)
-    return undefined
+    return ''
   }
   const isOfTokens = Array.isArray(first)
   for (const [position, item] of input.entries()) {
@@ -142,7 +127,7 @@ function readInput(input: unknown, { faults }: RequestReading): EmbeddingInput |
 function checkTokens(tokens: readonly unknown[], place: string, faults: RequestReading['faults']): void {
   if (tokens.length === 0) faults.add(place, 'must not be empty')
   const wrong = tokens.findIndex((token) => !Number.isSafeInteger(token) || (token as number) < 0)
-  if (wrong >= 0) faults.add(`${place}.${wrong}`, 'must be a token, an integer from 0 up')
+  if (wrong >= 0) faults.add(`${place}.${wrong}`, 'must be a token, which is a non-negative integer')
 }
 
 function readFields(
@@ -157,16 +142,4 @@ function readFields(
     else faults.add(name, rule)
   }
   return read
-}
-
-/** A field that is not known here reaches a provider only if the host names it. */
-function readUnknown(body: JsonObject, keys: readonly string[], reading: RequestReading): JsonObject {
-  const sent: JsonObject = {}
-  for (const key of keys) {
-    const value = body[key]
-    if (READ.has(key) || value === null || value === undefined) continue
-    reading.mustBeNamed(key, key)
-    sent[key] = value
-  }
-  return sent
 }

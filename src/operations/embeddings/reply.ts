@@ -1,83 +1,37 @@
-import { isProviderError, ProviderError } from '../../base/errors.js'
-import type { Reply, ReplyParts } from '../../contracts/operation.js'
-import type { ProviderEvent } from '../../contracts/providers.js'
+import type { ReplyParts } from '../../contracts/operation.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { cleanLabel } from '../../protocol/text.js'
+import type { UsageReport } from '../../protocol/usage.js'
 import { type WireCharge, writeUsage } from '../../protocol/wire-usage.js'
-import { MendBook } from '../../replies/mends.js'
+import { JsonReply, unreadable } from '../../replies/json-reply.js'
 
 export interface AskedReply {
   /** The model key of the request. */
   readonly model: string
-  /** How many embeddings were asked for. */
+  /** The number of embeddings requested. */
   readonly count: number
-  /** The form in which the client wants them. */
+  /** The format that the client requested. */
   readonly format: 'float' | 'base64'
 }
 
 const FLOAT_BYTES = 4
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
-/** Embeddings in one body, in the form that the client asked for, whichever one the provider sent. */
-export class EmbeddingsReply implements Reply {
-  failure: ProviderError | undefined
-  upstreamId: string | undefined
-  readonly unreadable = undefined
-  readonly gaveReason = false
-  readonly finishReason = undefined
-  readonly nativeFinishReason = undefined
-  private readonly mended = new MendBook()
-  /** JSON, each at its index. */
-  private data: string[] | undefined
+/** A reply with embeddings, in the format that the client requested, whichever one the provider sent. */
+export class EmbeddingsReply extends JsonReply {
+  /** The embeddings as JSON, each at its index. */
+  private data: readonly string[] = []
 
   constructor(
-    private readonly parts: ReplyParts,
+    parts: ReplyParts,
     private readonly asked: AskedReply,
-  ) {}
-
-  get begun(): boolean {
-    return this.data !== undefined
-  }
-
-  get finished(): boolean {
-    return this.data !== undefined
-  }
-
-  get tokenEvents(): number {
-    return this.data === undefined ? 0 : 1
-  }
-
-  get mends(): Reply['mends'] {
-    return this.mended.kinds
-  }
-
-  take(events: readonly ProviderEvent[]): string {
-    for (const event of events) {
-      if (this.failure !== undefined) break
-      try {
-        this.takeEvent(event)
-      } catch (error) {
-        this.failure = isProviderError(error) ? error : unreadable('an event cannot be read', error)
-      }
-    }
-    return ''
-  }
-
-  completionAtLeast(): number {
-    return 0
-  }
-
-  discard(): void {}
-
-  endChoices(): void {}
-
-  closing(): string {
-    throw new Error('Embeddings are not streamed.')
+  ) {
+    super(parts)
   }
 
   body(charge: WireCharge): string {
-    const { asked, data = [] } = this
+    const { asked, data } = this
     const items = data.map(
       (embedding, index) => `{"object":"embedding","index":${index},"embedding":${embedding}}`,
     )
@@ -85,17 +39,12 @@ export class EmbeddingsReply implements Reply {
     return `{"object":"list","data":[${items.join(',')}],"model":${model},"usage":${writeUsage(charge)}}`
   }
 
-  private takeEvent(event: ProviderEvent): void {
-    if (event.type === 'usage') {
-      // Providers report no output. Without a count of it the usage would pass for incomplete.
-      const { completion = 0 } = event.usage
-      this.parts.meter.snapshot({ ...event.usage, completion }, this.finished)
-    } else if (event.type === 'mended') this.mended.add(event.kind, event.dropped)
-    else if (event.type === 'completion') this.takeList(event.completion as JsonObject)
-    else throw unreadable(event.type === 'unreadable' ? event.why : `an event of type ${event.type} came`)
+  /** Providers report no output tokens. */
+  protected usage(report: UsageReport): UsageReport {
+    return { ...report, completion: report.completion ?? 0 }
   }
 
-  private takeList({ data, id }: JsonObject): void {
+  protected read({ data, id }: JsonObject): void {
     if (!Array.isArray(data)) throw unreadable('data is not a list')
     const { count } = this.asked
     if (data.length !== count) throw unreadable(`it has ${data.length} embeddings for ${count} inputs`)
@@ -110,7 +59,6 @@ export class EmbeddingsReply implements Reply {
     }
     if (typeof id === 'string' && id !== '') this.upstreamId = cleanLabel(id)
     this.data = read as string[]
-    this.parts.meter.token()
   }
 
   /** Writes one embedding as JSON in the client's format. */
@@ -144,8 +92,4 @@ function writeFloats(values: readonly unknown[]): string {
 function checked(value: unknown): number {
   if (typeof value === 'number' && Number.isFinite(value)) return value
   throw unreadable('an embedding has a value that is not a number')
-}
-
-function unreadable(why: string, cause?: unknown): ProviderError {
-  return new ProviderError('invalid-response', `The reply cannot be read: ${why}.`, { cause })
 }

@@ -31,7 +31,7 @@ export function envelopeKeysEndpoint(engine: Engine): Endpoint {
     openapi: {
       operation: {
         operationId: 'listEnvelopeKeys',
-        summary: 'Show the public keys to seal provider keys with',
+        summary: 'List the public keys for sealing provider keys',
         security: [],
         responses: {
           200: success('A JSON Web Key Set.', 'EnvelopeKeys'),
@@ -47,10 +47,10 @@ export function envelopeKeysEndpoint(engine: Engine): Endpoint {
   }
 }
 
-/** What only private and secret keys have (RFC 7518 section 6), whoever made the list. */
+/** The members that only private and secret keys have (RFC 7518 section 6). */
 const PRIVATE_MEMBERS = ['d', 'k', 'p', 'q', 'dp', 'dq', 'qi', 'oth']
 
-/** The public keys to seal provider keys with. A list that holds anything but public keys is not published. */
+/** Returns the public keys for sealing provider keys. Throws if the list contains anything other than public keys. */
 async function publishedKeys(options: EngineOptions, context: LazyContext): Promise<object> {
   const published = await askStore('envelopes', options, context, () => options.envelopes?.publicKeys?.())
   const keys: unknown = published?.keys

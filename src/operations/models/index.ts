@@ -29,7 +29,7 @@ export function modelEndpoints(engine: Engine): readonly Endpoint[] {
           operationId: 'listModels',
           summary: 'List the models',
           responses: {
-            200: success('All models, as they are offered at this moment.', 'ModelList'),
+            200: success('All models that are currently available.', 'ModelList'),
             ...errorResponses([...MODEL_CODES, 'catalogue_unavailable']),
           },
         },
@@ -50,7 +50,7 @@ export function modelEndpoints(engine: Engine): readonly Endpoint[] {
               name: 'model_key',
               in: 'path',
               required: true,
-              description: 'The id of a model. Its slashes may stand as they are or as `%2F`.',
+              description: 'The id of a model. Slashes may be written as they are or as `%2F`.',
               schema: { type: 'string', minLength: 1, maxLength: 256 },
             },
           ],

@@ -1,6 +1,6 @@
 import type { Price, Prices } from '../../base/prices.js'
 
-/** What of a catalogue's model stands on the wire. The catalogue's own type, which this room does not know, fits it. */
+/** The fields of a catalogue's model that are sent to clients. The catalogue's own `Model` is assignable to it. */
 export interface ListedModel {
   readonly id: string
   readonly created: number
@@ -16,7 +16,7 @@ export interface ListedModel {
   readonly prices?: Prices
 }
 
-/** A model as `GET /models/{model_key}` shows it. Members that the catalogue does not have are left out. */
+/** Returns a model as `GET /models/{model_key}` shows it. Fields that the catalogue does not have are left out. */
 export function modelObject(model: ListedModel) {
   return {
     id: model.id,
@@ -35,16 +35,20 @@ export function modelObject(model: ListedModel) {
   }
 }
 
-/** The answer of `GET /models`. */
+/** Returns the answer of `GET /models`. */
 export function modelList(models: readonly ListedModel[]) {
   return { object: 'list' as const, data: models.map(modelObject) }
 }
 
-/** Without these, a price that a host left out could be read from `Object.prototype`. */
+/** Without these fields, an absent price could be read from `Object.prototype`. */
 const NO_PRICES = {
   cachedInput: undefined,
   cacheWrite: undefined,
   reasoning: undefined,
+  audioInput: undefined,
+  audioOutput: undefined,
+  imageInput: undefined,
+  imageOutput: undefined,
   request: undefined,
   tiers: undefined,
 }
@@ -56,7 +60,7 @@ function priceList(prices: Prices) {
   }
 }
 
-/** Member by member, since a host's rows may hold more than is the client's to see. */
+/** Copies each field by name, because a host's rows may contain fields that clients must not see. */
 function priceObject(price: Price) {
   return {
     input: price.input,
@@ -64,6 +68,10 @@ function priceObject(price: Price) {
     cachedInput: price.cachedInput,
     cacheWrite: price.cacheWrite,
     reasoning: price.reasoning,
+    audioInput: price.audioInput,
+    audioOutput: price.audioOutput,
+    imageInput: price.imageInput,
+    imageOutput: price.imageOutput,
     request: price.request,
   }
 }

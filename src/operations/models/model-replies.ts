@@ -8,13 +8,13 @@ import { toLatin1 } from '../../protocol/latin1.js'
 import { modelNotFound } from '../../protocol/model-key.js'
 import { modelList, modelObject } from './model-object.js'
 
-/** The bodies of `GET /models` and `GET /models/{model}`. */
+/** Writes the bodies of `GET /models` and `GET /models/{model_key}`. */
 export class ModelReplies {
   #listed: { readonly models: readonly Model[]; readonly body: string } | undefined
 
   constructor(private readonly options: EngineOptions) {}
 
-  /** Made once for each list that cannot change. Caches and the catalogue in memory give the same one until something does. */
+  /** Writes the body once for each frozen list. Caches and the memory catalogue return the same list until it changes. */
   async list(context: LazyContext): Promise<string> {
     const { options } = this
     const models = await askStore('catalogue', options, context, () => options.catalogue.list(context))
@@ -27,18 +27,17 @@ export class ModelReplies {
     return body
   }
 
-  /** `key` is looked up as it stands, then decoded once. */
+  /** Looks up `key` unchanged, then decoded once, then both without leading slashes. */
   async one(key: string, context: LazyContext): Promise<string> {
-    const decoded = decodeOnce(key)
-    const model =
-      (await lookUpModel(key, context, this.options)) ??
-      (decoded === undefined ? undefined : await lookUpModel(decoded, context, this.options))
-    if (model === undefined) throw modelNotFound(decoded ?? key)
-    return toLatin1(JSON.stringify(modelObject(model)))
+    for (const spelling of spellingsOf(key)) {
+      const model = await lookUpModel(spelling, context, this.options)
+      if (model !== undefined) return toLatin1(JSON.stringify(modelObject(model)))
+    }
+    throw modelNotFound(decodeOnce(key) ?? key)
   }
 }
 
-/** Whether nothing can change of what the list shows. */
+/** Whether nothing that the list shows can change. */
 function isFixed(models: readonly Model[]): boolean {
   return Object.isFrozen(models) && models.every((model) => partsOf(model).every(Object.isFrozen))
 }
@@ -49,7 +48,12 @@ function partsOf(model: Model): readonly unknown[] {
   return [model, modalities, supportedParameters, prices, tiers, ...(Array.isArray(tiers) ? tiers : [])]
 }
 
-/** The key, decoded once; undefined if it has no escapes or a malformed one. */
+function spellingsOf(key: string): ReadonlySet<string> {
+  const plain = key.replace(/^\/+/, '')
+  return new Set([key, decodeOnce(key) ?? key, plain, decodeOnce(plain) ?? plain])
+}
+
+/** Returns the key decoded once, or undefined if it has no escapes or a malformed one. */
 function decodeOnce(key: string): string | undefined {
   if (!key.includes('%')) return undefined
   try {

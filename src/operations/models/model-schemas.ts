@@ -8,11 +8,15 @@ const price = {
   cachedInput: decimal.optional(),
   cacheWrite: decimal.optional(),
   reasoning: decimal.optional(),
+  audioInput: decimal.optional(),
+  audioOutput: decimal.optional(),
+  imageInput: decimal.optional(),
+  imageOutput: decimal.optional(),
   request: decimal.optional().describe('Credits per call.'),
 }
 
 export const modelSchema = z.looseObject({
-  id: z.string().describe('What to send as `model`.'),
+  id: z.string().describe('The value to send as `model`.'),
   object: z.literal('model'),
   created: z.int().min(0).describe('Unix seconds.'),
   owned_by: z.string(),
@@ -25,7 +29,7 @@ export const modelSchema = z.looseObject({
   supported_parameters: z
     .array(z.string())
     .optional()
-    .describe('Where given, a request with another optional parameter is refused.'),
+    .describe('If present, a request with any other optional parameter is refused.'),
   modalities: z.array(z.string()).optional(),
   pricing: z
     .looseObject({
@@ -33,7 +37,7 @@ export const modelSchema = z.looseObject({
       tiers: z
         .array(z.looseObject({ above: z.number(), ...price }))
         .optional()
-        .describe('Where the prompt has more than `above` tokens, the whole call has that price.'),
+        .describe('If the prompt has more than `above` tokens, the whole call has that price.'),
     })
     .optional()
     .describe('Credits per million tokens, as decimal strings, before markup.'),

@@ -3,8 +3,8 @@ import type { Endpoint } from '../../contracts/endpoint.js'
 import { errorSchema } from '../../protocol/response-schemas.js'
 
 /**
- * Makes the OpenAPI 3.1 description of the endpoints from the schemas that check requests. Its one server is relative to
- * the address of the document, so that it holds wherever the router is mounted. Returns a new object each time.
+ * Creates the OpenAPI 3.1 document of the endpoints from their schemas. The URL of its server is relative to the document,
+ * so that it is valid wherever the router is mounted. Returns a new object each time.
  */
 export function createOpenApiDocument(endpoints: readonly Endpoint[], options: { readonly version: string }) {
   return {
@@ -33,6 +33,7 @@ export function createOpenApiDocument(endpoints: readonly Endpoint[], options: {
 function pathsOf(endpoints: readonly Endpoint[]) {
   const paths: Record<string, Record<string, object>> = {}
   for (const { method, openapi, path } of endpoints) {
+    if (openapi === undefined) continue
     paths[path] = { ...paths[path], [method.toLowerCase()]: openapi.operation }
   }
   return paths
@@ -40,7 +41,7 @@ function pathsOf(endpoints: readonly Endpoint[]) {
 
 function componentSchemas(endpoints: readonly Endpoint[]) {
   const registry = z.registry<{ id: string }>()
-  const named = Object.assign({ Error: errorSchema }, ...endpoints.map(({ openapi }) => openapi.schemas))
+  const named = Object.assign({ Error: errorSchema }, ...endpoints.map(({ openapi }) => openapi?.schemas))
   for (const [id, schema] of Object.entries<z.ZodType>(named)) registry.add(schema, { id })
   const { schemas } = z.toJSONSchema(registry, { io: 'input', uri: (id) => `#/components/schemas/${id}` })
   return Object.fromEntries(

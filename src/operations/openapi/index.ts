@@ -5,7 +5,7 @@ import { toLatin1 } from '../../protocol/latin1.js'
 import { errorResponses, REQUEST_ID } from '../../protocol/openapi-parts.js'
 import { createOpenApiDocument } from './document.js'
 
-/** `GET /openapi.json`, the document of all endpoints. */
+/** `GET /openapi.json`: the document of all endpoints. */
 export function openApiEndpoint(engine: Engine, endpoints: () => readonly Endpoint[]): Endpoint {
   let document: string | undefined
   return {

@@ -1,24 +1,24 @@
 import { BlockList, type IPVersion, isIP } from 'node:net'
 import type { Member } from './reading.js'
 
-/** Names that no public server has: with a last label that is reserved, or with one label alone. */
+/** Names that no public server has: with a reserved last label, or with only one label. */
 const LOCAL_NAME = /(?:^|\.)(?:localhost|local|internal|lan|home|corp|intranet|arpa)\.?$|^[^.]*\.?$/
 const DATA = /^data:/i
 const HTTPS = /^https:\/\//i
 const ANY_SCHEME = /^\s*[a-z][a-z0-9+.-]*:/i
 
-/** The special-purpose address ranges of IANA that are not for the public internet. */
+/** IANA's special-purpose address ranges that are not on the public internet. */
 const NOT_PUBLIC = {
   ipv4: ranges(
     'ipv4',
     `0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
     192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4`,
   ),
-  // All but the global unicast range; in that, tunnels that carry any IPv4 address, and documentation.
+  // Everything outside the global unicast range. Inside it, documentation and tunnels that carry any IPv4 address.
   ipv6: ranges('ipv6', '::/3 4000::/2 8000::/1 2001::/23 2001:db8::/32 2002::/16 3fff::/20'),
 } as const
 
-/** A list of one family each: Node takes an IPv4 address for its mapped form if a list has IPv6 ranges. */
+/** Each family has its own list, because a list with IPv6 ranges makes Node check an IPv4 address in its mapped form. */
 function ranges(family: IPVersion, all: string): BlockList {
   const list = new BlockList()
   for (const range of all.split(/\s+/)) {
@@ -28,7 +28,7 @@ function ranges(family: IPVersion, all: string): BlockList {
   return list
 }
 
-/** Whether an `https:` address names a host on the public internet, as far as the address itself says. */
+/** Whether an `https:` address seems to name a host on the public internet. Does not resolve the name. */
 function isPublicAddress(address: string): boolean {
   if (!HTTPS.test(address) || !URL.canParse(address)) return false
   const url = new URL(address)
@@ -42,27 +42,26 @@ function isPublicAddress(address: string): boolean {
 
 const RULE = 'must be a data: address, or an https: address of a public host without credentials'
 
-/** The address of media: the provider, never this process, opens it. */
-export const address: Member = (value, place, { faults }) => {
-  if (typeof value !== 'string' || (!DATA.test(value) && !isPublicAddress(value))) faults.add(place, RULE)
-  return value
+/** Whether a value is the address of media that a provider may open. */
+export function isAddress(value: unknown): boolean {
+  return typeof value === 'string' && (DATA.test(value) || isPublicAddress(value))
 }
 
-/** Media that are in the request itself. */
-export const inlineAddress: Member = (value, place, { faults }) => {
-  if (typeof value !== 'string' || !DATA.test(value)) faults.add(place, 'must be a data: address')
+/** The address of media. The provider opens it, never this process. */
+export const address: Member = (value, place, { faults }) => {
+  if (!isAddress(value)) faults.add(place, RULE)
   return value
 }
 
 const NOT_BASE64 = /[^a-z0-9+/=_\s-]/i
 
-/** Bytes in base64, without an address. */
+/** Bytes in base64 that are not an address. */
 const base64: Member = (value, place, { faults }) => {
   if (typeof value !== 'string' || NOT_BASE64.test(value)) faults.add(place, 'must be base64')
   return value
 }
 
-/** The bytes of a file: base64 alone, or as {@link address}. */
+/** The bytes of a file: plain base64, or an {@link address}. */
 export const fileData: Member = (value, place, reading) => {
   if (typeof value !== 'string') reading.faults.add(place, 'must be a string')
   else if (ANY_SCHEME.test(value.slice(0, 64))) return address(value, place, reading)

@@ -2,21 +2,21 @@ import * as z from 'zod'
 import { cacheControl, type Member } from './reading.js'
 import { functionChoice, functions, responseFormat, toolChoice, tools } from './tools.js'
 
-/** A field of a request that reaches providers without being named by the host. */
+/** A field of a request that reaches providers even if the host does not name it. */
 export interface KnownField {
-  /** One sentence: why no caller can choose with it what a call costs or who serves it. */
+  /** One sentence that explains why a caller cannot use it to choose the cost of a call or its provider. */
   readonly why: string
-  /** The values that are accepted, in words. */
+  /** The accepted values, in words. */
   readonly takes: string
-  /** Checks a value. What it returns is sent. */
+  /** Checks a value. Its result is sent. */
   readonly schema: z.ZodType
-  /** Checks a value in place of the schema, which then only describes it. */
+  /** Checks a value instead of the schema, which then only describes it. */
   readonly read?: Member
-  /** Whether this value asks for nothing, so that no list of a host's need name the field. */
+  /** Whether this value has no effect, so that a host's list need not name the field. */
   readonly isNeutral?: (value: unknown) => boolean
-  /** Whether this value is one that the host has to name after all. */
+  /** Whether the host must name the field to allow this value. */
   readonly mustBeNamed?: (value: unknown) => boolean
-  /** Whether the field is accepted and then left out. */
+  /** Whether the field is accepted but not sent. */
   readonly isDropped?: true
 }
 
@@ -54,7 +54,7 @@ function words(takes: string, why: string, schema: z.ZodType, more: Partial<Know
 const BOUND = 'an integer from 1 to 9007199254740991, or -1 for none'
 const bound = words(
   BOUND,
-  'It is the bound on output that the hold covers.',
+  'It is the output limit that the hold covers.',
   z
     .int(rule(BOUND))
     .refine((value) => value === -1 || value >= 1, rule(BOUND))
@@ -119,8 +119,8 @@ const objects = z.array(z.looseObject({}))
 const wordOrObject = z.union([z.string(), z.looseObject({})])
 
 /**
- * The request fields that every provider may be sent, `model`, `messages` and the router's own aside. A field comes in
- * here only if it shapes the reply and nothing else. docs/request-fields.md shows this table.
+ * The request fields that may be sent to every provider, besides `model` and `messages`. A field is added here only if it
+ * shapes the reply and nothing else. docs/request-fields.md shows this table.
  */
 export const KNOWN_FIELDS: ReadonlyMap<string, KnownField> = new Map(
   Object.entries({
@@ -328,13 +328,13 @@ export const KNOWN_FIELDS: ReadonlyMap<string, KnownField> = new Map(
   } satisfies Record<string, KnownField>),
 )
 
-/** Whether a request asks for nothing with this value of a field. */
+/** Whether this value of a field has no effect. */
 export function isNeutral(name: string, value: unknown): boolean {
   const field = KNOWN_FIELDS.get(name)
   return field?.isNeutral?.(value) === true && field.mustBeNamed?.(value) !== true
 }
 
-/** Fields that mean the same: a list that names one takes the other too. */
+/** Fields with the same meaning. A list that names one also allows the other. */
 export const SAME_FIELDS: readonly (readonly [string, string])[] = [
   ['max_tokens', 'max_completion_tokens'],
   ['reasoning', 'reasoning_effort'],

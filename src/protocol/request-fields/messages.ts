@@ -1,19 +1,21 @@
+import { mendArguments } from '../call-arguments.js'
 import { isObject, type JsonObject } from '../json-values.js'
-import { inlineAddress } from './addresses.js'
+import { isAddress } from './addresses.js'
 import { readParts } from './parts.js'
 import {
   asItCame,
   boolean,
   cacheControl,
+  ifRight,
   listOf,
   type Member,
   type Members,
   membersOf,
+  OMITTED,
   objectOf,
   omitted,
   type RequestReading,
   readList,
-  readObject,
   text,
 } from './reading.js'
 
@@ -21,18 +23,25 @@ export const MAX_MESSAGES = 10_000
 const MAX_CALLS = 1_024
 const MAX_ITEMS = 1_000
 
-/** Left out while it is empty: clients return such lists with every reply, and strict providers refuse them. */
+/** Leaves an empty list out: clients send such lists back with every reply, and strict providers refuse them. */
 const emptyOr =
   (member: Member): Member =>
-  (value, place, reading) =>
-    Array.isArray(value) && value.length === 0
-      ? omitted(value, place, reading)
-      : member(value, place, reading)
+  (value, place, reading) => {
+    const read = member(value, place, reading)
+    return Array.isArray(read) && read.length === 0 ? OMITTED : read
+  }
 
-const functionCall = objectOf(membersOf({ name: text, arguments: text, parsed_arguments: omitted }))
+const textOfReply = ifRight((value) => typeof value === 'string')
 
-/** A Gemini model refuses its own call without the signature that it gave it. */
-const extraContent = objectOf(membersOf({ google: objectOf(membersOf({ thought_signature: text })) }))
+/** The client can only send back the arguments that it got, however broken. */
+const callArguments: Member = (value, place, reading) =>
+  typeof value === 'string' ? mendArguments(value) : text(value, place, reading)
+
+const functionCall = objectOf(membersOf({ name: text, arguments: callArguments, parsed_arguments: omitted }))
+
+/** A Gemini model refuses its own call without the signature that it attached. */
+const signature = objectOf(membersOf({ thought_signature: textOfReply }))
+const extraContent = objectOf(membersOf({ google: signature }))
 
 const toolCalls = listOf(
   objectOf(
@@ -43,57 +52,62 @@ const toolCalls = listOf(
       function: functionCall,
       custom: objectOf(membersOf({ name: text, input: text })),
       extra_content: extraContent,
+      // LiteLLM's place for it.
+      provider_specific_fields: signature,
     }),
   ),
   MAX_CALLS,
 )
 
-/** Audio that the provider keeps of an earlier reply: it is billed as audio. */
+/** Audio of an earlier reply that the provider keeps. It is billed as audio. */
 const audio: Member = (value, place, reading) => {
   reading.mustBeNamed('audio', place)
   return objectOf(membersOf({ id: text }))(value, place, reading)
 }
 
-const textOrNumber: Member = (value, place, { faults }) => {
-  if (typeof value !== 'string' && typeof value !== 'number')
-    faults.add(place, 'must be a string or a number')
-  return value
-}
+const textParts = listOf(objectOf(membersOf({ type: textOfReply, text: textOfReply })), MAX_ITEMS)
+const textOrParts: Member = (value, place, reading) =>
+  Array.isArray(value) ? textParts(value, place, reading) : textOfReply(value, place, reading)
 
-/** As OpenRouter has them. Anything else in them could be media, of which no hold knows. */
+/** OpenRouter's reasoning details. Another member could contain media, which no hold covers. */
 const reasoningDetail = objectOf(
   membersOf({
-    type: text,
-    id: text,
-    format: text,
-    index: textOrNumber,
-    text,
-    summary: text,
-    data: text,
-    signature: text,
+    type: textOfReply,
+    id: textOfReply,
+    format: textOfReply,
+    index: ifRight((value) => typeof value === 'string' || typeof value === 'number'),
+    text: textOfReply,
+    summary: textOrParts,
+    data: textOfReply,
+    signature: textOfReply,
   }),
 )
 
-/** As LiteLLM has them. */
-const thinkingBlock = objectOf(membersOf({ type: text, thinking: text, signature: text, data: text }))
-
-const images = listOf(
-  objectOf(
-    membersOf({
-      type: text,
-      index: omitted,
-      image_url: (value, place, reading) =>
-        isObject(value)
-          ? readObject(value, membersOf({ url: inlineAddress, detail: text }), place, reading)
-          : inlineAddress(value, place, reading),
-    }),
-  ),
-  MAX_ITEMS,
+/** LiteLLM's thinking blocks. */
+const thinkingBlock = objectOf(
+  membersOf({ type: textOfReply, thinking: textOfReply, signature: textOfReply, data: textOfReply }),
 )
 
-/** The name would let content vanish that is meant for the model. */
+const imageMembers = objectOf(membersOf({ type: textOfReply, index: omitted, image_url: asItCame }))
+const imageAddress = objectOf(membersOf({ url: asItCame, detail: textOfReply }))
+
+/** An image of an earlier reply, which is left out if its provider alone can open it. */
+const image: Member = (value, place, reading) => {
+  const given = isObject(value) ? value.image_url : undefined
+  if (!isObject(value) || !isAddress(isObject(given) ? given.url : given)) {
+    return ifRight(() => false)(value, place, reading)
+  }
+  const read = imageMembers(value, place, reading) as JsonObject
+  if (!isObject(given)) return read
+  const address = imageAddress(given, `${place}.image_url`, reading)
+  return address === given ? read : { ...read, image_url: address }
+}
+
+const images = listOf(image, MAX_ITEMS)
+
+/** Refuses members with such a name, because content that is meant for the model would silently be left out. */
 const content: Member = (value, place, { faults }) => {
-  faults.add(place, 'is not read here; put it into content, as a part')
+  faults.add(place, 'is not accepted here; put it into content, as a part')
   return value
 }
 
@@ -101,7 +115,7 @@ const CONTENT_ELSEWHERE = Object.fromEntries(
   'images image videos audios documents files attachments'.split(' ').map((name) => [name, content]),
 )
 
-/** `role` and `content` are read apart from these. */
+/** `role` and `content` are read separately. */
 const COMMON = { role: asItCame, content: asItCame, name: text, cache_control: cacheControl }
 
 const OTHER: Members = membersOf({ ...COMMON, ...CONTENT_ELSEWHERE })
@@ -124,7 +138,7 @@ const ASSISTANT: Members = membersOf({
   images: emptyOr(images),
   prefix: boolean,
   partial: boolean,
-  // Of earlier replies; no provider reads them.
+  // From earlier replies. No provider reads them.
   parsed: omitted,
   annotations: omitted,
   citations: omitted,
@@ -132,26 +146,28 @@ const ASSISTANT: Members = membersOf({
 
 const CONTENT_RULE = 'must be a string or an array of typed parts'
 
-/**
- * Reads the messages of a request. Returns the very list if all of it is to be sent as it came, so that its bytes can
- * be sent on too.
- */
+/** Reads the messages of a request. Returns the same list if it can be sent unchanged, so that its bytes can be too. */
 export function readMessages(messages: unknown, reading: RequestReading): readonly unknown[] {
   const { faults } = reading
   if (!Array.isArray(messages)) {
     faults.add('messages', messages === undefined ? 'is required' : 'must be an array of messages')
     return []
   }
-  if (messages.length === 0) faults.add('messages', 'must hold at least one message')
+  if (messages.length === 0) faults.add('messages', 'must have at least one message')
   if (messages.length > MAX_MESSAGES) {
-    faults.add('messages', 'must hold at most 10,000 messages')
+    faults.add('messages', 'must have at most 10,000 messages')
     return messages
   }
-  return readList(messages, readMessage, 'messages', reading)
+  const read = readList(messages, readMessage, 'messages', reading)
+  if (read.length > 0 || messages.length === 0 || faults.full) return read
+  for (const [position, message] of messages.entries()) {
+    if (message.content !== '') faults.add(`messages.${position}.content`, CONTENT_RULE)
+  }
+  return messages
 }
 
 const readMessage: Member = (message, place, reading) => {
-  if (isPlainMessage(message)) return message
+  if (isPlainMessage(message)) return isEmptyTurn(message as JsonObject) ? OMITTED : message
   const { faults } = reading
   if (!isObject(message)) {
     faults.add(place, 'must be an object with a role and content')
@@ -161,11 +177,12 @@ const readMessage: Member = (message, place, reading) => {
   if (typeof role !== 'string') {
     faults.add(`${place}.role`, role === undefined ? 'is required' : 'must be a string')
   }
-  const read = readObject(message, membersFor(role), place, reading)
-  return readContent(message, read, place, reading)
+  const read = objectOf(membersFor(role))(message, place, reading) as JsonObject
+  const whole = readContent(message, read, place, reading)
+  return isEmptyTurn(whole) ? OMITTED : whole
 }
 
-/** Whether a message holds a role and text alone, as most do. */
+/** Whether a message contains only a role and text, as most messages do. */
 function isPlainMessage(message: unknown): boolean {
   if (!isObject(message) || typeof message.role !== 'string' || typeof message.content !== 'string') {
     return false
@@ -192,31 +209,37 @@ function readContent(
     return parts === given ? read : { ...read, content: parts }
   }
   if (given === null || given === undefined) {
-    if (!standsWithoutContent(message)) {
+    if (message.role !== 'assistant') {
       reading.faults.add(`${place}.content`, given === null ? CONTENT_RULE : 'is required')
     }
-    // Some servers want the field even so.
+    // Some servers require the field even if it is null.
     return given === null ? withNullContent(message, read) : read
   }
   reading.faults.add(`${place}.content`, CONTENT_RULE)
   return read
 }
 
-/** The message itself if it loses nothing but the null that is put back here. */
+/** Puts a null content back. Returns the original message if nothing else was left out. */
 function withNullContent(message: JsonObject, read: JsonObject): JsonObject {
   const isAsItCame = Object.keys(message).every((name) => name === 'content' || read[name] === message[name])
   return isAsItCame ? message : { ...read, content: null }
 }
 
-/** Whether an assistant message holds something that can take the place of content. */
-function standsWithoutContent(message: JsonObject): boolean {
-  if (message.role !== 'assistant') return false
-  const { audio: spoken, function_call: called, images: shown, reasoning_details: details } = message
-  return (
-    [message.tool_calls, shown, details].some((list) => Array.isArray(list) && list.length > 0) ||
-    [message.refusal, message.reasoning, message.reasoning_content].some(
-      (said) => typeof said === 'string',
-    ) ||
-    [called, spoken].some(isObject)
-  )
+/**
+ * Whether a message is a reply that says nothing, as one that was filtered or cut off at once. Clients send it back, and
+ * strict providers refuse the whole conversation because of it.
+ */
+function isEmptyTurn(message: JsonObject): boolean {
+  if (message.role !== 'assistant' || isFilled(message.content)) return false
+  return !STAND_WITHOUT_CONTENT.some((name) => isFilled(message[name]))
+}
+
+const STAND_WITHOUT_CONTENT = [
+  ...['tool_calls', 'function_call', 'refusal', 'audio', 'images'],
+  ...['reasoning', 'reasoning_content', 'reasoning_details', 'thinking_blocks'],
+] as const
+
+function isFilled(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0
+  return typeof value === 'object' ? value !== null : value !== undefined && value !== ''
 }

@@ -6,19 +6,19 @@ import { isModelKey, modelNotFound } from '../model-key.js'
 import { isPlainText, isWellFormed } from '../text.js'
 import type { RequestReading } from './reading.js'
 
-/** How a caller steers the choice of route. */
+/** A caller's preferences for the choice of route. */
 export interface RoutingPreferences {
   readonly order?: readonly string[]
   readonly only?: readonly string[]
   readonly ignore?: readonly string[]
   readonly allowFallbacks: boolean
   readonly sort?: 'price' | 'latency' | 'throughput'
-  /** Decimal strings, in the units of prices. */
+  /** Decimal strings, in the same units as prices. */
   readonly maxPrice?: { readonly input?: string; readonly output?: string; readonly request?: string }
   readonly requireParameters: boolean
 }
 
-/** The fields that are the router's own and never reach a provider. */
+/** The router's own fields, which never reach a provider. */
 export interface OwnFields {
   readonly sessionId?: string
   readonly provider?: string
@@ -40,7 +40,7 @@ const ENVELOPE = /^v1\.[\w-]+\.[\w-]*\.[\w-]+\.[\w-]+\.[\w-]+$/
 const ENVELOPE_RULE =
   'must be an encrypted envelope (v1.…, at most 8 KiB) sealed with a key from GET /envelope-keys, never a plaintext key'
 
-/** A schema's words for a wrong value, which follow the name of the field. They never show the value. */
+/** Returns a schema's message for an invalid value. It follows the name of the field and never shows the value. */
 function mustBe(what: string) {
   return {
     error: (issue: { readonly input?: unknown }) =>
@@ -48,7 +48,7 @@ function mustBe(what: string) {
   }
 }
 
-/** Whether a string can be a session id: 1 to 1,024 bytes of UTF-8 without a lone surrogate. */
+/** Whether a string can be a session id: 1 to 1,024 bytes of UTF-8, without lone surrogates. */
 function isSessionId(text: string): boolean {
   return (
     text !== '' &&
@@ -74,12 +74,12 @@ function label(what: string) {
 }
 
 /**
- * The decimal string of a price limit, or undefined if it is none. A number is taken at its shortest spelling, so
- * that 0.15 is `'0.15'`; one that needs more than nine places is none.
+ * Returns the decimal string of a price limit, or undefined if it is invalid. A number is read as its shortest decimal, so
+ * 0.15 is `'0.15'`. A number with more than nine places is invalid.
  */
 export function priceLimit(value: number | string): string | undefined {
   let text = String(value)
-  // Numbers below 10^-6 are spelt with an exponent.
+  // JavaScript writes numbers below 10^-6 with an exponent.
   if (typeof value === 'number' && text.includes('e')) {
     text = value.toFixed(9)
     if (Number(text) !== value) return undefined
@@ -116,14 +116,14 @@ const routing = z
       allow_fallbacks: z
         .boolean(mustBe('a boolean'))
         .optional()
-        .describe('Whether another route may be tried when the first fails. True by default.'),
+        .describe('Whether another route may be tried if the first one fails. True by default.'),
       sort: z
         .enum(['price', 'latency', 'throughput'], mustBe("'price', 'latency' or 'throughput'"))
         .optional(),
       max_price: z
         .strictObject({ input: price, output: price, request: price }, mustBe('an object'))
         .optional()
-        .describe('A route dearer in any one of these is not used.'),
+        .describe('A route that exceeds any of these prices is not used.'),
       require_parameters: z
         .boolean(mustBe('a boolean'))
         .optional()
@@ -133,7 +133,7 @@ const routing = z
   )
   .nullish()
 
-/** The model, and the fields that are the router's own, as every operation takes them. */
+/** The model and the router's own fields, which every operation accepts. */
 export const outlineFields = {
   model: z
     .string(mustBe('a string, the id of a model from GET /models'))
@@ -148,7 +148,7 @@ export const outlineFields = {
     .string({
       error: (issue) =>
         typeof issue.input === 'object' && issue.input !== null
-          ? 'must be a string that names the provider of provider_key; to steer the choice of provider, use routing'
+          ? 'must be a string that names the provider of provider_key; to choose among providers, use routing'
           : 'must be a string',
     })
     .refine(isLabel, 'must be a provider name of 1 to 256 bytes without control characters')
@@ -178,13 +178,13 @@ export type RequestOutline = z.infer<typeof outlineSchema>
 
 export const OUTLINE_NAMES: ReadonlySet<string> = new Set(Object.keys(outlineFields))
 
-/** The own fields whose faults have an error code of their own. */
+/** The router's own fields whose faults have a separate error code. */
 export const OUTLINE_CODES = [
   ['provider_key', 'provider_key_not_encrypted'],
   ['session_id', 'invalid_session_id'],
 ] as const satisfies readonly (readonly [string, ErrorCode])[]
 
-/** Reads the model and the router's own fields. Adds faults to `reading`, and then returns undefined. */
+/** Reads the model and the router's own fields. If any is invalid, adds faults to `reading` and returns undefined. */
 export function readOutline(
   body: JsonObject,
   keys: readonly string[],
@@ -199,7 +199,7 @@ export function readOutline(
   return undefined
 }
 
-/** A quick way for most requests, which have none of these fields but a model. */
+/** A shortcut for most requests, which have only a model. */
 function plainOutline(
   { model }: JsonObject,
   keys: readonly string[],
@@ -211,25 +211,25 @@ function plainOutline(
   return { success: true, data: { model } }
 }
 
-/** A provider and a key for it come together. */
+/** Throws 400 if only one of `provider` and `provider_key` is present. */
 function checkPin({ provider, provider_key: providerKey }: RequestOutline): void {
   if (provider !== undefined && providerKey === undefined) {
     throw new CompatError(
       'invalid_request',
-      'provider_key is required beside provider. To choose a provider without a key of your own, use routing.only.',
+      'provider_key is required with provider. To choose a provider without a key of your own, use routing.only.',
       { param: 'provider_key' },
     )
   }
   if (providerKey !== undefined && provider === undefined) {
     throw new CompatError(
       'invalid_request',
-      'provider is required beside provider_key: the name of the provider that the key is for.',
+      'provider is required with provider_key: the name of the provider that the key is for.',
       { param: 'provider' },
     )
   }
 }
 
-/** Returns the router's own fields. Throws 400 if only one of `provider` and `provider_key` is there. */
+/** Returns the router's own fields. Throws 400 if only one of `provider` and `provider_key` is present. */
 export function ownFields(outline: RequestOutline): OwnFields {
   checkPin(outline)
   return {

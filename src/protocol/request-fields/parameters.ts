@@ -3,14 +3,14 @@ import { KNOWN_FIELDS, type KnownField } from './known-fields.js'
 import { OMITTED, type RequestReading } from './reading.js'
 import { REFUSED_FIELDS, Spellings } from './refused-fields.js'
 
-/** Every field that the router reads, by its one spelling. `own` are those that never reach a provider. */
+/** The spellings of every field that the router reads. `own` are the fields that never reach a provider. */
 export function spellingsOf(own: Iterable<string>): Spellings {
   return new Spellings(['model', 'messages', ...own, ...KNOWN_FIELDS.keys(), ...REFUSED_FIELDS.keys()])
 }
 
 /**
- * Reads the optional fields that are meant for providers. A field that is not known must be named by the host; null
- * counts as absent, as do `{}` and `[]` in a field that is known.
+ * Reads the optional fields for providers. The host must name unknown fields. Null counts as absent, and so do `{}` and
+ * `[]` in a known field.
  */
 export function readParameters(
   body: JsonObject,
@@ -67,13 +67,13 @@ function checked(name: string, field: KnownField, value: unknown, reading: Reque
   return result.data
 }
 
-/** Members that a schema does not know are left out; one that is another spelling of a member that it does is a fault. */
+/** Leaves out members that a schema does not know. A different spelling of a known member is a fault. */
 function noteLeftOut(name: string, given: JsonObject, read: JsonObject, reading: RequestReading): void {
   for (const member of Object.keys(given)) {
     if (Object.hasOwn(read, member)) continue
     const meant = new Spellings(membersOf(name)).of(member)
     if (meant === undefined) reading.leaveOut(name, member)
-    else reading.faults.add(`${name}.${meant}`, 'is accepted in this spelling only')
+    else reading.faults.add(`${name}.${meant}`, 'is accepted only in this spelling')
   }
 }
 

@@ -18,10 +18,10 @@ import {
 const MAX_PARTS = 1_000
 
 interface PartType {
-  /** The roles that may send such a part; any role if absent. */
+  /** The roles that may send such a part. Any role if absent. */
   readonly roles?: readonly string[]
   readonly members: Members
-  /** The member without which the part means nothing. */
+  /** The required member. */
   readonly needs: string
 }
 
@@ -48,13 +48,13 @@ const word: Member = (value, place, { faults }) => {
   return value
 }
 
-/** A file of the host's account at the provider, which may be another caller's. */
+/** A file in the host's account at the provider. It may belong to another caller. */
 const fileId: Member = (value, place, reading) => {
   reading.mustBeNamed('file_id', place)
   return text(value, place, reading)
 }
 
-/** The API that has this name takes it elsewhere; here nothing would read it. */
+/** Another OpenAI API has this member. Here, no provider would read it. */
 const fileUrl: Member = (value, place, { faults }) => {
   faults.add(place, 'is not accepted; send the address as file_data')
   return value
@@ -91,7 +91,7 @@ const PART_TYPES: ReadonlyMap<string, PartType> = new Map(
 
 const SPELT_AS_TEXT = new Set(['input_text', 'output_text'])
 
-/** Reads the typed parts of a message's content. Returns the list itself if all of it is to be sent as it came. */
+/** Reads the typed parts of a message's content. Returns the same list if it can be sent unchanged. */
 export function readParts(
   parts: readonly unknown[],
   role: unknown,

@@ -2,22 +2,22 @@ import { isObject, type JsonObject } from '../json-values.js'
 import { RequestFaults } from '../request-faults.js'
 import { cleanLabel } from '../text.js'
 
-/** Something in a request that a provider gets only if the host names it. */
+/** A parameter that a provider gets only if the host names it. */
 export interface Unlisted {
-  /** The name to look for in `supportedParameters`. */
+  /** Its name in `supportedParameters`. */
   readonly name: string
-  /** Its place in the request, for errors. */
+  /** Its path in the request, for errors. */
   readonly param: string
 }
 
 const MAX_LEFT_OUT = 20
 const SHOWN_CHARS = 64
 
-/** Notes made while a request is read: its faults, what a host must name, and what was left out of it. */
+/** Notes from reading a request: its faults, the parameters that a host must name, and the members that were left out. */
 export class RequestReading {
   readonly faults = new RequestFaults()
   private readonly named = new Map<string, Unlisted>()
-  /** Members that the router does not know, by their place without positions, such as `messages.parsed_text`. */
+  /** The paths of members that the router does not know, without positions, such as `messages.parsed_text`. */
   readonly leftOut = new Set<string>()
   /** Whether a prompt cache mark was seen. */
   marksCache = false
@@ -37,14 +37,14 @@ export class RequestReading {
 }
 
 /**
- * Reads one member of an object: returns the value to send, or {@link OMITTED}. A wrong value is added to the faults.
- * Never sees null or undefined: such a member counts as absent.
+ * Reads one member of an object. Returns the value to send, or {@link OMITTED}, and adds a fault if the value is invalid.
+ * Never called with null or undefined, because such a member counts as absent.
  */
 export type Member = (value: unknown, place: string, reading: RequestReading) => unknown
 
 export type Members = ReadonlyMap<string, Member>
 
-/** A member is known, and not sent on. */
+/** The result for a member that is known but not sent. */
 export const OMITTED = Symbol('omitted')
 
 export const omitted: Member = () => OMITTED
@@ -58,21 +58,31 @@ function checked(rule: string, isRight: (value: unknown) => boolean): Member {
 
 export const text = checked('a string', (value) => typeof value === 'string')
 export const boolean = checked('a boolean', (value) => typeof value === 'boolean')
-/** A JSON Schema or another object of the caller's data, which is sent as it came. */
+/** A JSON Schema or another object of the caller's data, which is sent unchanged. */
 export const data = checked('an object', isObject)
+
+/** A member of an earlier reply, which the client cannot change: a wrong value is left out, and no fault. */
+export function ifRight(isRight: (value: unknown) => boolean): Member {
+  return (value, place, reading) => {
+    if (isRight(value)) return value
+    const end = place.lastIndexOf('.')
+    reading.leaveOut(place.slice(0, end), place.slice(end + 1))
+    return OMITTED
+  }
+}
 
 export function oneOf(...values: readonly string[]): Member {
   return checked(`one of ${values.join(', ')}`, (value) => values.includes(value as string))
 }
 
-/** Is read elsewhere, or whatever it is. */
+/** Accepts any value. It may be checked elsewhere. */
 export const asItCame: Member = (value) => value
 
 export function membersOf(members: Readonly<Record<string, Member>>): Members {
   return new Map(Object.entries(members))
 }
 
-/** Reads an object in which these members must be there. */
+/** Reads an object with these required members. */
 export function needing(required: readonly string[], members: Readonly<Record<string, Member>>): Member {
   const known = membersOf(members)
   return (value, place, reading) => {
@@ -104,7 +114,7 @@ export function listOf(item: Member, most: number, items = 'items'): Member {
   }
 }
 
-/** Returns the list itself if every item is to be sent as it came. */
+/** Returns the same list if every item can be sent unchanged. */
 export function readList(
   list: readonly unknown[],
   item: Member,
@@ -121,7 +131,7 @@ export function readList(
   return sent ?? list
 }
 
-/** Reads an object by its members. Returns the object itself if all of it is to be sent as it came. */
+/** Reads the members of an object. Returns the same object if it can be sent unchanged. */
 export function readObject(
   value: unknown,
   members: Members,
@@ -153,8 +163,8 @@ const EPHEMERAL = new Map([['type', oneOf('ephemeral')]])
 const TTL = oneOf('5m', '1h')
 
 /**
- * A mark that what precedes it may be cached by the provider. A cache of an hour is asked for as one of five minutes,
- * the only one that the price of a cache write covers.
+ * A mark that lets the provider cache the prompt up to it. A `ttl` of an hour becomes five minutes, the only one that the
+ * price of a cache write covers.
  */
 export const cacheControl: Member = (value, place, reading) => {
   reading.marksCache = true

@@ -4,7 +4,7 @@ const ONE_MODEL = 'A request names one model in `model`; use `routing` to choose
 const OWN_ENDPOINT = 'The host decides where a request goes, and with which credential'
 const ONE_BOUND = 'Use `max_completion_tokens` to limit the output'
 
-/** Fields that no host can allow: with them another model would be served than was priced, or another bill be made. */
+/** Fields that no host can allow, because the provider could serve a different model or bill differently. */
 export const REFUSED_FIELDS: ReadonlyMap<string, string> = new Map([
   ['models', ONE_MODEL],
   ['route', ONE_MODEL],
@@ -25,7 +25,7 @@ export const REFUSED_FIELDS: ReadonlyMap<string, string> = new Map([
   ['generation_config', ONE_BOUND],
 ])
 
-/** Finds the names that some readers take for another: those that differ in case, hyphens and underscores alone. */
+/** Finds names that some readers treat as the same: they differ only in case, hyphens and underscores. */
 export class Spellings {
   private readonly exact: ReadonlySet<string>
   private readonly folded: ReadonlyMap<string, string>
@@ -37,7 +37,7 @@ export class Spellings {
     this.longest = 2 * Math.max(0, ...[...this.exact].map(({ length }) => length))
   }
 
-  /** The name that this one is another spelling of, or undefined if it is none, or the name itself. */
+  /** Returns the name of which this is a different spelling, otherwise undefined. */
   of(name: string): string | undefined {
     if (this.exact.has(name) || name.length > this.longest) return undefined
     return this.folded.get(fold(name))
@@ -51,7 +51,7 @@ function fold(name: string): string {
     .replace(/[-_\s\p{Cf}\p{Mn}]/gu, '')
 }
 
-/** Refuses a request for the first of its fields that no host can allow, or that is another spelling of one read here. */
+/** Throws 400 for the first field that no host can allow, or that is a different spelling of a known field. */
 export function refuseFields(fields: readonly string[], spellings: Spellings): void {
   for (const field of fields) {
     const why = REFUSED_FIELDS.get(field)
@@ -60,7 +60,7 @@ export function refuseFields(fields: readonly string[], spellings: Spellings): v
     }
     const meant = spellings.of(field)
     if (meant === undefined) continue
-    throw new CompatError('unsupported_parameter', `${meant} is accepted in this spelling only.`, {
+    throw new CompatError('unsupported_parameter', `${meant} is accepted only in this spelling.`, {
       param: meant,
     })
   }

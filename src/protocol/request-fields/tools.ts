@@ -36,7 +36,7 @@ const CUSTOM_TOOL = needing(['custom'], {
   cache_control: cacheControl,
 })
 
-/** Some providers take their hosted tools without a type, and bill for each: so a host has to name these too. */
+/** The host must name other tools, even without a type: some providers accept hosted tools without one, and bill for them. */
 const tool: Member = (value, place, reading) => {
   const type = isObject(value) ? value.type : undefined
   if (type === 'function') return FUNCTION_TOOL(value, place, reading)
@@ -106,7 +106,7 @@ const FORMATS: ReadonlyMap<unknown, Member> = new Map([
   ],
 ])
 
-/** Other formats are of servers that may bill for them, or take a grammar for a program. */
+/** The host must name other formats: a server may bill for them, or run a grammar as a program. */
 export const responseFormat: Member = (value, place, reading: RequestReading): unknown => {
   if (!isObject(value)) {
     reading.faults.add(place, 'must be an object with a type')

@@ -6,7 +6,7 @@ import type {
   ProviderAdapter,
   ProviderEvent,
 } from '../../contracts/index.js'
-import { refuseMisspelt, requireFunctions } from '../../contracts/option-checks.js'
+import { refuseUnknown, requireFunctions } from '../../contracts/option-checks.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { untilAborted } from './abort.js'
 import { type ParameterTranslation, toCallOptions } from './call-options.js'
@@ -56,7 +56,7 @@ export interface AiSdkSettings {
 export function aiSdk(settings: AiSdkSettings & Required<Pick<AiSdkSettings, 'model'>>): ChatAdapter
 export function aiSdk(settings: AiSdkSettings): ProviderAdapter
 export function aiSdk(settings: AiSdkSettings): ProviderAdapter {
-  refuseMisspelt(settings, ['model', 'embeddingModel', 'parameters', 'takesKeys'], 'aiSdk')
+  refuseUnknown(settings, ['model', 'embeddingModel', 'parameters', 'takesKeys'], 'aiSdk')
   const { embeddingModel, model, parameters = {}, takesKeys = false } = settings
   if (typeof model !== 'function' && (model !== undefined || embeddingModel === undefined)) {
     throw new TypeError('model must be a function that makes a language model from its name.')
@@ -99,8 +99,10 @@ function chatWith(
     )
     const version = versionOf(languageModel)
     const urls = (await untilAborted(() => languageModel.supportedUrls, signal).catch(failed)) ?? {}
-    const source = { version, provider: languageModel.provider }
-    const translated = toCallOptions(call.request, { version, urls, parameters })
+    const { modelId, provider } = languageModel
+    const source = { version, provider }
+    const target = { version, urls, provider: provider ?? '', modelId: modelId ?? '' }
+    const translated = toCallOptions(call.request, { target, parameters })
     const { asked } = translated
     const options = {
       ...translated.options,

@@ -1,13 +1,14 @@
 import type { ProviderRequest } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
+import { withDigits } from '../../protocol/exact-data.js'
 import type { JsonObject } from '../../protocol/json-values.js'
 import { readMessages } from '../openai-input/messages.js'
 import { otherParameters, refuseParameters } from '../openai-input/others.js'
 import { readMaxTokens, readReasoning, readResponseFormat, readStop } from '../openai-input/parameters.js'
 import { type InputToolChoice, readToolChoice, readTools } from '../openai-input/tools.js'
 import { unsupported } from '../openai-input/unsupported.js'
-import { toPrompt } from './prompt.js'
-import type { CallOptions, ProviderOptions, SpecificationVersion, SupportedUrls } from './specification.js'
+import { type PromptTarget, toPrompt } from './prompt.js'
+import type { CallOptions, ProviderOptions, SpecificationVersion } from './specification.js'
 import type { AskedFields } from './warnings.js'
 
 const READ = new Set([
@@ -40,8 +41,7 @@ export interface TranslatedCall {
 }
 
 export interface Translation {
-  readonly version: SpecificationVersion
-  readonly urls: SupportedUrls
+  readonly target: PromptTarget
   readonly parameters: ReadonlyMap<string, ParameterTranslation>
 }
 
@@ -53,10 +53,8 @@ export interface Translation {
  * `unsupported-request` with its name, unless its value asks for the default behaviour. `user` is ignored, and so is
  * `strict` of a schema and, in version 2, of a tool.
  */
-export function toCallOptions(
-  request: ChatRequest,
-  { version, urls, parameters }: Translation,
-): TranslatedCall {
+export function toCallOptions(request: ChatRequest, { target, parameters }: Translation): TranslatedCall {
+  const { version } = target
   const translated = [...parameters].filter(
     ([field]) => request[field] !== undefined && request[field] !== null,
   )
@@ -72,7 +70,7 @@ export function toCallOptions(
     ([field, translate]) => [field, translate(request[field], request)] as const,
   )
   const options = {
-    prompt: toPrompt(readMessages(request.messages), version, urls),
+    prompt: toPrompt(readMessages(request.messages), target),
     ...toMaxOutputTokens(untranslated),
     ...numbers,
     ...(stopSequences.length === 0 ? {} : { stopSequences }),
@@ -151,7 +149,7 @@ function toResponseFormat(request: ChatRequest): { responseFormat?: JsonObject }
   return {
     responseFormat: {
       type: 'json',
-      schema,
+      schema: withDigits(schema),
       ...(name === undefined ? {} : { name }),
       ...(description === undefined ? {} : { description }),
     },
@@ -168,7 +166,7 @@ function toToolOptions(request: ChatRequest, version: SpecificationVersion): Par
       type: 'function',
       name,
       ...(description === undefined ? {} : { description }),
-      inputSchema: parameters,
+      inputSchema: withDigits(parameters),
       ...(strict && version !== 'v2' ? { strict } : {}),
       ...(cache ? { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } } : {}),
     }

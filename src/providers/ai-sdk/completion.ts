@@ -4,6 +4,7 @@ import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js
 import { toAnnotation, toArguments, toImage } from './content.js'
 import { toFinish } from './finish.js'
 import { lengthOf } from './length.js'
+import { callFields, callSignature, thoughtDetail } from './signatures.js'
 import { toUsage, type UsageSource } from './usage.js'
 import { type AskedFields, rejectIgnored } from './warnings.js'
 
@@ -48,6 +49,7 @@ function toMessage(parts: readonly JsonObject[]): JsonObject {
   const content = textIn('text').join('')
   const reasoning = textIn('reasoning').join('\n\n')
   const calls = ofType('tool-call').filter((part) => part.providerExecuted !== true)
+  const details = parts.map(toDetail).filter((detail) => detail !== undefined)
   const annotations = ofType('source')
     .map(toAnnotation)
     .filter((annotation) => annotation !== undefined)
@@ -58,17 +60,31 @@ function toMessage(parts: readonly JsonObject[]): JsonObject {
     role: 'assistant',
     content: content === '' && calls.length > 0 ? null : content,
     ...(reasoning === '' ? {} : { reasoning, reasoning_content: reasoning }),
+    ...(details.length === 0 ? {} : { reasoning_details: details }),
     ...(calls.length === 0 ? {} : { tool_calls: calls.map(toToolCall) }),
     ...(annotations.length === 0 ? {} : { annotations }),
     ...(images.length === 0 ? {} : { images }),
   }
 }
 
-function toToolCall(part: JsonObject): JsonObject {
+function toDetail(part: JsonObject, index: number): JsonObject | undefined {
+  if (part.type === 'reasoning') return thoughtDetail(textOf(part.text) ?? '', part.providerMetadata, index)
+  const id = textOf(part.toolCallId)
+  const signature = part.type === 'tool-call' ? callSignature(part.providerMetadata) : undefined
+  return id === undefined || signature === undefined ? undefined : callFields(id, signature, index).detail
+}
+
+function toToolCall(part: JsonObject, index: number): JsonObject {
   const id = textOf(part.toolCallId)
   const name = textOf(part.toolName)
   if (id === undefined || name === undefined) {
     throw new ProviderError('invalid-response', 'A tool call of the model has no id or name.')
   }
-  return { id, type: 'function', function: { name, arguments: toArguments(part.input) } }
+  const signature = callSignature(part.providerMetadata)
+  return {
+    id,
+    type: 'function',
+    function: { name, arguments: toArguments(part.input) },
+    ...(signature === undefined ? {} : callFields(id, signature, index).call),
+  }
 }

@@ -1,41 +1,50 @@
+import { withDigits } from '../../protocol/exact-data.js'
 import type { JsonObject } from '../../protocol/json-values.js'
+import { CallNames } from '../openai-input/call-names.js'
 import type { ContentPart } from '../openai-input/content.js'
 import type { InputMessage } from '../openai-input/messages.js'
 import { toFilePart, toResultPart } from './media.js'
+import { isClaude, isGemini, type ModelNames, signedOptions, thoughtParts } from './signatures.js'
 import type { PromptMessage, PromptPart, SpecificationVersion, SupportedUrls } from './specification.js'
 
 /** The only provider of the AI SDK that must be told where its cache ends. Others ignore these options. */
 const CACHE = { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } }
 
+export interface PromptTarget extends ModelNames {
+  readonly version: SpecificationVersion
+  readonly urls: SupportedUrls
+}
+
 /**
  * Converts messages to a prompt of the specification. Consecutive tool results form one message. Each has the name of
- * the call that it answers, as the specification requires.
+ * the call that it answers, as the specification requires. Messages without content are left out, except those of users.
+ *
+ * Packages of Claude and Gemini accept system messages only at the beginning, so all of them are moved there.
  */
-export function toPrompt(
-  messages: readonly InputMessage[],
-  version: SpecificationVersion,
-  urls: SupportedUrls,
-): PromptMessage[] {
+export function toPrompt(messages: readonly InputMessage[], target: PromptTarget): PromptMessage[] {
+  const { urls, version } = target
   const prompt: PromptMessage[] = []
+  const calls = new CallNames(isClaude(target))
   const names = new Map<string, string>()
   let results: PromptPart[] | undefined
-  for (const message of messages) {
+  for (const message of systemFirst(messages, target)) {
     if (message.role !== 'tool') results = undefined
     switch (message.role) {
-      case 'system':
-        prompt.push({
-          role: 'system',
-          content: message.content.map(({ text }) => text).join('\n'),
-          ...(message.content.some(({ cache }) => cache) ? CACHE : {}),
-        })
+      case 'system': {
+        const content = message.content.map(({ text }) => text).join('\n')
+        if (content === '') break
+        prompt.push({ role: 'system', content, ...(message.content.some(({ cache }) => cache) ? CACHE : {}) })
         break
+      }
       case 'user':
         prompt.push({ role: 'user', content: message.content.map((part) => toPart(part, version, urls)) })
         break
-      case 'assistant':
-        for (const call of message.toolCalls) names.set(call.id, call.name)
-        prompt.push({ role: 'assistant', content: toAssistantParts(message) })
+      case 'assistant': {
+        const content = toAssistantParts(message, target, calls)
+        for (const call of message.toolCalls) names.set(call.id, calls.nameOf(call.name))
+        if (content.length > 0) prompt.push({ role: 'assistant', content })
         break
+      }
       case 'tool': {
         if (results === undefined) {
           results = []
@@ -44,7 +53,7 @@ export function toPrompt(
         const { toolCallId } = message
         results.push({
           type: 'tool-result',
-          toolCallId,
+          toolCallId: calls.idOf(toolCallId),
           toolName: names.get(toolCallId) ?? toolCallId,
           output: toOutput(message.content, version, urls),
         })
@@ -54,21 +63,34 @@ export function toPrompt(
   return prompt
 }
 
+function systemFirst(messages: readonly InputMessage[], model: ModelNames): readonly InputMessage[] {
+  if (!isClaude(model) && !isGemini(model)) return messages
+  const isSystem = ({ role }: InputMessage) => role === 'system'
+  return [...messages.filter(isSystem), ...messages.filter((message) => !isSystem(message))]
+}
+
 function toPart(part: ContentPart, version: SpecificationVersion, urls: SupportedUrls): PromptPart {
   const cache = part.cache ? CACHE : {}
   if (part.type === 'text') return { type: 'text', text: part.text, ...cache }
   return { type: 'file', ...toFilePart(part, version, urls), ...cache }
 }
 
-function toAssistantParts(message: InputMessage & { role: 'assistant' }): PromptPart[] {
+function toAssistantParts(
+  message: InputMessage & { role: 'assistant' },
+  model: ModelNames,
+  calls: CallNames,
+): PromptPart[] {
   return [
-    ...(message.reasoning === undefined ? [] : [{ type: 'reasoning', text: message.reasoning }]),
-    ...message.content.map((part) => ({ type: 'text', text: part.text, ...(part.cache ? CACHE : {}) })),
-    ...message.toolCalls.map(({ id, name, input }) => ({
+    ...thoughtParts(message, model),
+    ...message.content
+      .filter(({ text }) => text.trim() !== '')
+      .map((part) => ({ type: 'text', text: part.text, ...(part.cache ? CACHE : {}) })),
+    ...message.toolCalls.map((call) => ({
       type: 'tool-call',
-      toolCallId: id,
-      toolName: name,
-      input,
+      toolCallId: calls.newId(call.id),
+      toolName: calls.nameOf(call.name),
+      input: withDigits(call.input),
+      ...signedOptions(call, message, model),
     })),
   ]
 }

@@ -5,6 +5,7 @@ import { UnreadableContent } from '../unreadable.js'
 import { toAnnotation, toArguments, toImage } from './content.js'
 import { toFrameError, toUnreadable } from './errors.js'
 import { endedUnnamed, toFinish, unifiedReason } from './finish.js'
+import { callFields, callSignature, thoughtDetail } from './signatures.js'
 import { toUsage, type UsageSource } from './usage.js'
 import { type AskedFields, rejectIgnored } from './warnings.js'
 
@@ -24,10 +25,20 @@ interface OpenCall {
   hasArguments: boolean
 }
 
+/** A thought so far, and the last metadata that came with it. */
+interface OpenThought {
+  readonly index: number
+  text: string
+  metadata: unknown
+}
+
 /** Skips parts of unknown types, and calls that the provider executes itself: they are not for the client. */
 export function createPartReader(source: UsageSource, asked: AskedFields): PartReader {
   const calls = new Map<string, OpenCall>()
+  const thoughts = new Map<unknown, OpenThought>()
   const passedOver = new Set<unknown>()
+  const details: JsonObject[] = []
+  let detailIndex = 0
   let started = false
   let id: string | undefined
   let terminated = false
@@ -49,6 +60,25 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
     const text = stringOf(value)
     return text === '' ? [] : [chunk(toDelta(text))]
   }
+  const think = ({ delta, id: thoughtId, providerMetadata }: JsonObject): ProviderEvent[] => {
+    const thought = thoughts.get(thoughtId) ?? { index: detailIndex++, text: '', metadata: undefined }
+    thoughts.set(thoughtId, thought)
+    thought.text += stringOf(delta)
+    thought.metadata = providerMetadata ?? thought.metadata
+    return textChunk(delta, (text) => ({ reasoning: text, reasoning_content: text }))
+  }
+  /**
+   * All details in one delta: some clients keep only the last that they get. A thought may get its signature with any
+   * of its parts.
+   */
+  const detailChunk = (): ProviderEvent[] => {
+    for (const { index, metadata, text } of thoughts.values()) {
+      const detail = thoughtDetail(text, metadata, index)
+      if (detail !== undefined) details.push(detail)
+    }
+    details.sort((one, other) => Number(one.index) - Number(other.index))
+    return details.length === 0 ? [] : [chunk({ reasoning_details: details })]
+  }
   const startCall = (callId: string, name: unknown, text: string): ProviderEvent[] => {
     const index = calls.size
     calls.set(callId, { index, hasArguments: text !== '' })
@@ -64,8 +94,18 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
     const callId = requiredString(part.toolCallId)
     if (part.providerExecuted === true || passedOver.has(callId)) return []
     const call = calls.get(callId)
-    if (call === undefined) return startCall(callId, part.toolName, toArguments(part.input))
-    return call.hasArguments ? [] : continueCall(call, toArguments(part.input))
+    const signature = callSignature(part.providerMetadata)
+    const text = toArguments(part.input)
+    const events =
+      call === undefined
+        ? startCall(callId, part.toolName, text)
+        : continueCall(call, call.hasArguments ? '' : text)
+    return signature === undefined ? events : [...events, signCall(callId, signature)]
+  }
+  const signCall = (callId: string, signature: string): ProviderEvent => {
+    const { call, detail } = callFields(callId, signature, detailIndex++)
+    details.push(detail)
+    return chunk({ tool_calls: [{ index: calls.get(callId)!.index, ...call }] })
   }
   const finish = (part: JsonObject): ProviderEvent[] => {
     const usage = toUsage(part.usage, part.providerMetadata, source)
@@ -75,7 +115,9 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
     const end = hasEnded ? { finish_reason: 'stop' } : toFinish(part.finishReason, source)
     const open = [...calls.values()].filter((call) => !call.hasArguments)
     const events =
-      end === undefined ? [] : [...open.flatMap((call) => continueCall(call, '{}')), chunk({}, end)]
+      end === undefined
+        ? []
+        : [...detailChunk(), ...open.flatMap((call) => continueCall(call, '{}')), chunk({}, end)]
     terminated = end !== undefined
     return [...events, ...(usage === undefined ? [] : [{ type: 'usage' as const, usage }])]
   }
@@ -95,8 +137,10 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
           return []
         case 'text-delta':
           return textChunk(part.delta, (content) => ({ content }))
+        case 'reasoning-start':
         case 'reasoning-delta':
-          return textChunk(part.delta, (text) => ({ reasoning: text, reasoning_content: text }))
+        case 'reasoning-end':
+          return think(part)
         case 'tool-input-start':
           if (part.providerExecuted === true) {
             passedOver.add(part.id)

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { isCount, type UsageReport } from '../../protocol/usage.js'
 import { unreadCounts } from '../unread-counts.js'
+import { readMediaCounts } from './media-counts.js'
 import type { SpecificationVersion } from './specification.js'
 
 export interface UsageSource {
@@ -53,6 +54,7 @@ function readNested(usage: JsonObject): UsageReport {
     cacheWrite,
     completion: output.total ?? sum(output.text, output.reasoning),
     reasoning: output.reasoning,
+    ...readMediaCounts(usage.raw),
     ...withUnread(input, READ_NESTED),
   }
 }
@@ -75,6 +77,7 @@ function readFlat(usage: JsonObject, metadata: unknown, provider: string): Usage
     cacheWrite,
     completion: reasoningIsApart ? sum(output, reasoning) : output,
     reasoning,
+    ...readMediaCounts(readGeminisOwn(metadata)),
     // If a provider counts cached tokens separately, its total excludes them.
     ...(total !== undefined && !excludesCached && { total }),
     ...withUnread(usage, READ_FLAT),
@@ -101,6 +104,12 @@ function readCacheWrite(metadata: unknown): unknown {
   const { anthropic, bedrock } = metadata
   if (isObject(anthropic)) return anthropic.cacheCreationInputTokens ?? undefined
   return isObject(bedrock) && isObject(bedrock.usage) ? bedrock.usage.cacheWriteInputTokens : undefined
+}
+
+/** In version 2, Google's package is the only one to pass on the provider's own report. */
+function readGeminisOwn(metadata: unknown): unknown {
+  const google = isObject(metadata) ? metadata.google : undefined
+  return isObject(google) ? google.usageMetadata : undefined
 }
 
 /** Returns the sum of the valid counts, or `undefined` if the first value is not a count. */

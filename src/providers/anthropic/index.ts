@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { createSecret } from '../../base/secret.js'
 import type { ChatAdapter, ProviderCall } from '../../contracts/index.js'
-import { refuseMisspelt } from '../../contracts/option-checks.js'
+import { refuseUnknown } from '../../contracts/option-checks.js'
 import { writeExactly } from '../../protocol/exact-data.js'
 import { isSecret } from '../../protocol/secret-search.js'
+import type { HostDispatcher } from '../dispatcher.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream } from '../upstream.js'
-import type { HeaderList } from '../upstream-call.js'
+import type { HeaderList, UpstreamCall } from '../upstream-call.js'
 import { createReader } from './reader.js'
-import { toNativeRequest } from './request.js'
+import { thinkingAfter } from './refusals.js'
+import { ALL_THINKING, type SentThinking, toNativeRequest } from './request.js'
 
 const BASE_URL = 'https://api.anthropic.com/v1'
 const ENDPOINT = '/messages'
@@ -18,7 +20,7 @@ const VERSION = '2023-06-01'
  */
 const TOKEN_FACTOR = 1.5
 const VISIBLE = /^[\x21-\x7e]+$/
-const SETTINGS = ['apiKey', 'baseUrl', 'version', 'headers']
+const SETTINGS = ['apiKey', 'baseUrl', 'version', 'headers', 'dispatcher']
 const OWN_HEADERS = new Set(['x-api-key', 'anthropic-version'])
 
 export interface AnthropicSettings {
@@ -33,6 +35,8 @@ export interface AnthropicSettings {
    * key.
    */
   readonly headers?: Readonly<Record<string, string>>
+  /** Sends the calls, as that of {@link UpstreamSettings} does. */
+  readonly dispatcher?: HostDispatcher | undefined
 }
 
 /**
@@ -42,14 +46,17 @@ export interface AnthropicSettings {
  * is rejected with the field's name before anything is sent; `toNativeRequest` lists how each field is converted.
  */
 export function anthropic(settings: AnthropicSettings = {}): ChatAdapter {
-  refuseMisspelt(settings, SETTINGS, 'anthropic')
+  refuseUnknown(settings, SETTINGS, 'anthropic')
   const { apiKey, version = VERSION, headers = {} } = settings
   for (const [name, value] of Object.entries({ apiKey, version })) {
     if (value !== undefined && (typeof value !== 'string' || !VISIBLE.test(value))) {
       throw new TypeError(`${name} must be a string of visible ASCII characters.`)
     }
   }
-  const upstream = createUpstream({ baseUrl: settings.baseUrl ?? BASE_URL, headers }, ENDPOINT)
+  const upstream = createUpstream(
+    { baseUrl: settings.baseUrl ?? BASE_URL, headers, dispatcher: settings.dispatcher },
+    ENDPOINT,
+  )
   for (const name of Object.keys(headers)) {
     if (OWN_HEADERS.has(name.toLowerCase())) {
       throw new TypeError(`headers: '${name}' is set by the adapter; use apiKey or version.`)
@@ -63,20 +70,25 @@ export function anthropic(settings: AnthropicSettings = {}): ChatAdapter {
     return secret === undefined ? [] : ['x-api-key', secret.reveal()]
   }
 
+  const prepare = (call: ProviderCall, take: UpstreamCall['take'], thinking: SentThinking): UpstreamCall => ({
+    endpoint: ENDPOINT,
+    headers: ['anthropic-version', version, ...credentialOf(call)],
+    body: writeExactly(toNativeRequest(call.request, call.stream, thinking), randomUUID),
+    onCallersKey: call.auth.kind === 'byok',
+    stream: call.stream,
+    limits: call.limits,
+    signal: call.signal,
+    trace: call.trace,
+    reader: createReader(call.limits.eventBytes),
+    take,
+    instead(failure) {
+      const other = thinkingAfter(failure, thinking)
+      return other === undefined ? undefined : prepare(call, take, other)
+    },
+  })
+
   return {
-    chat: (call, take) =>
-      upstream.post(() => ({
-        endpoint: ENDPOINT,
-        headers: ['anthropic-version', version, ...credentialOf(call)],
-        body: writeExactly(toNativeRequest(call.request, call.stream), randomUUID),
-        onCallersKey: call.auth.kind === 'byok',
-        stream: call.stream,
-        limits: call.limits,
-        signal: call.signal,
-        trace: call.trace,
-        reader: createReader(call.limits.eventBytes),
-        take,
-      })),
+    chat: (call, take) => upstream.post(() => prepare(call, take, ALL_THINKING)),
     tokenFactor: TOKEN_FACTOR,
     takesKeys: true,
     hasKey: apiKey !== undefined && isSecret(apiKey),

@@ -1,5 +1,6 @@
 import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/index.js'
+import { exactTextOf } from '../../protocol/exact-data.js'
 import { isObject, isTooDeep, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { unreadable } from '../unreadable.js'
 import { toAnnotation } from './annotations.js'
@@ -63,7 +64,10 @@ function toToolCall(block: JsonObject): JsonObject {
   return {
     id: block.id,
     type: 'function',
-    function: { name: block.name, arguments: JSON.stringify(block.input ?? {}) },
+    function: {
+      name: block.name,
+      arguments: isObject(block.input) ? exactTextOf(block.input) : JSON.stringify(block.input ?? {}),
+    },
   }
 }
 

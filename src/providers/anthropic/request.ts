@@ -6,7 +6,7 @@ import { readMaxTokens, readReasoning, readResponseFormat, readStop } from '../o
 import { unsupported } from '../openai-input/unsupported.js'
 import { toThinking } from './thinking.js'
 import { toToolParameters } from './tools.js'
-import { toTurns } from './turns.js'
+import { isClaude, lacksThought, toTurns } from './turns.js'
 import type { NativeRequest } from './wire.js'
 
 /** For callers that use the adapter without the router. */
@@ -29,6 +29,18 @@ const READ = new Set([
 /** Parameters that the API has under the same name and meaning. */
 const UNCHANGED = new Set(['temperature', 'top_p', 'top_k', 'thinking'])
 
+/** The parts of a request about thinking that are sent. A provider may reject them in a conversation that changed models. */
+export interface SentThinking {
+  /** The thinking of earlier replies. */
+  readonly blocks: boolean
+  /** A budget for the thinking of this reply. */
+  readonly budget: boolean
+}
+
+export const ALL_THINKING: SentThinking = { blocks: true, budget: true }
+
+const isBudget = (thinking: unknown) => isObject(thinking) && thinking.type === 'enabled'
+
 /**
  * Converts a chat completion request to the terms of the Messages API.
  *
@@ -37,18 +49,27 @@ const UNCHANGED = new Set(['temperature', 'top_p', 'top_k', 'thinking'])
  * - `json_schema` becomes the API's own structured output, with the schema unchanged. `json_object` needs a schema
  *   too.
  * - `user` becomes `metadata.user_id`. `top_k`, `thinking` and `cache_control` are passed on unchanged.
+ * - A budget for thinking is left out while the model answers results of calls that another provider's model made: the
+ *   API would reject them, because no signed thought precedes them.
  * - A parameter that the API cannot express throws `unsupported-request` with its name, unless its value asks for the
  *   default behaviour (`n: 1`, `frequency_penalty: 0`, `temperature: 1`, …).
  */
-export function toNativeRequest(request: ChatRequest, stream: boolean): NativeRequest {
+export function toNativeRequest(
+  request: ChatRequest,
+  stream: boolean,
+  { blocks, budget }: SentThinking = ALL_THINKING,
+): NativeRequest {
   const others = otherParameters(request, READ)
-  const same = takeUnchanged(others)
+  const { thinking: given, ...same } = takeUnchanged(others)
   refuseParameters(others)
+  const { model } = request
   const maxTokens = readMaxTokens(request) ?? MAX_TOKENS
-  const { system, turns } = toTurns(readMessages(request.messages), request.model)
+  const { system, turns } = toTurns(readMessages(request.messages), model, blocks)
   const stop = readStop(request)
   const reasoning = readReasoning(request)
-  const { thinking, effort } = reasoning ? toThinking(reasoning, request.model, maxTokens) : {}
+  const { thinking: wanted, effort } = reasoning ? toThinking(reasoning, model, maxTokens) : {}
+  const thinking = given ?? wanted
+  const mayThink = !isBudget(thinking) || (budget && !(isClaude(model) && lacksThought(turns)))
   const outputConfig = { ...(effort ? { effort } : {}), ...toOutputFormat(request) }
   return {
     model: request.model,
@@ -57,7 +78,7 @@ export function toNativeRequest(request: ChatRequest, stream: boolean): NativeRe
     messages: turns,
     ...toToolParameters(request),
     ...(stop.length === 0 ? {} : { stop_sequences: stop }),
-    ...(thinking ? { thinking } : {}),
+    ...(thinking && mayThink ? { thinking } : {}),
     ...(Object.keys(outputConfig).length === 0 ? {} : { output_config: outputConfig }),
     ...(typeof request.user === 'string' ? { metadata: { user_id: request.user } } : {}),
     ...(request.cache_control ? { cache_control: request.cache_control } : {}),

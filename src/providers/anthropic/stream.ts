@@ -1,5 +1,6 @@
 import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/index.js'
+import { exactTextOf } from '../../protocol/exact-data.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { UnreadableContent } from '../unreadable.js'
 import { toAnnotation } from './annotations.js'
@@ -113,7 +114,8 @@ export function createStreamReader(): StreamReader {
     blocks.delete(index)
     if (block?.type !== 'tool_use' || block.hasArguments) return []
     // A call without arguments sends no deltas, but clients expect an object.
-    return [argumentsOf(block.call, JSON.stringify(block.input ?? {}))]
+    const { call, input } = block
+    return [argumentsOf(call, isObject(input) ? exactTextOf(input) : JSON.stringify(input ?? {}))]
   }
   /** Some servers omit the end of a block. */
   const stopAll = () => [...blocks.keys()].flatMap(stopBlock)

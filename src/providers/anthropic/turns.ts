@@ -1,9 +1,11 @@
-import type { JsonObject } from '../../protocol/json-values.js'
+import { CallNames } from '../openai-input/call-names.js'
 import type { ContentPart } from '../openai-input/content.js'
 import type { InputMessage } from '../openai-input/messages.js'
+import { isOfClaude, signedThoughts } from '../openai-input/thoughts.js'
 import { toBlock } from './blocks.js'
-import { isOwnDetail } from './reasoning.js'
 import type { NativeBlock, NativeTurn } from './wire.js'
+
+type Reply = InputMessage & { readonly role: 'assistant' }
 
 /**
  * Converts messages to the system prompt and turns of the Messages API.
@@ -11,18 +13,21 @@ import type { NativeBlock, NativeTurn } from './wire.js'
  * - All system and developer messages, in any position, become blocks of the one system prompt, in order.
  * - Adjacent messages of one role form one turn. Tool results belong to a user's turn and come before its other
  *   content.
- * - Reasoning is sent back only with its signature, from `reasoning_details`. The API accepts no other reasoning, and
- *   none from another provider.
- * - Call ids may come from another provider. For Claude models, they are reduced to the characters that the API
- *   accepts.
+ * - Claude models get reasoning back only with its signature, from `reasoning_details`. They accept no other reasoning,
+ *   and none from another provider. Models of other providers sign nothing, and some require all reasoning.
+ * - Calls may come from another provider. For Claude models, their ids and names are reduced to the characters that the
+ *   API accepts. An id that was used before is made another, since the API accepts each only once.
+ * - A call without a result, as a client leaves that was interrupted, gets an empty one.
  * - Text of white space alone is omitted, and so is a message without content, such as an empty reply: the API
  *   rejects both.
  */
 export function toTurns(
   messages: readonly InputMessage[],
   model: string,
+  sendsThinking = true,
 ): { system: NativeBlock[]; turns: NativeTurn[] } {
-  const toId = model.includes('claude') ? cleanId : (id: string) => id
+  const names = new CallNames(isClaude(model))
+  const toThoughts = isClaude(model) ? toSignedBlocks : toThinkingBlocks
   const system: NativeBlock[] = []
   const turns: NativeTurn[] = []
   for (const message of messages) {
@@ -30,7 +35,7 @@ export function toTurns(
       system.push(...toContent(message.content))
       continue
     }
-    const blocks = toBlocks(message, toId)
+    const blocks = toBlocks(message, names, sendsThinking ? toThoughts : () => [])
     if (blocks.length === 0) continue
     const role = message.role === 'assistant' ? 'assistant' : 'user'
     let turn = turns.at(-1)
@@ -40,16 +45,32 @@ export function toTurns(
     }
     turn.content.push(...blocks)
   }
-  for (const turn of turns) turn.content = resultsFirst(turn.content)
+  for (const [index, turn] of turns.entries()) {
+    if (turn.role === 'user')
+      turn.content = resultsFirst([...missingResults(turns[index - 1], turn), ...turn.content])
+  }
   return { system, turns }
 }
 
-/** The API accepts no other characters in an id. A server of another model may know its calls by them. */
-const cleanId = (id: string) => id.replace(/[^\w-]/g, '_')
+export function isClaude(model: string): boolean {
+  return model.includes('claude')
+}
+
+/** Whether the calls whose results come last do not follow a thought. With a budget for thinking, the API requires one. */
+export function lacksThought(turns: readonly NativeTurn[]): boolean {
+  let first: NativeTurn | undefined
+  for (let at = turns.length - 1; at > 0 && turns[at]!.content.some(isResult); at -= 2) first = turns[at - 1]
+  return first !== undefined && !isThinking(first.content[0])
+}
+
+function isThinking(block: NativeBlock | undefined): boolean {
+  return block?.type === 'thinking' || block?.type === 'redacted_thinking'
+}
 
 function toBlocks(
   message: Exclude<InputMessage, { role: 'system' }>,
-  toId: (id: string) => string,
+  names: CallNames,
+  toThoughts: (message: Reply) => NativeBlock[],
 ): NativeBlock[] {
   const content = toContent(message.content)
   switch (message.role) {
@@ -59,16 +80,21 @@ function toBlocks(
       return [
         {
           type: 'tool_result',
-          tool_use_id: toId(message.toolCallId),
+          tool_use_id: names.idOf(message.toolCallId),
           ...(content.length === 0 ? {} : { content }),
           ...(message.isError ? { is_error: true } : {}),
         },
       ]
     case 'assistant':
       return [
-        ...toThinkingBlocks(message.reasoningDetails),
+        ...toThoughts(message),
         ...content,
-        ...message.toolCalls.map(({ id, name, input }) => ({ type: 'tool_use', id: toId(id), name, input })),
+        ...message.toolCalls.map(({ id, name, input }) => ({
+          type: 'tool_use',
+          id: names.newId(id),
+          name: names.nameOf(name),
+          input,
+        })),
       ]
   }
 }
@@ -77,28 +103,29 @@ function toContent(parts: readonly ContentPart[]): NativeBlock[] {
   return parts.filter((part) => part.type !== 'text' || part.text.trim() !== '').map(toBlock)
 }
 
-/** A client may have kept the pieces of a stream apart, so text up to a signature forms one block. */
-function toThinkingBlocks(details: readonly JsonObject[]): NativeBlock[] {
-  const blocks: NativeBlock[] = []
-  let thinking = ''
-  let index: unknown
-  for (const detail of details.filter(isOwnDetail)) {
-    if (detail.type === 'reasoning.encrypted' && typeof detail.data === 'string') {
-      blocks.push({ type: 'redacted_thinking', data: detail.data })
-    }
-    if (detail.type !== 'reasoning.text') continue
-    if (detail.index !== index) thinking = ''
-    index = detail.index
-    if (typeof detail.text === 'string') thinking += detail.text
-    if (typeof detail.signature === 'string' && detail.signature !== '') {
-      blocks.push({ type: 'thinking', thinking, signature: detail.signature })
-      thinking = ''
-    }
-  }
-  return blocks
+function toSignedBlocks({ reasoningDetails }: Reply): NativeBlock[] {
+  return signedThoughts(reasoningDetails, isOfClaude).map((thought) =>
+    'encrypted' in thought
+      ? { type: 'redacted_thinking', data: thought.encrypted }
+      : { type: 'thinking', thinking: thought.text, signature: thought.signature },
+  )
+}
+
+function toThinkingBlocks(message: Reply): NativeBlock[] {
+  const signed = toSignedBlocks(message)
+  const { reasoning } = message
+  if (signed.length > 0 || reasoning === undefined) return signed
+  return [{ type: 'thinking', thinking: reasoning, signature: '' }]
+}
+
+const isResult = (block: NativeBlock) => block.type === 'tool_result'
+
+function missingResults(before: NativeTurn | undefined, { content }: NativeTurn): NativeBlock[] {
+  const answered = new Set(content.map((block) => block.tool_use_id))
+  const calls = before?.content.filter((block) => block.type === 'tool_use' && !answered.has(block.id)) ?? []
+  return calls.map(({ id }) => ({ type: 'tool_result', tool_use_id: id }))
 }
 
 function resultsFirst(content: NativeBlock[]): NativeBlock[] {
-  const isResult = (block: NativeBlock) => block.type === 'tool_result'
   return [...content.filter(isResult), ...content.filter((block) => !isResult(block))]
 }

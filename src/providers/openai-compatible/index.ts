@@ -1,5 +1,5 @@
 import { usesFastPath } from '../../base/fast-paths.js'
-import { refuseMisspelt } from '../../contracts/option-checks.js'
+import { refuseUnknown } from '../../contracts/option-checks.js'
 import type {
   ChatAdapter,
   EmbeddingsAdapter,
@@ -12,9 +12,10 @@ import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream, type UpstreamSettings } from '../upstream.js'
 import type { HeaderList, UpstreamCall } from '../upstream-call.js'
 import { buildEmbeddingsBody, embeddingsFormat } from './embeddings.js'
-import { hintAtUsage, type Omissions, refusesReasoning } from './omissions.js'
+import type { HistoryForm, ReasoningField } from './history.js'
+import { formAfter, hintAtUsage } from './omissions.js'
 import { readBody, readEvent } from './reply.js'
-import { buildRequestBody } from './request.js'
+import { buildRequestBody, FULL_FORM } from './request.js'
 
 export interface OpenAiCompatibleSettings extends UpstreamSettings {
   /** The host's own key, sent as a bearer token. A route's `secret` or a caller's own key replaces it. */
@@ -35,20 +36,30 @@ export interface OpenAiCompatibleSettings extends UpstreamSettings {
   readonly streamUsage?: boolean
   /**
    * Whether to pass on the reasoning that clients send back with earlier replies. `true` by default: a call that is
-   * rejected because of it is sent again without it. Set `false` for a provider that rejects reasoning, to save the
-   * second request.
+   * rejected because of it is sent again without it, and one that is rejected because `reasoning_content` is missing is
+   * sent again with that field in every reply. To save the second request, set `false` for a provider that rejects
+   * reasoning, and the name of the field for one that requires it of every reply.
    */
-  readonly reasoningHistory?: boolean
+  readonly reasoningHistory?: boolean | 'reasoning' | 'reasoning_content'
+  /**
+   * Whether the provider knows the role `developer`. If not, such messages are sent with the role `system`, which has
+   * the same meaning. `false` by default, except for `api.openai.com`.
+   */
+  readonly developerRole?: boolean
 }
 
 const CHAT = '/chat/completions'
 const EMBEDDINGS = '/embeddings'
 const SETTINGS = [
   ...['baseUrl', 'apiKey', 'headers', 'unlistedTokens', 'outputBound'],
-  ...['streamUsage', 'reasoningHistory'],
+  ...['streamUsage', 'reasoningHistory', 'developerRole', 'dispatcher'],
 ]
 /** Providers that reject `stream_options`, but report the usage of each stream anyway. */
 const REPORT_USAGE_UNASKED = new Set(['api.mistral.ai'])
+const KNOW_DEVELOPERS = new Set(['api.openai.com'])
+/** Providers that accept only ids of nine letters and digits. */
+const WANT_SHORT_IDS = new Set(['api.mistral.ai'])
+const REASONING_NAMES: ReadonlySet<unknown> = new Set<ReasoningField>(['reasoning', 'reasoning_content'])
 
 /**
  * An adapter to any provider with OpenAI's `POST {baseUrl}/chat/completions` or `POST {baseUrl}/embeddings`.
@@ -57,7 +68,7 @@ const REPORT_USAGE_UNASKED = new Set(['api.mistral.ai'])
  * connecting is that of the first call.
  */
 export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapter & EmbeddingsAdapter {
-  refuseMisspelt(settings, SETTINGS, 'openaiCompatible')
+  refuseUnknown(settings, SETTINGS, 'openaiCompatible')
   const { apiKey, outputBound, unlistedTokens } = settings
   if (apiKey !== undefined && (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey))) {
     throw new TypeError(
@@ -70,14 +81,26 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
   if (outputBound !== undefined && outputBound !== 'max_tokens' && outputBound !== 'max_completion_tokens') {
     throw new TypeError("outputBound must be 'max_tokens' or 'max_completion_tokens', or left out.")
   }
-  for (const name of ['streamUsage', 'reasoningHistory'] as const) {
+  for (const name of ['streamUsage', 'developerRole'] as const) {
     if (settings[name] !== undefined && typeof settings[name] !== 'boolean') {
       throw new TypeError(`${name} must be true or false, or left out.`)
     }
   }
-  const upstream = createUpstream(settings, CHAT, EMBEDDINGS)
-  const { streamUsage = !REPORT_USAGE_UNASKED.has(new URL(settings.baseUrl).hostname) } = settings
   const { reasoningHistory = true } = settings
+  if (typeof reasoningHistory !== 'boolean' && !REASONING_NAMES.has(reasoningHistory)) {
+    throw new TypeError(
+      "reasoningHistory must be true or false, 'reasoning' or 'reasoning_content', or left out.",
+    )
+  }
+  const upstream = createUpstream(settings, CHAT, EMBEDDINGS)
+  const { hostname } = new URL(settings.baseUrl)
+  const { streamUsage = !REPORT_USAGE_UNASKED.has(hostname) } = settings
+  const ownForm: HistoryForm = {
+    ...FULL_FORM.history,
+    reasoning: reasoningHistory === true ? 'sent' : reasoningHistory || 'omitted',
+    shortIds: WANT_SHORT_IDS.has(hostname),
+    developerRole: settings.developerRole ?? KNOW_DEVELOPERS.has(hostname),
+  }
   warnOfUnsetKey(settings, 'openaiCompatible')
   const ownCredential = apiKey === undefined ? [] : credential(apiKey)
 
@@ -92,7 +115,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
     return auth.secret ? credential(auth.secret.reveal()) : ownCredential
   }
 
-  const prepare = (call: ProviderCall, take: UpstreamCall['take'], omitted: Omissions): UpstreamCall => ({
+  const prepare = (call: ProviderCall, take: UpstreamCall['take'], history: HistoryForm): UpstreamCall => ({
     endpoint: CHAT,
     headers: credentialOf(call),
     onCallersKey: call.auth.kind === 'byok',
@@ -100,20 +123,19 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
     limits: call.limits,
     signal: call.signal,
     trace: call.trace,
-    body: buildRequestBody(call.request, call.stream, omitted, call.sentText),
+    body: buildRequestBody(call.request, call.stream, { usage: streamUsage, history }, call.sentText),
     reader: createReplyReader(call.limits.eventBytes, format),
     take,
-    instead: (failure) =>
-      !omitted.reasoning && refusesReasoning(failure, call)
-        ? prepare(call, take, { ...omitted, reasoning: true })
-        : undefined,
+    instead(failure) {
+      const other = formAfter(failure, history, call)
+      return other === undefined ? undefined : prepare(call, take, other)
+    },
   })
 
   return {
     async chat(call, take) {
-      const omitted = { usage: !streamUsage, reasoning: !reasoningHistory }
       try {
-        return await upstream.post(() => prepare(call, take, omitted))
+        return await upstream.post(() => prepare(call, take, ownForm))
       } catch (failure) {
         throw call.stream && streamUsage ? hintAtUsage(failure) : failure
       }

@@ -1,34 +1,48 @@
 import { isProviderError, ProviderError } from '../../base/errors.js'
 import type { ProviderCall } from '../../contracts/providers.js'
-
-/** The parts of its requests that the adapter omits. */
-export interface Omissions {
-  /** The request for the usage of a stream. */
-  readonly usage: boolean
-  /** The reasoning of earlier replies, which clients send back in the fields that the router added. */
-  readonly reasoning: boolean
-}
-
-export const NOTHING_OMITTED: Omissions = { usage: false, reasoning: false }
-
-export const REASONING_FIELDS = ['reasoning', 'reasoning_content', 'reasoning_details'] as const
+import { callsOf, type HistoryForm, hasExtras, hasReasoning } from './history.js'
 
 const LONGEST_WORDS = 4_096
 const SAYS_USAGE = /stream_options/
-/** Matches a path in the request, or Groq's words, but no complaint about missing reasoning. Bounded, so linear. */
-const SAYS_REASONING = /\bmessages?[.[]\S{0,40}reasoning|'reasoning\w{0,20}' is unsupported/
+/** Matches a path in the request, or Groq's or OpenAI's words, but no complaint about missing reasoning. Bounded, so linear. */
+const SAYS_REASONING =
+  /\bmessages?[.[]\S{0,40}(?:reasoning|thinking_blocks)|'(?:reasoning\w{0,20}|thinking_blocks)' is unsupported|Invalid value: 'thinking'/
+const SAYS_EXTRAS =
+  /\bmessages?[.[]\S{0,60}(?:images|extra_content|provider_specific_fields)|'(?:images|extra_content|provider_specific_fields)' is unsupported/
+/** The words of DeepSeek, Moonshot and MiMo. */
+const MISSES_REASONING =
+  /\breasoning_content\b.{0,60}\b(?:must be passed back|is missing|is required)|\b[Mm]issing\W{0,4}reasoning_content\b/
+/** The words of Mistral, and of OpenAI for an id of more than 40 characters. */
+const SAYS_CALL_ID = /\b[Tt]ool call id\b.{0,200}\blength of 9\b|\btool_call\S{0,40}id\b.{0,40}\btoo long\b/
+const MISSES_SIGNATURE = /\bmissing an? .?thought_signature\b/
 
 /**
- * Whether a provider may have rejected a call because of the reasoning in its messages.
+ * Returns the form in which to send the conversation again after a provider rejected it, or undefined if the failure
+ * stands.
  *
- * The text can be the caller's, since providers quote requests. So it decides about the caller's own call alone,
- * which loses only reasoning that the caller could have omitted. It is not remembered for other calls.
+ * The text can be the caller's, since providers quote requests. So it decides about the caller's own call alone, which
+ * loses nothing that the caller could not have omitted. It is not remembered for other calls.
  */
-export function refusesReasoning(failure: unknown, { request }: ProviderCall): boolean {
-  return (
-    SAYS_REASONING.test(refusalOf(failure)) &&
-    request.messages.some((message) => REASONING_FIELDS.some((field) => field in message))
-  )
+export function formAfter(
+  failure: unknown,
+  form: HistoryForm,
+  call: Pick<ProviderCall, 'request'>,
+): HistoryForm | undefined {
+  const words = refusalOf(failure)
+  if (words === '') return undefined
+  const { messages } = call.request
+  const isReply = ({ role }: { role: string }) => role === 'assistant'
+  if (form.reasoning !== 'reasoning_content' && MISSES_REASONING.test(words) && messages.some(isReply)) {
+    return { ...form, reasoning: 'reasoning_content' }
+  }
+  if (form.reasoning === 'sent' && SAYS_REASONING.test(words) && messages.some(hasReasoning)) {
+    return { ...form, reasoning: 'omitted' }
+  }
+  const hasCalls = messages.some((message) => callsOf(message).length > 0)
+  if (!form.signsCalls && hasCalls && MISSES_SIGNATURE.test(words)) return { ...form, signsCalls: true }
+  if (!form.shortIds && hasCalls && SAYS_CALL_ID.test(words)) return { ...form, shortIds: true }
+  if (form.extras && SAYS_EXTRAS.test(words) && messages.some(hasExtras)) return { ...form, extras: false }
+  return undefined
 }
 
 /**

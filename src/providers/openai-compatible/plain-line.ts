@@ -2,10 +2,12 @@ const OPENING_BRACE = 0x7b
 const CLOSING_BRACE = 0x7d
 /** Longer lines are parsed, so that deep nesting cannot pass unnoticed. */
 const PLAIN_BYTES = 2_048
+const CHOICES = '"choices"'
 const SPACED_NULL = /^ ?: ?null/
 
 /**
- * Whether a line of a stream can be passed on unparsed: it has no usage and no failure, and looks like an object.
+ * Whether a line of a stream can be passed on unparsed: it has choices, no usage and no failure, and looks like an
+ * object.
  *
  * Examines only the text, and returns `false` if in doubt, that is, for
  * - `"usage"` and `"error"`, unless the value null follows. Quotes inside a string are escaped, so these can only be
@@ -18,6 +20,7 @@ export function isPlainLine(line: string): boolean {
     line.charCodeAt(0) === OPENING_BRACE &&
     line.charCodeAt(last) === CLOSING_BRACE &&
     last < PLAIN_BYTES &&
+    line.indexOf(CHOICES) >= 0 &&
     !contains('"usa', 'ge"', line) &&
     !contains('"e', 'rror"', line) &&
     (line.indexOf('\\u00') < 0 || (line.indexOf('\\u006') < 0 && line.indexOf('\\u007') < 0))

@@ -2,6 +2,7 @@ import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/providers.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
+import { errorInChoice, isBareFailure, isEmptyError } from '../../protocol/reply-errors.js'
 import { parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
 import { frameError } from '../upstream-errors.js'
 import { isPlainLine } from './plain-line.js'
@@ -28,9 +29,10 @@ export function readEvent(
 
 function readChunk(reply: JsonObject, events: ProviderEvent[], unlistedTokens: UnlistedTokens): void {
   const report = readUsage(usageOf(reply), unlistedTokens)
-  if (isFailure(reply)) {
+  const failure = failureIn(reply)
+  if (failure !== undefined) {
     if (report !== undefined) events.push({ type: 'usage', usage: report })
-    throw frameError(reply)
+    throw failure
   }
   events.push({ type: 'chunk', chunk: withLabels(reply, readChoices(reply.choices)?.map(withoutUsage)) })
   if (report !== undefined) events.push({ type: 'usage', usage: report })
@@ -39,7 +41,8 @@ function readChunk(reply: JsonObject, events: ProviderEvent[], unlistedTokens: U
 /** Reads a reply in one body. */
 export function readBody(json: Buffer, events: ProviderEvent[], unlistedTokens: UnlistedTokens): void {
   const reply = parseProviderObject(json.toString())
-  if (isFailure(reply)) throw frameError(reply)
+  const failure = failureIn(reply)
+  if (failure !== undefined) throw failure
   const choices = readChoices(reply.choices)
   if (choices === undefined) throw new ProviderError('invalid-response', 'The reply has no list of choices.')
   const report = readUsage(usageOf(reply), unlistedTokens)
@@ -74,23 +77,18 @@ function withoutUsage(choice: unknown): unknown {
 }
 
 /**
- * Some servers include an empty error in every reply, but an empty error without choices is a failure. DeepInfra puts
- * an error message at the top level of a chunk without choices; the relay recognises it in a line that passed
- * unparsed. Groq reports in `x_groq` why it stopped a stream early.
+ * Returns the failure that a reply reports: an error at its top level, in a choice, or in Groq's `x_groq`, which says why
+ * a stream was stopped early. An empty error is one only if there are no choices.
  */
-function isFailure({
-  choices,
-  error: own,
-  error_message: message,
-  object,
-  x_groq: groq,
-}: JsonObject): boolean {
-  if (typeof message === 'string' && !Array.isArray(choices)) return true
+function failureIn(reply: JsonObject): ProviderError | undefined {
+  const { choices, error: own, x_groq: groq } = reply
   const error = own ?? (isObject(groq) ? groq.error : undefined)
-  if (error === undefined || error === null) return object === 'error' && choices === undefined
-  return !Array.isArray(choices) || !isEmpty(error)
-}
-
-function isEmpty(error: unknown): boolean {
-  return isObject(error) ? Object.keys(error).length === 0 : error === '' || error === false
+  if (error !== undefined && error !== null && (!Array.isArray(choices) || !isEmptyError(error))) {
+    return frameError(reply)
+  }
+  if (isBareFailure(reply)) return frameError(reply)
+  const inChoice = Array.isArray(choices)
+    ? choices.map(errorInChoice).find((found) => found !== undefined)
+    : undefined
+  return inChoice === undefined ? undefined : frameError({ error: inChoice })
 }

@@ -33,7 +33,8 @@ export function readUsage(usage: unknown, unlistedTokens: UnlistedTokens): Usage
   const prompt = usage.prompt_tokens ?? usage.input_tokens ?? undefined
   const listed = usage.completion_tokens ?? usage.output_tokens ?? undefined
   if (prompt === undefined && listed === undefined) return undefined
-  const inputs = [detailsOf(usage, 'prompt_tokens_details', 'input_tokens_details'), usage]
+  const inputDetails = detailsOf(usage, 'prompt_tokens_details', 'input_tokens_details')
+  const inputs = [inputDetails, usage]
   const outputs = detailsOf(usage, 'completion_tokens_details', 'output_tokens_details')
   const cached = largest(inputs, CACHED)
   const cacheWrite = largest(inputs, CACHE_WRITE) ?? sumOf(usage.cache_creation)
@@ -51,6 +52,10 @@ export function readUsage(usage: unknown, unlistedTokens: UnlistedTokens): Usage
     completion: all.completion,
     reasoning,
     total: all.total,
+    audioInput: inputDetails.audio_tokens,
+    audioOutput: outputs.audio_tokens,
+    imageInput: inputDetails.image_tokens,
+    imageOutput: outputs.image_tokens,
   }
   return unread === undefined ? report : { ...report, unread }
 }

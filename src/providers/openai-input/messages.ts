@@ -1,3 +1,4 @@
+import { readArguments } from '../../protocol/call-arguments.js'
 import type { ChatMessage } from '../../protocol/chat-request.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { type ContentPart, hasCacheMark, readContent, readText, type TextPart } from './content.js'
@@ -6,8 +7,10 @@ import { unsupported } from './unsupported.js'
 export interface InputToolCall {
   readonly id: string
   readonly name: string
-  /** The arguments, parsed. */
+  /** The arguments, parsed. Text that is not an object of JSON is a member of one. */
   readonly input: JsonObject
+  /** Google's signature of the thought that led to the call. */
+  readonly thoughtSignature?: string
 }
 
 /** A message of the request, as a union of its forms. `param` names it in errors. */
@@ -19,6 +22,7 @@ export type InputMessage = { readonly param: string } & (
       readonly content: readonly TextPart[]
       readonly toolCalls: readonly InputToolCall[]
       readonly reasoning?: string
+      /** In OpenRouter's shape, whichever shape it came in. */
       readonly reasoningDetails: readonly JsonObject[]
     }
   | {
@@ -30,18 +34,20 @@ export type InputMessage = { readonly param: string } & (
 )
 
 /**
- * Reads the messages of a request. `developer` counts as `system`.
+ * Reads the messages of a request. `developer` counts as `system`. A call in the old form, `function_call`, is read as a
+ * tool call, and the message of role `function` after it as its result.
  *
  * Fields that only label a message or repeat parts of a reply (`name`, `parsed`, `annotations`, …) are ignored.
  * Content that cannot be read throws `unsupported-request` with its path.
  */
 export function readMessages(messages: readonly ChatMessage[]): InputMessage[] {
-  return messages.map((message, index) => readMessage(message, `messages.${index}`))
-}
-
-function readMessage(message: ChatMessage, param: string): InputMessage {
-  const read = readByRole(message, param)
-  return hasCacheMark(message) ? markLast(read) : read
+  let oldCall = ''
+  return messages.map((message, index) => {
+    const param = `messages.${index}`
+    if (isObject(message.function_call)) oldCall = `function_call_${index}`
+    const read = readByRole(message, param, oldCall)
+    return hasCacheMark(message) ? markLast(read) : read
+  })
 }
 
 /** A cache mark on a message applies to its last part. */
@@ -51,7 +57,8 @@ function markLast<Message extends InputMessage>(message: Message): Message {
   return { ...message, content: [...message.content.slice(0, -1), { ...last, cache: true }] }
 }
 
-function readByRole(message: ChatMessage, param: string): InputMessage {
+/** @param oldCall the id given to the latest call in the old form, which has none */
+function readByRole(message: ChatMessage, param: string, oldCall: string): InputMessage {
   const contentParam = `${param}.content`
   switch (message.role) {
     case 'system':
@@ -60,7 +67,15 @@ function readByRole(message: ChatMessage, param: string): InputMessage {
     case 'user':
       return { role: 'user', param, content: readContent(message.content, contentParam) }
     case 'assistant':
-      return readAssistant(message, param)
+      return readAssistant(message, param, oldCall)
+    case 'function':
+      return {
+        role: 'tool',
+        param,
+        toolCallId: oldCall || requiredString(message.name, `${param}.name`),
+        content: readContent(message.content, contentParam),
+        isError: false,
+      }
     case 'tool':
       return {
         role: 'tool',
@@ -72,31 +87,54 @@ function readByRole(message: ChatMessage, param: string): InputMessage {
     default:
       throw unsupported(
         `${param}.role`,
-        `${param}.role must be "system", "developer", "user", "assistant" or "tool" with this provider.`,
+        `${param}.role must be "system", "developer", "user", "assistant", "tool" or "function" with this provider.`,
       )
   }
 }
 
-function readAssistant(message: ChatMessage, param: string): InputMessage {
-  for (const field of ['function_call', 'audio']) {
-    if (message[field] !== undefined && message[field] !== null) {
-      throw unsupported(`${param}.${field}`, `${param}.${field} is not supported by this provider.`)
-    }
+function readAssistant(message: ChatMessage, param: string, oldCall: string): InputMessage {
+  if (message.audio !== undefined && message.audio !== null) {
+    throw unsupported(`${param}.audio`, `${param}.audio is not supported by this provider.`)
   }
-  const text = readText(message.content, `${param}.content`)
+  const { content, function_call: called } = message
+  const parts: readonly unknown[] = Array.isArray(content) ? content : []
+  const text = readText(
+    parts.some(isThought) ? parts.filter((part) => !isThought(part)) : content,
+    `${param}.content`,
+  )
   const refusal = textOf(message.refusal)
-  const reasoning = textOf(message.reasoning_content) ?? textOf(message.reasoning)
+  const reasoningDetails = detailsOf(message, parts)
+  const reasoning =
+    textOf(message.reasoning_content) ?? textOf(message.reasoning) ?? textOf(textIn(reasoningDetails))
+  const toolCalls = readToolCalls(message.tool_calls, `${param}.tool_calls`)
+  if (isObject(called)) toolCalls.push(readFunction(called, oldCall, `${param}.function_call`))
   return {
     role: 'assistant',
     param,
     content: text.length === 0 && refusal ? [{ type: 'text', text: refusal, cache: false }] : text,
-    toolCalls: readToolCalls(message.tool_calls, `${param}.tool_calls`),
+    toolCalls,
     ...(reasoning === undefined ? {} : { reasoning }),
-    reasoningDetails: Array.isArray(message.reasoning_details)
-      ? message.reasoning_details.filter(isObject)
-      : [],
+    reasoningDetails,
   }
 }
+
+const isThought = (part: unknown): part is JsonObject =>
+  isObject(part) && (part.type === 'thinking' || part.type === 'redacted_thinking')
+
+/** The reasoning of a reply: OpenRouter's `reasoning_details`, LiteLLM's `thinking_blocks`, or Mistral's parts. */
+function detailsOf(message: ChatMessage, parts: readonly unknown[]): readonly JsonObject[] {
+  const { reasoning_details: details, thinking_blocks: blocks } = message
+  if (Array.isArray(details) && details.length > 0) return details.filter(isObject)
+  const thoughts = Array.isArray(blocks) && blocks.length > 0 ? blocks : parts
+  return thoughts.filter(isThought).map((thought, index) => {
+    const { data, signature, thinking, type } = thought
+    if (type === 'redacted_thinking') return { type: 'reasoning.encrypted', data, index }
+    const text = Array.isArray(thinking) ? textIn(thinking.filter(isObject)) : thinking
+    return { type: 'reasoning.text', text, ...(signature === undefined ? {} : { signature }), index }
+  })
+}
+
+const textIn = (items: readonly JsonObject[]) => items.map(({ text }) => textOf(text) ?? '').join('')
 
 function readToolCalls(calls: unknown, param: string): InputToolCall[] {
   if (calls === undefined || calls === null) return []
@@ -105,31 +143,38 @@ function readToolCalls(calls: unknown, param: string): InputToolCall[] {
 }
 
 function readToolCall(call: unknown, param: string): InputToolCall {
+  if (isObject(call) && isObject(call.custom)) {
+    const { input, name } = call.custom
+    return {
+      id: requiredString(call.id, `${param}.id`),
+      name: requiredString(name, `${param}.custom.name`),
+      input: { input: typeof input === 'string' ? input : '' },
+    }
+  }
   if (!isObject(call) || !isObject(call.function)) {
     throw unsupported(param, `${param} must be a function call.`)
   }
-  return {
-    id: requiredString(call.id, `${param}.id`),
-    name: requiredString(call.function.name, `${param}.function.name`),
-    input: readArguments(call.function.arguments, `${param}.function.arguments`),
-  }
+  const read = readFunction(call.function, requiredString(call.id, `${param}.id`), `${param}.function`)
+  const thoughtSignature = signatureIn(call)
+  return thoughtSignature === undefined ? read : { ...read, thoughtSignature }
 }
 
-function readArguments(text: unknown, param: string): JsonObject {
-  if (text === undefined || text === null || text === '') return {}
-  if (typeof text === 'string') {
-    const input = parse(text)
-    if (isObject(input)) return input
-  }
-  throw unsupported(param, `${param} must be the JSON text of an object.`)
+function readFunction({ arguments: text, name }: JsonObject, id: string, param: string): InputToolCall {
+  const given = text ?? ''
+  if (typeof given !== 'string')
+    throw unsupported(`${param}.arguments`, `${param}.arguments must be a string.`)
+  return { id, name: requiredString(name, `${param}.name`), input: readArguments(given) }
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+function signatureIn({
+  extra_content: extra,
+  provider_specific_fields: fields,
+}: JsonObject): string | undefined {
+  const google = isObject(extra) ? extra.google : undefined
+  return (
+    textOf(isObject(google) ? google.thought_signature : undefined) ??
+    textOf(isObject(fields) ? fields.thought_signature : undefined)
+  )
 }
 
 function requiredString(value: unknown, param: string): string {

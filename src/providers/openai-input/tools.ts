@@ -1,4 +1,5 @@
 import type { ChatRequest } from '../../protocol/chat-request.js'
+import { ofTypeObject } from '../../protocol/exact-data.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { hasCacheMark } from './content.js'
 import { unsupported } from './unsupported.js'
@@ -52,7 +53,7 @@ function readTool(tool: unknown, param: string): InputTool {
 function readParameters(parameters: unknown, param: string): JsonObject {
   if (parameters === undefined || parameters === null) return { type: 'object', properties: {} }
   if (!isObject(parameters)) throw unsupported(param, `${param} must be a JSON schema.`)
-  return parameters.type === undefined ? { type: 'object', ...parameters } : parameters
+  return parameters.type === undefined ? ofTypeObject(parameters) : parameters
 }
 
 /** Reads `tool_choice`. */

@@ -216,9 +216,13 @@ export function assertRepeated(result: SettleResult, charge: Charge): void {
 
 function plainCharge({ usage, ...charge }: Charge): object {
   const { prompt, cached, cacheWrite, completion, reasoning } = usage
+  const { audioInput, audioOutput, imageInput, imageOutput } = usage
   const { cost, base, markup, basis, byok, priceVersion, shortfall } = charge
   return {
     ...{ cost, base, markup, basis, byok, priceVersion, shortfall },
-    usage: { prompt, cached, cacheWrite, completion, reasoning },
+    usage: {
+      ...{ prompt, cached, cacheWrite, completion, reasoning },
+      ...{ audioInput, audioOutput, imageInput, imageOutput },
+    },
   }
 }

@@ -164,7 +164,15 @@ export const postingCases: readonly LedgerCase[] = [
     'posting-charge-whole',
     'a repeat returns the first charge with all its fields',
     async (bench) => {
-      const charge = { byok: true, basis: 'estimated', shortfall: 9n, priceVersion: '2026-11' } as const
+      const text = { prompt: 11, cached: 3, cacheWrite: 2, completion: 7, reasoning: 5 }
+      const usage = { ...text, audioInput: 4, audioOutput: 2, imageInput: 6, imageOutput: 1 }
+      const charge = {
+        byok: true,
+        basis: 'estimated',
+        shortfall: 9n,
+        priceVersion: '2026-11',
+        usage,
+      } as const
       await bench.settle('h', 12n, { base: 10n, charge })
       assertRepeated(await bench.settle('h', 1n), chargeOf(12n, 10n, charge))
     },

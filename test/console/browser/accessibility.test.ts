@@ -48,7 +48,7 @@ describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
   it.each([
     ['operator', OPERATOR_PAGES],
     ['alice', USER_PAGES],
-  ] as const)('axe finds nothing on any page of %s', { timeout: 240_000 }, async (viewer, paths) => {
+  ] as const)('axe finds no violation on any page of %s', { timeout: 240_000 }, async (viewer, paths) => {
     const page = await visit.open(viewer, 'playground', { colorScheme })
     for (const path of paths) {
       await go(page, path)
@@ -67,7 +67,7 @@ describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
     await page.context().close()
   })
 
-  it('axe finds nothing in dialogs, nor in the menu of a narrow screen', {
+  it('axe finds no violation in dialogs or in the menu of a narrow screen', {
     timeout: 120_000,
   }, async () => {
     const page = await visit.open('operator', 'routes', {
@@ -92,7 +92,7 @@ describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
 })
 
 it.each([360, 768, 1280])(
-  'nothing has to be scrolled sideways at %i px',
+  'no page needs sideways scrolling at %i px',
   { timeout: 120_000 },
   async (width) => {
     const page = await visit.open('operator', 'playground', { viewport: { width, height: 740 } })
@@ -114,7 +114,7 @@ it.each([360, 768, 1280])(
   },
 )
 
-it('the chart says which of its colours is which, also if a reader has chosen the colours', {
+it('the chart explains its colours, even if the reader has chosen the colours of the page', {
   timeout: 120_000,
 }, async () => {
   const colourOf = (name: string): string =>
@@ -133,7 +133,7 @@ describe('by keyboard alone', { timeout: 120_000 }, () => {
   const focused = (page: Page): Promise<string> =>
     page.evaluate('(document.activeElement.textContent || document.activeElement.name).trim()')
 
-  /** Presses Tab until the focus is there, and sees to it that it can be seen on the way. */
+  /** Presses Tab until the element has the focus, and checks that the focus is visible at each step. */
   async function tabTo(page: Page, name: string | RegExp): Promise<void> {
     for (let presses = 0; presses < 60; presses++) {
       await page.keyboard.press('Tab')
@@ -145,7 +145,7 @@ describe('by keyboard alone', { timeout: 120_000 }, () => {
     throw new Error(`Tab never came to ${name}`)
   }
 
-  it('one can skip to the page, go to another, fill in a form, and get back to where one was', async () => {
+  it('people can skip to the page, go to another, fill in a form, and return to the same place', async () => {
     const page = await visit.open('operator', 'spend')
     await page.keyboard.press('Tab')
     expect(await focused(page)).toBe('Skip to the page')
@@ -180,9 +180,9 @@ describe('by keyboard alone', { timeout: 120_000 }, () => {
     await page.context().close()
   })
 
-  it('one is on a new page as soon as it is there, and is not taken from what one uses by then', async () => {
+  it('the focus moves to a new page at once, and not again from an element that is already in use', async () => {
     const page = await visit.open('operator', 'calls')
-    // What the console does once it has been painted waits for ever.
+    // Work that the console schedules for after a paint never runs.
     await page.evaluate('globalThis.requestAnimationFrame = globalThis.setTimeout = () => 0')
     await page.evaluate("location.hash = '#/keys'")
     await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor()
@@ -190,7 +190,7 @@ describe('by keyboard alone', { timeout: 120_000 }, () => {
     await page.context().close()
   })
 
-  it('one goes on from the heading if a page of a list was turned', async () => {
+  it('the focus moves to the heading when a list shows another page', async () => {
     const page = await visit.open('operator', 'calls')
     for (const [name, number] of [
       ['Next', 2],
@@ -203,7 +203,7 @@ describe('by keyboard alone', { timeout: 120_000 }, () => {
     await page.context().close()
   })
 
-  it('one can talk to a model, and stop it', async () => {
+  it('people can talk to a model and stop it', async () => {
     visit.upstream.scriptOnce(['stall'])
     const page = await visit.open('alice', 'playground')
     await page.getByLabel('Message').focus()

@@ -33,7 +33,7 @@ afterAll(() => visit?.close())
 const modelNow = async () => (await visit.stage.admin.listModels({ modelIds: [strict.id] }))[0]
 const routeNow = async () => (await visit.stage.admin.listRoutes({ routeIds: [route.id] }))[0]
 
-/** Opens the form of a row as it is stored now. */
+/** Opens the form of the stored row. */
 async function change(path: string, of: string) {
   await page.goto(`${visit.stage.consoleUrl}#/${path}`)
   await page.reload()
@@ -46,9 +46,9 @@ async function save(): Promise<void> {
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 }
 
-describe('a form of what is there already', { timeout: 120_000 }, () => {
+describe('a form for an existing item', { timeout: 120_000 }, () => {
   it.each([{}, { supportedParameters: [] }, { supportedParameters: ['tools', 'seed'] }])(
-    'saves what it takes as it was: %j',
+    'saves the supported parameters unchanged: %j',
     async (supported) => {
       await visit.stage.admin.putModel({ ...strict, ...supported })
       await visit.stage.admin.putRoute({ ...route, ...supported })
@@ -63,7 +63,7 @@ describe('a form of what is there already', { timeout: 120_000 }, () => {
     },
   )
 
-  it('saves the tokens of media and of a prompt’s overhead as they were, as changed, and as emptied', async () => {
+  it('saves media tokens and prompt overhead unchanged, changed and emptied', async () => {
     await visit.stage.admin.putModel({ ...strict, mediaTokens: 500, promptOverhead: 0 })
     const before = await modelNow()
     await change('models', strict.id)
@@ -81,7 +81,21 @@ describe('a form of what is there already', { timeout: 120_000 }, () => {
     expect(await modelNow()).toEqual({ ...strict, created: 0 })
   })
 
-  it('shows beside its field why the tokens of media are refused', async () => {
+  it('saves the prices of audio and images as they were, as changed, and as emptied', async () => {
+    const media = { audioInput: '3', audioOutput: '4', imageInput: '5', imageOutput: '6' }
+    await visit.stage.admin.putModel({ ...strict, prices: { ...strict.prices, ...media } })
+    const before = await modelNow()
+    await change('models', strict.id)
+    await save()
+    expect(await modelNow()).toEqual(before)
+    const form = await change('models', strict.id)
+    await form.getByLabel('Audio input price').fill('30')
+    for (const label of ['Audio output price', 'Image input price']) await form.getByLabel(label).fill('')
+    await save()
+    expect((await modelNow())?.prices).toEqual({ ...strict.prices, audioInput: '30', imageOutput: '6' })
+  })
+
+  it('shows the reason beside the field if media tokens are refused', async () => {
     await visit.stage.admin.putModel({ ...strict, mediaTokens: 500 })
     const form = await change('models', strict.id)
     await form.getByLabel(MEDIA).fill('0')
@@ -91,21 +105,21 @@ describe('a form of what is there already', { timeout: 120_000 }, () => {
     expect((await modelNow())?.mediaTokens).toBe(500)
   })
 
-  it('says whether all parameters are taken or none, if none is listed', async () => {
+  it('sets whether all parameters or none are accepted, if none is listed', async () => {
     await visit.stage.admin.putModel(strict)
     for (const [chosen, stored] of [
-      ['it takes none', []],
-      ['it takes all', undefined],
+      ['it accepts none', []],
+      ['it accepts all', undefined],
     ] as const) {
       const form = await change('models', strict.id)
-      await form.getByLabel('Where none is listed').selectOption(chosen)
+      await form.getByLabel('If none is listed').selectOption(chosen)
       await save()
       expect((await modelNow())?.supportedParameters).toEqual(stored)
     }
   })
 })
 
-describe('a form of something new', { timeout: 120_000 }, () => {
+describe('a form for a new item', { timeout: 120_000 }, () => {
   const app = { id: 'mail', name: 'Mail', markup: { basisPoints: 100 }, allowedModels: [], account: 'mail' }
 
   it.each([
@@ -138,24 +152,27 @@ describe('a form of something new', { timeout: 120_000 }, () => {
       before: () => visit.stage.admin.putApp(app),
       now: async () => (await visit.stage.admin.listApps({ appIds: [app.id] }))[0],
     },
-  ])('does not replace what has its id under $path', async ({ path, button, id, fields, before, now }) => {
-    await before()
-    const stored = await now()
-    await page.goto(`${visit.stage.consoleUrl}#/${path}`)
-    await page.getByRole('button', { name: button[0]! }).click()
-    const form = page.getByRole('dialog')
-    for (const [name, value] of Object.entries({ id, ...fields })) {
-      await form.locator(`[name="${name}"]`).fill(value)
-    }
-    await form.getByRole('button', { name: button[1]! }).click()
-    await form.getByText('is there already: nothing was saved').waitFor()
-    await form.locator('[name="id"]:focus').waitFor()
-    expect(await now()).toEqual(stored)
-    await form.getByRole('button', { name: 'Cancel' }).click()
-  })
+  ])(
+    'does not replace an item with the same id under $path',
+    async ({ path, button, id, fields, before, now }) => {
+      await before()
+      const stored = await now()
+      await page.goto(`${visit.stage.consoleUrl}#/${path}`)
+      await page.getByRole('button', { name: button[0]! }).click()
+      const form = page.getByRole('dialog')
+      for (const [name, value] of Object.entries({ id, ...fields })) {
+        await form.locator(`[name="${name}"]`).fill(value)
+      }
+      await form.getByRole('button', { name: button[1]! }).click()
+      await form.getByText('already exists: nothing was saved').waitFor()
+      await form.locator('[name="id"]:focus').waitFor()
+      expect(await now()).toEqual(stored)
+      await form.getByRole('button', { name: 'Cancel' }).click()
+    },
+  )
 })
 
-describe('a form of what somebody else has changed since', { timeout: 120_000 }, () => {
+describe('a form for an item that somebody else has changed since', { timeout: 120_000 }, () => {
   const app = { id: 'mail', name: 'Mail', markup: { basisPoints: 100 }, allowedModels: [] }
   const appNow = async () => (await visit.stage.admin.listApps({ appIds: [app.id] }))[0]
 
@@ -179,12 +196,12 @@ describe('a form of what somebody else has changed since', { timeout: 120_000 },
     {
       path: 'apps',
       of: app.name,
-      field: 'Markup, credits a call',
+      field: 'Markup, credits per call',
       before: () => visit.stage.admin.putApp(app),
       other: () => visit.stage.admin.putApp({ ...app, markup: { basisPoints: 900 } }),
       now: appNow,
     },
-  ])('changes nothing under $path, and opens the next time as it is now', async (row) => {
+  ])('changes nothing under $path, and shows the current item when it is opened again', async (row) => {
     await row.before()
     const form = await change(row.path, row.of)
     await row.other()
@@ -206,7 +223,7 @@ describe('a form of what somebody else has changed since', { timeout: 120_000 },
     )
   })
 
-  it('does not put back what was removed', async () => {
+  it('does not restore a removed item', async () => {
     await visit.stage.admin.putModel(strict)
     const form = await change('models', strict.id)
     await visit.stage.admin.removeModel(strict.id)

@@ -19,13 +19,13 @@ async function go(path: string): Promise<void> {
   await page.locator('.listing').waitFor()
 }
 
-/** Browsers let a page hold back the first, and no more. */
+/** Browsers let a page prevent only the first press. */
 async function pressEscapeThrice(): Promise<void> {
   for (let presses = 0; presses < 3; presses++) await page.keyboard.press('Escape')
 }
 
 describe('a dialog', { timeout: 120_000 }, () => {
-  it('with a token stays, however often Escape is pressed, until its button is', async () => {
+  it('with a token stays open, however often Escape is pressed, until its button is', async () => {
     await go('keys')
     await page.getByRole('button', { name: 'New API key' }).click()
     await dialog().getByLabel('Account that pays').fill('alice')
@@ -34,11 +34,11 @@ describe('a dialog', { timeout: 120_000 }, () => {
     await pressEscapeThrice()
     await page.locator('[data-secret]').waitFor()
     expect(await page.locator('[data-secret]').textContent()).toBe(token)
-    await dialog().getByRole('button', { name: 'I have kept it' }).click()
+    await dialog().getByRole('button', { name: 'I have saved it' }).click()
     await dialog().waitFor({ state: 'detached' })
   })
 
-  it('that works stays until it is known how that went', async () => {
+  it('whose action is running stays open until the result is known', async () => {
     await go('accounts')
     let answer: () => void = () => undefined
     const asked = new Promise<void>((isAsked) => {
@@ -66,7 +66,7 @@ describe('a dialog', { timeout: 120_000 }, () => {
     await dialog().waitFor({ state: 'detached' })
   })
 
-  it('says what was done each time, also if it is the same again', async () => {
+  it('announces each action, even if the text is the same again', async () => {
     await go('models')
     const said = page.locator('.message')
     const change = async (): Promise<void> => {
@@ -78,7 +78,7 @@ describe('a dialog', { timeout: 120_000 }, () => {
     await page.getByText('Saved the model acme/fast.').waitFor()
     const first = await said.elementHandle()
     await change()
-    // A new one: it is heard again, and seen from its beginning.
+    // A new element: it is read out again, and its animation starts again.
     expect(await said.textContent()).toBe('Saved the model acme/fast.')
     expect(await first?.evaluate((element) => element.isConnected)).toBe(false)
     expect(visit.complaints).toEqual([])

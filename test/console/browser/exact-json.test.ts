@@ -4,7 +4,7 @@ import { inexactNumber, parseExactly, plainDecimal } from '../../../src/console/
 import { decimal, nanos } from '../../helpers/decimals.js'
 
 describe('parseExactly', () => {
-  it('keeps each digit of a number, and leaves what looks like one in a string', () => {
+  it('keeps each digit of a number, and does not change digits in a string', () => {
     expect(
       parseExactly(
         '{"cost":0.100000001,"text":"\\"cost\\":1 \\\\","big":-12345678901234567890.5e-3,"no":null}',
@@ -17,7 +17,7 @@ describe('parseExactly', () => {
     })
   })
 
-  it('reads whatever JSON there is, but for the numbers', () => {
+  it('reads any JSON like JSON.parse, except for the numbers', () => {
     const withTexts = (value: unknown): unknown => {
       if (typeof value === 'number') return JSON.stringify(value)
       if (Array.isArray(value)) return value.map(withTexts)
@@ -34,7 +34,7 @@ describe('parseExactly', () => {
 })
 
 describe('plainDecimal', () => {
-  it('writes what a number says without its exponent', () => {
+  it('writes a number without its exponent', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n }), (amount) => {
         const text = String(Number(amount) / 1e9)
@@ -63,13 +63,13 @@ describe('inexactNumber', () => {
   })
 
   it.each(['0', '-0', '0.0e7', '7', '0.10', '1.5e-7', '150e-2', '1E+23', '9007199254740992'])(
-    'lets %s be',
+    'accepts %s',
     (text) => {
       expect(inexactNumber(`[${text}]`)).toBeUndefined()
     },
   )
 
-  it('lets every number be that a program wrote', () => {
+  it('accepts every number that a program wrote', () => {
     fc.assert(
       fc.property(fc.json(), (json) => inexactNumber(json) === undefined),
       { seed: 20_261_122 },

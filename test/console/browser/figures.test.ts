@@ -58,7 +58,7 @@ const KEYS = {
   provider: ({ facts }: Entry) => facts!.provider ?? 'no provider',
 } as const
 
-/** Summed here, entry by entry, by nothing of the console's. */
+/** Summed here, entry by entry, without any code of the console. */
 function sumsOf(of: readonly Entry[], keyOf: (entry: Entry) => string): Map<string, readonly string[]> {
   const sums = new Map<string, Sums>()
   for (const entry of of) {
@@ -119,7 +119,7 @@ describe(`after ${CALLS} calls`, { timeout: 120_000 }, () => {
   })
 
   it.each(Object.keys(KEYS) as (keyof typeof KEYS)[])(
-    'every figure by %s is what the entries come to',
+    'every figure by %s is the sum of the entries',
     async (by) => {
       await openSpend(`by=${by}`, by)
       expect(await tableOf(by)).toEqual(sumsOf(entries, KEYS[by]))
@@ -131,14 +131,14 @@ describe(`after ${CALLS} calls`, { timeout: 120_000 }, () => {
     const narrowed = entries.filter(({ facts }) => facts!.account === 'alice' && facts!.appId === 'notes')
     const sums = sumsOf(narrowed, KEYS.model)
     expect(await tableOf('model')).toEqual(sums)
-    for (const [place, figure] of ['cost', 'base', 'markup'].entries()) {
+    for (const [column, figure] of ['cost', 'base', 'markup'].entries()) {
       expect(await page.locator(`[data-figure="${figure}"]`).textContent()).toBe(
-        sums.get('Total')![place + 1],
+        sums.get('Total')![column + 1],
       )
     }
   })
 
-  it('the page says that they are equal to the ledger, and so does the file to download', async () => {
+  it('the page and the downloaded file agree with the ledger', async () => {
     await openSpend('by=provider', 'provider')
     await page.locator('[data-books="equal"]').waitFor()
     const total = sumsOf(entries, KEYS.provider).get('Total')!
@@ -151,7 +151,7 @@ describe(`after ${CALLS} calls`, { timeout: 120_000 }, () => {
     expect(visit.complaints).toEqual([])
   })
 
-  it('Calls goes through the entries page by page, and back', async () => {
+  it('Calls shows the entries page by page, forward and back', async () => {
     const all = (await visit.stage.admin.entries({ limit: 150 })).entries.map(({ id }) => `Explain ${id}`)
     await page.goto(`${visit.stage.consoleUrl}#/calls`)
     const shown = page.getByRole('table').getByRole('button')
@@ -175,14 +175,14 @@ describe(`after ${CALLS} calls`, { timeout: 120_000 }, () => {
     await expectPage(1)
     await page.getByLabel('Model', { exact: true }).fill('none')
     await page.getByLabel('Model', { exact: true }).press('Enter')
-    await page.getByText('No entry fits these filters.').waitFor()
+    await page.getByText('No entry matches these filters.').waitFor()
     await page.goBack()
     await expectPage(1)
   })
 })
 
 describe('the chart of days', { timeout: 120_000 }, () => {
-  /** What it writes beside and under its bars, for a reader in a time zone. */
+  /** Returns the labels beside and below its bars, for a reader in a time zone. */
   async function writtenIn(timezoneId: string, rows: readonly object[]): Promise<readonly string[]> {
     const there = await visit.open('operator', 'playground', { timezoneId })
     await there.addInitScript(
@@ -210,19 +210,19 @@ describe('the chart of days', { timeout: 120_000 }, () => {
       )
     ).filter((text) => /[a-z]/.test(text))
 
-  it('names each day, also if the reader’s clock has no such midnight', async () => {
+  it('names each day, even if its midnight does not exist on the reader’s clock', async () => {
     const days = Array.from({ length: 7 }, (_, day) => `2026-09-0${day + 3}`)
     const labels = ['3', '4', '5', '6', '7', '8', '9'].map((day) => `${day} Sept`)
     for (const zone of ['UTC', 'America/Santiago']) expect(await labelsIn(zone, days), zone).toEqual(labels)
   })
 
-  it('names the year if a day may be there twice', async () => {
+  it('names the year if a day may occur twice', async () => {
     const labels = await labelsIn('UTC', ['2024-01-04', '2025-01-02', '2026-01-01'])
     expect(labels.length).toBeGreaterThan(2)
     for (const label of labels) expect(label).toMatch(/^\d+ [A-Z][a-z]+ 202[3-6]$/)
   })
 
-  it('writes great amounts so that they fit beside it', async () => {
+  it('shortens large amounts so that they fit beside it', async () => {
     const written = await writtenIn('UTC', [{ key: '2026-01-01', base: '4000000000', markup: '0' }])
     expect(written).toContain('4B')
     expect(Math.max(...written.map(({ length }) => length))).toBeLessThan(8)

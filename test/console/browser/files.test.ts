@@ -15,16 +15,16 @@ function filesIn(folder: string): readonly { readonly name: string; readonly tex
     .map(({ parentPath, name }) => ({ name, text: readFileSync(join(parentPath, name), 'utf8') }))
 }
 
-describe('the pages as they were built', () => {
+describe('the built pages', () => {
   beforeAll(() => askDatabases(inject('databases'), '/console'), 120_000)
 
-  it(`are at most ${MAX_BYTES / 1_000} kB in all, compressed`, () => {
+  it(`are at most ${MAX_BYTES / 1_000} kB in total, compressed`, () => {
     const bytes = filesIn('dist/console').map(({ text }) => gzipSync(text).length)
     expect(bytes.length).toBeGreaterThan(2)
     expect(bytes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(MAX_BYTES)
   })
 
-  it('have no script or style within the page, and nothing from elsewhere', () => {
+  it('have no inline script or style, and load nothing from elsewhere', () => {
     const page = filesIn('dist/console').find(({ name }) => name === 'index.html')!.text
     expect(page).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc="\.\/)/)
     expect([...page.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, to]) => to)).not.toContainEqual(
@@ -44,15 +44,18 @@ describe('the source of the pages', () => {
     expect(code.length).toBeGreaterThan(30)
   })
 
-  it.each(code)('$name puts text in as text alone', ({ text }) => {
+  it.each(code)('$name inserts text only as text', ({ text }) => {
     expect(text).not.toMatch(
       /dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|\beval\(|new Function/,
     )
   })
 
-  it.each(code)('$name adds up no money, and keeps no secret where it outlives the page', ({ text }) => {
-    expect(text).not.toMatch(/parseFloat|localStorage|sessionStorage|indexedDB|document\.cookie/)
-  })
+  it.each(code)(
+    '$name adds up no money, and keeps no secret in a store that outlives the page',
+    ({ text }) => {
+      expect(text).not.toMatch(/parseFloat|localStorage|sessionStorage|indexedDB|document\.cookie/)
+    },
+  )
 
   it.each(files)('$name is about one thing: at most 310 lines', ({ name, text }) => {
     if (name.endsWith('.css')) return

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => visit?.close())
 
 describe('a filter', { timeout: 120_000 }, () => {
-  it('that is being written in when its page goes harms nothing, and follows to no other page', async () => {
+  it('that somebody types into when its page closes causes no error, and does not apply to another page', async () => {
     const page = await visit.open('operator', 'calls')
     for (const [field, next, title] of [
       ['Session', 'keys', 'Keys'],
@@ -30,7 +30,7 @@ describe('a filter', { timeout: 120_000 }, () => {
   })
 
   it.each(['keys', 'calls?view=events'])(
-    'that is left while %s is on its way does not follow there',
+    'that is left while %s is about to open does not apply there',
     async (next) => {
       const page = await visit.open('operator', 'calls')
       const field = page.getByLabel('Session', { exact: true })
@@ -43,7 +43,7 @@ describe('a filter', { timeout: 120_000 }, () => {
     },
   )
 
-  it('keeps what is being written in it while the page looks who is signed in, and cannot know', async () => {
+  it('keeps the typed text while the page asks in vain who is signed in', async () => {
     const page = await visit.open('operator', 'calls')
     const field = page.getByLabel('Session', { exact: true })
     await field.focus()
@@ -59,7 +59,7 @@ describe('a filter', { timeout: 120_000 }, () => {
     await page.context().close()
   })
 
-  it('of a day asks for nothing that is refused while it is typed', async () => {
+  it('of a day makes no refused request while it is typed', async () => {
     const page = await visit.open('operator', 'spend')
     await page.getByLabel('From', { exact: true }).focus()
     const asked: URL[] = []
@@ -69,7 +69,7 @@ describe('a filter', { timeout: 120_000 }, () => {
       if (!response.ok()) refused.push(response.url())
     })
     const isLast = (url: URL) => url.searchParams.get('from') === String(Date.UTC(2026, 4, 5))
-    // In whatever order its locale has day and month; each digit is taken in before the next.
+    // The keys fit either order of day and month. The page handles each digit before the next.
     for (const key of '05052026') {
       await page.keyboard.press(key)
       await page.evaluate('new Promise((done) => requestAnimationFrame(done))')

@@ -64,7 +64,7 @@ describe('the first five minutes of a new user', { timeout: 120_000 }, () => {
     expect(page.url()).not.toContain('sign-in')
   })
 
-  it('go on to a model that answers, and to what it cost', async () => {
+  it('continue with the reply of a model and its cost', async () => {
     await page.getByLabel('Account that pays').selectOption('alice')
     await page.locator('[data-balance]').waitFor()
     const before = await attributeOf('[data-balance]', 'data-balance')
@@ -78,7 +78,7 @@ describe('the first five minutes of a new user', { timeout: 120_000 }, () => {
       .toBe(after)
   })
 
-  it('show the frames as they came, and the same call as code', async () => {
+  it('show the frames as they arrived, and the same call as code', async () => {
     await page.getByRole('button', { name: 'Frames', exact: true }).click()
     const frames = await page.getByLabel('Frames of the last reply').inputValue()
     expect(frames).toMatch(/^HTTP 200 · text\/event-stream/)
@@ -93,7 +93,7 @@ describe('the first five minutes of a new user', { timeout: 120_000 }, () => {
     }
   })
 
-  it('make a key, which is shown once', async () => {
+  it('include making a key, which is shown once', async () => {
     await page.getByRole('link', { name: 'Keys', exact: true }).click()
     await page.getByRole('button', { name: 'New API key' }).click()
     const form = page.getByRole('dialog', { name: 'New API key' })
@@ -107,12 +107,12 @@ describe('the first five minutes of a new user', { timeout: 120_000 }, () => {
     await page.locator('.message', { hasText: 'Copied the token.' }).waitFor()
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(key)
     await page.keyboard.press('Escape')
-    await shown.getByRole('button', { name: 'I have kept it' }).click()
+    await shown.getByRole('button', { name: 'I have saved it' }).click()
     await page.getByRole('row', { name: /My first key/ }).waitFor()
     expect(await page.content()).not.toContain(key)
   })
 
-  it('use it with the very curl of the playground', async () => {
+  it('include using it with exactly the curl command of the playground', async () => {
     await page.getByRole('link', { name: 'Playground', exact: true }).click()
     await page.getByLabel('Message').fill("It's mine")
     await page.getByRole('button', { name: 'curl', exact: true }).click()
@@ -123,7 +123,7 @@ describe('the first five minutes of a new user', { timeout: 120_000 }, () => {
     expect(requestId).not.toBe('')
   })
 
-  it('use it with the very TypeScript of the playground, and with its Python if there is one', async () => {
+  it('include using it with exactly the TypeScript of the playground, whose Python is valid too', async () => {
     await page.getByRole('button', { name: 'TypeScript', exact: true }).click()
     const typescript = await page.getByLabel('The call as typescript').inputValue()
     const { stdout } = await run(process.execPath, ['--input-type=module', '-e', transpile(typescript)])
@@ -137,17 +137,17 @@ describe('the first five minutes of a new user', { timeout: 120_000 }, () => {
     })
   })
 
-  it('find that call in Calls, explained', async () => {
+  it('include finding that call in Calls, explained', async () => {
     await page.goto(`${origin}/#/calls?account=alice&call=${requestId}`)
     const detail = page.locator('.detail')
     await detail.waitFor()
-    const told = await detail.textContent()
-    expect(told).toContain(requestId)
-    expect(told).toContain('because it is the only one')
-    expect(told).toContain('were put on hold')
+    const text = await detail.textContent()
+    expect(text).toContain(requestId)
+    expect(text).toContain('because it is the only one')
+    expect(text).toContain('were put on hold')
   })
 
-  it('and find its cost in Spend, under the key, equal to the ledger', async () => {
+  it('end with its cost in Spend, under the key, equal to the ledger', async () => {
     await page.goto(`${origin}/#/spend?account=alice&by=key`)
     await page.getByRole('row', { name: /My first key/ }).waitFor()
     await page.locator('[data-books="equal"]').waitFor()

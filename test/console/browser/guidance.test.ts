@@ -20,7 +20,7 @@ const visitPage = async (name: string): Promise<void> => {
   await page.getByRole('heading', { name, level: 1 }).waitFor()
 }
 
-/** By way of another page: nothing tells when the link to the page that is there already was followed. */
+/** Goes through another page: if the page is shown already, nothing reveals when its link was followed. */
 async function openPlayground(): Promise<void> {
   await visitPage('Spend')
   await visitPage('Playground')
@@ -40,14 +40,14 @@ async function putRoute(status: number, error: object): Promise<void> {
   await form.getByRole('button', { name: 'Add it' }).click()
 }
 
-/** Whether it is seen without scrolling. */
+/** Whether the element is visible without scrolling. */
 const isInView = (selector: string): Promise<boolean> =>
   page.evaluate(
     `(() => { const { top, bottom } = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect(); return top >= 0 && bottom <= innerHeight })()`,
   )
 
 describe('a dialog', { timeout: 120_000 }, () => {
-  it('brings what it complains of in general into view, and the focus to it', async () => {
+  it('brings a general problem into view and focuses it', async () => {
     await visitPage('Routes')
     await putRoute(500, { message: 'The database is away' })
     await page.getByRole('alert').getByText('The database is away').waitFor()
@@ -56,7 +56,7 @@ describe('a dialog', { timeout: 120_000 }, () => {
     await page.keyboard.press('Escape')
   })
 
-  it('brings the focus to the field at fault, also if a part of it is named', async () => {
+  it('focuses the field at fault, even if the error names a member of it', async () => {
     await putRoute(400, { message: 'Not a URL', field: 'settings.baseUrl' })
     const field = page.getByRole('dialog').getByLabel('Settings, as JSON')
     await page.getByRole('dialog').getByText('Not a URL').waitFor()
@@ -67,7 +67,7 @@ describe('a dialog', { timeout: 120_000 }, () => {
 })
 
 describe('the playground', { timeout: 120_000 }, () => {
-  it('names no account, and no balance, if only the router knows whose a pasted token is', async () => {
+  it('shows neither account nor balance for a pasted token, whose account only the router knows', async () => {
     const { token, credentialId } = await visit.stage.admin.issueKey({
       account: 'bob',
       label: 'Laptop of Bob',
@@ -75,7 +75,7 @@ describe('the playground', { timeout: 120_000 }, () => {
     await visitPage('Playground')
     await page.getByText('Balance of alice').waitFor()
     await page.getByLabel('Acts through').selectOption('a token that I paste')
-    await page.getByText('The account of the token pays').waitFor()
+    await page.getByText("The token's account pays").waitFor()
     expect(await page.getByLabel('Account that pays').count()).toBe(0)
     expect(await page.getByText(/^Balance of/).count()).toBe(0)
     await page.getByLabel('Token', { exact: true }).fill(token)
@@ -88,12 +88,12 @@ describe('the playground', { timeout: 120_000 }, () => {
     expect(await page.getByLabel('Account', { exact: true }).inputValue()).toBe('')
     await page.getByRole('link', { name: 'Laptop of Bob' }).waitFor()
     await page.getByText('Unit prices').waitFor()
-    await page.getByRole('link', { name: 'Calls of this key' }).click()
-    await expect.poll(() => page.getByLabel('Key, by its id').inputValue()).toBe(credentialId)
+    await page.getByRole('link', { name: 'Calls with this key' }).click()
+    await expect.poll(() => page.getByLabel('Key id').inputValue()).toBe(credentialId)
     await expect.poll(() => page.locator('tbody > tr[data-row]').count()).toBe(1)
   })
 
-  it('shows a call that failed as that, and says once what went wrong', async () => {
+  it('shows that a call failed, and the error once', async () => {
     await visitPage('Playground')
     await page.getByLabel('Acts through').selectOption('a token that I paste')
     await page.getByLabel('Token', { exact: true }).fill('sk-unknown')
@@ -104,27 +104,27 @@ describe('the playground', { timeout: 120_000 }, () => {
     expect(await turn.getByText('invalid_api_key').count()).toBe(1)
   })
 
-  it('says why nothing is sent by Enter if nobody is there to pay', async () => {
+  it('explains why Enter sends nothing if there is no account to pay', async () => {
     await openPlayground()
     await page.getByLabel('Acts through').selectOption('a token that I paste')
     await page.getByLabel('Token', { exact: true }).fill('')
     await page.getByLabel('Message').fill('Hello')
     await page.getByLabel('Message').press('Enter')
-    await page.getByRole('alert').getByText('In token: Paste one first.').waitFor()
+    await page.getByRole('alert').getByText('In token: Paste a token first.').waitFor()
     expect(await page.getByLabel('Message').inputValue()).toBe('Hello')
   })
 
-  it('sends nothing with a token that was copied as a list shows it', async () => {
+  it('sends nothing with an abbreviated token that was copied from a list', async () => {
     await openPlayground()
     await page.getByLabel('Acts through').selectOption('a token that I paste')
     await page.getByLabel('Token', { exact: true }).fill('sk-cr-abcd…wxyz')
     const turns = await page.locator('.turn').count()
     await say(page, 'Hello')
-    await page.getByRole('alert').getByText('This is no whole token').waitFor()
+    await page.getByRole('alert').getByText('This is not a complete token').waitFor()
     expect(await page.locator('.turn').count()).toBe(turns)
   })
 
-  it('tells in its samples that an app takes an access token', async () => {
+  it('says in its samples that an app needs an access token', async () => {
     await openPlayground()
     await page.getByLabel('Acts through').selectOption('the app Notes (notes)')
     for (const name of ['curl', 'TypeScript', 'Python']) {
@@ -134,7 +134,7 @@ describe('the playground', { timeout: 120_000 }, () => {
     }
   })
 
-  it('shows whole what the call goes through', async () => {
+  it('shows the full text of the choice that the call acts through', async () => {
     await page.goto(`${visit.stage.consoleUrl}#/playground`)
     const select = page.getByLabel('Acts through')
     await select.selectOption('an API key of the account')
@@ -150,7 +150,7 @@ describe('the playground', { timeout: 120_000 }, () => {
     expect((await select.boundingBox())!.width).toBeGreaterThanOrEqual(wanted)
   })
 
-  it('keeps a button that cannot be pressed as it is under the mouse', async () => {
+  it('does not change a disabled button under the mouse', async () => {
     await page.getByLabel('Message').fill('')
     const send = page.getByRole('button', { name: 'Send', exact: true })
     const look = () =>
@@ -164,7 +164,7 @@ describe('the playground', { timeout: 120_000 }, () => {
     expect(await look()).toEqual(before)
   })
 
-  it('does not offer first an account that is suspended, and marks it', async () => {
+  it('marks a suspended account, and does not offer it first', async () => {
     await visit.stage.admin.suspendAccount('alice')
     await openPlayground()
     await page.getByText('Balance of bob').waitFor()
@@ -174,9 +174,9 @@ describe('the playground', { timeout: 120_000 }, () => {
 })
 
 describe('the pages', { timeout: 120_000 }, () => {
-  it('show times of UTC wherever the reader is, as the days of filters are', async () => {
+  it('show times in UTC wherever the reader is, like the days of filters', async () => {
     await visitPage('Calls')
-    await page.getByText('Times and days are of UTC').waitFor()
+    await page.getByText('Times and days are in UTC').waitFor()
     const time = page.locator('tbody time').first()
     const [iso, text] = [await time.getAttribute('datetime'), await time.textContent()]
     expect(text).toContain(iso!.slice(11, 19))
@@ -185,21 +185,21 @@ describe('the pages', { timeout: 120_000 }, () => {
   it.each([
     { name: 'Models', label: 'Model', part: 'FAST', row: 'acme/fast' },
     { name: 'Apps', label: 'App', part: 'ote', row: 'notes' },
-  ])('find a row of $name by a part of its name or id', async ({ name, label, part, row }) => {
+  ])('find a row of $name by part of its name or id', async ({ name, label, part, row }) => {
     await visitPage(name)
     const filter = page.getByLabel(label, { exact: true })
     await filter.fill(part)
     await filter.press('Enter')
-    // Applied: what is typed before would be put back to what the address says.
+    // Waits until it is applied: text that is typed before would be replaced with the value in the address.
     await page.getByRole('button', { name: 'Clear filters' }).waitFor()
     await expect.poll(() => page.locator('tbody > tr[data-row]').count()).toBe(1)
     expect(await page.locator('tbody > tr').getAttribute('data-row')).toBe(row)
     await filter.fill('no such one')
     await filter.press('Enter')
-    await page.getByText(`No ${label.toLowerCase()} fits this filter.`).waitFor()
+    await page.getByText(`No ${label.toLowerCase()} matches this filter.`).waitFor()
   })
 
-  it('lead to a call that newer ones have pushed off the first page', async () => {
+  it('link to a call that is no longer on the first page', async () => {
     const { token } = await visit.stage.admin.issueKey({ account: 'bob' })
     for (let number = 0; number < 60; number++) {
       visit.upstream.scriptOnce(streamOf(['Hello']))
@@ -219,7 +219,7 @@ describe('the pages', { timeout: 120_000 }, () => {
       await sent.text()
     }
     await visitPage('Calls')
-    const request = page.getByLabel('Request, by its id')
+    const request = page.getByLabel('Request id')
     await request.fill('call-3')
     await request.press('Enter')
     await page.locator('tr.is-open').waitFor()
@@ -234,7 +234,7 @@ describe('the pages', { timeout: 120_000 }, () => {
     await request.press('Enter')
     await page.getByText('Nothing was charged for this request').waitFor()
     await page.getByRole('link', { name: 'how it went' }).click()
-    await page.getByText('No event fits these filters.').waitFor()
+    await page.getByText('No event matches these filters.').waitFor()
   })
 
   it('draw commas between thousands, and copy the exact digits', async () => {
@@ -245,7 +245,7 @@ describe('the pages', { timeout: 120_000 }, () => {
     expect(await row.getByRole('cell').first().locator('.amount-thousand').count()).toBe(2)
   })
 
-  it('give the focus to the next row when a row goes, and to the heading when it was the last', async () => {
+  it('move the focus to the next row when a row is removed, and to the heading after the last', async () => {
     const account = 'rows'
     await visit.stage.admin.grant({ account, amount: '1' })
     for (const label of ['Third', 'Second', 'First']) await visit.stage.admin.issueKey({ account, label })
@@ -268,7 +268,7 @@ describe('the pages', { timeout: 120_000 }, () => {
     expect(visit.complaints).toEqual([])
   })
 
-  it('tell holds of calls elsewhere from calls under way here', async () => {
+  it('distinguish holds of calls elsewhere from calls in flight here', async () => {
     const freedAt = Date.UTC(2026, 0, 31, 12, 30)
     const inFlight = [
       { requestId: 'here', startedAt: freedAt - 1_000, isHere: true, account: 'alice' },
@@ -279,12 +279,12 @@ describe('the pages', { timeout: 120_000 }, () => {
     )
     await visitPage('Live')
     await page.getByRole('heading', { name: 'In flight here: 1' }).waitFor()
-    const held = page.getByRole('table', { name: /^Held by calls elsewhere/ }).locator('tbody tr')
+    const held = page.getByRole('table', { name: /^Held by calls in other processes/ }).locator('tbody tr')
     expect(await held.allTextContents()).toEqual(['elsewherebob–0.531 Jan 2026, 12:30:00'])
     await page.unroute('**/api/live')
   })
 
-  it('say at a route why it cannot be used', async () => {
+  it('show beside a route why it cannot be used', async () => {
     const [route] = await visit.stage.admin.listRoutes()
     const cannotBeUsed = 'Its adapter is not one of the host.'
     await page.route('**/api/routes', (asked) =>
@@ -296,7 +296,7 @@ describe('the pages', { timeout: 120_000 }, () => {
     await page.unroute('**/api/routes')
   })
 
-  it('keep what went wrong in its own place on a narrow screen', async () => {
+  it('keep an error in its own cell on a narrow screen', async () => {
     await fetch(`${visit.stage.origin}/compat/v1/chat/completions`, { method: 'POST' })
     const narrow = await visit.open('operator', 'calls?view=problems', {
       viewport: { width: 360, height: 700 },
@@ -309,10 +309,10 @@ describe('the pages', { timeout: 120_000 }, () => {
     await narrow.context().close()
   })
 
-  it('say how to sign in as something to know, without a status', async () => {
+  it('show how to sign in as information, without a status', async () => {
     const stranger = await visit.open(undefined, 'spend')
-    await stranger.getByText('Nobody is signed in.').waitFor()
-    await stranger.getByText('Sign in where this service lets you, then open the console again.').waitFor()
+    await stranger.getByText('You are not signed in.').waitFor()
+    await stranger.getByText('Sign in to this service, then open the console again.').waitFor()
     expect(await stranger.getByText(/sign-in link/).count()).toBe(0)
     expect(await stranger.getByText(/Status 401/).count()).toBe(0)
     expect(await stranger.getByRole('alert').count()).toBe(0)
@@ -320,8 +320,8 @@ describe('the pages', { timeout: 120_000 }, () => {
   })
 })
 
-describe('what is still loading', { timeout: 120_000 }, () => {
-  /** Holds the answers of one path back until the function it gives is called. */
+describe('data that is still loading', { timeout: 120_000 }, () => {
+  /** Delays the replies of one path until the returned function is called. */
   async function holdBack(held: Page, path: string): Promise<() => void> {
     let release = (): void => undefined
     const released = new Promise<void>((resolve) => {
@@ -334,7 +334,7 @@ describe('what is still loading', { timeout: 120_000 }, () => {
     return release
   }
 
-  it('cannot be left out of an app: its form opens once the models are known', async () => {
+  it('cannot be missing from an app: its form opens once the models are known', async () => {
     const waiting = await visit.open('operator', 'spend')
     const release = await holdBack(waiting, 'api/models')
     await waiting.getByRole('link', { name: 'Apps', exact: true }).click()
@@ -350,7 +350,7 @@ describe('what is still loading', { timeout: 120_000 }, () => {
     await waiting.context().close()
   })
 
-  it('cannot be left out of a route: its form opens once the adapters in use are known', async () => {
+  it('cannot be missing from a route: its form opens once the adapters in use are known', async () => {
     const waiting = await visit.open('operator', 'spend')
     const release = await holdBack(waiting, 'api/routes')
     await waiting.getByRole('link', { name: 'Routes', exact: true }).click()
@@ -377,7 +377,7 @@ describe('what is still loading', { timeout: 120_000 }, () => {
     await waiting.context().close()
   })
 
-  it('says so if the apps cannot be had, and sends once they can', async () => {
+  it('shows an error if the apps cannot be loaded, and sends once they can', async () => {
     const failing = await visit.open('operator', 'spend')
     await failing.route('**/api/apps', (route) =>
       route.fulfill({ status: 500, json: { error: { message: 'The database is away' } } }),
@@ -393,7 +393,7 @@ describe('what is still loading', { timeout: 120_000 }, () => {
     await failing.context().close()
   })
 
-  it('says so if the models of an app cannot be had', async () => {
+  it('shows an error if the models of an app cannot be loaded', async () => {
     const failing = await visit.open('operator', 'spend')
     await failing.route('**/api/models', (route) =>
       route.fulfill({ status: 500, json: { error: { message: 'The database is away' } } }),
@@ -409,9 +409,9 @@ describe('what is still loading', { timeout: 120_000 }, () => {
 
 describe('the form that replaces a token', { timeout: 120_000 }, () => {
   it.each([
-    ['alice', 'Ends with the token before by default, and no later.'],
-    ['operator', 'Never ends by default.'],
-  ])('tells %s when the new one ends', async (viewer, hint) => {
+    ['alice', 'Expires with the previous token by default, and no later.'],
+    ['operator', 'Never expires by default.'],
+  ])('tells %s when the new one expires', async (viewer, hint) => {
     const expiresAt = Date.now() + 3_600_000
     await visit.stage.admin.issueKey({ account: 'alice', label: `trial of ${viewer}`, expiresAt })
     const keys = await visit.open(viewer, 'keys')
@@ -421,20 +421,20 @@ describe('the form that replaces a token', { timeout: 120_000 }, () => {
   })
 })
 
-describe('what is no answer of this console', { timeout: 120_000 }, () => {
-  const elsewhere = 'Something else answered in place of the console'
+describe('a reply that is not from this console', { timeout: 120_000 }, () => {
+  const elsewhere = 'Something other than the console answered'
 
   it.each([
     ['me', 'spend', '{}', elsewhere],
     ['me', 'spend', 'null', elsewhere],
-    ['me', 'spend', '{ "viewer": null }', 'This page cannot show what was answered.'],
+    ['me', 'spend', '{ "viewer": null }', "This page cannot show the server's reply."],
     ['spend', 'spend', '[]', elsewhere],
     ['calls', 'calls', '{ "error": "sign in" }', elsewhere],
-    ['calls', 'calls', '{ "entries": {} }', 'This page cannot show what was answered.'],
+    ['calls', 'calls', '{ "entries": {} }', "This page cannot show the server's reply."],
     ['credentials', 'keys', '"up"', elsewhere],
-    ['live', 'live', '{ "inFlight": null }', 'This page cannot show what was answered.'],
+    ['live', 'live', '{ "inFlight": null }', "This page cannot show the server's reply."],
     ['models', 'models', '7', elsewhere],
-  ])('is said to be none: api/%s on the page %s, %s', async (path, name, body, said) => {
+  ])('is recognised: api/%s on the page %s, %s', async (path, name, body, said) => {
     const page = await visit.open('operator', 'keys')
     await page.route(`**/api/${path}**`, (route) => route.fulfill({ contentType: 'application/json', body }))
     await page.goto(`${visit.stage.consoleUrl}#/${name}`)
@@ -448,7 +448,7 @@ describe('what is no answer of this console', { timeout: 120_000 }, () => {
     await page.context().close()
   })
 
-  it('leaves a form as it is, and says nothing of success', async () => {
+  it('leaves a form as it is, and does not report success', async () => {
     const page = await visit.open('operator', 'accounts')
     await page.route('**/api/accounts/grant', (route) => route.fulfill({ json: {} }))
     await page.getByRole('button', { name: 'Grant to alice' }).click()
@@ -462,7 +462,7 @@ describe('what is no answer of this console', { timeout: 120_000 }, () => {
 })
 
 describe('a new access token', { timeout: 120_000 }, () => {
-  it('is for an app that was chosen, and told from another of the same name', async () => {
+  it('is for a chosen app, which is distinguished from another with the same name', async () => {
     const { admin } = visit.stage
     await admin.putApp({ id: 'notes-2', name: 'Notes', markup: { basisPoints: 9_000 }, allowedModels: [] })
     await visitPage('Keys')
@@ -481,7 +481,7 @@ describe('a new access token', { timeout: 120_000 }, () => {
     await app.selectOption('Notes (notes)')
     await form.getByRole('button', { name: 'Make the token' }).click()
     await page.locator('[data-secret]').waitFor()
-    await page.getByRole('button', { name: 'I have kept it' }).click()
+    await page.getByRole('button', { name: 'I have saved it' }).click()
     const made = await admin.listCredentials({ account: 'bob' })
     expect(made.filter(({ label }) => label === 'Chosen')).toMatchObject([{ appId: 'notes' }])
   })

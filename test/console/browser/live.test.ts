@@ -10,7 +10,7 @@ beforeAll(async () => {
 
 afterAll(() => visit?.close())
 
-it('Live asks one at a time, however often its page was hidden while answers were late', {
+it('Live makes one request at a time, however often its page was hidden while replies were late', {
   timeout: 120_000,
 }, async () => {
   const page = await visit.open('operator', 'nowhere')
@@ -25,13 +25,13 @@ it('Live asks one at a time, however often its page was hidden while answers wer
     await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     await expect.poll(() => asked.length).toBe(count)
   }
-  for (const [place, route] of asked.splice(0).entries()) {
-    const problem = { status: 500, json: { error: { message: `answer ${place}` } } }
+  for (const [index, route] of asked.splice(0).entries()) {
+    const problem = { status: 500, json: { error: { message: `reply ${index}` } } }
     await route.fulfill(problem)
-    await page.getByText(`answer ${place}`).waitFor()
+    await page.getByText(`reply ${index}`).waitFor()
   }
   await page.clock.runFor(60_000)
-  // A request of the page's own that comes after all others.
+  // A request from the page itself, which arrives after all others.
   await page.evaluate("fetch('api/me').then((response) => response.text())")
   expect(asked.length).toBe(1)
   await page.context().close()

@@ -8,7 +8,12 @@ let visit: Visit
 beforeAll(async () => {
   visit = await openVisit()
   const { admin, stores } = visit.stage
-  const fields = { provider: LONG, adapter: 'unknown', upstreamModel: LONG, settings: {} }
+  const fields = {
+    provider: LONG,
+    adapter: 'openai',
+    upstreamModel: LONG,
+    settings: { baseUrl: 'https://example.com/v1' },
+  }
   await admin.putModel({ id: LONG, prices: { input: '1', output: '2' } })
   await admin.putRoute({ id: LONG, model: LONG, ...fields })
   await admin.putApp({ id: LONG, markup: { basisPoints: 0 }, allowedModels: [LONG], account: LONG })
@@ -33,12 +38,12 @@ beforeAll(async () => {
 
 afterAll(() => visit?.close())
 
-/** By how many pixels it is wider than it may be. */
+/** The number of pixels by which it is too wide. */
 const excess = (of: string) =>
   `{ const { scrollWidth, clientWidth } = document.querySelector(${JSON.stringify(of)}); scrollWidth - clientWidth }`
 
 describe.each([360, 1280])(
-  'with names as long as they can be, %i pixels wide',
+  'with names of the maximum length, %i pixels wide',
   { timeout: 120_000 },
   (width) => {
     it.each([
@@ -47,7 +52,7 @@ describe.each([360, 1280])(
       ['apps', 'Change'],
       ['models', 'Remove'],
       ['routes', 'Remove'],
-    ])('neither %s nor a dialog of it goes beyond the screen', async (path, button) => {
+    ])('neither %s nor its dialog is wider than the screen', async (path, button) => {
       const page = await visit.open('operator', path, { viewport: { width, height: 740 } })
       await page.getByRole('button', { name: `${button} W` }).click()
       await page.getByRole('dialog').waitFor()
@@ -61,7 +66,7 @@ describe.each([360, 1280])(
       ['accounts', 'Statement of'],
       ['calls', 'Explain'],
       ['spend', undefined],
-    ])('every figure under %s is seen whole', async (path, button) => {
+    ])('every figure under %s is completely visible', async (path, button) => {
       const page = await visit.open('operator', `${path}?account=${LONG}`, {
         viewport: { width, height: 740 },
       })
@@ -79,7 +84,7 @@ describe.each([360, 1280])(
   },
 )
 
-it('a table that is wider than its place can be scrolled by keyboard alone', {
+it('a table that is too wide can be scrolled by keyboard alone', {
   timeout: 120_000,
 }, async () => {
   const page = await visit.open('operator', 'spend', { viewport: { width: 1_280, height: 740 } })

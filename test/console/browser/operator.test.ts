@@ -25,7 +25,7 @@ async function visitPage(name: string): Promise<void> {
   await page.getByRole('heading', { name, level: 1 }).waitFor()
 }
 
-/** Asks for something destructive, sees what the dialog says, refuses once, and then agrees. */
+/** Starts a destructive action, checks the text of its dialog, cancels once, and then confirms. */
 async function confirm(button: Locator, title: string | RegExp, says: string, action: string): Promise<void> {
   await button.click()
   const asked = dialog(title)
@@ -57,25 +57,25 @@ describe('an operator', { timeout: 120_000 }, () => {
   it.each([
     ['Grant to fay', 'Grant', '2.5'],
     ['Correct fay', 'Correct', '-2.5'],
-  ])('%s: is told where the reference was posted before', async (button, action, amount) => {
+  ])('%s: is told if the reference was already posted', async (button, action, amount) => {
     await visit.stage.admin.openAccount('fay')
     await page.reload()
-    const told: string[] = []
-    for (const start of ['Posted. fay has', 'Nothing was posted now: this reference was posted before, at']) {
+    const messages: string[] = []
+    for (const start of ['Posted. fay has', 'Nothing was posted: this reference was already posted at']) {
       await page.getByRole('button', { name: button }).click()
       await fill(page.getByRole('dialog'), { Credits: amount, Reference: `invoice ${action}` })
       await page.getByRole('dialog').getByRole('button', { name: action, exact: true }).click()
       await message(start)
-      told.push((await page.locator('.message').textContent())!.replace(/^.* fay has/, ''))
+      messages.push((await page.locator('.message').textContent())!.replace(/^.* fay has/, ''))
     }
-    expect(told[1]).toBe(told[0])
+    expect(messages[1]).toBe(messages[0])
   })
 
   it.each([
     ['Grant to dora', 'Grant', 'grant', '100', '100'],
     ['Correct dora', 'Correct', 'correct', '-40', '60'],
   ])(
-    '%s: posts once where the answer was lost and it tries again',
+    '%s: posts once if the reply was lost and it tries again',
     async (button, action, path, amount, left) => {
       await visit.stage.admin.openAccount('dora')
       await page.reload()
@@ -92,7 +92,7 @@ describe('an operator', { timeout: 120_000 }, () => {
       await form.getByText('The server cannot be reached.').waitFor()
       await fill(form, { Credits: '7' })
       await form.getByRole('button', { name: action, exact: true }).click()
-      await form.getByText('was posted already').waitFor()
+      await form.getByText('was already posted').waitFor()
       await fill(form, { Credits: amount })
       await form.getByRole('button', { name: action, exact: true }).click()
       await message(`Posted. dora has ${left} credits now`)
@@ -100,13 +100,13 @@ describe('an operator', { timeout: 120_000 }, () => {
     },
   )
 
-  it('sees in the statement that the postings come to the balance', async () => {
+  it('sees in the statement that the postings add up to the balance', async () => {
     await page.getByRole('button', { name: 'Statement of carol' }).click()
     await expect.poll(() => dialog('Statement of carol').textContent()).toContain('to the last digit')
     await dialog('Statement of carol').getByRole('button', { name: 'Close' }).click()
   })
 
-  it('puts a model and a route in place, and talks to it', async () => {
+  it('adds a model and a route, and talks to the model', async () => {
     await visitPage('Models')
     await page.getByRole('button', { name: 'Add a model' }).click()
     const form = dialog('Add a model')
@@ -137,11 +137,11 @@ describe('an operator', { timeout: 120_000 }, () => {
     expect(request?.headers.authorization).toBe('Bearer sk-of-the-provider')
   })
 
-  it('registers an app, acts through it, and sees the markup apart', async () => {
+  it('registers an app, acts through it, and sees the markup separately', async () => {
     await visitPage('Apps')
     await page.getByRole('button', { name: 'Register an app' }).click()
     const form = dialog('Register an app')
-    await fill(form, { Id: 'mail', Name: 'Mail', 'Markup, per cent of the base': '12.5' })
+    await fill(form, { Id: 'mail', Name: 'Mail', 'Markup, percent of the base': '12.5' })
     await form.getByRole('button', { name: 'Register it' }).click()
     await message('Saved the app mail.')
     const apps = await visit.stage.admin.listApps()
@@ -149,18 +149,18 @@ describe('an operator', { timeout: 120_000 }, () => {
     await page.goto(`${visit.stage.consoleUrl}#/playground?model=acme/new&account=carol&app=mail`)
     await say(page, 'Hello')
     await page.locator('[data-cost="0.000028125"]').waitFor()
-    const told = await page.locator('.cost').last().textContent()
-    expect(told).toContain('base 0.000025')
-    expect(told).toContain('markup 0.000003125')
+    const text = await page.locator('.cost').last().textContent()
+    expect(text).toContain('base 0.000025')
+    expect(text).toContain('markup 0.000003125')
   })
 
-  it('suspends an account after a dialog that says what will happen, and resumes it', async () => {
+  it('suspends an account after a dialog that explains the effect, and resumes it', async () => {
     await visitPage('Accounts')
     const button = page.getByRole('button', { name: 'Suspend carol' })
-    await confirm(button, 'Suspend carol?', 'is refused within a second', 'Suspend it')
+    await confirm(button, 'Suspend carol?', 'Within a second, every key and access token', 'Suspend it')
     await page.getByRole('row', { name: /carol/ }).getByText('suspended').waitFor()
     const resume = page.getByRole('button', { name: 'Resume carol' })
-    await confirm(resume, 'Resume carol?', 'taken again', 'Resume it')
+    await confirm(resume, 'Resume carol?', 'work again', 'Resume it')
     await page.getByRole('button', { name: 'Suspend carol' }).waitFor()
   })
 
@@ -179,7 +179,7 @@ describe('an operator', { timeout: 120_000 }, () => {
     await expect.poll(status, { timeout: 10_000 }).toBe(401)
   })
 
-  it('sees whose key it was that was refused', async () => {
+  it('sees the owner of a refused key', async () => {
     const { admin, origin, consoleUrl } = visit.stage
     const { token, credentialId } = await admin.issueKey({ account: 'carol', label: 'Old laptop' })
     await admin.revoke(credentialId)
@@ -212,10 +212,10 @@ describe('an operator', { timeout: 120_000 }, () => {
     await expect.poll(() => rows.allTextContents()).toEqual(first)
   })
 
-  it('takes a model out after a dialog that names it', async () => {
+  it('removes a model after a dialog that names it', async () => {
     await visitPage('Models')
     const button = page.getByRole('button', { name: 'Remove acme/new' })
-    await confirm(button, /Take acme\/new out/, 'answered 404', 'Remove it')
+    await confirm(button, /Remove acme\/new from the catalogue/, 'answered with 404', 'Remove it')
     await message('Removed acme/new.')
     expect((await visit.stage.admin.listModels()).map(({ id }) => id)).not.toContain('acme/new')
   })

@@ -7,7 +7,7 @@ import { launchChromium, unpackChromium } from '../../helpers/chromium.js'
 import { simulateCalls, spreadOverDays } from './simulated-calls.js'
 import { openStage, type Stage, VIEWER_COOKIE } from './stage.js'
 
-/** `npm run pictures`: those of the README. With `--all FOLDER` every page in three widths, light and dark. */
+/** `npm run pictures` takes the README's pictures; with `--all FOLDER`, every page in three widths, light and dark. */
 const README_FOLDER = 'docs/pictures'
 const DEMO_KEY = 'sk-demo-upstream'
 const PAGES = [

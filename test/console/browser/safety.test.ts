@@ -17,7 +17,7 @@ afterAll(() => visit?.close())
 
 const textOf = async (page: Page): Promise<string> => (await page.locator('body').textContent()) ?? ''
 
-/** Asks the API from within the page, with its cookies and its origin. */
+/** Calls the API from within the page, with its cookies and its origin. */
 function ask(page: Page, path: string, body?: object): Promise<number> {
   const init =
     body === undefined
@@ -33,7 +33,7 @@ describe('a key of the playground', { timeout: 120_000 }, () => {
   const inUse = async () =>
     (await visit.stage.admin.listCredentials({ account: 'bob', inUse: true })).map(({ label }) => label)
 
-  it('is used for all that is said on a page, and withdrawn when the page is left', async () => {
+  it('is used for all messages of a page, and revoked when the page is left', async () => {
     const page = await visit.open('bob', 'playground')
     for (const text of ['Hello', 'Hello again']) {
       visit.upstream.scriptOnce(streamOf(['Hi.']))
@@ -50,7 +50,7 @@ describe('a key of the playground', { timeout: 120_000 }, () => {
     await page.context().close()
   })
 
-  it('is withdrawn before its user is signed out', async () => {
+  it('is revoked before its user is signed out', async () => {
     for (const { credentialId } of await visit.stage.admin.listCredentials({ account: 'bob', inUse: true })) {
       await visit.stage.admin.revoke(credentialId)
     }
@@ -74,7 +74,7 @@ describe('a key of the playground', { timeout: 120_000 }, () => {
   })
 })
 
-describe('a user who tries to see what is another’s', { timeout: 120_000 }, () => {
+describe('a user who tries to see another’s data', { timeout: 120_000 }, () => {
   const SECRET_MEMO = 'a memo for bob alone'
 
   beforeAll(async () => {
@@ -83,7 +83,7 @@ describe('a user who tries to see what is another’s', { timeout: 120_000 }, ()
   })
 
   it.each(['spend', 'calls', 'keys', 'accounts', 'calls?view=events', 'playground'])(
-    'is shown nothing of it by the address %s',
+    'sees none of it at the address %s',
     async (path) => {
       const page = await visit.open('alice', `${path}${path.includes('?') ? '&' : '?'}account=bob`)
       await page.locator('.notice.bad, .empty').first().waitFor()
@@ -101,7 +101,7 @@ describe('a user who tries to see what is another’s', { timeout: 120_000 }, ()
     await page.context().close()
   })
 
-  it('is refused by the API whatever its page asks', async () => {
+  it('is refused by the API, whatever its page requests', async () => {
     const page = await visit.open('alice', 'spend')
     for (const path of [
       'spend?by=day&account=bob',
@@ -121,7 +121,7 @@ describe('a user who tries to see what is another’s', { timeout: 120_000 }, ()
 
   it('sees how to sign in if nobody is signed in', async () => {
     const page = await visit.open(undefined, 'spend')
-    await page.getByText(/Nobody is signed in/).waitFor()
+    await page.getByText(/You are not signed in/).waitFor()
     await page.context().close()
   })
 })
@@ -135,7 +135,7 @@ describe('text of models and of people', { timeout: 120_000 }, () => {
     expect(visit.complaints).toEqual([])
   }
 
-  it('stays text in a reply, and in its reasoning', async () => {
+  it('stays text in a reply and in its reasoning', async () => {
     visit.upstream.scriptOnce([
       { head: 200, headers: { 'content-type': 'text/event-stream' } },
       { write: sse([{ ...textChunk(''), choices: [{ index: 0, delta: { reasoning_content: HOSTILE } }] }]) },

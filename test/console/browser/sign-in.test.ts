@@ -23,10 +23,10 @@ afterAll(async () => {
 
 describe('a one-time link', { timeout: 120_000 }, () => {
   it.each([
-    ['where the console is', '/console'],
-    ['where a proxy has put the console', '/ops'],
-    ['where a proxy has put the console deep down', '/tools/of/ops'],
-  ])('signs in and out %s', async (_, seen) => {
+    ['the path of the console', '/console'],
+    ['another path behind a proxy', '/ops'],
+    ['a deeper path behind a proxy', '/tools/of/ops'],
+  ])('signs in and out at %s', async (_, seen) => {
     const signIn = oneTimeSignIn()
     const { authorise } = signIn
     const app = express().use('/console', signIn, createConsole({ admin: visit.stage.admin, authorise }))
@@ -56,8 +56,8 @@ describe('a one-time link', { timeout: 120_000 }, () => {
 
 const lookAgain = "document.dispatchEvent(new Event('visibilitychange'))"
 
-describe('a page that is looked at again', { timeout: 120_000 }, () => {
-  it('keeps what is on it if the viewer is the same, and nothing for another', async () => {
+describe('a page that becomes visible again', { timeout: 120_000 }, () => {
+  it('keeps its content for the same viewer, and nothing for another', async () => {
     const page = await visit.open('alice', 'playground')
     visit.upstream.scriptOnce(streamOf(['Hello, Alice.']))
     await say(page, 'Hello')
@@ -82,7 +82,7 @@ describe('a session that ends while a page is open', { timeout: 120_000 }, () =>
   const signIn = (page: Page, viewer: string) =>
     page.context().addCookies([{ name: VIEWER_COOKIE, value: viewer, url: visit.stage.origin }])
 
-  /** A form that was filled in, and sent when nobody was signed in any more. */
+  /** Fills in a form and submits it after the session has ended. */
   async function sendTooLate(): Promise<Page> {
     const page = await visit.open('operator', 'keys')
     await page.getByRole('button', { name: 'New API key' }).click()
@@ -91,16 +91,16 @@ describe('a session that ends while a page is open', { timeout: 120_000 }, () =>
     await form.locator('[name=label]').fill('typed with care')
     await page.context().clearCookies()
     await form.getByRole('button', { name: 'Make the key' }).click()
-    await page.getByRole('dialog', { name: ended }).getByText('Sign in where this service').waitFor()
+    await page.getByRole('dialog', { name: ended }).getByText('Sign in to this service').waitFor()
     expect(await form.isVisible()).toBe(false)
     expect(await page.getByRole('heading', { name: 'Keys' }).isVisible()).toBe(false)
     return page
   }
 
-  it('keeps a form as it was filled in, out of sight until its viewer is back', async () => {
+  it('keeps a filled-in form, hidden until its viewer is back', async () => {
     const page = await sendTooLate()
     await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByText('Nobody is signed in.').waitFor()
+    await page.getByText('You are not signed in.').waitFor()
     await signIn(page, 'operator')
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByRole('dialog', { name: ended }).waitFor({ state: 'detached' })
@@ -122,7 +122,7 @@ describe('a session that ends while a page is open', { timeout: 120_000 }, () =>
     await page.context().close()
   })
 
-  it('keeps a conversation, also the reply whose balance could not be read', async () => {
+  it('keeps a conversation, including the reply after which the balance could not be read', async () => {
     const page = await visit.open('alice', 'playground')
     visit.upstream.scriptOnce(streamOf(['The first.']))
     await page.getByText('Balance of alice').waitFor()

@@ -11,7 +11,7 @@ export interface SimulatedCalls {
 const DAY_MS = 86_400_000
 const CONTEXT = { requestId: 'simulated', signal: new AbortController().signal }
 
-/** The linear congruential generator of Numerical Recipes: the same seed, the same numbers from 0 to 1. */
+/** The linear congruential generator of Numerical Recipes. The same seed gives the same numbers from 0 to 1. */
 function seeded(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -84,13 +84,13 @@ function requestOf(number: number, credentialIds: readonly string[], random: () 
   }
 }
 
-/** Spreads what is in the ledger over the last days, a little more each day. For looks, and for sums by day. */
+/** Spreads the ledger's entries over the last days, a little more each day, for pictures and for sums by day. */
 export async function spreadOverDays(stores: DurableStores, days: number): Promise<void> {
   const { database } = stores
   const rows = await database.all({ text: "select id from {entries} where kind = 'charge' order by id" })
   const now = Date.now()
-  const statements = rows.flatMap(({ id }, place) => {
-    const at = BigInt(Math.floor(now - DAY_MS * days * (1 - Math.sqrt((place + 1) / rows.length))))
+  const statements = rows.flatMap(({ id }, index) => {
+    const at = BigInt(Math.floor(now - DAY_MS * days * (1 - Math.sqrt((index + 1) / rows.length))))
     return [
       { text: 'update {entries} set at = ?1 where id = ?2', parameters: [at, id as bigint] },
       { text: 'update {postings} set at = ?1 where entry_id = ?2', parameters: [at, id as bigint] },

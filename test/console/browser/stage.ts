@@ -17,7 +17,7 @@ export interface StageOptions {
   /** The provider behind both models. */
   readonly baseUrl: string
   readonly apiKey?: string
-  /** What the provider calls the models. */
+  /** The provider's names of the models. */
   readonly upstreamModels?: readonly [fast: string, smart: string]
 }
 
@@ -31,10 +31,10 @@ export interface Stage {
   close(): Promise<void>
 }
 
-/** Whom the console sees is what this cookie says: `operator`, or the name of an account. */
+/** This cookie names the viewer: `operator`, or an account. */
 export const VIEWER_COOKIE = 'viewer'
 
-/** Two models, an app that adds 20 %, and accounts `alice` and `bob` with 5 credits each. */
+/** Starts with two models, an app that adds 20 %, and accounts `alice` and `bob` with 5 credits each. */
 export async function openStage({ baseUrl, apiKey, upstreamModels }: StageOptions): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'compat-router-console-'))
   const stores = sqliteStores({

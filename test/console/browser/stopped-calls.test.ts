@@ -39,7 +39,7 @@ describe('a call that was stopped', { timeout: 120_000 }, () => {
 
   const last = (selector: string) => page.locator('.turn').last().locator(selector)
 
-  it('tells what it was charged, also if not a byte of its answer had come', async () => {
+  it('shows its charge, even if no byte of its reply had arrived', async () => {
     const { opened, open } = gate()
     visit.upstream.scriptOnce([{ wait: opened }, ...completion])
     const held = page.locator('.balance .held')
@@ -57,11 +57,7 @@ describe('a call that was stopped', { timeout: 120_000 }, () => {
   })
 
   it.each<[string, string, (route: Route, body: string) => Promise<void>]>([
-    [
-      'before its answer',
-      'The connection to the router broke off',
-      (route) => route.abort('connectionreset'),
-    ],
+    ['before its reply', 'The connection to the router was lost', (route) => route.abort('connectionreset')],
     [
       'midway',
       'The stream ended before it was complete',
@@ -71,7 +67,7 @@ describe('a call that was stopped', { timeout: 120_000 }, () => {
           body: `${body.split('\n\n', 1)[0]}\n\n`,
         }),
     ],
-  ])('tells what one was charged whose connection broke %s', async (_, complaint, breakOff) => {
+  ])('shows its charge, as does one whose connection broke %s', async (_, complaint, breakOff) => {
     const broken = await visit.open('alice', 'playground')
     visit.upstream.scriptOnce(streamOf(['Never', ' seen']))
     await broken.route(
@@ -82,11 +78,11 @@ describe('a call that was stopped', { timeout: 120_000 }, () => {
     await say(broken, 'Hello')
     await broken.getByRole('alert').getByText(complaint).waitFor()
     await broken.locator('[data-cost="0.00000585"]').waitFor()
-    await broken.getByText('This is what the call was charged').waitFor()
+    await broken.getByText('The call was charged:').waitFor()
     await broken.context().close()
   })
 
-  it('tells what one was charged if the first question for it is never answered', async () => {
+  it('shows its charge if the first request for it is never answered', async () => {
     const broken = await visit.open('alice', 'playground')
     visit.upstream.scriptOnce(streamOf(['Never', ' seen']))
     let looks = 0
@@ -104,7 +100,7 @@ describe('a call that was stopped', { timeout: 120_000 }, () => {
     await broken.context().close()
   })
 
-  it('tells what one was charged that another process had', async () => {
+  it('shows its charge if it ran in another process', async () => {
     const there = await visit.open('alice', 'playground')
     const { opened, open } = gate()
     visit.upstream.scriptOnce([{ wait: opened }, ...completion])
@@ -116,13 +112,13 @@ describe('a call that was stopped', { timeout: 120_000 }, () => {
     await say(there, 'Hello')
     await asked
     await there.getByRole('button', { name: 'Stop' }).click()
-    await there.getByText('the charge will stand here').waitFor()
+    await there.getByText('The charge will appear here').waitFor()
     open()
     await there.locator('[data-cost="0.00000585"]').waitFor()
     await there.context().close()
   })
 
-  it('says where to look, and asks for the balance again, if its charge does not come', async () => {
+  it('links to Calls, and loads the balance again, if its charge does not arrive', async () => {
     const slow = await visit.open('alice', 'spend')
     await slow.clock.install()
     await slow.goto(`${visit.stage.consoleUrl}#/playground`)
@@ -138,7 +134,7 @@ describe('a call that was stopped', { timeout: 120_000 }, () => {
     await slow.locator('.said').filter({ hasText: 'The first half' }).waitFor()
     const balanceRead = slow.waitForResponse('**/api/accounts?*')
     await slow.getByRole('button', { name: 'Stop' }).click()
-    await slow.getByText('the charge will stand here').waitFor()
+    await slow.getByText('The charge will appear here').waitFor()
     await balanceRead
     await slow.route('**/api/accounts?*', (route) => route.fulfill({ status: 500, json: {} }))
     const link = slow.getByRole('link', { name: 'Look for it in Calls' })
@@ -157,7 +153,7 @@ describe('a call that was stopped', { timeout: 120_000 }, () => {
     await slow.context().close()
   })
 
-  it('leaves the focus in the message if it was stopped by keyboard', async () => {
+  it('moves the focus to the message if it was stopped by keyboard', async () => {
     await page.goto(`${visit.stage.consoleUrl}#/playground`)
     const { opened, open } = gate()
     visit.upstream.scriptOnce([{ wait: opened }, ...completion])
@@ -177,7 +173,7 @@ describe('the charge of a stopped call', () => {
 
   const { settleMs, totalMs } = DEFAULT_LIMITS
 
-  it.each([settleMs, totalMs + settleMs])('is waited for where it comes after %i ms', async (afterMs) => {
+  it.each([settleMs, totalMs + settleMs])('is waited for if it arrives after %i ms', async (afterMs) => {
     vi.useFakeTimers()
     const startedAt = Date.now()
     let looks = 0
@@ -192,7 +188,7 @@ describe('the charge of a stopped call', () => {
     expect(looks).toBeLessThan(60)
   })
 
-  it('is looked for no longer if the page is gone', async () => {
+  it('is no longer looked for if the page is gone', async () => {
     const look = () => expect.unreachable()
     expect(await stoppedCharge(look, () => true)).toBeUndefined()
   })

@@ -22,7 +22,7 @@ afterAll(() => visit?.close())
 
 const last = (selector: string) => page.locator('.turn').last().locator(selector)
 
-/** The next reply stops after its first words, until what this returns is called. */
+/** Stops the next reply after its first words, until the returned function is called. */
 function holdInTheMiddle(first: string, rest: string): () => void {
   let release = (): void => undefined
   const gate = new Promise<void>((resolve) => {
@@ -49,7 +49,7 @@ function holdInTheMiddle(first: string, rest: string): () => void {
 }
 
 describe('the playground', { timeout: 120_000 }, () => {
-  it('shows text as it comes, stops when asked to, and tells what was charged all the same', async () => {
+  it('shows text as it arrives, stops on request, and still shows the charge', async () => {
     const release = holdInTheMiddle('The first half', ' and the second.')
     await say(page, 'Hello')
     await last('.said').filter({ hasText: 'The first half' }).waitFor()
@@ -60,20 +60,20 @@ describe('the playground', { timeout: 120_000 }, () => {
     expect(await last('.said').textContent()).toBe('The first half')
   })
 
-  it('is seen in Live while it waits, and no longer when it is over', async () => {
+  it('appears in Live while it waits, and no longer when the call has ended', async () => {
     let release = (): void => undefined
     const gate = new Promise<void>((resolve) => {
       release = resolve
     })
     visit.upstream.scriptOnce([{ wait: gate }, ...(streamOf(['Late.']) as readonly Step[])])
     const live = await visit.open('operator', 'live')
-    await live.getByText('Nothing is under way in this process.').waitFor()
+    await live.getByText('No call is in flight in this process.').waitFor()
     await say(page, 'Hello')
     const row = live.getByRole('table', { name: /^Calls in flight/ }).locator('tbody tr')
-    // It is there before its route is chosen.
+    // The row appears before the route is chosen.
     await row.filter({ hasText: 'acme:acme/fast' }).waitFor()
     release()
-    await live.getByText('Nothing is under way in this process.').waitFor()
+    await live.getByText('No call is in flight in this process.').waitFor()
     await live
       .getByRole('table', { name: /^Routes/ })
       .getByText('in use')
@@ -82,7 +82,7 @@ describe('the playground', { timeout: 120_000 }, () => {
     await live.context().close()
   })
 
-  it('goes on while other pages are looked at, and has all that was said when one comes back', async () => {
+  it('continues while other pages are shown, and has all messages when it is shown again', async () => {
     const release = holdInTheMiddle('Before you leave', ' and after.')
     await page.getByLabel('Model').selectOption('acme/smart')
     await say(page, 'Wait for me')
@@ -98,7 +98,7 @@ describe('the playground', { timeout: 120_000 }, () => {
     await page.getByLabel('Model').selectOption('acme/fast')
   })
 
-  it('goes on for the same account with the same app, whatever way one comes back', async () => {
+  it('keeps the account and the app, whichever way it is opened again', async () => {
     const operators = await visit.open('operator', 'playground')
     const chosen = async () => ({
       model: await operators.getByLabel('Model').inputValue(),
@@ -135,7 +135,7 @@ describe('the playground', { timeout: 120_000 }, () => {
     await operators.context().close()
   })
 
-  it('keeps the account that was not chosen but has paid', async () => {
+  it('keeps an account that was not chosen but has paid', async () => {
     const operators = await visit.open('operator', 'playground')
     const payer = () => operators.getByLabel('Account that pays').inputValue()
     await expect.poll(payer).toBe('alice')
@@ -154,11 +154,11 @@ describe('the playground', { timeout: 120_000 }, () => {
     await operators.context().close()
   })
 
-  it('sends the parameters as they were written, and names the one that cannot be sent', async () => {
+  it('sends the parameters as they were typed, and names an invalid one', async () => {
     await page.getByRole('button', { name: 'New conversation' }).click()
     await page.getByLabel('Temperature').fill('warm')
     await say(page, 'Hello')
-    await page.getByText('This has to be a number, or empty.').first().waitFor()
+    await page.getByText('This must be a number, or empty.').first().waitFor()
     for (const [label, value] of Object.entries({
       Temperature: '0.5',
       'Top p': '0.9',
@@ -204,10 +204,10 @@ describe('the playground', { timeout: 120_000 }, () => {
     expect(visit.upstream.requests.at(-1)?.body).not.toHaveProperty('session_id')
   })
 
-  it('hands the answer of a tool back to the model', async () => {
+  it('sends the answer of a tool to the model', async () => {
     visit.upstream.scriptOnce(streamOf(['It is noon.']))
     await page.getByLabel('Stream the reply').check()
-    await page.getByLabel('What now answers').fill('12:00')
+    await page.getByLabel('Answer of now').fill('12:00')
     await page.getByRole('button', { name: 'Send the answers' }).click()
     await last('.said').filter({ hasText: 'It is noon.' }).waitFor()
     const { messages } = visit.upstream.requests.at(-1)!.body as { messages: object[] }
@@ -220,7 +220,7 @@ describe('the playground', { timeout: 120_000 }, () => {
     ])
   })
 
-  it('gives back a message that was refused, and sends it with the next call only if it is written again', async () => {
+  it('returns a refused message to the draft, and sends it with the next call only if it is sent again', async () => {
     await page.goto(`${visit.stage.consoleUrl}#/playground`)
     await page.reload()
     visit.upstream.scriptOnce([
@@ -239,7 +239,7 @@ describe('the playground', { timeout: 120_000 }, () => {
     expect(await page.getByLabel('Message').inputValue()).toBe('')
   })
 
-  it('says what went wrong, where, and what to do', async () => {
+  it('shows an error, its source, and what to do', async () => {
     await page.reload()
     visit.upstream.scriptOnce(answerEvents([textChunk('Half a')], { done: false }))
     await say(page, 'Hello')
@@ -249,9 +249,9 @@ describe('the playground', { timeout: 120_000 }, () => {
     await visit.stage.admin.correct({ account: 'alice', amount: '-4.9999' })
     await say(page, 'Hello again')
     await last('[role="alert"]').filter({ hasText: 'insufficient_credits' }).waitFor()
-    const told = await last('[role="alert"]').textContent()
-    expect(told).toContain('Grant the account credits')
-    expect(told).toContain('Status 402')
+    const text = await last('[role="alert"]').textContent()
+    expect(text).toContain('Grant the account credits')
+    expect(text).toContain('Status 402')
     expect(visit.complaints).toEqual([])
   })
 })

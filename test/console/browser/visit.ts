@@ -17,20 +17,20 @@ import { openStage, type Stage, VIEWER_COOKIE } from './stage.js'
 export interface Visit {
   readonly stage: Stage
   readonly upstream: ScriptedUpstream
-  /** A page of its own for a viewer: `operator`, an account, or nobody. */
+  /** Opens a separate page for a viewer: `operator`, an account, or nobody. */
   open(viewer: string | undefined, path: string, options?: BrowserContextOptions): Promise<Page>
-  /** What pages complained of so far: errors of scripts, and whatever their policy forbade. */
+  /** The errors of all pages so far: script errors and violations of their policy. */
   readonly complaints: string[]
   close(): Promise<void>
 }
 
-/** The browser, as it was unpacked for this run. */
+/** Starts the browser that was unpacked for this run. */
 export async function openBrowser(): Promise<Browser> {
   await askDatabases(inject('databases'), '/console')
   return launchChromium(await askDatabases(inject('databases'), '/chromium'))
 }
 
-/** One browser, one server and one scripted provider for a file of tests. */
+/** Starts one browser, one server and one scripted provider for a test file. */
 export async function openVisit(): Promise<Visit> {
   await askDatabases(inject('databases'), '/worker')
   const browser = await openBrowser()
@@ -60,13 +60,13 @@ export async function openVisit(): Promise<Visit> {
   }
 }
 
-/** Until the console knows who looks at it: before that it has a heading, and nothing to use. */
+/** Waits until the console knows its viewer. Before that, the page has only a heading. */
 export async function isOpen(page: Page): Promise<void> {
   await page.locator('h1').waitFor()
   await page.getByText('Loading the console').waitFor({ state: 'detached' })
 }
 
-/** Errors of scripts, and what the page's policy did not let happen. Answers that are errors are the test's to judge. */
+/** Collects script errors and violations of the page's policy. Tests check error replies themselves. */
 export function listen(page: Page, complaints: string[]): void {
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('console', (message) => {
@@ -79,7 +79,7 @@ export function listen(page: Page, complaints: string[]): void {
   })
 }
 
-/** What a provider streams: this text, in pieces, and a usage. */
+/** Scripts a stream of a provider: text in pieces, and usage. */
 export function streamOf(pieces: readonly string[]): Script {
   const usage = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 }
   return answerEvents([
@@ -99,7 +99,7 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[]
 }
 
-/** What axe finds. It is evaluated from outside, which the policy of the page has no say in. */
+/** Returns the violations that axe finds. It is evaluated from outside, so the page's policy does not block it. */
 export async function violations(page: Page): Promise<readonly string[]> {
   await page.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
   const found = (await page.evaluate('axe.run(document).then(({ violations }) => violations)')) as Violation[]

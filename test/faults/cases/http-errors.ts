@@ -1,3 +1,4 @@
+import { strict as assert } from 'node:assert'
 import type { Limits } from '../../../src/index.js'
 import { answerJson } from '../../helpers/scripted-upstream.js'
 import type { Bench, BenchCall, BenchOptions } from '../bench.js'
@@ -108,6 +109,20 @@ export const httpErrors: readonly Fault[] = [
     due: NOTHING,
     answer: UNREADABLE,
   }),
+  ...inBothModes((stream) => ({
+    row: 'http-error',
+    name: 'the provider has failed three times in a row, and is not called',
+    async play(bench) {
+      bench.upstream.script(answerJson({ error: { message: 'no' } }, 503))
+      for (let failure = 0; failure < 3; failure++) await bench.call(stream).client.over
+      const call = bench.call(stream)
+      await call.client.over
+      assert.equal(bench.upstream.requests.length, 3)
+      return call
+    },
+    due: NOTHING,
+    answer: { status: 503, code: 'no_route_available' },
+  })),
   ...inBothModes((stream) => ({
     row: 'http-error',
     name: 'connecting to the provider takes too long',

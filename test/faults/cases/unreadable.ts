@@ -191,7 +191,7 @@ export const unreadable: readonly Fault[] = [
       also: onlyOneRoute,
     }),
     ...scripted({
-      row: 'reported' as const,
+      row: 'unreadable' as const,
       name: `the provider dropped a tool call that it could not read (\`${reason}\`), after text`,
       scripts: {
         stream: [[HEAD, TOKENS, ends(reason), USAGE, DONE, 'end']],
@@ -203,7 +203,7 @@ export const unreadable: readonly Fault[] = [
         ],
       },
       due: REPORTED,
-      answer: 'whole',
+      answer: { stream: UNREADABLE, json: 'whole' as const },
     }),
   ]),
   {

@@ -87,12 +87,18 @@ describe('an address in a message', () => {
     expect(parseChatRequest(given).forward.messages).toBe(given.messages)
   })
 
-  it('of an image from a reply must be inline', () => {
-    const reply = (url: string) =>
-      body({
-        messages: [{ role: 'assistant', content: null, images: [{ type: 'image_url', image_url: { url } }] }],
-      })
-    expect(() => parseChatRequest(reply('data:image/png;base64,AAAA'))).not.toThrow()
-    expect(refusal(reply('https://example.com/a.png')).param).toBe('messages.0.images.0.image_url.url')
+  it('of an image from a reply is sent if a provider may open it, and otherwise left out', () => {
+    const reply = (url: unknown) => {
+      const images = [{ type: 'image_url', image_url: { url } }]
+      const given = body({ messages: [{ role: 'assistant', content: 'x', images }] })
+      const { forward, leftOut } = parseChatRequest(given)
+      return [forward.messages[0]!.images, leftOut]
+    }
+    for (const url of ['data:image/png;base64,AAAA', 'https://example.com/a.png']) {
+      expect(reply(url)).toEqual([[{ type: 'image_url', image_url: { url } }], []])
+    }
+    for (const url of ['http://example.com/a.png', 'https://10.0.0.1/a.png', 'file:///etc/passwd', 7]) {
+      expect(reply(url)).toEqual([undefined, ['messages.images.0']])
+    }
   })
 })

@@ -21,6 +21,9 @@ describe('the settings', () => {
     expect(() => aiSdk({ model: () => fakeModel(), parameter: {} } as never)).toThrow(
       'parameter is not an option of aiSdk; did you mean parameters?',
     )
+    expect(() => aiSdk({ model: () => fakeModel(), fetch } as never)).toThrow(
+      'fetch is not an option of aiSdk; its options are model, embeddingModel, parameters, takesKeys',
+    )
     expect(() => aiSdk({ model: () => fakeModel(), parameters: { seed: 'x' } as never })).toThrow(
       'parameters.seed',
     )

@@ -277,6 +277,41 @@ describe('usage', () => {
     )
   })
 
+  it('has audio and image tokens if the provider’s own report has them', async () => {
+    const counts = { inputTokens: { total: 30 }, outputTokens: { total: 20 } }
+    const later = async (raw: unknown) => usageOf((await stream([finish({ ...counts, raw })])).events)[0]
+    const media = { prompt: 30, completion: 20, audioInput: 4, imageInput: 6, audioOutput: 5, imageOutput: 7 }
+    expect(
+      await later({
+        prompt_tokens_details: { audio_tokens: 4, image_tokens: 6 },
+        completion_tokens_details: { audio_tokens: 5, image_tokens: 7 },
+      }),
+    ).toMatchObject(media)
+    const gemini = {
+      promptTokensDetails: [
+        { modality: 'TEXT', tokenCount: 20 },
+        { modality: 'AUDIO', tokenCount: 1 },
+        { modality: 'AUDIO', tokenCount: 3 },
+        { modality: 'IMAGE', tokenCount: 6 },
+      ],
+      candidatesTokensDetails: [
+        { modality: 'AUDIO', tokenCount: 5 },
+        { modality: 'IMAGE', tokenCount: 7 },
+      ],
+    }
+    expect(await later(gemini)).toMatchObject(media)
+    expect(
+      await v2({ inputTokens: 30, outputTokens: 20 }, 'google.generative-ai', {
+        google: { usageMetadata: gemini },
+      }),
+    ).toMatchObject(media)
+    for (const odd of [null, [], 'audio', { prompt_tokens_details: null }, { promptTokensDetails: [null] }]) {
+      expect(await later(odd)).toMatchObject({ prompt: 30, completion: 20 })
+    }
+    const wrong = { promptTokensDetails: [{ modality: 'AUDIO', tokenCount: -1 }] }
+    expect(await later(wrong)).toMatchObject({ audioInput: -1 })
+  })
+
   it('is not reported if the package has zeros for counts that the provider did not report', async () => {
     const later = async (usage: object) => usageOf((await stream([finish(usage)])).events)
     const zeros = { inputTokens: { total: 0 }, outputTokens: { total: 0 } }

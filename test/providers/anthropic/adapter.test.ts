@@ -114,6 +114,8 @@ describe('settings', () => {
     [{ baseUrl: 'ftp://a.example' }, 'baseUrl'],
     [{ baseUrl: 'https://a.example/v1/messages' }, 'baseUrl must end before /messages'],
     [{ baseURL: 'https://proxy.example' }, 'baseURL is not an option of anthropic; did you mean baseUrl?'],
+    [{ fetch: 'x' }, 'fetch is not an option of anthropic; its options are apiKey, baseUrl'],
+    [{ proxy: 'http://a.example' }, 'proxy is not an option of anthropic; its options are'],
     ['sk-ant', 'anthropic takes an object with apiKey'],
     [{ headers: null }, 'headers must be an object'],
   ])('%j are rejected at once, by name', (settings, name) => {

@@ -161,19 +161,14 @@ describe('messages', () => {
   })
 
   it.each([
-    ['role', { role: 'function', content: 'x' }, 'messages.0.role'],
-    [
-      'tool call that is not JSON',
-      toolCall({ arguments: '{"x"' }),
-      'messages.0.tool_calls.0.function.arguments',
-    ],
-    ['tool call with an array', toolCall({ arguments: '[]' }), 'messages.0.tool_calls.0.function.arguments'],
+    ['role', { role: 'critic', content: 'x' }, 'messages.0.role'],
+    ['call without a name', toolCall({ name: '' }), 'messages.0.tool_calls.0.function.name'],
     [
       'custom tool call',
       { role: 'assistant', tool_calls: [{ id: 'a', type: 'custom' }] },
       'messages.0.tool_calls.0',
     ],
-    ['old function call', { role: 'assistant', function_call: { name: 'f' } }, 'messages.0.function_call'],
+    ['old function call', { role: 'assistant', function_call: {} }, 'messages.0.function_call.name'],
     ['recorded audio', { role: 'assistant', audio: { id: 'a' } }, 'messages.0.audio'],
     ['tool result without an id', { role: 'tool', content: 'x' }, 'messages.0.tool_call_id'],
     [
@@ -195,6 +190,120 @@ function toolCall(definition: object) {
 
 function image(url: unknown) {
   return { type: 'image_url', image_url: { url, detail: 'auto' } }
+}
+
+describe('a conversation of several providers', () => {
+  const turn = (...content: readonly object[]) => ({ role: 'assistant', content })
+  const results = (...ids: readonly string[]) => ({
+    role: 'user',
+    content: ids.map((tool_use_id) => ({ type: 'tool_result', tool_use_id })),
+  })
+  const use = (id: string, input: object = {}, name = 'f') => ({ type: 'tool_use', id, name, input })
+  const said = (...calls: readonly object[]) => ({ role: 'assistant', content: null, tool_calls: calls })
+  const called = (id: string, text = '{}', name = 'f') => ({
+    id,
+    type: 'function',
+    function: { name, arguments: text },
+  })
+  const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: '' })
+  const go = { role: 'user', content: [{ type: 'text', text: 'Go on.' }] }
+
+  it.each([
+    ['{"x"', { arguments: '{"x"' }],
+    ['[1]', { arguments: '[1]' }],
+    ['{}{"in":1}', { in: 1 }],
+    ['', {}],
+  ])('has the arguments %s as an object', (text, input) => {
+    expect(convertMessages(said(called('a', text))).messages).toEqual([turn(use('a', input))])
+  })
+
+  it('has each id once, and each result after the call that it answers', () => {
+    const messages = [
+      said(called('a.1'), called('a:1')),
+      result('a:1'),
+      result('a.1'),
+      said(called('a.1')),
+      result('a.1'),
+    ]
+    expect(convertMessages(...messages).messages).toEqual([
+      turn(use('a_1'), use('a_1_2')),
+      results('a_1_2', 'a_1'),
+      turn(use('a_1_3')),
+      results('a_1_3'),
+    ])
+  })
+
+  it('has an empty result of a call that was interrupted', () => {
+    const messages = [said(called('a'), called('b')), result('b'), go]
+    expect(convertMessages(...messages).messages).toEqual([
+      turn(use('a'), use('b')),
+      { role: 'user', content: [...results('a', 'b').content, ...go.content] },
+    ])
+  })
+
+  it('has names of tools as the API accepts them', () => {
+    const { messages } = convertMessages(said(called('a', '{}', 'multi_tool_use.parallel')))
+    expect(messages).toEqual([turn(use('a', {}, 'multi_tool_use_parallel'))])
+  })
+
+  it('has calls in the old form and custom calls as tool calls', () => {
+    const native = convertMessages(
+      { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{"a":1}' } },
+      { role: 'function', name: 'f', content: '' },
+      said({ id: 'c', type: 'custom', custom: { name: 'f', input: 'x = 1' } }),
+      result('c'),
+    )
+    expect(native.messages).toEqual([
+      turn(use('function_call_0', { a: 1 })),
+      results('function_call_0'),
+      turn(use('c', { input: 'x = 1' })),
+      results('c'),
+    ])
+  })
+
+  it.each([
+    ['thinking_blocks', { content: 'x', thinking_blocks: thoughts() }],
+    ['parts of content', { content: [...thoughts(), { type: 'text', text: 'x' }] }],
+  ])('has signed thinking from %s', (_name, given) => {
+    const { messages } = convertMessages({ role: 'assistant', ...given })
+    expect(messages[0]).toEqual(
+      turn(
+        { type: 'thinking', thinking: 'a', signature: 's' },
+        { type: 'redacted_thinking', data: 'd' },
+        { type: 'text', text: 'x' },
+      ),
+    )
+  })
+
+  it('has unsigned thinking for models that want it back, which Claude refuses', () => {
+    const messages = [{ role: 'assistant', content: 'x', reasoning_content: 'Hm.' }]
+    const text = { type: 'text', text: 'x' }
+    expect(convert({ messages }).messages).toEqual([turn(text)])
+    expect(convert({ model: 'kimi-k2', messages }).messages).toEqual([
+      turn({ type: 'thinking', thinking: 'Hm.', signature: '' }, text),
+    ])
+  })
+
+  it('has no budget for thinking while it answers calls of another provider', () => {
+    const budget = { thinking: { type: 'enabled', budget_tokens: 1_024 } }
+    const foreign = [go, said(called('a')), result('a')]
+    const thought = { reasoning_details: [{ type: 'reasoning.text', text: 'a', signature: 's' }] }
+    const own = [go, { ...said(called('a')), ...thought }, result('a'), said(called('b')), result('b')]
+    expect(convert({ messages: foreign, ...budget })).not.toHaveProperty('thinking')
+    expect(convert({ messages: foreign, reasoning: { max_tokens: 1_024 } })).not.toHaveProperty('thinking')
+    for (const messages of [own, [...foreign, { role: 'assistant', content: 'x' }, go]]) {
+      expect(convert({ messages, ...budget })).toMatchObject(budget)
+    }
+    const adaptive = { thinking: { type: 'adaptive' } }
+    expect(convert({ messages: foreign, ...adaptive })).toMatchObject(adaptive)
+  })
+})
+
+function thoughts() {
+  return [
+    { type: 'thinking', thinking: 'a', signature: 's' },
+    { type: 'redacted_thinking', data: 'd' },
+  ]
 }
 
 describe('images and files', () => {

@@ -138,12 +138,18 @@ describe('settings', () => {
     }
   })
 
-  it('reject a misspelt setting, which would have no effect, and leave others alone', () => {
+  it('refuses a setting that does not exist, which would do nothing', () => {
     const baseUrl = 'https://example.com'
     expect(() => openaiCompatible({ baseUrl, apikey: 'sk-secret' } as never)).toThrow(
       new TypeError('apikey is not an option of openaiCompatible; did you mean apiKey?'),
     )
-    expect(() => openaiCompatible({ baseUrl, keyName: 'OPENAI_API_KEY' } as never)).not.toThrow()
+    for (const name of ['proxy', 'fetch', 'agent', 'timeout', 'keyName']) {
+      expect(() => openaiCompatible({ baseUrl, [name]: undefined })).toThrow(
+        new TypeError(
+          `${name} is not an option of openaiCompatible; its options are baseUrl, apiKey, headers, unlistedTokens, outputBound, streamUsage, reasoningHistory, developerRole, dispatcher`,
+        ),
+      )
+    }
     expect(() => openaiCompatible(undefined as never)).toThrow(
       /^openaiCompatible takes an object with baseUrl, apiKey/,
     )

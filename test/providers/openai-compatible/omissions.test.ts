@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ProviderError } from '../../../src/base/errors.js'
 import type { ChatRequest } from '../../../src/protocol/chat-request.js'
 import { openaiCompatible } from '../../../src/providers/openai-compatible/index.js'
-import { refusesReasoning } from '../../../src/providers/openai-compatible/omissions.js'
+import { formAfter } from '../../../src/providers/openai-compatible/omissions.js'
+import { FULL_FORM } from '../../../src/providers/openai-compatible/request.js'
 import { answerEvents, answerJson, finishChunk, textChunk } from '../../helpers/scripted-upstream.js'
 import { type CallOptions, createCall, openAdapter, runCall, textOf } from './run-call.js'
 
@@ -140,13 +141,10 @@ describe('a provider that rejects stream_options', () => {
   })
 })
 
-const missing = 'The `reasoning_content` in the thinking mode must be passed back to the API.'
-
 it.each([
   ['another refusal', reasons, answerJson({ error: { message: 'Bad top_k.', param: 'top_k' } }, 400)],
   ['another status', reasons, answerJson(REASONING[1], 500)],
   ['a refusal of reasoning that was not sent', short, refuse(REASONING)],
-  ['a refusal because of missing reasoning', reasons, answerJson({ error: { message: missing } }, 400)],
   [
     'a reply that failed after it had begun',
     reasons,
@@ -166,7 +164,7 @@ it('a long message of a provider is searched quickly', () => {
   }
   const failure = new ProviderError('status', 'The provider answered 400.', said)
   const before = performance.now()
-  expect(refusesReasoning(failure, createCall({ request: reasons }))).toBe(false)
+  expect(formAfter(failure, FULL_FORM.history, createCall({ request: reasons }))).toBeUndefined()
   expect(performance.now() - before).toBeLessThan(500)
 })
 

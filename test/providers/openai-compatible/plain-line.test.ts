@@ -9,7 +9,7 @@ describe('isPlainLine', () => {
       '{"choices":[{"delta":{"content":"Hello"}}],"usage": null,"error" : null}',
       '{"choices":[{"delta":{"content":"the \\"usage\\": {} of an \\"error\\""}}]}',
       '{"choices":[{"delta":{"content":"a\\u003cb \\u00e9"}}]}',
-      '{"token_usage":1}',
+      '{"choices":[],"token_usage":1}',
     ]) {
       expect(isPlainLine(line), line).toBe(true)
     }
@@ -17,6 +17,7 @@ describe('isPlainLine', () => {
 
   it('rejects everything that may be usage or a failure', () => {
     for (const line of [
+      '{"detail":"Overloaded"}',
       '{"choices":[],"usage":{"prompt_tokens":1}}',
       '{"choices":[],"usage":  null}',
       '{"choices":[],"usage"\t:{}}',

@@ -7,7 +7,7 @@ describe('readUsage', () => {
       prompt_tokens: 16,
       completion_tokens: 300,
       total_tokens: 316,
-      prompt_tokens_details: { cached_tokens: 4, audio_tokens: 0 },
+      prompt_tokens_details: { cached_tokens: 4, audio_tokens: 5 },
       completion_tokens_details: { reasoning_tokens: 20, audio_tokens: 0 },
     }
     expect(readUsage(usage, undefined)).toEqual({
@@ -17,7 +17,21 @@ describe('readUsage', () => {
       completion: 300,
       reasoning: 20,
       total: 316,
+      audioInput: 5,
+      audioOutput: 0,
     })
+  })
+
+  it('reads audio and image tokens in every details object, whatever their value', () => {
+    const details = { audio_tokens: 3, image_tokens: '4' }
+    const media = { audioInput: 3, imageInput: '4', audioOutput: 3, imageOutput: '4' }
+    const counts = { prompt_tokens: 10, completion_tokens: 10 }
+    expect(
+      readUsage({ ...counts, prompt_tokens_details: details, completion_tokens_details: details }, undefined),
+    ).toMatchObject(media)
+    expect(
+      readUsage({ ...counts, input_tokens_details: details, output_tokens_details: details }, undefined),
+    ).toMatchObject(media)
   })
 
   it('adds reasoning that the completion excludes, if the total shows it', () => {

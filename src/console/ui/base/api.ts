@@ -1,7 +1,7 @@
 import type * as protocol from '../../protocol/index.js'
 import { Problem } from './problem.js'
 
-/** What is told to the whole page when the server no longer knows who is asking; with a detail, on purpose. */
+/** Dispatched when the server no longer knows the viewer; has a detail if the viewer signed out. */
 export const SIGNED_OUT_EVENT = 'console-signed-out'
 
 interface Reads {
@@ -45,7 +45,7 @@ export type QueryOf<Path extends ReadPath> = Reads[Path]['query']
 export type ReplyOf<Path extends ReadPath> = Reads[Path]['reply']
 export type WritePath = keyof Writes
 
-/** A member that every reply at a path has: by it a reply is told from what else may answer in its place. */
+/** A member of every reply at a path. It distinguishes the reply from anything else that may answer in its place. */
 const MARKS: {
   readonly [Path in ReadPath]: keyof Reads[Path]['reply']
 } & { readonly [Path in WritePath]: keyof Writes[Path]['reply'] } = {
@@ -81,7 +81,7 @@ const MARKS: {
   'api/books/verify': 'isSound',
 }
 
-/** Where the API answers a query, relative to the console. Empty members are left out. */
+/** Returns the path of a query, relative to the console. Empty members are omitted. */
 export function pathOf(path: string, query: object): string {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
@@ -107,7 +107,7 @@ export function write<Path extends WritePath>(
   return post(path, body, options, MARKS[path])
 }
 
-/** Ends the session where the server says that it can be ended. */
+/** Ends the session by a POST to the path that the server named. */
 export function signOut(path: string): Promise<unknown> {
   return post(path, {})
 }
@@ -126,23 +126,23 @@ async function ask<Reply>(path: string, init: RequestInit, mark?: PropertyKey): 
   const response = await fetch(path, init).catch((error: unknown) => {
     if (init.signal?.aborted) throw error
     throw new Problem(
-      'The server cannot be reached. Check that it runs and that you are online, then try again.',
+      'The server cannot be reached. Check that it is running and that you are online, then try again.',
     )
   })
   const body: unknown = await response.json().catch(() => undefined)
   if (response.ok) {
     if (isReply(body, mark)) return body as Reply
     throw new Problem(
-      'Something else answered in place of the console, perhaps a page to sign in, or a server of another version. Sign in again in another tab, or load this page again.',
+      'Something other than the console answered, perhaps a sign-in page or a server of another version. Sign in again in another tab, or reload this page.',
     )
   }
   const { status } = response
   if (status === 401 && path !== 'api/me') {
     window.dispatchEvent(new Event(SIGNED_OUT_EVENT))
-    throw new Problem('The session had ended: nothing was read or changed. Try again.', { status })
+    throw new Problem('The session has ended: nothing was read or changed. Try again.', { status })
   }
   const error = (body as Partial<protocol.ErrorReply> | null | undefined)?.error
-  throw new Problem(error?.message ?? `The server answered ${status} without saying why.`, {
+  throw new Problem(error?.message ?? `The server replied with status ${status} and gave no reason.`, {
     status,
     field: error?.field,
   })

@@ -1,4 +1,4 @@
-/** Numbers that are no money. */
+/** Formats numbers that are not money. */
 export const formatCount = (count: number): string => count.toLocaleString('en')
 
 const TIME_FORMAT = new Intl.DateTimeFormat('en-GB', {
@@ -11,7 +11,7 @@ const TIME_FORMAT = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 })
 
-/** In UTC, as the ledger's days and every filter are. */
+/** In UTC, like the ledger's days and every filter. */
 export const formatTime = (at: number): string => TIME_FORMAT.format(at)
 
 export function formatDuration(ms: number): string {
@@ -20,15 +20,15 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`
 }
 
-/** A share of a whole, both exact decimals. To be looked at only. */
+/** Formats a share of a whole, both exact decimals. The result is rounded, for display only. */
 export function formatShare(part: string, whole: string): string {
   const of = Number(whole)
   return of === 0 ? '–' : `${((Number(part) / of) * 100).toFixed(1)} %`
 }
 
 /**
- * The first instant of a day as `2026-01-31`, in UTC, as the ledger's days are. Days before 1970 count as its first: a
- * date that is typed has such a year after each of its digits but the last.
+ * Returns the first instant of a day such as `2026-01-31`, in UTC like the ledger's days. Any day before 1970 counts as
+ * the first of 1970: while somebody types a year, it is such a year after each digit except the last.
  */
 export function dayStart(day: string | undefined): number | undefined {
   if (day === undefined || day === '') return undefined
@@ -40,7 +40,7 @@ export const DAY_MS = 86_400_000
 
 export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
 
-/** Basis points as the per cent that people say: 2,050 is `20.5`. */
+/** Converts basis points to a percentage: 2,050 is `20.5`. */
 export function percentOf(basisPoints: number): string {
   const whole = Math.floor(basisPoints / 100)
   const rest = String(basisPoints % 100)
@@ -49,13 +49,13 @@ export function percentOf(basisPoints: number): string {
   return rest === '' ? String(whole) : `${whole}.${rest}`
 }
 
-/** The reverse; undefined for what is no per cent of at most two places. */
+/** The reverse; undefined if the text is not a percentage with at most two places. */
 export function basisPointsOf(percent: string): number | undefined {
   const match = /^(\d{1,5})(?:\.(\d{1,2}))?$/.exec(percent.trim())
   return match === null ? undefined : Number(match[1]) * 100 + Number((match[2] ?? '').padEnd(2, '0'))
 }
 
-/** What people call it, and the id that tells it from another of the same name. */
+/** Adds the id, since names are not unique. */
 export function nameWithId({ id, name }: { readonly id: string; readonly name?: string }): string {
   return name === undefined ? id : `${name} (${id})`
 }

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useMemo, useState } from 'preact/hooks'
 
-/** Where one is: `#/calls?model=acme%2Ffast`. Filters stand in it, so that what is seen can be linked to. */
+/** The current place, such as `#/calls?model=acme%2Ffast`. It contains the filters, so that a view can be linked to. */
 export interface Place {
   readonly page: string
   readonly query: Readonly<Record<string, string | undefined>>
@@ -20,12 +20,12 @@ export function hrefOf(page: string, query: Place['query'] = {}): string {
   return `#/${page}${text === '' ? '' : `?${text}`}`
 }
 
-/** The address of what is shown. A new one is followed when its event comes, a moment later. */
+/** The address of the page that is shown. It changes with the `hashchange` event, a moment after the browser's address. */
 let followed = location.hash
 
 export function usePlace(): Place {
   const [hash, setHash] = useState(location.hash)
-  // At once: a place that is left before the first frame is painted has been left all the same.
+  // A layout effect, since the place may change before the first frame is painted.
   useLayoutEffect(() => {
     const follow = (): void => {
       followed = location.hash
@@ -38,12 +38,12 @@ export function usePlace(): Place {
   return useMemo(() => readPlace(hash), [hash])
 }
 
-/** Whether another place is on its way: the address is that one's by now, and what is shown is not. */
+/** Whether another place is about to be shown: the address has changed, but the page has not. */
 export function isLeaving(): boolean {
   return location.hash !== followed
 }
 
-/** Changes some members of the query and stays on the page; nothing if another page is on its way. */
+/** Changes some members of the query and stays on the page. Does nothing if another page is about to be shown. */
 export function changeQuery(changes: Place['query']): void {
   const { page, query } = readPlace(location.hash)
   if (page !== readPlace(followed).page) return

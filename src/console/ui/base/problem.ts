@@ -1,4 +1,4 @@
-/** Something that a person can put right, or at least should know. `field` names a field of the form or filter. */
+/** An error that a person can correct, or at least should see. `field` names a field of the form or filter. */
 export class Problem extends Error {
   readonly status: number
   readonly field: string | undefined
@@ -10,7 +10,7 @@ export class Problem extends Error {
   }
 }
 
-/** Whatever was caught, as something to show. */
+/** Converts a caught value of any kind into something to show. */
 export function asProblem(caught: unknown): Problem {
   if (caught instanceof Problem) return caught
   return new Problem(caught instanceof Error ? caught.message : String(caught))

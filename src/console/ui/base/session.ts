@@ -8,13 +8,13 @@ export interface PlaygroundToken {
   readonly expiresAt: number
 }
 
-/** Who looks at the pages, and what the whole page can do for a part of it. */
+/** The viewer, and services of the whole page for its parts. */
 export interface Session extends MeReply {
-  /** Tokens of the playground, in memory alone: they are withdrawn when the page is left. */
+  /** The playground's tokens, only in memory. They are revoked when the page is left. */
   readonly tokens: Map<string, PlaygroundToken>
-  /** Shows a dialog in place of the one before. */
+  /** Shows a dialog in place of the previous one. */
   open(dialog: (close: () => void) => ComponentChildren): void
-  /** Says what was done, to be seen and to be heard. */
+  /** Announces a completed action on the screen and to screen readers. */
   announce(message: string): void
 }
 
@@ -22,7 +22,7 @@ export const SessionContext = createContext<Session | undefined>(undefined)
 
 export function useSession(): Session {
   const session = useContext(SessionContext)
-  if (session === undefined) throw new Error('There is no session above this part')
+  if (session === undefined) throw new Error('useSession needs a SessionContext above it')
   return session
 }
 
@@ -30,7 +30,7 @@ export function isOperator(viewer: Viewer): boolean {
   return viewer.kind === 'operator'
 }
 
-/** The account that a user has; of an operator there is none. */
+/** Returns a user's account; undefined for an operator. */
 export function ownAccount(viewer: Viewer): string | undefined {
   return viewer.kind === 'user' ? viewer.account : undefined
 }

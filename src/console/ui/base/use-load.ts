@@ -2,7 +2,7 @@ import { useCallback, useEffect, useState } from 'preact/hooks'
 import { type QueryOf, type ReadPath, type ReplyOf, read } from './api.js'
 import { asProblem, type Problem } from './problem.js'
 
-/** What was asked for. While another answer comes the one before stays, unless the question changed. */
+/** The state of a query. `data` stays while a new reply loads, unless the question has changed. */
 export interface Loaded<Reply> {
   readonly data?: Reply
   readonly problem?: Problem

@@ -1,27 +1,27 @@
 import { write } from './api.js'
 import { type Session, useSession } from './session.js'
 
-/** Whom the playground calls for. */
+/** The account and the credential of the playground's calls. */
 export interface Role {
-  /** Unknown where the token is the user's own. */
+  /** Unknown if the token is the user's own. */
   readonly account?: string
-  /** Through this app; with an API key of the account where it is undefined. */
+  /** Calls use an access token of this app or, if undefined, an API key of the account. */
   readonly appId?: string
-  /** A token of the user's own in place of one that the console makes. */
+  /** The user's own token, used instead of one that the console makes. */
   readonly ownToken?: string
 }
 
 const SPARE_MS = 60_000
 
 /**
- * Makes a token for an hour when one is needed. It stays in the memory of this page, and nowhere else: when the page is
- * left nobody has it any more, and {@link withdrawTokens} ends it.
+ * Makes a token for an hour when one is needed. It is only in the memory of this page, so nobody has it once the page is
+ * left; {@link withdrawTokens} then revokes it.
  */
-export function useToken(): { take(role: Role): Promise<string>; drop(role: Role): void } {
+export function useToken(): { obtain(role: Role): Promise<string>; drop(role: Role): void } {
   const { tokens } = useSession()
   const keyOf = ({ account, appId }: Role): string => JSON.stringify([account, appId])
   return {
-    async take(role) {
+    async obtain(role) {
       const { account, appId, ownToken } = role
       if (ownToken !== undefined || account === undefined) return ownToken ?? ''
       const found = tokens.get(keyOf(role))
@@ -39,7 +39,7 @@ export function useToken(): { take(role: Role): Promise<string>; drop(role: Role
   }
 }
 
-/** Revokes them all. The requests outlive the page; a key that none of them reaches ends after its hour. */
+/** Revokes all tokens. The requests outlive the page; if one is lost, its token still expires after its hour. */
 export async function withdrawTokens(tokens: Session['tokens']): Promise<void> {
   const ended = [...tokens.values()]
   tokens.clear()

@@ -17,7 +17,7 @@ import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 
 const POSTED_BEFORE =
-  'An earlier try of this form was posted already, with another amount. Close it, and look at the calls of the account before anything more is posted.'
+  "An earlier attempt with this form was already posted, with another amount. Close the form and check the account's calls before you post anything else."
 
 export function Accounts({ query }: { query: Place['query'] }) {
   const { viewer, open } = useSession()
@@ -34,10 +34,15 @@ export function Accounts({ query }: { query: Place['query'] }) {
   const openAccount = (): void =>
     actions.form({
       title: 'Open an account',
-      intro: 'It begins without credits. One that is there already stays as it is.',
+      intro: 'It starts without credits. An account that already exists stays as it is.',
       action: 'Open it',
       fields: [
-        { name: 'account', label: 'Name', isRequired: true, hint: 'As your own service calls its user.' },
+        {
+          name: 'account',
+          label: 'Name',
+          isRequired: true,
+          hint: 'The name of the user in your own service.',
+        },
       ],
       run: async (values) => {
         const { account } = await write('api/accounts/open', { account: needed(values, 'account') })
@@ -46,14 +51,14 @@ export function Accounts({ query }: { query: Place['query'] }) {
     })
 
   const postTo = (account: string, kind: 'grant' | 'correct'): void => {
-    // One for all tries of this dialog: the try whose answer was lost may have been posted.
+    // One reference for all attempts in this dialog: an attempt whose reply was lost may have been posted.
     const ownReference = randomId()
     actions.form({
       title: kind === 'grant' ? `Grant credits to ${account}` : `Correct the balance of ${account}`,
       intro:
         kind === 'grant'
-          ? 'One posting to the ledger. It can be corrected by another one, never erased.'
-          : 'Adds credits, or with a minus sign takes them, in one posting of its own.',
+          ? 'Makes one posting to the ledger. Another posting can correct it, but nothing can erase it.'
+          : 'Adds credits, or with a minus sign removes them, in a posting of its own.',
       action: kind === 'grant' ? 'Grant' : 'Correct',
       fields: [
         {
@@ -61,12 +66,12 @@ export function Accounts({ query }: { query: Place['query'] }) {
           label: 'Credits',
           isRequired: true,
           placeholder: kind === 'grant' ? '5.00' : '-0.25',
-          hint: 'A point stands before the decimals: 1.000 is one.',
+          hint: 'The decimal sign is a point: 1.000 is one.',
         },
         {
           name: 'reference',
           label: 'Reference',
-          hint: "Such as an invoice's number: the same one again posts nothing.",
+          hint: 'Such as an invoice number. Using it again posts nothing.',
         },
         { name: 'memo', label: 'Memo' },
       ],
@@ -81,10 +86,10 @@ export function Accounts({ query }: { query: Place['query'] }) {
           const { status } = asProblem(caught)
           throw status === 409 && body.reference === ownReference ? new Problem(POSTED_BEFORE) : caught
         })
-        // A repeat of what this dialog posted itself is what was asked for.
+        // A repeat of this dialog's own posting is a success.
         const isOld = posted.isRepeat === true && body.reference !== ownReference
         const how = isOld
-          ? `Nothing was posted now: this reference was posted before, at ${formatTime(posted.entry.at)}.`
+          ? `Nothing was posted: this reference was already posted at ${formatTime(posted.entry.at)}.`
           : 'Posted.'
         return `${how} ${account} has ${posted.account.available} credits now.`
       },
@@ -96,7 +101,7 @@ export function Accounts({ query }: { query: Place['query'] }) {
       title: `Suspend ${id}?`,
       intro: (
         <p>
-          Every key and access token of the account is refused within a second, until it is resumed. Its
+          Within a second, every key and access token of the account is refused, until you resume it. Its
           credits stay.
         </p>
       ),
@@ -110,7 +115,7 @@ export function Accounts({ query }: { query: Place['query'] }) {
   const resume = ({ id }: AccountView): void =>
     actions.confirm({
       title: `Resume ${id}?`,
-      intro: <p>Its keys and access tokens are taken again, and spend its credits.</p>,
+      intro: <p>Its keys and access tokens work again and spend its credits.</p>,
       action: 'Resume it',
       run: async () => {
         await write('api/accounts/resume', { account: id })
@@ -122,7 +127,7 @@ export function Accounts({ query }: { query: Place['query'] }) {
 
   return (
     <>
-      <PageHead title="Accounts" lead="Who pays, and who earns. Times are of UTC.">
+      <PageHead title="Accounts" lead="Who pays, and who earns. Times are in UTC.">
         {isForOperator && (
           <Button tone="primary" onPress={openAccount}>
             Open an account
@@ -130,7 +135,7 @@ export function Accounts({ query }: { query: Place['query'] }) {
         )}
       </PageHead>
       {isForOperator && (
-        <Filters specs={[{ name: 'account', label: 'Account', hint: 'Its whole name.' }]} query={query} />
+        <Filters specs={[{ name: 'account', label: 'Account', hint: 'The full name.' }]} query={query} />
       )}
       <Listing what="accounts" loaded={accounts}>
         {({ accounts: found, next }) => (
@@ -138,11 +143,11 @@ export function Accounts({ query }: { query: Place['query'] }) {
             {found.length === 0 ? (
               <Empty
                 title={
-                  account === undefined ? 'There is no account yet.' : 'There is no account of this name.'
+                  account === undefined ? 'There is no account yet.' : 'There is no account with this name.'
                 }
               >
                 {isForOperator
-                  ? 'Open one and grant it credits: then its keys can call models.'
+                  ? 'Open one and grant it credits. Then its keys can call models.'
                   : 'Ask the operator to open it.'}
               </Empty>
             ) : (
@@ -229,14 +234,14 @@ function Statement({ account, onClose }: { account: string; onClose: () => void 
                 ['Spent', <Amount key="spent" value={sums.spent} />],
                 ['Granted + corrected + earned − spent', <Amount key="sum" value={sums.sum} />],
                 ['Balance in the ledger', <Amount key="posted" value={sums.posted} />],
-                ['of it on hold', <Amount key="held" value={sums.held} />],
+                ['of this on hold', <Amount key="held" value={sums.held} />],
                 ['Available', <Amount key="available" value={sums.available} />],
               ]}
             />
             {sums.isEqual ? (
-              <Notice title="The postings come to the balance, to the last digit." tone="good" />
+              <Notice title="The postings add up to the balance, to the last digit." tone="good" />
             ) : (
-              <Notice title="The postings do not come to the balance." tone="bad">
+              <Notice title="The postings do not add up to the balance." tone="bad">
                 Verify the books before anything else is billed.
               </Notice>
             )}

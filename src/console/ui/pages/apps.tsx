@@ -31,11 +31,11 @@ export function Apps({ query }: { query: Place['query'] }) {
         { name: 'name', label: 'Name', value: app?.name },
         {
           name: 'markup.basisPoints',
-          label: 'Markup, per cent of the base',
+          label: 'Markup, percent of the base',
           isRequired: true,
           value: app === undefined ? '0' : percentOf(app.markup.basisPoints),
         },
-        { name: 'markup.flat', label: 'Markup, credits a call', value: app?.markup.flat },
+        { name: 'markup.flat', label: 'Markup, credits per call', value: app?.markup.flat },
         {
           name: 'account',
           label: 'Account that earns',
@@ -53,7 +53,7 @@ export function Apps({ query }: { query: Place['query'] }) {
       run: async (values) => {
         const basisPoints = basisPointsOf(needed(values, 'markup.basisPoints'))
         if (basisPoints === undefined) {
-          throw new Problem('This has to be a number of at most two places, such as 20 or 2.5.', {
+          throw new Problem('This must be a number with at most two places, such as 20 or 2.5.', {
             field: 'markup.basisPoints',
           })
         }
@@ -77,7 +77,7 @@ export function Apps({ query }: { query: Place['query'] }) {
       title: `Suspend ${nameOf(app)}?`,
       intro: (
         <p>
-          Every access token of the app is refused within a second, for all accounts, until it is resumed.
+          Within a second, every access token of the app is refused for all accounts, until you resume it.
         </p>
       ),
       action: 'Suspend it',
@@ -90,7 +90,7 @@ export function Apps({ query }: { query: Place['query'] }) {
   const resume = (app: AppView): void =>
     actions.confirm({
       title: `Resume ${nameOf(app)}?`,
-      intro: <p>Its access tokens are taken again, and accounts pay for what it does with them.</p>,
+      intro: <p>Its access tokens work again, and accounts pay for its calls.</p>,
       action: 'Resume it',
       run: async () => {
         await write('api/apps/resume', { id: app.id })
@@ -100,7 +100,7 @@ export function Apps({ query }: { query: Place['query'] }) {
 
   return (
     <>
-      <PageHead title="Apps" lead="Who acts for accounts, and what they add to the price.">
+      <PageHead title="Apps" lead="Apps act for accounts and add a markup to the price.">
         {isForOperator && (
           <Button tone="primary" onPress={() => edit()} isDisabled={known === undefined}>
             Register an app
@@ -113,7 +113,7 @@ export function Apps({ query }: { query: Place['query'] }) {
         {({ apps: all }) => {
           const found = withPart(all, query.app)
           return found.length === 0 ? (
-            <Empty title={query.app ? 'No app fits this filter.' : 'No app is registered.'}>
+            <Empty title={query.app ? 'No app matches this filter.' : 'No app is registered.'}>
               {isForOperator
                 ? 'Register one to let it act for accounts with access tokens.'
                 : 'When the operator registers one, you can give it an access token under Keys.'}
@@ -138,7 +138,7 @@ export function Apps({ query }: { query: Place['query'] }) {
                   isNumber: true,
                   cell: ({ markup }) => `${percentOf(markup.basisPoints)} %`,
                 },
-                { head: 'A call', isNumber: true, cell: ({ markup }) => markup.flat ?? '–' },
+                { head: 'Per call', isNumber: true, cell: ({ markup }) => markup.flat ?? '–' },
                 { head: 'Models', cell: ({ allowedModels }) => <ModelList ids={allowedModels} /> },
                 ...(isForOperator
                   ? [

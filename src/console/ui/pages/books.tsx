@@ -28,9 +28,9 @@ export function Books() {
         </Button>
       </PageHead>
       {state === 'idle' && (
-        <Empty title="The books were not verified in this visit.">
-          Verify them after an incident, or before you bill. It reads the whole ledger, which takes a while
-          when it is long.
+        <Empty title="The books have not been verified in this visit.">
+          Verify them after an incident, or before you bill. This reads the whole ledger, which takes a while
+          if it is long.
         </Empty>
       )}
       {state === 'working' && <Loading what="and adding up the whole ledger" />}
@@ -46,14 +46,14 @@ function Verdict({ of: { isSound, discrepancies } }: { of: VerifyReply }) {
   if (isSound) {
     return (
       <Notice title="The books are sound." tone="good">
-        Every balance, every hold and every charge is what its postings come to, to the last digit.
+        Every balance, every hold and every charge agrees with its postings, to the last digit.
       </Notice>
     )
   }
   return (
     <>
       <Notice title={`The books are not sound: ${discrepancies.length} differences.`} tone="bad">
-        Stop billing, keep a copy of the database, and find out what wrote to it beside the router.
+        Stop billing, keep a copy of the database, and find out what else writes to it besides the router.
       </Notice>
       <Table
         caption="Differences"

@@ -20,7 +20,7 @@ const VIEWS: readonly { readonly value: View; readonly label: string }[] = [
   { value: 'problems', label: 'Problems' },
 ]
 
-const callSpec: FieldSpec = { name: 'call', label: 'Request, by its id' }
+const callSpec: FieldSpec = { name: 'call', label: 'Request id' }
 
 interface CallsProps {
   readonly query: Place['query']
@@ -33,7 +33,7 @@ export function Calls({ query }: CallsProps) {
     <>
       <PageHead
         title="Calls"
-        lead="What was posted to the ledger, and what this process remembers of the latest calls. Times and days are of UTC."
+        lead="The entries of the ledger, and the latest events that this process remembers. Times and days are in UTC."
       >
         {view === 'ledger' && (
           <a class="button" href={pathOf('api/calls.csv', question)} download>
@@ -84,7 +84,7 @@ function Ledger({ query }: CallsProps) {
       <Filters
         specs={[
           ...specs,
-          { name: 'key', label: 'Key, by its id' },
+          { name: 'key', label: 'Key id' },
           callSpec,
           { name: 'sessionId', label: 'Session' },
           ...daySpecs,
@@ -95,7 +95,7 @@ function Ledger({ query }: CallsProps) {
         {({ entries, next }) => (
           <>
             {entries.length === 0 ? (
-              <Empty title={isNarrowed ? 'No entry fits these filters.' : 'The ledger is empty.'}>
+              <Empty title={isNarrowed ? 'No entry matches these filters.' : 'The ledger is empty.'}>
                 {isNarrowed ? (
                   <>
                     {query.call && (
@@ -108,8 +108,8 @@ function Ledger({ query }: CallsProps) {
                   </>
                 ) : (
                   <>
-                    Send a message in the <a href={hrefOf('playground')}>playground</a>: its charge will stand
-                    here.
+                    Send a message in the <a href={hrefOf('playground')}>playground</a>: its charge will
+                    appear here.
                   </>
                 )}
               </Empty>
@@ -185,24 +185,26 @@ function Events({ query, isProblems }: CallsProps & { isProblems: boolean }) {
   })
   const specs = useSubjectSpecs({ hasApp: false })
   const isNarrowed = [account, model, call].some(Boolean)
-  const none = isProblems ? 'Nothing went wrong lately.' : 'Nothing happened since the server started.'
+  const none = isProblems
+    ? 'Nothing has gone wrong lately.'
+    : 'Nothing has happened since the server started.'
   return (
     <>
       <Filters specs={[...specs, callSpec]} query={query} />
       <Listing what="events" loaded={events}>
         {({ events: found, capacity, completedASecond, unauthenticated }) =>
           found.length === 0 ? (
-            <Empty title={isNarrowed ? 'No event fits these filters.' : none}>
+            <Empty title={isNarrowed ? 'No event matches these filters.' : none}>
               {isProblems
-                ? 'Refusals, errors and clients that left will stand here.'
-                : 'Calls stand here as they end, also those that were refused.'}
+                ? 'Refusals, errors and clients that left will appear here.'
+                : 'Calls appear here when they end, including those that were refused.'}
             </Empty>
           ) : (
             <>
               <EventTable events={found} call={query.call} />
               <p class="hint">
                 The newest {formatCount(found.length)}. The server keeps {formatCount(capacity)} in memory,
-                and of calls that were completed no more than {formatCount(completedASecond)} a second, beside{' '}
+                with at most {formatCount(completedASecond)} completed calls per second, and{' '}
                 {formatCount(unauthenticated)} requests that did not authenticate.
               </p>
             </>

@@ -15,13 +15,13 @@ import { useActions } from '../parts/use-actions.js'
 
 const SHOWN = [
   { value: 'in-use', label: 'In use' },
-  { value: 'playground', label: 'Of the playground' },
+  { value: 'playground', label: 'Playground' },
   { value: 'all', label: 'All' },
 ] as const
 
 const NONE = {
   'in-use': 'No key is in use.',
-  playground: 'No key of the playground is in use.',
+  playground: 'No playground key is in use.',
   all: 'There is no key yet.',
 } as const
 
@@ -46,14 +46,14 @@ export function Keys({ query }: { query: Place['query'] }) {
       isFixed: viewer.kind === 'user',
       suggestions: specs.find(({ name }) => name === 'account')?.suggestions ?? [],
     },
-    { name: 'label', label: 'Label', hint: 'Tells it from the others.' },
-    { name: 'expiresAt', label: 'Last day', kind: 'date', hint: 'Never ends by default. Of UTC.' },
+    { name: 'label', label: 'Label', hint: 'Distinguishes it from the others.' },
+    { name: 'expiresAt', label: 'Last day', kind: 'date', hint: 'Never expires by default. In UTC.' },
   ]
 
   const issueKey = (): void =>
     actions.issue({
       title: 'New API key',
-      intro: 'Whoever has the key spends the credits of the account.',
+      intro: "Anyone who has the key can spend the account's credits.",
       action: 'Make the key',
       shown: 'The new API key',
       fields: subject,
@@ -72,7 +72,7 @@ export function Keys({ query }: { query: Place['query'] }) {
     actions.issue({
       title: 'New access token',
       intro:
-        'With it an app acts for the account: the account pays, the markup of the app is added, and only its models may be used.',
+        "Lets an app act for the account. The account pays, the app's markup is added, and only the app's models may be used.",
       action: 'Make the token',
       shown: 'The new access token',
       fields: [
@@ -81,7 +81,7 @@ export function Keys({ query }: { query: Place['query'] }) {
           label: 'App',
           kind: 'select',
           isRequired: true,
-          // None by itself: whose markup is paid is to be chosen.
+          // No default, so that a person chooses whose markup is paid.
           options: [
             { value: '', label: 'Choose one' },
             ...(apps.data?.apps ?? []).map((app) => ({ value: app.id, label: nameWithId(app) })),
@@ -119,8 +119,8 @@ export function Keys({ query }: { query: Place['query'] }) {
           kind: 'date',
           hint:
             viewer.kind === 'user' && key.expiresAt !== undefined
-              ? 'Ends with the token before by default, and no later. Of UTC.'
-              : 'Never ends by default. Of UTC.',
+              ? 'Expires with the previous token by default, and no later. In UTC.'
+              : 'Never expires by default. In UTC.',
         },
       ],
       run: (values) =>
@@ -139,8 +139,8 @@ export function Keys({ query }: { query: Place['query'] }) {
       title: `Revoke ${nameOf(key)}?`,
       intro: (
         <p>
-          Every call with {hintOf(key)} for the account <strong>{key.account}</strong> is refused within a
-          second. This cannot be taken back. What was charged stays in the ledger.
+          Within a second, every call with {hintOf(key)} for the account <strong>{key.account}</strong> is
+          refused. This cannot be undone. Past charges stay in the ledger.
         </p>
       ),
       action: 'Revoke it',
@@ -154,7 +154,7 @@ export function Keys({ query }: { query: Place['query'] }) {
     <>
       <PageHead
         title="Keys"
-        lead="API keys, whose owner pays, and access tokens, with which apps act for an account. Times are of UTC."
+        lead="API keys spend the credits of their account. With access tokens, apps act for an account. Times are in UTC."
       >
         <Button onPress={issueToken} isDisabled={(apps.data?.apps.length ?? 0) === 0}>
           New access token
@@ -170,8 +170,8 @@ export function Keys({ query }: { query: Place['query'] }) {
       <Listing what="keys" loaded={keys}>
         {({ credentials, next }) =>
           credentials.length === 0 ? (
-            <Empty title={account || appId ? 'No key fits these filters.' : NONE[shown]}>
-              Make one with “New API key”, and put it into the program that calls.
+            <Empty title={account || appId ? 'No key matches these filters.' : NONE[shown]}>
+              Make one with “New API key”, and use it in the program that makes the calls.
             </Empty>
           ) : (
             <>

@@ -13,13 +13,13 @@ import { type Column, Table } from '../parts/table.js'
 const EVERY_MS = 1_000
 const AFTER_PROBLEM_MS = 5_000
 
-/** Asks again after each answer, but not while nobody looks. */
+/** Asks again after each reply, but not while the page is hidden. */
 function useLive(): { data?: LiveReply; problem?: Problem } {
   const [state, setState] = useState<{ data?: LiveReply; problem?: Problem }>({})
   useEffect(() => {
     const controller = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
-    // One timer, also if a page that was hidden meanwhile has asked twice.
+    // Only one timer, even if a page that was hidden meanwhile has asked twice.
     const askIn = (ms: number): void => {
       clearTimeout(timer)
       timer = setTimeout(ask, ms)
@@ -54,7 +54,7 @@ export function Live() {
   const { viewer } = useSession()
   return (
     <>
-      <PageHead title="Live" lead="Calls under way, asked for once a second. Times are of UTC." />
+      <PageHead title="Live" lead="Calls in flight, refreshed once a second. Times are in UTC." />
       {problem !== undefined && <ProblemNotice problem={problem} />}
       {data === undefined ? (
         problem === undefined && <Loading what="calls in flight" />
@@ -80,15 +80,15 @@ export function Live() {
   )
 }
 
-/** Servers before `isHere` told it by the start alone. */
+/** Older servers do not send `isHere`: only their own calls have a start. */
 const isHere = (call: InFlightCall): boolean => call.isHere ?? call.startedAt !== undefined
 
 function InFlight({ data }: { data: LiveReply }) {
   const calls = data.inFlight.filter(isHere)
   if (calls.length === 0) {
     return (
-      <Empty title="Nothing is under way in this process.">
-        Calls stand here from their first byte to their last. Start one in the{' '}
+      <Empty title="No call is in flight in this process.">
+        Calls appear here from their first byte to their last. Start one in the{' '}
         <a href="#/playground">playground</a>.
       </Empty>
     )
@@ -120,7 +120,7 @@ function InFlight({ data }: { data: LiveReply }) {
   )
 }
 
-/** Credits that are set aside without a call of this process. */
+/** Credits on hold without a call in this process. */
 function HeldElsewhere({ data }: { data: LiveReply }) {
   const held = data.inFlight.filter((call) => !isHere(call))
   if (held.length === 0) return null
@@ -128,11 +128,11 @@ function HeldElsewhere({ data }: { data: LiveReply }) {
     <section>
       <h2>On hold elsewhere: {held.length}</h2>
       <p class="hint">
-        Held by a call elsewhere, by one of a process that is gone, or for a charge that could not be posted.
-        What is not settled is freed at the time that stands here.
+        Held by a call in another process, by one in a process that has stopped, or for a charge that could
+        not be posted. A hold that is not settled is freed at the time shown here.
       </p>
       <Table
-        caption="Held by calls elsewhere or of processes that are gone"
+        caption="Held by calls in other processes or in processes that have stopped"
         rows={held}
         keyOf={({ requestId }) => requestId}
         columns={[
@@ -154,7 +154,7 @@ function HeldElsewhere({ data }: { data: LiveReply }) {
   )
 }
 
-/** How routes have been doing: the columns that the page of routes has too. */
+/** The health of routes, in columns that the page of routes has too. */
 export const healthColumns: readonly Column<RouteHealth | undefined>[] = [
   { head: 'State', cell: (health) => <HealthBadge health={health} /> },
   {
@@ -163,35 +163,35 @@ export const healthColumns: readonly Column<RouteHealth | undefined>[] = [
     cell: (health) => (health?.firstTokenMs === undefined ? '–' : formatDuration(health.firstTokenMs)),
   },
   {
-    head: 'Tokens a second',
+    head: 'Tokens per second',
     isNumber: true,
     cell: (health) => (health?.tokensPerSecond === undefined ? '–' : health.tokensPerSecond.toFixed(1)),
   },
   {
-    head: 'Failures of late',
+    head: 'Recent failures',
     isNumber: true,
     cell: (health) => (health === undefined ? '–' : `${(health.failureRate * 100).toFixed(0)} %`),
   },
 ]
 
 function HealthBadge({ health }: { health: RouteHealth | undefined }) {
-  if (health === undefined) return <Badge>no call ended yet</Badge>
+  if (health === undefined) return <Badge>no calls yet</Badge>
   if (health.state === 'closed') return <Badge tone="good">in use</Badge>
-  if (health.state === 'half-open') return <Badge tone="warn">the next call tells</Badge>
-  return <Badge tone="bad">failing, tried last</Badge>
+  if (health.state === 'half-open') return <Badge tone="warn">the next call decides</Badge>
+  return <Badge tone="bad">failing, probed at intervals</Badge>
 }
 
 function Health({ routes }: { routes: LiveReply['routes'] }) {
   if (routes.length === 0) {
     return (
       <Empty title="No call has ended yet.">
-        Each route stands here from the end of its first call on, with how it is doing.
+        Each route appears here with its health when its first call has ended.
       </Empty>
     )
   }
   return (
     <Table
-      caption="Routes and how they have been doing"
+      caption="Routes and their health"
       rows={routes}
       keyOf={({ routeId }) => routeId}
       columns={[

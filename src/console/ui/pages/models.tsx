@@ -21,7 +21,7 @@ export function Models({ query }: { query: Place['query'] }) {
   const edit = (model?: ModelView): void =>
     actions.form({
       title: model === undefined ? 'Add a model' : `Change ${model.id}`,
-      intro: 'Calls that begin from now on are charged by these prices; what was charged stays.',
+      intro: 'New calls are charged at these prices. Past charges stay as they are.',
       action: model === undefined ? 'Add it' : 'Save',
       fields: [
         {
@@ -31,7 +31,7 @@ export function Models({ query }: { query: Place['query'] }) {
           value: model?.id,
           isFixed: model !== undefined,
           placeholder: 'acme/fast',
-          hint: 'What clients send as model.',
+          hint: 'The value that clients send as model.',
         },
         { name: 'name', label: 'Name', value: model?.name },
         ...priceFields(model?.prices),
@@ -39,7 +39,7 @@ export function Models({ query }: { query: Place['query'] }) {
           name: 'priceVersion',
           label: 'Price version',
           value: model?.priceVersion,
-          hint: 'Kept with every charge.',
+          hint: 'Stored with every charge.',
         },
         { name: 'contextLength', label: 'Context, tokens', value: model?.contextLength?.toString() },
         {
@@ -51,17 +51,17 @@ export function Models({ query }: { query: Place['query'] }) {
           name: 'mediaTokens',
           label: 'Largest image or file, tokens',
           value: model?.mediaTokens?.toString(),
-          hint: 'A hold covers as many for each.',
+          hint: 'A hold covers this many for each.',
         },
         {
           name: 'promptOverhead',
           label: 'Added to a prompt by the provider, tokens',
           value: model?.promptOverhead?.toString(),
-          hint: 'Its own template and instructions, at most. Counts under neverOverdraw.',
+          hint: 'The maximum for its own template and instructions. Counts under neverOverdraw.',
         },
         ...parameterFields(
           model?.supportedParameters,
-          'Between commas. A request with another one is refused; where all are taken, the provider decides.',
+          'Separated by commas. A request with any other is refused. If it accepts all, the provider decides.',
         ),
         { name: 'description', label: 'Description', kind: 'area', value: model?.description },
       ],
@@ -96,12 +96,8 @@ export function Models({ query }: { query: Place['query'] }) {
 
   const remove = ({ id }: ModelView): void =>
     actions.confirm({
-      title: `Take ${id} out of the catalogue?`,
-      intro: (
-        <p>
-          Calls that ask for it are answered 404 from now on. Its routes stay, and so does what was charged.
-        </p>
-      ),
+      title: `Remove ${id} from the catalogue?`,
+      intro: <p>From now on, calls for it are answered with 404. Its routes and past charges stay.</p>,
       action: 'Remove it',
       run: async () => {
         await write('api/models/remove', { id })
@@ -111,7 +107,10 @@ export function Models({ query }: { query: Place['query'] }) {
 
   return (
     <>
-      <PageHead title="Models" lead="What is offered, in credits a million tokens, before any markup.">
+      <PageHead
+        title="Models"
+        lead="The models on offer. Prices are in credits per million tokens, before any markup."
+      >
         {isForOperator && (
           <Button tone="primary" onPress={() => edit()}>
             Add a model
@@ -123,7 +122,7 @@ export function Models({ query }: { query: Place['query'] }) {
         {({ models: all }) => {
           const found = withPart(all, query.model)
           return found.length === 0 ? (
-            <Empty title={query.model ? 'No model fits this filter.' : 'The catalogue is empty.'}>
+            <Empty title={query.model ? 'No model matches this filter.' : 'The catalogue is empty.'}>
               {isForOperator
                 ? 'Add a model with its prices, then a route that serves it.'
                 : 'Ask the operator to offer a model.'}
@@ -150,7 +149,7 @@ export function Models({ query }: { query: Place['query'] }) {
                 },
                 { head: 'Cached', isNumber: true, cell: ({ prices }) => prices?.cachedInput ?? '–' },
                 { head: 'Output', isNumber: true, cell: ({ prices }) => prices?.output ?? '–' },
-                { head: 'A call', isNumber: true, cell: ({ prices }) => prices?.request ?? '–' },
+                { head: 'Per call', isNumber: true, cell: ({ prices }) => prices?.request ?? '–' },
                 {
                   head: 'Context',
                   isNumber: true,

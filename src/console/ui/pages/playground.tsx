@@ -16,10 +16,11 @@ import { namedIn, usePlayground } from '../playground/playground-state.js'
 import { SidePanel } from '../playground/side-panel.js'
 import { TurnView } from '../playground/turn-view.js'
 
-/** What a header can carry; a token that was copied as a list shows it has an ellipsis. */
+/** The characters that a header can carry. A token copied from a list contains an ellipsis. */
 const VISIBLE_ASCII = /^[!-~]+$/
 
-const NO_PAYER = 'It is not known yet which account pays. Send it again once its balance stands above.'
+const NO_PAYER =
+  'The account that pays is not known yet. Send the message again when its balance appears above.'
 
 export function Playground({ query }: { query: Place['query'] }) {
   const models = useLoad('api/models', {})
@@ -56,14 +57,14 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
   const { viewer } = useSession()
   const kept = usePlayground()
   const { baseUrl, conversation, draft, setDraft, parameters, setParameters } = kept
-  // What a link names, and else what was chosen before.
+  // The choice in a link takes precedence over the last one.
   const choice = { ...kept.choice, ...namedIn(query) }
   const isForOperator = isOperator(viewer)
   const accounts = useLoad('api/accounts', { limit: 200 }, { isOff: !isForOperator })
   const apps = useLoad('api/apps', {})
   const isOwn = choice.app === '*own'
   const payer = ownAccount(viewer) ?? choice.account ?? likelyPayer(accounts.data?.accounts ?? [])
-  // Whose a pasted token is, only the router knows.
+  // Only the router knows the account of a pasted token.
   const account = isOwn ? undefined : payer
   const balance = useLoad('api/accounts', { account: account ?? '' }, { isOff: account === undefined })
   const [ownToken, setOwnToken] = useState('')
@@ -74,7 +75,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
   }, [kept.paid])
   useEffect(() => kept.choose(namedIn(query)), [query])
   const messageBox = useRef<HTMLTextAreaElement>(null)
-  // Until the apps are there, nobody can say through which of them the call would go.
+  // Until the apps are loaded, it is not known which one the call would go through.
   const isAppKnown = !choice.app || apps.data !== undefined
   const canPay = isOwn ? ownToken.trim() !== '' : account !== undefined && isAppKnown
 
@@ -98,7 +99,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
             options: payerOptions(accounts.data?.accounts ?? [], account),
             ...(accounts.data?.next === undefined
               ? {}
-              : { hint: 'The first 200. For another choose “Try” under Accounts.' }),
+              : { hint: 'The first 200. For another, choose “Try” under Accounts.' }),
           },
         ]
       : []),
@@ -119,10 +120,11 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
   const send = (said: readonly Message[]): void => {
     setComplaint(undefined)
     try {
-      if (!canPay) throw isOwn ? new Problem('Paste one first.', { field: 'token' }) : new Problem(NO_PAYER)
+      if (!canPay)
+        throw isOwn ? new Problem('Paste a token first.', { field: 'token' }) : new Problem(NO_PAYER)
       if (isOwn && !VISIBLE_ASCII.test(ownToken.trim())) {
         throw new Problem(
-          'This is no whole token: one is a single word of visible ASCII characters. Paste it as it was shown when it was made.',
+          'This is not a complete token. A token is a single word of visible ASCII characters. Paste it as it was shown when it was made.',
           {
             field: 'token',
           },
@@ -143,7 +145,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
   }
   const stop = (): void => {
     conversation.stop()
-    // Its button goes, and would take the focus with it.
+    // The button is removed, and would take the focus with it.
     messageBox.current?.focus()
   }
   const shown = balance.data?.accounts[0]
@@ -179,13 +181,12 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
         </div>
         <p class="terms">
           <PriceLine model={model} />
-          {isOwn &&
-            ' The account of the token pays; where it acts for an app, the markup of the app is added.'}
+          {isOwn && " The token's account pays. If the token is of an app, the app's markup is added."}
           {app !== undefined && (
             <>
               {' '}
               <strong>{app.name ?? app.id}</strong> adds {percentOf(app.markup.basisPoints)} %
-              {app.markup.flat !== undefined && ` and ${app.markup.flat} credits a call`}.
+              {app.markup.flat !== undefined && ` and ${app.markup.flat} credits per call`}.
             </>
           )}
         </p>
@@ -218,8 +219,8 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
           ))}
         </ol>
         {conversation.turns.length === 0 && (payer !== undefined || isOwn) && (
-          <Empty title="Nothing was said yet.">
-            Write a message below. What it cost will stand under the reply.
+          <Empty title="There are no messages yet.">
+            Write a message below. Its cost will appear under the reply.
           </Empty>
         )}
         <form
@@ -249,7 +250,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
             </p>
           )}
           <div class="actions">
-            <span class="hint">Enter sends, Shift and Enter begin a new line.</span>
+            <span class="hint">Enter sends, Shift+Enter starts a new line.</span>
             {conversation.turns.length > 0 && (
               <Button onPress={conversation.clear} tone="quiet">
                 New conversation
@@ -289,9 +290,9 @@ function PriceLine({ model }: { model: ModelView }) {
   ]
   return (
     <span>
-      {parts.join(' · ')} credits a million tokens
-      {prices.request !== undefined && ` · ${prices.request} a call`}
-      {prices.tiers !== undefined && ' · dearer for long prompts'}.
+      {parts.join(' · ')} credits per million tokens
+      {prices.request !== undefined && ` · ${prices.request} per call`}
+      {prices.tiers !== undefined && ' · more for long prompts'}.
     </span>
   )
 }

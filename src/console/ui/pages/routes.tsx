@@ -14,7 +14,7 @@ import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 import { healthColumns } from './live.js'
 
-/** What they are called where a host names them as the README does; others may be written. */
+/** The names in the README. A host may use others, which can be typed. */
 const ADAPTERS = ['openai-compatible', 'anthropic'] as const
 
 export function Routes({ query }: { query: Place['query'] }) {
@@ -60,8 +60,8 @@ export function Routes({ query }: { query: Place['query'] }) {
       title: `Remove the route ${id}?`,
       intro: (
         <p>
-          Calls for {model} no longer go this way, and its secret is forgotten. Where it was the last route
-          they are refused.
+          Calls for {model} no longer use it, and its secret is deleted. If it was the last route, the calls
+          are refused.
         </p>
       ),
       action: 'Remove it',
@@ -76,22 +76,22 @@ export function Routes({ query }: { query: Place['query'] }) {
       title: 'Seal all secrets again?',
       intro: (
         <p>
-          Every provider's key that is not under the first of the secret keys is sealed under it. Afterwards
-          the older secret keys are needed no more.
+          Every provider's key that is not sealed under the first secret key is sealed under it. After that,
+          the older secret keys are no longer needed.
         </p>
       ),
       action: 'Seal them again',
       run: async () => {
         const { count } = await write('api/routes/rotate-secrets', {})
         return count === 0
-          ? 'All secrets were under the current key already.'
+          ? 'All secrets were already sealed under the current key.'
           : `Sealed ${count} secrets again.`
       },
     })
 
   return (
     <>
-      <PageHead title="Routes" lead="Which provider serves which model, and how it has been doing.">
+      <PageHead title="Routes" lead="The providers that serve each model, and their health.">
         <Button onPress={rotate}>Rotate secrets</Button>
         <Button
           tone="primary"
@@ -109,11 +109,11 @@ export function Routes({ query }: { query: Place['query'] }) {
             <Empty
               title={
                 query.model
-                  ? `No route of the database serves ${query.model}.`
+                  ? `No route in the database serves ${query.model}.`
                   : 'There is no route in the database.'
               }
             >
-              Add one, unless the host of this server names its routes in its own code: those stand under
+              Add one, unless the host of this server defines its routes in its own code: those appear under
               Live.
             </Empty>
           ) : (
@@ -219,7 +219,7 @@ function fieldsOf(
       isRequired: true,
       value: route?.adapter ?? adapters[0],
       suggestions: adapters,
-      hint: 'One of those that the host gave its stores.',
+      hint: 'One of those that the host passed to its stores.',
     },
     {
       name: 'upstreamModel',
@@ -233,36 +233,36 @@ function fieldsOf(
       kind: 'area',
       value: route === undefined ? undefined : JSON.stringify(route.settings, undefined, 2),
       placeholder: '{ "baseUrl": "https://api.example.com/v1" }',
-      hint: 'Never a key: that goes below, where it is kept sealed.',
+      hint: 'Never a key. Enter it below, where it is kept sealed.',
     },
     {
       name: 'secret',
       label: "The provider's key",
       kind: 'secret',
-      hint: hasSecret ? 'Left empty, the one that is there stays.' : 'Kept sealed, and never shown.',
+      hint: hasSecret ? 'If empty, the stored key stays.' : 'Kept sealed, and never shown.',
     },
     ...(hasSecret
-      ? [select('secretState', 'The key that is there', 'keep', { keep: 'stays', remove: 'is removed' })]
+      ? [select('secretState', 'The stored key', 'keep', { keep: 'stays', remove: 'is removed' })]
       : []),
     select('enabled', 'Use', route?.enabled === false ? 'no' : 'yes', { yes: 'on', no: 'off' }),
     select('byok', "Callers' own keys", route?.byok ?? '', {
       '': 'may not be used, by default',
       no: 'may not be used',
       yes: "may be used in place of the host's",
-      only: 'are needed; the provider checks them',
+      only: 'are required; the provider checks them',
     }),
     select('onDisconnect', 'When a client leaves', route?.onDisconnect ?? '', {
       '': 'by default',
       drain: 'read the reply to its end',
-      abort: 'hang up',
+      abort: 'close the connection',
     }),
     {
       name: 'weight',
       label: 'Weight',
       value: route?.weight?.toString(),
-      hint: 'Shares calls out among routes that have one.',
+      hint: 'Distributes calls among routes that have a weight.',
     },
-    ...parameterFields(route?.supportedParameters, 'Between commas.'),
+    ...parameterFields(route?.supportedParameters, 'Separated by commas.'),
     ...priceFields(route?.prices),
   ]
 }
@@ -277,12 +277,12 @@ function settingsOf(value: unknown): Readonly<Record<string, unknown>> | undefin
   if (value === undefined) return undefined
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>
-  throw new Problem('This has to be an object, such as { "baseUrl": "https://…" }.', { field: 'settings' })
+  throw new Problem('This must be an object, such as { "baseUrl": "https://…" }.', { field: 'settings' })
 }
 
 function weightOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const weight = Number(text)
-  if (!(weight >= 0)) throw new Problem('This has to be a number from 0 on, or empty.', { field: 'weight' })
+  if (!(weight >= 0)) throw new Problem('This must be a number of at least 0, or empty.', { field: 'weight' })
   return weight
 }

@@ -46,7 +46,7 @@ export function Spend({ query }: { query: Place['query'] }) {
   const specs = useSubjectSpecs()
   return (
     <>
-      <PageHead title="Spend" lead="What was charged, from the ledger. Days are of UTC.">
+      <PageHead title="Spend" lead="Charges, from the ledger. Days are in UTC.">
         <a class="button" href={pathOf('api/spend.csv', question)} download>
           Download CSV
         </a>
@@ -56,7 +56,7 @@ export function Spend({ query }: { query: Place['query'] }) {
         <Choice label="Sum by" options={BY} value={by} onChange={(value) => changeQuery({ by: value })} />
         <RangeButtons query={query} />
       </div>
-      <Listing what="what was spent" loaded={spend}>
+      <Listing what="the spend" loaded={spend}>
         {(reply) =>
           reply.rowCount === 0 ? (
             <NothingSpent query={query} />
@@ -97,12 +97,12 @@ function RangeButtons({ query }: { query: Place['query'] }) {
 function NothingSpent({ query }: { query: Place['query'] }) {
   const isNarrowed = ['account', 'model', 'appId', 'fromDay', 'toDay'].some((name) => query[name])
   return (
-    <Empty title={isNarrowed ? 'Nothing was charged that fits these filters.' : 'Nothing was charged yet.'}>
+    <Empty title={isNarrowed ? 'No charge matches these filters.' : 'Nothing has been charged yet.'}>
       {isNarrowed ? (
         'Clear a filter, or choose more days.'
       ) : (
         <>
-          Send a message in the <a href={hrefOf('playground')}>playground</a>: what it cost will stand here.
+          Send a message in the <a href={hrefOf('playground')}>playground</a>: its cost will appear here.
         </>
       )}
     </Empty>
@@ -125,7 +125,7 @@ function Report({ reply, by }: { reply: SpendReply; by: SpendBy }) {
             <Amount value={total.base} />
           </span>
         </Figure>
-        <Figure name="Markup" note={`${formatShare(total.markup, total.cost)} of what was charged`}>
+        <Figure name="Markup" note={`${formatShare(total.markup, total.cost)} of all charges`}>
           <span data-figure="markup">
             <Amount value={total.markup} />
           </span>
@@ -151,7 +151,8 @@ function Report({ reply, by }: { reply: SpendReply; by: SpendBy }) {
       )}
       {reply.rowCount > rows.length && (
         <p class="hint">
-          {rows.length} of {formatCount(reply.rowCount)} rows, the dearest first. Totals are of all.
+          {rows.length} of {formatCount(reply.rowCount)} rows, the most expensive first. Totals cover all
+          rows.
         </p>
       )}
       <Table
@@ -169,18 +170,18 @@ function BooksLine({ reply: { books, total } }: { reply: SpendReply }) {
   if (!books.isEqual) {
     return (
       <Notice title="These totals do not agree with the ledger's postings." tone="bad">
-        The calls sum up to {total.cost}, the postings to {books.paid}. Have an operator verify the books, and
-        do not bill from this page until it is cleared up.
+        The calls add up to {total.cost}, the postings to {books.paid}. Have an operator verify the books, and
+        do not bill from this page until the difference is explained.
       </Notice>
     )
   }
   return (
     <p class="books" data-books="equal">
-      Equal to the ledger to the last digit: its postings took <Amount value={books.debited} unit /> from
-      those who paid
+      Equal to the ledger to the last digit: its postings debited <Amount value={books.debited} unit /> from
+      payers
       {kept !== undefined && (
         <>
-          , and <Amount value={kept} /> they owed to themselves
+          , and payers owed <Amount value={kept} /> to themselves
         </>
       )}
       .
@@ -190,8 +191,8 @@ function BooksLine({ reply: { books, total } }: { reply: SpendReply }) {
 
 function pointsOf(rows: readonly SpendRow[], by: SpendBy): readonly ChartPoint[] {
   const shown = by === 'day' ? rows : rows.slice(0, CHART_BARS)
-  return shown.map((row, place) => ({
-    x: by === 'day' ? (dayStart(row.key) ?? 0) / 1_000 : place,
+  return shown.map((row, index) => ({
+    x: by === 'day' ? (dayStart(row.key) ?? 0) / 1_000 : index,
     label: row.name ?? row.key ?? NONE[by],
     lower: Number(row.base),
     upper: Number(row.markup),
@@ -205,7 +206,7 @@ function columnsOf({ total }: SpendReply, by: SpendBy): readonly Column<SpendRow
     cell: (row) => <Amount value={row[of]} />,
     foot: <Amount value={total[of]} />,
   })
-  const tokens = (head: string, of: keyof SpendRow['usage']): Column<SpendRow> => ({
+  const tokens = (head: string, of: 'prompt' | 'cached' | 'completion' | 'reasoning'): Column<SpendRow> => ({
     head,
     isNumber: true,
     cell: (row) => formatCount(row.usage[of]),

@@ -1,6 +1,6 @@
 /**
- * An exact decimal as the server sent it: no digit is dropped or rounded. What stands before the first digit that counts
- * is dimmed, so that small amounts can be compared. The commas between thousands are drawn: what is copied has none.
+ * An exact decimal as the server sent it: no digit is dropped or rounded. Leading zeros are dimmed, so that small amounts
+ * can be compared. The commas between thousands are drawn by CSS, so copied text has none.
  */
 export function Amount({ value, unit }: { value: string; unit?: boolean }) {
   const idle = /^-?0\.0*(?=\d)/.exec(value)?.[0] ?? ''
@@ -19,5 +19,5 @@ export function Amount({ value, unit }: { value: string; unit?: boolean }) {
   )
 }
 
-/** Where a comma belongs: before three, six, … digits that end the whole part. */
+/** Matches each position of a comma: before the last three, six, … digits of the whole part. */
 const THOUSANDS = /(?<=^-?\d+)(?=(?:\d{3})+(?:\.|$))/

@@ -28,7 +28,7 @@ export function PageHead({
 interface ButtonProps {
   readonly onPress: () => void
   readonly children: ComponentChildren
-  /** What it is done to, for those who hear the button alone. */
+  /** The object of the action, for people who only hear the button. */
   readonly of?: string
   readonly tone?: 'primary' | 'danger' | 'quiet'
   readonly isDisabled?: boolean
@@ -43,7 +43,7 @@ export function Button({ onPress, children, of, tone, isDisabled }: ButtonProps)
   )
 }
 
-/** One of a few. */
+/** Chooses one of a few options. */
 export function Choice<Value extends string>(props: {
   label: string
   options: readonly { readonly value: Value; readonly label: string }[]
@@ -87,7 +87,7 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
   )
 }
 
-/** The clipboard is there on secure origins only; the older way works elsewhere. */
+/** Browsers offer the clipboard only on secure origins; the older way works elsewhere. */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
   const area = document.createElement('textarea')
@@ -112,7 +112,7 @@ export function Badge({ tone, children }: { tone?: 'good' | 'warn' | 'bad'; chil
   return <span class={`badge ${tone ?? ''}`}>{children}</span>
 }
 
-/** A name such as `openai:acme/fast`, which breaks there where it has to. */
+/** An id such as `openai:acme/fast`, with places at which a line may break. */
 export function Id({ of }: { of: string | undefined }) {
   if (of === undefined) return <>–</>
   return (
@@ -127,12 +127,12 @@ export function Id({ of }: { of: string | undefined }) {
   )
 }
 
-/** Where an id may break: after what divides it, and in what is too long for any column. */
+/** Splits an id after each separator, and pieces that are too long for any column. */
 function piecesOf(id: string): readonly string[] {
   return id.split(/(?<=[/:_])/).flatMap((part) => part.match(/.{1,22}/gsu) ?? [])
 }
 
-/** Names and what they stand for. What is undefined is left out. */
+/** Names with their values. Undefined values are omitted. */
 export function Facts({ of }: { of: readonly (readonly [string, ComponentChildren | undefined])[] }) {
   return (
     <dl class="facts">

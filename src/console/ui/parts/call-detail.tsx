@@ -25,11 +25,11 @@ interface CallDetailProps {
   readonly memo?: string
   readonly message?: string
   readonly id?: string
-  /** As the client saw it. */
+  /** The id that the client saw. */
   readonly requestId?: string
 }
 
-/** One call in words: its route and why, its hold, its tokens, its price and its end. */
+/** Explains one call: its route, hold, tokens, price and end. */
 export function CallDetail({
   facts,
   caller,
@@ -49,7 +49,7 @@ export function CallDetail({
       {explanation !== undefined && <Story explanation={explanation} charge={charge} facts={facts} />}
       {explanation === undefined && charge !== undefined && (
         <p class="hint">
-          How its route was chosen is not in the memory of this process; the ledger keeps the rest.
+          This process does not remember how the route was chosen. The ledger keeps the rest.
         </p>
       )}
       <div class="columns">
@@ -82,7 +82,7 @@ function Story({
   return (
     <ol class="story">
       <li>
-        Came in at <Time at={startedAt} />
+        Arrived at <Time at={startedAt} />
         {explanation.replayed === true && ', as a repeat of an earlier call: nothing was charged again'}
         {explanation.clientRetry !== undefined && `, as the client's retry number ${explanation.clientRetry}`}
         .
@@ -97,14 +97,14 @@ function Story({
       <li>
         {firstTokenMs !== undefined && `The first token came after ${formatDuration(firstTokenMs)}. `}
         Ended after {formatDuration(durationMs)}: <EndBadge of={explanation} />
-        {finishReason !== undefined && ` finish reason ${finishReason}`}.
+        {finishReason !== undefined && `, finish reason ${finishReason}`}.
       </li>
       <li>
         {charge === undefined ? (
           'Nothing was charged.'
         ) : (
           <>
-            Charged <Amount value={charge.cost} unit />, by{' '}
+            Charged <Amount value={charge.cost} unit />, based on{' '}
             {charge.basis === 'reported'
               ? "the provider's token counts"
               : 'an estimate, since the provider reported no tokens'}
@@ -114,7 +114,7 @@ function Story({
         {explanation.overdraft !== undefined && Number(explanation.overdraft) > 0 && (
           <>
             {' '}
-            The account is <Amount value={explanation.overdraft} unit /> below zero since.
+            This left the account <Amount value={explanation.overdraft} unit /> below zero.
           </>
         )}
       </li>
@@ -126,8 +126,8 @@ const CHOSEN_BY: Readonly<Record<RoutingView['chosenBy'], string>> = {
   pin: 'the caller named the provider',
   order: 'the caller gave the order',
   affinity: 'its session stays on one route',
-  sort: 'the caller asked to sort so',
-  weight: 'calls are shared out by weight',
+  sort: 'the caller asked for this sorting',
+  weight: 'calls are distributed by weight',
   price: 'it is the cheapest',
   'only-route': 'it is the only one',
 }
@@ -149,13 +149,13 @@ function RoutingStory({ routing, routeId }: { routing: RoutingView; routeId: str
       {excluded.map(({ routeId: out, why }) => (
         <span key={out}>
           {' '}
-          Left out {out}: {why}.
+          Excluded {out}: {why}.
         </span>
       ))}
       {behind.map(({ routeId: late, why }) => (
         <span key={late}>
           {' '}
-          Moved behind {late}: {why}.
+          Moved {late} behind the others: {why}.
         </span>
       ))}
       {attempts.length > 0 &&
@@ -182,28 +182,40 @@ function ChargeFacts({ charge }: { charge: ChargeView }) {
           ['Price version', charge.priceVersion],
           ...pricesOf(charge),
           ['Not charged, above the hold', charge.shortfall],
-          ['Key', charge.byok ? "the caller's own at the provider" : undefined],
+          ['Key', charge.byok ? "the caller's own provider key" : undefined],
           ['Tokens in', formatCount(usage.prompt)],
           ['of these cached', formatCount(usage.cached)],
           ['of these written to a cache', formatCount(usage.cacheWrite)],
+          ['Audio in', countOf(usage.audioInput)],
+          ['Images in', countOf(usage.imageInput)],
           ['Tokens out', formatCount(usage.completion)],
           ['of these reasoning', formatCount(usage.reasoning)],
+          ['Audio out', countOf(usage.audioOutput)],
+          ['Images out', countOf(usage.imageOutput)],
         ]}
       />
     </section>
   )
 }
 
+function countOf(tokens: number | undefined): string | undefined {
+  return tokens === undefined ? undefined : formatCount(tokens)
+}
+
 const UNIT_PRICES = [
-  ['input', 'a million tokens in'],
-  ['cachedInput', 'a million cached'],
-  ['cacheWrite', 'a million written to a cache'],
-  ['output', 'a million tokens out'],
-  ['reasoning', 'a million reasoning'],
-  ['request', 'a call'],
+  ['input', 'per million tokens in'],
+  ['cachedInput', 'per million cached'],
+  ['cacheWrite', 'per million written to a cache'],
+  ['audioInput', 'per million of audio in'],
+  ['imageInput', 'per million of images in'],
+  ['output', 'per million tokens out'],
+  ['reasoning', 'per million reasoning'],
+  ['audioOutput', 'per million of audio out'],
+  ['imageOutput', 'per million of images out'],
+  ['request', 'per call'],
 ] as const
 
-/** Those of the charge itself the ledger does not keep; a version does not say that they are the same. */
+/** The ledger does not keep the prices of the charge itself, and the same version does not prove that they are the same. */
 function pricesOf({ currentPrices }: ChargeView) {
   if (currentPrices === undefined) return []
   const { prices, of, priceVersion } = currentPrices
@@ -242,7 +254,7 @@ function CallFacts({
           ['Route', code(facts.routeId)],
           ['Key', <KeyLinks key="key" of={facts} />],
           ['App', facts.appId],
-          ['App, as the client says', facts.claimedAppId],
+          ['App, as the client claims', facts.claimedAppId],
           [
             'Session',
             sessionId === undefined ? undefined : <a href={hrefOf('calls', { sessionId })}>{sessionId}</a>,
@@ -258,7 +270,7 @@ function CallFacts({
   )
 }
 
-/** Of a request that was refused before its model was found. */
+/** For a request that was refused before its model was found. */
 function CallerFacts({ caller, requestId }: { caller: CallerView | undefined; requestId: string }) {
   return (
     <section>
@@ -286,7 +298,7 @@ function KeyLinks({ of: { account, credentialId, credentialLabel } }: { of: Call
         </>
       )}
       <br />
-      <a href={hrefOf('calls', { account, key: credentialId })}>Calls of this key</a>
+      <a href={hrefOf('calls', { account, key: credentialId })}>Calls with this key</a>
     </>
   )
 }

@@ -3,7 +3,7 @@ import type UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 
 export interface ChartPoint {
-  /** Seconds since the Unix epoch where the chart is over time, else its place from 0 on. */
+  /** Seconds since the Unix epoch if the chart is over time, otherwise the index of the point. */
   readonly x: number
   readonly label: string
   readonly lower: number
@@ -15,18 +15,18 @@ interface ChartProps {
   readonly isOverTime: boolean
   readonly lowerName: string
   readonly upperName: string
-  /** What is to be seen, for those who cannot see it. */
+  /** Describes the chart for people who cannot see it. */
   readonly description: string
 }
 
 const HEIGHT = 220
 const LABEL_CHARACTERS = 14
-/** Of a label at least, and of one of its characters; and what the other axis takes. */
+/** The minimum width of a label, the width of a character, and that of the vertical axis. */
 const LABEL_PX = 52
 const CHARACTER_PX = 7
 const AXIS_PX = 72
 
-/** Two stacked bars for each point. To look at: the exact figures stand in the table beside it. */
+/** Two stacked bars for each point. The table beside it has the exact figures. */
 export function Chart(props: ChartProps) {
   const host = useRef<HTMLDivElement>(null)
   const scheme = useColorScheme()
@@ -49,14 +49,15 @@ export function Chart(props: ChartProps) {
           plot.destroy()
         }
       })
-      // The table has the same figures: a page without its picture is better than none.
+      // The table has the same figures, so the page is useful without its chart.
       .catch(() => setMissing(true))
     return () => {
       isGone = true
       remove()
     }
   }, [points, isOverTime, scheme])
-  if (isMissing) return <p class="hint">This browser cannot draw the chart. The table has its figures.</p>
+  if (isMissing)
+    return <p class="hint">This browser cannot draw the chart. The table has the same figures.</p>
   return (
     <figure class="chart">
       <div ref={host} role="img" aria-label={description} />
@@ -78,7 +79,7 @@ function useColorScheme(): boolean {
   return isDark
 }
 
-/** Of stacked bars the upper ones are drawn first, at their sums. */
+/** The upper bars are drawn first, as high as both together. */
 function dataOf(points: readonly ChartPoint[]): UPlot.AlignedData {
   return [
     points.map(({ x }) => x),
@@ -131,7 +132,7 @@ function optionsOf(
   }
 }
 
-/** Half a place of room on either side, so that the outer bars are whole. */
+/** Adds half a bar's room on either side, so that the outer bars are complete. */
 function extentOf(points: readonly ChartPoint[], isOverTime: boolean): { min: number; max: number } {
   const room = isOverTime ? DAY_SECONDS / 2 : 0.6
   const xs = points.map(({ x }) => x)
@@ -139,11 +140,11 @@ function extentOf(points: readonly ChartPoint[], isOverTime: boolean): { min: nu
 }
 
 const DAY_SECONDS = 86_400
-/** Days of UTC begin at a multiple of them. The library's own steps of time go by the reader's clock, in which some midnight is missing. */
+/** Days in UTC begin at multiples of these. The library's own steps follow the reader's clock, in which some midnights are missing. */
 const DAY_STEPS = [1, 2, 4, 7, 14, 28, 56, 91, 182, 364, 728, 1_820, 3_640].map((days) => days * DAY_SECONDS)
 const LONG_SECONDS = 300 * DAY_SECONDS
 
-/** With the year where the same day may be there twice. */
+/** Adds the year if the same day may occur twice. */
 function dayLabels(seconds: number): Pick<UPlot.Axis, 'space' | 'values'> {
   const isLong = seconds > LONG_SECONDS
   const format = new Intl.DateTimeFormat('en-GB', {
@@ -172,7 +173,7 @@ function namesOf(points: readonly ChartPoint[]): (plot: UPlot, splits: number[])
 
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 4 })
 
-/** No wider than its axis. */
+/** Fits into the width of the axis. */
 function shortDecimal(value: number): string {
   if (value >= 1_000_000) return COMPACT.format(value)
   return value === 0 ? '0' : String(Number(value.toPrecision(6)))

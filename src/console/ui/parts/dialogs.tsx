@@ -8,12 +8,12 @@ import { Notice } from './notice.js'
 interface DialogProps {
   readonly title: string
   readonly onClose: () => void
-  /** Cannot be left by Escape: what is in it is not shown again, or not yet known. */
+  /** Escape does not close it, because its content is not shown again or is not yet known. */
   readonly isSticky?: boolean
   readonly children: ComponentChildren
 }
 
-/** Keeps the focus while it is open and gives it back. */
+/** Keeps the focus while it is open, then returns it. */
 export function Dialog({ title, onClose, isSticky, children }: DialogProps) {
   const id = useId()
   const element = useRef<HTMLDialogElement>(null)
@@ -32,7 +32,7 @@ export function Dialog({ title, onClose, isSticky, children }: DialogProps) {
         if (isSticky !== true) onClose()
       }}
       onClose={({ currentTarget }) => {
-        // Of several presses of Escape in a row browsers let only the first be prevented, and close the dialog by themselves.
+        // If Escape is pressed several times, browsers let only the first one be prevented and close the dialog themselves.
         if (currentTarget.isConnected) currentTarget.showModal()
       }}
     >
@@ -42,26 +42,26 @@ export function Dialog({ title, onClose, isSticky, children }: DialogProps) {
   )
 }
 
-/** What a form held when it was sent. */
+/** The values of a form when it was submitted. */
 export interface Values {
-  /** Trimmed; undefined if nothing was written. */
+  /** Trimmed; undefined if empty. */
   text(name: string): string | undefined
   all(name: string): readonly string[]
 }
 
 interface FormDialogProps {
   readonly title: string
-  /** What will happen. */
+  /** Explains what will happen. */
   readonly intro?: ComponentChildren
   readonly fields: readonly FieldSpec[]
-  /** What the button says. */
+  /** The label of the button. */
   readonly action: string
   readonly isDestructive?: boolean
   readonly onSubmit: (values: Values) => Promise<unknown>
   readonly onClose: () => void
 }
 
-/** Every form of the console. It stays open, and says what is wrong, until its action succeeded. */
+/** Every form of the console. It stays open and shows the problem until its action succeeds. */
 export function FormDialog(props: FormDialogProps) {
   const { title, intro, fields, action, isDestructive, onSubmit, onClose } = props
   const formId = useId()
@@ -83,9 +83,9 @@ export function FormDialog(props: FormDialogProps) {
   }
   useLayoutEffect(() => {
     if (problem === undefined) return
-    const place = named === undefined ? notice.current : document.getElementById(`${formId}-${named.name}`)
-    place?.focus()
-    place?.scrollIntoView({ block: 'center' })
+    const target = named === undefined ? notice.current : document.getElementById(`${formId}-${named.name}`)
+    target?.focus()
+    target?.scrollIntoView({ block: 'center' })
   }, [problem, named, formId])
 
   return (
@@ -140,12 +140,12 @@ function valuesOf(data: FormData): Values {
   }
 }
 
-/** Asks before something that cannot be taken back, or that stops somebody. */
+/** Asks before an action that cannot be undone, or that blocks somebody. */
 export function ConfirmDialog(props: Omit<FormDialogProps, 'fields' | 'isDestructive'>) {
   return <FormDialog {...props} fields={[]} isDestructive />
 }
 
-/** A token that is shown this once. */
+/** Shows a token, once. */
 export function SecretDialog(props: {
   title: string
   token: string
@@ -155,8 +155,8 @@ export function SecretDialog(props: {
   return (
     <Dialog title={props.title} onClose={props.onClose} isSticky>
       <Notice title="Copy it now: it is not shown again." tone="warn">
-        Only its digest is kept. Whoever has it can spend the account's credits: put it where secrets are
-        kept, never into a page or a repository.
+        Only its digest is stored. Anyone who has it can spend the account's credits. Keep it with your
+        secrets, never in a page or a repository.
       </Notice>
       <div class="secret">
         <code data-secret>{props.token}</code>
@@ -165,7 +165,7 @@ export function SecretDialog(props: {
       {props.children}
       <div class="actions">
         <Button tone="primary" onPress={props.onClose}>
-          I have kept it
+          I have saved it
         </Button>
       </div>
     </Dialog>

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact'
 
 export interface FieldSpec {
-  /** As the API names it, so that its complaints find the field. */
+  /** The API's name of the field, so that its errors appear at the field. */
   readonly name: string
   readonly label: string
-  /** `checks` are any number of the options; everything else is one text. */
+  /** `checks` allows any number of the options; every other kind is one text. */
   readonly kind?: 'text' | 'area' | 'select' | 'date' | 'checks' | 'secret'
   readonly hint?: string
   readonly value?: string | undefined
@@ -13,20 +13,20 @@ export interface FieldSpec {
   readonly isRequired?: boolean
   readonly isFixed?: boolean
   readonly placeholder?: string
-  /** What may be chosen, though anything may be written. */
+  /** Suggested values; any other value may be entered. */
   readonly suggestions?: readonly string[]
 }
 
 interface FieldProps {
   readonly spec: FieldSpec
-  /** Tells the fields of one form from those of another. */
+  /** Distinguishes the fields of one form from those of another. */
   readonly formId: string
   readonly complaint?: string | undefined
-  /** Told whatever is chosen or written. */
+  /** Called with each value that is chosen or typed. */
   readonly onInput?: (value: string) => void
 }
 
-/** A label, an input, a hint and what is wrong with it. */
+/** A label, an input, a hint and a complaint. */
 export function Field({ spec, formId, complaint, onInput }: FieldProps) {
   const id = `${formId}-${spec.name}`
   const notes = [
@@ -76,14 +76,14 @@ function Input({ spec, id, notes, isWrong, onInput }: InputProps) {
     'aria-describedby': notes === '' ? undefined : notes,
     'aria-invalid': isWrong || undefined,
   }
-  const tell = (event: { currentTarget: { value: string } }): void => onInput?.(event.currentTarget.value)
+  const report = (event: { currentTarget: { value: string } }): void => onInput?.(event.currentTarget.value)
   const controlled =
-    onInput === undefined ? { defaultValue: spec.value } : { value: spec.value ?? '', onInput: tell }
+    onInput === undefined ? { defaultValue: spec.value } : { value: spec.value ?? '', onInput: report }
   const written = { ...shared, ...controlled, placeholder: spec.placeholder, readOnly: spec.isFixed }
   if (spec.kind === 'area') return <textarea {...written} rows={4} spellcheck={false} />
   if (spec.kind === 'select') {
     return (
-      <select {...shared} onChange={tell}>
+      <select {...shared} onChange={report}>
         {spec.options?.map(({ value, label }) => (
           <option key={value} value={value} selected={value === (spec.value ?? '')}>
             {label}

@@ -5,10 +5,10 @@ import { useLoad } from '../base/use-load.js'
 import { Button } from './basics.js'
 import { Field, type FieldSpec } from './fields.js'
 
-/** Fields whose values stand in the address. They apply as soon as one is left or chosen. */
+/** Fields whose values are in the address. They apply as soon as one is left or chosen. */
 export function Filters({ specs, query }: { specs: readonly FieldSpec[]; query: Place['query'] }) {
   const form = useRef<HTMLFormElement>(null)
-  // The fields stay the same elements, so that the focus does.
+  // Updates the existing elements, so that they keep the focus.
   useLayoutEffect(() => {
     for (const element of form.current!.elements) {
       if (element instanceof HTMLInputElement || element instanceof HTMLSelectElement) {
@@ -17,7 +17,7 @@ export function Filters({ specs, query }: { specs: readonly FieldSpec[]; query: 
     }
   }, [query])
   const apply = (): void => {
-    // A field that is taken out of the page as it is written in says that it changed, and so does one that is left then.
+    // A field also reports a change if it is removed, or left for another page, while somebody types into it.
     if (form.current === null || isLeaving()) return
     const data = new FormData(form.current)
     changeQuery(Object.fromEntries(specs.map(({ name }) => [name, String(data.get(name) ?? '').trim()])))
@@ -47,9 +47,9 @@ export function Filters({ specs, query }: { specs: readonly FieldSpec[]; query: 
   )
 }
 
-export const PART_HINT = 'Its name or id, or a part of it.'
+export const PART_HINT = 'Its name or id, or part of it.'
 
-/** Those whose name or id has this in it, in whatever case. */
+/** Returns the rows whose name or id contains `part`, ignoring case. */
 export function withPart<Row extends { readonly id: string; readonly name?: string }>(
   rows: readonly Row[],
   part = '',
@@ -58,7 +58,7 @@ export function withPart<Row extends { readonly id: string; readonly name?: stri
   return rows.filter(({ id, name = '' }) => [id, name].some((text) => text.toLowerCase().includes(wanted)))
 }
 
-/** The fields that choose an account (an operator's alone), a model, and an app. */
+/** The fields that choose an account (only for an operator), a model, and an app. */
 export function useSubjectSpecs({ hasApp = true }: { hasApp?: boolean } = {}): readonly FieldSpec[] {
   const isForOperator = isOperator(useSession().viewer)
   const accounts = useLoad('api/accounts', { limit: 200 }, { isOff: !isForOperator })

@@ -29,15 +29,15 @@ export function Empty({ title, children }: { title: string; children: ComponentC
 }
 
 const WHAT_TO_DO: Readonly<Record<number, string>> = {
-  400: 'Correct the filter or the field that it names.',
-  403: 'This is for operators. Ask one, or look at what is yours.',
-  404: 'Check the name. What belongs to another account is not shown either.',
+  400: 'Correct the filter or the field that the message names.',
+  403: 'Only an operator may do this. Ask one.',
+  404: 'Check the name. Items of other accounts are not shown.',
 }
 
 export function ProblemNotice({ problem, onRetry }: { problem: Problem; onRetry?: () => void }) {
   const { status, field, message } = problem
   const advice =
-    WHAT_TO_DO[status] ?? (status >= 500 ? 'Try again; if it stays so, look at the log of the server.' : '')
+    WHAT_TO_DO[status] ?? (status >= 500 ? "Try again. If it keeps failing, look at the server's log." : '')
   return (
     <Notice title={message} tone="bad">
       <p>
@@ -62,7 +62,7 @@ export function Loading({ what }: { what: string }) {
   )
 }
 
-/** What was asked for, or why it is not there. */
+/** Shows the reply to a query, or the problem if there is none. */
 export function Listing<Reply>(props: {
   what: string
   loaded: Loaded<Reply>
@@ -79,9 +79,9 @@ export function Listing<Reply>(props: {
 }
 
 const CANNOT_SHOW =
-  'This page cannot show what was answered. The server may be of another version: load this page again.'
+  "This page cannot show the server's reply. The server may be of another version. Reload this page."
 
-/** In place of what cannot be drawn, why. */
+/** Shows a problem in place of content that cannot be drawn. */
 export function Guard({ children }: { children: ComponentChildren }) {
   const [error, reset] = useErrorBoundary((caught: unknown) => console.error(caught))
   if (error === undefined) return <>{children}</>

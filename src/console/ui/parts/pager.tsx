@@ -9,7 +9,7 @@ export interface Pages {
   previous(): void
 }
 
-/** Pages that know only their next one: the ones before are remembered. Another question begins anew. */
+/** Replies name only their next page, so the pages before are remembered here. A new question starts on the first page. */
 export function usePages(question: string): Pages {
   const [, setTurned] = useState(0)
   const trail = trailOf(question)
@@ -25,7 +25,7 @@ export function usePages(question: string): Pages {
   }
 }
 
-/** Kept with the place in the browser's history, so that who comes back to it, or loads it again, is on the same page. */
+/** Kept in the browser's history, so that going back or reloading shows the same page. */
 interface Kept {
   readonly question: string
   readonly trail: readonly string[]
@@ -38,7 +38,7 @@ function trailOf(question: string): readonly string[] {
 
 export function Pager({ pages, next }: { pages: Pages; next: string | undefined }) {
   if (pages.number === 1 && next === undefined) return null
-  // Its button goes while the page is read, and would take the focus with it.
+  // The button is removed while the page loads, and would take the focus with it.
   const turn = (go: () => void) => (): void => {
     go()
     document.getElementById('page-title')?.focus()

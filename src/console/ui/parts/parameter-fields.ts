@@ -2,7 +2,7 @@ import type { Values } from './dialogs.js'
 import type { FieldSpec } from './fields.js'
 import { list } from './read-values.js'
 
-/** Which parameters a model or a route takes: those that are listed, or where none is, either all or none. */
+/** The parameters that a model or a route accepts: those in a list, or all or none if the list is empty. */
 export function parameterFields(
   supported: readonly string[] | undefined,
   hint: string,
@@ -10,25 +10,25 @@ export function parameterFields(
   return [
     {
       name: 'supportedParameters',
-      label: 'Parameters that it takes',
+      label: 'Supported parameters',
       kind: 'area',
       value: supported?.join(', '),
       hint,
     },
     {
       name: 'takesWithoutList',
-      label: 'Where none is listed',
+      label: 'If none is listed',
       kind: 'select',
       value: supported?.length === 0 ? 'none' : 'all',
       options: [
-        { value: 'all', label: 'it takes all' },
-        { value: 'none', label: 'it takes none' },
+        { value: 'all', label: 'it accepts all' },
+        { value: 'none', label: 'it accepts none' },
       ],
     },
   ]
 }
 
-/** Undefined where all are taken. */
+/** Returns undefined if all are accepted. */
 export function readParameters(values: Values): readonly string[] | undefined {
   const listed = list(values, 'supportedParameters')
   return listed.length > 0 || values.text('takesWithoutList') === 'none' ? listed : undefined

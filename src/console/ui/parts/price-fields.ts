@@ -4,14 +4,29 @@ import type { Values } from './dialogs.js'
 import type { FieldSpec } from './fields.js'
 import { json } from './read-values.js'
 
-const NAMES = ['input', 'output', 'cachedInput', 'cacheWrite', 'reasoning', 'request'] as const
+const NAMES = [
+  'input',
+  'output',
+  'cachedInput',
+  'cacheWrite',
+  'reasoning',
+  'audioInput',
+  'audioOutput',
+  'imageInput',
+  'imageOutput',
+  'request',
+] as const
 const LABELS: Readonly<Record<(typeof NAMES)[number], string>> = {
   input: 'Input price',
   output: 'Output price',
   cachedInput: 'Cached input price',
   cacheWrite: 'Cache write price',
   reasoning: 'Reasoning price',
-  request: 'Price of a call',
+  audioInput: 'Audio input price',
+  audioOutput: 'Audio output price',
+  imageInput: 'Image input price',
+  imageOutput: 'Image output price',
+  request: 'Price per call',
 }
 
 export function priceFields(prices: PricesView | undefined): readonly FieldSpec[] {
@@ -20,7 +35,7 @@ export function priceFields(prices: PricesView | undefined): readonly FieldSpec[
       name: `prices.${name}`,
       label: LABELS[name],
       value: prices?.[name],
-      hint: name === 'request' ? 'Credits a call.' : 'Credits a million tokens. Free is 0.',
+      hint: name === 'request' ? 'Credits per call.' : 'Credits per million tokens. 0 is free.',
     }),
   )
   const tiers: FieldSpec = {
@@ -33,7 +48,7 @@ export function priceFields(prices: PricesView | undefined): readonly FieldSpec[
   return [...fields, tiers]
 }
 
-/** Undefined if no price was written at all. */
+/** Returns undefined if no price was entered. */
 export function readPrices(values: Values): PricesView | undefined {
   const entries = NAMES.flatMap((name) => {
     const text = values.text(`prices.${name}`)
@@ -44,11 +59,11 @@ export function readPrices(values: Values): PricesView | undefined {
   const prices = Object.fromEntries(entries) as Partial<PricesView>
   for (const name of ['input', 'output'] as const) {
     if (prices[name] === undefined) {
-      throw new Problem('Where there is a price, input and output both need one.', {
+      throw new Problem('If there is any price, both input and output need one.', {
         field: `prices.${name}`,
       })
     }
   }
-  // The server checks tiers, member by member.
+  // The server checks each member of the tiers.
   return { ...prices, ...(tiers === undefined ? {} : { tiers }) } as PricesView
 }

@@ -1,7 +1,7 @@
 import { Problem } from '../base/problem.js'
 import type { Values } from './dialogs.js'
 
-/** A member where something was written, and no member where nothing was. */
+/** Returns an object with the member, or an empty object if nothing was entered. */
 export function optional<Name extends string>(
   values: Values,
   name: Name,
@@ -10,17 +10,17 @@ export function optional<Name extends string>(
   return (text === undefined ? {} : { [name]: text }) as { readonly [Key in Name]?: string }
 }
 
-/** What has to be there: browsers see to it before the form is sent, but not where there are only blanks. */
+/** Returns a required value. Browsers check this before they submit a form, but accept blanks. */
 export function needed(values: Values, name: string): string {
   const text = values.text(name)
-  if (text === undefined) throw new Problem('Something has to stand here.', { field: name })
+  if (text === undefined) throw new Problem('This field is required.', { field: name })
   return text
 }
 
 export function wholeNumber(values: Values, name: string): number | undefined {
   const text = values.text(name)
   if (text === undefined) return undefined
-  if (!/^\d{1,15}$/.test(text)) throw new Problem('This has to be a whole number, or empty.', { field: name })
+  if (!/^\d{1,15}$/.test(text)) throw new Problem('This must be a whole number, or empty.', { field: name })
   return Number(text)
 }
 
@@ -34,19 +34,19 @@ export function json(values: Values, name: string): unknown {
   }
 }
 
-/** Parts between commas or line ends. */
+/** Splits at commas and line ends. */
 export function list(values: Values, name: string): readonly string[] {
   const parts = (values.text(name) ?? '').split(/[,\n]/).map((part) => part.trim())
   return parts.filter((part) => part !== '')
 }
 
-/** The end of a day, at which a key ends. */
+/** Returns the end of a day, at which a key expires. */
 export function dayEnd(values: Values, name: string): number | undefined {
   const day = values.text(name)
   return day === undefined ? undefined : Date.parse(`${day}T23:59:59.999Z`)
 }
 
-/** Without the members that are undefined: the API knows absent ones only. */
+/** Omits undefined members: the API accepts only absent ones. */
 export function present<Members extends object>(
   members: Members,
 ): {

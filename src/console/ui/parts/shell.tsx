@@ -17,17 +17,17 @@ interface ShellProps {
   readonly links: readonly NavigationLink[]
   readonly current: string
   readonly title: string
-  /** What was done last; the number tells it from the same said before. */
+  /** The last announcement. The number distinguishes it from an earlier one with the same text. */
   readonly message: { readonly number: number; readonly text: string }
   readonly children: ComponentChildren
 }
 
-/** Navigation beside every page; on narrow screens it opens from a bar on top. */
+/** Navigation beside every page. On narrow screens it opens from a bar at the top. */
 export function Shell({ links, current, title, message, children }: ShellProps) {
   const [isOpen, setOpen] = useState(false)
   const before = useRef(current)
   const menu = useRef<HTMLButtonElement>(null)
-  // At once: later it would take the focus from what somebody uses on the new page by then.
+  // A layout effect: a later one would take the focus from an element of the new page that somebody already uses.
   useLayoutEffect(() => {
     document.title = `${title} · Console`
     setOpen(false)
@@ -90,7 +90,7 @@ export function Shell({ links, current, title, message, children }: ShellProps) 
   )
 }
 
-/** A link would not do: the hash of the address says which page it is. */
+/** Not a link, since the hash of the address names the page. */
 function skip(): void {
   document.getElementById('page')?.focus()
 }

@@ -7,31 +7,31 @@ export interface Column<Row> {
   readonly head: string
   readonly cell: (row: Row) => ComponentChildren
   readonly isNumber?: boolean
-  /** Of all rows, in a last row of their own. */
+  /** The value for all rows, shown in a last row. */
   readonly foot?: ComponentChildren
 }
 
 interface TableProps<Row> {
   readonly caption: string
-  /** The first names the row. */
+  /** The first column names the row. */
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
   readonly actions?: (row: Row) => ComponentChildren
-  /** What more there is to a row, unfolded under it. */
+  /** More about a row, unfolded below it. */
   readonly detail?: (row: Row) => ComponentChildren
-  /** Which row is unfolded at first. */
+  /** The row that is unfolded at first. */
   readonly openKey?: string | undefined
 }
 
 const PAGE_ROWS = 60
 
-/** Long tables show more when they are asked to. On narrow screens each row becomes a card in which a cell is named by its column. */
+/** Long tables show more on request. On narrow screens each row becomes a card in which each cell shows its column's name. */
 export function Table<Row>({ caption, columns, rows, keyOf, actions, detail, openKey }: TableProps<Row>) {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
   const [shown, setShown] = useState(PAGE_ROWS)
   const body = useRowFocus(rows.map(keyOf))
-  // What is in its rows brings the focus to where it is; a table of figures alone has to take it, to be scrolled.
+  // Controls in its rows can take the focus. A table of figures alone must take it itself, so that it can be scrolled.
   const isFiguresAlone = actions === undefined && detail === undefined
   const width = columns.length + (actions === undefined ? 0 : 1) + (detail === undefined ? 0 : 1)
   const toggle = (key: string): void => {

@@ -9,16 +9,16 @@ import type { FieldSpec } from './fields.js'
 interface Action {
   readonly title: string
   readonly intro?: ComponentChildren
-  /** What the button says. */
+  /** The label of the button. */
   readonly action: string
-  /** Does it, and says what was done. */
+  /** Performs the action and returns the announcement. */
   readonly run: (values: Values) => Promise<string>
 }
 
-/** Asks, does it, says that it was done, and has the page load again what it shows. */
+/** Asks, performs the action, announces it, and reloads the data of the page. */
 export function useActions(reload: () => void) {
   const { open, announce } = useSession()
-  /** Somebody else was faster: what is opened next must be what is there now. */
+  /** Somebody else was faster, so the next form must start from the current data. */
   const reloadIfStale = (caught: unknown): never => {
     if (asProblem(caught).status === 409) reload()
     throw caught
@@ -36,12 +36,12 @@ export function useActions(reload: () => void) {
     },
   })
   return {
-    /** Fills in a form. */
+    /** Shows a form. */
     form: (action: Action & { readonly fields: readonly FieldSpec[] }): void =>
       open((close) => <FormDialog {...props(action, close)} fields={action.fields} />),
-    /** Says what will happen, and asks. */
+    /** Explains what will happen, and asks. */
     confirm: (action: Action): void => open((close) => <ConfirmDialog {...props(action, close)} />),
-    /** Fills in a form, and shows the token that comes of it. */
+    /** Shows a form, and then the token that was issued. */
     issue(
       action: Omit<Action, 'run'> & {
         readonly fields: readonly FieldSpec[]
@@ -60,7 +60,7 @@ export function useActions(reload: () => void) {
               <SecretDialog title={action.shown} token={issued.token} onClose={closeSecret}>
                 {issued.expiresAt !== undefined && (
                   <p>
-                    It ends at <Time at={issued.expiresAt} />.
+                    It expires at <Time at={issued.expiresAt} />.
                   </p>
                 )}
               </SecretDialog>

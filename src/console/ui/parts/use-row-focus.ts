@@ -5,24 +5,26 @@ interface Focused {
   readonly key: string
 }
 
-/** Keeps the focus near where it was when its row, or the button in it, goes away: by keyboard one would begin anew. */
+/** Keeps the focus nearby if its row or its button is removed: a keyboard user would have to start over. */
 export function useRowFocus(keys: readonly string[]) {
   const body = useRef<HTMLTableSectionElement>(null)
   const focused = useRef<Focused>(undefined)
   const before = useRef(keys)
   useLayoutEffect(() => {
-    const place = before.current.indexOf(focused.current?.key ?? '')
+    const position = before.current.indexOf(focused.current?.key ?? '')
     before.current = keys
     if (!isLost(focused.current?.element)) return
     const rows = [...(body.current?.querySelectorAll('tr[data-row]') ?? [])]
     const stays = rows.some((row) => row.getAttribute('data-row') === focused.current?.key)
     focused.current = undefined
-    const next = rows.slice(Math.max(0, stays ? place + 1 : place)).concat(rows.slice(0, place).toReversed())
+    const next = rows
+      .slice(Math.max(0, stays ? position + 1 : position))
+      .concat(rows.slice(0, position).toReversed())
     focusOn(next.map(firstAction).find((found) => found !== null))
   })
   useEffect(
     () => () => {
-      // The rows are taken out of the page after this.
+      // The rows are removed from the page after this.
       queueMicrotask(() => {
         if (isLost(focused.current?.element)) focusOn(undefined)
       })
@@ -39,7 +41,7 @@ export function useRowFocus(keys: readonly string[]) {
   }
 }
 
-/** Whether it had the focus, and took it away when it went. */
+/** Whether the element had the focus and was removed with it. */
 function isLost(element: Element | undefined): boolean {
   if (element === undefined || element.isConnected) return false
   return document.activeElement === null || document.activeElement === document.body

@@ -1,7 +1,7 @@
 import { Problem } from '../base/problem.js'
 import { inexactNumber } from './exact-json.js'
 
-/** The fields beside the conversation, as they were written. */
+/** The fields beside the conversation, as they were typed. */
 export interface Parameters {
   readonly system: string
   readonly temperature: string
@@ -28,7 +28,7 @@ export type Message = Readonly<Record<string, unknown>> & { readonly role: strin
 
 export type CallBody = Readonly<Record<string, unknown>>
 
-/** What is sent. Throws a {@link Problem} that names the field which cannot be. */
+/** Returns the request. Throws a {@link Problem} that names the invalid field. */
 export function callBody(model: string, messages: readonly Message[], parameters: Parameters): CallBody {
   const { system, stream, tools, more, session_id } = parameters
   return {
@@ -53,12 +53,12 @@ function moreOf(text: string): CallBody {
   return jsonOf(text, 'more', isObject, 'an object: { "seed": 7 }')
 }
 
-/** Digits alone: to some people `1.000` is a thousand. */
+/** Accepts only digits: to some people `1.000` is a thousand. */
 function maxTokensOf({ max_tokens }: Parameters): CallBody {
   const text = max_tokens.trim()
   if (text === '') return {}
   if (!/^\d{1,15}$/.test(text)) {
-    throw new Problem('This has to be a whole number, or empty.', { field: 'max_tokens' })
+    throw new Problem('This must be a whole number, or empty.', { field: 'max_tokens' })
   }
   return { max_tokens: Number(text) }
 }
@@ -67,7 +67,7 @@ function numberOf(parameters: Parameters, name: 'temperature' | 'top_p'): CallBo
   const text = parameters[name].trim()
   if (text === '') return {}
   const value = Number(text)
-  if (!Number.isFinite(value)) throw new Problem('This has to be a number, or empty.', { field: name })
+  if (!Number.isFinite(value)) throw new Problem('This must be a number, or empty.', { field: name })
   return { [name]: value }
 }
 
@@ -83,10 +83,10 @@ function jsonOf<Value>(
   } catch (error) {
     throw new Problem(`This is not JSON: ${(error as Error).message}`, { field })
   }
-  if (!isRight(value)) throw new Problem(`This has to be ${wanted}`, { field })
+  if (!isRight(value)) throw new Problem(`This must be ${wanted}`, { field })
   const inexact = inexactNumber(text)
   if (inexact !== undefined) {
-    throw new Problem(`${inexact} cannot be sent as it stands: it has more digits than a number keeps.`, {
+    throw new Problem(`${inexact} cannot be sent as it is: it has more digits than a number can hold.`, {
       field,
     })
   }

@@ -1,12 +1,12 @@
-/** A string or a number of a JSON text, whichever comes first. */
+/** Matches the next string or number of a JSON text. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
-/** Parses JSON with every number as the text that it was sent as, so that an amount keeps each of its digits. */
+/** Parses JSON and keeps every number as text, so that an amount keeps each of its digits. */
 export function parseExactly(json: string): unknown {
   return JSON.parse(json.replace(TOKEN, (token) => (token.startsWith('"') ? token : `"${token}"`)))
 }
 
-/** The same number without an exponent: `1.5e-7` is `0.00000015`. */
+/** Rewrites a number without an exponent: `1.5e-7` is `0.00000015`. */
 export function plainDecimal(text: string): string {
   const match = /^(-?)(\d+)(?:\.(\d+))?[eE]([+-]?\d+)$/.exec(text)
   if (match === null) return text
@@ -18,7 +18,7 @@ export function plainDecimal(text: string): string {
   return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`
 }
 
-/** The first number of a JSON text that a program's number cannot hold digit by digit. */
+/** Returns the first number of a JSON text that a JavaScript number cannot hold exactly. */
 export function inexactNumber(json: string): string | undefined {
   return json.match(TOKEN)?.find((token) => {
     if (token.startsWith('"')) return false
@@ -27,7 +27,7 @@ export function inexactNumber(json: string): string | undefined {
   })
 }
 
-/** The same text for the same value: the digits that count, and where the point stands before them. */
+/** Returns the same text for equal values: the significant digits and the position of the point. */
 function canonical(text: string): string {
   const [, sign, whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []

@@ -3,8 +3,8 @@ import type { Reply } from './reply-reader.js'
 import type { Turn } from './turn.js'
 
 /**
- * The turns, and what is `said` after them, as they go into the next request. Of a call that failed before anything was
- * said, nothing does; nor do calls of tools that were not answered, with which providers refuse every request.
+ * Returns the messages of the next request: the turns, then `said`. Omits a call that failed before anything was said, and
+ * tool calls without an answer, since providers refuse every request that contains them.
  */
 export function messagesOf(turns: readonly Turn[], said: readonly Message[] = []): readonly Message[] {
   const messages: Message[] = []
@@ -14,15 +14,15 @@ export function messagesOf(turns: readonly Turn[], said: readonly Message[] = []
       continue
     }
     const isAnswered = (turns[at + 1]?.message ?? said[0])?.role === 'tool'
-    const told = isAnswered ? reply : { ...reply, toolCalls: [] }
-    if (hasSaid(told)) messages.push(replyMessage(told))
-    // What is at fault would fail every call after it, and what is not is written again.
+    const kept = isAnswered ? reply : { ...reply, toolCalls: [] }
+    if (hasSaid(kept)) messages.push(replyMessage(kept))
+    // If the message caused the failure, it would fail every later call. If not, it is in the draft again.
     else if (state === 'failed' && !hasSaid(reply) && messages.at(-1)?.role === 'user') messages.pop()
   }
   return [...messages, ...said]
 }
 
-/** What was asked last, where its call failed before anything was said. */
+/** Returns the last message of the user if its call failed before anything was said. */
 export function unansweredText(turns: readonly Turn[]): string | undefined {
   const [asked, { reply, state } = {}] = turns.slice(-2)
   const isUnanswered = state === 'failed' && reply !== undefined && !hasSaid(reply)
@@ -47,7 +47,7 @@ function replyMessage({ text, refusal, toolCalls }: Reply): Message {
   }
 }
 
-/** What would be sent now; where nothing is written yet, what was sent last. */
+/** Returns the messages that would be sent now or, if nothing is typed, those that were sent last. */
 export function sampleMessages(turns: readonly Turn[], draft: string): readonly Message[] {
   if (draft.trim() !== '') return messagesOf(turns, [{ role: 'user', content: draft }])
   const said = messagesOf(turns)

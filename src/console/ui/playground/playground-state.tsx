@@ -6,25 +6,25 @@ import { noParameters, type Parameters } from './call-body.js'
 import { unansweredText } from './messages.js'
 import { type Conversation, useConversation } from './use-conversation.js'
 
-/** With which model, for whom, and through which app: `''` for none, `*own` for a token that is pasted. */
+/** The model, the account that pays, and the app: `''` for none, `*own` for a pasted token. */
 export interface Choice {
   readonly model?: string
   readonly account?: string
   readonly app?: string
 }
 
-/** What stays of the playground while other pages are shown: a reply goes on coming in meanwhile. */
+/** The state of the playground that stays while other pages are shown. A reply continues to arrive meanwhile. */
 export interface PlaygroundState {
   readonly conversation: Conversation
   readonly baseUrl: string
-  /** Counts the calls whose charge has come since: a balance may have moved. */
+  /** Increases whenever a balance may have changed. */
   readonly paid: number
   readonly parameters: Parameters
   readonly setParameters: (parameters: Parameters) => void
   readonly draft: string
   readonly setDraft: (draft: string) => void
   readonly choice: Choice
-  /** Takes what is given; the rest stays as it was chosen. */
+  /** Changes the given members; the others stay. */
   readonly choose: (choice: Choice) => void
 }
 
@@ -50,11 +50,11 @@ export function PlaygroundKeeper({ children }: { children: ComponentChildren }) 
 
 export function usePlayground(): PlaygroundState {
   const state = useContext(PlaygroundContext)
-  if (state === undefined) throw new Error('There is no playground kept above this part')
+  if (state === undefined) throw new Error('usePlayground needs a PlaygroundKeeper above it')
   return state
 }
 
-/** Of the address, what says with whom one talks. */
+/** Returns the choice that an address contains. */
 export function namedIn({ model, account, app }: Place['query']): Choice {
   return {
     ...(model !== undefined && { model }),

@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser'
 import { parseExactly, plainDecimal } from './exact-json.js'
 
-/** What a call cost, digit by digit as the router wrote it. */
+/** The cost of a call, digit by digit as the router wrote it. */
 export interface Cost {
   readonly cost: string
   readonly base: string
@@ -20,11 +20,11 @@ export interface ToolCall {
   readonly arguments: string
 }
 
-/** What went wrong, as the router told it. */
+/** An error, as the router reported it. */
 export interface CallError {
   readonly message: string
   readonly code: string
-  /** The status of the answer; 0 where the stream had begun, or nothing answered. */
+  /** The status of the reply; 0 if the stream had begun, or nothing replied. */
   readonly status: number
   readonly param?: string
   /** `gateway` or `provider`. */
@@ -34,16 +34,16 @@ export interface CallError {
 /** The first choice of a reply. */
 export interface Reply {
   readonly text: string
-  /** What the model said in place of an answer. */
+  /** The text that the model sent instead of an answer. */
   readonly refusal: string
   readonly reasoning: string
   readonly toolCalls: readonly ToolCall[]
-  /** How many choices came beside the first. */
+  /** The number of choices besides the first. */
   readonly otherChoices: number
   readonly finishReason?: string
   readonly cost?: Cost
   readonly error?: CallError
-  /** Whether `[DONE]` came: a stream that ends without it is no success. */
+  /** Whether `[DONE]` arrived: a stream that ends without it has failed. */
   readonly isDone: boolean
 }
 
@@ -83,7 +83,7 @@ function readCost(usage: unknown): Cost | undefined {
 export function readError(body: unknown, status: number): CallError {
   const { message, code, param, source } = asObject(asObject(body).error)
   return {
-    message: asText(message) || `The answer had status ${status} and no error that can be read.`,
+    message: asText(message) || `The reply had status ${status} and no readable error.`,
     code: asText(code) || 'unknown',
     status,
     ...(typeof param === 'string' ? { param } : {}),
@@ -91,7 +91,7 @@ export function readError(body: unknown, status: number): CallError {
   }
 }
 
-/** Adds what one frame of a stream, or a whole completion, brought. */
+/** Adds the content of one frame of a stream, or of a whole completion. */
 export function addFrame(reply: Reply, json: string): Reply {
   const frame = asObject(parseExactly(json))
   if (frame.error !== undefined) {
@@ -100,13 +100,13 @@ export function addFrame(reply: Reply, json: string): Reply {
   }
   const cost = readCost(frame.usage)
   const choices = asList(frame.choices).map(asObject)
-  const choice = choices.find((one) => placeOf(one) === 0) ?? {}
+  const choice = choices.find((one) => indexOf(one) === 0) ?? {}
   const said = asObject(choice.delta ?? choice.message)
   return {
     ...reply,
     text: reply.text + asText(said.content),
     refusal: reply.refusal + asText(said.refusal),
-    otherChoices: Math.max(reply.otherChoices, ...choices.map(placeOf)),
+    otherChoices: Math.max(reply.otherChoices, ...choices.map(indexOf)),
     reasoning: reply.reasoning + (asText(said.reasoning) || asText(said.reasoning_content)),
     toolCalls: addToolCalls(reply.toolCalls, asList(said.tool_calls)),
     ...(typeof choice.finish_reason === 'string' ? { finishReason: choice.finish_reason } : {}),
@@ -114,14 +114,14 @@ export function addFrame(reply: Reply, json: string): Reply {
   }
 }
 
-const placeOf = ({ index }: Json): number => Number(index ?? 0)
+const indexOf = ({ index }: Json): number => Number(index ?? 0)
 
 function addToolCalls(before: readonly ToolCall[], pieces: readonly unknown[]): readonly ToolCall[] {
   if (pieces.length === 0) return before
   const calls = [...before]
-  for (const [place, piece] of pieces.entries()) {
+  for (const [position, piece] of pieces.entries()) {
     const { index, id, function: called } = asObject(piece)
-    const at = Math.min(index === undefined ? place : Number(index), calls.length)
+    const at = Math.min(index === undefined ? position : Number(index), calls.length)
     const call = calls[at] ?? { id: '', name: '', arguments: '' }
     calls[at] = {
       id: call.id || asText(id),
@@ -132,7 +132,7 @@ function addToolCalls(before: readonly ToolCall[], pieces: readonly unknown[]): 
   return calls
 }
 
-/** Hands out each event of the stream as it comes; comments too, which keep a silent stream open. */
+/** Reports each event of the stream as it arrives, and each comment, which keeps a silent stream open. */
 export async function readEvents(
   body: ReadableStream<Uint8Array>,
   onEvent: (data: string) => void,

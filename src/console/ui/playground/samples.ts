@@ -2,10 +2,10 @@ import type { CallBody } from './call-body.js'
 
 export type SampleKind = 'curl' | 'typescript' | 'python'
 
-/** Fields that the clients' own types know; the others go through a door of their own. */
+/** Fields that the clients' own types declare; other fields are passed separately. */
 const KNOWN = new Set(['model', 'messages', 'stream', 'temperature', 'top_p', 'max_tokens', 'tools'])
 
-/** The same call for a shell or a program. The key is taken from the environment: it stands in no sample, which only says whose it is. */
+/** Returns the same call for a shell or a program. The key comes from the environment; the sample only says which one it is. */
 export function sampleOf(kind: SampleKind, baseUrl: string, body: CallBody, tokenName: string): string {
   const note = `COMPAT_API_KEY is ${tokenName.replace(/\s+/g, ' ')}`
   switch (kind) {
@@ -92,7 +92,7 @@ function parted(body: CallBody): [known: CallBody, own: CallBody] {
 
 const indented = (text: string, by = '  '): string => text.replaceAll('\n', `\n${by}`)
 
-/** JSON's strings and numbers are Python's too; its three words are not. */
+/** JSON's strings and numbers are also valid in Python; its three keywords are not. */
 function pythonOf(value: unknown, margin = ''): string {
   const inner = `${margin}    `
   if (value === null || value === undefined) return 'None'

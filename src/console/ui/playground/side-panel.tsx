@@ -8,15 +8,19 @@ import { type SampleKind, sampleOf } from './samples.js'
 
 const SPECS: readonly (FieldSpec & { readonly name: Exclude<keyof Parameters, 'stream'> })[] = [
   { name: 'system', label: 'System prompt', kind: 'area' },
-  { name: 'temperature', label: 'Temperature', placeholder: "the model's own" },
-  { name: 'top_p', label: 'Top p', placeholder: "the model's own" },
+  { name: 'temperature', label: 'Temperature', placeholder: "the model's default" },
+  { name: 'top_p', label: 'Top p', placeholder: "the model's default" },
   {
     name: 'max_tokens',
     label: 'Max tokens',
-    placeholder: 'no bound',
-    hint: 'Bounds the reply, and what is put on hold.',
+    placeholder: 'no limit',
+    hint: 'Limits the reply and the hold.',
   },
-  { name: 'session_id', label: 'Session', hint: 'Keeps a conversation on one route; kept with the charge.' },
+  {
+    name: 'session_id',
+    label: 'Session',
+    hint: 'Keeps a conversation on one route. Stored with the charge.',
+  },
   { name: 'tools', label: 'Tools, as JSON', kind: 'area', placeholder: '[{ "type": "function", … }]' },
   { name: 'more', label: 'Further fields, as JSON', kind: 'area', placeholder: '{ "seed": 7 }' },
 ]
@@ -37,13 +41,13 @@ interface SidePanelProps {
   readonly complaint: Problem | undefined
   readonly frames: readonly string[]
   readonly baseUrl: string
-  /** What the samples take for a key. */
+  /** The key that the samples need. */
   readonly tokenName: string
-  /** The request as it would be sent now. Throws a problem. */
+  /** Returns the request as it would be sent now. Throws a {@link Problem}. */
   readonly bodyOf: () => CallBody
 }
 
-/** Beside the conversation: what goes into the call, what came back, and the same call as code. */
+/** Shown beside the conversation: the parameters of the call, the frames of the reply, and the call as code. */
 export function SidePanel(props: SidePanelProps) {
   const [view, setView] = useState<View>('parameters')
   return (
@@ -87,7 +91,7 @@ function ParameterFields({ parameters, onChange, complaint }: SidePanelProps) {
 
 function Frames({ frames }: { frames: readonly string[] }) {
   if (frames.length === 0)
-    return <p class="hint">Send a message: what the router answers stands here, as it came.</p>
+    return <p class="hint">Send a message. The reply of the router appears here as it arrived.</p>
   const text = frames.join('\n\n')
   return (
     <div class="sample">

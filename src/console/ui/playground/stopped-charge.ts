@@ -1,19 +1,19 @@
 import type { ChargeView } from '../../protocol/index.js'
 import type { Cost } from './reply-reader.js'
 
-/** Longer than a call whose client has left goes on, and is tried to be settled, by a router's usual limits. */
+/** Longer than a router with the default limits continues a call whose client has left, and tries to settle it. */
 const PATIENCE_MS = 1_020_000
 const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 30_000
 
-/** What was found of a call that has ended. */
+/** The record of a call that has ended. */
 interface Ended {
   readonly charge?: ChargeView
 }
 
 /**
- * Who stops a call still pays for what the provider writes on; `look` finds what it was once it is known. Undefined where
- * nothing was found for seventeen minutes, or `isGone` said that nobody waits any more.
+ * Waits for the charge of a stopped call, which includes the output that the provider still writes. `look` returns the call
+ * once its charge is known. Returns undefined if nothing is found for seventeen minutes, or if `isGone` returns true.
  */
 export async function stoppedCharge(
   look: () => Promise<Ended | undefined>,
@@ -21,7 +21,7 @@ export async function stoppedCharge(
 ): Promise<Cost | undefined> {
   let pauseMs = FIRST_PAUSE_MS
   for (let waitedMs = 0; waitedMs < PATIENCE_MS && !isGone(); waitedMs += pauseMs) {
-    // A look that fails is one that found nothing yet.
+    // A failed look counts as one that found nothing.
     const ended = await look().catch(() => undefined)
     if (ended !== undefined) return costOf(ended.charge)
     pauseMs = Math.min(pauseMs * 1.3, LONGEST_PAUSE_MS)

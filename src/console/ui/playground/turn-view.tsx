@@ -13,11 +13,11 @@ const NAMES: Readonly<Record<string, string>> = { user: 'You', assistant: 'Model
 
 interface TurnProps {
   readonly turn: Turn
-  /** Takes what the tools said; absent if the conversation has gone on. */
+  /** Called with the answers of the tools; absent if the conversation has continued. */
   readonly onResults?: ((messages: readonly Message[]) => void) | undefined
 }
 
-/** What is said is only ever text: nothing in it becomes a part of the page. */
+/** Shows messages only as text: nothing in them becomes markup of the page. */
 export function TurnView({ turn, onResults }: TurnProps) {
   const { message, reply, state } = turn
   return (
@@ -40,18 +40,18 @@ export function TurnView({ turn, onResults }: TurnProps) {
           {reply.text !== '' && <p class="said">{reply.text}</p>}
           {reply.refusal !== '' && (
             <>
-              <p class="waiting">The model refuses:</p>
+              <p class="waiting">The model refused:</p>
               <p class="said">{reply.refusal}</p>
             </>
           )}
           {reply.toolCalls.length > 0 && <ToolCalls calls={reply.toolCalls} onResults={onResults} />}
           {reply.otherChoices > 0 && (
             <p class="hint">
-              The first of {formatCount(reply.otherChoices + 1)} choices. All of them stand under Frames.
+              The first of {formatCount(reply.otherChoices + 1)} choices. All of them are under Frames.
             </p>
           )}
           {reply.error !== undefined && <ErrorView error={reply.error} requestId={turn.requestId} />}
-          {turn.isUntold === true && <Untold turn={turn} />}
+          {turn.isChargeUnreported === true && <UnreportedCharge turn={turn} />}
           {reply.cost !== undefined && <CostView cost={reply.cost} turn={turn} />}
         </>
       )}
@@ -59,7 +59,7 @@ export function TurnView({ turn, onResults }: TurnProps) {
   )
 }
 
-/** An error that came in place of any reply was not said by the model. */
+/** An error that came instead of a reply was not said by the model. */
 function hasSpoken({ reply }: Turn): boolean {
   if (reply?.error === undefined) return true
   return reply.text !== '' || reply.refusal !== '' || reply.reasoning !== '' || reply.toolCalls.length > 0
@@ -86,7 +86,7 @@ function CostView({ cost, turn }: { cost: Cost; turn: Turn }) {
         {cost.reasoningTokens > 0 && ` (${formatCount(cost.reasoningTokens)} reasoning)`}
       </span>
       <span>{cost.basis === 'estimated' ? 'tokens estimated' : 'tokens as reported'}</span>
-      {cost.isByok && <span>on a key of the caller's own</span>}
+      {cost.isByok && <span>with the caller's own key</span>}
       {finish !== undefined && <span>ended: {finish}</span>}
       {firstTokenMs !== undefined && <span>first token {formatDuration(firstTokenMs)}</span>}
       {durationMs !== undefined && <span>{formatDuration(durationMs)}</span>}
@@ -97,19 +97,19 @@ function CostView({ cost, turn }: { cost: Cost; turn: Turn }) {
   )
 }
 
-function Untold({ turn: { reply, state, requestId, account, isChargeLate } }: { turn: Turn }) {
+function UnreportedCharge({ turn: { reply, state, requestId, account, isChargeLate } }: { turn: Turn }) {
   const how = state === 'stopped' ? 'Stopped. ' : ''
-  if (reply?.cost !== undefined) return <p class="waiting">{how}This is what the call was charged:</p>
+  if (reply?.cost !== undefined) return <p class="waiting">{how}The call was charged:</p>
   if (requestId === undefined) return <p class="waiting">Stopped before it was sent.</p>
   return (
     <p class="waiting" role="status">
       {isChargeLate === true ? (
         <>
-          {how}The router has not told yet what it was charged.{' '}
+          {how}The router has not reported the charge yet.{' '}
           <a href={hrefOf('calls', { account, call: requestId })}>Look for it in Calls</a> later.
         </>
       ) : (
-        `${how}The router may read the reply to its end, which is charged; the charge will stand here.`
+        `${how}The router may read the reply to its end and charge for it. The charge will appear here.`
       )}
     </p>
   )
@@ -157,7 +157,7 @@ function ToolCalls({ calls, onResults }: { calls: readonly ToolCall[]; onResults
             <Field
               spec={{
                 name: `result-${at}`,
-                label: `What ${call.name} answers`,
+                label: `Answer of ${call.name}`,
                 kind: 'area',
                 value: results[at],
               }}

@@ -1,20 +1,20 @@
 import type { Message } from './call-body.js'
 import type { Reply } from './reply-reader.js'
 
-/** One thing that was said, or a reply that is coming in. */
+/** A message, or a reply that is arriving. */
 export interface Turn {
   readonly number: number
   readonly message: Message
-  /** Of a reply alone. */
+  /** Set only for a reply. */
   readonly reply?: Reply
   readonly state: 'sent' | 'waiting' | 'streaming' | 'done' | 'stopped' | 'failed'
   /** Absent until the call is sent. */
   readonly requestId?: string
-  /** It was stopped or its connection broke, so that its answer did not tell what it was charged. */
-  readonly isUntold?: boolean
-  /** It is untold, and nothing else told it in time. */
+  /** The call was stopped or its connection broke, so its reply did not report the charge. */
+  readonly isChargeUnreported?: boolean
+  /** `isChargeUnreported`, and the charge could not be found in time. */
   readonly isChargeLate?: boolean
-  /** Who pays; absent if the page does not know. */
+  /** The account that pays; absent if the page does not know it. */
   readonly account?: string
   readonly startedAt?: number
   readonly firstTokenMs?: number

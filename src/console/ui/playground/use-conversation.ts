@@ -11,22 +11,22 @@ import type { Turn } from './turn.js'
 
 export interface Conversation {
   readonly turns: readonly Turn[]
-  /** What the last call brought, frame by frame, cut to the newest. */
+  /** The newest frames of the last call. */
   readonly frames: readonly string[]
   readonly isRunning: boolean
-  /** Sends what was said before and these messages too; `bodyOf` makes the request of all. */
+  /** Sends the conversation so far and these messages. `bodyOf` makes the request from all of them. */
   send(role: Role, said: readonly Message[], bodyOf: (messages: readonly Message[]) => CallBody): void
   stop(): void
   clear(): void
 }
 
 const MAX_FRAMES = 2_000
-/** One look for a charge that is not answered by then, as on a network that has gone, makes room for the next. */
+/** The timeout of one look for a charge, so that a lost network does not delay the next look. */
 const LOOK_MS = 5_000
-/** Longer than a call lasts, and than most clocks are wrong; not so long that much has to be read. */
+/** Longer than a call lasts and than most clocks are wrong, but short enough to read little. */
 const LEDGER_REACH_MS = 3_600_000
 
-/** The conversation on the page, and its calls to the router. `onPaid` is told when a balance may have moved. */
+/** The conversation on the page, and its calls to the router. Calls `onPaid` when a balance may have changed. */
 export function useConversation(url: string, onPaid: () => void): Conversation {
   const [turns, setTurns] = useState<readonly Turn[]>([])
   const [frames, setFrames] = useState<readonly string[]>([])
@@ -50,7 +50,7 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
     )
   const addLine = (line: string): void => setFrames((before) => [...before.slice(1 - MAX_FRAMES), line])
 
-  /** Whether the answer came to its end, and so told what the call was charged. */
+  /** Returns whether the reply was complete, and so reported the charge. */
   async function call(
     number: number,
     role: Role,
@@ -59,9 +59,9 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
     name: (requestId: string) => void,
   ): Promise<boolean> {
     const startedAt = performance.now()
-    const token = await tokens.take(role)
+    const token = await tokens.obtain(role)
     signal.throwIfAborted()
-    // An id of the page's own, so that a call which is stopped before its answer can be found too.
+    // The page's own id, so that a call that is stopped before its reply can be found too.
     const ownId = randomId()
     name(ownId)
     const response = await fetch(`${url}/chat/completions`, {
@@ -74,19 +74,19 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
       body: JSON.stringify(body),
       signal,
     })
-    // The host's own, where it gives one.
+    // The host may have assigned another id.
     name(response.headers.get('x-request-id') ?? ownId)
     addLine(`HTTP ${response.status} · ${response.headers.get('content-type') ?? ''}`)
     if (response.status === 401) tokens.drop(role)
-    let isTold = false
-    const take = (json: string): void => {
+    let isComplete = false
+    const accept = (json: string): void => {
       addLine(`data: ${json}`)
       if (json === '[DONE]') {
-        isTold = true
+        isComplete = true
         change(number, ({ reply }) => ({ reply: { ...reply!, isDone: true } }))
         return
       }
-      isTold ||= json.startsWith('{"error":')
+      isComplete ||= json.startsWith('{"error":')
       change(number, ({ reply, firstTokenMs }) => ({
         state: 'streaming',
         reply: addFrame(reply!, json),
@@ -95,10 +95,10 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
     }
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
     if (isStream && response.body !== null) {
-      await readEvents(response.body, take, (comment) => addLine(`: ${comment}`))
+      await readEvents(response.body, accept, (comment) => addLine(`: ${comment}`))
     } else {
       const text = await response.text()
-      isTold = true
+      isComplete = true
       addLine(text)
       if (response.ok) change(number, ({ reply }) => ({ reply: { ...addFrame(reply!, text), isDone: true } }))
       else fail(number, readError(asJson(text), response.status))
@@ -107,7 +107,7 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
       durationMs: performance.now() - startedAt,
       ...(state === 'failed' ? {} : endOf(reply!)),
     }))
-    return isTold
+    return isComplete
   }
 
   const fail = (number: number, error: CallError): void =>
@@ -116,7 +116,7 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
   async function awaitCharge(number: number, account: string | undefined, requestId: string): Promise<void> {
     const query = { ...(account === undefined ? {} : { account }), requestId }
     const from = Date.now() - LEDGER_REACH_MS
-    // The process that is asked may not be the one that had the call: then the ledger alone knows of its charge.
+    // If the call ran in another process than the one that is asked, only the ledger knows its charge.
     const look = async () => {
       const signal = AbortSignal.timeout(LOOK_MS)
       const [{ events }, { entries }] = await Promise.all([
@@ -163,14 +163,14 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
           if (!controller.signal.aborted) fail(number, unreachable(caught))
           return !isNetworkFault(caught)
         })
-        .then((isTold) => {
+        .then((isComplete) => {
           if (isGone.current) return
           setRunning(false)
           onPaid()
           const isStopped = controller.signal.aborted
           if (isStopped) change(number, () => ({ state: 'stopped' }))
-          if (isTold && !isStopped) return
-          change(number, () => ({ isUntold: true }))
+          if (isComplete && !isStopped) return
+          change(number, () => ({ isChargeUnreported: true }))
           if (requestId === undefined) return
           awaitCharge(number, role.account, requestId).catch(() => undefined)
         })
@@ -193,18 +193,18 @@ function endOf(reply: Reply): Partial<Turn> {
 
 function unreachable(caught: unknown): CallError {
   if (caught instanceof SyntaxError) {
-    return { message: 'What came is no answer of the router.', code: 'unreadable', status: 0 }
+    return { message: 'The reply cannot be read.', code: 'unreadable', status: 0 }
   }
   const { message, status } = asProblem(caught)
   const isNetwork = isNetworkFault(caught)
   return {
-    message: isNetwork ? 'The connection to the router broke off, or it cannot be reached.' : message,
+    message: isNetwork ? 'The connection to the router was lost, or the router cannot be reached.' : message,
     code: isNetwork ? 'unreachable' : 'console',
     status,
   }
 }
 
-/** As `fetch` and the reader of its body throw it. */
+/** Recognises the errors that `fetch` and the reader of its body throw. */
 const isNetworkFault = (caught: unknown): boolean => caught instanceof TypeError
 
 function asJson(text: string): unknown {

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 
-/** Adds up the choices of a stream to the choices of a reply in one body. */
+/** Joins the choices of a stream into the choices of a JSON reply. */
 export class ChoiceAccumulator {
   private readonly choices = new Map<
     number,
@@ -30,7 +30,7 @@ export class ChoiceAccumulator {
     for (const [field, value] of Object.entries(rest)) if (value !== null) whole.rest[field] = value
   }
 
-  /** @param lost the indexes of a choice's tool calls that are left out, since a piece of them could not be read */
+  /** @param lost returns the indexes of a choice's tool calls to leave out, because a piece of them could not be read */
   finished(lost: (choice: number) => readonly number[]): JsonObject[] {
     return [...this.choices]
       .sort(([one], [other]) => one - other)
@@ -49,7 +49,7 @@ function addToolCalls(calls: Map<number, JsonObject>, deltas: readonly JsonObjec
   }
 }
 
-/** Text and lists grow, objects field by field; of anything else the last counts that is not null. Grows `known` in place. */
+/** Appends text and lists, and joins objects by field. Otherwise the last value that is not null wins. Changes `known`. */
 function join(known: unknown, more: unknown): unknown {
   if (typeof known === 'string' && typeof more === 'string') return known + more
   if (Array.isArray(more)) {
@@ -65,7 +65,7 @@ function join(known: unknown, more: unknown): unknown {
   return more
 }
 
-/** Fields that some providers send again, as they were, with each piece. */
+/** Fields that some providers repeat unchanged with each piece. */
 const REPEATED = new Set(['id', 'name', 'type'])
 
 function joinField(fields: JsonObject, field: string, more: unknown): void {

@@ -5,7 +5,7 @@ import { type WireCharge, writeUsage } from '../../../protocol/wire-usage.js'
 import { ChoiceAccumulator } from './accumulate.js'
 import type { ReplyTop } from './chunk-writer.js'
 
-/** What of the provider's top level stands in a reply. */
+/** The fields of a provider's top level that a reply has too. */
 export interface WrittenLabels {
   readonly system_fingerprint: string | undefined
   readonly service_tier: string | undefined
@@ -13,14 +13,14 @@ export interface WrittenLabels {
   readonly kept: JsonObject | undefined
 }
 
-/** Writes a client's reply in one body, as latin1, of a provider's body or of the choices of its stream. */
+/** Writes a client's JSON reply, as latin1, from a provider's body or from the choices of its stream. */
 export class BodyWriter {
-  /** Their JSON is made before anything is charged for them. */
+  /** The choices as JSON, which is written before anything is charged for them. */
   private choices: string | undefined
   private accumulator: ChoiceAccumulator | undefined
   private isUnread = false
 
-  /** Whether the choices of a body have come. */
+  /** Whether the choices of a provider's body have arrived. */
   get isWhole(): boolean {
     return this.choices !== undefined
   }
@@ -30,25 +30,25 @@ export class BodyWriter {
     this.choices = toLatin1(writeChoices(choices))
   }
 
-  /** Takes what a chunk brought of choices. */
+  /** Accepts the choices of a chunk. */
   add(choices: readonly JsonObject[]): void {
     if (this.isUnread) return
     this.accumulator ??= new ChoiceAccumulator()
     for (const choice of choices) this.accumulator.add(choice)
   }
 
-  /** Nobody reads the reply any more: nothing of a stream is gathered for it. */
+  /** Stops collecting a stream for the reply, which nobody reads any more. */
   discard(): void {
     this.isUnread = true
     this.accumulator = undefined
   }
 
-  /** Every choice of a stream has ended. Throws a `ProviderError` if they cannot be written. */
+  /** Called when every choice of a stream has ended. Throws a `ProviderError` if they cannot be written. */
   endChoices(lostToolCalls: (choice: number) => readonly number[]): void {
     this.choices = toLatin1(writeChoices(this.accumulator?.finished(lostToolCalls) ?? []))
   }
 
-  /** The reply, its choices having ended. */
+  /** Returns the reply. Its choices must have ended. */
   body({ id, created, model }: ReplyTop, labels: WrittenLabels, charge: WireCharge): string {
     const { kept, system_fingerprint, service_tier } = labels
     const json = JSON.stringify({
@@ -65,7 +65,7 @@ export class BodyWriter {
   }
 }
 
-/** What an adapter hands over may be fit for no JSON: a BigInt, for one. */
+/** An adapter may pass values that JSON cannot represent, such as a BigInt. */
 function writeChoices(choices: readonly JsonObject[]): string {
   try {
     return JSON.stringify(choices)

@@ -3,7 +3,9 @@ import type { Reply, ReplyParts } from '../../../contracts/operation.js'
 import type { ProviderEvent } from '../../../contracts/providers.js'
 import type { FinishReason } from '../../../protocol/finish-reason.js'
 import { isObject, isTooDeep, type JsonObject } from '../../../protocol/json-values.js'
+import { isCount } from '../../../protocol/usage.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
+import { ChoiceFailure, endedWithoutOutput } from '../../../replies/choice-failure.js'
 import { ChoiceList } from '../../../replies/choice-list.js'
 import type { ChoiceStream } from '../../../replies/choice-stream.js'
 import { eachText, hasToken, invalidReply, withoutDepths } from '../../../replies/delta.js'
@@ -29,33 +31,33 @@ export interface AskedReply {
   /** The model key of the request. */
   readonly model: string
   readonly stream: boolean
-  /** How many choices were asked for. */
+  /** The number of choices requested. */
   readonly n: number
 }
 
 /**
  * Turns the events of one provider into the bytes of one client, and into the facts that a charge depends on.
  *
- * It shapes the reply of any provider alike, whether it came in one body or as a stream and whichever of the two the
- * client asked for. It decides nothing about money.
+ * It normalises the reply of any provider, from JSON or a stream into JSON or a stream. It decides nothing about money.
  */
 export class ChatReply implements Reply {
   private readonly top: ReplyTop
   private spokenEvents = 0
   private hasBegun = false
-  /** The reply is none, or says itself that it failed. Nothing more of it is taken. */
   failure: ProviderError | undefined
   private pending = ''
-  /** For a client that gets a stream. */
+  /** Set if the client gets a stream. */
   private readonly chunkWriter: ChunkWriter | undefined
   private readonly splicer: Splicer | undefined
   private templateChoice: ChoiceStream | undefined
-  /** For one that gets one body. */
+  /** For a JSON reply. */
   private readonly bodyWriter = new BodyWriter()
   private readonly choices: ChoiceList
   private cameWhole = false
+  /** Whether the provider has reported output tokens. */
+  private hasCountedOutput = false
   private readonly lost: LostPieces
-  /** What ended the choices could not be sent. */
+  /** Whether the end of the choices could not be sent. */
   private lostItsEnd = false
   private readonly labels = new ReplyLabels()
   /** Lists of an event without choices, for the next chunk. Undefined if there are none. */
@@ -79,25 +81,19 @@ export class ChatReply implements Reply {
     this.splicer = stream && splice ? new Splicer() : undefined
   }
 
-  /**
-   * Why the first piece of content that cannot be read cannot. A stream sends nothing more, and a reply in one body goes
-   * without it; either way the rest is read, for what the provider says of its end and its usage.
-   */
   get unreadable(): ProviderError | undefined {
     return this.lost.why
   }
 
-  /** How many events brought a token, pieces that cannot be read among them. */
   get tokenEvents(): number {
     return this.spokenEvents + this.lost.count
   }
 
-  /** Whether a token or a finish came: a stream can be opened. */
   get begun(): boolean {
     return this.hasBegun || this.lost.count > 0
   }
 
-  /** Whether every choice begun has its finish reason, or all came in one body. */
+  /** Whether every choice that began has its finish reason, or a JSON reply has arrived. */
   get finished(): boolean {
     if (this.lostItsEnd) return false
     if (this.cameWhole) return true
@@ -109,10 +105,10 @@ export class ChatReply implements Reply {
   }
 
   get nativeFinishReason(): string | undefined {
-    return this.choices.all[0]?.nativeFinishReason
+    const failed = this.failure instanceof ChoiceFailure ? this.failure.nativeFinishReason : undefined
+    return failed ?? this.choices.all[0]?.nativeFinishReason
   }
 
-  /** The provider's own id of the reply. */
   get upstreamId(): string | undefined {
     return this.labels.upstreamId
   }
@@ -126,10 +122,10 @@ export class ChatReply implements Reply {
   }
 
   /**
-   * Takes what one read brought.
+   * Accepts the events of one network read.
    *
-   * @returns the bytes to send now as latin1: nothing before the first token or finish, and nothing at all for a client
-   * that asked for one body. After a `failure` the events before it are still in what is returned.
+   * @returns the bytes to send now as latin1: none before the first token or finish, and none if the client asked for a
+   * JSON reply. After a `failure` they still include the events before it.
    */
   take(events: readonly ProviderEvent[]): string {
     let sent = this.pending
@@ -153,34 +149,41 @@ export class ChatReply implements Reply {
     return ''
   }
 
-  /** Output tokens of what came, each choice at most the model's maximum. */
   completionAtLeast(maxTokensPerChoice: number): number {
     return this.choices.tokensAtLeast(maxTokensPerChoice) + this.lost.tokensAtLeast()
   }
 
-  /** Nobody reads the reply any more: it is only counted. */
   discard(): void {
     this.bodyWriter.discard()
   }
 
-  /** Ends every choice to which the provider gave no reason. Throws a `ProviderError` if they cannot be written. */
+  /** Ends every choice without a finish reason. Throws a `ProviderError` if the choices cannot be written. */
   endChoices(reason: 'stop' | 'length'): void {
+    if (reason === 'stop') this.refuseUnknownEnd()
     if (this.bodyWriter.isWhole) return
     if (this.choices.all.length === 0) this.choices.at(0)
-    for (const choice of this.choices.all) this.pending += this.write(choice.end(reason))
+    const labels = this.labels.forEnd
+    for (const choice of this.choices.all) this.pending += this.write(choice.end(reason), labels)
     if (this.chunkWriter !== undefined) return
     this.bodyWriter.endChoices((index) => this.choices.at(index).lostToolCalls)
   }
 
-  /** The end of a stream whose choices have ended: the usage with the charge, `[DONE]`. */
+  /** Returns the end of a stream whose choices have ended: the usage with the charge, and `[DONE]`. */
   closing(charge: WireCharge): string {
     const labels = this.waitingLabels === undefined ? '' : writeLabels(this.waitingLabels)
     return this.pending + this.chunkWriter!.closing(charge, labels)
   }
 
-  /** The reply in one body as latin1, its choices having ended. */
+  /** Returns the JSON reply as latin1. Its choices must have ended. */
   body(charge: WireCharge): string {
     return this.bodyWriter.body(this.top, this.labels.forBody, charge)
+  }
+
+  /** An unknown reason is a normal end only of a reply that said something, or whose provider counted output. */
+  private refuseUnknownEnd(): void {
+    if (this.tokenEvents > 0 || this.hasCountedOutput) return
+    const unknown = this.choices.unknownReason
+    if (unknown !== undefined) throw endedWithoutOutput(unknown)
   }
 
   private takeEvent(event: ProviderEvent): string {
@@ -192,6 +195,7 @@ export class ChatReply implements Reply {
       case 'completion':
         return this.takeCompletion(event.completion)
       case 'usage':
+        if (isCount(event.usage.completion) && event.usage.completion > 0) this.hasCountedOutput = true
         this.parts.meter.snapshot(event.usage, this.finished)
         return ''
       case 'unreadable':
@@ -201,7 +205,7 @@ export class ChatReply implements Reply {
         this.lost.mend(event.kind, event.dropped)
         return ''
       default:
-        throw invalidReply('an event is of no known type')
+        throw invalidReply('an event has an unknown type')
     }
   }
 
@@ -210,7 +214,7 @@ export class ChatReply implements Reply {
     if (splicer !== undefined && this.waitingLabels === undefined) {
       const spliced = splicer.splice(bytes)
       if (spliced !== undefined) {
-        this.templateChoice!.tally.add(splicer.text)
+        this.templateChoice!.takeText(splicer.text)
         this.spokenEvents++
         this.parts.meter.token()
         return this.lost.why === undefined ? spliced : ''
@@ -270,7 +274,6 @@ export class ChatReply implements Reply {
       const lane = this.asked.n === 1 ? this.laneOf(raw.index, position) : 0
       const { sent: shaped, token } = choice.take(raw, lane)
       if (token) this.sawToken()
-      if (choice.finishReason !== undefined) this.hasBegun = true
       sent += this.write(shaped, labels)
     }
     return sent
@@ -299,7 +302,7 @@ export class ChatReply implements Reply {
       if (choices.length > 0) this.takeBody(choices)
     }
     this.cameWhole = true
-    // A stream sends what can be read of one body before it says that something cannot.
+    // A stream sends all readable content of a JSON reply before it reports an unreadable piece.
     for (const [what, piece] of lost) this.lose(what, piece)
     return sent
   }
@@ -315,7 +318,7 @@ export class ChatReply implements Reply {
     }
   }
 
-  /** A piece of content came that cannot be read, outside of any choice. */
+  /** Records an unreadable piece of content outside of any choice. */
   private lose(what: string, piece: unknown): void {
     this.parts.meter.token()
     this.lost.add(what, piece)
@@ -327,9 +330,9 @@ export class ChatReply implements Reply {
     this.parts.meter.token()
   }
 
-  /** @returns what of the provider's top level stands in a chunk */
+  /** @returns the fields of the provider's top level that a chunk has too */
   private takeLabels(top: JsonObject): JsonObject {
-    // Those of a whole reply stand.
+    // Labels after a JSON reply do not replace its own.
     if (this.chunkWriter === undefined && this.cameWhole) return NO_LABELS
     return this.labels.take(top, this.lost)
   }
@@ -342,7 +345,7 @@ export class ChatReply implements Reply {
 
   private readonly newToolCallId = (): string => `call_${this.parts.newId()}`
 
-  /** Returns a chunk for each choice, or nothing if the client gets one body. */
+  /** Returns a chunk for each choice, or an empty string if the client gets a JSON reply. */
   private write(choices: readonly JsonObject[], labels = NO_LABELS): string {
     if (this.chunkWriter !== undefined) {
       if (this.lost.why !== undefined || choices.length === 0) return ''

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../protocol/json-values.js'
 import { toLatin1 } from '../../../protocol/latin1.js'
 import { type WireCharge, writeUsage } from '../../../protocol/wire-usage.js'
 
-/** What stands at the top of every reply. */
+/** The top-level fields of every reply. */
 export interface ReplyTop {
   readonly id: string
   readonly created: number
@@ -18,7 +18,7 @@ export class ChunkWriter {
     this.head = toLatin1(`data: ${fields.slice(0, -1)},"choices":`)
   }
 
-  /** A chunk for each choice, with `labels` as {@link writeLabels} makes them. */
+  /** Returns a chunk for each choice, with `labels` from {@link writeLabels}. */
   chunks(choices: readonly JsonObject[], labels: string): string {
     let chunks = ''
     for (const choice of choices) {
@@ -27,13 +27,13 @@ export class ChunkWriter {
     return chunks
   }
 
-  /** The end of a stream whose choices have ended: the usage with the charge, `[DONE]`. */
+  /** Returns the end of a stream whose choices have ended: the usage with the charge, and `[DONE]`. */
   closing(charge: WireCharge, labels = ''): string {
     return `${this.head}[]${labels},"usage":${writeUsage(charge)}}\n\ndata: [DONE]\n\n`
   }
 }
 
-/** What of a provider's top level stands in a chunk. */
+/** Writes the fields of a provider's top level that a chunk has too. */
 export function writeLabels(labels: JsonObject): string {
   const text = JSON.stringify(labels)
   return text === '{}' ? '' : toLatin1(`,${text.slice(1, -1)}`)

@@ -16,7 +16,7 @@ interface LeftOut {
   drop(name: string): void
 }
 
-/** What a provider says of a reply beside its choices. */
+/** The fields of a provider's reply other than its choices. */
 export class ReplyLabels {
   private providerId: string | undefined
   private fingerprint: string | undefined
@@ -31,7 +31,7 @@ export class ReplyLabels {
       system_fingerprint: typeof fingerprint === 'string' ? fingerprint : undefined,
       service_tier: typeof tier === 'string' ? tier : undefined,
     }
-    // Azure begins a stream with an empty one.
+    // Azure starts a stream with an empty id.
     if (isText(id)) this.providerId ??= id
     if (typeof fingerprint === 'string') this.fingerprint = fingerprint
     if (typeof tier === 'string') this.serviceTier = tier
@@ -51,6 +51,11 @@ export class ReplyLabels {
   /** The provider's own id of the reply. */
   get upstreamId(): string | undefined {
     return this.providerId === undefined ? undefined : cleanLabel(this.providerId)
+  }
+
+  /** For the chunks that end the choices. Lists have been sent before. */
+  get forEnd(): JsonObject {
+    return { system_fingerprint: this.fingerprint, service_tier: this.serviceTier }
   }
 
   get forBody(): WrittenLabels {

@@ -1,16 +1,16 @@
-import { ProviderError } from '../../../base/errors.js'
 import {
   type FinishReason,
   finishReasonFor,
   isDroppedOutput,
-  isFailureReason,
   isKnownReason,
   mapFinishReason,
   ownFinishReason,
   readFinishReason,
+  shownFinishReason,
 } from '../../../protocol/finish-reason.js'
 import { isObject, isText, isTooDeep, type JsonObject } from '../../../protocol/json-values.js'
 import { cleanLabel } from '../../../protocol/text.js'
+import { refuseFailed } from '../../../replies/choice-failure.js'
 import {
   DROPPED_BY_PROVIDER,
   hasToken,
@@ -26,7 +26,7 @@ import { mendToolCalls } from '../../../replies/tool-calls.js'
 
 type LostPiece = readonly [what: string, piece: unknown]
 
-/** Keeps the pieces for the end of a reply: a stream sends what can be read before it says that something cannot. */
+/** Keeps the unreadable pieces for the end of a reply, because a stream first sends all readable content. */
 class GatheredLosses implements Losses {
   readonly pieces: LostPiece[] = []
 
@@ -45,9 +45,7 @@ class GatheredLosses implements Losses {
   }
 }
 
-/**
- * The choices of a reply in one body that can be read, and the pieces that cannot. Throws a `ProviderError` if it has none.
- */
+/** Returns the readable choices of a JSON reply and the unreadable pieces. Throws a `ProviderError` if it has no choices. */
 export function readChoices(
   completion: JsonObject,
   n: number,
@@ -62,21 +60,21 @@ export function readChoices(
   return { choices: mendChoices(ordered, { n, newToolCallId, losses }), lost: losses.pieces }
 }
 
-export const OUT_OF_RANGE = 'a choice has the index of none that was asked for'
+export const OUT_OF_RANGE = 'a choice has an index that was not requested'
 
-/** The output in a choice of any shape. */
+/** Returns the output in a choice of any shape. */
 export function saidIn(choice: unknown): unknown {
   return isObject(choice) ? (choice.message ?? choice.delta) : choice
 }
 
 interface MendOptions {
-  /** How many choices were asked for. */
+  /** The number of choices requested. */
   readonly n: number
   readonly newToolCallId: () => string
   readonly losses: Losses
 }
 
-/** The choices of a reply in one body by their index, each brought to the shape that every client reads. */
+/** Normalises the choices of a JSON reply to the shape that every client reads, in the order of their indexes. */
 function mendChoices(choices: readonly unknown[], options: MendOptions): WholeChoice[] {
   const { losses, n } = options
   const mended: WholeChoice[] = []
@@ -89,13 +87,13 @@ function mendChoices(choices: readonly unknown[], options: MendOptions): WholeCh
     const index = choiceIndex(choice.index, position, n)
     if (index === undefined) losses.add(OUT_OF_RANGE, saidIn(choice))
     else if (mended.some((other) => other.index === index))
-      losses.add('two choices have one index', saidIn(choice))
+      losses.add('two choices have the same index', saidIn(choice))
     else mended.push(mendChoice(choice, index, options))
   }
   return mended.sort((one, other) => one.index - other.index)
 }
 
-/** A choice of a reply in one body. */
+/** A choice of a JSON reply. */
 export interface WholeChoice extends JsonObject {
   readonly index: number
   readonly message: JsonObject
@@ -105,8 +103,8 @@ export interface WholeChoice extends JsonObject {
 }
 
 /**
- * A choice's index, which is its position if it has none, and 0 if one choice was asked for. Undefined if it is not one of
- * `n`.
+ * Returns a choice's index, by default its position, and 0 if one choice was requested. Returns undefined if the index is
+ * not from 0 to `n - 1`.
  */
 export function choiceIndex(index: unknown, position: number, n: number): number | undefined {
   if (n === 1) return 0
@@ -116,27 +114,28 @@ export function choiceIndex(index: unknown, position: number, n: number): number
 }
 
 /**
- * The choices of a whole reply as the choices of a single chunk, for a client that asked for a stream. One to which the
- * provider gave no finish reason has none here either.
+ * Returns the choices of a JSON reply as the choices of a single chunk, for a client that asked for a stream. If the
+ * provider gave a choice no finish reason, it has none here either.
  */
 export function asChunkChoices(choices: readonly WholeChoice[]): JsonObject[] {
-  return choices.map(({ message, native_finish_reason: native, finish_reason: _mapped, ...choice }) => {
+  return choices.map(({ message, native_finish_reason: native, finish_reason: mapped, ...choice }) => {
     const { tool_calls: calls, ...delta } = message
     const indexed = Array.isArray(calls)
       ? { tool_calls: calls.map((call, index) => ({ index, ...call })) }
       : {}
-    return { ...choice, delta: { ...delta, ...indexed }, finish_reason: native ?? null }
+    const end =
+      native === undefined ? { finish_reason: null } : { finish_reason: mapped, native_finish_reason: native }
+    return { ...choice, delta: { ...delta, ...indexed }, ...end }
   })
 }
 
 function mendChoice(choice: JsonObject, index: number, { losses, newToolCallId }: MendOptions): WholeChoice {
   const { delta, message: given, ...rest } = choice
+  refuseFailed(choice)
   const native = ownFinishReason(choice)
-  if (isFailureReason(native))
-    throw new ProviderError('error-frame', 'The provider ended its reply with an error.')
   const reason = readFinishReason(native)
   const mapped = reason === undefined ? 'stop' : mapFinishReason(reason)
-  // Gemini leaves out the message of a reply that it filtered, or whose tool call it could not read.
+  // Gemini omits the message of a reply that it filtered, or whose tool call it could not read.
   const mayLackMessage = mapped === 'content_filter' || isDroppedOutput(native)
   const said = given ?? delta ?? legacyDelta(rest, losses) ?? (mayLackMessage ? {} : undefined)
   if (said === undefined) throw invalidReply('a choice has no message')
@@ -149,10 +148,11 @@ function mendChoice(choice: JsonObject, index: number, { losses, newToolCallId }
   if (calls.length > 0) message.tool_calls = calls
   else if ('tool_calls' in message) delete message.tool_calls
   if (isDroppedOutput(native) && !hasToken(message)) losses.add(DROPPED_BY_PROVIDER, undefined)
+  const shown = reason === undefined ? undefined : shownFinishReason(choice, reason)
   return Object.assign({}, rest, {
     index,
     message,
     finish_reason: finishReasonFor(mapped, calls.length > 0, rawCalls !== undefined),
-    native_finish_reason: reason === undefined || isKnownReason(reason) ? reason : cleanLabel(reason),
+    native_finish_reason: shown === undefined || isKnownReason(shown) ? shown : cleanLabel(shown),
   })
 }

@@ -4,7 +4,7 @@ import { countTokens as countCl100k } from 'gpt-tokenizer/encoding/cl100k_base'
 import { countTokens as countO200k } from 'gpt-tokenizer/encoding/o200k_base'
 import llama3 from 'llama3-tokenizer-js'
 import { describe, expect, it } from 'vitest'
-import { createTextCounter } from '../../src/engine/charging/text-counter.js'
+import { createTextCounter } from '../../src/engine/charging/token-counters.js'
 import { CODE, PROSE } from '../helpers/text-samples.js'
 import { createRandom } from '../simulation/random.js'
 

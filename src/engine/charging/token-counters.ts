@@ -1,0 +1,124 @@
+import { TextEncoder } from 'node:util'
+import type { TokenCounter, TokenTally } from '../../contracts/token-counter.js'
+import { isCount } from '../../protocol/usage.js'
+import { costOf, PADDING_BYTES, toTokens } from './text-tokens.js'
+
+const FEWEST_BYTES_PER_TOKEN = 3
+const MOST_BYTES_PER_TOKEN = 4
+/** As much text as is read at a time. */
+const BUFFER_BYTES = 65_536
+
+/**
+ * The default for prompts: a hold counts text by the kinds of its characters, and a charge takes 4 bytes of UTF-8 for a
+ * token.
+ */
+export function createTextCounter(): TokenCounter {
+  const encoder = new TextEncoder()
+  const buffer = new Uint8Array(BUFFER_BYTES + PADDING_BYTES)
+  return { tally: () => new TextTally(encoder, buffer) }
+}
+
+class TextTally implements TokenTally {
+  private bytes = 0
+  private cost = 0
+  private readonly target: Uint8Array
+
+  constructor(
+    private readonly encoder: TextEncoder,
+    private readonly buffer: Uint8Array,
+  ) {
+    this.target = buffer.subarray(0, BUFFER_BYTES)
+  }
+
+  add(text: string): void {
+    let from = 0
+    while (from < text.length) {
+      const { read, written } = this.encoder.encodeInto(from === 0 ? text : text.slice(from), this.target)
+      this.bytes += written
+      this.cost += costOf(this.buffer, written)
+      from += read
+    }
+  }
+
+  atMost(): number {
+    return toTokens(this.cost)
+  }
+
+  atLeast(): number {
+    return Math.floor(this.bytes / MOST_BYTES_PER_TOKEN)
+  }
+}
+
+/** A token is 3 bytes of UTF-8 if too few would be wrong, 4 if too many would. The default for replies. */
+export const byteRatioCounter: TokenCounter = { tally: () => new ByteTally() }
+
+/**
+ * As many tokens as a text has bytes of UTF-8, or its compatibility form if that is longer, which some tokenizers make of
+ * it first: no tokenizer makes more.
+ */
+export const byteCounter: TokenCounter = { tally: () => new UpperTally() }
+
+class UpperTally implements TokenTally {
+  private bytes = 0
+
+  add(text: string): void {
+    const bytes = Buffer.byteLength(text)
+    this.bytes += bytes === text.length ? bytes : Math.max(bytes, Buffer.byteLength(text.normalize('NFKC')))
+  }
+
+  atMost(): number {
+    return this.bytes
+  }
+
+  atLeast(): number {
+    return 0
+  }
+}
+
+class ByteTally implements TokenTally {
+  private bytes = 0
+
+  add(text: string): void {
+    this.bytes += Buffer.byteLength(text)
+  }
+
+  atMost(): number {
+    return Math.ceil(this.bytes / FEWEST_BYTES_PER_TOKEN)
+  }
+
+  atLeast(): number {
+    return Math.floor(this.bytes / MOST_BYTES_PER_TOKEN)
+  }
+}
+
+/** A host's counter, whose counts are amounts of money: one that is no whole number from 0 up is thrown, by its name. */
+export function checkedCounter(counter: TokenCounter): TokenCounter {
+  return { tally: () => new CheckedTally(counter.tally()) }
+}
+
+class CheckedTally implements TokenTally {
+  readonly addMedia: TokenTally['addMedia']
+
+  constructor(private readonly tally: TokenTally) {
+    if (tally.addMedia !== undefined) this.addMedia = (part) => tally.addMedia!(part)
+  }
+
+  add(text: string): void {
+    this.tally.add(text)
+  }
+
+  atMost(): number {
+    return checked('atMost', this.tally.atMost())
+  }
+
+  atLeast(): number {
+    return checked('atLeast', this.tally.atLeast())
+  }
+}
+
+function checked(method: 'atMost' | 'atLeast', count: unknown): number {
+  if (isCount(count)) return count
+  throw new TypeError(
+    `The tokenCounter broke its contract: ${method}() must return a whole number from 0 up; got ${String(count)}.`,
+  )
+}

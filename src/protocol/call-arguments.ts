@@ -1,0 +1,44 @@
+import { parseExactly } from './exact-data.js'
+import { isObject, isTooDeep, type JsonObject } from './json-values.js'
+
+/**
+ * Returns the arguments of an earlier tool call as JSON text of an object, unchanged if they are one. Many providers
+ * refuse a whole conversation because of a call that broke off, and the client can only send it back as it is.
+ *
+ * Empty text and null become `{}`. Of text in which an object follows another, the last one counts. Any other text
+ * becomes the member `arguments` of an object, so that the model can still read it.
+ */
+export function mendArguments(text: string): string {
+  if (text.trim() === '') return '{}'
+  const value = parse(text)
+  if (isArguments(value)) return text
+  if (value === null) return '{}'
+  if (typeof value === 'string' && isArguments(parse(value))) return value
+  return lastObject(text) ?? JSON.stringify({ arguments: text })
+}
+
+/** Returns the arguments of an earlier tool call as an object, as {@link mendArguments} makes it one. */
+export function readArguments(text: string): JsonObject {
+  return parseExactly(mendArguments(text))
+}
+
+function isArguments(value: unknown): value is JsonObject {
+  return isObject(value) && !isTooDeep(value)
+}
+
+/** Some providers begin with `{}` and then send the arguments, or send all of them twice. */
+function lastObject(text: string): string | undefined {
+  const end = text.indexOf('}{')
+  const start = text.lastIndexOf('}{')
+  if (end < 0 || !isArguments(parse(text.slice(0, end + 1)))) return undefined
+  const last = text.slice(start + 1)
+  return isArguments(parse(last)) ? last : undefined
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

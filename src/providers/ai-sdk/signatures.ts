@@ -1,0 +1,111 @@
+import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
+import type { InputMessage, InputToolCall } from '../openai-input/messages.js'
+import { CLAUDE_FORMAT, GOOGLE_FORMAT, isOfClaude, signedThoughts } from '../openai-input/thoughts.js'
+import type { PromptPart, ProviderOptions } from './specification.js'
+
+/** The names under which packages give the metadata of Google's models, and of Claude. */
+const GOOGLE = ['google', 'vertex', 'googleVertex'] as const
+const CLAUDE = ['anthropic', 'bedrock'] as const
+/** https://ai.google.dev/gemini-api/docs/thought-signatures */
+const UNSIGNED = 'skip_thought_signature_validator'
+
+/** Returns Google's signature of the thought that led to a tool call. */
+export function callSignature(metadata: unknown): string | undefined {
+  return memberOf(metadata, GOOGLE, 'thoughtSignature')
+}
+
+/** Returns the fields of a tool call and of its message with which a client sends the signature back. */
+export function callFields(id: string, signature: string, index: number) {
+  return {
+    call: { extra_content: { google: { thought_signature: signature } } },
+    detail: { type: 'reasoning.encrypted', id, data: signature, format: GOOGLE_FORMAT, index },
+  }
+}
+
+/** Returns a thought with its signature, or one that only its provider can read; undefined for one without either. */
+export function thoughtDetail(text: string, metadata: unknown, index: number): JsonObject | undefined {
+  const google = memberOf(metadata, GOOGLE, 'thoughtSignature')
+  if (google !== undefined) {
+    return { type: 'reasoning.text', text, signature: google, format: GOOGLE_FORMAT, index }
+  }
+  const signature = memberOf(metadata, CLAUDE, 'signature')
+  if (signature !== undefined)
+    return { type: 'reasoning.text', text, signature, format: CLAUDE_FORMAT, index }
+  const data = memberOf(metadata, CLAUDE, 'redactedData')
+  return data === undefined ? undefined : { type: 'reasoning.encrypted', data, format: CLAUDE_FORMAT, index }
+}
+
+function memberOf(metadata: unknown, providers: readonly string[], name: string): string | undefined {
+  if (!isObject(metadata)) return undefined
+  for (const provider of providers) {
+    const own = metadata[provider]
+    const value = isObject(own) ? textOf(own[name]) : undefined
+    if (value !== undefined) return value
+  }
+  return undefined
+}
+
+/** The part of a model that its prompt depends on. */
+export interface ModelNames {
+  readonly provider: string
+  readonly modelId: string
+}
+
+export function isClaude({ modelId, provider }: ModelNames): boolean {
+  return provider.includes('anthropic') || modelId.includes('claude')
+}
+
+export function isGemini(model: ModelNames): boolean {
+  return model.provider.startsWith('google') && !isClaude(model)
+}
+
+type Reply = InputMessage & { readonly role: 'assistant' }
+
+/**
+ * Returns the reasoning of an earlier reply as the model gets it back. Claude accepts only what it signed itself; other
+ * models get all of it, with signatures if Google made them.
+ */
+export function thoughtParts({ reasoning, reasoningDetails }: Reply, model: ModelNames): PromptPart[] {
+  if (isClaude(model)) {
+    const name = model.provider.includes('bedrock') ? 'bedrock' : 'anthropic'
+    return signedThoughts(reasoningDetails, isOfClaude).map((thought) =>
+      'encrypted' in thought
+        ? part('', { [name]: { redactedData: thought.encrypted } })
+        : part(thought.text, { [name]: { signature: thought.signature } }),
+    )
+  }
+  const signed = signedThoughts(reasoningDetails, isOfGoogle).flatMap((thought) =>
+    'encrypted' in thought
+      ? []
+      : part(thought.text || (reasoning ?? ''), { google: { thoughtSignature: thought.signature } }),
+  )
+  return signed.length > 0 || reasoning === undefined ? signed : [{ type: 'reasoning', text: reasoning }]
+}
+
+const isOfGoogle = ({ format }: JsonObject) => format === GOOGLE_FORMAT
+
+function part(text: string, providerOptions: ProviderOptions): PromptPart {
+  return { type: 'reasoning', text, providerOptions }
+}
+
+/**
+ * Returns the options with which Google's models recognise their call. Since Gemini 3 they refuse a call without a
+ * signature, so one that another model made gets the signature that Google accepts for it. Of calls at one time, Google
+ * signs the first alone.
+ */
+export function signedOptions(
+  call: InputToolCall,
+  { reasoningDetails, toolCalls }: Reply,
+  model: ModelNames,
+): { providerOptions?: ProviderOptions } {
+  const signatureOf = ({ id, thoughtSignature }: InputToolCall) =>
+    thoughtSignature ??
+    textOf(reasoningDetails.find((detail) => isOfGoogle(detail) && detail.id === id)?.data)
+  const isForeign = call === toolCalls[0] && requiresSignatures(model) && !toolCalls.some(signatureOf)
+  const thoughtSignature = signatureOf(call) ?? (isForeign ? UNSIGNED : undefined)
+  return thoughtSignature === undefined ? {} : { providerOptions: { google: { thoughtSignature } } }
+}
+
+function requiresSignatures(model: ModelNames): boolean {
+  return isGemini(model) && /gemini-(?:[3-9]|\d\d)/.test(model.modelId)
+}

@@ -1,0 +1,116 @@
+import type { Dispatcher } from 'undici'
+import type { Connection, ConnectionDispatch } from './upstream-connection.js'
+import type { Sender, UpstreamExchange } from './upstream-exchange.js'
+
+/** A `Dispatcher` of undici, whose version of types may be another than ours. */
+export interface HostDispatcher {
+  dispatch(options: never, handler: never): boolean
+}
+
+/** Throws a `TypeError` if the value is set but is not a dispatcher. */
+export function requireDispatcher(given: unknown): void {
+  if (given === undefined) return
+  if (typeof (given as { dispatch?: unknown } | null)?.dispatch === 'function') return
+  throw new TypeError(
+    "dispatcher must be a Dispatcher of undici, such as new ProxyAgent('http://proxy.example:3128'). Only code can pass one: a stored route cannot.",
+  )
+}
+
+/** Sends calls through a dispatcher of the host. */
+export class DispatcherOfHost implements Sender {
+  constructor(
+    private readonly dispatcher: HostDispatcher,
+    private readonly origin: string,
+  ) {}
+
+  dispatch(options: ConnectionDispatch, exchange: UpstreamExchange): boolean {
+    const connection = new ConnectionOfHost(exchange)
+    options.onConnection(connection)
+    const { origin } = this
+    const { path, method, headers, body, headersTimeout, bodyTimeout } = options
+    const dispatcher = this.dispatcher as Pick<Dispatcher, 'dispatch'>
+    const request = { origin, path, method, headers, body, headersTimeout, bodyTimeout }
+    try {
+      return dispatcher.dispatch(request as Dispatcher.DispatchOptions, connection)
+    } catch (error) {
+      exchange.onError(error as Error)
+      return false
+    }
+  }
+}
+
+/** One call on a dispatcher of the host. Hands what comes back to its exchange. */
+class ConnectionOfHost implements Connection, Dispatcher.DispatchHandler {
+  readonly isSending = false
+  #controller: Dispatcher.DispatchController | undefined
+  #canPause = false
+  #isHeld = false
+
+  constructor(private readonly exchange: UpstreamExchange) {}
+
+  begin(): void {}
+
+  drop(reason: Error): void {
+    this.#controller?.abort(reason)
+  }
+
+  hold(): void {
+    this.#isHeld = this.#canPause
+    if (this.#isHeld) this.#controller?.pause()
+  }
+
+  release(): void {
+    if (!this.#isHeld) return
+    this.#isHeld = false
+    // Later, since undici calls the handler with what it kept while it resumes.
+    queueMicrotask(() => {
+      if (!this.#isHeld) this.#controller?.resume()
+    })
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    this.exchange.onConnect((reason) => controller.abort(reason ?? new Error('The call was aborted.')))
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    if (status >= 200) this.#canPause = isKeptAlive(headers)
+    this.exchange.onHeaders(status, rawHeaders(headers))
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    this.exchange.onData(bytes)
+  }
+
+  onResponseEnd(): void {
+    this.exchange.onComplete()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.exchange.onError(error)
+  }
+}
+
+/**
+ * Whether a reply says that its connection is kept, and has an end of its own. No other one is paused: undici (7) fails an
+ * assertion in a listener, which ends the process, if a connection breaks off while it is paused and was not to be kept.
+ */
+function isKeptAlive(headers: Readonly<Record<string, string | string[] | undefined>>): boolean {
+  const hasEnd =
+    headers['content-length'] !== undefined || /\bchunked$/i.test(String(headers['transfer-encoding']))
+  return hasEnd && /^keep-alive$/i.test(String(headers.connection))
+}
+
+function rawHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): Buffer[] {
+  const raw: Buffer[] = []
+  for (const [name, values] of Object.entries(headers)) {
+    for (const value of Array.isArray(values) ? values : [values ?? '']) {
+      raw.push(Buffer.from(name, 'latin1'), Buffer.from(value, 'latin1'))
+    }
+  }
+  return raw
+}

@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto'
+import type { ChatMessage } from '../../protocol/chat-request.js'
+import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
+
+export type ReasoningField = 'reasoning' | 'reasoning_content'
+
+/** The form in which a provider gets the messages of a conversation. */
+export interface HistoryForm {
+  /**
+   * The reasoning of earlier replies: `sent` under the first name that the client used for it, `omitted`, or sent with
+   * every reply under this name.
+   */
+  readonly reasoning: 'sent' | 'omitted' | ReasoningField
+  /** Whether images and signatures of earlier replies are sent. */
+  readonly extras: boolean
+  /** Whether calls have ids of nine letters and digits, the only ones that Mistral accepts. */
+  readonly shortIds: boolean
+  /** Whether a tool call without Google's signature gets the one that Google accepts for calls of other models. */
+  readonly signsCalls: boolean
+  /** Whether the role `developer` is sent. If not, such messages are sent with the role `system`. */
+  readonly developerRole: boolean
+}
+
+export const REASONING_FIELDS = [
+  'reasoning',
+  'reasoning_content',
+  'reasoning_details',
+  'thinking_blocks',
+] as const
+
+export const CALL_EXTRAS = ['extra_content', 'provider_specific_fields'] as const
+
+/** Some providers refuse a reply without any reasoning, and some an empty one. */
+const NO_REASONING = ' '
+/** https://ai.google.dev/gemini-api/docs/thought-signatures */
+export const UNSIGNED = 'skip_thought_signature_validator'
+
+/** Returns the messages to send. A message that needs no change is the very one that was given. */
+export function prepareMessages(messages: readonly ChatMessage[], form: HistoryForm): ChatMessage[] {
+  const prepared: ChatMessage[] = []
+  for (const message of messages) {
+    const sent = prepareMessage(message, form)
+    if (sent !== undefined) prepared.push(sent)
+  }
+  return prepared
+}
+
+/** Whether a message has reasoning of an earlier reply, in any of its forms. */
+export function hasReasoning(message: ChatMessage): boolean {
+  return REASONING_FIELDS.some((field) => field in message) || hasThinkingParts(message)
+}
+
+/** Whether a message has images or signatures of an earlier reply. */
+export function hasExtras(message: ChatMessage): boolean {
+  return 'images' in message || callsOf(message).some((call) => CALL_EXTRAS.some((field) => field in call))
+}
+
+export function callsOf({ tool_calls: calls }: ChatMessage): readonly JsonObject[] {
+  return Array.isArray(calls) ? calls.filter(isObject) : []
+}
+
+function prepareMessage(message: ChatMessage, form: HistoryForm): ChatMessage | undefined {
+  if (message.role === 'assistant') return prepareReply(message, form)
+  const changed: JsonObject = {}
+  // A member for another API.
+  if ('is_error' in message) changed.is_error = undefined
+  if (message.role === 'developer' && !form.developerRole) changed.role = 'system'
+  if (form.shortIds && isText(message.tool_call_id)) changed.tool_call_id = shortId(message.tool_call_id)
+  return withChanges(message, changed)
+}
+
+/** Returns undefined for a reply that has nothing left, which strict providers refuse. */
+function prepareReply(message: ChatMessage, form: HistoryForm): ChatMessage | undefined {
+  const changed: JsonObject = {}
+  changeReasoning(message, form, changed)
+  if (!form.extras && 'images' in message) changed.images = undefined
+  const calls = callsOf(message)
+  if (calls.length > 0) changeCalls(calls, form, changed)
+  else if (!isObject(message.function_call) && !isObject(message.audio)) changeContent(message, changed)
+  const sent = withChanges(message, changed)
+  return isEmpty(sent) ? undefined : sent
+}
+
+function changeReasoning(message: ChatMessage, { reasoning }: HistoryForm, changed: JsonObject): void {
+  if (reasoning === 'sent') {
+    const repeated = repeatedReasoning(message)
+    if (repeated !== undefined) changed[repeated] = undefined
+    return
+  }
+  for (const field of REASONING_FIELDS) if (field in message) changed[field] = undefined
+  if (hasThinkingParts(message)) changed.content = withoutThinking(message.content as readonly unknown[])
+  if (reasoning !== 'omitted') changed[reasoning] = textOfReasoning(message) ?? NO_REASONING
+}
+
+/**
+ * Returns the field that repeats a message's reasoning. Clients get reasoning from the router under two names. The
+ * first is the name of the provider it came from, which may require it and reject the other.
+ */
+function repeatedReasoning(message: ChatMessage): ReasoningField | undefined {
+  const { reasoning } = message
+  if (typeof reasoning !== 'string' || reasoning !== message.reasoning_content) return undefined
+  const names = Object.keys(message)
+  return names.indexOf('reasoning') < names.indexOf('reasoning_content') ? 'reasoning_content' : 'reasoning'
+}
+
+function textOfReasoning(message: ChatMessage): string | undefined {
+  const {
+    reasoning,
+    reasoning_content: content,
+    reasoning_details: details,
+    thinking_blocks: blocks,
+  } = message
+  return (
+    textOf(content) ??
+    textOf(reasoning) ??
+    textOf(textIn(details, ['text', 'summary'])) ??
+    textOf(textIn(blocks, ['thinking']))
+  )
+}
+
+function textIn(items: unknown, names: readonly string[]): string {
+  if (!Array.isArray(items)) return ''
+  const texts = items.filter(isObject).flatMap((item) => names.map((name) => textOf(item[name]) ?? ''))
+  return texts.join('')
+}
+
+/** Most providers require content of a reply without calls, if only the empty string. */
+function changeContent(message: ChatMessage, changed: JsonObject): void {
+  const { content, refusal } = message
+  if ((content ?? undefined) !== undefined) return
+  changed.content = textOf(refusal) ?? ''
+  if ('refusal' in message) changed.refusal = undefined
+}
+
+function changeCalls(calls: readonly JsonObject[], form: HistoryForm, changed: JsonObject): void {
+  if (form.extras && !form.shortIds && !form.signsCalls) return
+  const prepared = calls.map((call) => {
+    const sent = Object.assign({}, call)
+    if (form.shortIds && isText(call.id)) sent.id = shortId(call.id)
+    if (!form.extras) for (const field of CALL_EXTRAS) delete sent[field]
+    return sent
+  })
+  const [first] = prepared
+  // Of calls at one time, Google signs the first alone.
+  if (form.signsCalls && first !== undefined && !calls.some(isSigned)) {
+    first.extra_content = { google: { thought_signature: UNSIGNED } }
+  }
+  changed.tool_calls = prepared
+}
+
+function isSigned({ extra_content: extra }: JsonObject): boolean {
+  return isObject(extra) && isObject(extra.google) && isText(extra.google.thought_signature)
+}
+
+const SHORT_ID = /^[a-z0-9]{9}$/i
+
+function shortId(id: string): string {
+  return SHORT_ID.test(id) ? id : createHash('sha256').update(id).digest('hex').slice(0, 9)
+}
+
+const THINKING = new Set<unknown>(['thinking', 'redacted_thinking'])
+const isThinking = (part: unknown) => isObject(part) && THINKING.has(part.type)
+
+function hasThinkingParts({ content }: ChatMessage): boolean {
+  return Array.isArray(content) && content.some(isThinking)
+}
+
+function withoutThinking(parts: readonly unknown[]): unknown {
+  const rest = parts.filter((part) => !isThinking(part))
+  return rest.length === 0 ? '' : rest
+}
+
+/** Returns the message with other values of some fields, without those that are undefined. */
+function withChanges(message: ChatMessage, changed: JsonObject): ChatMessage {
+  const fields = Object.keys(changed)
+  if (fields.length === 0) return message
+  const sent: ChatMessage = Object.assign({}, message, changed)
+  for (const field of fields) if (sent[field] === undefined) delete sent[field]
+  return sent
+}
+
+/** Members that say nothing alone. */
+const LABELS = new Set(['role', 'content', 'name', 'cache_control', 'prefix', 'partial'])
+
+function isEmpty(message: ChatMessage): boolean {
+  return message.content === '' && Object.keys(message).every((name) => LABELS.has(name))
+}

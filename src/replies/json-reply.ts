@@ -1,0 +1,87 @@
+import { isProviderError, ProviderError } from '../base/errors.js'
+import type { Reply, ReplyParts } from '../contracts/operation.js'
+import type { ProviderEvent } from '../contracts/providers.js'
+import type { JsonObject } from '../protocol/json-values.js'
+import type { UsageReport } from '../protocol/usage.js'
+import type { WireCharge } from '../protocol/wire-usage.js'
+import { MendBook } from './mends.js'
+
+/** A reply that is never streamed, for operations without streams. */
+export abstract class JsonReply implements Reply {
+  failure: ProviderError | undefined
+  upstreamId: string | undefined
+  readonly unreadable = undefined
+  readonly gaveReason = false
+  readonly finishReason = undefined
+  readonly nativeFinishReason = undefined
+  private hasArrived = false
+  private book: MendBook | undefined
+
+  constructor(private readonly parts: ReplyParts) {}
+
+  /** Returns the reply as JSON in latin1. */
+  abstract body(charge: WireCharge): string
+
+  /** Reads the provider's reply. Throws {@link unreadable} if it is not one. */
+  protected abstract read(completion: JsonObject): void
+
+  /** Returns the usage to charge. It has both counts; otherwise the charge would be an estimate. */
+  protected abstract usage(report: UsageReport): UsageReport
+
+  get mends(): Reply['mends'] {
+    return this.book?.kinds
+  }
+
+  get begun(): boolean {
+    return this.hasArrived
+  }
+
+  get finished(): boolean {
+    return this.hasArrived
+  }
+
+  get tokenEvents(): number {
+    return this.hasArrived ? 1 : 0
+  }
+
+  take(events: readonly ProviderEvent[]): string {
+    for (const event of events) {
+      if (this.failure !== undefined) break
+      try {
+        this.takeEvent(event)
+      } catch (error) {
+        this.failure = isProviderError(error) ? error : unreadable('an event cannot be read', error)
+      }
+    }
+    return ''
+  }
+
+  completionAtLeast(): number {
+    return 0
+  }
+
+  discard(): void {}
+
+  endChoices(): void {}
+
+  closing(): string {
+    throw new Error('This reply is not streamed.')
+  }
+
+  private takeEvent(event: ProviderEvent): void {
+    if (event.type === 'usage') this.parts.meter.snapshot(this.usage(event.usage), this.finished)
+    else if (event.type === 'completion') {
+      this.read(event.completion as JsonObject)
+      this.hasArrived = true
+      this.parts.meter.token()
+    } else if (event.type === 'mended') {
+      this.book ??= new MendBook()
+      this.book.add(event.kind, event.dropped)
+    } else throw unreadable(event.type === 'unreadable' ? event.why : `it has an event of type ${event.type}`)
+  }
+}
+
+/** Returns the error for a provider's reply that cannot be read. `why` must not quote the reply. */
+export function unreadable(why: string, cause?: unknown): ProviderError {
+  return new ProviderError('invalid-response', `The reply cannot be read: ${why}.`, { cause })
+}
