@@ -50,10 +50,10 @@ const replies: Readonly<Record<string, OddReply>> = {
     first('weather', '{"in":') + args('"Rome"}') + args('{"in":') + args('"Rome"}'),
     'arguments-repeated',
   ),
-  'arguments whose end comes twice': called(
-    first('weather', '{"in":') + args('"Rome"}') + args('"}'),
-    'arguments-cut',
-  ),
+  'arguments whose end comes twice': {
+    ...called(first('weather', '{"in":') + args('"Rome"}') + args('"}'), 'arguments-cut'),
+    dropped: ['tool_calls.function.arguments'],
+  },
   'arguments that are JSON in a string': called(
     first('weather', '"{\\"in\\":') + args('\\"Rome\\"}"'),
     'arguments-decoded',

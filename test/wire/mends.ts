@@ -1,4 +1,5 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import type { AIMessage, AIMessageChunk } from '@langchain/core/messages'
 import { ChatOpenAI } from '@langchain/openai'
 import { createOpenRouter } from '@openrouter/ai-sdk-provider'
 import OpenAI from 'openai'
@@ -163,15 +164,20 @@ const openai: Library = async (baseURL, stream) => {
   }
 }
 
-const langchain: Library = async (baseURL, streaming) => {
+const langchain: Library = async (baseURL, stream) => {
   const client = new ChatOpenAI({
     model: MODEL,
     apiKey: API_KEY,
     maxRetries: 0,
-    streaming,
     configuration: { baseURL },
   })
-  const { content, tool_calls: made = [] } = await client.invoke('Say hello.')
+  let message: AIMessage | AIMessageChunk | undefined
+  if (stream) {
+    for await (const chunk of await client.stream('Say hello.')) {
+      message = message === undefined ? chunk : (message as AIMessageChunk).concat(chunk)
+    }
+  } else message = await client.invoke('Say hello.')
+  const { content, tool_calls: made = [] } = message!
   return { text: String(content), calls: made.map(({ args, name }) => ({ name, arguments: args })) }
 }
 
