@@ -56,12 +56,26 @@ function readChoices(choices: unknown): readonly unknown[] | undefined {
   throw new ProviderError('invalid-response', 'The choices of the reply are not a list.')
 }
 
-/** Groq repeats its usage in `x_groq`, or sends it only there. Moonshot puts it in the last choice. */
+/** Groq repeats its usage in `x_groq`, or sends it only there. Others put it in a choice or its message. */
 function usageOf({ choices, usage, x_groq: groq }: JsonObject): unknown {
   const stated = usage ?? (isObject(groq) ? groq.usage : undefined)
   if (stated !== undefined && stated !== null) return stated
-  const only = Array.isArray(choices) && choices.length === 1 ? choices[0] : undefined
-  return isObject(only) ? only.usage : undefined
+  if (!Array.isArray(choices)) return undefined
+  const found = choices.flatMap(usagesIn)
+  // If each choice has a usage of its own, none is that of the reply.
+  return found.length === 1 ? found[0] : undefined
+}
+
+function usagesIn(choice: unknown): readonly unknown[] {
+  if (!isObject(choice)) return []
+  const { delta, message, usage } = choice
+  const places = [
+    usage,
+    isObject(delta) ? delta.usage : undefined,
+    isObject(message) ? message.usage : undefined,
+  ]
+  const stated = places.find((place) => place !== undefined && place !== null)
+  return stated === undefined ? [] : [stated]
 }
 
 /** Returns the choices with all other members of a reply, except its usage and an empty error. */
@@ -70,9 +84,16 @@ function withLabels<Choices>(reply: JsonObject, choices: Choices) {
   return Object.assign(labels, { choices })
 }
 
+/** Returns a choice without usages, which may state the provider's own cost. */
 function withoutUsage(choice: unknown): unknown {
-  if (!isObject(choice) || !('usage' in choice)) return choice
+  if (!isObject(choice) || usagesIn(choice).length === 0) return choice
   const { usage: _, ...rest } = choice
+  for (const name of ['delta', 'message']) {
+    const said = rest[name]
+    if (!isObject(said) || !('usage' in said)) continue
+    const { usage: __, ...members } = said
+    rest[name] = members
+  }
   return rest
 }
 
