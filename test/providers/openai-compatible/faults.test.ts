@@ -101,7 +101,7 @@ describe('an HTTP error status', () => {
     })
     const encoded = await runScript([
       { head: 404, headers: { 'content-encoding': 'gzip' } },
-      { write: 'x' },
+      { write: '\u001fx' },
       'stall',
     ])
     expect(encoded.error).toMatchObject({ reason: 'status', status: 404, providerMessage: undefined })
