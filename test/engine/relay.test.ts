@@ -743,6 +743,50 @@ describe('splicing', () => {
     expect(spliced.length).toBeGreaterThan(300)
   })
 
+  it('gives the same bytes, facts and mends as parsing, however odd the events between the text are', () => {
+    const call = (fields: object) => ({ choices: [{ index: 0, delta: { tool_calls: [fields] } }] })
+    const odd = fc.constantFrom<object>(
+      { choices: [{ index: 0, delta: { content: 5 } }] },
+      { choices: [{ index: 1, delta: { content: 'one' } }] },
+      { choices: [], citations: ['a'] },
+      { choices: [{ index: 0, delta: { content: 'cited' } }], citations: ['b'] },
+      { choices: [{ index: 0, delta: { content: 'timed' } }], timings: { n: 1 } },
+      { choices: [{ index: 0, delta: { content: ['in', 'parts'] } }] },
+      { choices: [{ index: 0, delta: { reasoning: { text: 'hm' } } }] },
+      { choices: [{ index: 0, delta: { reasoning_details: [{ type: 'reasoning.text', text: 'hm' }] } }] },
+      { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+      call({ index: 0, id: 'a', function: { name: 'get_', arguments: '' } }),
+      call({ index: 0, id: 'a', function: { name: 'weather', arguments: '' } }),
+      call({ index: 0, function: { arguments: '{"a":' } }),
+      call({ index: 0, function: { arguments: '1}' } }),
+      call({ index: 1, id: 'b', function: { name: 'now', arguments: '{}' } }),
+    )
+    const plainText = text.map((content) => ({ choices: [{ index: 0, delta: { content } }] }))
+    const stream = fc.array(fc.oneof({ weight: 3, arbitrary: plainText }, { weight: 1, arbitrary: odd }), {
+      maxLength: 30,
+    })
+    fc.assert(
+      fc.property(stream, fc.constantFrom(1, 2), (values, n) => {
+        const [fast, plain] = [true, false].map((splice) => {
+          const { relay: played } = relay({ n, splice })
+          let bytes = played.take(values.map(data))
+          if (played.failure === undefined) {
+            played.endChoices('stop')
+            bytes += played.closing(CHARGE)
+          }
+          return {
+            bytes,
+            mends: played.mends,
+            tokens: [played.tokenEvents, played.completionAtLeast(Infinity)],
+            finished: played.finished,
+          }
+        })
+        expect(fast).toEqual(plain)
+      }),
+      { seed: 20_261_126, numRuns: 3_000 },
+    )
+  })
+
   it('does not trust a line whose text is ambiguous', () => {
     const head = '{"choices":[{"index":0,"delta":{"content":"'
     const tail = '"},"finish_reason":null}]}'
