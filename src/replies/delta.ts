@@ -25,7 +25,9 @@ export function mendText(fields: JsonObject, losses: Losses, readsDetails: boole
     losses.mend('text-coerced')
   }
   if (fields.annotations !== undefined) mendAnnotations(fields, losses)
-  if (fields.thinking !== undefined && fields.thinking !== null) mendThinking(fields, losses)
+  for (const name of OTHER_NAMES) {
+    if (fields[name] !== undefined && fields[name] !== null) mendThinking(fields, name, losses)
+  }
   if (readsDetails && fields.reasoning_details !== undefined) mendDetails(fields, losses)
   if ('reasoning' in fields || 'reasoning_content' in fields) mendReasoning(fields, losses)
 }
@@ -65,14 +67,17 @@ function append(fields: JsonObject, name: string, items: readonly unknown[]): vo
   fields[name] = Array.isArray(known) ? [...known, ...items] : items
 }
 
-/** Moves reasoning from a third name to one that clients read. */
-function mendThinking(fields: JsonObject, losses: Losses): void {
-  const { thinking } = fields
+/** Further names of reasoning. Copilot has the second. */
+const OTHER_NAMES = ['thinking', 'reasoning_text']
+
+/** Moves reasoning from another name to one that clients read. */
+function mendThinking(fields: JsonObject, name: string, losses: Losses): void {
+  const thinking = fields[name]
   if (typeof thinking !== 'string' && typeof thinking !== 'object') return
   const text = reasoningTextIn(thinking)
   const detail = isObject(thinking) ? signedDetail(thinking, text) : undefined
   if (text === '' && detail === undefined) return
-  delete fields.thinking
+  delete fields[name]
   if (detail !== undefined) append(fields, 'reasoning_details', [detail])
   if (text !== '' && !hasReasoning(fields)) fields.reasoning = text
   losses.mend('reasoning-mapped')

@@ -103,6 +103,7 @@ testOddReplies('a reply keeps', {
     { message: { reasoning_details: [{ type: 'reasoning.encrypted', data: 'eHg=', id: 'rs_1' }] } },
   ),
   'reasoning under the name of thinking': thought({ thinking: 'Hm' }),
+  'reasoning under the name of Copilot': thought({ reasoning_text: 'Hm' }),
   'signed thinking': thought(
     { thinking: { thinking: 'Hm', signature: 'c2ln' } },
     { message: { reasoning_details: [SIGNED] } },

@@ -1,4 +1,14 @@
 import { describe, expect, test } from 'vitest'
+import { anthropic } from '../../src/index.js'
+import {
+  blockDelta,
+  blockStart,
+  blockStop,
+  frames,
+  messageDelta,
+  messageStart,
+  messageStop,
+} from '../providers/anthropic/replies.js'
 import {
   calls,
   END,
@@ -169,6 +179,29 @@ testOddReplies('a good reply with', {
     read: HELLO,
   },
 })
+
+const native = (odd: string): string =>
+  frames([messageStart({ input_tokens: 11, output_tokens: 1 }), blockStart(0, { type: 'text', text: '' })]) +
+  frames([blockDelta(0, { type: 'text_delta', text: 'Hel' })]) +
+  odd +
+  frames([blockDelta(0, { type: 'text_delta', text: 'lo' }), blockStop(0)]) +
+  frames([messageDelta('end_turn', { output_tokens: 7 }), messageStop])
+
+testOddReplies(
+  'a good reply of the Messages API with',
+  {
+    'a frame of null': skipped(native('data: null\n\n')),
+    'a frame of a bare word': skipped(native('data: ping\n\n')),
+    'an event of type ping': skipped(native('event: ping\ndata: 1\n\n')),
+    'events joined by a single newline': {
+      stream: native('')
+        .replace(/event: .*\n/g, '')
+        .replaceAll('\n\n', '\n'),
+      read: HELLO,
+    },
+  },
+  (baseUrl) => anthropic({ baseUrl, apiKey: 'sk-x' }),
+)
 
 describe('events joined by a single newline', () => {
   test('are sent on as they come, wherever the bytes are cut', async () => {

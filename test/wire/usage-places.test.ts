@@ -54,6 +54,10 @@ testOddReplies('usage is read', {
     { prompt_tokens: 20, completion_tokens: 7, cache_read_input_tokens: 10_000 },
     0.01134,
   ),
+  'with cached tokens under the name of Mistral': counted(
+    { prompt_tokens: 10_020, completion_tokens: 7, total_tokens: 10_027, num_cached_tokens: 10_000 },
+    0.01134,
+  ),
   'in camel case': counted({ promptTokens: 11, completionTokens: 7, totalTokens: 18 }, PLAIN),
   'in camel case, with cached tokens': counted(
     { inputTokens: 20, outputTokens: 7, cacheReadInputTokens: 10_000 },

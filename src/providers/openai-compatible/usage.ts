@@ -34,6 +34,7 @@ const COMPLETION_DETAILS = [
 /** In `usage` itself or in its details. */
 const CACHED = [
   'cached_tokens',
+  'num_cached_tokens',
   'cache_read_input_tokens',
   'cache_read_tokens',
   'cache_read',
